@@ -1,0 +1,91 @@
+//! Who waits for whom when nobody can go on.
+
+use crate::Engine;
+use crate::objects::Resource;
+use crate::threads::{Status, Thread};
+use raddle_model::{BlockReason, Blocked, Failure, Kind, ObjectId, ThreadId, Verdict};
+
+impl Engine {
+    /// The verdict on a run in which threads are left and none can go on.
+    pub(crate) fn deadlock(&self) -> Verdict {
+        let waiting = self.threads.iter().filter(|(_, thread)| thread.status != Status::Done);
+        let blocked: Vec<Blocked> = waiting.map(|(id, thread)| self.blocked(id, thread)).collect();
+        let cycle = cycle(&blocked);
+        Verdict::Failed { failure: Failure::Deadlock { blocked, cycle } }
+    }
+
+    fn blocked(&self, id: ThreadId, thread: &Thread) -> Blocked {
+        let operation = &thread.operation;
+        let mut object = operation.object();
+        let reason = match operation.kind {
+            Kind::ReadLock | Kind::WriteLock => BlockReason::ReadWriteLock,
+            Kind::ConditionReacquire => {
+                // Until it is woken it waits for a signal, after that for the mutex.
+                let condition = self.condition_of(id);
+                object = condition.or(object);
+                if condition.is_some() { BlockReason::Condition } else { BlockReason::Mutex }
+            }
+            Kind::SemaphoreWait => BlockReason::Semaphore,
+            Kind::Barrier => BlockReason::Barrier,
+            Kind::OnceBegin => BlockReason::Once,
+            Kind::Join => BlockReason::Join,
+            _ => BlockReason::Mutex,
+        };
+        let held_by = object.map_or_else(Vec::new, |object| self.holders(object));
+        Blocked { thread: id, reason, object, location: operation.location, held_by }
+    }
+
+    fn condition_of(&self, thread: ThreadId) -> Option<ObjectId> {
+        (0..self.objects.len() as u32).map(ObjectId).find(|&object| {
+            match &self.objects.get(object).resource {
+                Resource::Condition { waiters } => waiters.contains(&thread),
+                _ => false,
+            }
+        })
+    }
+
+    fn holders(&self, object: ObjectId) -> Vec<ThreadId> {
+        match &self.objects.get(object).resource {
+            Resource::Mutex { owner, .. } => owner.iter().copied().collect(),
+            Resource::ReadWriteLock { writer, readers } => writer.iter().chain(readers).copied().collect(),
+            Resource::Once { runner, .. } => runner.iter().copied().collect(),
+            Resource::Thread(thread) => vec![*thread],
+            _ => Vec::new(),
+        }
+    }
+}
+
+/// A ring of threads each of which waits for the next, found by following holders from each thread in turn.
+fn cycle(blocked: &[Blocked]) -> Vec<ThreadId> {
+    fn follow(
+        from: ThreadId,
+        blocked: &[Blocked],
+        path: &mut Vec<ThreadId>,
+        dead: &mut Vec<ThreadId>,
+    ) -> bool {
+        if let Some(start) = path.iter().position(|&thread| thread == from) {
+            path.drain(..start);
+            return true;
+        }
+        if dead.contains(&from) {
+            return false;
+        }
+        path.push(from);
+        let waits = blocked.iter().find(|entry| entry.thread == from);
+        for &holder in waits.map_or(&[][..], |entry| &entry.held_by) {
+            if follow(holder, blocked, path, dead) {
+                return true;
+            }
+        }
+        path.pop();
+        dead.push(from);
+        false
+    }
+    let (mut path, mut dead) = (Vec::new(), Vec::new());
+    for entry in blocked {
+        if follow(entry.thread, blocked, &mut path, &mut dead) {
+            return path;
+        }
+    }
+    Vec::new()
+}

@@ -1,0 +1,444 @@
+//! One run: announce, choose, execute.
+
+use crate::objects::{Objects, Resource};
+use crate::semantics::Effect;
+use crate::spin;
+use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
+use crate::threads::{Status, Threads, Wake, has_node};
+use raddle_model::{
+    Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Trace, Verdict, mix,
+};
+
+/// Added to a thread's version at each of its steps.
+const STEP: u64 = 0xd6e8_feb8_6659_fd93;
+/// Added to an object's version at each write.
+const WRITE: u64 = 0xa076_1d64_78bd_642f;
+
+/// When a time-out may fire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Timeouts {
+    /// When no thread can do anything else: time stands still while there is work.
+    #[default]
+    WhenIdle,
+    /// At any moment: a timed wait or a sleep is always enabled, and times out if it is chosen while what it waits
+    /// for is not there.
+    Anytime,
+}
+
+/// Settings of the engine that hold for all runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// A run that takes more steps fails with [`Failure::StepLimit`].
+    pub step_limit: u64,
+    /// When a time-out may fire.
+    pub timeouts: Timeouts,
+    /// How many idle returns to the same operation a thread may make before it rests; 0 turns the rule off. Resting
+    /// is explained in ARCHITECTURE.md, "Spinning".
+    pub patience: u32,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { step_limit: 1_000_000, timeouts: Timeouts::WhenIdle, patience: 64 }
+    }
+}
+
+/// What the front end has to do next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Next {
+    /// Let `thread` run up to its next operation, then announce that or finish the thread.
+    Resume {
+        /// The thread.
+        thread: ThreadId,
+        /// What its operation brought.
+        reply: Reply,
+    },
+    /// The run is over; see [`Engine::summary`].
+    Done,
+}
+
+/// What an executed operation brought its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reply {
+    /// Nothing: the thread begins, or goes on.
+    Go,
+    /// A lock or a semaphore that was asked for.
+    Acquired,
+    /// Not the lock or semaphore that was tried.
+    Busy,
+    /// The end of the time that the operation was ready to wait.
+    TimedOut,
+    /// A refusal: the mutex is not this thread's.
+    NotOwner,
+    /// A refusal: the thread would wait for itself.
+    WouldDeadlock,
+    /// A number: a data choice; 1 for the serial thread of a barrier that asked for one and 0 for the others.
+    Number(u32),
+    /// A new thread.
+    Spawned(ThreadId),
+    /// The order to run the one-time initialisation and then to execute [`Kind::OnceEnd`].
+    RunOnce,
+}
+
+/// The state of a run. See the crate's documentation for the protocol.
+pub struct Engine {
+    pub(crate) config: Config,
+    needs: Needs,
+    pub(crate) threads: Threads,
+    pub(crate) objects: Objects,
+    pub(crate) trace: Trace,
+    /// Threads that have to be resumed before the next choice.
+    pub(crate) ready: Vec<(ThreadId, Reply)>,
+    pub(crate) resting: Vec<ThreadId>,
+    pub(crate) verdict: Option<Verdict>,
+    pub(crate) now: u64,
+    steps: u64,
+    fingerprint: u64,
+    state: u64,
+    rests: u64,
+    alive: usize,
+    first_threads: u64,
+}
+
+impl Engine {
+    /// An engine with no run in it.
+    pub fn new(config: Config) -> Engine {
+        Engine {
+            config,
+            needs: Needs::default(),
+            threads: Threads::default(),
+            objects: Objects::default(),
+            trace: Trace::default(),
+            ready: Vec::new(),
+            resting: Vec::new(),
+            verdict: None,
+            now: 0,
+            steps: 0,
+            fingerprint: 0,
+            state: 0,
+            rests: 0,
+            alive: 0,
+            first_threads: 0,
+        }
+    }
+
+    /// Starts a run without threads and objects, tracking what the strategy needs.
+    pub fn begin(&mut self, needs: Needs) {
+        self.needs = needs;
+        self.threads.clear();
+        self.objects.clear();
+        self.trace.clear();
+        self.ready.clear();
+        self.resting.clear();
+        self.verdict = None;
+        self.now = 0;
+        self.steps = 0;
+        self.fingerprint = 0;
+        self.state = 0;
+        self.rests = 0;
+        self.alive = 0;
+        self.first_threads = 0;
+    }
+
+    /// Adds a thread that exists from the start. It will be resumed before the first choice.
+    pub fn add_thread(&mut self) -> ThreadId {
+        let name = Name::FIRST_THREAD.child(self.first_threads);
+        self.first_threads += 1;
+        self.new_thread(name, None)
+    }
+
+    /// Adds an object. `name` must be the same in all runs; see [`Name`].
+    pub fn add_object(&mut self, name: Name, resource: Resource) -> ObjectId {
+        self.objects.add(name, resource)
+    }
+
+    /// The object that stands for `thread`, to be named by [`Kind::Join`].
+    pub fn thread_object(&mut self, thread: ThreadId) -> ObjectId {
+        if let Some(object) = self.threads.get(thread).object {
+            return object;
+        }
+        let name = self.threads.name(thread).child(u64::MAX);
+        let object = self.objects.add(name, Resource::Thread(thread));
+        self.threads.get_mut(thread).object = Some(object);
+        object
+    }
+
+    pub(crate) fn new_thread(&mut self, name: Name, parent: Option<ThreadId>) -> ThreadId {
+        let thread = self.threads.add(name, parent, Operation::new(Kind::Local, LocationId(0)));
+        self.trace.parents.push(parent);
+        self.ready.push((thread, Reply::Go));
+        self.alive += 1;
+        thread
+    }
+
+    /// Says what `thread`, which was resumed, will do next.
+    #[inline]
+    pub fn announce(&mut self, thread: ThreadId, operation: Operation) {
+        debug_assert_eq!(self.threads.get(thread).status, Status::Running, "only a resumed thread announces");
+        self.await_turn(thread, operation);
+    }
+
+    /// Makes `operation` the next one of `thread`, which the front end or the engine itself wants executed.
+    #[inline]
+    pub(crate) fn await_turn(&mut self, thread: ThreadId, operation: Operation) {
+        for slot in 0..2 {
+            if has_node(&operation, slot) {
+                let object = operation.touches[slot].object().expect("a touch with a node has an object");
+                self.threads.link(thread, slot, &mut self.objects.get_mut(object).head);
+            }
+        }
+        let entry = self.threads.get_mut(thread);
+        entry.operation = operation;
+        entry.status = Status::Pending;
+        if operation.kind > Kind::ReadModifyWrite {
+            self.set_deadline(thread, &operation);
+        }
+        let mut enabled = operation.kind <= Kind::ReadModifyWrite || self.can_run(thread);
+        if enabled
+            && self.config.patience > 0
+            && self.threads.get(thread).spin.returns() >= self.config.patience
+        {
+            enabled = !self.rest(thread);
+        }
+        self.threads.set_enabled(thread, enabled);
+        self.threads.note_change(thread);
+    }
+
+    /// Says that `thread`, which was resumed, has ended.
+    pub fn finish(&mut self, thread: ThreadId) {
+        self.threads.get_mut(thread).status = Status::Done;
+        self.threads.set_enabled(thread, false);
+        self.threads.note_change(thread);
+        self.alive -= 1;
+        if let Some(object) = self.threads.get(thread).object {
+            self.refresh(object);
+        }
+    }
+
+    /// Says that the run has failed; [`Engine::next`] will say that it is over.
+    pub fn fail(&mut self, failure: Failure) {
+        if self.verdict.is_none() {
+            self.verdict = Some(Verdict::Failed { failure });
+        }
+    }
+
+    /// Tells a hash of what `thread` knows (where it stands, its locals), for [`Point::state`].
+    #[inline]
+    pub fn set_local(&mut self, thread: ThreadId, hash: u64) {
+        if self.needs.state {
+            let entry = self.threads.get_mut(thread);
+            let new = mix(entry.name.0 ^ mix(hash));
+            self.state = self.state.wrapping_sub(entry.local).wrapping_add(new);
+            entry.local = new;
+        }
+    }
+
+    /// Tells a hash of what `object` holds, for [`Point::state`].
+    #[inline]
+    pub fn set_value(&mut self, object: ObjectId, hash: u64) {
+        if self.needs.state {
+            let entry = self.objects.get_mut(object);
+            let new = mix(!entry.name.0 ^ mix(hash));
+            self.state = self.state.wrapping_sub(entry.value).wrapping_add(new);
+            entry.value = new;
+        }
+    }
+
+    /// Whether the strategy of this run wants [`Engine::set_local`] and [`Engine::set_value`] to be called.
+    #[inline]
+    pub fn wants_state(&self) -> bool {
+        self.needs.state
+    }
+
+    /// The virtual time, in nanoseconds since the start of the run.
+    pub fn now(&self) -> u64 {
+        self.now
+    }
+
+    /// Goes on with the run: hands out a thread to resume, after having chosen and executed operations as needed.
+    ///
+    /// Every thread resumed before must have announced its next operation or have finished.
+    #[inline]
+    pub fn next(&mut self, strategy: &mut dyn Strategy) -> Next {
+        loop {
+            if self.verdict.is_some() {
+                self.note_pending();
+                return Next::Done;
+            }
+            if let Some((thread, reply)) = self.ready.pop() {
+                return Next::Resume { thread, reply };
+            }
+            if !self.resting.is_empty() {
+                self.end_rests();
+            }
+            if self.threads.enabled().is_empty() && !self.pass_time() {
+                let over = if self.alive == 0 { Verdict::Passed } else { self.deadlock() };
+                self.verdict = Some(over);
+                continue;
+            }
+            if self.steps >= self.config.step_limit {
+                self.fail(self.step_limit());
+                continue;
+            }
+            if self.needs.enabled {
+                self.record_enabled();
+            }
+            let point = Point {
+                threads: &self.threads,
+                objects: &self.objects,
+                state: self.state,
+                step: self.steps,
+                last: self.trace.events.last(),
+            };
+            let Choice::Run(thread) = strategy.choose(&point) else {
+                self.verdict = Some(Verdict::CutOff);
+                continue;
+            };
+            assert!(self.threads.is_enabled(thread), "a strategy chose a thread that is not enabled");
+            self.threads.forget_changes();
+            if let Some(reply) = self.execute(thread, strategy) {
+                return Next::Resume { thread, reply };
+            }
+        }
+    }
+
+    /// Executes the next operation of `thread` and tells what it brought, if the thread goes on.
+    #[inline]
+    fn execute(&mut self, thread: ThreadId, strategy: &mut dyn Strategy) -> Option<Reply> {
+        self.steps += 1;
+        let entry = self.threads.get_mut(thread);
+        let operation = entry.operation;
+        entry.status = Status::Running;
+        entry.progress += 1;
+        entry.last_step = self.steps;
+        entry.version = entry.version.wrapping_add(STEP);
+        let mut print = entry.version;
+        self.trace.events.push(Event { thread, operation });
+        for slot in 0..2 {
+            if has_node(&operation, slot) {
+                let object = operation.touches[slot].object().expect("a touch with a node has an object");
+                let object = self.objects.get_mut(object);
+                print = print.wrapping_add(object.version.rotate_left(17 * slot as u32));
+                if operation.touches[slot].writes() {
+                    object.version = object.version.wrapping_add(WRITE);
+                }
+                self.threads.unlink(thread, slot, &mut object.head);
+            }
+        }
+        self.fingerprint = self.fingerprint.wrapping_add(mix(print));
+        let effect = if operation.kind <= Kind::ReadModifyWrite {
+            Effect::Goes(Reply::Go)
+        } else {
+            self.perform(thread, &operation, strategy)
+        };
+        if self.config.patience > 0 && !matches!(operation.kind, Kind::Local | Kind::Choose) {
+            let acquired = effect == Effect::Goes(Reply::Acquired);
+            let idle = spin::is_idle(operation.kind, acquired);
+            self.threads.get_mut(thread).spin.note(&operation, idle);
+        }
+        match effect {
+            Effect::Goes(reply) => Some(reply),
+            Effect::Stays => None,
+        }
+    }
+
+    /// Asks the strategy for a number below `arity`, as part of the step just begun by `thread`.
+    pub(crate) fn ask(&mut self, thread: ThreadId, arity: u32, strategy: &mut dyn Strategy) -> u32 {
+        let value = if arity > 1 { strategy.pick(arity) } else { 0 };
+        assert!(value < arity.max(1), "a strategy picked {value} of {arity}");
+        let step = self.trace.events.len() as u32 - 1;
+        if arity > 1 {
+            self.trace.picks.push(Pick { step, arity, value });
+        }
+        let print = self.threads.get(thread).version ^ mix(u64::from(value) + 1);
+        self.fingerprint = self.fingerprint.wrapping_add(mix(print));
+        value
+    }
+
+    /// Looks again at every thread that is about to touch `object`, whose state has changed.
+    pub(crate) fn refresh(&mut self, object: ObjectId) {
+        let mut node = self.objects.head(object);
+        while let Some((thread, next)) = self.threads.walk(node) {
+            node = next;
+            let enabled = self.can_run(thread) && !self.threads.get(thread).resting;
+            if self.threads.set_enabled(thread, enabled) {
+                self.threads.note_change(thread);
+            }
+        }
+    }
+
+    /// Holds `thread` back, if another one could run. Tells whether it did.
+    fn rest(&mut self, thread: ThreadId) -> bool {
+        let others = self.threads.enabled().iter().any(|&other| other != thread);
+        if others {
+            let steps = self.steps;
+            let entry = self.threads.get_mut(thread);
+            entry.resting = true;
+            entry.last_step = steps;
+            self.resting.push(thread);
+            self.rests += 1;
+        }
+        others
+    }
+
+    /// Offers resting threads again where every enabled thread has had its step, or none is enabled.
+    fn end_rests(&mut self) {
+        let threads = &self.threads;
+        let slowest = threads.enabled().iter().map(|&t| threads.get(t).last_step).min().unwrap_or(u64::MAX);
+        let mut index = 0;
+        while let Some(&thread) = self.resting.get(index) {
+            if slowest <= self.threads.get(thread).last_step {
+                index += 1;
+                continue;
+            }
+            self.resting.swap_remove(index);
+            self.threads.get_mut(thread).resting = false;
+            if self.can_run(thread) && self.threads.set_enabled(thread, true) {
+                self.threads.note_change(thread);
+            }
+        }
+    }
+
+    fn step_limit(&self) -> Failure {
+        let spins = |spin: u32| spin > 0 && spin >= self.config.patience / 2;
+        let spinning = self.threads.iter().filter(|(_, t)| spins(t.spin.returns())).map(|(id, _)| id);
+        Failure::StepLimit { limit: self.config.step_limit, spinning: spinning.collect() }
+    }
+
+    fn record_enabled(&mut self) {
+        let from = self.trace.enabled.len();
+        self.trace.enabled_from.push(from as u32);
+        self.trace.enabled.extend_from_slice(self.threads.enabled());
+        self.trace.enabled[from..].sort_unstable();
+    }
+
+    fn note_pending(&mut self) {
+        if self.trace.pending.is_empty() {
+            let pending = |status| matches!(status, Status::Pending);
+            let next = self.threads.iter().map(|(_, t)| pending(t.status).then_some(t.operation));
+            self.trace.pending.extend(next);
+        }
+    }
+
+    /// What the run was like. Complete once [`Engine::next`] has said [`Next::Done`].
+    pub fn summary(&self) -> RunSummary<'_> {
+        RunSummary {
+            trace: &self.trace,
+            verdict: self.verdict.as_ref().expect("a summary is asked for after the run is done"),
+            fingerprint: self.fingerprint,
+            rests: self.rests,
+            threads: &self.threads,
+            objects: &self.objects,
+        }
+    }
+
+    /// Marks `thread` as woken for `wake`'s reason.
+    pub(crate) fn wake(&mut self, thread: ThreadId, wake: Wake) {
+        self.threads.get_mut(thread).wake = wake;
+        let enabled = self.can_run(thread) && !self.threads.get(thread).resting;
+        if self.threads.set_enabled(thread, enabled) {
+            self.threads.note_change(thread);
+        }
+    }
+}

@@ -1,0 +1,35 @@
+//! The loop that every front end shares: what each object means, who is enabled, record and replay.
+//!
+//! A front end knows how to stop and resume threads; a strategy knows whom to run next; the [`Engine`] stands
+//! between them and knows neither. The protocol of one run:
+//!
+//! 1. [`Engine::begin`], then [`Engine::add_object`] and [`Engine::add_thread`] for what exists at the start.
+//! 2. [`Engine::next`] until it says [`Next::Done`]. On [`Next::Resume`] the front end lets that thread run up to
+//!    its next operation and calls [`Engine::announce`], or [`Engine::finish`] if there is none.
+//! 3. [`Engine::summary`] tells what happened.
+//!
+//! [`run`] does all of this for a [`Program`], [`explore`] for many runs of it. No step allocates, once the
+//! tables have grown to the size of the program.
+
+mod census;
+mod clocks;
+mod deadlock;
+mod engine;
+mod explore;
+mod objects;
+mod replay;
+mod rng;
+mod semantics;
+mod spin;
+mod strategy;
+mod threads;
+mod time;
+
+pub use census::Census;
+pub use clocks::{Clocks, conflicts};
+pub use engine::{Config, Engine, Next, Reply, Timeouts};
+pub use explore::{Program, Totals, explore, run};
+pub use objects::{MutexKind, Resource};
+pub use replay::{Divergence, Replay};
+pub use rng::Rng;
+pub use strategy::{Choice, Needs, Plan, Point, RunSummary, Strategy};

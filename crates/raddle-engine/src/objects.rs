@@ -1,0 +1,159 @@
+//! The shared objects of a run and the state of each.
+
+use crate::threads::EMPTY_LIST;
+use raddle_model::{Name, ObjectId, ThreadId, mix};
+use std::collections::VecDeque;
+
+/// How a mutex treats a thread that already has it, and one that does not.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum MutexKind {
+    /// Locking it again waits for ever; unlocking it without having it is misuse.
+    Normal,
+    /// Locking it again counts; unlocking it without having it is refused.
+    Recursive,
+    /// Both are refused.
+    ErrorChecking,
+}
+
+/// What an object is and what state it is in.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub enum Resource {
+    /// Memory. The engine keeps no value; the front end does.
+    Memory,
+    /// A mutex.
+    Mutex {
+        /// Its kind.
+        kind: MutexKind,
+        /// Who has it.
+        owner: Option<ThreadId>,
+        /// How often the owner has locked it.
+        depth: u32,
+    },
+    /// A read-write lock.
+    ReadWriteLock {
+        /// Who has it for writing.
+        writer: Option<ThreadId>,
+        /// Who has it for reading, once per acquisition.
+        readers: Vec<ThreadId>,
+    },
+    /// A condition variable with its waiters in order of arrival.
+    Condition {
+        /// Who waits.
+        waiters: VecDeque<ThreadId>,
+    },
+    /// A semaphore.
+    Semaphore {
+        /// Its value.
+        value: u64,
+    },
+    /// A barrier.
+    Barrier {
+        /// How many threads it takes.
+        needed: u32,
+        /// Who has arrived since it last opened.
+        arrived: Vec<ThreadId>,
+    },
+    /// A one-time initialisation.
+    Once {
+        /// Who runs it now.
+        runner: Option<ThreadId>,
+        /// Whether it is over.
+        done: bool,
+    },
+    /// Stands for a thread, for those who join it.
+    Thread(ThreadId),
+    /// A synchronisation object whose life is over.
+    Destroyed,
+}
+
+impl Resource {
+    /// A mutex that nobody has.
+    pub fn mutex(kind: MutexKind) -> Resource {
+        Resource::Mutex { kind, owner: None, depth: 0 }
+    }
+
+    /// A read-write lock that nobody has.
+    pub fn read_write_lock() -> Resource {
+        Resource::ReadWriteLock { writer: None, readers: Vec::new() }
+    }
+
+    /// A condition variable without waiters.
+    pub fn condition() -> Resource {
+        Resource::Condition { waiters: VecDeque::new() }
+    }
+
+    /// A semaphore with a first value.
+    pub fn semaphore(value: u64) -> Resource {
+        Resource::Semaphore { value }
+    }
+
+    /// A barrier for `needed` threads, which must be positive.
+    pub fn barrier(needed: u32) -> Resource {
+        Resource::Barrier { needed: needed.max(1), arrived: Vec::new() }
+    }
+
+    /// An initialisation that has not begun.
+    pub fn once() -> Resource {
+        Resource::Once { runner: None, done: false }
+    }
+}
+
+#[derive(Clone, Debug)]
+pub(crate) struct Object {
+    /// Invariant: the name plus a constant for each write so far; the object's part of an event's fingerprint.
+    pub(crate) version: u64,
+    /// The first node of the list of threads whose next operation touches it.
+    pub(crate) head: u32,
+    pub(crate) name: Name,
+    pub(crate) resource: Resource,
+    /// What it adds to the state hash.
+    pub(crate) value: u64,
+}
+
+/// All objects of a run.
+#[derive(Default, Debug)]
+pub(crate) struct Objects {
+    all: Vec<Object>,
+}
+
+impl Objects {
+    pub(crate) fn clear(&mut self) {
+        self.all.clear();
+    }
+
+    pub(crate) fn add(&mut self, name: Name, resource: Resource) -> ObjectId {
+        let id = ObjectId(self.all.len() as u32);
+        self.all.push(Object { version: mix(!name.0), head: EMPTY_LIST, name, resource, value: 0 });
+        id
+    }
+
+    #[inline]
+    pub(crate) fn len(&self) -> usize {
+        self.all.len()
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, object: ObjectId) -> &Object {
+        &self.all[object.index()]
+    }
+
+    #[inline]
+    pub(crate) fn get_mut(&mut self, object: ObjectId) -> &mut Object {
+        &mut self.all[object.index()]
+    }
+
+    #[inline]
+    pub(crate) fn head(&self, object: ObjectId) -> u32 {
+        self.all[object.index()].head
+    }
+
+    #[inline]
+    pub(crate) fn name(&self, object: ObjectId) -> Name {
+        self.all[object.index()].name
+    }
+
+    pub(crate) fn is_lock(&self, object: ObjectId) -> bool {
+        matches!(self.all[object.index()].resource, Resource::Mutex { .. } | Resource::ReadWriteLock { .. })
+    }
+}

@@ -1,0 +1,100 @@
+//! Runs a recorded schedule again, and notices where the program left it.
+
+use crate::Rng;
+use crate::strategy::{Choice, Plan, Point, Strategy};
+use raddle_model::{Event, Pick, Trace};
+
+/// A strategy that follows a recorded run. If the program does something else than it did then, the run is cut off
+/// and [`Replay::divergence`] tells where.
+#[derive(Clone, Debug)]
+pub struct Replay {
+    events: Vec<Event>,
+    picks: Vec<Pick>,
+    step: usize,
+    pick: usize,
+    divergence: Option<Divergence>,
+}
+
+/// Where a replay left the recorded run.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error("at step {step}: {what}")]
+pub struct Divergence {
+    /// The first step that could not be repeated, from 0.
+    pub step: usize,
+    /// What was different.
+    pub what: String,
+}
+
+impl Replay {
+    /// Follows the events and decisions of `trace`.
+    pub fn new(trace: &Trace) -> Replay {
+        Replay::of(trace.events.clone(), trace.picks.clone())
+    }
+
+    /// Follows these events and decisions.
+    pub fn of(events: Vec<Event>, picks: Vec<Pick>) -> Replay {
+        Replay { events, picks, step: 0, pick: 0, divergence: None }
+    }
+
+    /// Where the latest run left the recorded one, if it did. A run that ended before all recorded steps were taken
+    /// has left it too.
+    pub fn divergence(&self) -> Option<Divergence> {
+        let short = (self.step < self.events.len()).then(|| Divergence {
+            step: self.step,
+            what: format!("the program ended, the recorded run has {} steps", self.events.len()),
+        });
+        self.divergence.clone().or(short)
+    }
+
+    fn diverge(&mut self, what: String) -> Choice {
+        self.divergence = Some(Divergence { step: self.step, what });
+        Choice::CutOff
+    }
+}
+
+impl Strategy for Replay {
+    fn begin(&mut self, _rng: Rng) -> Plan {
+        self.step = 0;
+        self.pick = 0;
+        self.divergence = None;
+        Plan::Run
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        let Some(&Event { thread, operation }) = self.events.get(self.step) else {
+            return self.diverge("the program goes on, the recorded run was over".to_owned());
+        };
+        if !point.is_enabled(thread) {
+            return self.diverge(format!("thread {} cannot run, in the recorded run it did", thread.0));
+        }
+        let next = *point.operation(thread);
+        if next != operation {
+            return self.diverge(format!(
+                "thread {} is about to execute {:?} at location {}, in the recorded run it was {:?} at location {}",
+                thread.0, next.kind, next.location.0, operation.kind, operation.location.0
+            ));
+        }
+        self.step += 1;
+        Choice::Run(thread)
+    }
+
+    fn pick(&mut self, arity: u32) -> u32 {
+        let recorded = self.picks.get(self.pick).filter(|pick| pick.arity == arity).map(|pick| pick.value);
+        self.pick += 1;
+        recorded.unwrap_or_else(|| {
+            if self.divergence.is_none() {
+                let what = format!("a choice among {arity} was asked for, not so in the recorded run");
+                self.divergence = Some(Divergence { step: self.step, what });
+            }
+            0
+        })
+    }
+
+    fn learns(&self) -> bool {
+        false
+    }
+
+    fn fork(&self) -> Box<dyn Strategy> {
+        Box::new(self.clone())
+    }
+}

@@ -1,0 +1,49 @@
+//! Barriers. Arriving is the operation; the threads that arrived go on, without a further step, when all are there.
+//!
+//! Arrivals commute (their order cannot be observed), so an arrival touches the barrier as a reader. Where a program
+//! asks which thread is the serial one, the strategy picks it when the barrier opens.
+
+use super::{Effect, first};
+use crate::engine::{Engine, Reply};
+use crate::objects::Resource;
+use crate::strategy::Strategy;
+use crate::threads::Status;
+use raddle_model::{Operation, ThreadId};
+
+impl Engine {
+    /// `operation.argument` is 1 if the program asks for the serial thread.
+    pub(crate) fn barrier(
+        &mut self,
+        thread: ThreadId,
+        operation: &Operation,
+        strategy: &mut dyn Strategy,
+    ) -> Effect {
+        let object = first(operation);
+        let mut arrived = match &mut self.objects.get_mut(object).resource {
+            Resource::Barrier { needed, arrived } => {
+                arrived.push(thread);
+                if arrived.len() < *needed as usize {
+                    self.threads.get_mut(thread).status = Status::Inside;
+                    self.threads.set_enabled(thread, false);
+                    self.threads.note_change(thread);
+                    return Effect::Stays;
+                }
+                std::mem::take(arrived)
+            }
+            _ => return self.not_usable(thread, object, operation),
+        };
+        // In thread order, so that what happens does not depend on the order of arrival.
+        arrived.sort_unstable();
+        let serial =
+            if operation.argument == 1 { self.ask(thread, arrived.len() as u32, strategy) } else { 0 };
+        for (index, &waiting) in arrived.iter().enumerate().rev() {
+            self.threads.get_mut(waiting).status = Status::Running;
+            self.ready.push((waiting, Reply::Number(u32::from(index as u32 == serial))));
+        }
+        arrived.clear();
+        if let Resource::Barrier { arrived: kept, .. } = &mut self.objects.get_mut(object).resource {
+            *kept = arrived;
+        }
+        Effect::Stays
+    }
+}

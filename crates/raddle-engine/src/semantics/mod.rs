@@ -1,0 +1,154 @@
+//! What each operation does to each kind of object, and when it can be executed. One file per family.
+
+mod barrier;
+mod condition;
+mod mutex;
+mod once;
+mod rwlock;
+mod semaphore;
+
+use crate::engine::{Engine, Reply};
+use crate::objects::Resource;
+use crate::strategy::Strategy;
+use crate::threads::Status;
+use raddle_model::{Failure, Kind, ObjectId, Operation, ThreadId, Verdict};
+
+/// What executing an operation did to its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Effect {
+    /// It goes on with this reply.
+    Goes(Reply),
+    /// It waits inside the operation, or the run is over.
+    Stays,
+}
+
+impl Engine {
+    /// Whether the announced operation of `thread` could be executed now.
+    pub(crate) fn can_run(&self, thread: ThreadId) -> bool {
+        let operation = self.threads.operation(thread);
+        match operation.kind {
+            Kind::Lock => self.can_lock(thread, first(operation)) || self.may_time_out(thread),
+            Kind::ReadLock => self.can_read_lock(first(operation)) || self.may_time_out(thread),
+            Kind::WriteLock => self.can_write_lock(first(operation)) || self.may_time_out(thread),
+            Kind::ConditionReacquire => self.can_reacquire(thread, operation),
+            Kind::SemaphoreWait => self.can_wait(first(operation)) || self.may_time_out(thread),
+            Kind::OnceBegin => self.can_begin_once(first(operation)),
+            Kind::Join => self.has_ended(first(operation)) || self.may_time_out(thread),
+            Kind::Sleep => self.may_time_out(thread),
+            _ => true,
+        }
+    }
+
+    /// Executes an operation that is more than a memory access.
+    pub(crate) fn perform(
+        &mut self,
+        thread: ThreadId,
+        operation: &Operation,
+        strategy: &mut dyn Strategy,
+    ) -> Effect {
+        match operation.kind {
+            Kind::Local | Kind::Read | Kind::Write | Kind::ReadModifyWrite | Kind::Yield | Kind::Fence => {
+                Effect::Goes(Reply::Go)
+            }
+            Kind::Sleep => self.slept(thread),
+            Kind::Lock => self.lock(thread, operation),
+            Kind::TryLock => self.try_lock(thread, operation),
+            Kind::Unlock => self.unlock(thread, operation),
+            Kind::ReadLock => self.read_lock(thread, operation),
+            Kind::WriteLock => self.write_lock(thread, operation),
+            Kind::ReadWriteUnlock => self.read_write_unlock(thread, operation),
+            Kind::ConditionWait => self.condition_wait(thread, operation),
+            Kind::ConditionReacquire => self.condition_reacquire(thread, operation),
+            Kind::Signal => self.signal(thread, operation, strategy),
+            Kind::Broadcast => self.broadcast(thread, operation),
+            Kind::SemaphoreWait | Kind::SemaphoreTryWait => self.semaphore_wait(thread, operation),
+            Kind::SemaphorePost => self.semaphore_post(thread, operation),
+            Kind::Barrier => self.barrier(thread, operation, strategy),
+            Kind::OnceBegin => self.once_begin(thread, operation),
+            Kind::OnceEnd => self.once_end(thread, operation),
+            Kind::Spawn => {
+                let parent = self.threads.get_mut(thread);
+                let name = parent.name.child(u64::from(parent.children));
+                parent.children += 1;
+                Effect::Goes(Reply::Spawned(self.new_thread(name, Some(thread))))
+            }
+            Kind::Join if self.has_ended(first(operation)) => Effect::Goes(Reply::Acquired),
+            Kind::Join => Effect::Goes(Reply::TimedOut),
+            Kind::Choose => {
+                let arity = u32::try_from(operation.argument).unwrap_or(u32::MAX);
+                Effect::Goes(Reply::Number(self.ask(thread, arity, strategy)))
+            }
+            Kind::Destroy => self.destroy(thread, operation),
+            Kind::Exit => {
+                self.verdict = Some(Verdict::Passed);
+                Effect::Stays
+            }
+            kind => unreachable!("no meaning was given to {kind:?}"),
+        }
+    }
+
+    fn slept(&mut self, thread: ThreadId) -> Effect {
+        let deadline = self.threads.get(thread).deadline;
+        self.now = self.now.max(deadline);
+        Effect::Goes(Reply::TimedOut)
+    }
+
+    fn has_ended(&self, object: ObjectId) -> bool {
+        match self.objects.get(object).resource {
+            Resource::Thread(thread) => self.threads.get(thread).status == Status::Done,
+            _ => true,
+        }
+    }
+
+    /// Ends the life of a synchronisation object that nobody uses.
+    fn destroy(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        let object = first(operation);
+        let busy = match &self.objects.get(object).resource {
+            Resource::Mutex { owner, .. } => owner.is_some(),
+            Resource::ReadWriteLock { writer, readers } => writer.is_some() || !readers.is_empty(),
+            Resource::Condition { waiters } => !waiters.is_empty(),
+            Resource::Barrier { arrived, .. } => !arrived.is_empty(),
+            Resource::Destroyed => return self.misuse(thread, operation, "destroyed twice"),
+            _ => false,
+        };
+        if busy {
+            return self.misuse(thread, operation, "destroyed while in use");
+        }
+        self.objects.get_mut(object).resource = Resource::Destroyed;
+        self.refresh(object);
+        Effect::Goes(Reply::Go)
+    }
+
+    /// Ends the run because a rule of a synchronisation object was broken.
+    pub(crate) fn misuse(&mut self, thread: ThreadId, operation: &Operation, rule: &str) -> Effect {
+        self.misuse_of(thread, first(operation), operation, rule)
+    }
+
+    /// As [`Engine::misuse`], where the object is not the first one touched.
+    pub(crate) fn misuse_of(
+        &mut self,
+        thread: ThreadId,
+        object: ObjectId,
+        operation: &Operation,
+        rule: &str,
+    ) -> Effect {
+        let location = operation.location;
+        self.fail(Failure::Misuse { thread, object, location, message: rule.to_owned() });
+        Effect::Stays
+    }
+
+    /// Ends the run because an object was used that is destroyed or of another type.
+    pub(crate) fn not_usable(&mut self, thread: ThreadId, object: ObjectId, operation: &Operation) -> Effect {
+        let rule = match self.objects.get(object).resource {
+            Resource::Destroyed => "used after it was destroyed",
+            _ => "used as something it is not",
+        };
+        self.misuse_of(thread, object, operation, rule)
+    }
+}
+
+/// The object that an operation of a synchronisation kind is about.
+#[inline]
+fn first(operation: &Operation) -> ObjectId {
+    operation.object().expect("a synchronisation operation names its object")
+}

@@ -1,0 +1,39 @@
+//! One-time initialisation.
+
+use super::{Effect, first};
+use crate::engine::{Engine, Reply};
+use crate::objects::Resource;
+use raddle_model::{ObjectId, Operation, ThreadId};
+
+impl Engine {
+    pub(crate) fn can_begin_once(&self, object: ObjectId) -> bool {
+        !matches!(self.objects.get(object).resource, Resource::Once { runner: Some(_), .. })
+    }
+
+    pub(crate) fn once_begin(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        let object = first(operation);
+        match &mut self.objects.get_mut(object).resource {
+            Resource::Once { done: true, .. } => Effect::Goes(Reply::Go),
+            Resource::Once { runner, .. } => {
+                *runner = Some(thread);
+                self.refresh(object);
+                Effect::Goes(Reply::RunOnce)
+            }
+            _ => self.not_usable(thread, object, operation),
+        }
+    }
+
+    pub(crate) fn once_end(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        let object = first(operation);
+        match &mut self.objects.get_mut(object).resource {
+            Resource::Once { runner, done } if *runner == Some(thread) => {
+                *runner = None;
+                *done = true;
+                self.refresh(object);
+                Effect::Goes(Reply::Go)
+            }
+            Resource::Once { .. } => self.misuse(thread, operation, "ended by a thread that does not run it"),
+            _ => self.not_usable(thread, object, operation),
+        }
+    }
+}

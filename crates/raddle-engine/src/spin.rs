@@ -1,0 +1,63 @@
+//! The one rule against starvation by spinning.
+//!
+//! A strategy that prefers one thread would run a loop such as `while !flag { yield }` for ever. So: **a thread that
+//! has come back [`Config::patience`](crate::Config) times to the same operation without having written anything
+//! rests.** A resting thread is not offered to the strategy until every thread that is enabled has taken a step
+//! since, or until nothing else is enabled. It rests again after each further such return, until it writes.
+//!
+//! Effect on guarantees: schedules in which one thread makes more than `patience` idle returns in a row while others
+//! could run are not explored, and a bound such as PCT's holds for runs without a rest. [`RunSummary::rests`]
+//! (crate::RunSummary) counts them, so that nobody has to guess.
+
+use raddle_model::{Kind, Operation};
+
+/// What is remembered of a thread's latest operations, to notice that it goes round in a circle. Brent's method: the
+/// anchor moves to the current operation at every power of two, so a circle of any length is noticed.
+#[derive(Clone, Copy, Default, Debug)]
+pub(crate) struct Spin {
+    anchor: u64,
+    since: u32,
+    power: u32,
+    returns: u32,
+}
+
+impl Spin {
+    /// Takes note of an executed operation that had no effect on others (`idle`) or had one.
+    #[inline]
+    pub(crate) fn note(&mut self, operation: &Operation, idle: bool) {
+        if !idle {
+            self.returns = 0;
+            self.power = 0;
+            return;
+        }
+        let key = u64::from(operation.location.0) << 32
+            | u64::from(operation.object().map_or(u32::MAX >> 8, |object| object.0)) << 8
+            | operation.kind as u64;
+        if self.power == 0 {
+            *self = Spin { anchor: key, since: 0, power: 1, returns: 0 };
+        } else if key == self.anchor {
+            self.returns += 1;
+        }
+        self.since += 1;
+        if self.since >= self.power {
+            *self =
+                Spin { anchor: key, since: 0, power: self.power.saturating_mul(2), returns: self.returns };
+        }
+    }
+
+    /// How often it has come back to where it was without writing.
+    #[inline]
+    pub(crate) fn returns(&self) -> u32 {
+        self.returns
+    }
+}
+
+/// Whether an operation of this kind leaves no mark for others, if it did not succeed in acquiring anything.
+#[inline]
+pub(crate) fn is_idle(kind: Kind, acquired: bool) -> bool {
+    match kind {
+        Kind::Read | Kind::Yield | Kind::Sleep | Kind::Fence => true,
+        Kind::TryLock | Kind::SemaphoreTryWait => !acquired,
+        _ => false,
+    }
+}

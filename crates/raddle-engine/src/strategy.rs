@@ -1,0 +1,198 @@
+//! What a scheduling algorithm is.
+
+use crate::Rng;
+use crate::objects::Objects;
+use crate::threads::Threads;
+use raddle_model::{Event, Name, ObjectId, Operation, ThreadId, Trace, Verdict};
+
+/// Decides which thread runs next.
+///
+/// For each run the engine calls [`begin`](Strategy::begin), then [`choose`](Strategy::choose) once per step and
+/// [`pick`](Strategy::pick) where a number is asked for, then [`learn`](Strategy::learn). A strategy reads no clock,
+/// environment or file and depends on no hash order; all its randomness comes from the generator it is handed.
+///
+/// Knowledge reaches the next run through `learn` and nothing else: a run may happen in a copy of the strategy that
+/// is thrown away afterwards ([`fork`](Strategy::fork)), and both ways must give the same schedules.
+pub trait Strategy: Send {
+    /// Starts a run. `rng` is this run's own stream.
+    fn begin(&mut self, rng: Rng) -> Plan;
+
+    /// Names the thread that takes the next step. Called with at least one enabled thread, also where there is only
+    /// one; must answer with an enabled one, or cut the run off.
+    fn choose(&mut self, point: &Point<'_>) -> Choice;
+
+    /// Names a number below `arity`, which is at least 2: which waiter a signal wakes, or a data choice.
+    fn pick(&mut self, arity: u32) -> u32;
+
+    /// Takes note of a finished run. The default forgets it.
+    fn learn(&mut self, _run: &RunSummary<'_>) {}
+
+    /// What the strategy wants to have recorded or tracked. The default is as little as possible.
+    fn needs(&self) -> Needs {
+        Needs::default()
+    }
+
+    /// Whether `learn` can change what later runs do. If not, runs may be spread over cores in any order.
+    fn learns(&self) -> bool;
+
+    /// A copy with the same knowledge.
+    fn fork(&self) -> Box<dyn Strategy>;
+}
+
+/// Whether there is another run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Plan {
+    /// There is.
+    Run,
+    /// Every schedule that the strategy promises has been run.
+    Exhausted,
+}
+
+/// The answer of [`Strategy::choose`].
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Choice {
+    /// This thread takes the next step.
+    Run(ThreadId),
+    /// The rest of the run would only repeat another one: end it here.
+    CutOff,
+}
+
+/// What a strategy wants to have recorded or tracked, beyond the events.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Needs {
+    /// Record the enabled threads of every point.
+    pub enabled: bool,
+    /// Keep [`Point::state`] up to date.
+    pub state: bool,
+}
+
+/// What is known before a step: every thread that could take it, with the operation it would execute.
+#[derive(Clone, Copy)]
+pub struct Point<'a> {
+    pub(crate) threads: &'a Threads,
+    pub(crate) objects: &'a Objects,
+    pub(crate) state: u64,
+    /// How many steps the run has taken so far.
+    pub step: u64,
+    /// The event executed last, if there was one.
+    pub last: Option<&'a Event>,
+}
+
+impl<'a> Point<'a> {
+    /// The threads that can take the next step, in an order that depends only on the steps so far.
+    #[inline]
+    pub fn enabled(&self) -> &'a [ThreadId] {
+        self.threads.enabled()
+    }
+
+    /// Whether `thread` can take the next step.
+    #[inline]
+    pub fn is_enabled(&self, thread: ThreadId) -> bool {
+        self.threads.is_enabled(thread)
+    }
+
+    /// The next operation of `thread`; meaningful while it has one, as every enabled thread does.
+    #[inline]
+    pub fn operation(&self, thread: ThreadId) -> &'a Operation {
+        self.threads.operation(thread)
+    }
+
+    /// The threads whose next operation is new, or that became enabled or disabled, since the last point. A thread
+    /// may be named more than once.
+    #[inline]
+    pub fn changed(&self) -> &'a [ThreadId] {
+        self.threads.changed()
+    }
+
+    /// The threads, enabled or not, whose next operation touches `object`.
+    #[inline]
+    pub fn pending_on(&self, object: ObjectId) -> impl Iterator<Item = ThreadId> + 'a {
+        self.threads.pending_on(self.objects.head(object))
+    }
+
+    /// How many threads the run has had so far; their ids are below this number.
+    #[inline]
+    pub fn thread_count(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// How many objects the run has had so far; their ids are below this number.
+    #[inline]
+    pub fn object_count(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// The name of a thread, equal in all runs.
+    #[inline]
+    pub fn thread_name(&self, thread: ThreadId) -> Name {
+        self.threads.name(thread)
+    }
+
+    /// The name of an object, equal in all runs.
+    #[inline]
+    pub fn object_name(&self, object: ObjectId) -> Name {
+        self.objects.name(object)
+    }
+
+    /// Who created `thread`; nobody, if it was there from the start.
+    #[inline]
+    pub fn parent(&self, thread: ThreadId) -> Option<ThreadId> {
+        self.threads.parent(thread)
+    }
+
+    /// How many steps `thread` has taken.
+    #[inline]
+    pub fn progress(&self, thread: ThreadId) -> u32 {
+        self.threads.progress(thread)
+    }
+
+    /// A hash of where every thread stands and what every object holds, as far as the front end tells. Equal states
+    /// have equal hashes. Zero unless [`Needs::state`] was asked for.
+    #[inline]
+    pub fn state(&self) -> u64 {
+        self.state
+    }
+}
+
+/// What a run was like, for [`Strategy::learn`] and for whoever started it.
+#[derive(Clone, Copy)]
+pub struct RunSummary<'a> {
+    /// The events and decisions.
+    pub trace: &'a Trace,
+    /// How the run ended.
+    pub verdict: &'a Verdict,
+    /// The partial-order fingerprint: equal for equivalent schedules, and different for others but for a chance of
+    /// about 2^-64 a pair.
+    pub fingerprint: u64,
+    /// How often a spinning thread was held back; zero means that the strategy's guarantee holds unimpaired.
+    pub rests: u64,
+    pub(crate) threads: &'a Threads,
+    pub(crate) objects: &'a Objects,
+}
+
+impl RunSummary<'_> {
+    /// The name of a thread, equal in all runs.
+    pub fn thread_name(&self, thread: ThreadId) -> Name {
+        self.threads.name(thread)
+    }
+
+    /// The name of an object, equal in all runs.
+    pub fn object_name(&self, object: ObjectId) -> Name {
+        self.objects.name(object)
+    }
+
+    /// How many threads the run had.
+    pub fn thread_count(&self) -> usize {
+        self.threads.len()
+    }
+
+    /// How many objects the run had.
+    pub fn object_count(&self) -> usize {
+        self.objects.len()
+    }
+
+    /// Whether `object` is a lock (mutex or read-write lock).
+    pub fn is_lock(&self, object: ObjectId) -> bool {
+        self.objects.is_lock(object)
+    }
+}

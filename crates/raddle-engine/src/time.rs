@@ -1,0 +1,81 @@
+//! The virtual clock: it stands still while anything can run.
+
+use crate::Engine;
+use crate::engine::Timeouts;
+use crate::objects::Resource;
+use crate::threads::{Status, Wake};
+use raddle_model::{Kind, Operation, ThreadId};
+
+impl Engine {
+    /// Notes when `thread`, which is about to execute `operation`, stops waiting for it.
+    pub(crate) fn set_deadline(&mut self, thread: ThreadId, operation: &Operation) {
+        let now = self.now;
+        let entry = self.threads.get_mut(thread);
+        match operation.kind {
+            // The wait began when the mutex was given up; its end was set then.
+            Kind::ConditionReacquire => {}
+            kind => {
+                entry.wake = Wake::None;
+                entry.deadline =
+                    if can_time_out(kind) { now.saturating_add(operation.argument) } else { u64::MAX };
+            }
+        }
+    }
+
+    /// Whether the next operation of `thread` may end by time-out right now.
+    #[inline]
+    pub(crate) fn may_time_out(&self, thread: ThreadId) -> bool {
+        let entry = self.threads.get(thread);
+        entry.wake == Wake::TimedOut
+            || (entry.deadline != u64::MAX && self.config.timeouts == Timeouts::Anytime)
+    }
+
+    /// Moves the clock to the earliest deadline and wakes whoever waited for it. Tells whether there was one that
+    /// enables somebody.
+    pub(crate) fn pass_time(&mut self) -> bool {
+        loop {
+            let due = |status, wake| status == Status::Pending && wake == Wake::None;
+            let waiting =
+                self.threads.iter().filter(|(_, t)| due(t.status, t.wake) && t.deadline != u64::MAX);
+            let Some(deadline) = waiting.map(|(_, t)| t.deadline).min() else { return false };
+            self.now = self.now.max(deadline);
+            for index in 0..self.threads.len() as u32 {
+                let thread = ThreadId(index);
+                let entry = self.threads.get(thread);
+                if due(entry.status, entry.wake) && entry.deadline <= self.now {
+                    self.leave_condition(thread);
+                    self.wake(thread, Wake::TimedOut);
+                }
+            }
+            if !self.threads.enabled().is_empty() {
+                return true;
+            }
+        }
+    }
+
+    /// Takes a thread whose wait is over out of the condition variable it waits on.
+    pub(crate) fn leave_condition(&mut self, thread: ThreadId) {
+        let operation = *self.threads.operation(thread);
+        if operation.kind != Kind::ConditionReacquire {
+            return;
+        }
+        for (object, _) in operation.objects() {
+            if let Resource::Condition { waiters } = &mut self.objects.get_mut(object).resource {
+                waiters.retain(|&waiter| waiter != thread);
+            }
+        }
+    }
+}
+
+fn can_time_out(kind: Kind) -> bool {
+    matches!(
+        kind,
+        Kind::Lock
+            | Kind::ReadLock
+            | Kind::WriteLock
+            | Kind::ConditionWait
+            | Kind::SemaphoreWait
+            | Kind::Join
+            | Kind::Sleep
+    )
+}

@@ -1,0 +1,21 @@
+//! The words of Raddle: threads, objects, operations, events, traces and verdicts.
+//!
+//! Plain data, shared by every other crate. Nothing here does I/O, reads a clock, starts a thread or
+//! knows how a program is executed. Start with [`Operation`]: a thread announces one before it runs
+//! it, and [`dependent`] says which two of them may not be swapped.
+
+mod exit;
+mod file;
+mod ids;
+mod name;
+mod operation;
+mod trace;
+mod verdict;
+
+pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
+pub use file::{FORMAT_VERSION, FileError, TraceFile, TraceStep};
+pub use ids::{LocationId, ObjectId, ThreadId};
+pub use name::{Name, mix};
+pub use operation::{Access, Kind, Operation, Reads, Touch, dependent};
+pub use trace::{Event, Pick, Trace};
+pub use verdict::{BlockReason, Blocked, Failure, Verdict};

@@ -1,0 +1,118 @@
+//! How a run ended.
+
+use crate::{LocationId, ObjectId, ThreadId};
+use serde::{Deserialize, Serialize};
+
+/// The end of a run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "verdict")]
+pub enum Verdict {
+    /// The program ended and nothing was wrong.
+    Passed,
+    /// The program is wrong.
+    Failed {
+        /// What was wrong.
+        failure: Failure,
+    },
+    /// The strategy gave the run up because its schedule is covered by another one; it says nothing about the program.
+    CutOff,
+}
+
+impl Verdict {
+    /// The failure, if the run failed.
+    pub fn failure(&self) -> Option<&Failure> {
+        match self {
+            Verdict::Failed { failure } => Some(failure),
+            Verdict::Passed | Verdict::CutOff => None,
+        }
+    }
+}
+
+/// What was wrong with a run.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case", tag = "kind")]
+#[non_exhaustive]
+pub enum Failure {
+    /// An assertion of the program did not hold, or it stopped with an error of its own.
+    Assertion {
+        /// Whose assertion it was.
+        thread: ThreadId,
+        /// Where it stands.
+        location: LocationId,
+        /// What it says.
+        message: String,
+    },
+    /// Some threads wait and none can ever go on.
+    Deadlock {
+        /// Every thread that waits.
+        blocked: Vec<Blocked>,
+        /// Threads that wait for one another in a ring, each for the next and the last for the first; empty if
+        /// there is no ring (a lost wake-up, for instance).
+        cycle: Vec<ThreadId>,
+    },
+    /// The run did not end within the allowed number of steps.
+    StepLimit {
+        /// The limit.
+        limit: u64,
+        /// The threads that were spinning when it was reached.
+        spinning: Vec<ThreadId>,
+    },
+    /// A synchronisation object was used against its rules.
+    Misuse {
+        /// Who used it.
+        thread: ThreadId,
+        /// Which object.
+        object: ObjectId,
+        /// Where.
+        location: LocationId,
+        /// Against which rule.
+        message: String,
+    },
+}
+
+impl Failure {
+    /// A one-word name of the kind of failure, as it appears in files.
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Failure::Assertion { .. } => "assertion",
+            Failure::Deadlock { .. } => "deadlock",
+            Failure::StepLimit { .. } => "step-limit",
+            Failure::Misuse { .. } => "misuse",
+        }
+    }
+}
+
+/// A thread that cannot go on.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Blocked {
+    /// The thread.
+    pub thread: ThreadId,
+    /// Why it waits.
+    pub reason: BlockReason,
+    /// What it waits for; for a join, the object that stands for the thread.
+    pub object: Option<ObjectId>,
+    /// Where it waits.
+    pub location: LocationId,
+    /// The threads that could let it go on, if that is known: holders of a lock, the thread joined.
+    pub held_by: Vec<ThreadId>,
+}
+
+/// Why a thread cannot go on.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum BlockReason {
+    /// A mutex is held.
+    Mutex,
+    /// A read-write lock is held.
+    ReadWriteLock,
+    /// No signal has come.
+    Condition,
+    /// A semaphore is zero.
+    Semaphore,
+    /// Not everybody has arrived at a barrier.
+    Barrier,
+    /// A one-time initialisation is not over.
+    Once,
+    /// A thread has not ended.
+    Join,
+}

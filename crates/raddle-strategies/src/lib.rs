@@ -1,0 +1,3 @@
+//! One file per scheduling algorithm.
+
+pub mod random_walk;

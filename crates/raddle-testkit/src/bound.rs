@@ -1,0 +1,26 @@
+//! Counting hits over fixed seeds and comparing the count with a bound.
+
+/// How many of the seeds `0..runs` hit.
+pub fn hits(runs: u64, mut hit: impl FnMut(u64) -> bool) -> u64 {
+    (0..runs).filter(|&seed| hit(seed)).count() as u64
+}
+
+/// Asserts that the number of hits in `runs` runs is at least what probability `bound` promises, less three sigma.
+///
+/// The seeds are fixed, so that the result is the same on every machine; the margin only has to cover the luck of
+/// this one set of seeds.
+pub fn assert_hit_rate(runs: u64, bound: f64, hit: impl FnMut(u64) -> bool) {
+    let count = hits(runs, hit);
+    let mean = bound * runs as f64;
+    let least = mean - 3.0 * (mean * (1.0 - bound)).sqrt();
+    assert!(
+        count as f64 >= least,
+        "{count} hits in {runs} runs, a probability of {bound} promises at least {least:.1}"
+    );
+}
+
+/// Asserts that no run hits.
+pub fn assert_never(runs: u64, hit: impl FnMut(u64) -> bool) {
+    let count = hits(runs, hit);
+    assert_eq!(count, 0, "{count} hits in {runs} runs of something that cannot happen");
+}

@@ -1,0 +1,185 @@
+//! Programs made of a fixed list of operations per thread.
+
+use raddle_engine::{Engine, MutexKind, Program, Reply, Resource, Rng, Strategy, run};
+use raddle_model::{Access, Event, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict};
+
+/// One operation of a scripted thread. Numbers name objects in the order in which the script added them; an operation's
+/// location is its index in its thread.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Act {
+    /// Reads memory.
+    R(u32),
+    /// Writes memory.
+    W(u32),
+    /// Touches nothing.
+    Step,
+    /// Any kind on one object, which it writes (a barrier is only read).
+    On(Kind, u32),
+    /// Any kind on one object with an argument.
+    With(Kind, u32, u64),
+    /// Waits on a condition variable with a mutex.
+    Wait(u32, u32),
+    /// Waits on a condition variable with a mutex for a span of time.
+    WaitFor(u32, u32, u64),
+    /// Starts the script's thread of this number, which must be one of those not started at once.
+    Spawn(u32),
+    /// Waits for the end of the thread that the script calls this number.
+    Join(u32),
+    /// A kind that names no object, with its argument.
+    Bare(Kind, u64),
+}
+
+/// A program with a fixed list of operations per thread.
+#[derive(Clone, Default, Debug)]
+pub struct Script {
+    resources: Vec<Resource>,
+    threads: Vec<Vec<Act>>,
+    /// How many threads start at once; the others are spawned.
+    initial: usize,
+    /// Thread of the engine -> thread of the script, and back.
+    script_of: Vec<usize>,
+    engine_of: Vec<Option<ThreadId>>,
+    at: Vec<usize>,
+    /// What every executed operation brought, in order.
+    pub replies: Vec<(ThreadId, Reply)>,
+    starting: Vec<usize>,
+}
+
+impl Script {
+    /// A program without threads.
+    pub fn new() -> Script {
+        Script::default()
+    }
+
+    /// A program over `objects` pieces of memory, each thread given as text such as `"W0 R1 W1"`.
+    pub fn straight(objects: u32, threads: &[&str]) -> Script {
+        let mut script = Script::new();
+        for _ in 0..objects {
+            script = script.object(Resource::Memory);
+        }
+        for text in threads {
+            let acts = text.split_whitespace().map(|word| {
+                let object = word[1..].parse().expect("an object number follows the letter");
+                if word.starts_with('W') { Act::W(object) } else { Act::R(object) }
+            });
+            script = script.thread(&acts.collect::<Vec<_>>());
+        }
+        script
+    }
+
+    /// Adds an object.
+    #[must_use]
+    pub fn object(mut self, resource: Resource) -> Script {
+        self.resources.push(resource);
+        self
+    }
+
+    /// Adds a normal mutex.
+    #[must_use]
+    pub fn mutex(self) -> Script {
+        self.object(Resource::mutex(MutexKind::Normal))
+    }
+
+    /// Adds a thread that starts at once. All of these come before those that are spawned.
+    #[must_use]
+    pub fn thread(mut self, acts: &[Act]) -> Script {
+        assert_eq!(self.initial, self.threads.len(), "threads that start at once come first");
+        self.threads.push(acts.to_vec());
+        self.initial += 1;
+        self
+    }
+
+    /// Adds a thread that is spawned.
+    #[must_use]
+    pub fn spawned(mut self, acts: &[Act]) -> Script {
+        self.threads.push(acts.to_vec());
+        self
+    }
+
+    /// Runs once under `strategy` with the stream of `seed`; returns the events and the verdict.
+    pub fn run(&mut self, strategy: &mut dyn Strategy, seed: u64) -> (Vec<Event>, Verdict) {
+        let mut engine = Engine::new(Default::default());
+        let _ = strategy.begin(Rng::for_run(seed, 0));
+        run(&mut engine, self, strategy);
+        let summary = engine.summary();
+        strategy.learn(&summary);
+        (summary.trace.events.clone(), summary.verdict.clone())
+    }
+
+    fn operation(&self, engine: &mut Engine, thread: usize, index: usize) -> Operation {
+        let location = LocationId(index as u32);
+        let on = |kind: Kind, object: u32| {
+            let access = match kind {
+                Kind::Read | Kind::Barrier | Kind::ReadLock => Access::Read,
+                _ => Access::Write,
+            };
+            Operation::new(kind, location).on(ObjectId(object), access)
+        };
+        match self.threads[thread][index] {
+            Act::R(object) => on(Kind::Read, object),
+            Act::W(object) => on(Kind::Write, object),
+            Act::Step => Operation::new(Kind::Local, location),
+            Act::On(kind, object) => on(kind, object),
+            Act::With(kind, object, argument) => on(kind, object).with_argument(argument),
+            Act::Wait(condition, mutex) => {
+                on(Kind::ConditionWait, condition).on(ObjectId(mutex), Access::Write)
+            }
+            Act::WaitFor(condition, mutex, span) => {
+                on(Kind::ConditionWait, condition).on(ObjectId(mutex), Access::Write).with_argument(span)
+            }
+            Act::Spawn(_) => Operation::new(Kind::Spawn, location),
+            Act::Join(target) => {
+                let target =
+                    self.engine_of[target as usize].expect("a thread is joined after it was spawned");
+                Operation::new(Kind::Join, location).on(engine.thread_object(target), Access::Read)
+            }
+            Act::Bare(kind, argument) => Operation::new(kind, location).with_argument(argument),
+        }
+    }
+}
+
+impl Program for Script {
+    fn start(&mut self, engine: &mut Engine) {
+        self.script_of.clear();
+        self.engine_of.clear();
+        self.engine_of.resize(self.threads.len(), None);
+        self.at.clear();
+        self.replies.clear();
+        self.starting.clear();
+        for (index, resource) in self.resources.iter().enumerate() {
+            engine.add_object(Name(index as u64), resource.clone());
+        }
+        for index in 0..self.initial {
+            let thread = engine.add_thread();
+            self.engine_of[index] = Some(thread);
+            self.script_of.push(index);
+            self.at.push(0);
+        }
+    }
+
+    fn resume(&mut self, engine: &mut Engine, thread: ThreadId, reply: Reply) {
+        if let Reply::Spawned(child) = reply {
+            let Act::Spawn(number) =
+                self.threads[self.script_of[thread.index()]][self.at[thread.index()] - 1]
+            else {
+                unreachable!("only a spawn brings a thread");
+            };
+            self.engine_of[number as usize] = Some(child);
+            let size = self.script_of.len().max(child.index() + 1);
+            self.script_of.resize(size, 0);
+            self.at.resize(size, 0);
+            self.script_of[child.index()] = number as usize;
+        }
+        let index = self.at[thread.index()];
+        if index > 0 {
+            self.replies.push((thread, reply));
+        }
+        let number = self.script_of[thread.index()];
+        if index == self.threads[number].len() {
+            return engine.finish(thread);
+        }
+        self.at[thread.index()] += 1;
+        let operation = self.operation(engine, number, index);
+        engine.announce(thread, operation);
+    }
+}
