@@ -284,10 +284,14 @@ impl Engine {
             if self.needs.enabled {
                 self.record_enabled();
             }
+            if self.needs.state {
+                self.trace.states.push(self.state);
+            }
             let point = Point {
                 threads: &self.threads,
                 objects: &self.objects,
                 state: self.state,
+                changed: self.threads.changed(),
                 step: self.steps,
                 last: self.trace.events.last(),
             };

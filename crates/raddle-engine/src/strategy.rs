@@ -35,6 +35,11 @@ pub trait Strategy: Send {
     /// Whether `learn` can change what later runs do. If not, runs may be spread over cores in any order.
     fn learns(&self) -> bool;
 
+    /// How many partial orders the strategy thinks the program has, if it keeps an estimate.
+    fn space(&self) -> Option<f64> {
+        None
+    }
+
     /// A copy with the same knowledge.
     fn fork(&self) -> Box<dyn Strategy>;
 }
@@ -62,7 +67,7 @@ pub enum Choice {
 pub struct Needs {
     /// Record the enabled threads of every point.
     pub enabled: bool,
-    /// Keep [`Point::state`] up to date.
+    /// Keep [`Point::state`] up to date, and record it for every point.
     pub state: bool,
 }
 
@@ -72,6 +77,7 @@ pub struct Point<'a> {
     pub(crate) threads: &'a Threads,
     pub(crate) objects: &'a Objects,
     pub(crate) state: u64,
+    pub(crate) changed: &'a [ThreadId],
     /// How many steps the run has taken so far.
     pub step: u64,
     /// The event executed last, if there was one.
@@ -101,7 +107,14 @@ impl<'a> Point<'a> {
     /// may be named more than once.
     #[inline]
     pub fn changed(&self) -> &'a [ThreadId] {
-        self.threads.changed()
+        self.changed
+    }
+
+    /// The same point for a strategy inside another one that does not see every step: `step` steps were its own, and
+    /// `changed` are the changes since it was asked last.
+    #[must_use]
+    pub fn for_inner(&self, step: u64, changed: &'a [ThreadId]) -> Point<'a> {
+        Point { step, changed, ..*self }
     }
 
     /// The threads, enabled or not, whose next operation touches `object`.
@@ -170,7 +183,13 @@ pub struct RunSummary<'a> {
     pub(crate) objects: &'a Objects,
 }
 
-impl RunSummary<'_> {
+impl<'a> RunSummary<'a> {
+    /// The same run with another trace, for a strategy inside another one that does not see every step.
+    #[must_use]
+    pub fn with_trace(&self, trace: &'a Trace) -> RunSummary<'a> {
+        RunSummary { trace, ..*self }
+    }
+
     /// The name of a thread, equal in all runs.
     pub fn thread_name(&self, thread: ThreadId) -> Name {
         self.threads.name(thread)

@@ -37,6 +37,8 @@ pub struct Trace {
     pub enabled: Vec<ThreadId>,
     /// Where the enabled threads of each point begin in `enabled`; empty if they were not recorded.
     pub enabled_from: Vec<u32>,
+    /// A hash of the program's state at each point; empty if it was not recorded.
+    pub states: Vec<u64>,
 }
 
 impl Trace {
@@ -48,6 +50,7 @@ impl Trace {
         self.pending.clear();
         self.enabled.clear();
         self.enabled_from.clear();
+        self.states.clear();
     }
 
     /// The threads that could have been chosen where event `step` was, in thread order. One more point than

@@ -1,0 +1,147 @@
+//! URW: a random walk weighted by how much each thread still has to do, so that all interleavings are equally likely.
+//!
+//! Paper: the uniform random walk of "Selectively Uniform Concurrency Testing", ASPLOS 2025.
+//! Guarantee: if every thread executes as many events as learnt and nobody blocks, every interleaving has the same
+//! probability. Test: `all_interleavings_are_equally_likely`.
+//! Departures from the paper: the first run is a random walk and learns the counts; later runs raise them if a thread
+//! does more than was known.
+
+use crate::roster::Roster;
+use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
+use raddle_model::ThreadId;
+
+/// See the module's documentation.
+#[derive(Clone, Debug)]
+pub struct Urw {
+    rng: Rng,
+    roster: Roster,
+    /// Per number of the roster: the events of the thread and of all that it creates.
+    weight: Vec<u64>,
+    /// Per thread of this run: what is left of its weight, at least 1.
+    left: Vec<u64>,
+}
+
+impl Urw {
+    /// URW; it has no parameters.
+    pub fn new() -> Urw {
+        Urw { rng: Rng::for_run(0, 0), roster: Roster::default(), weight: Vec::new(), left: Vec::new() }
+    }
+}
+
+impl Default for Urw {
+    fn default() -> Urw {
+        Urw::new()
+    }
+}
+
+impl Strategy for Urw {
+    fn begin(&mut self, rng: Rng) -> Plan {
+        self.rng = rng;
+        self.roster.begin();
+        self.left.clear();
+        Plan::Run
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        for index in self.roster.update(point)..point.thread_count() {
+            let thread = ThreadId(index as u32);
+            let weight = self.roster.number(thread).map_or(1, |number| self.weight[number]).max(1);
+            self.left.push(weight);
+            if let Some(parent) = point.parent(thread) {
+                let parent = &mut self.left[parent.index()];
+                *parent = parent.saturating_sub(weight).max(1);
+            }
+        }
+        let thread = weighted(point.enabled(), &self.left, &mut self.rng);
+        let left = &mut self.left[thread.index()];
+        *left = (*left - 1).max(1);
+        Choice::Run(thread)
+    }
+
+    fn pick(&mut self, arity: u32) -> u32 {
+        self.rng.below(u64::from(arity)) as u32
+    }
+
+    fn learn(&mut self, run: &RunSummary<'_>) {
+        let mut weight = vec![0_u64; run.thread_count()];
+        for event in &run.trace.events {
+            weight[event.thread.index()] += 1;
+        }
+        // Children have larger ids than their parents.
+        for index in (0..weight.len()).rev() {
+            if let Some(parent) = run.trace.parents[index] {
+                weight[parent.index()] += weight[index];
+            }
+        }
+        for (index, &count) in weight.iter().enumerate() {
+            let number = self.roster.learn(run.thread_name(ThreadId(index as u32)));
+            self.weight.resize(self.roster.len(), 0);
+            self.weight[number] = self.weight[number].max(count);
+        }
+    }
+
+    fn learns(&self) -> bool {
+        true
+    }
+
+    fn fork(&self) -> Box<dyn Strategy> {
+        Box::new(self.clone())
+    }
+}
+
+/// One of `threads`, with probability in proportion to its entry in `weights`; uniform if all are zero.
+pub(crate) fn weighted(threads: &[ThreadId], weights: &[u64], rng: &mut Rng) -> ThreadId {
+    let total: u64 = threads.iter().map(|thread| weights[thread.index()]).sum();
+    if total == 0 {
+        return threads[rng.below(threads.len() as u64) as usize];
+    }
+    let mut drawn = rng.below(total);
+    for &thread in threads {
+        let weight = weights[thread.index()];
+        if drawn < weight {
+            return thread;
+        }
+        drawn -= weight;
+    }
+    unreachable!("a number below the total falls into one of its parts")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_testkit::{Act, Script};
+    use std::collections::BTreeMap;
+
+    fn spread(mut program: Script, runs: u64) -> BTreeMap<Vec<u32>, u64> {
+        let mut urw = Urw::new();
+        program.run(&mut urw, 0);
+        let mut counts = BTreeMap::new();
+        for seed in 1..=runs {
+            let (events, _) = program.run(&mut urw, seed);
+            *counts.entry(events.iter().map(|event| event.thread.0).collect()).or_insert(0) += 1;
+        }
+        counts
+    }
+
+    #[test]
+    fn all_interleavings_are_equally_likely() {
+        // 5! / (3! 2!) = 10 interleavings; a random walk would give 1/16 to one and 1/4 to another.
+        let counts = spread(Script::straight(1, &["W0 W0 W0", "W0 W0"]), 40_000);
+        assert_eq!(counts.len(), 10);
+        assert!(counts.values().all(|&count| count.abs_diff(4_000) < 4 * 60), "{counts:?}");
+    }
+
+    #[test]
+    fn children_count_for_their_parent() {
+        // Main spawns two children of two steps and has a step of its own in between.
+        let main = [Act::Spawn(1), Act::Step, Act::Spawn(2)];
+        let program = Script::new().thread(&main).spawned(&[Act::Step; 2]).spawned(&[Act::Step; 2]);
+        let counts = spread(program, 400_000);
+        // After the first spawn: thread 1's two steps among main's step, the second spawn and thread 2's two steps, of
+        // which the four of main and thread 2 are in a fixed order: 6! / (2! 4!) = 15 interleavings of these; thread 2's
+        // steps come after all of main's.
+        assert_eq!(counts.len(), 15);
+        let mean = 400_000 / 15;
+        assert!(counts.values().all(|&count| count.abs_diff(mean) < 4 * 158), "{counts:?}");
+    }
+}
