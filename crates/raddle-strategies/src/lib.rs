@@ -1,12 +1,16 @@
 //! One file per scheduling algorithm.
 
 pub mod basic_pos;
+pub mod conflict_analysis;
+pub mod oos;
 pub mod pct;
 pub mod pos;
+mod profile;
 pub mod random_walk;
 pub mod rapos;
 mod roster;
 pub mod rpro;
 pub mod stride;
+pub mod surw;
 mod tournament;
 pub mod urw;
