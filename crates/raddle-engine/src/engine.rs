@@ -291,6 +291,7 @@ impl Engine {
                 threads: &self.threads,
                 objects: &self.objects,
                 state: self.state,
+                fingerprint: self.fingerprint,
                 changed: self.threads.changed(),
                 step: self.steps,
                 last: self.trace.events.last(),

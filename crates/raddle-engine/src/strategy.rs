@@ -13,7 +13,7 @@ use raddle_model::{Event, Name, ObjectId, Operation, ThreadId, Trace, Verdict};
 ///
 /// Knowledge reaches the next run through `learn` and nothing else: a run may happen in a copy of the strategy that
 /// is thrown away afterwards ([`fork`](Strategy::fork)), and both ways must give the same schedules.
-pub trait Strategy: Send {
+pub trait Strategy: Send + Sync {
     /// Starts a run. `rng` is this run's own stream.
     fn begin(&mut self, rng: Rng) -> Plan;
 
@@ -78,6 +78,7 @@ pub struct Point<'a> {
     pub(crate) objects: &'a Objects,
     pub(crate) state: u64,
     pub(crate) changed: &'a [ThreadId],
+    pub(crate) fingerprint: u64,
     /// How many steps the run has taken so far.
     pub step: u64,
     /// The event executed last, if there was one.
@@ -164,6 +165,12 @@ impl<'a> Point<'a> {
     #[inline]
     pub fn state(&self) -> u64 {
         self.state
+    }
+
+    /// The partial-order fingerprint of the steps so far: equal for equivalent beginnings of a run.
+    #[inline]
+    pub fn fingerprint(&self) -> u64 {
+        self.fingerprint
     }
 }
 

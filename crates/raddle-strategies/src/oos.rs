@@ -153,7 +153,9 @@ mod tests {
         for (first, second) in [(0, 0), (0, 1), (1, 0), (1, 1)] {
             assert_hit_rate(20_000, 0.25, |seed| {
                 let (events, _) = program.run(&mut oos, seed + 5);
-                let on = |object| events.iter().find(|e| e.operation.object().unwrap().0 == object).unwrap().thread.0;
+                let on = |object| {
+                    events.iter().find(|e| e.operation.object().unwrap().0 == object).unwrap().thread.0
+                };
                 on(0) == first && on(1) == second
             });
         }

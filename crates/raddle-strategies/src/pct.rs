@@ -180,7 +180,8 @@ impl Strategy for Pct {
         self.learnt_runs += 1;
         if self.learns() {
             let counts = |&step: &usize| {
-                let enabled = if self.settings.count == Count::All { 2 } else { run.trace.enabled_at(step).len() };
+                let enabled =
+                    if self.settings.count == Count::All { 2 } else { run.trace.enabled_at(step).len() };
                 self.counts(&run.trace.events[step].operation, enabled)
             };
             let counted = (0..run.trace.events.len()).filter(counts).count() as u64;

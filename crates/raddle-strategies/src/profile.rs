@@ -79,8 +79,9 @@ impl Profile {
     /// Counts the accesses of a run, and finds racing objects if `races`.
     pub(crate) fn learn(&mut self, run: &RunSummary<'_>, races: bool) {
         let events = &run.trace.events;
-        let threads: Vec<usize> =
-            (0..run.thread_count()).map(|id| self.roster.learn(run.thread_name(ThreadId(id as u32)))).collect();
+        let threads: Vec<usize> = (0..run.thread_count())
+            .map(|id| self.roster.learn(run.thread_name(ThreadId(id as u32))))
+            .collect();
         let mut counts: BTreeMap<(usize, usize), u32> = BTreeMap::new();
         for event in events {
             let Some(object) = contended(&event.operation) else { continue };

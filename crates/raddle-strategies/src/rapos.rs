@@ -51,7 +51,9 @@ impl Rapos {
         self.batch.push(first);
         for &thread in &self.schedulable {
             let next = point.operation(thread);
-            let clash = |&taken: &ThreadId| taken == thread || dependent(point.operation(taken), next, Reads::Independent);
+            let clash = |&taken: &ThreadId| {
+                taken == thread || dependent(point.operation(taken), next, Reads::Independent)
+            };
             if !self.batch.iter().any(clash) && self.rng.bits() >> 63 == 1 {
                 self.batch.push(thread);
             }

@@ -43,7 +43,8 @@ impl Strategy for RPro {
             self.change_at.push(first);
             for _ in 2..self.depth {
                 // A point before the first step or after the last one changes nothing.
-                self.change_at.push((first + self.rng.below(2 * self.radius + 1)).saturating_sub(self.radius));
+                self.change_at
+                    .push((first + self.rng.below(2 * self.radius + 1)).saturating_sub(self.radius));
             }
         }
         Plan::Run
@@ -86,7 +87,8 @@ mod tests {
     fn meets_the_bound_at_depth_3() {
         // n = 3, k = 24; the change points of the wanted schedules are one step apart.
         let quiet = "W0 W0 W0 W0 W0 W0";
-        let mut program = Script::straight(1, &[&[quiet, quiet, "W0 W0"].join(" "), "W0 W0 W0 W0 W0", "W0 W0 W0 W0 W0"]);
+        let mut program =
+            Script::straight(1, &[&[quiet, quiet, "W0 W0"].join(" "), "W0 W0 W0 W0 W0", "W0 W0 W0 W0 W0"]);
         let mut rpro = RPro::new(3, 2, Some(24));
         for (first, second) in [(1, 2), (2, 1)] {
             // Threads 1 and 2 are stopped after their first steps, thread 0 runs, then they go on in either order.

@@ -173,7 +173,10 @@ mod tests {
         for (edges, published) in [(1, 6.6), (2, 3.4)] {
             let Stride::Ratio(ratio) = Stride::from_confidence(0.95, 10_000, edges) else { unreachable!() };
             // The paper cuts off after one digit.
-            assert!(ratio >= published && ratio < published + 0.1, "{ratio} for {edges} edges, published {published}");
+            assert!(
+                ratio >= published && ratio < published + 0.1,
+                "{ratio} for {edges} edges, published {published}"
+            );
         }
     }
 
@@ -213,7 +216,10 @@ mod tests {
             });
         }
         let mut walk = RandomizedStride::new(Stride::Fixed(1));
-        assert_eq!(hits(20_000, |seed| program.run(&mut walk, seed).0[..60].iter().all(|e| e.thread.0 == 0)), 0);
+        assert_eq!(
+            hits(20_000, |seed| program.run(&mut walk, seed).0[..60].iter().all(|e| e.thread.0 == 0)),
+            0
+        );
     }
 
     #[test]

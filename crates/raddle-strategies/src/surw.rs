@@ -68,7 +68,8 @@ impl Surw {
             }
             drawn -= weight;
         }
-        let accesses = &self.profile.objects[self.target.expect("a number below the total names a target")].accesses;
+        let accesses =
+            &self.profile.objects[self.target.expect("a number below the total names a target")].accesses;
         self.weight.clear();
         self.weight.extend(accesses.iter().map(|&count| u64::from(count)));
         self.weight.resize(self.profile.roster.len(), 0);
@@ -142,7 +143,8 @@ impl Strategy for Surw {
                 self.release(point);
                 continue;
             };
-            let on_target = self.target.is_some() && self.profile.contended(point.operation(thread)) == self.target;
+            let on_target =
+                self.target.is_some() && self.profile.contended(point.operation(thread)) == self.target;
             if !on_target {
                 return Choice::Run(thread);
             }

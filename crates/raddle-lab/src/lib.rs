@@ -1,0 +1,13 @@
+//! The lab: small abstract programs, run under any strategy as often as one likes, or computed exactly.
+//!
+//! [`syntax`] is the language of the programs, [`Machine`] runs a compiled one on the engine, [`sample`] runs it many
+//! times on all cores. The examples of the papers are the files under `figures/`.
+
+mod machine;
+mod sample;
+mod straight;
+pub mod syntax;
+
+pub use machine::Machine;
+pub use sample::{Job, Recording, Tally, sample, sample_all};
+pub use straight::{Straight, StraightError};

@@ -1,0 +1,90 @@
+//! Straight-line programs without data: the programs of the POS micro benchmark.
+
+use raddle_engine::{Engine, Program, Reply, Resource};
+use raddle_model::{Access, Kind, LocationId, Name, ObjectId, Operation, ThreadId};
+
+/// A fixed list of reads and writes per thread.
+#[derive(Clone, Debug)]
+pub struct Straight {
+    objects: Vec<Name>,
+    threads: Vec<Vec<Operation>>,
+    at: Vec<u32>,
+}
+
+/// Why a straight-line program cannot be read.
+#[derive(Debug, PartialEq, Eq, thiserror::Error)]
+#[error(
+    "thread {thread}, event {event}: `{text}` is not an access; write `R` or `W` and a variable, such as `Wx`"
+)]
+pub struct StraightError {
+    thread: usize,
+    event: usize,
+    text: String,
+}
+
+impl Straight {
+    /// A program whose events are given as `R` or `W` and the name of a variable. With `dummies`, each thread begins
+    /// with a step that touches nothing (which PCT needs to be able to delay a thread's first event).
+    pub fn new(threads: &[Vec<String>], dummies: bool) -> Result<Straight, StraightError> {
+        let mut variables: Vec<String> = Vec::new();
+        let mut program = Straight { objects: Vec::new(), threads: Vec::new(), at: Vec::new() };
+        for (thread, events) in threads.iter().enumerate() {
+            let mut operations = Vec::new();
+            if dummies {
+                operations.push(Operation::new(Kind::Local, LocationId(u32::MAX)));
+            }
+            for (event, text) in events.iter().enumerate() {
+                let (kind, access) = match text.as_bytes().first() {
+                    Some(b'R') => (Kind::Read, Access::Read),
+                    Some(b'W') => (Kind::Write, Access::Write),
+                    _ => return Err(StraightError { thread, event, text: text.clone() }),
+                };
+                let variable = text[1..].to_owned();
+                if variable.is_empty() {
+                    return Err(StraightError { thread, event, text: text.clone() });
+                }
+                let object = variables.iter().position(|known| *known == variable).unwrap_or_else(|| {
+                    program.objects.push(Name::of_text(&variable));
+                    variables.push(variable);
+                    variables.len() - 1
+                });
+                let location = LocationId(operations.len() as u32);
+                operations.push(Operation::new(kind, location).on(ObjectId(object as u32), access));
+            }
+            program.threads.push(operations);
+        }
+        Ok(program)
+    }
+
+    /// The operations of every thread.
+    pub fn threads(&self) -> &[Vec<Operation>] {
+        &self.threads
+    }
+}
+
+impl Program for Straight {
+    #[inline]
+    fn start(&mut self, engine: &mut Engine) {
+        self.at.clear();
+        self.at.resize(self.threads.len(), 0);
+        for &name in &self.objects {
+            engine.add_object(name, Resource::Memory);
+        }
+        for _ in &self.threads {
+            engine.add_thread();
+        }
+    }
+
+    #[inline]
+    fn resume(&mut self, engine: &mut Engine, thread: ThreadId, _reply: Reply) {
+        let at = &mut self.at[thread.index()];
+        engine.set_local(thread, u64::from(*at));
+        match self.threads[thread.index()].get(*at as usize) {
+            Some(&operation) => {
+                *at += 1;
+                engine.announce(thread, operation);
+            }
+            None => engine.finish(thread),
+        }
+    }
+}
