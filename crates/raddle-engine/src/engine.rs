@@ -234,6 +234,14 @@ impl Engine {
         }
     }
 
+    /// Notes in the state hash that `thread` has come further inside the operation it announced.
+    pub(crate) fn advance_local(&mut self, thread: ThreadId) {
+        if self.needs.state {
+            let hash = self.threads.get(thread).local;
+            self.set_local(thread, hash);
+        }
+    }
+
     /// Tells a hash of what `object` holds, for [`Point::state`].
     #[inline]
     pub fn set_value(&mut self, object: ObjectId, hash: u64) {
@@ -441,6 +449,7 @@ impl Engine {
     /// Marks `thread` as woken for `wake`'s reason.
     pub(crate) fn wake(&mut self, thread: ThreadId, wake: Wake) {
         self.threads.get_mut(thread).wake = wake;
+        self.advance_local(thread);
         let enabled = self.can_run(thread) && !self.threads.get(thread).resting;
         if self.threads.set_enabled(thread, enabled) {
             self.threads.note_change(thread);

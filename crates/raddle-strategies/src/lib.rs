@@ -1,6 +1,7 @@
 //! One file per scheduling algorithm.
 
 pub mod basic_pos;
+mod catalogue;
 pub mod conflict_analysis;
 pub mod oos;
 pub mod pct;
@@ -13,4 +14,8 @@ pub mod rpro;
 pub mod stride;
 pub mod surw;
 mod tournament;
+pub mod upo;
+mod upo_path;
 pub mod urw;
+
+pub use catalogue::{CATALOGUE, Entry, Family, Parameter};

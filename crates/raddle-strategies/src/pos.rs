@@ -57,6 +57,12 @@ impl Pos {
         }
     }
 
+    /// The enabled thread of highest priority.
+    #[inline]
+    pub(crate) fn winner(&self) -> ThreadId {
+        self.priorities.winner().expect("a point has an enabled thread")
+    }
+
     /// The stream of the run.
     pub(crate) fn rng(&mut self) -> &mut Rng {
         &mut self.rng
@@ -73,7 +79,7 @@ impl Strategy for Pos {
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         self.update(point);
-        let thread = self.priorities.winner().expect("a point has an enabled thread");
+        let thread = self.winner();
         self.reset_conflicting(point, thread);
         Choice::Run(thread)
     }

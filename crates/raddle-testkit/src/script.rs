@@ -171,6 +171,7 @@ impl Program for Script {
             self.script_of[child.index()] = number as usize;
         }
         let index = self.at[thread.index()];
+        engine.set_local(thread, index as u64);
         if index > 0 {
             self.replies.push((thread, reply));
         }

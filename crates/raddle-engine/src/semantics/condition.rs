@@ -44,6 +44,7 @@ impl Engine {
         let entry = self.threads.get_mut(thread);
         entry.wake = Wake::None;
         entry.deadline = if timed { deadline } else { u64::MAX };
+        self.advance_local(thread);
         self.await_turn(thread, back);
         self.refresh(mutex);
         Effect::Stays

@@ -1,0 +1,140 @@
+//! The path of a finished run through UPO's tree, read from its trace.
+
+use raddle_engine::RunSummary;
+use raddle_model::{Name, Operation, Pick, Reads, ThreadId, dependent, mix};
+use std::ops::Range;
+
+/// A set of thread numbers below 64.
+pub(crate) type Mask = u64;
+
+/// Where a run stands in the tree.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Walk {
+    pub(crate) asleep: Mask,
+    pub(crate) enabled: Mask,
+    pub(crate) state: u64,
+}
+
+impl Walk {
+    /// The threads that may be chosen.
+    #[inline]
+    pub(crate) fn candidates(self) -> Mask {
+        self.enabled & !self.asleep
+    }
+
+    /// What tells this node from others.
+    #[inline]
+    pub(crate) fn key(self) -> u64 {
+        mix(self.state ^ mix(self.enabled ^ mix(self.asleep)))
+    }
+
+    /// Who is asleep after `chosen` has taken its step. `operation` tells the next operation of a thread number.
+    #[inline]
+    pub(crate) fn asleep_after(self, chosen: u32, operation: impl Fn(u32) -> Operation) -> Mask {
+        let mut rest =
+            (self.asleep | (self.candidates() & ((1 << chosen) - 1))) & self.enabled & !(1 << chosen);
+        if rest == 0 {
+            return 0;
+        }
+        let executed = operation(chosen);
+        let mut asleep = 0;
+        while rest != 0 {
+            let number = rest.trailing_zeros();
+            rest &= rest - 1;
+            if !dependent(&operation(number), &executed, Reads::Independent) {
+                asleep |= 1 << number;
+            }
+        }
+        asleep
+    }
+}
+
+/// One choice of a run.
+pub(crate) struct Step {
+    pub(crate) key: u64,
+    /// How many candidates there were, and which of them was chosen, in thread order.
+    pub(crate) count: u32,
+    pub(crate) slot: u32,
+    /// The numbers picked in this step: a range of the path's picks.
+    pub(crate) picks: Range<usize>,
+}
+
+/// The end of a path.
+#[derive(Clone, Copy)]
+pub(crate) struct Leaf {
+    pub(crate) key: u64,
+    /// Whether the run came to an end here, rather than to a point at which all enabled threads are asleep.
+    pub(crate) complete: bool,
+}
+
+/// The path of a run, up to where it left the tree.
+pub(crate) struct Path<'a> {
+    pub(crate) steps: Vec<Step>,
+    pub(crate) picks: &'a [Pick],
+    pub(crate) leaf: Leaf,
+}
+
+/// Reads the path of a run from its trace; none if it cannot be tracked.
+pub(crate) fn read<'a>(run: &RunSummary<'a>, names: &[Name]) -> Option<Path<'a>> {
+    let trace = run.trace;
+    let number = |thread: ThreadId| {
+        let name = run.thread_name(thread);
+        names
+            .iter()
+            .position(|&known| known == name)
+            .filter(|&number| number < 64)
+            .map(|number| number as u32)
+    };
+    let numbers: Vec<u32> =
+        (0..run.thread_count() as u32).map(|index| number(ThreadId(index))).collect::<Option<_>>()?;
+    let mut threads = [ThreadId(0); 64];
+    for (index, &number) in numbers.iter().enumerate() {
+        threads[number as usize] = ThreadId(index as u32);
+    }
+    // Per thread: the events it executes, to know its next operation at each point.
+    let mut next: Vec<usize> = vec![usize::MAX; numbers.len()];
+    let mut after: Vec<usize> = vec![usize::MAX; trace.events.len()];
+    for (index, event) in trace.events.iter().enumerate().rev() {
+        after[index] = next[event.thread.index()];
+        next[event.thread.index()] = index;
+    }
+    let mut path = Path {
+        steps: Vec::with_capacity(trace.events.len()),
+        picks: &trace.picks,
+        leaf: Leaf { key: 1, complete: true },
+    };
+    let (mut asleep, mut pick) = (0, 0);
+    for (index, event) in trace.events.iter().enumerate() {
+        let enabled = trace.enabled_at(index).iter().fold(0, |mask: Mask, t| mask | 1 << numbers[t.index()]);
+        let walk = Walk { asleep, enabled, state: trace.states[index] };
+        let candidates = walk.candidates();
+        let chosen = numbers[event.thread.index()];
+        if candidates == 0 {
+            path.leaf = Leaf { key: walk.key(), complete: false };
+            return Some(path);
+        }
+        if candidates >> chosen & 1 == 0 {
+            // POS led the run to where another path has been; what lies below is not this one's to count.
+            return None;
+        }
+        let from = pick;
+        while trace.picks.get(pick).is_some_and(|known| known.step as usize == index) {
+            pick += 1;
+        }
+        path.steps.push(Step {
+            key: walk.key(),
+            count: candidates.count_ones(),
+            slot: (candidates & ((1 << chosen) - 1)).count_ones(),
+            picks: from..pick,
+        });
+        asleep = walk.asleep_after(chosen, |number| {
+            let thread = threads[number as usize].index();
+            match trace.events.get(next[thread]) {
+                Some(event) => event.operation,
+                None => trace.pending[thread].expect("an enabled thread has a next operation"),
+            }
+        });
+        next[event.thread.index()] = after[index];
+    }
+    Some(path)
+}
