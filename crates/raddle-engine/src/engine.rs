@@ -350,15 +350,26 @@ impl Engine {
 
     /// Asks the strategy for a number below `arity`, as part of the step just begun by `thread`.
     pub(crate) fn ask(&mut self, thread: ThreadId, arity: u32, strategy: &mut dyn Strategy) -> u32 {
+        let value = self.draw(arity, strategy);
+        self.print_outcome(thread, u64::from(value));
+        value
+    }
+
+    /// As [`Engine::ask`], but leaves it to the caller to print what came of it.
+    pub(crate) fn draw(&mut self, arity: u32, strategy: &mut dyn Strategy) -> u32 {
         let value = if arity > 1 { strategy.pick(arity) } else { 0 };
         assert!(value < arity.max(1), "a strategy picked {value} of {arity}");
         let step = self.trace.events.len() as u32 - 1;
         if arity > 1 {
             self.trace.picks.push(Pick { step, arity, value });
         }
-        let print = self.threads.get(thread).version ^ mix(u64::from(value) + 1);
-        self.fingerprint = self.fingerprint.wrapping_add(mix(print));
         value
+    }
+
+    /// Adds to the fingerprint how the latest step of `thread` turned out, where the order of accesses does not tell.
+    pub(crate) fn print_outcome(&mut self, thread: ThreadId, outcome: u64) {
+        let print = self.threads.get(thread).version ^ mix(outcome + 1);
+        self.fingerprint = self.fingerprint.wrapping_add(mix(print));
     }
 
     /// Looks again at every thread that is about to touch `object`, whose state has changed.
