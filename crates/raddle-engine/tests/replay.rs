@@ -2,7 +2,7 @@
 
 use raddle_engine::{Config, Engine, Replay, Reply, Resource, Rng, Timeouts, run};
 use raddle_model::{Event, Kind, Name, Pick, ThreadId, Trace, Verdict};
-use raddle_testkit::Act::{Bare, On, R, Spawn, W, Wait, WaitFor};
+use raddle_testkit::Act::{Bare, On, R, W, Wait};
 use raddle_testkit::{Act, Follow, Script, Walk, mixed, once_under};
 
 type Record = (Trace, Verdict, u64, u64, Vec<Name>, Vec<(ThreadId, Reply)>);
@@ -87,12 +87,10 @@ fn a_shorter_and_a_longer_program_are_noticed() {
 #[test]
 fn a_thread_that_is_not_enabled_is_noticed() {
     let lock = |mutex| On(Kind::Lock, mutex);
-    let program = |second| Script::new().mutex().mutex().thread(&[lock(0)]).thread(&[lock(second)]);
+    let program =
+        |second| Script::new().mutex().mutex().thread(&[lock(0), Act::Step]).thread(&[lock(second)]);
     let trace = recorded(program(1), Follow::new(&[0, 1]));
     assert_leaves(&trace, program(0), 1, "thread 1 cannot run");
-    let spawning = Script::new().thread(&[Spawn(1)]).spawned(&[Act::Step]);
-    let trace = recorded(spawning, Follow::default());
-    assert_leaves(&trace, Script::new().thread(&[Bare(Kind::Spawn, 0)]), 0, "Spawn");
 }
 
 #[test]
@@ -102,25 +100,23 @@ fn a_choice_with_another_number_of_answers_is_noticed() {
     assert_eq!(trace.picks, [Pick { step: 1, arity: 3, value: 2 }]);
     assert_leaves(&trace, choose(4), 1, "Choose");
     // Here the operations are equal and only the number of waiters is not.
-    let mut three = recorded(waiters(true), Follow::new(&[0, 0, 1, 1, 2, 2, 3]).picking(&[2]));
-    assert_eq!(divergence(&three, waiters(true)).0, None);
+    let mut three = recorded(waiters(), Follow::new(&[0, 0, 1, 1, 2, 2, 3]).picking(&[2]));
+    assert_eq!(divergence(&three, waiters()).0, None);
     three.picks[0].arity = 4;
-    assert_leaves(&three, waiters(true), 6, "choice among 3");
+    assert_leaves(&three, waiters(), 6, "choice among 3");
     three.picks.clear();
-    assert_leaves(&three, waiters(true), 6, "choice among 3");
+    assert_leaves(&three, waiters(), 6, "choice among 3");
 }
 
-/// Three waiters, of which the last has a time limit or not, and a thread that sleeps (not at all, but until nobody
-/// else can run), signals and makes a step.
-fn waiters(untimed: bool) -> Script {
+/// Three waiters, and a thread that signals and makes a step.
+fn waiters() -> Script {
     let lock = On(Kind::Lock, 0);
-    let last = if untimed { Wait(1, 0) } else { WaitFor(1, 0, u64::MAX) };
     Script::new()
         .mutex()
         .object(Resource::condition())
         .thread(&[lock, Wait(1, 0)])
         .thread(&[lock, Wait(1, 0)])
-        .thread(&[lock, last])
+        .thread(&[lock, Wait(1, 0)])
         .thread(&[On(Kind::Signal, 1), Act::Step])
 }
 
