@@ -91,6 +91,8 @@ pub struct Engine {
     /// Threads that have to be resumed before the next choice.
     pub(crate) ready: Vec<(ThreadId, Reply)>,
     pub(crate) resting: Vec<ThreadId>,
+    /// See [`RunSummary`].
+    freed: Vec<(u32, ThreadId)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) now: u64,
     steps: u64,
@@ -112,6 +114,7 @@ impl Engine {
             trace: Trace::default(),
             ready: Vec::new(),
             resting: Vec::new(),
+            freed: Vec::new(),
             verdict: None,
             now: 0,
             steps: 0,
@@ -131,6 +134,7 @@ impl Engine {
         self.trace.clear();
         self.ready.clear();
         self.resting.clear();
+        self.freed.clear();
         self.verdict = None;
         self.now = 0;
         self.steps = 0;
@@ -444,13 +448,22 @@ impl Engine {
             verdict: self.verdict.as_ref().expect("a summary is asked for after the run is done"),
             fingerprint: self.fingerprint,
             rests: self.rests,
+            freed: &self.freed,
             threads: &self.threads,
             objects: &self.objects,
         }
     }
 
+    /// Notes that the event just executed lets `thread` go on.
+    pub(crate) fn note_freed(&mut self, thread: ThreadId) {
+        self.freed.push((self.trace.events.len() as u32 - 1, thread));
+    }
+
     /// Marks `thread` as woken for `wake`'s reason.
     pub(crate) fn wake(&mut self, thread: ThreadId, wake: Wake) {
+        if wake == Wake::Signalled {
+            self.note_freed(thread);
+        }
         self.threads.get_mut(thread).wake = wake;
         let enabled = self.can_run(thread) && !self.threads.get(thread).resting;
         if self.threads.set_enabled(thread, enabled) {

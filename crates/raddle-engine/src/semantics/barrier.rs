@@ -41,6 +41,7 @@ impl Engine {
             self.print_outcome(serial, 0);
         }
         for &waiting in arrived.iter().rev() {
+            self.note_freed(waiting);
             self.threads.get_mut(waiting).status = Status::Running;
             self.ready.push((waiting, Reply::Number(u32::from(serial == Some(waiting)))));
         }
