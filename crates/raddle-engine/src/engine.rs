@@ -4,7 +4,7 @@ use crate::objects::{Objects, Resource};
 use crate::semantics::Effect;
 use crate::spin;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
-use crate::threads::{Status, Threads, Wake, has_node};
+use crate::threads::{Status, Thread, Threads, Wake, has_node};
 use raddle_model::{
     Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Trace, Verdict, mix,
 };
@@ -199,9 +199,7 @@ impl Engine {
             self.set_deadline(thread, &operation);
         }
         let mut enabled = operation.kind <= Kind::ReadModifyWrite || self.can_run(thread);
-        if enabled
-            && self.config.patience > 0
-            && self.threads.get(thread).spin.returns() >= self.config.patience
+        if enabled && self.config.patience > 0 && self.threads.get(thread).spin.is_over(self.config.patience)
         {
             enabled = !self.rest(thread);
         }
@@ -341,10 +339,12 @@ impl Engine {
         } else {
             self.perform(thread, &operation, strategy)
         };
-        if self.config.patience > 0 && !matches!(operation.kind, Kind::Local | Kind::Choose) {
+        let spin = &mut self.threads.get_mut(thread).spin;
+        if matches!(operation.kind, Kind::Local | Kind::Choose) {
+            spin.pass_over();
+        } else {
             let acquired = effect == Effect::Goes(Reply::Acquired);
-            let idle = spin::is_idle(operation.kind, acquired);
-            self.threads.get_mut(thread).spin.note(&operation, idle);
+            spin.note(&operation, spin::is_idle(operation.kind, acquired));
         }
         match effect {
             Effect::Goes(reply) => Some(reply),
@@ -421,8 +421,13 @@ impl Engine {
     }
 
     fn step_limit(&self) -> Failure {
-        let spins = |spin: u32| spin > 0 && spin >= self.config.patience / 2;
-        let spinning = self.threads.iter().filter(|(_, t)| spins(t.spin.returns())).map(|(id, _)| id);
+        let patience =
+            if self.config.patience > 0 { self.config.patience } else { Config::default().patience };
+        let spins = |&(id, thread): &(ThreadId, &Thread)| {
+            let at_it = thread.status == Status::Pending && self.can_run(id);
+            at_it && thread.spin.returns() >= (patience / 2).max(1)
+        };
+        let spinning = self.threads.iter().filter(spins).map(|(id, _)| id);
         Failure::StepLimit { limit: self.config.step_limit, spinning: spinning.collect() }
     }
 
