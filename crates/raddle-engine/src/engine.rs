@@ -17,7 +17,8 @@ const WRITE: u64 = 0xa076_1d64_78bd_642f;
 /// When a time-out may fire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Timeouts {
-    /// When no thread can do anything else: time stands still while there is work.
+    /// When no thread can do anything else: time stands still while there is work. Threads that rest from spinning
+    /// have none.
     #[default]
     WhenIdle,
     /// At any moment: a timed wait or a sleep is always enabled, and times out if it is chosen while what it waits
@@ -272,6 +273,9 @@ impl Engine {
                 return Next::Resume { thread, reply };
             }
             if !self.resting.is_empty() {
+                if self.threads.enabled().is_empty() {
+                    self.pass_time();
+                }
                 self.end_rests();
             }
             if self.threads.enabled().is_empty() && !self.pass_time() {
@@ -388,9 +392,10 @@ impl Engine {
         }
     }
 
-    /// Holds `thread` back, if another one could run. Tells whether it did.
+    /// Holds `thread` back, if another one could run, now or when time has passed. Tells whether it did.
     fn rest(&mut self, thread: ThreadId) -> bool {
-        let others = self.threads.enabled().iter().any(|&other| other != thread);
+        let others = self.threads.enabled().iter().any(|&other| other != thread)
+            || self.next_deadline(Some(thread)).is_some();
         if others {
             let steps = self.steps;
             let entry = self.threads.get_mut(thread);

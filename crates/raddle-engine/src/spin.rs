@@ -3,7 +3,8 @@
 //! A strategy that prefers one thread would run a loop such as `while !flag { yield }` for ever. So: **a thread that
 //! has come back [`Config::patience`](crate::Config) times to the same operation without having written anything
 //! rests.** A resting thread is not offered to the strategy until every thread that is enabled has taken a step
-//! since, or until nothing else is enabled. It rests again after each further such return, until it writes.
+//! since, or until nothing else is enabled and no time-out can change that: the virtual clock goes on while all that
+//! is left to do is spinning. It rests again after each further such return, until it writes.
 //!
 //! Effect on guarantees: schedules in which one thread makes more than `patience` idle returns in a row while others
 //! could run are not explored, and a bound such as PCT's holds for runs without a rest. [`RunSummary::rests`]
