@@ -110,6 +110,16 @@ impl Script {
         (summary.trace.events.clone(), summary.verdict.clone())
     }
 
+    /// The operations of each thread, those that start at once first.
+    pub fn acts(&self) -> &[Vec<Act>] {
+        &self.threads
+    }
+
+    /// How many threads start at once.
+    pub fn initial(&self) -> usize {
+        self.initial
+    }
+
     /// What the operations of one thread brought it, in order.
     pub fn replies_of(&self, thread: u32) -> Vec<Reply> {
         let of = |&(who, reply): &(ThreadId, Reply)| (who == ThreadId(thread)).then_some(reply);
