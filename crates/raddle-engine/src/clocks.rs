@@ -2,7 +2,8 @@
 
 use crate::objects::Resource;
 use crate::strategy::RunSummary;
-use raddle_model::{Kind, ObjectId, Reads, ThreadId, dependent};
+use crate::threads::Status;
+use raddle_model::{Kind, ObjectId, Operation, Reads, ThreadId, dependent};
 use std::collections::BTreeMap;
 
 /// Which orders between threads count.
@@ -55,7 +56,7 @@ impl Clocks {
 }
 
 /// Pairs of events of different threads that are dependent and could have come in the other order, as far as
-/// synchronisation tells: the conflicts of conflict analysis (thesis, section 4.2.3).
+/// synchronisation tells: the conflicts of conflict analysis (thesis, section 4.2.3). Each is found once.
 pub fn conflicts(run: &RunSummary<'_>, mut found: impl FnMut(usize, usize)) {
     let clocks = Clocks::synchronisation(run);
     let events = &run.trace.events;
@@ -63,11 +64,15 @@ pub fn conflicts(run: &RunSummary<'_>, mut found: impl FnMut(usize, usize)) {
     let mut on: BTreeMap<ObjectId, Vec<(usize, u32)>> = BTreeMap::new();
     for (index, event) in events.iter().enumerate() {
         nth[event.thread.index()] += 1;
-        for (object, _) in event.operation.objects() {
+        for (slot, (object, _)) in event.operation.objects().enumerate() {
             let earlier = on.entry(object).or_default();
             for &(other, count) in earlier.iter() {
                 let thread = events[other].thread;
+                // Two events may meet at both objects of the later one.
+                let first =
+                    events[other].operation.objects().any(|(o, _)| Some(o) == event.operation.object());
                 if thread != event.thread
+                    && (slot == 0 || !first)
                     && !clocks.known_before(thread, count, index)
                     && dependent(&events[other].operation, &event.operation, Reads::Independent)
                 {
@@ -83,32 +88,27 @@ struct Builder<'a> {
     run: &'a RunSummary<'a>,
     edges: Edges,
     threads: usize,
+    /// How many events each thread has in the whole run.
+    total: Vec<u32>,
     now: Vec<Vec<u32>>,
     /// Per object: the clock of the last write, and the joined clocks of the reads since.
     writes: BTreeMap<ObjectId, Vec<u32>>,
     reads: BTreeMap<ObjectId, Vec<u32>>,
-    waiters: BTreeMap<ObjectId, Vec<ThreadId>>,
-    /// Per barrier and opening: the joined clocks of those who arrived.
-    openings: BTreeMap<(ObjectId, u32), Vec<u32>>,
-    arrivals: BTreeMap<ObjectId, u32>,
-    /// What a thread has still to learn before its next event: an opening of a barrier.
-    leaves: Vec<Option<(ObjectId, u32)>>,
 }
 
 impl<'a> Builder<'a> {
     fn new(run: &'a RunSummary<'a>, edges: Edges) -> Builder<'a> {
         let threads = run.thread_count();
+        let mut total = vec![0; threads];
+        run.trace.events.iter().for_each(|event| total[event.thread.index()] += 1);
         Builder {
             run,
             edges,
             threads,
+            total,
             now: vec![vec![0; threads]; threads],
             writes: BTreeMap::new(),
             reads: BTreeMap::new(),
-            waiters: BTreeMap::new(),
-            openings: BTreeMap::new(),
-            arrivals: BTreeMap::new(),
-            leaves: vec![None; threads],
         }
     }
 
@@ -118,63 +118,34 @@ impl<'a> Builder<'a> {
         let mut clocks =
             Clocks { threads: self.threads, at: Vec::with_capacity(size), before: Vec::with_capacity(size) };
         let mut next_thread = trace.parents.iter().take_while(|parent| parent.is_none()).count();
-        let mut picks = trace.picks.iter().peekable();
+        let mut freed = self.run.freed;
         for (index, event) in trace.events.iter().enumerate() {
             let thread = event.thread.index();
             let operation = &event.operation;
-            if let Some(opening) = self.leaves[thread].take() {
-                join(&mut self.now[thread], &self.openings[&opening]);
-            }
             clocks.before.extend_from_slice(&self.now[thread]);
             let memory = operation.kind <= Kind::ReadModifyWrite;
             if self.edges == Edges::All || !memory {
-                self.learn_from_objects(thread, event.operation.objects());
+                self.learn_from_objects(thread, operation.objects());
             }
-            if let (Kind::Join, Some(object)) = (operation.kind, operation.object())
-                && let Resource::Thread(target) = self.run.objects.get(object).resource
-            {
-                let ended = self.now[target.index()].clone();
-                join(&mut self.now[thread], &ended);
+            if self.edges == Edges::All && operation.kind == Kind::Exit {
+                (0..self.threads).for_each(|other| self.learn(thread, other));
+            }
+            if let Some(target) = self.joined(operation) {
+                self.learn(thread, target);
             }
             self.now[thread][thread] += 1;
             if self.edges == Edges::All || !memory {
-                self.tell_objects(thread, event.operation.objects());
+                self.tell_objects(thread, operation.objects());
             }
-            let mut pick = None;
-            while let Some(taken) = picks.next_if(|pick| pick.step as usize == index) {
-                pick = Some(taken.value);
-            }
-            match operation.kind {
-                Kind::Spawn if next_thread < self.threads => {
-                    self.now[next_thread] = self.now[thread].clone();
-                    next_thread += 1;
-                }
-                Kind::Barrier => self.arrive(event.thread, operation.object()),
-                Kind::ConditionWait => {
-                    let condition = operation.object().expect("a wait names its condition variable");
-                    self.waiters.entry(condition).or_default().push(event.thread);
-                }
-                Kind::ConditionReacquire => {
-                    for queue in self.waiters.values_mut() {
-                        queue.retain(|&waiter| waiter != event.thread);
-                    }
-                }
-                Kind::Signal | Kind::Broadcast => {
-                    let condition = operation.object().expect("a signal names its condition variable");
-                    let queue = self.waiters.entry(condition).or_default();
-                    let woken: Vec<ThreadId> = match operation.kind {
-                        Kind::Broadcast => std::mem::take(queue),
-                        _ if queue.is_empty() => Vec::new(),
-                        _ => vec![queue.remove((pick.unwrap_or(0) as usize).min(queue.len() - 1))],
-                    };
-                    let clock = self.now[thread].clone();
-                    for woken in woken {
-                        join(&mut self.now[woken.index()], &clock);
-                    }
-                }
-                _ => {}
+            if operation.kind == Kind::Spawn && next_thread < self.threads {
+                self.now[next_thread] = self.now[thread].clone();
+                next_thread += 1;
             }
             clocks.at.extend_from_slice(&self.now[thread]);
+            let count = freed.iter().take_while(|(step, _)| *step as usize == index).count();
+            let (mine, later) = freed.split_at(count);
+            freed = later;
+            self.free(thread, operation.kind, mine);
         }
         clocks
     }
@@ -202,15 +173,32 @@ impl<'a> Builder<'a> {
         }
     }
 
-    fn arrive(&mut self, thread: ThreadId, object: Option<ObjectId>) {
-        let Some(object) = object else { return };
-        let Resource::Barrier { needed, .. } = self.run.objects.get(object).resource else { return };
-        let arrivals = self.arrivals.entry(object).or_insert(0);
-        let opening = (object, *arrivals / needed);
-        *arrivals += 1;
-        let clock = &self.now[thread.index()];
-        join(self.openings.entry(opening).or_insert_with(|| vec![0; clock.len()]), clock);
-        self.leaves[thread.index()] = Some(opening);
+    /// Makes `thread` know what `other` knows.
+    fn learn(&mut self, thread: usize, other: usize) {
+        let clock = self.now[other].clone();
+        join(&mut self.now[thread], &clock);
+    }
+
+    /// The thread whose end `operation`, which is about to be executed, waited for. A join that gave up has none.
+    fn joined(&self, operation: &Operation) -> Option<usize> {
+        let object = operation.object().filter(|_| operation.kind == Kind::Join)?;
+        let Resource::Thread(target) = self.run.objects.get(object).resource else { return None };
+        let index = target.index();
+        let done = self.run.threads.get(target).status == Status::Done;
+        (done && self.now[index][index] == self.total[index]).then_some(index)
+    }
+
+    /// Tells the threads that the event just executed let go on: of that event, or of all arrivals if it opened a
+    /// barrier.
+    fn free(&mut self, thread: usize, kind: Kind, freed: &[(u32, ThreadId)]) {
+        if freed.is_empty() {
+            return;
+        }
+        let mut clock = self.now[thread].clone();
+        if kind == Kind::Barrier {
+            freed.iter().for_each(|(_, arrived)| join(&mut clock, &self.now[arrived.index()]));
+        }
+        freed.iter().for_each(|(_, woken)| join(&mut self.now[woken.index()], &clock));
     }
 }
 

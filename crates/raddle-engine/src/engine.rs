@@ -4,7 +4,7 @@ use crate::objects::{Objects, Resource};
 use crate::semantics::Effect;
 use crate::spin;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
-use crate::threads::{Status, Threads, Wake, has_node};
+use crate::threads::{Status, Thread, Threads, Wake, has_node};
 use raddle_model::{
     Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Trace, Verdict, mix,
 };
@@ -17,7 +17,8 @@ const WRITE: u64 = 0xa076_1d64_78bd_642f;
 /// When a time-out may fire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Timeouts {
-    /// When no thread can do anything else: time stands still while there is work.
+    /// When no thread can do anything else: time stands still while there is work. Threads that rest from spinning
+    /// have none.
     #[default]
     WhenIdle,
     /// At any moment: a timed wait or a sleep is always enabled, and times out if it is chosen while what it waits
@@ -91,6 +92,8 @@ pub struct Engine {
     /// Threads that have to be resumed before the next choice.
     pub(crate) ready: Vec<(ThreadId, Reply)>,
     pub(crate) resting: Vec<ThreadId>,
+    /// See [`RunSummary`].
+    freed: Vec<(u32, ThreadId)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) now: u64,
     steps: u64,
@@ -112,6 +115,7 @@ impl Engine {
             trace: Trace::default(),
             ready: Vec::new(),
             resting: Vec::new(),
+            freed: Vec::new(),
             verdict: None,
             now: 0,
             steps: 0,
@@ -131,6 +135,7 @@ impl Engine {
         self.trace.clear();
         self.ready.clear();
         self.resting.clear();
+        self.freed.clear();
         self.verdict = None;
         self.now = 0;
         self.steps = 0;
@@ -195,9 +200,7 @@ impl Engine {
             self.set_deadline(thread, &operation);
         }
         let mut enabled = operation.kind <= Kind::ReadModifyWrite || self.can_run(thread);
-        if enabled
-            && self.config.patience > 0
-            && self.threads.get(thread).spin.returns() >= self.config.patience
+        if enabled && self.config.patience > 0 && self.threads.get(thread).spin.is_over(self.config.patience)
         {
             enabled = !self.rest(thread);
         }
@@ -278,6 +281,9 @@ impl Engine {
                 return Next::Resume { thread, reply };
             }
             if !self.resting.is_empty() {
+                if self.threads.enabled().is_empty() {
+                    self.pass_time();
+                }
                 self.end_rests();
             }
             if self.threads.enabled().is_empty() && !self.pass_time() {
@@ -345,10 +351,12 @@ impl Engine {
         } else {
             self.perform(thread, &operation, strategy)
         };
-        if self.config.patience > 0 && !matches!(operation.kind, Kind::Local | Kind::Choose) {
+        let spin = &mut self.threads.get_mut(thread).spin;
+        if matches!(operation.kind, Kind::Local | Kind::Choose) {
+            spin.pass_over();
+        } else {
             let acquired = effect == Effect::Goes(Reply::Acquired);
-            let idle = spin::is_idle(operation.kind, acquired);
-            self.threads.get_mut(thread).spin.note(&operation, idle);
+            spin.note(&operation, spin::is_idle(operation.kind, acquired));
         }
         match effect {
             Effect::Goes(reply) => Some(reply),
@@ -358,15 +366,26 @@ impl Engine {
 
     /// Asks the strategy for a number below `arity`, as part of the step just begun by `thread`.
     pub(crate) fn ask(&mut self, thread: ThreadId, arity: u32, strategy: &mut dyn Strategy) -> u32 {
+        let value = self.draw(arity, strategy);
+        self.print_outcome(thread, u64::from(value));
+        value
+    }
+
+    /// As [`Engine::ask`], but leaves it to the caller to print what came of it.
+    pub(crate) fn draw(&mut self, arity: u32, strategy: &mut dyn Strategy) -> u32 {
         let value = if arity > 1 { strategy.pick(arity) } else { 0 };
         assert!(value < arity.max(1), "a strategy picked {value} of {arity}");
         let step = self.trace.events.len() as u32 - 1;
         if arity > 1 {
             self.trace.picks.push(Pick { step, arity, value });
         }
-        let print = self.threads.get(thread).version ^ mix(u64::from(value) + 1);
-        self.fingerprint = self.fingerprint.wrapping_add(mix(print));
         value
+    }
+
+    /// Adds to the fingerprint how the latest step of `thread` turned out, where the order of accesses does not tell.
+    pub(crate) fn print_outcome(&mut self, thread: ThreadId, outcome: u64) {
+        let print = self.threads.get(thread).version ^ mix(outcome + 1);
+        self.fingerprint = self.fingerprint.wrapping_add(mix(print));
     }
 
     /// Looks again at every thread that is about to touch `object`, whose state has changed.
@@ -381,9 +400,10 @@ impl Engine {
         }
     }
 
-    /// Holds `thread` back, if another one could run. Tells whether it did.
+    /// Holds `thread` back, if another one could run, now or when time has passed. Tells whether it did.
     fn rest(&mut self, thread: ThreadId) -> bool {
-        let others = self.threads.enabled().iter().any(|&other| other != thread);
+        let others = self.threads.enabled().iter().any(|&other| other != thread)
+            || self.next_deadline(Some(thread)).is_some();
         if others {
             let steps = self.steps;
             let entry = self.threads.get_mut(thread);
@@ -414,8 +434,13 @@ impl Engine {
     }
 
     fn step_limit(&self) -> Failure {
-        let spins = |spin: u32| spin > 0 && spin >= self.config.patience / 2;
-        let spinning = self.threads.iter().filter(|(_, t)| spins(t.spin.returns())).map(|(id, _)| id);
+        let patience =
+            if self.config.patience > 0 { self.config.patience } else { Config::default().patience };
+        let spins = |&(id, thread): &(ThreadId, &Thread)| {
+            let at_it = thread.status == Status::Pending && self.can_run(id);
+            at_it && thread.spin.returns() >= (patience / 2).max(1)
+        };
+        let spinning = self.threads.iter().filter(spins).map(|(id, _)| id);
         Failure::StepLimit { limit: self.config.step_limit, spinning: spinning.collect() }
     }
 
@@ -441,13 +466,22 @@ impl Engine {
             verdict: self.verdict.as_ref().expect("a summary is asked for after the run is done"),
             fingerprint: self.fingerprint,
             rests: self.rests,
+            freed: &self.freed,
             threads: &self.threads,
             objects: &self.objects,
         }
     }
 
+    /// Notes that the event just executed lets `thread` go on.
+    pub(crate) fn note_freed(&mut self, thread: ThreadId) {
+        self.freed.push((self.trace.events.len() as u32 - 1, thread));
+    }
+
     /// Marks `thread` as woken for `wake`'s reason.
     pub(crate) fn wake(&mut self, thread: ThreadId, wake: Wake) {
+        if wake == Wake::Signalled {
+            self.note_freed(thread);
+        }
         self.threads.get_mut(thread).wake = wake;
         self.advance_local(thread);
         let enabled = self.can_run(thread) && !self.threads.get(thread).resting;

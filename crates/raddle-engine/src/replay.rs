@@ -39,11 +39,21 @@ impl Replay {
     /// Where the latest run left the recorded one, if it did. A run that ended before all recorded steps were taken
     /// has left it too.
     pub fn divergence(&self) -> Option<Divergence> {
-        let short = (self.step < self.events.len()).then(|| Divergence {
+        self.divergence.clone().or_else(|| self.missing_pick()).or_else(|| self.missing_step())
+    }
+
+    /// A recorded decision of a step that was taken again without asking for it.
+    fn missing_pick(&self) -> Option<Divergence> {
+        let pick = self.picks.get(self.pick).filter(|pick| (pick.step as usize) < self.step)?;
+        let what = format!("the recorded choice among {} was not asked for", pick.arity);
+        Some(Divergence { step: pick.step as usize, what })
+    }
+
+    fn missing_step(&self) -> Option<Divergence> {
+        (self.step < self.events.len()).then(|| Divergence {
             step: self.step,
             what: format!("the program ended, the recorded run has {} steps", self.events.len()),
-        });
-        self.divergence.clone().or(short)
+        })
     }
 
     fn diverge(&mut self, what: String) -> Choice {
@@ -61,6 +71,12 @@ impl Strategy for Replay {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
+        if self.divergence.is_none() {
+            self.divergence = self.missing_pick();
+        }
+        if self.divergence.is_some() {
+            return Choice::CutOff;
+        }
         let Some(&Event { thread, operation }) = self.events.get(self.step) else {
             return self.diverge("the program goes on, the recorded run was over".to_owned());
         };
@@ -79,12 +95,16 @@ impl Strategy for Replay {
     }
 
     fn pick(&mut self, arity: u32) -> u32 {
-        let recorded = self.picks.get(self.pick).filter(|pick| pick.arity == arity).map(|pick| pick.value);
+        // The step in whose execution this is asked for has been counted already.
+        let step = self.step.saturating_sub(1);
+        let recorded = self.picks.get(self.pick);
+        let recorded = recorded.filter(|pick| pick.arity == arity && pick.step as usize == step);
+        let recorded = recorded.map(|pick| pick.value);
         self.pick += 1;
         recorded.unwrap_or_else(|| {
             if self.divergence.is_none() {
                 let what = format!("a choice among {arity} was asked for, not so in the recorded run");
-                self.divergence = Some(Divergence { step: self.step, what });
+                self.divergence = Some(Divergence { step, what });
             }
             0
         })

@@ -3,7 +3,8 @@
 //! A strategy that prefers one thread would run a loop such as `while !flag { yield }` for ever. So: **a thread that
 //! has come back [`Config::patience`](crate::Config) times to the same operation without having written anything
 //! rests.** A resting thread is not offered to the strategy until every thread that is enabled has taken a step
-//! since, or until nothing else is enabled. It rests again after each further such return, until it writes.
+//! since, or until nothing else is enabled and no time-out can change that: the virtual clock goes on while all that
+//! is left to do is spinning. It rests again after each further such return, until it writes.
 //!
 //! Effect on guarantees: schedules in which one thread makes more than `patience` idle returns in a row while others
 //! could run are not explored, and a bound such as PCT's holds for runs without a rest. [`RunSummary::rests`]
@@ -19,12 +20,15 @@ pub(crate) struct Spin {
     since: u32,
     power: u32,
     returns: u32,
+    /// Whether the latest operation was a return.
+    returned: bool,
 }
 
 impl Spin {
     /// Takes note of an executed operation that had no effect on others (`idle`) or had one.
     #[inline]
     pub(crate) fn note(&mut self, operation: &Operation, idle: bool) {
+        self.returned = false;
         if !idle {
             self.returns = 0;
             self.power = 0;
@@ -34,15 +38,27 @@ impl Spin {
             | u64::from(operation.object().map_or(u32::MAX >> 8, |object| object.0)) << 8
             | operation.kind as u64;
         if self.power == 0 {
-            *self = Spin { anchor: key, since: 0, power: 1, returns: 0 };
+            *self = Spin { anchor: key, power: 1, ..Spin::default() };
         } else if key == self.anchor {
-            self.returns += 1;
+            self.returns = self.returns.saturating_add(1);
+            self.returned = true;
         }
         self.since += 1;
         if self.since >= self.power {
-            *self =
-                Spin { anchor: key, since: 0, power: self.power.saturating_mul(2), returns: self.returns };
+            *self = Spin { anchor: key, since: 0, power: self.power.saturating_mul(2), ..*self };
         }
+    }
+
+    /// Takes note of an executed operation that says nothing about spinning.
+    #[inline]
+    pub(crate) fn pass_over(&mut self) {
+        self.returned = false;
+    }
+
+    /// Whether it has just come back once more than `patience` allows.
+    #[inline]
+    pub(crate) fn is_over(&self, patience: u32) -> bool {
+        self.returned && self.returns >= patience
     }
 
     /// How often it has come back to where it was without writing.

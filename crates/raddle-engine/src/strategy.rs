@@ -186,15 +186,18 @@ pub struct RunSummary<'a> {
     pub fingerprint: u64,
     /// How often a spinning thread was held back; zero means that the strategy's guarantee holds unimpaired.
     pub rests: u64,
+    /// Who went on because of which event: waiters woken by a signal, and all who arrived at a barrier when it opened.
+    pub(crate) freed: &'a [(u32, ThreadId)],
     pub(crate) threads: &'a Threads,
     pub(crate) objects: &'a Objects,
 }
 
 impl<'a> RunSummary<'a> {
-    /// The same run with another trace, for a strategy inside another one that does not see every step.
+    /// The same run with another trace, for a strategy inside another one that does not see every step. Who was woken
+    /// by whom is not known in it.
     #[must_use]
     pub fn with_trace(&self, trace: &'a Trace) -> RunSummary<'a> {
-        RunSummary { trace, ..*self }
+        RunSummary { trace, freed: &[], ..*self }
     }
 
     /// The name of a thread, equal in all runs.

@@ -1,9 +1,9 @@
-//! The virtual clock: it stands still while anything can run.
+//! The virtual clock: it stands still while anything can run that is not resting.
 
 use crate::Engine;
 use crate::engine::Timeouts;
 use crate::objects::Resource;
-use crate::threads::{Status, Wake};
+use crate::threads::{Status, Thread, Wake};
 use raddle_model::{Kind, Operation, ThreadId};
 
 impl Engine {
@@ -33,16 +33,12 @@ impl Engine {
     /// Moves the clock to the earliest deadline and wakes whoever waited for it. Tells whether there was one that
     /// enables somebody.
     pub(crate) fn pass_time(&mut self) -> bool {
-        loop {
-            let due = |status, wake| status == Status::Pending && wake == Wake::None;
-            let waiting =
-                self.threads.iter().filter(|(_, t)| due(t.status, t.wake) && t.deadline != u64::MAX);
-            let Some(deadline) = waiting.map(|(_, t)| t.deadline).min() else { return false };
+        while let Some(deadline) = self.next_deadline(None) {
             self.now = self.now.max(deadline);
             for index in 0..self.threads.len() as u32 {
                 let thread = ThreadId(index);
                 let entry = self.threads.get(thread);
-                if due(entry.status, entry.wake) && entry.deadline <= self.now {
+                if waits(entry) && entry.deadline <= self.now {
                     self.leave_condition(thread);
                     self.wake(thread, Wake::TimedOut);
                 }
@@ -51,6 +47,13 @@ impl Engine {
                 return true;
             }
         }
+        false
+    }
+
+    /// The earliest deadline of any thread that waits, `except` one. Called where no other thread is enabled.
+    pub(crate) fn next_deadline(&self, except: Option<ThreadId>) -> Option<u64> {
+        let waiting = self.threads.iter().filter(|&(id, thread)| Some(id) != except && waits(thread));
+        waiting.map(|(_, thread)| thread.deadline).min().filter(|&deadline| deadline != u64::MAX)
     }
 
     /// Takes a thread whose wait is over out of the condition variable it waits on.
@@ -65,6 +68,12 @@ impl Engine {
             }
         }
     }
+}
+
+/// Whether a thread that is not enabled waits for something, be it only the end of its time. A resting one does not: it
+/// could run.
+fn waits(thread: &Thread) -> bool {
+    thread.status == Status::Pending && thread.wake == Wake::None && !thread.resting
 }
 
 fn can_time_out(kind: Kind) -> bool {

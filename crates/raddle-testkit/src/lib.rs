@@ -1,7 +1,14 @@
-//! For tests only: scripted programs and checks of probabilistic bounds.
+//! For tests only: scripted programs, simple strategies, every schedule of a small program, and checks of
+//! probabilistic bounds.
 
 mod bound;
+mod generate;
+mod schedules;
 mod script;
+mod simple;
 
 pub use bound::{assert_hit_rate, assert_never, hits};
+pub use generate::{locked, mixed, spawning, straight};
+pub use schedules::{every_schedule, once_under};
 pub use script::{Act, Script};
+pub use simple::{Follow, Priorities, Walk};

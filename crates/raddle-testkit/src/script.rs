@@ -13,7 +13,7 @@ pub enum Act {
     W(u32),
     /// Touches nothing.
     Step,
-    /// Any kind on one object, which it writes (a barrier is only read).
+    /// Any kind on one object, which it writes (a barrier, and a lock taken for reading, are only read).
     On(Kind, u32),
     /// Any kind on one object with an argument.
     With(Kind, u32, u64),
@@ -25,8 +25,13 @@ pub enum Act {
     Spawn(u32),
     /// Waits for the end of the thread that the script calls this number.
     Join(u32),
+    /// Waits for the end of the thread that the script calls this number, for a span of time.
+    JoinFor(u32, u64),
     /// A kind that names no object, with its argument.
     Bare(Kind, u64),
+    /// Begins the one-time initialisation; a thread that is told to run it goes on with the next operations, up to
+    /// and with its end ([`Kind::OnceEnd`]), and all others skip them.
+    Once(u32),
 }
 
 /// A program with a fixed list of operations per thread.
@@ -42,7 +47,6 @@ pub struct Script {
     at: Vec<usize>,
     /// What every executed operation brought, in order.
     pub replies: Vec<(ThreadId, Reply)>,
-    starting: Vec<usize>,
 }
 
 impl Script {
@@ -106,6 +110,22 @@ impl Script {
         (summary.trace.events.clone(), summary.verdict.clone())
     }
 
+    /// The operations of each thread, those that start at once first.
+    pub fn acts(&self) -> &[Vec<Act>] {
+        &self.threads
+    }
+
+    /// How many threads start at once.
+    pub fn initial(&self) -> usize {
+        self.initial
+    }
+
+    /// What the operations of one thread brought it, in order.
+    pub fn replies_of(&self, thread: u32) -> Vec<Reply> {
+        let of = |&(who, reply): &(ThreadId, Reply)| (who == ThreadId(thread)).then_some(reply);
+        self.replies.iter().filter_map(of).collect()
+    }
+
     fn operation(&self, engine: &mut Engine, thread: usize, index: usize) -> Operation {
         let location = LocationId(index as u32);
         let on = |kind: Kind, object: u32| {
@@ -128,13 +148,16 @@ impl Script {
                 on(Kind::ConditionWait, condition).on(ObjectId(mutex), Access::Write).with_argument(span)
             }
             Act::Spawn(_) => Operation::new(Kind::Spawn, location),
-            Act::Join(target) => {
-                let target =
-                    self.engine_of[target as usize].expect("a thread is joined after it was spawned");
-                Operation::new(Kind::Join, location).on(engine.thread_object(target), Access::Read)
-            }
+            Act::Join(target) => self.join(engine, target, location),
+            Act::JoinFor(target, span) => self.join(engine, target, location).with_argument(span),
+            Act::Once(object) => on(Kind::OnceBegin, object),
             Act::Bare(kind, argument) => Operation::new(kind, location).with_argument(argument),
         }
+    }
+
+    fn join(&self, engine: &mut Engine, target: u32, location: LocationId) -> Operation {
+        let target = self.engine_of[target as usize].expect("a thread is joined after it was spawned");
+        Operation::new(Kind::Join, location).on(engine.thread_object(target), Access::Read)
     }
 }
 
@@ -145,7 +168,6 @@ impl Program for Script {
         self.engine_of.resize(self.threads.len(), None);
         self.at.clear();
         self.replies.clear();
-        self.starting.clear();
         for (index, resource) in self.resources.iter().enumerate() {
             engine.add_object(Name(index as u64), resource.clone());
         }
@@ -170,16 +192,21 @@ impl Program for Script {
             self.at.resize(size, 0);
             self.script_of[child.index()] = number as usize;
         }
-        let index = self.at[thread.index()];
-        engine.set_local(thread, index as u64);
+        let mut index = self.at[thread.index()];
+        let number = self.script_of[thread.index()];
+        let acts = &self.threads[number];
         if index > 0 {
             self.replies.push((thread, reply));
+            if matches!(acts[index - 1], Act::Once(_)) && reply != Reply::RunOnce {
+                let end = |act: &Act| matches!(act, Act::On(Kind::OnceEnd, _));
+                index += acts[index..].iter().position(end).expect("an initialisation has an end") + 1;
+            }
         }
-        let number = self.script_of[thread.index()];
+        engine.set_local(thread, index as u64);
         if index == self.threads[number].len() {
             return engine.finish(thread);
         }
-        self.at[thread.index()] += 1;
+        self.at[thread.index()] = index + 1;
         let operation = self.operation(engine, number, index);
         engine.announce(thread, operation);
     }

@@ -11,7 +11,7 @@ use crate::threads::Status;
 use raddle_model::{Operation, ThreadId};
 
 impl Engine {
-    /// `operation.argument` is 1 if the program asks for the serial thread.
+    /// `operation.argument` is 1 if the program asks for the serial thread; otherwise there is none.
     pub(crate) fn barrier(
         &mut self,
         thread: ThreadId,
@@ -35,10 +35,15 @@ impl Engine {
         // In thread order, so that what happens does not depend on the order of arrival.
         arrived.sort_unstable();
         let serial =
-            if operation.argument == 1 { self.ask(thread, arrived.len() as u32, strategy) } else { 0 };
-        for (index, &waiting) in arrived.iter().enumerate().rev() {
+            (operation.argument == 1).then(|| arrived[self.draw(arrived.len() as u32, strategy) as usize]);
+        if let Some(serial) = serial {
+            // Printed for the thread itself: neither who arrived last nor the numbers of threads are part of a run.
+            self.print_outcome(serial, 0);
+        }
+        for &waiting in arrived.iter().rev() {
+            self.note_freed(waiting);
             self.threads.get_mut(waiting).status = Status::Running;
-            self.ready.push((waiting, Reply::Number(u32::from(index as u32 == serial))));
+            self.ready.push((waiting, Reply::Number(u32::from(serial == Some(waiting)))));
         }
         arrived.clear();
         if let Resource::Barrier { arrived: kept, .. } = &mut self.objects.get_mut(object).resource {

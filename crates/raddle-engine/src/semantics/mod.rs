@@ -73,7 +73,11 @@ impl Engine {
                 Effect::Goes(Reply::Spawned(self.new_thread(name, Some(thread))))
             }
             Kind::Join if self.has_ended(first(operation)) => Effect::Goes(Reply::Acquired),
-            Kind::Join => Effect::Goes(Reply::TimedOut),
+            Kind::Join => {
+                // The end of a thread is no access, so nothing else in the fingerprint tells that it came later.
+                self.print_outcome(thread, 0);
+                Effect::Goes(Reply::TimedOut)
+            }
             Kind::Choose => {
                 let arity = u32::try_from(operation.argument).unwrap_or(u32::MAX);
                 Effect::Goes(Reply::Number(self.ask(thread, arity, strategy)))

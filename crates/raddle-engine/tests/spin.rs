@@ -1,0 +1,298 @@
+//! The rule against starvation by spinning.
+
+use raddle_engine::{Config, Engine, MutexKind, Program, Reply, Resource};
+use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict};
+use raddle_testkit::{Priorities, Walk, once_under};
+
+/// What a thread of these programs does, one line after the other.
+#[derive(Clone, Copy, Debug)]
+enum Line {
+    /// Reads the flag until it is set, yielding between two reads or not.
+    Await(u32, Between),
+    /// Tries to get the lock until it has it.
+    TryUntil(u32),
+    /// Makes this many writes that nobody looks at.
+    Work(u32),
+    /// Sets the flag.
+    Set(u32),
+    /// Reads this many different objects.
+    Scan(u32),
+    /// Sleeps.
+    Sleep(u64),
+    /// Waits for the lock.
+    Lock(u32),
+    /// Makes this many steps that touch nothing.
+    Local(u32),
+}
+
+#[derive(Clone, Copy, PartialEq, Debug)]
+enum Between {
+    Nothing,
+    Yield,
+    Sleep,
+}
+
+const FLAGS: u32 = 4;
+const LOCK: u32 = FLAGS;
+const IDLE: u32 = FLAGS + 1;
+const FIRST_SCANNED: u32 = FLAGS + 2;
+const SCANNED: u32 = 3_000;
+
+#[derive(Clone, Default)]
+struct Loops {
+    threads: Vec<Vec<Line>>,
+    set: Vec<bool>,
+    /// The line that each thread is at, and how far in it.
+    at: Vec<(usize, u32)>,
+}
+
+fn loops(threads: &[&[Line]]) -> Loops {
+    Loops { threads: threads.iter().map(|lines| lines.to_vec()).collect(), ..Loops::default() }
+}
+
+impl Loops {
+    /// Moves on, given what the last operation brought; returns the next operation.
+    fn next(&mut self, thread: usize, reply: Reply) -> Option<Operation> {
+        loop {
+            let (line, count) = self.at[thread];
+            let what = *self.threads[thread].get(line)?;
+            let location = LocationId((line as u32) << 16);
+            let new = |kind| Operation::new(kind, location);
+            let read = |object| new(Kind::Read).on(ObjectId(object), Access::Read);
+            let write = |kind, object| new(kind).on(ObjectId(object), Access::Write);
+            self.at[thread].1 += 1;
+            let next = match what {
+                Line::Await(flag, between) => {
+                    let read_last = if between == Between::Nothing { count > 0 } else { count % 2 == 1 };
+                    match between {
+                        _ if read_last && self.set[flag as usize] => None,
+                        Between::Yield if read_last => Some(new(Kind::Yield)),
+                        Between::Sleep if read_last => Some(new(Kind::Sleep).with_argument(1)),
+                        _ => Some(read(flag)),
+                    }
+                }
+                Line::TryUntil(lock) => {
+                    let done = count > 0 && reply == Reply::Acquired;
+                    (!done).then(|| write(Kind::TryLock, lock))
+                }
+                Line::Work(steps) => (count < steps).then(|| write(Kind::Write, IDLE)),
+                Line::Set(flag) => {
+                    self.set[flag as usize] |= count == 1;
+                    (count == 0).then(|| write(Kind::Write, flag))
+                }
+                Line::Scan(objects) => (count < objects).then(|| read(FIRST_SCANNED + count)),
+                Line::Sleep(span) => (count == 0).then(|| new(Kind::Sleep).with_argument(span)),
+                Line::Lock(lock) => (count == 0).then(|| write(Kind::Lock, lock)),
+                Line::Local(steps) => (count < steps).then(|| new(Kind::Local)),
+            };
+            if next.is_some() {
+                return next;
+            }
+            self.at[thread] = (line + 1, 0);
+        }
+    }
+}
+
+impl Program for Loops {
+    fn start(&mut self, engine: &mut Engine) {
+        for object in 0..FIRST_SCANNED + SCANNED {
+            let lock = Resource::mutex(MutexKind::Normal);
+            let resource = if object == LOCK { lock } else { Resource::Memory };
+            engine.add_object(Name(u64::from(object)), resource);
+        }
+        self.set = vec![false; FLAGS as usize];
+        self.at = vec![(0, 0); self.threads.len()];
+        for _ in 0..self.threads.len() {
+            engine.add_thread();
+        }
+    }
+
+    fn resume(&mut self, engine: &mut Engine, thread: ThreadId, reply: Reply) {
+        match self.next(thread.index(), reply) {
+            Some(operation) => engine.announce(thread, operation),
+            None => engine.finish(thread),
+        }
+    }
+}
+
+fn config(patience: u32) -> Config {
+    let mut config = Config::default();
+    config.step_limit = 20_000;
+    config.patience = patience;
+    config
+}
+
+/// Runs under fixed priorities; returns the verdict, the steps and the rests.
+fn under(config: Config, threads: &[&[Line]], order: &[u32]) -> (Verdict, usize, u64) {
+    let engine = once_under(config, &mut loops(threads), &mut Priorities::new(order), 0);
+    let run = engine.summary();
+    (run.verdict.clone(), run.trace.events.len(), run.rests)
+}
+
+const WORKER: [Line; 2] = [Line::Work(2), Line::Set(0)];
+
+#[test]
+fn a_spinner_that_is_always_preferred_lets_the_others_work() {
+    for between in [Between::Nothing, Between::Yield] {
+        for patience in [1, 2, 7, 64] {
+            let (verdict, steps, rests) =
+                under(config(patience), &[&[Line::Await(0, between)], &WORKER], &[0, 1]);
+            assert_eq!(verdict, Verdict::Passed, "{between:?} {patience}");
+            assert_eq!(rests, 3, "it rests once for each step of the worker");
+            assert!(steps > patience as usize, "and not before its patience is over");
+        }
+    }
+}
+
+#[test]
+fn a_run_without_a_spinner_has_no_rests() {
+    let (_, _, rests) = under(config(64), &[&[Line::Await(0, Between::Yield)], &WORKER], &[1, 0]);
+    assert_eq!(rests, 0);
+    let writes = [Line::Work(1_000)];
+    assert_eq!(under(config(1), &[&writes, &writes], &[0, 1]), (Verdict::Passed, 2_000, 0));
+}
+
+#[test]
+fn a_thread_that_tries_a_lock_is_a_spinner() {
+    let holder = [Line::Lock(LOCK), Line::Work(5), Line::Set(0)];
+    let (verdict, _, rests) = under(config(8), &[&holder, &[Line::TryUntil(LOCK)]], &[0, 1]);
+    assert_eq!((verdict, rests), (stuck(&[1]), 0), "nobody unlocks, and nobody is there to rest for");
+    let holder = [Line::Lock(LOCK), Line::Await(0, Between::Nothing)];
+    let other = [Line::Await(1, Between::Nothing), Line::TryUntil(LOCK), Line::Work(1)];
+    let setter = [Line::Work(3), Line::Set(1), Line::Work(3), Line::Set(0)];
+    let (verdict, _, rests) = under(config(8), &[&holder, &other, &setter], &[0, 1, 2]);
+    assert_eq!(verdict, stuck(&[1]), "the lock stays locked");
+    assert!(rests > 0);
+}
+
+fn stuck(threads: &[u32]) -> Verdict {
+    let spinning = threads.iter().map(|&thread| ThreadId(thread)).collect();
+    Verdict::Failed { failure: Failure::StepLimit { limit: 20_000, spinning } }
+}
+
+#[test]
+fn a_thread_that_scans_different_objects_never_rests() {
+    let scanner = [Line::Scan(SCANNED)];
+    assert_eq!(
+        under(config(2), &[&scanner, &[Line::Work(1)]], &[0, 1]),
+        (Verdict::Passed, SCANNED as usize + 1, 0)
+    );
+}
+
+#[test]
+fn a_thread_that_has_stopped_spinning_rests_no_more() {
+    for after in [Line::Scan(1_000), Line::Local(1_000)] {
+        let spinner = [Line::Await(0, Between::Yield), after];
+        let worker = [Line::Work(2), Line::Set(0), Line::Work(50)];
+        let (verdict, _, rests) = under(config(4), &[&spinner, &worker], &[0, 1]);
+        assert_eq!(verdict, Verdict::Passed);
+        assert!(rests <= 4, "{rests} rests: three for the flag, none for {after:?}");
+    }
+}
+
+#[test]
+fn without_patience_a_spinner_runs_into_the_limit_and_is_named() {
+    for between in [Between::Nothing, Between::Yield] {
+        let (verdict, steps, rests) = under(config(0), &[&[Line::Await(0, between)], &WORKER], &[0, 1]);
+        assert_eq!((verdict, steps, rests), (stuck(&[0]), 20_000, 0));
+        let (verdict, ..) = under(config(0), &[&WORKER, &[Line::Await(0, between)]], &[1, 0]);
+        assert_eq!(verdict, stuck(&[1]));
+    }
+}
+
+#[test]
+fn only_those_who_still_spin_are_named() {
+    // Thread 0 spun and ended, thread 1 spun and waits for the lock, thread 2 has it and spins for ever.
+    let ended = [Line::Await(1, Between::Nothing)];
+    let waits = [Line::Await(1, Between::Nothing), Line::Lock(LOCK)];
+    let spins = [Line::Lock(LOCK), Line::Work(20), Line::Set(1), Line::Await(0, Between::Yield)];
+    for patience in [0, 16] {
+        let mut program = loops(&[&ended, &waits, &spins]);
+        let engine = once_under(config(patience), &mut program, &mut Walk::default(), 3);
+        assert_eq!(*engine.summary().verdict, stuck(&[2]), "patience {patience}");
+    }
+}
+
+fn permutations(of: &[u32]) -> Vec<Vec<u32>> {
+    let [first, rest @ ..] = of else { return vec![Vec::new()] };
+    let mut all = Vec::new();
+    for shorter in permutations(rest) {
+        for place in 0..=shorter.len() {
+            let mut longer = shorter.clone();
+            longer.insert(place, *first);
+            all.push(longer);
+        }
+    }
+    all
+}
+
+#[test]
+fn spinners_and_a_worker_end_under_any_priorities() {
+    for between in [Between::Nothing, Between::Yield, Between::Sleep] {
+        for other in [Between::Nothing, Between::Yield, Between::Sleep] {
+            for patience in [1, 3, 64] {
+                let threads: [&[Line]; 3] = [&[Line::Await(0, between)], &[Line::Await(0, other)], &WORKER];
+                for order in permutations(&[0, 1, 2]) {
+                    let (verdict, ..) = under(config(patience), &threads, &order);
+                    assert_eq!(verdict, Verdict::Passed, "{between:?} {other:?} {patience} {order:?}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_chain_of_spinners_ends_under_any_priorities() {
+    let wait_and_set =
+        |flag, then| [Line::Await(flag, Between::Nothing), Line::Scan(5), Line::Work(1), Line::Set(then)];
+    let (second, third) = (wait_and_set(0, 1), wait_and_set(1, 2));
+    let threads: [&[Line]; 4] = [&WORKER, &second, &third, &[Line::Await(2, Between::Yield)]];
+    for order in permutations(&[0, 1, 2, 3]) {
+        let (verdict, ..) = under(config(5), &threads, &order);
+        assert_eq!(verdict, Verdict::Passed, "{order:?}");
+    }
+}
+
+#[test]
+fn a_spinner_does_not_keep_the_clock_from_going_on() {
+    for between in [Between::Nothing, Between::Yield] {
+        let sleeper = [Line::Sleep(100), Line::Work(1), Line::Sleep(100), Line::Set(0)];
+        let spinner = [Line::Await(0, between)];
+        for order in permutations(&[0, 1, 2]) {
+            let threads: [&[Line]; 3] = [&spinner, &sleeper, &spinner];
+            let mut program = loops(&threads);
+            let engine = once_under(config(8), &mut program, &mut Priorities::new(&order), 0);
+            assert_eq!(*engine.summary().verdict, Verdict::Passed, "{between:?} {order:?}");
+            assert_eq!(engine.now(), 200);
+            assert!(engine.summary().rests > 0);
+        }
+    }
+}
+
+#[test]
+fn a_lonely_spinner_runs_into_the_limit() {
+    let (verdict, _, rests) = under(config(8), &[&[Line::Await(0, Between::Yield)]], &[0]);
+    assert_eq!((verdict, rests), (stuck(&[0]), 0), "there is nobody to rest for");
+    let both: [&[Line]; 2] = [&[Line::Await(0, Between::Yield)], &[Line::Await(1, Between::Nothing)]];
+    let (verdict, ..) = under(config(8), &both, &[0, 1]);
+    assert_eq!(verdict, stuck(&[0, 1]));
+}
+
+#[test]
+fn a_rest_ends_when_every_enabled_thread_has_made_a_step() {
+    // The spinner rests at the first step after its patience; until both others have made a step it is not offered.
+    let threads: [&[Line]; 3] = [&[Line::Await(0, Between::Nothing)], &[Line::Work(10)], &WORKER];
+    let mut program = loops(&threads);
+    let engine = once_under(config(4), &mut program, &mut Priorities::new(&[0, 1, 2]), 0);
+    let run = engine.summary();
+    assert_eq!(*run.verdict, Verdict::Passed);
+    let order: Vec<u32> = run.trace.events.iter().map(|event| event.thread.0).collect();
+    let spun = order.iter().take_while(|&&thread| thread == 0).count();
+    assert_eq!(spun, 5, "four returns to the first read");
+    // Thread 1 goes first and does all its work, then thread 2 makes one step, then the spinner is back.
+    let mut expected = vec![0; 5];
+    expected.extend([1; 10]);
+    expected.extend([2, 0, 2, 0, 2, 0]);
+    assert_eq!(order, expected);
+    assert_eq!(run.rests, 3);
+}
