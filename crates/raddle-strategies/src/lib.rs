@@ -2,6 +2,7 @@
 
 pub mod basic_pos;
 mod catalogue;
+mod spec;
 pub mod conflict_analysis;
 pub mod oos;
 pub mod pct;
@@ -18,4 +19,5 @@ pub mod upo;
 mod upo_path;
 pub mod urw;
 
+pub use spec::{SpecError, build};
 pub use catalogue::{CATALOGUE, Entry, Family, Parameter};
