@@ -4,9 +4,10 @@ use crate::objects::{Objects, Resource};
 use crate::semantics::Effect;
 use crate::spin;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
-use crate::threads::{Status, Thread, Threads, Wake, has_node};
+use crate::threads::{Status, Thread, Threads, Wake};
 use raddle_model::{
-    Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Trace, Verdict, mix,
+    Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Touch, Trace,
+    Verdict, mix,
 };
 
 /// Added to a thread's version at each of its steps.
@@ -97,8 +98,8 @@ pub struct Engine {
     pub(crate) verdict: Option<Verdict>,
     pub(crate) now: u64,
     steps: u64,
-    fingerprint: u64,
-    state: u64,
+    pub(crate) fingerprint: u64,
+    pub(crate) state: u64,
     rests: u64,
     alive: usize,
     first_threads: u64,
@@ -187,21 +188,22 @@ impl Engine {
     /// Makes `operation` the next one of `thread`, which the front end or the engine itself wants executed.
     #[inline]
     pub(crate) fn await_turn(&mut self, thread: ThreadId, operation: Operation) {
-        for slot in 0..2 {
-            if has_node(&operation, slot) {
-                let object = operation.touches[slot].object().expect("a touch with a node has an object");
-                self.threads.link(thread, slot, &mut self.objects.get_mut(object).head);
+        if let Some(object) = operation.touches[0].object() {
+            self.threads.link(thread, 0, &mut self.objects.get_mut(object).head);
+            if let Some(object) = second_node(&operation) {
+                self.threads.link(thread, 1, &mut self.objects.get_mut(object).head);
             }
         }
         let entry = self.threads.get_mut(thread);
         entry.operation = operation;
         entry.status = Status::Pending;
+        let tired = entry.spin.is_over(self.config.patience);
+        let mut enabled = true;
         if operation.kind > Kind::ReadModifyWrite {
             self.set_deadline(thread, &operation);
+            enabled = self.can_run(thread);
         }
-        let mut enabled = operation.kind <= Kind::ReadModifyWrite || self.can_run(thread);
-        if enabled && self.config.patience > 0 && self.threads.get(thread).spin.is_over(self.config.patience)
-        {
+        if tired && enabled {
             enabled = !self.rest(thread);
         }
         self.threads.set_enabled(thread, enabled);
@@ -301,15 +303,8 @@ impl Engine {
             if self.needs.state {
                 self.trace.states.push(self.state);
             }
-            let point = Point {
-                threads: &self.threads,
-                objects: &self.objects,
-                state: self.state,
-                fingerprint: self.fingerprint,
-                changed: self.threads.changed(),
-                step: self.steps,
-                last: self.trace.events.last(),
-            };
+            let last = self.trace.events.last();
+            let point = Point { engine: self, changed: self.threads.changed(), step: self.steps, last };
             let Choice::Run(thread) = strategy.choose(&point) else {
                 self.verdict = Some(Verdict::CutOff);
                 continue;
@@ -333,30 +328,44 @@ impl Engine {
         entry.last_step = self.steps;
         entry.version = entry.version.wrapping_add(STEP);
         let mut print = entry.version;
+        let memory = operation.kind <= Kind::ReadModifyWrite;
+        if memory {
+            entry.spin.note_memory(&operation);
+        }
         self.trace.events.push(Event { thread, operation });
-        for slot in 0..2 {
-            if has_node(&operation, slot) {
-                let object = operation.touches[slot].object().expect("a touch with a node has an object");
-                let object = self.objects.get_mut(object);
-                print = print.wrapping_add(object.version.rotate_left(17 * slot as u32));
-                if operation.touches[slot].writes() {
-                    object.version = object.version.wrapping_add(WRITE);
-                }
-                self.threads.unlink(thread, slot, &mut object.head);
+        if let Some(object) = operation.touches[0].object() {
+            print = print.wrapping_add(self.leave(thread, 0, object, operation.touches[0]));
+            if let Some(object) = second_node(&operation) {
+                print = print.wrapping_add(self.leave(thread, 1, object, operation.touches[1]).rotate_left(17));
             }
         }
         self.fingerprint = self.fingerprint.wrapping_add(mix(print));
-        let effect = if operation.kind <= Kind::ReadModifyWrite {
-            Effect::Goes(Reply::Go)
-        } else {
-            self.perform(thread, &operation, strategy)
-        };
+        if memory { Some(Reply::Go) } else { self.execute_synchronisation(thread, &operation, strategy) }
+    }
+
+    /// Takes `thread` off the list of `object`, which it touches now, and tells the object's part of the fingerprint.
+    #[inline]
+    fn leave(&mut self, thread: ThreadId, slot: usize, object: ObjectId, touch: Touch) -> u64 {
+        let object = self.objects.get_mut(object);
+        let version = object.version;
+        object.version = version.wrapping_add(if touch.writes() { WRITE } else { 0 });
+        self.threads.unlink(thread, slot, &mut object.head);
+        version
+    }
+
+    fn execute_synchronisation(
+        &mut self,
+        thread: ThreadId,
+        operation: &Operation,
+        strategy: &mut dyn Strategy,
+    ) -> Option<Reply> {
+        let effect = self.perform(thread, operation, strategy);
         let spin = &mut self.threads.get_mut(thread).spin;
-        if matches!(operation.kind, Kind::Local | Kind::Choose) {
+        if operation.kind == Kind::Choose {
             spin.pass_over();
         } else {
             let acquired = effect == Effect::Goes(Reply::Acquired);
-            spin.note(&operation, spin::is_idle(operation.kind, acquired));
+            spin.note(operation, spin::is_idle(operation.kind, acquired));
         }
         match effect {
             Effect::Goes(reply) => Some(reply),
@@ -489,4 +498,10 @@ impl Engine {
             self.threads.note_change(thread);
         }
     }
+}
+
+/// The second object that `operation` touches, if it is another one than the first: it has a list node of its own.
+#[inline]
+fn second_node(operation: &Operation) -> Option<ObjectId> {
+    operation.touches[1].object().filter(|&object| operation.touches[0].object() != Some(object))
 }

@@ -25,6 +25,16 @@ pub(crate) struct Spin {
 }
 
 impl Spin {
+    /// Takes note of an executed memory access or local step.
+    #[inline]
+    pub(crate) fn note_memory(&mut self, operation: &Operation) {
+        match operation.kind {
+            Kind::Local => self.returned = false,
+            Kind::Read => self.note(operation, true),
+            _ => *self = Spin { returned: false, returns: 0, power: 0, ..*self },
+        }
+    }
+
     /// Takes note of an executed operation that had no effect on others (`idle`) or had one.
     #[inline]
     pub(crate) fn note(&mut self, operation: &Operation, idle: bool) {
@@ -55,10 +65,10 @@ impl Spin {
         self.returned = false;
     }
 
-    /// Whether it has just come back once more than `patience` allows.
+    /// Whether it has just come back once more than `patience` allows; never, if that is 0.
     #[inline]
     pub(crate) fn is_over(&self, patience: u32) -> bool {
-        self.returned && self.returns >= patience
+        self.returned && self.returns >= patience && patience > 0
     }
 
     /// How often it has come back to where it was without writing.

@@ -1,6 +1,7 @@
 //! What a scheduling algorithm is.
 
 use crate::Rng;
+use crate::engine::Engine;
 use crate::objects::Objects;
 use crate::threads::Threads;
 use raddle_model::{Event, Name, ObjectId, Operation, ThreadId, Trace, Verdict};
@@ -74,11 +75,8 @@ pub struct Needs {
 /// What is known before a step: every thread that could take it, with the operation it would execute.
 #[derive(Clone, Copy)]
 pub struct Point<'a> {
-    pub(crate) threads: &'a Threads,
-    pub(crate) objects: &'a Objects,
-    pub(crate) state: u64,
+    pub(crate) engine: &'a Engine,
     pub(crate) changed: &'a [ThreadId],
-    pub(crate) fingerprint: u64,
     /// How many steps the run has taken so far.
     pub step: u64,
     /// The event executed last, if there was one.
@@ -89,19 +87,19 @@ impl<'a> Point<'a> {
     /// The threads that can take the next step, in an order that depends only on the steps so far.
     #[inline]
     pub fn enabled(&self) -> &'a [ThreadId] {
-        self.threads.enabled()
+        self.engine.threads.enabled()
     }
 
     /// Whether `thread` can take the next step.
     #[inline]
     pub fn is_enabled(&self, thread: ThreadId) -> bool {
-        self.threads.is_enabled(thread)
+        self.engine.threads.is_enabled(thread)
     }
 
     /// The next operation of `thread`; meaningful while it has one, as every enabled thread does.
     #[inline]
     pub fn operation(&self, thread: ThreadId) -> &'a Operation {
-        self.threads.operation(thread)
+        self.engine.threads.operation(thread)
     }
 
     /// The threads whose next operation is new, or that became enabled or disabled, since the last point. A thread
@@ -121,56 +119,62 @@ impl<'a> Point<'a> {
     /// The threads, enabled or not, whose next operation touches `object`.
     #[inline]
     pub fn pending_on(&self, object: ObjectId) -> impl Iterator<Item = ThreadId> + 'a {
-        self.threads.pending_on(self.objects.head(object))
+        self.engine.threads.pending_on(self.engine.objects.head(object))
+    }
+
+    /// As [`Point::pending_on`], with whether the operation writes `object`.
+    #[inline]
+    pub fn touching(&self, object: ObjectId) -> impl Iterator<Item = (ThreadId, bool)> + 'a {
+        self.engine.threads.touching(self.engine.objects.head(object))
     }
 
     /// How many threads the run has had so far; their ids are below this number.
     #[inline]
     pub fn thread_count(&self) -> usize {
-        self.threads.len()
+        self.engine.threads.len()
     }
 
     /// How many objects the run has had so far; their ids are below this number.
     #[inline]
     pub fn object_count(&self) -> usize {
-        self.objects.len()
+        self.engine.objects.len()
     }
 
     /// The name of a thread, equal in all runs.
     #[inline]
     pub fn thread_name(&self, thread: ThreadId) -> Name {
-        self.threads.name(thread)
+        self.engine.threads.name(thread)
     }
 
     /// The name of an object, equal in all runs.
     #[inline]
     pub fn object_name(&self, object: ObjectId) -> Name {
-        self.objects.name(object)
+        self.engine.objects.name(object)
     }
 
     /// Who created `thread`; nobody, if it was there from the start.
     #[inline]
     pub fn parent(&self, thread: ThreadId) -> Option<ThreadId> {
-        self.threads.parent(thread)
+        self.engine.threads.parent(thread)
     }
 
     /// How many steps `thread` has taken.
     #[inline]
     pub fn progress(&self, thread: ThreadId) -> u32 {
-        self.threads.progress(thread)
+        self.engine.threads.progress(thread)
     }
 
     /// A hash of where every thread stands and what every object holds, as far as the front end tells. Equal states
     /// have equal hashes. Zero unless [`Needs::state`] was asked for.
     #[inline]
     pub fn state(&self) -> u64 {
-        self.state
+        self.engine.state
     }
 
     /// The partial-order fingerprint of the steps so far: equal for equivalent beginnings of a run.
     #[inline]
     pub fn fingerprint(&self) -> u64 {
-        self.fingerprint
+        self.engine.fingerprint
     }
 }
 

@@ -1,7 +1,7 @@
 //! The threads of a run: what each is about to do, and the set of those that could do it.
 
 use crate::spin::Spin;
-use raddle_model::{Name, ObjectId, Operation, ThreadId, Touch, mix};
+use raddle_model::{Name, ObjectId, Operation, ThreadId, mix};
 
 /// No list node, no position.
 const NIL: u32 = u32::MAX;
@@ -211,14 +211,21 @@ impl Threads {
     /// The threads of the list that begins at `head`.
     #[inline]
     pub(crate) fn pending_on(&self, head: u32) -> impl Iterator<Item = ThreadId> + '_ {
+        self.touching(head).map(|(thread, _)| thread)
+    }
+
+    /// The threads of the list that begins at `head`, each with whether it writes the object of the list.
+    #[inline]
+    pub(crate) fn touching(&self, head: u32) -> impl Iterator<Item = (ThreadId, bool)> + '_ {
         let mut node = head;
         std::iter::from_fn(move || {
             if node == NIL {
                 return None;
             }
             let thread = ThreadId(node / 2);
+            let writes = self.all[thread.index()].operation.touches[node as usize % 2].writes();
             node = self.links[node as usize][1];
-            Some(thread)
+            Some((thread, writes))
         })
     }
 
@@ -231,11 +238,3 @@ impl Threads {
 
 /// The head of a list that is empty.
 pub(crate) const EMPTY_LIST: u32 = NIL;
-
-/// Whether `operation` touches `touch`'s object in slot `slot` under its own list node. The second slot has a node of
-/// its own unless it names the same object as the first.
-#[inline]
-pub(crate) fn has_node(operation: &Operation, slot: usize) -> bool {
-    let touch = operation.touches[slot];
-    touch != Touch::NONE && (slot == 0 || touch.object() != operation.touches[0].object())
-}

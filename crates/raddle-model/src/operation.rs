@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[non_exhaustive]
+#[repr(u32)]
 pub enum Kind {
     /// A step that touches no shared object.
     Local,
@@ -122,16 +123,17 @@ pub enum Reads {
 
 /// One operation of one thread, announced before it is executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[repr(C)] // Without padding, so that it is copied in one piece: this is done twice a step.
 pub struct Operation {
-    /// What it does.
-    pub kind: Kind,
+    /// A number that belongs to the kind: the span of a timed wait or sleep in virtual nanoseconds
+    /// ([`Operation::UNTIMED`] for none), or how many values a [`Kind::Choose`] has.
+    pub argument: u64,
     /// The objects it touches. A wait on a condition variable touches two, most others one or none.
     pub touches: [Touch; 2],
     /// Where in the program it stands.
     pub location: LocationId,
-    /// A number that belongs to the kind: the span of a timed wait or sleep in virtual nanoseconds
-    /// ([`Operation::UNTIMED`] for none), or how many values a [`Kind::Choose`] has.
-    pub argument: u64,
+    /// What it does.
+    pub kind: Kind,
 }
 
 impl Operation {

@@ -10,7 +10,7 @@
 
 use crate::tournament::Tournament;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
-use raddle_model::{Reads, ThreadId, dependent};
+use raddle_model::{Reads, ThreadId};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]
@@ -44,13 +44,10 @@ impl Pos {
     /// be executed; the second half of a choice.
     #[inline]
     pub(crate) fn reset_conflicting(&mut self, point: &Point<'_>, thread: ThreadId) {
-        let chosen = point.operation(thread);
-        for (object, _) in chosen.objects() {
-            for other in point.pending_on(object) {
-                if other != thread
-                    && point.is_enabled(other)
-                    && dependent(point.operation(other), chosen, self.reads)
-                {
+        for (object, writes) in point.operation(thread).objects() {
+            for (other, other_writes) in point.touching(object) {
+                let conflicts = writes || other_writes || self.reads == Reads::Dependent;
+                if conflicts && other != thread && point.is_enabled(other) {
                     self.priorities.set(other, self.rng.bits());
                 }
             }

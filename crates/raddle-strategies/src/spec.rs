@@ -91,6 +91,11 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
         "surw" => Box::new(surw::Surw::new()),
         "oos" => Box::new(oos::Oos::new(values.positive("learn", 50)?)),
         "upo" => Box::new(upo::Upo::new(values.positive("nodes", 1_000_000)? as usize)),
+        "dfs" => Box::new(dfs::Dfs::new()),
+        "preemption" => Box::new(preemption_bounding::PreemptionBounding::new(values.bound("bound")?)),
+        "delay" => Box::new(delay_bounding::DelayBounding::new(values.bound("bound")?)),
+        "dpor" => Box::new(dpor::Dpor::new()),
+        "period" => Box::new(period::Period::new(values.bound("periods")?)),
         other => unreachable!("`{other}` is in the catalogue and cannot be built"),
     })
 }

@@ -5,29 +5,35 @@ use raddle_model::ThreadId;
 /// The bits of a key that hold the thread, so that the key of the winner tells who it is.
 const THREAD_BITS: u32 = 20;
 
-/// A complete binary tree of maxima over the threads: setting a priority and reading the winner take a number of
-/// steps that grows with the logarithm of the number of threads.
+/// How many children a node of the tree has: few enough to look at all of them at once.
+const WIDTH: usize = 8;
+
+/// A tree of maxima over the threads, eight children to a node: setting a priority and reading the winner take a number
+/// of steps that grows with the logarithm of the number of threads, and hardly any for up to eight.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Tournament {
-    /// A power of two.
-    leaves: usize,
-    /// Invariant: entry `i` is the larger of entries `2i` and `2i + 1`; leaves start at `leaves`; 0 is nobody.
-    keys: Vec<u64>,
+    /// The keys of the threads, eight to a block; 0 is nobody.
+    threads: Vec<[u64; WIDTH]>,
+    /// Level after level, if there is more than one block of threads. Invariant: an entry is the largest key of a block
+    /// of the level below; the last level has one block.
+    higher: Vec<Vec<[u64; WIDTH]>>,
 }
 
 impl Tournament {
     /// Forgets all priorities.
     #[inline]
     pub(crate) fn clear(&mut self) {
-        self.keys.fill(0);
+        self.threads.fill([0; WIDTH]);
+        for level in &mut self.higher {
+            level.fill([0; WIDTH]);
+        }
     }
 
     /// Gives `thread` a priority. Only its upper 44 bits count; equal ones are told apart by thread.
     #[inline]
     pub(crate) fn set(&mut self, thread: ThreadId, priority: u64) {
-        // The lowest bit keeps the key of a thread with priority 0 apart from nobody.
-        let key = (priority >> THREAD_BITS).max(1) << THREAD_BITS | u64::from(thread.0);
-        self.put(thread.index(), key);
+        // At least one bit, to keep the key of a thread with priority 0 apart from nobody.
+        self.put(thread.index(), (priority >> THREAD_BITS).max(1) << THREAD_BITS | u64::from(thread.0));
     }
 
     /// Takes `thread` out.
@@ -39,38 +45,57 @@ impl Tournament {
     /// The thread of highest priority.
     #[inline]
     pub(crate) fn winner(&self) -> Option<ThreadId> {
-        let &key = self.keys.get(1)?;
+        let top = if self.higher.is_empty() { &self.threads } else { self.higher.last()? };
+        let key = largest(top.first()?);
         (key != 0).then_some(ThreadId(key as u32 & ((1 << THREAD_BITS) - 1)))
     }
 
     #[inline]
     fn put(&mut self, index: usize, key: u64) {
-        if index >= self.leaves {
-            self.grow(index + 1);
+        match self.threads.get_mut(index / WIDTH) {
+            Some(block) => block[index % WIDTH] = key,
+            None => self.grow(index, key),
         }
-        let mut node = self.leaves + index;
-        self.keys[node] = key;
-        while node > 1 {
-            node /= 2;
-            let larger = self.keys[2 * node].max(self.keys[2 * node + 1]);
-            if self.keys[node] == larger {
+        if !self.higher.is_empty() {
+            self.lift(index / WIDTH);
+        }
+    }
+
+    /// Makes the higher levels agree with a block of threads.
+    fn lift(&mut self, mut block: usize) {
+        let mut key = largest(&self.threads[block]);
+        for level in &mut self.higher {
+            let parent = &mut level[block / WIDTH];
+            if parent[block % WIDTH] == key {
                 break;
             }
-            self.keys[node] = larger;
+            parent[block % WIDTH] = key;
+            key = largest(parent);
+            block /= WIDTH;
         }
     }
 
     #[cold]
-    fn grow(&mut self, threads: usize) {
-        assert!(threads <= 1 << THREAD_BITS, "at most 2^{THREAD_BITS} threads can be scheduled");
-        let leaves = threads.next_power_of_two().max(4);
-        let mut keys = vec![0; 2 * leaves];
-        keys[leaves..leaves + self.leaves].copy_from_slice(&self.keys[self.leaves.min(self.keys.len())..]);
-        for node in (1..leaves).rev() {
-            keys[node] = keys[2 * node].max(keys[2 * node + 1]);
+    fn grow(&mut self, index: usize, key: u64) {
+        assert!(index < 1 << THREAD_BITS, "at most 2^{THREAD_BITS} threads can be scheduled");
+        let mut blocks = (index / WIDTH + 1).next_power_of_two();
+        self.threads.resize(blocks, [0; WIDTH]);
+        self.threads[index / WIDTH][index % WIDTH] = key;
+        self.higher.clear();
+        while blocks > 1 {
+            blocks = blocks.div_ceil(WIDTH);
+            self.higher.push(vec![[0; WIDTH]; blocks]);
         }
-        *self = Tournament { leaves, keys };
+        for block in 0..self.threads.len() {
+            self.lift(block);
+        }
     }
+}
+
+#[inline]
+fn largest(block: &[u64; WIDTH]) -> u64 {
+    let [a, b, c, d, e, f, g, h] = *block;
+    (a.max(b).max(c.max(d))).max(e.max(f).max(g.max(h)))
 }
 
 /// The priority for a value that must rank below every random priority drawn with [`random_rank`]; larger is higher.
@@ -94,15 +119,15 @@ mod tests {
     fn agrees_with_a_scan() {
         let mut rng = Rng::for_run(1, 0);
         let mut tree = Tournament::default();
-        let mut all = vec![0_u64; 37];
+        let mut all = vec![0_u64; 837];
         for _ in 0..10_000 {
-            let thread = rng.below(37) as usize;
-            all[thread] = if rng.below(3) == 0 { 0 } else { rng.bits() };
+            let thread = rng.below(837) as usize;
+            all[thread] = if rng.below(3) == 0 { 0 } else { rng.bits() | 1 << 30 };
             match all[thread] {
                 0 => tree.remove(ThreadId(thread as u32)),
                 priority => tree.set(ThreadId(thread as u32), priority),
             }
-            let best = (0..37).filter(|&t| all[t] != 0).max_by_key(|&t| all[t]);
+            let best = (0..837).filter(|&t| all[t] != 0).max_by_key(|&t| all[t]);
             assert_eq!(tree.winner().map(ThreadId::index), best);
         }
         tree.clear();
