@@ -34,8 +34,10 @@ impl Engine {
         };
         // In thread order, so that what happens does not depend on the order of arrival.
         arrived.sort_unstable();
+        // Asked for in the name of the lowest thread: in that of the last to arrive, the fingerprint would tell orders
+        // of arrival apart that nobody can observe.
         let serial =
-            if operation.argument == 1 { self.ask(thread, arrived.len() as u32, strategy) } else { 0 };
+            if operation.argument == 1 { self.ask(arrived[0], arrived.len() as u32, strategy) } else { 0 };
         for (index, &waiting) in arrived.iter().enumerate().rev() {
             self.threads.get_mut(waiting).status = Status::Running;
             self.ready.push((waiting, Reply::Number(u32::from(index as u32 == serial))));
