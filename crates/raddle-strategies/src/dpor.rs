@@ -15,9 +15,9 @@
 
 mod races;
 
+use races::Races;
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::{Failure, Operation, Reads, ThreadId, Verdict, dependent};
-use races::Races;
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default)]
@@ -100,9 +100,10 @@ impl Node {
     /// Who is asleep after the step taken here.
     fn sleep_after(&self) -> impl Iterator<Item = &Sleeper> {
         let operation = self.taken.operation.as_ref();
-        self.sleep.iter().chain(&self.done).filter(move |sleeper| {
-            operation.is_some_and(|operation| sleeper.sleeps_through(operation))
-        })
+        self.sleep
+            .iter()
+            .chain(&self.done)
+            .filter(move |sleeper| operation.is_some_and(|operation| sleeper.sleeps_through(operation)))
     }
 
     /// Wants one of `initials` to be tried, unless one of them is covered.
@@ -159,7 +160,8 @@ impl Dpor {
         let mut picks = trace.picks.iter().skip_while(|pick| (pick.step as usize) < first_new).peekable();
         for (step, event) in trace.events.iter().enumerate().skip(first_new) {
             if step == self.stack.len() {
-                let sleep = self.stack.last().map_or_else(Vec::new, |node| node.sleep_after().cloned().collect());
+                let sleep =
+                    self.stack.last().map_or_else(Vec::new, |node| node.sleep_after().cloned().collect());
                 self.stack.push(Node {
                     enabled: trace.enabled_at(step).to_vec(),
                     sleep,
@@ -211,7 +213,8 @@ impl Strategy for Dpor {
             let awaited = node.sleep.iter().chain(&node.done).filter(|sleeper| !sleeper.ends);
             self.asleep.extend(awaited.map(|sleeper| sleeper.thread));
         }
-        self.asleep.retain(|&thread| !dependent(point.operation(thread), &last.operation, Reads::Independent));
+        self.asleep
+            .retain(|&thread| !dependent(point.operation(thread), &last.operation, Reads::Independent));
         let awake = point.enabled().iter().filter(|thread| !self.asleep.contains(thread));
         awake.min().map_or(Choice::CutOff, |&thread| Choice::Run(thread))
     }

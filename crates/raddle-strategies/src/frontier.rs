@@ -110,11 +110,10 @@ impl Frontier {
                     let enabled = trace.enabled_at(step);
                     for &thread in enabled.iter().rev().filter(|&&thread| new && thread != taken) {
                         let cost = self.cost.saturating_add((self.cost_of)(last, enabled, thread));
-                        self.add(cost, Item {
-                            schedule: schedule.clone(),
-                            position,
-                            instead: Decision::Thread(thread),
-                        });
+                        self.add(
+                            cost,
+                            Item { schedule: schedule.clone(), position, instead: Decision::Thread(thread) },
+                        );
                     }
                     step += 1;
                 }

@@ -109,8 +109,9 @@ impl Period {
     /// Whether `thread` may come next and leaves room for those that have not occurred.
     fn fits(&self, thread: usize, periods: usize) -> bool {
         let used = self.sequence.iter().filter(|&&other| other == thread).count();
-        let missing =
-            (0..self.threads.len()).filter(|other| *other != thread && !self.sequence.contains(other)).count();
+        let missing = (0..self.threads.len())
+            .filter(|other| *other != thread && !self.sequence.contains(other))
+            .count();
         self.sequence.last() != Some(&thread)
             && (used as u64) < self.threads[thread].1
             && missing < periods - self.sequence.len()

@@ -79,21 +79,18 @@ impl<'a> Races<'a> {
     fn candidates(&self, later: &Later) -> Vec<usize> {
         let mut candidates = Vec::new();
         if self.ending == Some(later.index) {
-            candidates.extend(self.of.iter().filter_map(|events| events.last().copied()));
+            let last = self.of.iter().filter_map(|events| events.last().copied());
+            candidates.extend(last.filter(|&earlier| self.may_swap(earlier, later)));
         } else {
             for (object, writes) in later.operation.objects() {
                 self.candidates_on(object, writes, later, &mut candidates);
             }
-            candidates.extend(self.ending.filter(|&ending| ending < later.index));
+            let ending = self.ending.filter(|&ending| ending < later.index);
+            candidates.extend(ending.filter(|&earlier| self.may_swap(earlier, later)));
         }
         candidates.sort_unstable();
         candidates.dedup();
-        candidates.retain(|&earlier| {
-            self.event(earlier).thread != later.thread
-                && !self.known(earlier, later)
-                && !self.excludes(earlier, later)
-        });
-        if self.ending == Some(later.index) || later.operation.kind <= Kind::ReadModifyWrite {
+        if self.ending == Some(later.index) || is_memory(later) {
             // Such an operation is never blocked, so only immediate races count; the others follow from them.
             let all = candidates.clone();
             candidates.retain(|&earlier| !all.iter().any(|&other| self.precedes(earlier, other)));
@@ -101,19 +98,46 @@ impl<'a> Races<'a> {
         candidates
     }
 
+    /// The candidates on one object. Races with events before a write follow from the race with that write, but only if
+    /// that one can be reversed; where this is not certain, the events before are looked at as well. (An acquisition can
+    /// be swapped with an earlier one, but not with the release between them.)
     fn candidates_on(&self, object: ObjectId, writes: bool, later: &Later, candidates: &mut Vec<usize>) {
-        let memory = later.operation.kind <= Kind::ReadModifyWrite;
-        let touching = self.on.get(&object).map_or(&[][..], Vec::as_slice);
-        for &earlier in touching.iter().rev().filter(|&&earlier| earlier < later.index) {
-            let wrote = self.event(earlier).operation.objects().any(|(other, wrote)| other == object && wrote);
-            if writes || wrote {
+        for &earlier in self.touching(object, later.index).iter().rev() {
+            let mut touched = self.event(earlier).operation.objects();
+            let wrote = touched.any(|(other, wrote)| other == object && wrote);
+            let swaps = (writes || wrote) && self.may_swap(earlier, later);
+            if swaps {
                 candidates.push(earlier);
             }
-            if memory && wrote {
-                // All before it are known to it.
+            if wrote
+                && (is_memory(later)
+                    || self.known(earlier, later)
+                    || (swaps && self.was_ready(earlier, later)))
+            {
                 break;
             }
         }
+    }
+
+    /// The events before `before` that touch `object`.
+    fn touching(&self, object: ObjectId, before: usize) -> &[usize] {
+        let all = self.on.get(&object).map_or(&[][..], Vec::as_slice);
+        &all[..all.partition_point(|&index| index < before)]
+    }
+
+    /// Whether the order of two dependent operations might be reversed.
+    fn may_swap(&self, earlier: usize, later: &Later) -> bool {
+        self.event(earlier).thread != later.thread
+            && !self.known(earlier, later)
+            && !self.excludes(earlier, later)
+    }
+
+    /// Whether `later` itself could have been executed in place of `earlier`.
+    fn was_ready(&self, earlier: usize, later: &Later) -> bool {
+        let own = &self.of[later.thread.index()];
+        let before = own[..own.partition_point(|&index| index < later.index)].last();
+        before.is_none_or(|&before| before < earlier)
+            && self.trace.enabled_at(earlier).contains(&later.thread)
     }
 
     /// Whether the thread of `later` could not execute that operation just before `earlier`, whatever else is swapped,
@@ -124,7 +148,9 @@ impl<'a> Races<'a> {
         let event = self.event(earlier);
         match later.operation.kind {
             Kind::Lock if timed => false,
-            Kind::Lock | Kind::ConditionReacquire => self.holding(event.thread, object, earlier) != Holding::No,
+            Kind::Lock | Kind::ConditionReacquire => {
+                self.holding(event.thread, object, earlier) != Holding::No
+            }
             Kind::WriteLock if !timed => self.holding(event.thread, object, earlier) != Holding::No,
             Kind::ReadLock if !timed => self.holding(event.thread, object, earlier) == Holding::Writing,
             Kind::OnceBegin => {
@@ -136,20 +162,19 @@ impl<'a> Races<'a> {
 
     /// How `thread` certainly has a lock just before event `before`. Attempts that may have failed do not count.
     fn holding(&self, thread: ThreadId, lock: ObjectId, before: usize) -> Holding {
-        let touching = self.on.get(&lock).map_or(&[][..], Vec::as_slice);
-        let mine = touching.iter().take_while(|&&index| index < before).map(|&index| self.event(index));
-        let mut holding = Holding::No;
-        for event in mine.filter(|event| event.thread == thread) {
+        let decisive = |&index: &usize| {
+            let event = self.event(index);
             let sure = event.operation.argument == Operation::UNTIMED;
-            holding = match event.operation.kind {
-                Kind::Lock | Kind::WriteLock if sure => Holding::Writing,
-                Kind::ConditionReacquire => Holding::Writing,
-                Kind::ReadLock if sure => Holding::Reading,
-                Kind::Unlock | Kind::ReadWriteUnlock | Kind::ConditionWait => Holding::No,
-                _ => holding,
-            };
-        }
-        holding
+            match event.operation.kind {
+                _ if event.thread != thread => None,
+                Kind::Lock | Kind::WriteLock if sure => Some(Holding::Writing),
+                Kind::ConditionReacquire => Some(Holding::Writing),
+                Kind::ReadLock if sure => Some(Holding::Reading),
+                Kind::Unlock | Kind::ReadWriteUnlock | Kind::ConditionWait => Some(Holding::No),
+                _ => None,
+            }
+        };
+        self.touching(lock, before).iter().rev().find_map(decisive).unwrap_or(Holding::No)
     }
 
     /// The threads whose first event may come first in: all between `earlier` and `later` that does not depend on
@@ -176,7 +201,8 @@ impl<'a> Races<'a> {
         let is_first = |&index: &usize| {
             first.iter().flatten().all(|&other| other >= index || !self.precedes(other, index))
         };
-        initials.extend(first.iter().flatten().filter(|index| is_first(index)).map(|&i| self.event(i).thread));
+        initials
+            .extend(first.iter().flatten().filter(|index| is_first(index)).map(|&i| self.event(i).thread));
     }
 
     fn event(&self, index: usize) -> &'a Event {
@@ -219,4 +245,9 @@ enum Holding {
     No,
     Reading,
     Writing,
+}
+
+/// Whether an operation is a step or a memory access, which is never blocked.
+fn is_memory(later: &Later) -> bool {
+    later.operation.kind <= Kind::ReadModifyWrite
 }

@@ -1,7 +1,7 @@
 //! Running a program to exhaustion and looking at what was run.
 
 use raddle_engine::{Engine, Plan, Program, Rng, RunSummary, Strategy, Totals, explore, run};
-use raddle_model::Verdict;
+use raddle_model::{ThreadId, Verdict};
 use raddle_testkit::Script;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
@@ -15,6 +15,7 @@ pub(crate) struct Seen {
     pub(crate) fingerprint: u64,
     pub(crate) preemptions: usize,
     pub(crate) switches: usize,
+    pub(crate) delays: usize,
 }
 
 impl Seen {
@@ -29,10 +30,23 @@ impl Seen {
             },
             fingerprint: run.fingerprint,
             preemptions: run.trace.preemptions(),
+            delays: delays(run),
             switches: threads.windows(2).filter(|pair| pair[0] != pair[1]).count(),
             schedule: threads.into_iter().chain(numbers).collect(),
         }
     }
+}
+
+/// Follows a round-robin scheduler through the run and counts whose turn was skipped.
+fn delays(run: &RunSummary<'_>) -> usize {
+    let (mut turn, mut delays) = (0, 0);
+    for (step, event) in run.trace.events.iter().enumerate() {
+        while ThreadId(turn) != event.thread {
+            delays += usize::from(run.trace.enabled_at(step).contains(&ThreadId(turn)));
+            turn = (turn + 1) % run.thread_count() as u32;
+        }
+    }
+    delays
 }
 
 /// All runs of `program` until `strategy` has none left.

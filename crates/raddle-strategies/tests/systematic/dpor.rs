@@ -125,9 +125,10 @@ const MICRO: [(&str, u64, [&str; 4]); 20] = [
 fn micro_programs_have_the_published_number_of_partial_orders() {
     for (name, partial_orders, threads) in MICRO {
         let numbered = threads.map(|text| {
-            ["w", "x", "y", "z"].iter().enumerate().fold(text.to_owned(), |text, (number, letter)| {
-                text.replace(letter, &number.to_string())
-            })
+            ["w", "x", "y", "z"]
+                .iter()
+                .enumerate()
+                .fold(text.to_owned(), |text, (number, letter)| text.replace(letter, &number.to_string()))
         });
         let mut program = Script::straight(4, &numbered.each_ref().map(String::as_str));
         assert_eq!(complete_runs(&mut program), partial_orders, "{name}");

@@ -57,7 +57,10 @@ fn a_thread_that_ended_early_in_the_profile_is_learned_later() {
         .thread(&[Act::On(Kind::Lock, 0), Act::Wait(1, 0), Act::On(Kind::Unlock, 0), Act::Step]);
     let (seen, _) = exhaust(&mut program, &mut Period::new(None));
     assert_eq!(verdicts(&seen), BTreeSet::from(["deadlock", "passed"]));
-    assert!(seen.iter().any(|run| run.schedule == [1, 1, 0, 1, 0, 1, 1]), "the waiter's later steps are split too");
+    assert!(
+        seen.iter().any(|run| run.schedule == [1, 1, 0, 1, 0, 1, 1]),
+        "the waiter's later steps are split too"
+    );
 }
 
 #[test]

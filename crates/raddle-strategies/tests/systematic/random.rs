@@ -116,12 +116,11 @@ pub(crate) fn program(seed: u64) -> Script {
     script
 }
 
-const STRESS: u64 = 60000;
 #[test]
 fn random_programs_agree_with_depth_first_search() {
     let mut verdicts_seen = BTreeSet::new();
     let (mut all, mut reduced, mut cut_off) = (0, 0, 0);
-    for seed in 0..STRESS {
+    for seed in 0..800 {
         let mut program = program(seed);
         let (full, full_totals) = exhaust(&mut program, &mut Dfs::new());
         let (seen, totals) = exhaust(&mut program, &mut Dpor::new());
@@ -134,5 +133,6 @@ fn random_programs_agree_with_depth_first_search() {
         cut_off += totals.cut_off;
     }
     assert_eq!(verdicts_seen, BTreeSet::from(["passed", "deadlock", "misuse"]));
-    assert_eq!((all, reduced, cut_off), (0, 0, 0));
+    assert!(reduced * 10 < all, "{reduced} partial orders among {all} schedules leave nothing to reduce");
+    assert!(cut_off * 50 < reduced, "{cut_off} runs cut off for {reduced} partial orders are too many");
 }
