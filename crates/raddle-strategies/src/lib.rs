@@ -1,23 +1,38 @@
-//! One file per scheduling algorithm.
+//! Every scheduling algorithm, one file each, and [`build`] to make one from its name.
+//!
+//! A strategy sees a [`Point`](raddle_engine::Point) and a [`Rng`](raddle_engine::Rng) and nothing else. The files
+//! of the algorithms say which paper they come from, what they promise, and which test checks that.
 
+// Randomized.
 pub mod basic_pos;
-mod catalogue;
-mod spec;
-pub mod conflict_analysis;
 pub mod oos;
 pub mod pct;
 pub mod pos;
-mod profile;
 pub mod random_walk;
 pub mod rapos;
-mod roster;
 pub mod rpro;
 pub mod stride;
 pub mod surw;
-mod tournament;
 pub mod upo;
-mod upo_path;
 pub mod urw;
 
-pub use spec::{SpecError, build};
+// Systematic.
+pub mod delay_bounding;
+pub mod dfs;
+pub mod dpor;
+pub mod period;
+pub mod preemption_bounding;
+
+// Around others.
+pub mod conflict_analysis;
+
+mod catalogue;
+mod frontier;
+mod profile;
+mod roster;
+mod spec;
+mod tournament;
+mod upo_path;
+
 pub use catalogue::{CATALOGUE, Entry, Family, Parameter};
+pub use spec::{SpecError, build};

@@ -1,0 +1,253 @@
+//! Which steps of a run could have come in another order, and who would have to go first for that.
+
+use raddle_engine::{Clocks, RunSummary};
+use raddle_model::{Event, Kind, ObjectId, Operation, Reads, ThreadId, Trace, dependent};
+use std::collections::BTreeMap;
+
+/// The events of a run with their order.
+pub(super) struct Races<'a> {
+    trace: &'a Trace,
+    clocks: Clocks,
+    /// Per event: which one of its thread's it is, from 1.
+    nth: Vec<u32>,
+    /// Per object: the events that touch it.
+    on: BTreeMap<ObjectId, Vec<usize>>,
+    /// Per thread: its events.
+    of: Vec<Vec<usize>>,
+    /// The event that ended the run while others could have gone on.
+    ending: Option<usize>,
+}
+
+/// The later operation of a race: executed, or what a thread was about to do at the end of the run.
+#[derive(Clone, Copy)]
+struct Later {
+    thread: ThreadId,
+    operation: Operation,
+    /// The index of the event; the number of events if it was not executed.
+    index: usize,
+}
+
+impl<'a> Races<'a> {
+    /// `ended` tells whether the last event ended the run, even if it does not look like an exit.
+    pub(super) fn new(run: &RunSummary<'a>, ended: bool) -> Races<'a> {
+        let trace = run.trace;
+        let mut on: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
+        let mut of = vec![Vec::new(); run.thread_count()];
+        let mut nth = Vec::with_capacity(trace.events.len());
+        for (index, event) in trace.events.iter().enumerate() {
+            for (object, _) in event.operation.objects() {
+                let list = on.entry(object).or_default();
+                if list.last() != Some(&index) {
+                    list.push(index);
+                }
+            }
+            of[event.thread.index()].push(index);
+            nth.push(of[event.thread.index()].len() as u32);
+        }
+        let last = trace.events.len().checked_sub(1);
+        let ending = last.filter(|&last| ended || trace.events[last].operation.kind == Kind::Exit);
+        Races { trace, clocks: Clocks::partial_order(run), nth, on, of, ending }
+    }
+
+    /// Calls `found` with a step and the threads one of which has to be tried at that step, for each race whose later
+    /// operation is event `first` or a later one, or was not executed.
+    pub(super) fn find(&self, first: usize, mut found: impl FnMut(usize, &[ThreadId])) {
+        let events = &self.trace.events;
+        for (index, event) in events.iter().enumerate().skip(first) {
+            let later = Later { thread: event.thread, operation: event.operation, index };
+            self.find_before(&later, &mut found);
+        }
+        // Where a run was cut off, those that could have gone on are asleep: what they do is covered by other runs.
+        let asleep = self.trace.enabled_at(events.len());
+        for (number, pending) in self.trace.pending.iter().enumerate() {
+            let thread = ThreadId(number as u32);
+            if let (Some(operation), false) = (*pending, asleep.contains(&thread)) {
+                self.find_before(&Later { thread, operation, index: events.len() }, &mut found);
+            }
+        }
+    }
+
+    fn find_before(&self, later: &Later, found: &mut impl FnMut(usize, &[ThreadId])) {
+        let mut initials = Vec::new();
+        for earlier in self.candidates(later) {
+            self.initials(earlier, later, &mut initials);
+            found(earlier, &initials);
+        }
+    }
+
+    /// The earlier events with which the order of `later` is to be reversed.
+    fn candidates(&self, later: &Later) -> Vec<usize> {
+        let mut candidates = Vec::new();
+        if self.ending == Some(later.index) {
+            let last = self.of.iter().filter_map(|events| events.last().copied());
+            candidates.extend(last.filter(|&earlier| self.may_swap(earlier, later)));
+        } else {
+            for (object, writes) in later.operation.objects() {
+                self.candidates_on(object, writes, later, &mut candidates);
+            }
+            let ending = self.ending.filter(|&ending| ending < later.index);
+            candidates.extend(ending.filter(|&earlier| self.may_swap(earlier, later)));
+        }
+        candidates.sort_unstable();
+        candidates.dedup();
+        if self.ending == Some(later.index) || is_memory(later) {
+            // Such an operation is never blocked, so only immediate races count; the others follow from them.
+            let all = candidates.clone();
+            candidates.retain(|&earlier| !all.iter().any(|&other| self.precedes(earlier, other)));
+        }
+        candidates
+    }
+
+    /// The candidates on one object. Races with events before a write follow from the race with that write, but only if
+    /// that one can be reversed; where this is not certain, the events before are looked at as well. (An acquisition can
+    /// be swapped with an earlier one, but not with the release between them.)
+    fn candidates_on(&self, object: ObjectId, writes: bool, later: &Later, candidates: &mut Vec<usize>) {
+        for &earlier in self.touching(object, later.index).iter().rev() {
+            let mut touched = self.event(earlier).operation.objects();
+            let wrote = touched.any(|(other, wrote)| other == object && wrote);
+            let swaps = (writes || wrote) && self.may_swap(earlier, later);
+            if swaps {
+                candidates.push(earlier);
+            }
+            if wrote
+                && (is_memory(later)
+                    || self.known(earlier, later)
+                    || (swaps && self.was_ready(earlier, later)))
+            {
+                break;
+            }
+        }
+    }
+
+    /// The events before `before` that touch `object`.
+    fn touching(&self, object: ObjectId, before: usize) -> &[usize] {
+        let all = self.on.get(&object).map_or(&[][..], Vec::as_slice);
+        &all[..all.partition_point(|&index| index < before)]
+    }
+
+    /// Whether the order of two dependent operations might be reversed.
+    fn may_swap(&self, earlier: usize, later: &Later) -> bool {
+        self.event(earlier).thread != later.thread
+            && !self.known(earlier, later)
+            && !self.excludes(earlier, later)
+    }
+
+    /// Whether `later` itself could have been executed in place of `earlier`.
+    fn was_ready(&self, earlier: usize, later: &Later) -> bool {
+        let own = &self.of[later.thread.index()];
+        let before = own[..own.partition_point(|&index| index < later.index)].last();
+        before.is_none_or(|&before| before < earlier)
+            && self.trace.enabled_at(earlier).contains(&later.thread)
+    }
+
+    /// Whether the thread of `later` could not execute that operation just before `earlier`, whatever else is swapped,
+    /// because the thread of `earlier` then has what it needs. Says no where it is not sure.
+    fn excludes(&self, earlier: usize, later: &Later) -> bool {
+        let Some(object) = later.operation.object() else { return false };
+        let timed = later.operation.argument != Operation::UNTIMED;
+        let event = self.event(earlier);
+        match later.operation.kind {
+            Kind::Lock if timed => false,
+            Kind::Lock | Kind::ConditionReacquire => {
+                self.holding(event.thread, object, earlier) != Holding::No
+            }
+            Kind::WriteLock if !timed => self.holding(event.thread, object, earlier) != Holding::No,
+            Kind::ReadLock if !timed => self.holding(event.thread, object, earlier) == Holding::Writing,
+            Kind::OnceBegin => {
+                event.operation.kind == Kind::OnceEnd && event.operation.object() == Some(object)
+            }
+            _ => false,
+        }
+    }
+
+    /// How `thread` certainly has a lock just before event `before`. Attempts that may have failed do not count.
+    fn holding(&self, thread: ThreadId, lock: ObjectId, before: usize) -> Holding {
+        let decisive = |&index: &usize| {
+            let event = self.event(index);
+            let sure = event.operation.argument == Operation::UNTIMED;
+            match event.operation.kind {
+                _ if event.thread != thread => None,
+                Kind::Lock | Kind::WriteLock if sure => Some(Holding::Writing),
+                Kind::ConditionReacquire => Some(Holding::Writing),
+                Kind::ReadLock if sure => Some(Holding::Reading),
+                Kind::Unlock | Kind::ReadWriteUnlock | Kind::ConditionWait => Some(Holding::No),
+                _ => None,
+            }
+        };
+        self.touching(lock, before).iter().rev().find_map(decisive).unwrap_or(Holding::No)
+    }
+
+    /// The threads whose first event may come first in: all between `earlier` and `later` that does not depend on
+    /// `earlier`, then `later`. The thread of `later` is named first if it is one of them.
+    fn initials(&self, earlier: usize, later: &Later, initials: &mut Vec<ThreadId>) {
+        initials.clear();
+        // Per thread its first event of the sequence.
+        let mut first: Vec<Option<usize>> = vec![None; self.of.len()];
+        let mut free = true;
+        for index in earlier + 1..later.index {
+            if self.precedes(earlier, index) {
+                continue;
+            }
+            let event = self.event(index);
+            first[event.thread.index()].get_or_insert(index);
+            free = free
+                && event.thread != later.thread
+                && !self.known(index, later)
+                && !self.depends(index, &later.operation);
+        }
+        if free {
+            initials.push(later.thread);
+        }
+        let is_first = |&index: &usize| {
+            first.iter().flatten().all(|&other| other >= index || !self.precedes(other, index))
+        };
+        initials
+            .extend(first.iter().flatten().filter(|index| is_first(index)).map(|&i| self.event(i).thread));
+    }
+
+    fn event(&self, index: usize) -> &'a Event {
+        &self.trace.events[index]
+    }
+
+    fn depends(&self, index: usize, operation: &Operation) -> bool {
+        self.ending == Some(index) || dependent(&self.event(index).operation, operation, Reads::Independent)
+    }
+
+    /// Whether one executed event comes before another in the partial order.
+    fn precedes(&self, earlier: usize, later: usize) -> bool {
+        earlier < later
+            && (self.ending == Some(later)
+                || self.clocks.ordered(self.event(earlier).thread, self.nth[earlier], later))
+    }
+
+    /// Whether the thread of `later` knew of `earlier` just before it, so that the two cannot be swapped. For an
+    /// operation that was not executed, what woke its thread is left out, so the answer may be no where it is yes.
+    fn known(&self, earlier: usize, later: &Later) -> bool {
+        let (thread, nth) = (self.event(earlier).thread, self.nth[earlier]);
+        if later.index < self.trace.events.len() {
+            return self.clocks.known_before(thread, nth, later.index);
+        }
+        let source = self.of[later.thread.index()].last().copied().or_else(|| self.spawn_of(later.thread));
+        source.is_some_and(|source| self.clocks.ordered(thread, nth, source))
+    }
+
+    /// The event that created `thread`.
+    fn spawn_of(&self, thread: ThreadId) -> Option<usize> {
+        let at_start = self.trace.parents.iter().take_while(|parent| parent.is_none()).count();
+        let nth = thread.index().checked_sub(at_start)?;
+        let spawns = self.trace.events.iter().enumerate().filter(|(_, e)| e.operation.kind == Kind::Spawn);
+        spawns.map(|(index, _)| index).nth(nth)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Holding {
+    No,
+    Reading,
+    Writing,
+}
+
+/// Whether an operation is a step or a memory access, which is never blocked.
+fn is_memory(later: &Later) -> bool {
+    later.operation.kind <= Kind::ReadModifyWrite
+}

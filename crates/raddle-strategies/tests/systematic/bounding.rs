@@ -1,0 +1,85 @@
+//! Preemption and delay bounding against depth-first search.
+
+use crate::common::{Seen, exhaust, verdicts};
+use crate::random::program;
+use raddle_engine::Strategy;
+use raddle_model::Kind;
+use raddle_strategies::{
+    delay_bounding::DelayBounding, dfs::Dfs, dpor::Dpor, preemption_bounding::PreemptionBounding,
+};
+use raddle_testkit::{Act, Script};
+use std::collections::BTreeSet;
+
+/// Programs with few enough schedules for three searches of each.
+fn programs() -> Vec<(Script, Vec<Seen>)> {
+    let straight = Script::straight(2, &["W0 R1 W0", "W1 R0", "W0 W1"]);
+    let random = (0..60).map(program);
+    std::iter::once(straight)
+        .chain(random)
+        .map(|mut program| {
+            let (full, _) = exhaust(&mut program, &mut Dfs::new());
+            (program, full)
+        })
+        .collect()
+}
+
+fn schedules<'a>(seen: impl IntoIterator<Item = &'a Seen>) -> BTreeSet<Vec<u32>> {
+    let mut schedules = BTreeSet::new();
+    for run in seen {
+        assert!(schedules.insert(run.schedule.clone()), "a schedule was run twice: {run:?}");
+    }
+    schedules
+}
+
+#[test]
+fn each_bucket_holds_exactly_the_schedules_with_that_many_preemptions() {
+    let mut most = 0;
+    for (mut program, full) in programs() {
+        let (seen, _) = exhaust(&mut program, &mut PreemptionBounding::new(None));
+        assert_eq!(schedules(&seen), schedules(&full));
+        assert!(seen.is_sorted_by_key(|run| run.preemptions), "fewer preemptions come first");
+        most = most.max(seen.last().map_or(0, |run| run.preemptions));
+        for bound in 0..3 {
+            let (seen, _) = exhaust(&mut program, &mut PreemptionBounding::new(Some(bound)));
+            let wanted = full.iter().filter(|run| run.preemptions <= bound as usize);
+            assert_eq!(schedules(&seen), schedules(wanted));
+        }
+    }
+    assert!(most >= 3, "the programs leave room for preemptions");
+}
+
+#[test]
+fn each_bucket_holds_exactly_the_schedules_with_that_many_delays() {
+    for (mut program, full) in programs() {
+        let (seen, _) = exhaust(&mut program, &mut DelayBounding::new(None));
+        assert_eq!(schedules(&seen), schedules(&full));
+        assert!(seen.is_sorted_by_key(|run| run.delays), "fewer delays come first");
+        for bound in 0..4 {
+            let (some, _) = exhaust(&mut program, &mut DelayBounding::new(Some(bound)));
+            let wanted = full.iter().filter(|run| run.delays <= bound as usize);
+            assert_eq!(schedules(&some), schedules(wanted));
+        }
+    }
+}
+
+#[test]
+fn all_find_the_deadlock_of_opposite_lock_orders() {
+    let lock = |mutex| Act::On(Kind::Lock, mutex);
+    let unlock = |mutex| Act::On(Kind::Unlock, mutex);
+    let mut program = Script::new()
+        .mutex()
+        .mutex()
+        .thread(&[lock(0), lock(1), unlock(1), unlock(0)])
+        .thread(&[lock(1), lock(0), unlock(0), unlock(1)]);
+    let strategies: [Box<dyn Strategy>; 4] = [
+        Box::new(Dfs::new()),
+        Box::new(Dpor::new()),
+        Box::new(PreemptionBounding::new(Some(1))),
+        Box::new(DelayBounding::new(Some(1))),
+    ];
+    for mut strategy in strategies {
+        assert!(verdicts(&exhaust(&mut program, &mut *strategy).0).contains("deadlock"));
+    }
+    let (seen, _) = exhaust(&mut program, &mut PreemptionBounding::new(Some(0)));
+    assert_eq!(verdicts(&seen), BTreeSet::from(["passed"]), "it takes a preemption");
+}
