@@ -12,10 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// An event by its thread and how many that thread executed before.
 type Label = (Name, usize);
 
+/// The operations of a thread with their locations, and what they brought.
+type Doings = (Vec<(Kind, u32)>, Vec<String>);
+
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Class {
     /// What each thread did, and what that brought it.
-    threads: BTreeMap<Name, (Vec<(Kind, u32)>, Vec<String>)>,
+    threads: BTreeMap<Name, Doings>,
     /// The ordered pairs of dependent events of different threads.
     order: BTreeSet<(Label, Label)>,
     /// Which waiter each signal chose.
@@ -27,7 +30,7 @@ fn touches(run: &RunSummary<'_>, event: &Event) -> Vec<(Name, bool)> {
 }
 
 fn class(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)]) -> Class {
-    let mut threads: BTreeMap<Name, (Vec<(Kind, u32)>, Vec<String>)> = BTreeMap::new();
+    let mut threads: BTreeMap<Name, Doings> = BTreeMap::new();
     let mut labels: Vec<Label> = Vec::new();
     for event in &run.trace.events {
         let entry = threads.entry(run.thread_name(event.thread)).or_default();
