@@ -158,6 +158,16 @@ fn condition_variables() {
 }
 
 #[test]
+fn the_second_object_of_an_operation_counts() {
+    // Each waiter has a mutex of its own, so only the condition variable, touched second, orders the ends of the waits.
+    let waiter = |mutex| [On(Kind::Lock, mutex), WaitFor(2, mutex, 10)];
+    let mut program =
+        Script::new().mutex().mutex().object(Resource::condition()).thread(&waiter(0)).thread(&waiter(1));
+    let (_, classes) = assert_one_to_one(Config::default(), &mut program);
+    assert_eq!(classes, 4, "either may begin to wait first, and either may end first");
+}
+
+#[test]
 fn semaphores_read_write_locks_and_once() {
     let mut program = Script::new()
         .object(Resource::semaphore(1))
