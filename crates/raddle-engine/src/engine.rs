@@ -239,11 +239,11 @@ impl Engine {
         }
     }
 
-    /// Notes in the state hash that `thread` has come further inside the operation it announced.
+    /// Notes in the state hash that `thread` has come further inside the operation it announced, and why.
     pub(crate) fn advance_local(&mut self, thread: ThreadId) {
         if self.needs.state {
-            let hash = self.threads.get(thread).local;
-            self.set_local(thread, hash);
+            let entry = self.threads.get(thread);
+            self.set_local(thread, entry.local.wrapping_add(entry.wake as u64));
         }
     }
 

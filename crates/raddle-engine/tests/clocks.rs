@@ -251,6 +251,9 @@ fn an_exit_is_after_everything() {
 /// An event by the name of its thread and how many that executed before.
 type Label = (Name, usize);
 
+/// Two events, in their order.
+type Pair = (Label, Label);
+
 fn labels(run: &RunSummary<'_>) -> Vec<Label> {
     let mut counts: BTreeMap<Name, usize> = BTreeMap::new();
     let names = run.trace.events.iter().map(|event| run.thread_name(event.thread));
@@ -265,8 +268,8 @@ fn labels(run: &RunSummary<'_>) -> Vec<Label> {
 /// Compares the conflicts of every run with the pairs of dependent events that come in both orders in some schedules.
 /// Returns how many conflicts were found, and how many pairs can be reversed though they are no conflicts.
 fn compare_conflicts(program: &mut Script) -> (usize, usize) {
-    let mut orders: BTreeSet<(Label, Label)> = BTreeSet::new();
-    let mut runs: Vec<(Vec<(Label, Label)>, BTreeSet<(Label, Label)>)> = Vec::new();
+    let mut orders: BTreeSet<Pair> = BTreeSet::new();
+    let mut runs: Vec<(Vec<Pair>, BTreeSet<Pair>)> = Vec::new();
     every_schedule(Config::default(), program, |program, engine| {
         let run = engine.summary();
         let labels = labels(&run);

@@ -12,10 +12,13 @@ use std::collections::{BTreeMap, BTreeSet};
 /// An event by its thread and how many that thread executed before.
 type Label = (Name, usize);
 
+/// The operations of a thread with their locations, and what they brought.
+type Doings = (Vec<(Kind, u32)>, Vec<String>);
+
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Class {
     /// What each thread did, and what that brought it.
-    threads: BTreeMap<Name, (Vec<(Kind, u32)>, Vec<String>)>,
+    threads: BTreeMap<Name, Doings>,
     /// The ordered pairs of dependent events of different threads.
     order: BTreeSet<(Label, Label)>,
     /// Which waiter each signal chose.
@@ -27,7 +30,7 @@ fn touches(run: &RunSummary<'_>, event: &Event) -> Vec<(Name, bool)> {
 }
 
 fn class(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)]) -> Class {
-    let mut threads: BTreeMap<Name, (Vec<(Kind, u32)>, Vec<String>)> = BTreeMap::new();
+    let mut threads: BTreeMap<Name, Doings> = BTreeMap::new();
     let mut labels: Vec<Label> = Vec::new();
     for event in &run.trace.events {
         let entry = threads.entry(run.thread_name(event.thread)).or_default();
@@ -152,6 +155,16 @@ fn condition_variables() {
             assert!(runs > classes && classes > 10, "{runs} runs, {classes} classes");
         }
     }
+}
+
+#[test]
+fn the_second_object_of_an_operation_counts() {
+    // Each waiter has a mutex of its own, so only the condition variable, touched second, orders the ends of the waits.
+    let waiter = |mutex| [On(Kind::Lock, mutex), WaitFor(2, mutex, 10)];
+    let mut program =
+        Script::new().mutex().mutex().object(Resource::condition()).thread(&waiter(0)).thread(&waiter(1));
+    let (_, classes) = assert_one_to_one(Config::default(), &mut program);
+    assert_eq!(classes, 4, "either may begin to wait first, and either may end first");
 }
 
 #[test]

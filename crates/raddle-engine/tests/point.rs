@@ -215,7 +215,7 @@ impl Strategy for Watch {
             // A thread that leaves a barrier and ends is named as well, though it could not run before either.
             let ended = self.reference.act(thread.index()).is_none();
             let named = changed.contains(&thread);
-            assert!(named == !same || (named && ended), "step {}: {thread:?} {named}", point.step);
+            assert!(named != same || (named && ended), "step {}: {thread:?} {named}", point.step);
         }
         for object in (0..point.object_count() as u32).map(ObjectId) {
             let listed: Vec<ThreadId> = point.pending_on(object).collect();
