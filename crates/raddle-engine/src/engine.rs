@@ -149,7 +149,7 @@ impl Engine {
 
     /// Adds a thread that exists from the start. It will be resumed before the first choice.
     pub fn add_thread(&mut self) -> ThreadId {
-        let name = Name::FIRST_THREAD.child(self.first_threads);
+        let name = Name::PROGRAM.child(self.first_threads);
         self.first_threads += 1;
         self.new_thread(name, None)
     }

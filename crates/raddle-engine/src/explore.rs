@@ -47,7 +47,7 @@ pub fn explore<P: Program + ?Sized>(
     mut look: impl FnMut(u64, &RunSummary<'_>) -> ControlFlow<()>,
 ) -> Totals {
     let mut totals = Totals::default();
-    for number in first..first + runs {
+    for number in first..first.saturating_add(runs) {
         if strategy.begin(Rng::for_run(seed, number)) == Plan::Exhausted {
             totals.exhausted = true;
             break;

@@ -20,6 +20,8 @@ pub struct TraceFile {
     pub program: String,
     /// Values that replace the program's own parameters.
     pub parameters: Vec<(String, i64)>,
+    /// The engine's settings under which the run happened.
+    pub settings: Settings,
     /// The strategy that found the run, for people; replay does not need it.
     pub strategy: String,
     /// The seed it was found with.
@@ -40,6 +42,17 @@ pub struct TraceFile {
     pub steps: Vec<TraceStep>,
     /// Every other decision as (step, how many answers, answer), in order.
     pub picks: Vec<(u32, u32, u32)>,
+}
+
+/// Settings that a replay has to repeat.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Settings {
+    /// The largest number of steps of a run.
+    pub step_limit: u64,
+    /// Whether time-outs could fire at any moment, not only when nothing else could run.
+    pub timeouts_anytime: bool,
+    /// How many idle returns a thread could make before it rested.
+    pub patience: u32,
 }
 
 /// One executed operation in a file.
@@ -158,6 +171,7 @@ mod tests {
             front_end: "lab".into(),
             program: "shared x = 0\nthread A { x = 1 }".into(),
             parameters: vec![("n".into(), 3)],
+            settings: Settings { step_limit: 1_000, timeouts_anytime: false, patience: 64 },
             strategy: "pos".into(),
             seed: 1,
             run: 2,

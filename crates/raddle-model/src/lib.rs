@@ -13,7 +13,7 @@ mod trace;
 mod verdict;
 
 pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
-pub use file::{FORMAT_VERSION, FileError, TraceFile, TraceStep};
+pub use file::{FORMAT_VERSION, FileError, Settings, TraceFile, TraceStep};
 pub use ids::{LocationId, ObjectId, ThreadId};
 pub use name::{Name, mix};
 pub use operation::{Access, Kind, Operation, Reads, Touch, dependent};

@@ -10,8 +10,8 @@
 pub struct Name(pub u64);
 
 impl Name {
-    /// The name of the thread that a program starts with.
-    pub const FIRST_THREAD: Name = Name(0x5241_4444_4c45_0001);
+    /// The name whose children are the threads that a program starts with.
+    pub const PROGRAM: Name = Name(0x5241_4444_4c45_0001);
 
     /// The name of the `ordinal`-th child (from 0) of this thread, or of the `ordinal`-th part of this object.
     #[inline]
