@@ -13,15 +13,22 @@ use std::time::Instant;
 
 const SIZES: [usize; 3] = [4, 64, 1_000];
 const EVENTS: usize = 16;
-const RANDOMIZED: [&str; 8] = ["random-walk", "pct:depth=3,steps=1000", "basic-pos", "pos", "rapos", "stride", "urw", "surw"];
+const RANDOMIZED: [&str; 8] =
+    ["random-walk", "pct:depth=3,steps=1000", "basic-pos", "pos", "rapos", "stride", "urw", "surw"];
 const SLOWER: [&str; 3] = ["oos", "conflict:pos", "upo"];
 
 #[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
 fn main() {
     let given: Vec<String> = std::env::args().skip(1).collect();
-    let specs: Vec<String> =
-        if given.is_empty() { RANDOMIZED.iter().chain(&SLOWER).map(|&spec| spec.to_owned()).collect() } else { given };
-    println!("{:<24}{:>12}{:>12}{:>14}{:>12}", "ns a step", "4 threads", "64 threads", "1000 threads", "1000 / 4");
+    let specs: Vec<String> = if given.is_empty() {
+        RANDOMIZED.iter().chain(&SLOWER).map(|&spec| spec.to_owned()).collect()
+    } else {
+        given
+    };
+    println!(
+        "{:<24}{:>12}{:>12}{:>14}{:>12}",
+        "ns a step", "4 threads", "64 threads", "1000 threads", "1000 / 4"
+    );
     for spec in &specs {
         let times: Vec<f64> = SIZES.iter().map(|&threads| step_time(spec, threads)).collect();
         let growth = times[2] / times[0];
@@ -77,7 +84,8 @@ fn program(threads: usize) -> impl Program {
 
 fn micro_job(runs: u64) -> Job {
     let texts = ["Wz Wy Wy Wz", "Wx Ww Wy Wx", "Ww Wx Ww Wy", "Wz Wx Ww Wz"];
-    let threads: Vec<Vec<String>> = texts.iter().map(|text| text.split(' ').map(str::to_owned).collect()).collect();
+    let threads: Vec<Vec<String>> =
+        texts.iter().map(|text| text.split(' ').map(str::to_owned).collect()).collect();
     Job {
         program: Box::new(Straight::new(&threads, false).expect("the texts are accesses")),
         strategy: raddle_strategies::build("pos").expect("POS exists"),

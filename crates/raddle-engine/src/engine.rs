@@ -6,8 +6,7 @@ use crate::spin;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
 use crate::threads::{Status, Thread, Threads, Wake};
 use raddle_model::{
-    Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Touch, Trace,
-    Verdict, mix,
+    Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Touch, Trace, Verdict, mix,
 };
 
 /// Added to a thread's version at each of its steps.
@@ -336,7 +335,8 @@ impl Engine {
         if let Some(object) = operation.touches[0].object() {
             print = print.wrapping_add(self.leave(thread, 0, object, operation.touches[0]));
             if let Some(object) = second_node(&operation) {
-                print = print.wrapping_add(self.leave(thread, 1, object, operation.touches[1]).rotate_left(17));
+                print =
+                    print.wrapping_add(self.leave(thread, 1, object, operation.touches[1]).rotate_left(17));
             }
         }
         self.fingerprint = self.fingerprint.wrapping_add(mix(print));

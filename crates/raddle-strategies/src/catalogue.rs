@@ -157,7 +157,10 @@ pub const CATALOGUE: &[Entry] = &[
         name: "upo",
         family: Family::Randomized,
         summary: "learns how many partial orders lie below each choice and samples them all alike",
-        parameters: &[parameter("nodes", "1000000", "how many nodes are kept; beyond them POS chooses")],
+        parameters: &[
+            parameter("nodes", "1000000", "how many nodes are kept; beyond them POS chooses"),
+            parameter("repeats", "avoided", "`allowed`: a partial order may come again before all were seen"),
+        ],
         source: "Raddle",
         guarantee: "uniform over partial orders, once learnt; and an estimate of how many there are",
     },

@@ -66,7 +66,8 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
     };
     if entry.family == Family::Wrapper {
         let inner = rest.split(':').next().unwrap_or(rest);
-        let wrappable = |entry: &&Entry| entry.name == inner && entry.family == Family::Randomized && inner != "upo";
+        let wrappable =
+            |entry: &&Entry| entry.name == inner && entry.family == Family::Randomized && inner != "upo";
         return match CATALOGUE.iter().find(wrappable) {
             Some(_) => Ok(Box::new(conflict_analysis::ConflictAnalysis::new(build(rest)?))),
             None => Err(SpecError::NotWrappable { inner: rest.to_owned() }),
@@ -90,7 +91,11 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
         "urw" => Box::new(urw::Urw::new()),
         "surw" => Box::new(surw::Surw::new()),
         "oos" => Box::new(oos::Oos::new(values.positive("learn", 50)?)),
-        "upo" => Box::new(upo::Upo::new(values.positive("nodes", 1_000_000)? as usize)),
+        "upo" => {
+            let repeats = [("avoided", upo::Repeats::Avoided), ("allowed", upo::Repeats::Allowed)];
+            let repeats = values.word("repeats", &repeats)?;
+            Box::new(upo::Upo::new(values.positive("nodes", 1_000_000)? as usize, repeats))
+        }
         "dfs" => Box::new(dfs::Dfs::new()),
         "preemption" => Box::new(preemption_bounding::PreemptionBounding::new(values.bound("bound")?)),
         "delay" => Box::new(delay_bounding::DelayBounding::new(values.bound("bound")?)),
@@ -143,7 +148,11 @@ impl<'a> Values<'a> {
             let Some(known) = entry.parameters.iter().find(|parameter| parameter.name == name) else {
                 let known: Vec<&str> = entry.parameters.iter().map(|parameter| parameter.name).collect();
                 let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(SpecError::UnknownParameter { strategy: entry.name, name: name.to_owned(), known });
+                return Err(SpecError::UnknownParameter {
+                    strategy: entry.name,
+                    name: name.to_owned(),
+                    known,
+                });
             };
             if values.get(known.name).is_some() {
                 return Err(malformed());
@@ -213,7 +222,11 @@ mod tests {
     #[test]
     fn every_entry_can_be_built() {
         for entry in CATALOGUE {
-            let spec = if entry.family == Family::Wrapper { format!("{}:pos", entry.name) } else { entry.name.to_owned() };
+            let spec = if entry.family == Family::Wrapper {
+                format!("{}:pos", entry.name)
+            } else {
+                entry.name.to_owned()
+            };
             build(&spec).unwrap_or_else(|error| panic!("{spec}: {error}"));
         }
         for spec in [

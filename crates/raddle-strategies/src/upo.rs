@@ -8,6 +8,10 @@
 //! over the candidates, where an unknown one counts as the mean of its known siblings. The root's estimate is how many partial
 //! orders the program has.
 //!
+//! Until every partial order was seen, what was seen already is left out ([`Repeats::Avoided`]): a candidate's weight is its
+//! child's estimate less the number of partial orders seen below it on this path. So no time is lost on collecting the last
+//! coupons, and a program is covered in hardly more runs than it has partial orders. After that, all are alike.
+//!
 //! Guarantee: none for a run before the estimates below its path are exact. Once they are (after finitely many runs of a
 //! finite program, as every candidate keeps a positive probability until it is known to lead nowhere), every partial order
 //! has the same probability. Tests: `becomes_uniform`, `counts_exactly`.
@@ -17,8 +21,17 @@
 
 use crate::pos::Pos;
 use crate::upo_path::{Mask, Walk};
-use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
+use raddle_engine::{Census, Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::{Name, ThreadId, Verdict, mix};
+
+/// Whether a partial order may come again before all others were seen.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Repeats {
+    /// Not as far as the strategy can tell.
+    Avoided,
+    /// Every run is drawn from all partial orders.
+    Allowed,
+}
 
 /// No node.
 const NONE: u32 = u32::MAX;
@@ -37,6 +50,9 @@ struct Node {
 #[derive(Clone, Debug)]
 pub struct Upo {
     limit: usize,
+    repeats: Repeats,
+    /// Per beginning of a path (hashed from the slots chosen): how many partial orders were seen that begin so.
+    seen: Census,
     nodes: Vec<Node>,
     children: Vec<u32>,
     /// Open addressing from keys to nodes. Invariant: a power of two entries, at most half of them used.
@@ -49,6 +65,8 @@ pub struct Upo {
     /// This run: per number its thread.
     threads: Vec<Option<ThreadId>>,
     asleep: Mask,
+    /// This run: the hash of the slots chosen so far.
+    path: u64,
     /// This run: where the last choice or pick led, if that is known.
     expected: u32,
     /// This run: whether it left what can be tracked.
@@ -57,9 +75,11 @@ pub struct Upo {
 
 impl Upo {
     /// UPO that keeps at most `limit` nodes.
-    pub fn new(limit: usize) -> Upo {
+    pub fn new(limit: usize, repeats: Repeats) -> Upo {
         Upo {
             limit,
+            repeats,
+            seen: Census::default(),
             nodes: Vec::new(),
             children: Vec::new(),
             index: vec![NONE; 64],
@@ -68,9 +88,17 @@ impl Upo {
             numbers: Vec::new(),
             threads: Vec::new(),
             asleep: 0,
+            path: ROOT,
             expected: NONE,
             lost: false,
         }
+    }
+
+    /// Whether there are partial orders that were not seen, as far as is known.
+    fn is_covering(&self) -> bool {
+        self.repeats == Repeats::Avoided
+            && self.seen.distinct() < 4 * self.limit
+            && self.nodes.first().is_some_and(|root| root.estimate - self.seen.of(ROOT) as f64 >= 0.5)
     }
 
     fn find(&self, key: u64) -> u32 {
@@ -125,19 +153,33 @@ impl Upo {
         (sum, known, if known > 0 { (sum / f64::from(known)).max(1.0) } else { 1.0 })
     }
 
-    /// Draws one of a node's children in proportion to their estimates; none if all are known to lead nowhere.
+    /// Draws one of a node's children in proportion to their estimates, or to what of these was not seen; none if all are
+    /// known to lead nowhere.
     fn draw(&mut self, node: u32) -> Option<u32> {
+        let covering = self.is_covering();
+        let slot = if covering { self.draw_by(node, true) } else { None };
+        let slot = slot.or_else(|| self.draw_by(node, false))?;
+        self.path = path_key(self.path, slot);
+        Some(slot)
+    }
+
+    fn draw_by(&mut self, node: u32, unseen: bool) -> Option<u32> {
         let node = &self.nodes[node as usize];
-        let (sum, known, unknown) = self.known(node);
-        let total = sum + f64::from(node.count - known) * unknown;
-        let (first, count) = (node.first as usize, node.count);
+        let unknown = self.known(node).2;
+        let (first, count, path) = (node.first as usize, node.count, self.path);
+        let weight = |upo: &Upo, slot: u32| {
+            let estimate = match upo.children[first + slot as usize] {
+                NONE => unknown,
+                child => upo.nodes[child as usize].estimate,
+            };
+            let seen = if unseen { upo.seen.of(path_key(path, slot)) as f64 } else { 0.0 };
+            (estimate - seen).max(0.0)
+        };
+        let total: f64 = (0..count).map(|slot| weight(self, slot)).sum();
         let mut drawn = self.pos.rng().unit() * total;
         let mut last = None;
         for slot in 0..count {
-            let weight = match self.children[first + slot as usize] {
-                NONE => unknown,
-                child => self.nodes[child as usize].estimate,
-            };
+            let weight = weight(self, slot);
             if weight > 0.0 {
                 last = Some(slot);
                 drawn -= weight;
@@ -147,6 +189,20 @@ impl Upo {
             }
         }
         last
+    }
+
+    /// Counts a complete path along all its beginnings, if it is new.
+    fn note_seen(&mut self, visited: &[(u32, u32)]) {
+        let whole = visited.iter().fold(ROOT, |path, &(_, slot)| path_key(path, slot));
+        if self.seen.of(whole) > 0 || self.seen.distinct() >= 4 * self.limit {
+            return;
+        }
+        let mut path = ROOT;
+        self.seen.count(path);
+        for &(_, slot) in visited {
+            path = path_key(path, slot);
+            self.seen.count(path);
+        }
     }
 
     /// Looks at the threads that have appeared since the last call.
@@ -188,6 +244,7 @@ impl Upo {
         let chosen = match node {
             NONE => {
                 self.expected = NONE;
+                self.path = 0;
                 let winner = self.pos.winner();
                 if candidates >> number(&winner) & 1 == 1 {
                     winner
@@ -218,6 +275,15 @@ fn nth(mask: Mask, index: u32) -> u32 {
     (0..index).fold(mask, |rest, _| rest & (rest - 1)).trailing_zeros()
 }
 
+/// The beginning of every path.
+const ROOT: u64 = 0x526f_6f74;
+
+/// The hash of a path that goes on with `slot`.
+#[inline]
+fn path_key(path: u64, slot: u32) -> u64 {
+    mix(path.wrapping_add((u64::from(slot) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+}
+
 /// The key of the node at which a number is picked, after the child in `slot` of the node with `key` was chosen.
 fn pick_key(key: u64, slot: u32) -> u64 {
     mix(key ^ mix(u64::from(slot) + 0x5069_636b))
@@ -229,6 +295,7 @@ impl Strategy for Upo {
         self.numbers.clear();
         self.threads.clear();
         self.asleep = 0;
+        self.path = ROOT;
         self.expected = NONE;
         self.lost = false;
         Plan::Run
@@ -292,6 +359,9 @@ impl Strategy for Upo {
         if let Some((node, complete)) = end {
             self.nodes[node as usize].estimate = f64::from(u8::from(complete));
         }
+        if end.is_some_and(|(_, complete)| complete) && self.repeats == Repeats::Avoided {
+            self.note_seen(&visited);
+        }
         let mut below = end.map(|(node, _)| node);
         for (node, slot) in visited.into_iter().rev() {
             let entry = self.nodes[node as usize].clone();
@@ -324,7 +394,7 @@ impl Strategy for Upo {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_engine::{Census, Engine, Resource, explore};
+    use raddle_engine::{Engine, Resource, explore};
     use raddle_model::Kind;
     use raddle_testkit::{Act, Script};
     use std::ops::ControlFlow;
@@ -353,11 +423,29 @@ mod tests {
     fn becomes_uniform() {
         // Three threads with reads and writes; POS prefers some partial orders several times over others.
         let mut program = Script::straight(2, &["W0 R1 W0", "W1 R0 W1", "R0 W1"]);
-        let mut upo = Upo::new(10_000);
+        let mut upo = Upo::new(10_000, Repeats::Avoided);
         let orders = census(&mut program, &mut upo, 5_000, 0).distinct();
         assert_eq!(orders, 0);
         let seen = census(&mut program, &mut upo, 0, 60_000);
         assert_uniform(&seen, upo.space().unwrap().round() as usize, 60_000);
+    }
+
+    #[test]
+    fn covers_without_repeating_itself() {
+        // 70 partial orders. To see all takes 70 * (1 + 1/2 + .. + 1/70) = 338 runs on average if they are drawn at random.
+        let runs_to_cover = |repeats| {
+            let mut program = Script::straight(1, &["W0 W0 W0 W0"; 2]);
+            let mut upo = Upo::new(10_000, repeats);
+            let mut census = Census::default();
+            let mut engine = Engine::new(Default::default());
+            explore(&mut engine, &mut program, &mut upo, (1, 0, 10_000), |_, run| {
+                census.count(run.fingerprint);
+                if census.distinct() == 70 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+            })
+            .complete
+        };
+        let (avoided, allowed) = (runs_to_cover(Repeats::Avoided), runs_to_cover(Repeats::Allowed));
+        assert!(avoided < 110 && allowed > 200, "{avoided} and {allowed} runs");
     }
 
     #[test]
@@ -366,7 +454,7 @@ mod tests {
             [(vec!["W0 R1", "W1 R0"], 3.0), (vec!["W0 W0 W0 W0"; 2], 70.0), (vec!["W0"; 4], 24.0)]
         {
             let mut program = Script::straight(2, &threads);
-            let mut upo = Upo::new(10_000);
+            let mut upo = Upo::new(10_000, Repeats::Avoided);
             census(&mut program, &mut upo, 3_000, 0);
             assert_eq!(upo.space(), Some(orders));
         }
@@ -379,12 +467,12 @@ mod tests {
         let signaller = [Act::On(Kind::Lock, 0), Act::On(Kind::Broadcast, 1), Act::On(Kind::Unlock, 0)];
         let mut program = Script::new().mutex().object(Resource::condition());
         program = program.thread(&waiter).thread(&waiter).thread(&signaller);
-        let mut upo = Upo::new(100_000);
+        let mut upo = Upo::new(100_000, Repeats::Avoided);
         let learnt = census(&mut program, &mut upo, 20_000, 40_000);
         assert_uniform(&learnt, upo.space().unwrap().round() as usize, 40_000);
         let mut choices = Script::new().object(Resource::Memory);
         choices = choices.thread(&[Act::Bare(Kind::Choose, 3), Act::W(0)]).thread(&[Act::W(0)]);
-        let mut upo = Upo::new(1_000);
+        let mut upo = Upo::new(1_000, Repeats::Avoided);
         let seen = census(&mut choices, &mut upo, 2_000, 12_000);
         assert_uniform(&seen, 6, 12_000);
     }
@@ -392,7 +480,7 @@ mod tests {
     #[test]
     fn a_full_table_falls_back_to_pos() {
         let mut program = Script::straight(1, &["W0 W0 W0", "W0 W0 W0"]);
-        let mut upo = Upo::new(3);
+        let mut upo = Upo::new(3, Repeats::Avoided);
         let seen = census(&mut program, &mut upo, 100, 20_000);
         assert_eq!((seen.distinct(), upo.nodes.len()), (20, 3));
     }
