@@ -379,6 +379,21 @@ mod tests {
         assert_eq!(figures("uniform-rw-3"), (15, 15, 12));
     }
 
+    /// The values of `docs/design/micro-benchmark.md`, which were first computed by another program.
+    #[test]
+    fn basic_pos_has_the_documented_minima() {
+        let programs = benchmark();
+        for (name, least) in
+            [("uniform-4", "2.473e-7"), ("uniform-rw-4", "1.817e-6"), ("skewed-rw-2", "3.947e-7")]
+        {
+            let program = programs.iter().find(|program| program.name == name).unwrap();
+            let straight = program.straight(false).unwrap();
+            let (config, basic) = (Config::default(), ExactStrategy::BasicPos);
+            let found = exact::compute_in::<f64>(&straight, config, &basic, &Limits::default()).unwrap();
+            assert_eq!(format!("{:.3e}", found.least), least, "{name}");
+        }
+    }
+
     /// The published parameters of PCT do not reach every partial order, in however many runs.
     #[test]
     fn pct_reaches_1032_of_1041() {
