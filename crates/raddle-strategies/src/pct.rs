@@ -10,7 +10,7 @@
 //! sequential phases, `At::Synchronisation` the one for synchronisation operations (both section 4.2); they change
 //! what counts as a step in `k`.
 
-use crate::tournament::{Tournament, low_rank, random_rank};
+use crate::tournament::{Tournament, given_rank, low_rank, random_rank};
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::{Kind, Operation, ThreadId};
 
@@ -91,6 +91,15 @@ pub struct Pct {
     longest: u64,
     threads: u64,
     learnt_runs: u64,
+    script: Option<Given>,
+}
+
+/// Priorities and change points that are given, not drawn.
+#[derive(Clone, Default, Debug)]
+struct Given {
+    /// One rank per thread, in the order in which they appear.
+    ranks: Vec<u32>,
+    change_at: Vec<u64>,
 }
 
 impl Pct {
@@ -106,7 +115,19 @@ impl Pct {
             longest: 0,
             threads: 1,
             learnt_runs: 0,
+            script: None,
         }
+    }
+
+    /// From now on nothing is drawn: the i-th thread to appear has the priority `ranks[i]` (larger runs first, all
+    /// different) and the change points are `change_at`, in the order in which they would have been drawn. Threads
+    /// beyond `ranks` still get random ones. For computing probabilities by going through all draws.
+    pub fn script(&mut self, ranks: &[u32], change_at: &[u64]) {
+        let script = self.script.get_or_insert_default();
+        script.ranks.clear();
+        script.ranks.extend_from_slice(ranks);
+        script.change_at.clear();
+        script.change_at.extend_from_slice(change_at);
     }
 
     fn depth(&mut self) -> u32 {
@@ -139,6 +160,12 @@ impl Strategy for Pct {
         self.profiling =
             matches!(self.settings.depth, Depth::Confident { .. }) && self.learnt_runs < PROFILE_RUNS;
         self.change_at.clear();
+        if let Some(script) = &self.script {
+            self.profiling = false;
+            self.ranks.rank.extend(script.ranks.iter().map(|&rank| given_rank(rank)));
+            self.change_at.extend_from_slice(&script.change_at);
+            return Plan::Run;
+        }
         let steps = self.settings.steps.unwrap_or(self.longest);
         if !self.profiling && steps > 0 {
             for _ in 1..self.depth() {
@@ -310,6 +337,22 @@ mod tests {
                 let schedule = threads(&mut program, &mut pct, seed);
                 schedule[..2] == stopped && schedule[2..4] == [2, 2] && schedule[4..] == wanted
             });
+        }
+    }
+
+    /// The order B A A B of two threads of two steps needs thread 1 first, stopped at step 1, and nothing else.
+    #[test]
+    fn a_script_replaces_the_draws() {
+        let mut program = Script::straight(2, &["W0 W0", "W1 W1"]);
+        let mut pct = Pct::new(Settings { steps: Some(4), ..Settings::fixed(2) });
+        for (ranks, change_at, expected) in [
+            ([0, 1], 1, [1, 0, 0, 1]),
+            ([1, 0], 1, [0, 1, 1, 0]),
+            ([1, 0], 2, [0, 0, 1, 1]),
+            ([0, 1], 4, [1, 1, 0, 0]),
+        ] {
+            pct.script(&ranks, &[change_at]);
+            assert_eq!(threads(&mut program, &mut pct, 5), expected, "{ranks:?} {change_at}");
         }
     }
 

@@ -110,6 +110,12 @@ pub(crate) fn random_rank(bits: u64) -> u64 {
     bits | 1 << 63
 }
 
+/// A priority above every [`low_rank`] that is given, not drawn; larger is higher.
+#[inline]
+pub(crate) fn given_rank(value: u32) -> u64 {
+    random_rank(u64::from(value) << THREAD_BITS)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

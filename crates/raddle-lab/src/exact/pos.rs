@@ -1,0 +1,151 @@
+//! BasicPOS and POS: a state is a node of the graph and the ranking of the priorities drawn so far.
+//!
+//! Follows `raddle_strategies::pos` and `basic_pos` step by step: a thread whose next operation is new, or that became
+//! enabled, draws; one that became disabled loses its priority; under POS the enabled threads whose next operation
+//! conflicts with the executed one draw again.
+
+use super::rank::{MOST, Ranking};
+use super::unfold::Pending;
+use super::{ExactError, Graph, Probability};
+use raddle_model::{Operation, Reads, dependent};
+
+/// States of equal length with their probabilities, some of them possibly more than once until they are merged.
+struct Layer<P> {
+    states: Vec<(u32, Ranking, P)>,
+    /// How many states there were after the last merge.
+    merged: usize,
+}
+
+/// The longest run whose priorities can be counted. Far shorter ones have too many states already.
+const LONGEST: u64 = u16::MAX as u64 / (MOST as u64 + 1);
+
+/// Below this many states merging early is not worth it.
+const MERGE_ABOVE: usize = 1 << 16;
+
+impl<P: Probability> Layer<P> {
+    fn new() -> Layer<P> {
+        Layer { states: Vec::new(), merged: 0 }
+    }
+
+    fn push(&mut self, node: u32, ranking: Ranking, share: P) {
+        self.states.push((node, ranking, share));
+        if self.states.len() > MERGE_ABOVE && self.states.len() > 3 * self.merged {
+            self.merge();
+        }
+    }
+
+    /// Adds up equal states.
+    fn merge(&mut self) {
+        self.states.sort_unstable_by(|a, b| (a.0, &a.1).cmp(&(b.0, &b.1)));
+        self.states.dedup_by(|later, kept| {
+            let same = (later.0, later.1) == (kept.0, kept.1);
+            if same {
+                kept.2.add(&later.2);
+            }
+            same
+        });
+        self.merged = self.states.len();
+    }
+}
+
+/// The probability of each of the graph's ends under POS, or under BasicPOS if there are no `resets`.
+pub(super) fn shares<P: Probability>(
+    graph: &Graph,
+    resets: Option<Reads>,
+    limit: usize,
+) -> Result<Vec<P>, ExactError> {
+    let nodes = graph.nodes();
+    let most = nodes.iter().map(|node| graph.pending(node).len()).max().unwrap_or(0);
+    if most > MOST {
+        return Err(ExactError::TooManyThreads { found: most, limit: MOST });
+    }
+    if graph.steps() > LONGEST {
+        let (step, limit) = (graph.steps(), LONGEST as usize);
+        return Err(ExactError::TooManyStates { reached: limit + 1, step, limit });
+    }
+    let mut ends = vec![None; nodes.len()];
+    let mut layer = Layer::new();
+    let first: Vec<u16> = graph.pending(&nodes[0]).iter().map(|next| next.thread).collect();
+    enter(graph, 0, &Ranking::EMPTY, &first, &P::ratio(1, 1), &mut layer, &mut ends);
+    let mut step = 0;
+    while !layer.states.is_empty() {
+        layer.merge();
+        if layer.merged > limit {
+            return Err(ExactError::TooManyStates { reached: layer.merged, step, limit });
+        }
+        let mut next = Layer::new();
+        for (node, ranking, share) in &layer.states {
+            leave(graph, *node, ranking, resets, share, &mut next, &mut ends);
+            if next.merged > limit {
+                return Err(ExactError::TooManyStates { reached: next.merged, step: step + 1, limit });
+            }
+        }
+        layer = next;
+        step += 1;
+    }
+    let zero = || P::ratio(0, 1);
+    let shares = nodes.iter().zip(ends).filter(|(node, _)| node.end.is_some());
+    Ok(shares.map(|(_, share)| share.unwrap_or_else(zero)).collect())
+}
+
+/// Takes the step that the ranking asks for.
+fn leave<P: Probability>(
+    graph: &Graph,
+    node: u32,
+    ranking: &Ranking,
+    resets: Option<Reads>,
+    share: &P,
+    next: &mut Layer<P>,
+    ends: &mut [Option<P>],
+) {
+    let node = &graph.nodes()[node as usize];
+    let pending = graph.pending(node);
+    let chosen = ranking.threads()[0];
+    let of = |thread: u16| -> &Pending {
+        pending.iter().find(|next| next.thread == thread).expect("exactly the enabled threads are ranked")
+    };
+    let executed = of(chosen).operation;
+    let reset = |thread: u16| resets.is_some_and(|reads| conflict(&of(thread).operation, &executed, reads));
+    let rest = ranking.without(|thread| thread == chosen || reset(thread));
+    let mut drawing: Vec<u16> = Vec::new();
+    for edge in graph.edges(node).iter().filter(|edge| edge.thread == chosen) {
+        let fresh = graph.fresh(edge);
+        let enabled = graph.pending(&graph.nodes()[edge.child as usize]);
+        let kept = rest
+            .without(|thread| fresh.contains(&thread) || enabled.iter().all(|next| next.thread != thread));
+        drawing.clear();
+        let ranked = |thread: u16| kept.threads().contains(&thread);
+        drawing.extend(enabled.iter().map(|next| next.thread).filter(|&thread| !ranked(thread)));
+        enter(graph, edge.child, &kept, &drawing, &share.times(1, edge.ways), next, ends);
+    }
+}
+
+/// Arrives at a node, where the threads of `drawing` draw.
+fn enter<P: Probability>(
+    graph: &Graph,
+    node: u32,
+    ranking: &Ranking,
+    drawing: &[u16],
+    share: &P,
+    next: &mut Layer<P>,
+    ends: &mut [Option<P>],
+) {
+    match graph.pending(&graph.nodes()[node as usize]) {
+        [] => match &mut ends[node as usize] {
+            Some(sum) => sum.add(share),
+            empty => *empty = Some(share.clone()),
+        },
+        // A thread alone is chosen whatever its priority is, and nothing is left to compare with afterwards.
+        [alone] => {
+            Ranking::EMPTY.draw(&[alone.thread], share, &mut |drawn, share| next.push(node, drawn, share))
+        }
+        _ => ranking.draw(drawing, share, &mut |drawn, share| next.push(node, drawn, share)),
+    }
+}
+
+/// Whether POS resets one of these when the other is executed. An operation that ends the program conflicts with all
+/// others, but shares no object with them, and nothing runs after it.
+fn conflict(pending: &Operation, executed: &Operation, reads: Reads) -> bool {
+    let touches = |object| executed.objects().any(|(other, _)| other == object);
+    pending.objects().any(|(object, _)| touches(object)) && dependent(pending, executed, reads)
+}
