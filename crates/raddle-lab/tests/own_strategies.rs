@@ -1,0 +1,105 @@
+//! UPO and OOS on programs with locks and branches, beside DPOR and SURW.
+
+use raddle_engine::Config;
+use raddle_lab::{Job, Machine, Tally, sample, syntax};
+
+fn machine(name: &str, parameters: &[(&str, i64)]) -> Machine {
+    let path = format!("{}/figures/{name}.rdl", env!("CARGO_MANIFEST_DIR"));
+    let text = std::fs::read_to_string(path).unwrap();
+    Machine::new(syntax::compile(&text, parameters).unwrap())
+}
+
+fn tally(machine: &Machine, spec: &str, seed: u64, runs: u64) -> Tally {
+    let strategy = raddle_strategies::build(spec).unwrap();
+    let program = Box::new(machine.clone());
+    let config = Config::default();
+    sample(Job { program, strategy, config, seed, runs, in_order: false, until_failure: false }, 1, &|_| ())
+}
+
+#[test]
+fn upo_reaches_every_partial_order_of_the_figures_and_prefers_none() {
+    let figures = [
+        "abba",
+        "branches",
+        "lost_update",
+        "lost_wakeup",
+        "pct_fig1b",
+        "pct_fig1c",
+        "pct_fig2",
+        "pct_fig3",
+        "pct_fig4",
+        "philosophers",
+        "pos_fig1b",
+        "pos_fig2",
+        "shuttle_depth3",
+        "stride_fig1",
+        "stride_fig2",
+        "store_buffering",
+        "thesis_fig1_2",
+        "thesis_fig2_3",
+    ];
+    for name in figures {
+        let machine = machine(name, &[]);
+        let all = tally(&machine, "dpor", 1, 1_000_000);
+        assert!(all.exhausted && all.census.most() == Some(1), "{name}");
+        let orders = all.census.distinct();
+        // The runs by which it learns are few beside those that are counted.
+        let runs = 400 * orders as u64 + 20_000;
+        let upo = tally(&machine, "upo", 1, runs);
+        assert_eq!(upo.census.distinct(), orders, "{name}");
+        let estimate = upo.space.unwrap();
+        assert!((estimate - orders as f64).abs() < 0.01 * orders as f64, "{name}: {estimate} of {orders}");
+        for (order, _) in all.census.iter() {
+            assert!(upo.census.of(order) > 0, "{name}: a partial order was not seen");
+        }
+        let (least, most) = (upo.census.least().unwrap(), upo.census.most().unwrap());
+        assert!(most < 2 * least, "{name}: from {least} to {most} of {runs} for {orders} partial orders");
+    }
+}
+
+#[test]
+fn upo_covers_a_micro_program_in_a_tenth_of_the_runs_of_pos() {
+    let program = &raddle_lab::micro::benchmark()[14];
+    assert_eq!(program.name, "uniform-rw-4");
+    let straight = raddle_lab::Straight::new(&program.threads, false).unwrap();
+    let covered_after = |spec: &str, runs: u64| {
+        let strategy = raddle_strategies::build(spec).unwrap();
+        let program = Box::new(straight.clone());
+        let job = Job {
+            program,
+            strategy,
+            config: Config::default(),
+            seed: 1,
+            runs,
+            in_order: true,
+            until_failure: false,
+        };
+        let tally = sample(job, 1, &|_| ());
+        assert_eq!(tally.census.distinct(), 1041);
+        tally.last_new.unwrap()
+    };
+    let (upo, pos) = (covered_after("upo", 20_000), covered_after("pos", 1_000_000));
+    assert!(upo * 10 <= pos, "{upo} runs of UPO, {pos} of POS");
+}
+
+#[test]
+fn oos_hits_more_often_than_surw() {
+    for (name, size, factor) in [
+        ("reorder", 3, 1.4),
+        ("reorder", 10, 1.8),
+        ("reorder", 20, 1.8),
+        ("twostage", 3, 1.4),
+        ("twostage", 10, 1.8),
+        ("twostage", 20, 1.8),
+    ] {
+        let machine = machine(name, &[("n", size)]);
+        let (oos, surw) = (tally(&machine, "oos", 1, 10_000).hits, tally(&machine, "surw", 1, 10_000).hits);
+        // Three sigma of the difference, for the luck of these seeds.
+        let margin = 3.0 * (oos as f64 + factor * factor * surw as f64).sqrt();
+        assert!(
+            surw > 50 && oos as f64 + margin > factor * surw as f64,
+            "{name}_{size}: {oos} and {surw} of 10,000"
+        );
+        assert!(oos as f64 - margin > 0.0);
+    }
+}
