@@ -155,7 +155,8 @@ impl Engine {
 
     /// Adds an object. `name` must be the same in all runs; see [`Name`].
     pub fn add_object(&mut self, name: Name, resource: Resource) -> ObjectId {
-        self.objects.add(name, resource)
+        let head = self.threads.add_ring();
+        self.objects.add(name, resource, head)
     }
 
     /// The object that stands for `thread`, to be named by [`Kind::Join`].
@@ -164,7 +165,7 @@ impl Engine {
             return object;
         }
         let name = self.threads.name(thread).child(u64::MAX);
-        let object = self.objects.add(name, Resource::Thread(thread));
+        let object = self.add_object(name, Resource::Thread(thread));
         self.threads.get_mut(thread).object = Some(object);
         object
     }
@@ -188,14 +189,18 @@ impl Engine {
     #[inline]
     pub(crate) fn await_turn(&mut self, thread: ThreadId, operation: Operation) {
         if let Some(object) = operation.touches[0].object() {
-            self.threads.link(thread, 0, &mut self.objects.get_mut(object).head);
+            self.threads.link(thread, 0, self.objects.head(object));
             if let Some(object) = second_node(&operation) {
-                self.threads.link(thread, 1, &mut self.objects.get_mut(object).head);
+                self.threads.link(thread, 1, self.objects.head(object));
             }
         }
         let entry = self.threads.get_mut(thread);
         entry.operation = operation;
         entry.status = Status::Pending;
+        if operation.kind <= Kind::ReadModifyWrite && entry.is_enabled() && !entry.spin.has_returned() {
+            // The most common case by far: it was enabled before its last step, and is again.
+            return self.threads.note_change(thread);
+        }
         let tired = entry.spin.is_over(self.config.patience);
         let mut enabled = true;
         if operation.kind > Kind::ReadModifyWrite {
@@ -343,13 +348,13 @@ impl Engine {
         if memory { Some(Reply::Go) } else { self.execute_synchronisation(thread, &operation, strategy) }
     }
 
-    /// Takes `thread` off the list of `object`, which it touches now, and tells the object's part of the fingerprint.
+    /// Takes `thread` out of the ring of `object`, which it touches now, and tells the object's part of the fingerprint.
     #[inline]
-    fn leave(&mut self, thread: ThreadId, slot: usize, object: ObjectId, touch: Touch) -> u64 {
+    fn leave(&mut self, thread: ThreadId, slot: u32, object: ObjectId, touch: Touch) -> u64 {
         let object = self.objects.get_mut(object);
         let version = object.version;
         object.version = version.wrapping_add(if touch.writes() { WRITE } else { 0 });
-        self.threads.unlink(thread, slot, &mut object.head);
+        self.threads.unlink(thread, slot);
         version
     }
 
@@ -399,8 +404,13 @@ impl Engine {
 
     /// Looks again at every thread that is about to touch `object`, whose state has changed.
     pub(crate) fn refresh(&mut self, object: ObjectId) {
-        let mut node = self.objects.head(object);
-        while let Some((thread, next)) = self.threads.walk(node) {
+        let head = self.objects.head(object);
+        let mut node = head;
+        loop {
+            let (next, thread) = self.threads.after(node);
+            if next == head {
+                break;
+            }
             node = next;
             let enabled = self.can_run(thread) && !self.threads.get(thread).resting;
             if self.threads.set_enabled(thread, enabled) {
@@ -500,7 +510,7 @@ impl Engine {
     }
 }
 
-/// The second object that `operation` touches, if it is another one than the first: it has a list node of its own.
+/// The second object that `operation` touches, if it is another one than the first: it has a node in that one's ring too.
 #[inline]
 fn second_node(operation: &Operation) -> Option<ObjectId> {
     operation.touches[1].object().filter(|&object| operation.touches[0].object() != Some(object))

@@ -1,6 +1,5 @@
 //! The shared objects of a run and the state of each.
 
-use crate::threads::EMPTY_LIST;
 use raddle_model::{Name, ObjectId, ThreadId, mix};
 use std::collections::VecDeque;
 
@@ -103,7 +102,7 @@ impl Resource {
 pub(crate) struct Object {
     /// Invariant: the name plus a constant for each write so far; the object's part of an event's fingerprint.
     pub(crate) version: u64,
-    /// The first node of the list of threads whose next operation touches it.
+    /// The head of the ring of threads whose next operation touches it.
     pub(crate) head: u32,
     pub(crate) name: Name,
     pub(crate) resource: Resource,
@@ -122,9 +121,9 @@ impl Objects {
         self.all.clear();
     }
 
-    pub(crate) fn add(&mut self, name: Name, resource: Resource) -> ObjectId {
+    pub(crate) fn add(&mut self, name: Name, resource: Resource, head: u32) -> ObjectId {
         let id = ObjectId(self.all.len() as u32);
-        self.all.push(Object { version: mix(!name.0), head: EMPTY_LIST, name, resource, value: 0 });
+        self.all.push(Object { version: mix(!name.0), head, name, resource, value: 0 });
         id
     }
 

@@ -65,6 +65,12 @@ impl Spin {
         self.returned = false;
     }
 
+    /// Whether the latest operation was a return to an earlier one.
+    #[inline]
+    pub(crate) fn has_returned(&self) -> bool {
+        self.returned
+    }
+
     /// Whether it has just come back once more than `patience` allows; never, if that is 0.
     #[inline]
     pub(crate) fn is_over(&self, patience: u32) -> bool {

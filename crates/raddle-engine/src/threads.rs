@@ -54,6 +54,16 @@ pub(crate) struct Thread {
     pub(crate) local: u64,
     /// The object that stands for it, once somebody asked for it.
     pub(crate) object: Option<ObjectId>,
+    /// The first of its two nodes, one for each object that an operation touches.
+    node: u32,
+}
+
+impl Thread {
+    /// Whether it is in the enabled set.
+    #[inline]
+    pub(crate) fn is_enabled(&self) -> bool {
+        self.position != NIL
+    }
 }
 
 /// All threads of a run. Tables keep their memory between runs.
@@ -63,8 +73,11 @@ pub(crate) struct Threads {
     /// Invariant: the pending threads that can take a step, and no others.
     enabled: Vec<ThreadId>,
     changed: Vec<ThreadId>,
-    /// Two list nodes per thread, one for each touched object: previous and next node of that object's list.
+    /// Nodes of doubly linked rings: previous and next. An object has a ring with one node of its own, its head, and one
+    /// of each thread whose next operation touches it. A ring needs no branches, whose outcome would be random here.
     links: Vec<[u32; 2]>,
+    /// Per node: the thread it belongs to.
+    owner: Vec<ThreadId>,
 }
 
 impl Threads {
@@ -73,6 +86,15 @@ impl Threads {
         self.enabled.clear();
         self.changed.clear();
         self.links.clear();
+        self.owner.clear();
+    }
+
+    /// Adds the ring of an object, and returns its head.
+    pub(crate) fn add_ring(&mut self) -> u32 {
+        let head = self.links.len() as u32;
+        self.links.push([head, head]);
+        self.owner.push(ThreadId(NIL));
+        head
     }
 
     pub(crate) fn add(&mut self, name: Name, parent: Option<ThreadId>, idle: Operation) -> ThreadId {
@@ -93,9 +115,12 @@ impl Threads {
             spin: Spin::default(),
             local: 0,
             object: None,
+            node: self.links.len() as u32,
         });
-        self.links.push([NIL; 2]);
-        self.links.push([NIL; 2]);
+        for _ in 0..2 {
+            self.links.push([NIL; 2]);
+            self.owner.push(id);
+        }
         id
     }
 
@@ -183,58 +208,50 @@ impl Threads {
         true
     }
 
-    /// Adds list node `slot` of `thread` to the list that begins at `head`.
+    /// Adds node `slot` of `thread` to the ring of `head`.
     #[inline]
-    pub(crate) fn link(&mut self, thread: ThreadId, slot: usize, head: &mut u32) {
-        let node = thread.0 * 2 + slot as u32;
-        self.links[node as usize] = [NIL, *head];
-        if *head != NIL {
-            self.links[*head as usize][0] = node;
-        }
-        *head = node;
+    pub(crate) fn link(&mut self, thread: ThreadId, slot: u32, head: u32) {
+        let node = self.all[thread.index()].node + slot;
+        let next = self.links[head as usize][1];
+        self.links[node as usize] = [head, next];
+        self.links[head as usize][1] = node;
+        self.links[next as usize][0] = node;
     }
 
-    /// Takes list node `slot` of `thread` out of the list that begins at `head`.
+    /// Takes node `slot` of `thread` out of its ring.
     #[inline]
-    pub(crate) fn unlink(&mut self, thread: ThreadId, slot: usize, head: &mut u32) {
-        let [previous, next] = self.links[thread.index() * 2 + slot];
-        if previous == NIL {
-            *head = next;
-        } else {
-            self.links[previous as usize][1] = next;
-        }
-        if next != NIL {
-            self.links[next as usize][0] = previous;
-        }
+    pub(crate) fn unlink(&mut self, thread: ThreadId, slot: u32) {
+        let [previous, next] = self.links[(self.all[thread.index()].node + slot) as usize];
+        self.links[previous as usize][1] = next;
+        self.links[next as usize][0] = previous;
     }
 
-    /// The threads of the list that begins at `head`.
+    /// The threads in the ring of `head`.
     #[inline]
     pub(crate) fn pending_on(&self, head: u32) -> impl Iterator<Item = ThreadId> + '_ {
         self.touching(head).map(|(thread, _)| thread)
     }
 
-    /// The threads of the list that begins at `head`, each with whether it writes the object of the list.
+    /// The threads in the ring of `head`, each with whether it writes the object of the ring.
     #[inline]
     pub(crate) fn touching(&self, head: u32) -> impl Iterator<Item = (ThreadId, bool)> + '_ {
-        let mut node = head;
+        let mut node = self.links[head as usize][1];
         std::iter::from_fn(move || {
-            if node == NIL {
+            if node == head {
                 return None;
             }
-            let thread = ThreadId(node / 2);
-            let writes = self.all[thread.index()].operation.touches[node as usize % 2].writes();
+            let thread = self.owner[node as usize];
+            let entry = &self.all[thread.index()];
+            let writes = entry.operation.touches[(node - entry.node) as usize & 1].writes();
             node = self.links[node as usize][1];
             Some((thread, writes))
         })
     }
 
-    /// The list node after `node`, if there is one, and the thread of `node`. For loops that change threads as they go.
+    /// The node after `node`, and whose it is. For loops that change threads as they go.
     #[inline]
-    pub(crate) fn walk(&self, node: u32) -> Option<(ThreadId, u32)> {
-        (node != NIL).then(|| (ThreadId(node / 2), self.links[node as usize][1]))
+    pub(crate) fn after(&self, node: u32) -> (u32, ThreadId) {
+        let next = self.links[node as usize][1];
+        (next, self.owner[next as usize])
     }
 }
-
-/// The head of a list that is empty.
-pub(crate) const EMPTY_LIST: u32 = NIL;

@@ -10,7 +10,7 @@
 
 use crate::tournament::Tournament;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
-use raddle_model::{Reads, ThreadId};
+use raddle_model::{ObjectId, Reads, ThreadId};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]
@@ -44,12 +44,23 @@ impl Pos {
     /// be executed; the second half of a choice.
     #[inline]
     pub(crate) fn reset_conflicting(&mut self, point: &Point<'_>, thread: ThreadId) {
-        for (object, writes) in point.operation(thread).objects() {
-            for (other, other_writes) in point.touching(object) {
-                let conflicts = writes || other_writes || self.reads == Reads::Dependent;
-                if conflicts && other != thread && point.is_enabled(other) {
-                    self.priorities.set(other, self.rng.bits());
-                }
+        let [first, second] = point.operation(thread).touches;
+        if let Some(object) = first.object() {
+            self.reset_on(point, object, first.writes());
+            if let Some(object) = second.object() {
+                self.reset_on(point, object, second.writes());
+            }
+        }
+    }
+
+    /// The thread that is about to run gets a new priority too. It does no harm, as its next event will get one of its own,
+    /// and saves a branch whose outcome is random.
+    #[inline]
+    fn reset_on(&mut self, point: &Point<'_>, object: ObjectId, writes: bool) {
+        let always = writes || self.reads == Reads::Dependent;
+        for (other, other_writes) in point.touching(object) {
+            if (always || other_writes) && point.is_enabled(other) {
+                self.priorities.set(other, self.rng.bits());
             }
         }
     }
