@@ -94,6 +94,11 @@ impl Upo {
         }
     }
 
+    /// Whether the program is beyond what can be tracked, so that POS chooses and nothing is learnt.
+    fn has_too_many_threads(&self) -> bool {
+        self.names.len() > 64
+    }
+
     /// Whether there are partial orders that were not seen, as far as is known.
     fn is_covering(&self) -> bool {
         self.repeats == Repeats::Avoided
@@ -297,7 +302,7 @@ impl Strategy for Upo {
         self.asleep = 0;
         self.path = ROOT;
         self.expected = NONE;
-        self.lost = false;
+        self.lost = self.has_too_many_threads();
         Plan::Run
     }
 
@@ -326,6 +331,9 @@ impl Strategy for Upo {
     }
 
     fn learn(&mut self, run: &RunSummary<'_>) {
+        if self.has_too_many_threads() {
+            return;
+        }
         for index in 0..run.thread_count() {
             let name = run.thread_name(ThreadId(index as u32));
             if !self.names.contains(&name) {
@@ -375,7 +383,8 @@ impl Strategy for Upo {
     }
 
     fn needs(&self) -> Needs {
-        Needs { enabled: true, state: true }
+        let tracked = !self.has_too_many_threads();
+        Needs { enabled: tracked, state: tracked }
     }
 
     fn learns(&self) -> bool {
@@ -383,7 +392,7 @@ impl Strategy for Upo {
     }
 
     fn space(&self) -> Option<f64> {
-        self.nodes.first().map(|root| root.estimate)
+        self.nodes.first().filter(|_| !self.has_too_many_threads()).map(|root| root.estimate)
     }
 
     fn fork(&self) -> Box<dyn Strategy> {
@@ -475,6 +484,14 @@ mod tests {
         let mut upo = Upo::new(1_000, Repeats::Avoided);
         let seen = census(&mut choices, &mut upo, 2_000, 12_000);
         assert_uniform(&seen, 6, 12_000);
+    }
+
+    #[test]
+    fn too_many_threads_are_left_to_pos() {
+        let mut program = Script::straight(1, &["W0"; 65]);
+        let mut upo = Upo::new(1_000, Repeats::Avoided);
+        let seen = census(&mut program, &mut upo, 2, 50);
+        assert_eq!((seen.distinct(), upo.nodes.len(), upo.space()), (50, 0, None));
     }
 
     #[test]
