@@ -6,9 +6,7 @@ use anyhow::{Context, Result, bail, ensure};
 use raddle_engine::{Config, Divergence, Engine, Replay, Rng, Strategy, Timeouts, run as run_once};
 use raddle_lab::Machine;
 use raddle_lab::syntax;
-use raddle_model::{
-    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Event, Pick, Settings, ThreadId, TraceFile, Verdict,
-};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Event, Pick, Settings, ThreadId, TraceFile, Verdict};
 use raddle_report::shape::{self, Replayed};
 use raddle_report::{Layout, interleaving, sentences};
 use std::io::Read;

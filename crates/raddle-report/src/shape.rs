@@ -159,7 +159,8 @@ pub struct MeanCell {
     pub min_hit_ratio: f64,
     /// Of the published ones, if all are published.
     pub published: Option<f64>,
-    /// Measured over published.
+    /// Measured over published; nothing if coverage is incomplete with fewer runs than the published ones, because then
+    /// both count as a hit in different numbers of runs.
     pub ratio: Option<f64>,
 }
 
@@ -194,7 +195,9 @@ impl Micro {
             let min_hit_ratio = geometric_mean(cells.iter().map(|cell| measured(cell)));
             let known: Option<Vec<f64>> = cells.iter().map(|cell| published(cell)).collect();
             let published = known.map(|shares| geometric_mean(shares.into_iter()));
-            let ratio = published.map(|published| min_hit_ratio / published);
+            let complete = cells.iter().all(|cell| cell.min_hit_ratio > 0.0);
+            let comparable = complete || self.runs >= self.published_runs;
+            let ratio = published.filter(|_| comparable).map(|published| min_hit_ratio / published);
             strategies.insert(spec.clone(), MeanCell { min_hit_ratio, published, ratio });
         }
         MicroMean { group: group.to_owned(), programs: programs.len() as u64, strategies }
@@ -316,6 +319,7 @@ mod tests {
             MicroProgram { strategies: BTreeMap::from([("pos".into(), cell)]), ..MicroProgram::default() }
         };
         let mut micro = Micro {
+            runs: 1_000,
             published_runs: 1_000,
             strategies: vec!["pos".into()],
             programs: vec![
@@ -329,6 +333,9 @@ mod tests {
         assert!((cell.min_hit_ratio - 0.02).abs() < 1e-12, "{cell:?}");
         assert!((cell.published.unwrap() - 0.01).abs() < 1e-12, "{cell:?}");
         assert!((cell.ratio.unwrap() - 2.0).abs() < 1e-9, "{cell:?}");
+        micro.runs = 100;
+        micro.compute_means();
+        assert_eq!(micro.means[0].strategies["pos"].ratio, None);
     }
 
     #[test]

@@ -64,7 +64,12 @@ pub fn runs(reports: &[Run], width: usize) -> String {
             count(report.runs),
             count(report.hits),
             share(report.hit_ratio),
-            format!("{} to {}", share(low), share(high)),
+            // An enumeration is no sample.
+            if report.exhausted.is_some() {
+                "-".to_owned()
+            } else {
+                format!("{} to {}", share(low), share(high))
+            },
             count(report.partial_orders),
         ];
         if exact {
@@ -202,8 +207,9 @@ pub fn micro(report: &Micro, width: usize) -> String {
     out += &shares.render(usize::MAX);
     let _ = writeln!(
         out,
-        "\nMeans are geometric; incomplete coverage counts as one hit. Ratio: measured over published. Random walk is \
-         computed, not sampled."
+        "\nMeans are geometric; incomplete coverage counts as one hit. Ratio: measured over published, where that can be \
+         compared\n(complete coverage, or at least {} runs). Random walk is computed, not sampled.",
+        count(report.published_runs)
     );
     out += &seen(report, width);
     out
