@@ -74,7 +74,7 @@ pub(crate) struct RunArgs {
     #[arg(long, short, value_name = "SPEC", default_value = "pos")]
     pub(crate) strategy: Vec<String>,
     /// How many runs of each strategy, such as 10000 or 5e7
-    #[arg(long, short = 'n', value_name = "N", default_value = "10000", value_parser = whole)]
+    #[arg(long, short = 'n', value_name = "N", default_value = "10000", value_parser = runs)]
     pub(crate) runs: u64,
     /// The seed from which all runs follow
     #[arg(long, value_name = "X", default_value_t = 1)]
@@ -85,6 +85,9 @@ pub(crate) struct RunArgs {
     /// Compute the probability of a failure as well, where the strategy allows it
     #[arg(long)]
     pub(crate) exact: bool,
+    /// How many beginnings of runs --exact may look at, with 4 orders of priorities and 20 draws of PCT for each
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole)]
+    pub(crate) exact_limit: u64,
     /// Stop at the first failing run
     #[arg(long)]
     pub(crate) until_bug: bool,
@@ -137,7 +140,7 @@ pub(crate) struct MicroArgs {
     #[arg(long, short, value_name = "SPEC")]
     pub(crate) strategy: Vec<String>,
     /// How many runs of each strategy on each program, such as 1000000 or 5e7
-    #[arg(long, short = 'n', value_name = "N", default_value = "1000000", value_parser = whole)]
+    #[arg(long, short = 'n', value_name = "N", default_value = "1000000", value_parser = runs)]
     pub(crate) runs: u64,
     /// The seed from which all runs follow
     #[arg(long, value_name = "X", default_value_t = 1)]
@@ -211,6 +214,13 @@ fn whole(text: &str) -> Result<u64, String> {
         }
     };
     if number == 0 { Err(wrong()) } else { Ok(number) }
+}
+
+/// A number of runs.
+fn runs(text: &str) -> Result<u64, String> {
+    const MOST: u64 = 10_000_000_000;
+    let number = whole(text)?;
+    if number > MOST { Err("write at most 1e10; use another seed for more".to_owned()) } else { Ok(number) }
 }
 
 fn assignment(text: &str) -> Result<(String, i64), String> {

@@ -6,7 +6,7 @@ use crate::replay::{compile, config, read, repeat, shown};
 use crate::{Outcome, strategies};
 use anyhow::{Context, Result};
 use raddle_engine::{Config, Replay};
-use raddle_lab::exact::{self, ExactStrategy};
+use raddle_lab::exact::{self, ExactStrategy, Limits};
 use raddle_lab::{Job, Machine, Recording, Tally, bound, sample_all};
 use raddle_model::{
     EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FORMAT_VERSION, Reads, Settings, TraceFile, TraceStep,
@@ -42,7 +42,7 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     for (spec, tally) in args.strategy.iter().zip(&tallies) {
         let mut report = report(args, spec, tally);
         if args.exact {
-            add_exact(&mut report, &machine, settings, spec);
+            add_exact(&mut report, &machine, config(settings), spec, limits(args.exact_limit));
         }
         if let Some(recording) = &tally.first_failure {
             let file = trace_file(args, &source, &machine, settings, spec, recording)?;
@@ -104,10 +104,9 @@ fn report(args: &RunArgs, spec: &str, tally: &Tally) -> Run {
     }
 }
 
-fn add_exact(report: &mut Run, machine: &Machine, settings: Settings, spec: &str) {
+fn add_exact(report: &mut Run, machine: &Machine, config: Config, spec: &str, limits: Limits) {
     let computed = exact_strategy(spec).and_then(|strategy| {
-        let limits = exact::Limits::default();
-        exact::compute(machine, config(settings), &strategy, &limits).map_err(|error| error.to_string())
+        exact::compute(machine, config, &strategy, &limits).map_err(|error| error.to_string())
     });
     match computed {
         Ok(exact) => {
@@ -118,6 +117,16 @@ fn add_exact(report: &mut Run, machine: &Machine, settings: Settings, spec: &str
         }
         Err(reason) => report.exact_refused = Some(reason),
     }
+}
+
+/// How much may be computed, in the proportions of the defaults.
+fn limits(beginnings: u64) -> Limits {
+    let mut limits = Limits::default();
+    let nodes = usize::try_from(beginnings).unwrap_or(usize::MAX);
+    limits.nodes = nodes;
+    limits.states = nodes.saturating_mul(4);
+    limits.runs = beginnings.saturating_mul(20);
+    limits
 }
 
 /// The strategy whose probabilities can be computed, or why there is none. The specification is known to be right.

@@ -50,6 +50,17 @@ fn exact_says_why_not() {
 }
 
 #[test]
+fn exact_has_a_limit() {
+    let with = |limit: &str| {
+        let words =
+            ["lab", "run", &figure("pos_fig2"), "--runs", "10", "--exact", "--exact-limit", limit, "--json"];
+        raddle(&words).json()
+    };
+    assert!(with("20")["exact_refused"].as_str().expect("a reason").contains("the limit is 20"));
+    assert_eq!(with("1e3")["exact"], "1/48");
+}
+
+#[test]
 fn several_strategies_are_a_line_each() {
     let words = ["lab", "run", &figure("store_buffering"), "-s", "pos", "-s", "dfs", "-s", "dpor", "--json"];
     let ran = raddle(&words);

@@ -51,6 +51,7 @@ fn numbers_out_of_range() {
     for words in [
         ["--runs", "0"],
         ["--runs", "1e99"],
+        ["--runs", "1e11"],
         ["--jobs", "0"],
         ["--step-limit", "0"],
         ["--patience", "many"],

@@ -53,6 +53,14 @@ fn settings_are_part_of_the_record() {
     assert_eq!((&again["verdict"], &again["steps"]), (&"step-limit".into(), &300.into()));
 }
 
+/// Files of every format that was ever written stay readable, or are refused by name.
+#[test]
+fn an_old_file_repeats() {
+    let ran = raddle(&["replay", "crates/raddle-cli/tests/traces/format-1-lost-wakeup.json", "--json"]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    assert_eq!(ran.json()["verdict"], "deadlock");
+}
+
 /// A recorded run of `pos_fig2`.
 fn recorded(name: &str) -> (String, TraceFile) {
     let trace = scratch(name);
