@@ -22,6 +22,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
     // Benchmarks measure the layers that have a hot path.
     ("benchmark-steps", &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-lab"]),
+    ("benchmark-strategies", &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-lab"]),
 ];
 
 /// For tests only.

@@ -38,6 +38,6 @@ fn a_bound() {
 }
 
 #[test]
-fn the_list_of_strategies() {
-    golden("strategies.txt", &raddle(&["strategies"]).out);
+fn one_strategy() {
+    golden("strategy_pct.txt", &raddle(&["strategies", "pct"]).out);
 }
