@@ -1,0 +1,257 @@
+//! The arguments, and the help that explains them.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::path::PathBuf;
+
+/// Runs a concurrent program under schedules of its own choice and finds the one that breaks it.
+#[derive(Parser)]
+#[command(
+    version,
+    after_help = "\
+Examples:
+  raddle lab run program.rdl                        10,000 runs under pos
+  raddle lab run program.rdl --strategy dpor        every partial order once
+  raddle lab run program.rdl --until-bug --record bug.json
+  raddle replay bug.json                            the same run again, step by step
+  raddle strategies                                 what can follow --strategy
+
+Exit status: 0 no bug was found, 1 a bug was found, 2 a mistake in arguments or files."
+)]
+pub(crate) struct Cli {
+    #[command(subcommand)]
+    pub(crate) command: Command,
+}
+
+#[derive(Subcommand)]
+pub(crate) enum Command {
+    /// List the strategies with parameters, source and promise
+    Strategies(StrategiesArgs),
+    /// Experiments with abstract programs
+    Lab {
+        #[command(subcommand)]
+        command: LabCommand,
+    },
+    /// Repeat a recorded run exactly and show it
+    Replay(ReplayArgs),
+}
+
+#[derive(Subcommand)]
+pub(crate) enum LabCommand {
+    /// Run a program many times: how often it fails, and the first failing schedule
+    Run(RunArgs),
+    /// The micro benchmark of the POS paper: how evenly strategies cover partial orders
+    Micro(MicroArgs),
+    /// The guarantees of PCT and POS in numbers
+    Bound(BoundArgs),
+}
+
+#[derive(Args)]
+pub(crate) struct StrategiesArgs {
+    /// Show only this strategy
+    pub(crate) name: Option<String>,
+    /// Print JSON, one strategy a line
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  raddle lab run pos_fig2.rdl --strategy random-walk --strategy pos --exact
+  raddle lab run reorder.rdl --set n=20 --strategy oos --runs 1e5
+  raddle lab run abba.rdl --until-bug --record bug.json && raddle replay bug.json
+
+A strategy is a name with parameters: pct:depth=3,steps=20 or conflict:pos; see `raddle strategies`.
+The same seed gives the same numbers, whatever --jobs says.
+--exact knows random-walk, pct with a fixed depth, basic-pos and pos.
+--json prints one object for each strategy, a line each.
+
+Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments or files.")]
+pub(crate) struct RunArgs {
+    /// The program's file, or - for standard input
+    pub(crate) file: String,
+    /// The strategy; may be given several times
+    #[arg(long, short, value_name = "SPEC", default_value = "pos")]
+    pub(crate) strategy: Vec<String>,
+    /// How many runs of each strategy, such as 10000 or 5e7
+    #[arg(long, short = 'n', value_name = "N", default_value = "10000", value_parser = runs)]
+    pub(crate) runs: u64,
+    /// The seed from which all runs follow
+    #[arg(long, value_name = "X", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Give a parameter of the program another value
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub(crate) set: Vec<(String, i64)>,
+    /// Compute the probability of a failure as well, where the strategy allows it
+    #[arg(long)]
+    pub(crate) exact: bool,
+    /// How many beginnings of runs --exact may look at, with 4 orders of priorities and 20 draws of PCT for each
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole)]
+    pub(crate) exact_limit: u64,
+    /// Stop at the first failing run
+    #[arg(long)]
+    pub(crate) until_bug: bool,
+    /// When a timed wait may time out: when nothing else can run, or at any moment
+    #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
+    pub(crate) timeouts: TimeoutsArg,
+    /// A run that takes more steps fails
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole)]
+    pub(crate) step_limit: u64,
+    /// How often a thread may come back to the same operation without effect before it is held back; 0 for ever
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub(crate) patience: u32,
+    /// How many cores; all of them if not given
+    #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Write the first failing run to a file, for `raddle replay`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TimeoutsArg {
+    /// When nothing else can run
+    Idle,
+    /// At any moment
+    Any,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  raddle lab micro --runs 1e6
+  raddle lab micro pos_micro.json --program uniform-0 --strategy pos --strategy upo --in-order
+
+Without --strategy: random-walk, pct, rapos, basic-pos, pos, pos:reads=dependent (where there are reads) and upo.
+`pct` without parameters is PCT as in the published experiment: depth = max preemptions + 1 and steps = all events
+with one empty step more for each thread (20 for the 4 x 4 events of the benchmark). `pct` with parameters has the empty
+first steps too.
+`random-walk` is computed exactly, not sampled.")]
+pub(crate) struct MicroArgs {
+    /// The benchmark's file, or - for standard input; the published one if not given
+    pub(crate) file: Option<String>,
+    /// Only this program; may be given several times
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) program: Vec<String>,
+    /// The strategy; may be given several times
+    #[arg(long, short, value_name = "SPEC")]
+    pub(crate) strategy: Vec<String>,
+    /// How many runs of each strategy on each program, such as 1000000 or 5e7
+    #[arg(long, short = 'n', value_name = "N", default_value = "1000000", value_parser = runs)]
+    pub(crate) runs: u64,
+    /// The seed from which all runs follow
+    #[arg(long, value_name = "X", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Do the runs of a strategy in order on one core, to tell after how many all partial orders were seen; always so
+    /// for strategies that learn
+    #[arg(long)]
+    pub(crate) in_order: bool,
+    /// How many cores; all of them if not given
+    #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example: two threads, ten steps, a bug that needs three ordering constraints
+  raddle lab bound --threads 2 --steps 10 --depth 3 --conflicts 4 --runs 1000
+
+PCT hits a bug of depth d with probability at least 1/(n k^(d-1)). POS hits any partial order with probability at
+least n^-k r^u, where l = ceil(c/(n-1)), r = n k/(k + (n-1) l), u = (k-l)/2 and c is the number of direct conflicts.")]
+pub(crate) struct BoundArgs {
+    /// n: the program has at most so many threads
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: u64,
+    /// k: a run has at most so many steps
+    #[arg(long, value_name = "K", value_parser = whole)]
+    pub(crate) steps: u64,
+    /// d: so many ordering constraints are enough for the bug
+    #[arg(long, value_name = "D")]
+    pub(crate) depth: u64,
+    /// c: a run has at most so many direct conflicts; (n-1) k if not given
+    #[arg(long, value_name = "C")]
+    pub(crate) conflicts: Option<u64>,
+    /// How many runs are planned or were made
+    #[arg(long, value_name = "R", value_parser = whole)]
+    pub(crate) runs: u64,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  raddle lab run abba.rdl --until-bug --record bug.json
+  raddle replay bug.json
+
+The program, its parameters and every decision are in the file. If the run does not repeat, the step and the cause
+are told and the exit status is 2.")]
+pub(crate) struct ReplayArgs {
+    /// A file written by --record, or - for standard input
+    pub(crate) trace: String,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+/// A positive whole number, also written as 5e7 or 10_000.
+fn whole(text: &str) -> Result<u64, String> {
+    let wrong = || "write a whole number of at least 1, such as 10000 or 5e7".to_owned();
+    let digits = text.replace('_', "");
+    let number = match digits.split_once(['e', 'E']) {
+        None => digits.parse().map_err(|_| wrong())?,
+        Some((mantissa, exponent)) => {
+            let (mantissa, exponent): (u64, u32) =
+                mantissa.parse().ok().zip(exponent.parse().ok()).ok_or_else(wrong)?;
+            10_u64.checked_pow(exponent).and_then(|power| mantissa.checked_mul(power)).ok_or_else(wrong)?
+        }
+    };
+    if number == 0 { Err(wrong()) } else { Ok(number) }
+}
+
+/// A number of runs.
+fn runs(text: &str) -> Result<u64, String> {
+    const MOST: u64 = 10_000_000_000;
+    let number = whole(text)?;
+    if number > MOST { Err("write at most 1e10; use another seed for more".to_owned()) } else { Ok(number) }
+}
+
+fn assignment(text: &str) -> Result<(String, i64), String> {
+    let wrong = || "write a name and a whole number, such as n=5".to_owned();
+    let (name, value) = text.split_once('=').ok_or_else(wrong)?;
+    Ok((name.trim().to_owned(), value.trim().parse().map_err(|_| wrong())?))
+}
+
+/// How many cores to use.
+pub(crate) fn cores(jobs: Option<u16>) -> usize {
+    jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        use clap::CommandFactory;
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn numbers_may_be_written_short() {
+        assert_eq!(whole("5e7"), Ok(50_000_000));
+        assert_eq!(whole("10_000"), Ok(10_000));
+        for wrong in ["0", "", "e5", "1.5e3", "-1", "1e30", "many"] {
+            assert!(whole(wrong).is_err(), "{wrong}");
+        }
+        assert_eq!(assignment("n = -5"), Ok(("n".to_owned(), -5)));
+        assert!(assignment("n").is_err() && assignment("n=x").is_err());
+    }
+}

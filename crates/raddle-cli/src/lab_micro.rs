@@ -1,0 +1,186 @@
+//! `raddle lab micro`.
+
+use crate::args::{MicroArgs, cores};
+use crate::progress::Progress;
+use crate::replay::{read, shown};
+use crate::{Outcome, strategies};
+use anyhow::{Context, Result, bail};
+use raddle_engine::Config;
+use raddle_lab::micro::{self, Algorithm, Analysis, Coverage, MicroProgram};
+use raddle_lab::{Job, Tally, sample_all};
+use raddle_model::EXIT_NOTHING_FOUND;
+use raddle_report::shape::{self, Micro, MicroCell, MicroCounts, MicroPublished};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The strategies that are compared if none is named.
+const USUAL: [&str; 7] = ["random-walk", "pct", "rapos", "basic-pos", "pos", READS_DEPENDENT, "upo"];
+const READS_DEPENDENT: &str = "pos:reads=dependent";
+/// Runs of each strategy in the published experiment.
+const PUBLISHED_RUNS: u64 = 50_000_000;
+
+pub(crate) fn run(args: &MicroArgs, width: usize) -> Result<Outcome> {
+    let programs = programs(args)?;
+    let usual = args.strategy.is_empty();
+    let specs: Vec<String> =
+        if usual { USUAL.iter().map(|&spec| spec.to_owned()).collect() } else { args.strategy.clone() };
+    for spec in &specs {
+        raddle_strategies::build(spec)?;
+    }
+    let analyses = analyse(&programs, cores(args.jobs))?;
+
+    let mut jobs = Vec::new();
+    let mut cells = Vec::new();
+    for (index, program) in programs.iter().enumerate() {
+        for spec in specs.iter().filter(|spec| *spec != "random-walk") {
+            // Without reads it is the same as `pos`.
+            if !(usual && spec == READS_DEPENDENT && !has_reads(program)) {
+                jobs.push(job(args, program, &analyses[index], spec)?);
+                cells.push((index, spec.clone()));
+            }
+        }
+    }
+    let progress = Progress::new(args.runs.saturating_mul(jobs.len() as u64));
+    let tallies = sample_all(jobs, cores(args.jobs), &|runs| progress.add(runs));
+    drop(progress);
+
+    let mut report = Micro {
+        runs: args.runs,
+        seed: args.seed,
+        published_runs: PUBLISHED_RUNS,
+        programs: programs.iter().zip(&analyses).map(|(program, analysis)| row(program, analysis)).collect(),
+        ..Micro::default()
+    };
+    for ((index, spec), tally) in cells.into_iter().zip(&tallies) {
+        let cell = sampled(&programs[index], &analyses[index], &spec, tally);
+        report.programs[index].strategies.insert(spec, cell);
+    }
+    if specs.iter().any(|spec| spec == "random-walk") {
+        for (index, (program, analysis)) in programs.iter().zip(&analyses).enumerate() {
+            let cell = computed(program, analysis);
+            report.programs[index].strategies.insert("random-walk".to_owned(), cell);
+        }
+    }
+    report.strategies = specs;
+    report.compute_means();
+    let text = if args.json { shape::pretty(&report) } else { raddle_report::text::micro(&report, width) };
+    Ok(Outcome { text, status: EXIT_NOTHING_FOUND })
+}
+
+fn programs(args: &MicroArgs) -> Result<Vec<MicroProgram>> {
+    let all = match &args.file {
+        None => micro::benchmark(),
+        Some(path) => micro::parse(&read(path)?).with_context(|| shown(path).to_owned())?,
+    };
+    for name in &args.program {
+        if all.iter().all(|program| program.name != *name) {
+            let known: Vec<&str> = all.iter().map(|program| program.name.as_str()).collect();
+            bail!("no program is called `{name}`; there are: {}", known.join(", "));
+        }
+    }
+    let wanted = |program: &MicroProgram| args.program.is_empty() || args.program.contains(&program.name);
+    Ok(all.into_iter().filter(wanted).collect())
+}
+
+/// Analyses every program, on all cores.
+fn analyse(programs: &[MicroProgram], cores: usize) -> Result<Vec<Analysis>> {
+    let next = AtomicUsize::new(0);
+    let results: Vec<Mutex<Option<Result<Analysis, micro::MicroError>>>> =
+        programs.iter().map(|_| Mutex::new(None)).collect();
+    let work = || {
+        while let Some((program, result)) = {
+            let index = next.fetch_add(1, Ordering::Relaxed);
+            programs.get(index).zip(results.get(index))
+        } {
+            *result.lock().expect("no core panics while it stores a result") = Some(micro::analyse(program));
+        }
+    };
+    std::thread::scope(|scope| {
+        for _ in 1..cores {
+            scope.spawn(work);
+        }
+        work();
+    });
+    let results = results.into_iter().map(|result| result.into_inner().expect("no core panicked"));
+    Ok(results.map(|result| result.expect("every program was analysed")).collect::<Result<_, _>>()?)
+}
+
+fn job(args: &MicroArgs, program: &MicroProgram, analysis: &Analysis, spec: &str) -> Result<Job> {
+    let pct = strategies::name(spec) == "pct";
+    let full = if spec == "pct" {
+        let steps = program.events() + program.threads.len();
+        format!("pct:depth={},steps={steps}", analysis.max_preemptions + 1)
+    } else {
+        spec.to_owned()
+    };
+    Ok(Job {
+        program: Box::new(program.straight(pct)?),
+        strategy: raddle_strategies::build(&full)?,
+        config: Config::default(),
+        seed: args.seed,
+        runs: args.runs,
+        in_order: args.in_order,
+        until_failure: false,
+    })
+}
+
+fn has_reads(program: &MicroProgram) -> bool {
+    program.threads.iter().flatten().any(|event| event.starts_with('R'))
+}
+
+fn row(program: &MicroProgram, analysis: &Analysis) -> shape::MicroProgram {
+    shape::MicroProgram {
+        name: program.name.clone(),
+        partial_orders: analysis.partial_orders as u64,
+        max_races: u64::from(analysis.published_races),
+        max_preemptions: u64::from(analysis.max_preemptions),
+        races: u64::from(analysis.races),
+        has_reads: has_reads(program),
+        published: MicroCounts {
+            partial_orders: program.published.partial_orders as u64,
+            max_races: u64::from(program.published.max_races),
+            max_preemptions: u64::from(program.published.max_preemptions),
+        },
+        ..shape::MicroProgram::default()
+    }
+}
+
+fn computed(program: &MicroProgram, analysis: &Analysis) -> MicroCell {
+    MicroCell {
+        covered: analysis.partial_orders as u64,
+        min_hit_ratio: analysis.random_walk_least,
+        published: published(program, "random-walk"),
+        exact: true,
+        ..MicroCell::default()
+    }
+}
+
+fn sampled(program: &MicroProgram, analysis: &Analysis, spec: &str, tally: &Tally) -> MicroCell {
+    let complete = tally.census.distinct() >= analysis.partial_orders;
+    let least = if complete { tally.census.least().unwrap_or(0) } else { 0 };
+    MicroCell {
+        runs: tally.runs,
+        covered: tally.census.distinct() as u64,
+        min_hit_ratio: least as f64 / tally.runs.max(1) as f64,
+        published: published(program, spec),
+        exact: false,
+        all_seen_after: tally.last_new.filter(|_| complete),
+        space: tally.space,
+    }
+}
+
+fn published(program: &MicroProgram, spec: &str) -> Option<MicroPublished> {
+    let algorithm = match spec {
+        "random-walk" => Algorithm::RandomWalk,
+        "pct" => Algorithm::Pct,
+        "rapos" => Algorithm::Rapos,
+        "basic-pos" => Algorithm::BasicPos,
+        "pos" => Algorithm::Pos,
+        READS_DEPENDENT => Algorithm::PosNoReadRelaxation,
+        _ => return None,
+    };
+    Some(match *program.published.coverage.get(&algorithm)? {
+        Coverage::Least(share) => MicroPublished::MinHitRatio(share),
+        Coverage::Covered(covered) => MicroPublished::Covered(covered as u64),
+    })
+}

@@ -1,0 +1,65 @@
+//! The command line of Raddle. Thin: it reads arguments and files, starts the work, and prints what comes back.
+
+mod args;
+mod lab_bound;
+mod lab_micro;
+mod lab_run;
+mod progress;
+mod replay;
+mod strategies;
+
+use args::{Cli, Command, LabCommand};
+use clap::Parser;
+use raddle_model::EXIT_USAGE;
+use std::io::{ErrorKind, Write};
+use std::process::ExitCode;
+
+/// What a command has to say, and the exit status.
+struct Outcome {
+    text: String,
+    status: u8,
+}
+
+/// Where text goes if it is not wrapped to a terminal.
+const PLAIN_WIDTH: usize = 100;
+
+fn main() -> ExitCode {
+    let cli = Cli::parse();
+    let width = width();
+    let outcome = match &cli.command {
+        Command::Strategies(args) => strategies::run(args, width),
+        Command::Lab { command: LabCommand::Run(args) } => lab_run::run(args, width),
+        Command::Lab { command: LabCommand::Micro(args) } => lab_micro::run(args, width),
+        Command::Lab { command: LabCommand::Bound(args) } => lab_bound::run(args, width),
+        Command::Replay(args) => replay::run(args, width),
+    };
+    let done = outcome.and_then(|outcome| {
+        emit(&outcome.text)?;
+        Ok(outcome.status)
+    });
+    match done {
+        Ok(status) => ExitCode::from(status),
+        Err(error) => {
+            // There is nobody left to tell if this fails.
+            let _ = writeln!(std::io::stderr().lock(), "error: {error:#}");
+            ExitCode::from(EXIT_USAGE)
+        }
+    }
+}
+
+/// Prints a text. That nobody reads it to the end is no error.
+fn emit(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::new(error).context("cannot write to standard output"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn width() -> usize {
+    let terminal = console::Term::stdout();
+    let size = if terminal.is_term() { terminal.size_checked() } else { None };
+    size.map_or(PLAIN_WIDTH, |(_, columns)| usize::from(columns).max(40))
+}

@@ -1,0 +1,36 @@
+//! A bar on standard error, for work that takes long and a person who waits for it.
+
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::sync::Once;
+use std::time::Duration;
+
+/// Work that is over before this does not get a bar.
+const PATIENCE: Duration = Duration::from_secs(1);
+
+pub(crate) struct Progress {
+    bar: ProgressBar,
+    shown: Once,
+}
+
+impl Progress {
+    /// Progress through so many runs. Nothing is drawn unless standard error is a terminal.
+    pub(crate) fn new(runs: u64) -> Progress {
+        let style = "{bar:40} {human_pos}/{human_len} runs, {per_sec}, {eta} left";
+        let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::with_draw_target(Some(runs), ProgressDrawTarget::hidden()).with_style(style);
+        Progress { bar, shown: Once::new() }
+    }
+
+    pub(crate) fn add(&self, runs: u64) {
+        self.bar.inc(runs);
+        if self.bar.elapsed() > PATIENCE {
+            self.shown.call_once(|| self.bar.set_draw_target(ProgressDrawTarget::stderr()));
+        }
+    }
+}
+
+impl Drop for Progress {
+    fn drop(&mut self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,138 @@
+//! `raddle replay`, and the repetition of a run that was just found.
+
+use crate::Outcome;
+use crate::args::ReplayArgs;
+use anyhow::{Context, Result, bail, ensure};
+use raddle_engine::{Config, Divergence, Engine, Replay, Rng, Strategy, Timeouts, run as run_once};
+use raddle_lab::Machine;
+use raddle_lab::syntax;
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Event, Pick, Settings, ThreadId, TraceFile, Verdict};
+use raddle_report::shape::{self, Replayed};
+use raddle_report::{Layout, interleaving, sentences};
+use std::io::Read;
+
+pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
+    let shown = shown(&args.trace);
+    let file = TraceFile::from_json(&read(&args.trace)?).with_context(|| shown.to_owned())?;
+    ensure!(
+        file.front_end == "lab",
+        "{shown}: the run was recorded by the front end `{}`; this raddle can replay those of `lab`",
+        file.front_end
+    );
+    let mut machine = compile(&file.program, &file.parameters)
+        .with_context(|| format!("{shown}: the program in the file"))?;
+    let events =
+        file.steps.iter().map(|step| Event { thread: ThreadId(step.thread), operation: step.operation });
+    let replay = Replay::of(events.collect(), file.picks().collect());
+    let repeated = repeat(&mut machine, config(file.settings), replay).map_err(|divergence| {
+        anyhow::anyhow!(
+            "{shown}: the run does not repeat: at step {} of {}: {}; the file was changed, or another version of \
+             raddle wrote it",
+            divergence.step + 1,
+            file.steps.len(),
+            divergence.what
+        )
+    })?;
+    if repeated.verdict != file.verdict {
+        let recorded = TraceFile { verdict: repeated.verdict, ..file.clone() };
+        bail!(
+            "{shown}: the steps repeat but the end does not: recorded `{}`, now `{}`",
+            sentences(&file).join("; "),
+            sentences(&recorded).join("; ")
+        );
+    }
+    ensure!(
+        repeated.fingerprint == file.fingerprint,
+        "{shown}: the steps repeat but the fingerprint does not: recorded {:016x}, now {:016x}",
+        file.fingerprint,
+        repeated.fingerprint
+    );
+    let status = if file.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
+    let text = if args.json {
+        shape::line(&Replayed {
+            verdict: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
+            message: sentences(&file).join("\n"),
+            steps: file.steps.len() as u64,
+            fingerprint: format!("{:016x}", file.fingerprint),
+            strategy: file.strategy.clone(),
+            seed: file.seed,
+            run: file.run,
+        })
+    } else {
+        format!(
+            "Run {} of seed {} under {}, {} steps; it repeats exactly.\n\n{}",
+            file.run,
+            file.seed,
+            file.strategy,
+            file.steps.len(),
+            interleaving(&file, Layout { width, ..Layout::default() })
+        )
+    };
+    Ok(Outcome { text, status })
+}
+
+/// A run that was repeated, with the names that only the running program knows.
+pub(crate) struct Repeated {
+    pub(crate) verdict: Verdict,
+    pub(crate) fingerprint: u64,
+    pub(crate) events: Vec<Event>,
+    pub(crate) picks: Vec<Pick>,
+    pub(crate) threads: Vec<String>,
+    pub(crate) objects: Vec<String>,
+}
+
+/// Runs a recorded schedule on `machine`.
+pub(crate) fn repeat(
+    machine: &mut Machine,
+    config: Config,
+    mut replay: Replay,
+) -> Result<Repeated, Divergence> {
+    let mut engine = Engine::new(config);
+    // A replay draws nothing; any stream will do.
+    replay.begin(Rng::for_run(0, 0));
+    run_once(&mut engine, machine, &mut replay);
+    if let Some(divergence) = replay.divergence() {
+        return Err(divergence);
+    }
+    let summary = engine.summary();
+    Ok(Repeated {
+        verdict: summary.verdict.clone(),
+        fingerprint: summary.fingerprint,
+        events: summary.trace.events.clone(),
+        picks: summary.trace.picks.clone(),
+        threads: machine.thread_names(),
+        objects: machine.object_names(summary.object_count()),
+    })
+}
+
+/// The text of a file, or of standard input for `-`.
+pub(crate) fn read(path: &str) -> Result<String> {
+    let mut text = String::new();
+    let read = match path {
+        "-" => std::io::stdin().lock().read_to_string(&mut text).map(drop),
+        path => std::fs::read_to_string(path).map(|content| text = content),
+    };
+    read.with_context(|| format!("cannot read {}", shown(path)))?;
+    Ok(text)
+}
+
+/// How a file is called in messages.
+pub(crate) fn shown(path: &str) -> &str {
+    if path == "-" { "standard input" } else { path }
+}
+
+/// A machine for a program text.
+pub(crate) fn compile(text: &str, parameters: &[(String, i64)]) -> Result<Machine, syntax::SyntaxError> {
+    let overrides: Vec<(&str, i64)> =
+        parameters.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    Ok(Machine::new(syntax::compile(text, &overrides)?))
+}
+
+/// The engine's settings as a file has them.
+pub(crate) fn config(settings: Settings) -> Config {
+    let mut config = Config::default();
+    config.step_limit = settings.step_limit;
+    config.patience = settings.patience;
+    config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
+    config
+}

@@ -1,0 +1,140 @@
+//! `raddle lab run`: shapes, exit statuses, and the same numbers on any number of cores.
+
+use crate::common::{figure, raddle, raddle_unread, raddle_with_input};
+use std::collections::BTreeSet;
+
+#[test]
+fn json_has_the_promised_fields() {
+    let ran = raddle(&["lab", "run", &figure("pos_fig2"), "--runs", "20000", "--exact", "--json"]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    let json = ran.json();
+    assert_eq!(json["strategy"], "pos");
+    assert_eq!(json["runs"], 20_000);
+    assert_eq!(json["partial_orders"], 12);
+    assert_eq!(json["exact"], "1/48");
+    let number = |value: &serde_json::Value| value.as_f64().expect("a number");
+    let (hits, ratio) = (number(&json["hits"]), number(&json["hit_ratio"]));
+    assert_eq!(ratio, hits / 20_000.0);
+    let interval: Vec<f64> = json["interval"].as_array().expect("a pair").iter().map(number).collect();
+    assert!(matches!(interval[..], [low, high] if low < ratio && ratio < high), "{interval:?}");
+    assert_eq!(json["failures"]["assertion"], json["hits"]);
+    assert_eq!(json["first_failure"]["kind"], "assertion");
+    for extra in ["seed", "cut_off", "exhausted", "space", "rests", "exact_refused"] {
+        assert!(json.get(extra).is_some(), "{extra}: {json}");
+    }
+}
+
+#[test]
+fn the_published_probabilities_of_the_running_example() {
+    for (spec, exact, reachable) in [
+        ("random-walk", "1/128", 12),
+        ("pct:depth=3,steps=10", "1/200", 11),
+        ("basic-pos", "1/120", 12),
+        ("pos", "1/48", 12),
+    ] {
+        let words =
+            ["lab", "run", &figure("pos_fig2"), "--strategy", spec, "--runs", "10", "--exact", "--json"];
+        let json = raddle(&words).json();
+        assert_eq!(json["exact"], exact, "{spec}");
+        assert_eq!(json["exact_reachable"], reachable, "{spec}");
+    }
+}
+
+#[test]
+fn exact_says_why_not() {
+    let json =
+        raddle(&["lab", "run", &figure("pos_fig2"), "-s", "surw", "--runs", "10", "--exact", "--json"])
+            .json();
+    assert_eq!(json["exact"], serde_json::Value::Null);
+    assert!(json["exact_refused"].as_str().expect("a reason").contains("not for surw"), "{json}");
+}
+
+#[test]
+fn exact_has_a_limit() {
+    let with = |limit: &str| {
+        let words =
+            ["lab", "run", &figure("pos_fig2"), "--runs", "10", "--exact", "--exact-limit", limit, "--json"];
+        raddle(&words).json()
+    };
+    assert!(with("20")["exact_refused"].as_str().expect("a reason").contains("the limit is 20"));
+    assert_eq!(with("1e3")["exact"], "1/48");
+}
+
+#[test]
+fn several_strategies_are_a_line_each() {
+    let words = ["lab", "run", &figure("store_buffering"), "-s", "pos", "-s", "dfs", "-s", "dpor", "--json"];
+    let ran = raddle(&words);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    let lines: Vec<serde_json::Value> =
+        ran.out.lines().map(|line| serde_json::from_str(line).expect("each line is JSON")).collect();
+    assert_eq!(lines.len(), 3);
+    assert_eq!((&lines[1]["runs"], &lines[1]["exhausted"]), (&6.into(), &true.into()), "{}", lines[1]);
+    assert_eq!((&lines[2]["runs"], &lines[2]["exhausted"]), (&3.into(), &true.into()), "{}", lines[2]);
+    assert_eq!(lines[0]["exhausted"], serde_json::Value::Null);
+}
+
+#[test]
+fn the_number_of_cores_changes_nothing() {
+    for file in ["pos_fig2", "abba", "spinlock", "branches"] {
+        let words =
+            ["lab", "run", &figure(file), "-s", "pos", "-s", "upo", "-s", "pct", "--runs", "30000", "--json"];
+        let with = |jobs: &str| raddle(&[&words[..], &["--jobs", jobs]].concat()).out;
+        assert_eq!(with("1"), with("2"), "{file}");
+    }
+}
+
+#[test]
+fn the_seed_decides() {
+    let with = |seed: &str| {
+        raddle(&["lab", "run", &figure("lost_update"), "--runs", "500", "--seed", seed, "--json"]).json()
+    };
+    assert_eq!(with("7"), with("7"));
+    let hits: BTreeSet<String> = ["1", "2", "3", "4"].map(|seed| with(seed)["hits"].to_string()).into();
+    assert!(hits.len() > 1, "four seeds gave the same {hits:?}");
+}
+
+#[test]
+fn exit_statuses_tell_bugs_from_mistakes() {
+    assert_eq!(raddle(&["lab", "run", &figure("store_buffering"), "--runs", "100"]).status, 0);
+    assert_eq!(raddle(&["lab", "run", &figure("abba"), "--runs", "100"]).status, 1);
+    assert_eq!(raddle(&["lab", "run"]).status, 2);
+    assert_eq!(raddle(&["--help"]).status, 0);
+}
+
+#[test]
+fn until_bug_stops_at_the_run_that_is_named() {
+    let all = raddle(&["lab", "run", &figure("pos_fig2"), "--json"]).json();
+    let first = all["first_failure"]["run"].as_u64().expect("it fails");
+    let stopped = raddle(&["lab", "run", &figure("pos_fig2"), "--until-bug", "--json"]).json();
+    assert_eq!((&stopped["runs"], &stopped["hits"]), (&(first + 1).into(), &1.into()));
+    assert_eq!(stopped["first_failure"], all["first_failure"]);
+}
+
+#[test]
+fn a_program_may_come_from_standard_input() {
+    let program = "shared x = 0\nthread A { x = 1 }\nthread B { assert x == 0 }\n";
+    let ran = raddle_with_input(&["lab", "run", "-", "--runs", "100"], program);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    assert!(ran.out.contains("line 3: assert x == 0"), "{}", ran.out);
+}
+
+#[test]
+fn a_closed_pipe_is_no_error() {
+    let ran = raddle_unread(&["lab", "run", "-", "--runs", "10"], "shared x = 0\nthread A { x = 1 }\n");
+    assert_eq!((ran.status, ran.err.as_str()), (0, ""));
+}
+
+#[test]
+fn spinning_is_told() {
+    let ran = raddle(&["lab", "run", &figure("spinlock"), "-s", "pct:depth=2", "--runs", "200"]);
+    assert_eq!(ran.status, 0, "{}", ran.err);
+    assert!(ran.out.contains("spinning threads were held back"), "{}", ran.out);
+}
+
+#[test]
+fn a_step_limit_is_a_failure_of_its_own() {
+    let words =
+        ["lab", "run", &figure("spinlock"), "-s", "pct", "--patience", "0", "--step-limit", "500", "--json"];
+    let json = raddle(&[&words[..], &["--runs", "50"]].concat()).json();
+    assert_eq!(json["first_failure"]["kind"], "step-limit", "{json}");
+}

@@ -1,0 +1,8 @@
+//! The command line as its users see it: the built program, its output and its exit status.
+
+mod common;
+mod golden;
+mod lab_micro;
+mod lab_run;
+mod mistakes;
+mod replay;

@@ -1,0 +1,112 @@
+//! What is recorded repeats exactly; what was damaged is refused with place and cause.
+
+use crate::common::{figure, raddle, root, scratch};
+use raddle_model::TraceFile;
+
+/// The figures without a bug.
+const CORRECT: [&str; 5] = ["branches", "spinlock", "store_buffering", "thesis_fig1_1", "thesis_fig3_2"];
+
+#[test]
+fn every_failing_figure_repeats() {
+    let folder = root().join("crates/raddle-lab/figures");
+    let mut failing = 0;
+    for entry in std::fs::read_dir(folder).expect("there are figures") {
+        let path = entry.expect("the folder can be read").path();
+        let name =
+            path.file_stem().and_then(|name| name.to_str()).expect("figures have plain names").to_owned();
+        let trace = scratch(&format!("figure_{name}.json"));
+        // With fewer threads these two fail sooner.
+        let smaller = ["--set", "n=3"];
+        let set: &[&str] = if ["reorder", "twostage"].contains(&name.as_str()) { &smaller } else { &[] };
+        let words = ["lab", "run", &figure(&name), "--until-bug", "--record", &trace, "--json"];
+        let ran = raddle(&[&words[..], set].concat());
+        assert_eq!(
+            ran.status,
+            i32::from(!CORRECT.contains(&name.as_str())),
+            "{name}: {}{}",
+            ran.out,
+            ran.err
+        );
+        if ran.status == 0 {
+            continue;
+        }
+        failing += 1;
+        let (found, replayed) = (ran.json(), raddle(&["replay", &trace, "--json"]));
+        assert_eq!(replayed.status, 1, "{name}: {}", replayed.err);
+        let again = replayed.json();
+        assert_eq!(again["verdict"], found["first_failure"]["kind"], "{name}");
+        assert_eq!(again["message"], found["first_failure"]["message"], "{name}");
+        assert_eq!(again["steps"], found["first_failure"]["steps"], "{name}");
+        let text = raddle(&["replay", &trace]);
+        assert_eq!(text.status, 1, "{name}");
+        assert!(text.out.contains("it repeats exactly"), "{name}: {}", text.out);
+    }
+    assert!(failing >= 20, "only {failing} figures failed");
+}
+
+#[test]
+fn settings_are_part_of_the_record() {
+    let trace = scratch("limit.json");
+    let words = ["lab", "run", &figure("spinlock"), "-s", "pct", "--patience", "0", "--step-limit", "300"];
+    assert_eq!(raddle(&[&words[..], &["--runs", "50", "--record", &trace]].concat()).status, 1);
+    let again = raddle(&["replay", &trace, "--json"]).json();
+    assert_eq!((&again["verdict"], &again["steps"]), (&"step-limit".into(), &300.into()));
+}
+
+/// Files of every format that was ever written stay readable, or are refused by name.
+#[test]
+fn an_old_file_repeats() {
+    let ran = raddle(&["replay", "crates/raddle-cli/tests/traces/format-1-lost-wakeup.json", "--json"]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    assert_eq!(ran.json()["verdict"], "deadlock");
+}
+
+/// A recorded run of `pos_fig2`.
+fn recorded(name: &str) -> (String, TraceFile) {
+    let trace = scratch(name);
+    assert_eq!(raddle(&["lab", "run", &figure("pos_fig2"), "--until-bug", "--record", &trace]).status, 1);
+    let text = std::fs::read_to_string(&trace).expect("the run was recorded");
+    (trace, TraceFile::from_json(&text).expect("what is written can be read"))
+}
+
+/// Writes a text over a recorded run and tries to replay it.
+fn refused(trace: &str, text: &str, parts: &[&str]) {
+    std::fs::write(trace, text).expect("the target folder can be written to");
+    raddle(&["replay", trace]).is_mistake(parts);
+}
+
+#[test]
+fn a_damaged_file_is_refused() {
+    let (trace, file) = recorded("damaged.json");
+    let whole = file.to_json();
+    refused(
+        &trace,
+        &whole[..whole.len() / 2],
+        &["damaged.json: line ", "column", "damaged or not a Raddle trace"],
+    );
+    refused(&trace, "", &["line 1", "not a Raddle trace"]);
+    refused(&trace, "{\"programs\": []}", &["line 1", "raddle_trace"]);
+    refused(&trace, "not JSON at all\n", &["line 1"]);
+    refused(&trace, &whole.replacen("\"raddle_trace\":1", "\"raddle_trace\":7", 1), &["trace format 7"]);
+    refused(&trace, &whole.replacen("\"lab\"", "\"native\"", 1), &["front end `native`"]);
+}
+
+#[test]
+fn a_changed_file_does_not_repeat() {
+    let (trace, file) = recorded("changed.json");
+    let with = |change: &dyn Fn(&mut TraceFile), parts: &[&str]| {
+        let mut changed = file.clone();
+        change(&mut changed);
+        refused(&trace, &changed.to_json(), parts);
+    };
+    with(&|file| file.steps.swap(0, 9), &["does not repeat: at step 1 of 10", "thread 0"]);
+    with(&|file| file.steps.truncate(9), &["does not repeat: at step 10 of 9", "goes on"]);
+    with(&|file| file.steps.push(file.steps[0]), &["does not repeat: at step 11 of 11", "ended"]);
+    with(&|file| file.fingerprint ^= 1, &["fingerprint does not"]);
+    with(&|file| file.verdict = raddle_model::Verdict::Passed, &["the end does not", "passed", "z < 5"]);
+    with(&|file| file.program = file.program.replace("z < 5", "z < 6"), &["the end does not"]);
+    with(&|file| file.program.push('}'), &["the program in the file: line "]);
+    with(&|file| file.steps[3].thread = 7, &["step 3"]);
+    with(&|file| file.parameters.push(("n".into(), 1)), &["the program in the file", "`n`"]);
+    with(&|file| file.settings.step_limit = 4, &["does not repeat: at step 5 of 10"]);
+}

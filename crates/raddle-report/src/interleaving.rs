@@ -1,0 +1,293 @@
+//! One recorded run for a person: a column for each thread, time going down, and what came of it.
+
+use crate::table::length;
+use raddle_model::{BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, ThreadId, TraceFile, Verdict};
+use std::fmt::Write;
+
+/// How much room there is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Columns of the terminal. If the threads do not fit beside each other, they share one column.
+    pub width: usize,
+    /// The most steps shown; of a longer run the middle is left out.
+    pub steps: usize,
+}
+
+impl Default for Layout {
+    fn default() -> Layout {
+        Layout { width: 100, steps: 120 }
+    }
+}
+
+/// The steps of a run, thread by thread, then the verdict.
+pub fn interleaving(file: &TraceFile, layout: Layout) -> String {
+    let mut out = String::new();
+    steps(&mut out, file, layout);
+    out.push('\n');
+    for sentence in sentences(file) {
+        out.push_str(&sentence);
+        out.push('\n');
+    }
+    out
+}
+
+/// What happened in the end, who waits for whom and who holds what: a line each.
+pub fn sentences(file: &TraceFile) -> Vec<String> {
+    let names = Names(file);
+    match &file.verdict {
+        Verdict::Passed => vec!["passed: the program ended and nothing was wrong".to_owned()],
+        Verdict::CutOff => {
+            vec!["cut off: the run was given up and says nothing about the program".to_owned()]
+        }
+        Verdict::Failed { failure } => names.failure(failure),
+    }
+}
+
+fn steps(out: &mut String, file: &TraceFile, layout: Layout) {
+    let cells: Vec<(usize, String)> = (0..file.steps.len()).map(|step| cell(file, step)).collect();
+    // Only threads that took a step have a column.
+    let columns: Vec<usize> =
+        (0..file.threads.len()).filter(|&thread| cells.iter().any(|(who, _)| *who == thread)).collect();
+    let head = layout.steps.div_ceil(2);
+    let omitted = cells.len().saturating_sub(layout.steps);
+    let shown = |step: usize| omitted == 0 || step < head || step >= head + omitted;
+    let width = |thread: usize| {
+        let texts = cells.iter().enumerate().filter(|(step, (who, _))| *who == thread && shown(*step));
+        texts.map(|(_, (_, text))| length(text)).max().unwrap_or(0).max(length(&file.threads[thread]))
+    };
+    let widths: Vec<usize> = columns.iter().map(|&thread| width(thread)).collect();
+    let number = cells.len().to_string().len().max(4);
+    let beside = number + widths.iter().map(|width| width + 2).sum::<usize>() <= layout.width;
+    let names = columns.iter().map(|&thread| length(&file.threads[thread])).max().unwrap_or(0).max(6);
+
+    let mut heading = format!("{:>number$}", "step");
+    if beside {
+        for (&thread, &width) in columns.iter().zip(&widths) {
+            let _ = write!(heading, "  {:width$}", file.threads[thread]);
+        }
+    } else {
+        let _ = write!(heading, "  {:names$}  statement", "thread");
+    }
+    let _ = writeln!(out, "{}", heading.trim_end());
+    for (step, (thread, text)) in cells.iter().enumerate() {
+        if !shown(step) {
+            if step == head {
+                let _ = writeln!(out, "{:>number$}  ({omitted} steps are left out here)", "...");
+            }
+            continue;
+        }
+        let _ = write!(out, "{:>number$}", step + 1);
+        if beside {
+            let before = columns.iter().zip(&widths).take_while(|(column, _)| *column != thread);
+            let indent: usize = before.map(|(_, width)| width + 2).sum();
+            let _ = writeln!(out, "  {}{text}", " ".repeat(indent));
+        } else {
+            let _ = writeln!(out, "  {:names$}  {text}", file.threads[*thread]);
+        }
+    }
+}
+
+/// Who took a step, and its statement with what the text alone does not tell.
+fn cell(file: &TraceFile, step: usize) -> (usize, String) {
+    let entry = &file.steps[step];
+    let names = Names(file);
+    let mut text = names.location(entry.operation.location);
+    if entry.operation.kind == Kind::ConditionReacquire {
+        text += " (woken)";
+    }
+    if !matches!(entry.operation.kind, Kind::Join | Kind::ConditionReacquire) {
+        for (object, _) in entry.operation.objects() {
+            let object = names.object(object);
+            if object.ends_with(']') && !text.contains(&object) {
+                let _ = write!(text, " ({object})");
+            }
+        }
+    }
+    // Decisions are in the order of the steps.
+    let from = file.picks.partition_point(|&(at, ..)| (at as usize) < step);
+    for &(_, arity, value) in file.picks[from..].iter().take_while(|&&(at, ..)| at as usize == step) {
+        let _ = match entry.operation.kind {
+            Kind::Choose => write!(text, " -> {value}"),
+            Kind::Signal => write!(text, " -> waiter {} of {arity}", value + 1),
+            _ => write!(text, " -> choice {} of {arity}", value + 1),
+        };
+    }
+    (entry.thread as usize, text)
+}
+
+/// The names of a file. A number without a name is shown as a number, so that a damaged file can be shown too.
+struct Names<'a>(&'a TraceFile);
+
+impl Names<'_> {
+    fn thread(&self, thread: ThreadId) -> String {
+        self.0.threads.get(thread.index()).cloned().unwrap_or_else(|| format!("thread {}", thread.0))
+    }
+
+    fn threads(&self, threads: &[ThreadId]) -> String {
+        let names: Vec<String> = threads.iter().map(|&thread| self.thread(thread)).collect();
+        names.join(", ")
+    }
+
+    fn object(&self, object: ObjectId) -> String {
+        self.0.objects.get(object.index()).cloned().unwrap_or_else(|| format!("object {}", object.0))
+    }
+
+    fn location(&self, location: LocationId) -> String {
+        self.0.locations.get(location.index()).cloned().unwrap_or_else(|| format!("location {}", location.0))
+    }
+
+    fn failure(&self, failure: &Failure) -> Vec<String> {
+        match failure {
+            Failure::Assertion { thread, location, message } => {
+                // The statement is often part of the message already.
+                let place = self.location(*location);
+                let place = match place.split_once(": ") {
+                    Some((line, statement)) if message.contains(statement) => line,
+                    _ => &place,
+                };
+                vec![format!("assertion: {message}; thread {}, {place}", self.thread(*thread))]
+            }
+            Failure::Deadlock { blocked, cycle } => {
+                let mut lines = vec![format!("deadlock: {} threads wait and none can go on", blocked.len())];
+                if let [_] = blocked[..] {
+                    lines[0] = "deadlock: one thread waits and nothing can wake it".to_owned();
+                }
+                lines.extend(blocked.iter().map(|entry| format!("  {}", self.blocked(entry))));
+                if let Some(first) = cycle.first() {
+                    let ring: Vec<String> =
+                        cycle.iter().chain([first]).map(|&thread| self.thread(thread)).collect();
+                    lines.push(format!("  each waits for the next: {}", ring.join(" -> ")));
+                }
+                lines
+            }
+            Failure::StepLimit { limit, spinning } => {
+                let mut lines = vec![format!("step limit: the run did not end within {limit} steps")];
+                if !spinning.is_empty() {
+                    lines.push(format!("  spinning at the end: {}", self.threads(spinning)));
+                }
+                lines
+            }
+            Failure::Misuse { thread, object, location, message } => vec![format!(
+                "misuse of {}: {message}; thread {}, {}",
+                self.object(*object),
+                self.thread(*thread),
+                self.location(*location)
+            )],
+            other => vec![format!("failed: {}", other.kind())],
+        }
+    }
+
+    fn blocked(&self, entry: &Blocked) -> String {
+        let object = entry.object.map_or_else(|| "nothing known".to_owned(), |object| self.object(object));
+        let holder = |what: &str| {
+            let held = match &entry.held_by[..] {
+                [] => String::new(),
+                threads => format!(", held by {}", self.threads(threads)),
+            };
+            format!("{what} {object}{held}")
+        };
+        let what = match entry.reason {
+            BlockReason::Mutex => holder("mutex"),
+            BlockReason::ReadWriteLock => holder("read-write lock"),
+            BlockReason::Condition => format!("a signal of condition {object}"),
+            BlockReason::Semaphore => format!("semaphore {object}, which is zero"),
+            BlockReason::Barrier => format!("others to arrive at barrier {object}"),
+            BlockReason::Once => {
+                format!("the initialisation {object}, run by {}", self.threads(&entry.held_by))
+            }
+            BlockReason::Join => format!("thread {} to end", self.threads(&entry.held_by)),
+        };
+        format!("{} waits for {what}; {}", self.thread(entry.thread), self.location(entry.location))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_model::{Access, FORMAT_VERSION, Operation, Settings, TraceStep};
+
+    fn file(steps: u32) -> TraceFile {
+        let step = |n: u32| TraceStep {
+            thread: n % 2,
+            operation: Operation::new(Kind::Lock, LocationId(n % 2)).on(ObjectId(n % 2), Access::Write),
+        };
+        TraceFile {
+            raddle_trace: FORMAT_VERSION,
+            front_end: "lab".into(),
+            program: String::new(),
+            parameters: Vec::new(),
+            settings: Settings { step_limit: 9, timeouts_anytime: false, patience: 2 },
+            strategy: "pos".into(),
+            seed: 1,
+            run: 0,
+            verdict: Verdict::Passed,
+            fingerprint: 0,
+            threads: vec!["A".into(), "B".into()],
+            objects: vec!["m".into(), "fork[1]".into()],
+            locations: vec!["line 3: lock m".into(), "line 7: lock fork[self]".into()],
+            steps: (0..steps).map(step).collect(),
+            picks: vec![],
+        }
+    }
+
+    #[test]
+    fn threads_stand_beside_each_other_if_there_is_room() {
+        let wide = "\
+step  A               B
+   1  line 3: lock m
+   2                  line 7: lock fork[self] (fork[1])
+   3  line 3: lock m
+
+passed: the program ended and nothing was wrong
+";
+        assert_eq!(interleaving(&file(3), Layout { width: 80, steps: 10 }), wide);
+        let narrow = interleaving(&file(3), Layout { width: 40, steps: 10 });
+        assert!(narrow.starts_with("step  thread  statement\n   1  A       line 3: lock m\n"), "{narrow}");
+    }
+
+    #[test]
+    fn the_middle_of_a_long_run_is_left_out() {
+        let text = interleaving(&file(100), Layout { width: 80, steps: 4 });
+        let lines: Vec<&str> = text.lines().collect();
+        assert_eq!(lines.len(), 1 + 4 + 1 + 2, "{text}");
+        assert_eq!(lines[3], " ...  (96 steps are left out here)");
+        assert!(lines[4].starts_with("  99  line 3"), "{text}");
+    }
+
+    #[test]
+    fn a_deadlock_says_who_waits_for_whom() {
+        let blocked = |thread, object, holder| Blocked {
+            thread: ThreadId(thread),
+            reason: BlockReason::Mutex,
+            object: Some(ObjectId(object)),
+            location: LocationId(object),
+            held_by: vec![ThreadId(holder)],
+        };
+        let mut file = file(2);
+        let failure = Failure::Deadlock {
+            blocked: vec![blocked(0, 1, 1), blocked(1, 0, 0)],
+            cycle: vec![ThreadId(0), ThreadId(1)],
+        };
+        file.verdict = Verdict::Failed { failure };
+        let expected = [
+            "deadlock: 2 threads wait and none can go on",
+            "  A waits for mutex fork[1], held by B; line 7: lock fork[self]",
+            "  B waits for mutex m, held by A; line 3: lock m",
+            "  each waits for the next: A -> B -> A",
+        ];
+        assert_eq!(sentences(&file), expected);
+    }
+
+    #[test]
+    fn numbers_without_names_do_not_matter() {
+        let mut file = file(0);
+        let failure = Failure::Misuse {
+            thread: ThreadId(9),
+            object: ObjectId(9),
+            location: LocationId(9),
+            message: "destroyed".into(),
+        };
+        file.verdict = Verdict::Failed { failure };
+        assert_eq!(sentences(&file), ["misuse of object 9: destroyed; thread thread 9, location 9"]);
+    }
+}

@@ -1,0 +1,13 @@
+//! Plain data in, text and JSON out.
+//!
+//! [`Table`] aligns text in columns, [`interleaving`] shows one recorded run thread by thread, [`shape`] holds the
+//! JSON shapes that scripts may rely on, and [`text`] tells the same to a person. Nothing here runs a program, reads
+//! a file or knows where its text goes.
+
+mod interleaving;
+pub mod shape;
+mod table;
+pub mod text;
+
+pub use interleaving::{Layout, interleaving, sentences};
+pub use table::{Align, Table};

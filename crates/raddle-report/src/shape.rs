@@ -1,0 +1,346 @@
+//! The JSON shapes that scripts may rely on. Fields are added, never changed or taken away.
+
+use serde::Serialize;
+use std::collections::BTreeMap;
+
+/// What `raddle lab run --json` prints for each strategy, a line each.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Run {
+    /// The strategy, as it was named.
+    pub strategy: String,
+    /// Complete runs; those cut off by the strategy are counted apart.
+    pub runs: u64,
+    /// Runs that failed.
+    pub hits: u64,
+    /// `hits / runs`; 0 without runs.
+    pub hit_ratio: f64,
+    /// Where the probability of a hit lies with 95 % confidence, if runs are independent of each other.
+    pub interval: [f64; 2],
+    /// How many partial orders were seen.
+    pub partial_orders: u64,
+    /// The probability of a hit as a fraction, if it was asked for and can be computed.
+    pub exact: Option<String>,
+    /// Why there is no exact probability although it was asked for.
+    pub exact_refused: Option<String>,
+    /// The exact probability of the least likely partial order, as a fraction.
+    pub exact_least: Option<String>,
+    /// How many partial orders the program has, where that was computed.
+    pub exact_partial_orders: Option<u64>,
+    /// How many of those the strategy can reach, where that was computed.
+    pub exact_reachable: Option<u64>,
+    /// The seed.
+    pub seed: u64,
+    /// How often each kind of failure was seen.
+    pub failures: BTreeMap<String, u64>,
+    /// Runs that the strategy cut off because another one covers them.
+    pub cut_off: u64,
+    /// Whether a systematic strategy has no schedule left; nothing for the others.
+    pub exhausted: Option<bool>,
+    /// How many partial orders the strategy thinks there are, if it keeps an estimate.
+    pub space: Option<f64>,
+    /// How often a spinning thread was held back.
+    pub rests: u64,
+    /// The most threads of any run.
+    pub threads: u64,
+    /// The most steps of any run.
+    pub steps: u64,
+    /// The earliest failing run.
+    pub first_failure: Option<FirstFailure>,
+}
+
+/// The earliest failing run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct FirstFailure {
+    /// Its number, from 0.
+    pub run: u64,
+    /// The kind of failure.
+    pub kind: String,
+    /// What happened, in sentences.
+    pub message: String,
+    /// How many steps it took.
+    pub steps: u64,
+    /// The file that it was written to, if it was.
+    pub recorded: Option<String>,
+}
+
+/// What `raddle lab micro --json` prints.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Micro {
+    /// Runs of each strategy on each program.
+    pub runs: u64,
+    /// The seed.
+    pub seed: u64,
+    /// Runs of each strategy in the published experiment.
+    pub published_runs: u64,
+    /// The strategies, in the order in which they were named.
+    pub strategies: Vec<String>,
+    /// The programs.
+    pub programs: Vec<MicroProgram>,
+    /// Geometric means over groups of programs.
+    pub means: Vec<MicroMean>,
+}
+
+/// A program of the micro benchmark.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct MicroProgram {
+    /// Its name.
+    pub name: String,
+    /// How many partial orders it has.
+    pub partial_orders: u64,
+    /// The most races of a partial order, counted as in the published tables.
+    pub max_races: u64,
+    /// The preemptions that the partial order needs that needs most.
+    pub max_preemptions: u64,
+    /// The most races of a partial order as the paper's text defines them.
+    pub races: u64,
+    /// Whether any thread reads.
+    pub has_reads: bool,
+    /// The published counts.
+    pub published: MicroCounts,
+    /// What each strategy covered.
+    pub strategies: BTreeMap<String, MicroCell>,
+}
+
+/// Counts as published.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
+pub struct MicroCounts {
+    /// Partial orders.
+    pub partial_orders: u64,
+    /// Most races.
+    pub max_races: u64,
+    /// Most preemptions.
+    pub max_preemptions: u64,
+}
+
+/// What a strategy covered of a program.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct MicroCell {
+    /// Complete runs; 0 if the figures are computed, not sampled.
+    pub runs: u64,
+    /// How many partial orders were seen.
+    pub covered: u64,
+    /// The share of the partial order seen least; 0 if one was not seen.
+    pub min_hit_ratio: f64,
+    /// The published figure, if there is one.
+    pub published: Option<MicroPublished>,
+    /// Whether the figures are computed.
+    pub exact: bool,
+    /// After how many runs all partial orders had been seen, if the runs were done in order.
+    pub all_seen_after: Option<u64>,
+    /// How many partial orders the strategy thinks there are, if it keeps an estimate.
+    pub space: Option<f64>,
+}
+
+/// A published figure: a share, or how many partial orders were covered if not all were.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum MicroPublished {
+    /// The share of the partial order seen least.
+    MinHitRatio(f64),
+    /// How many were covered.
+    Covered(u64),
+}
+
+/// Geometric means of the least-covered share over a group of programs.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct MicroMean {
+    /// The group.
+    pub group: String,
+    /// How many programs it has.
+    pub programs: u64,
+    /// Per strategy.
+    pub strategies: BTreeMap<String, MeanCell>,
+}
+
+/// A geometric mean. Incomplete coverage counts as one hit, as in the published tables.
+#[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
+pub struct MeanCell {
+    /// Of the measured shares.
+    pub min_hit_ratio: f64,
+    /// Of the published ones, if all are published.
+    pub published: Option<f64>,
+    /// Measured over published; nothing if coverage is incomplete with fewer runs than the published ones, because then
+    /// both count as a hit in different numbers of runs.
+    pub ratio: Option<f64>,
+}
+
+impl Micro {
+    /// Computes [`Micro::means`]: over the programs without reads, and over those with reads.
+    pub fn compute_means(&mut self) {
+        self.means = [("all writes", false), ("with reads", true)]
+            .into_iter()
+            .filter_map(|(group, has_reads)| {
+                let programs: Vec<&MicroProgram> =
+                    self.programs.iter().filter(|program| program.has_reads == has_reads).collect();
+                (!programs.is_empty()).then(|| self.mean(group, &programs))
+            })
+            .collect();
+    }
+
+    fn mean(&self, group: &str, programs: &[&MicroProgram]) -> MicroMean {
+        let published = |cell: &MicroCell| match cell.published? {
+            MicroPublished::MinHitRatio(share) => Some(share),
+            MicroPublished::Covered(_) => Some(1.0 / self.published_runs as f64),
+        };
+        let measured = |cell: &MicroCell| {
+            if cell.min_hit_ratio > 0.0 { cell.min_hit_ratio } else { 1.0 / cell.runs.max(1) as f64 }
+        };
+        let mut strategies = BTreeMap::new();
+        for spec in &self.strategies {
+            let cells: Vec<&MicroCell> =
+                programs.iter().filter_map(|program| program.strategies.get(spec)).collect();
+            if cells.len() < programs.len() {
+                continue;
+            }
+            let min_hit_ratio = geometric_mean(cells.iter().map(|cell| measured(cell)));
+            let known: Option<Vec<f64>> = cells.iter().map(|cell| published(cell)).collect();
+            let published = known.map(|shares| geometric_mean(shares.into_iter()));
+            let complete = cells.iter().all(|cell| cell.min_hit_ratio > 0.0);
+            let comparable = complete || self.runs >= self.published_runs;
+            let ratio = published.filter(|_| comparable).map(|published| min_hit_ratio / published);
+            strategies.insert(spec.clone(), MeanCell { min_hit_ratio, published, ratio });
+        }
+        MicroMean { group: group.to_owned(), programs: programs.len() as u64, strategies }
+    }
+}
+
+fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
+    let count = values.len() as f64;
+    (values.map(f64::ln).sum::<f64>() / count).exp()
+}
+
+/// What `raddle lab bound --json` prints.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Bound {
+    /// Threads, at most.
+    pub threads: u64,
+    /// Steps, at most.
+    pub steps: u64,
+    /// The depth of the bug.
+    pub depth: u64,
+    /// Direct conflicts, at most.
+    pub conflicts: u64,
+    /// Planned runs.
+    pub runs: u64,
+    /// The guarantee of PCT for a bug of that depth.
+    pub pct: BoundRow,
+    /// The guarantee of POS for any partial order.
+    pub pos: BoundRow,
+}
+
+/// A guarantee and what it means.
+#[derive(Clone, Copy, PartialEq, Debug, Serialize)]
+pub struct BoundRow {
+    /// The least probability that one run hits; 0 if too small for a number.
+    pub probability: f64,
+    /// Its decimal logarithm.
+    pub log10_probability: f64,
+    /// The greatest chance that all runs missed.
+    pub missed: f64,
+    /// The decimal logarithm of the runs needed for 95 %.
+    pub log10_runs_95: f64,
+    /// The runs needed to hit with 95 %; nothing if that is too large for a number.
+    pub runs_95: Option<f64>,
+    /// The decimal logarithm of the runs needed for 99 %.
+    pub log10_runs_99: f64,
+    /// The runs needed to hit with 99 %; nothing if that is too large for a number.
+    pub runs_99: Option<f64>,
+}
+
+/// What `raddle strategies --json` prints for each strategy.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct StrategyEntry {
+    /// The name by which a specification begins.
+    pub name: String,
+    /// `randomized`, `systematic` or `wrapper`.
+    pub family: String,
+    /// What it does.
+    pub summary: String,
+    /// Its parameters.
+    pub parameters: Vec<StrategyParameter>,
+    /// Where it comes from.
+    pub source: String,
+    /// What it promises.
+    pub guarantee: String,
+}
+
+/// A parameter of a strategy.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct StrategyParameter {
+    /// Its name.
+    pub name: String,
+    /// What holds if it is not given.
+    pub default: String,
+    /// What it means.
+    pub meaning: String,
+}
+
+/// What `raddle replay --json` prints.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Replayed {
+    /// `passed`, or the kind of failure.
+    pub verdict: String,
+    /// What happened, in sentences.
+    pub message: String,
+    /// How many steps were repeated.
+    pub steps: u64,
+    /// The partial-order fingerprint in hexadecimal digits.
+    pub fingerprint: String,
+    /// The strategy that found the run.
+    pub strategy: String,
+    /// The seed it was found with.
+    pub seed: u64,
+    /// Which run of that seed it was.
+    pub run: u64,
+}
+
+/// A shape as one line of JSON.
+pub fn line<T: Serialize>(shape: &T) -> String {
+    let mut text = serde_json::to_string(shape).expect("shapes have only string keys");
+    text.push('\n');
+    text
+}
+
+/// A shape as JSON with indentation.
+pub fn pretty<T: Serialize>(shape: &T) -> String {
+    let mut text = serde_json::to_string_pretty(shape).expect("shapes have only string keys");
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn incomplete_coverage_counts_as_one_hit() {
+        let program = |share: f64, published| {
+            let cell = MicroCell { runs: 100, min_hit_ratio: share, published, ..MicroCell::default() };
+            MicroProgram { strategies: BTreeMap::from([("pos".into(), cell)]), ..MicroProgram::default() }
+        };
+        let mut micro = Micro {
+            runs: 1_000,
+            published_runs: 1_000,
+            strategies: vec!["pos".into()],
+            programs: vec![
+                program(0.04, Some(MicroPublished::Covered(3))),
+                program(0.0, Some(MicroPublished::MinHitRatio(0.1))),
+            ],
+            ..Micro::default()
+        };
+        micro.compute_means();
+        let cell = micro.means[0].strategies["pos"];
+        assert!((cell.min_hit_ratio - 0.02).abs() < 1e-12, "{cell:?}");
+        assert!((cell.published.unwrap() - 0.01).abs() < 1e-12, "{cell:?}");
+        assert!((cell.ratio.unwrap() - 2.0).abs() < 1e-9, "{cell:?}");
+        micro.runs = 100;
+        micro.compute_means();
+        assert_eq!(micro.means[0].strategies["pos"].ratio, None);
+    }
+
+    #[test]
+    fn published_figures_look_as_in_the_benchmark_file() {
+        let text = line(&[MicroPublished::MinHitRatio(0.5), MicroPublished::Covered(7)]);
+        assert_eq!(text, "[{\"min_hit_ratio\":0.5},{\"covered\":7}]\n");
+    }
+}

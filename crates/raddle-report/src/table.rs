@@ -1,0 +1,144 @@
+//! Text in columns, aligned, and wrapped where it is too wide.
+
+/// On which side a column is flush.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Align {
+    /// Words; the widest such column is wrapped if the table is too wide.
+    Left,
+    /// Numbers.
+    Right,
+}
+
+/// The space between two columns.
+const GAP: usize = 2;
+/// No column is wrapped to less than this.
+const NARROWEST: usize = 16;
+
+/// A table under construction.
+#[derive(Clone, Debug)]
+pub struct Table {
+    columns: Vec<(String, Align)>,
+    /// Invariant: every row has as many cells as there are columns.
+    rows: Vec<Vec<String>>,
+}
+
+impl Table {
+    /// A table with these headings.
+    pub fn new<S: Into<String>>(columns: impl IntoIterator<Item = (S, Align)>) -> Table {
+        Table {
+            columns: columns.into_iter().map(|(name, align)| (name.into(), align)).collect(),
+            rows: Vec::new(),
+        }
+    }
+
+    /// Adds a row; missing cells are empty.
+    pub fn row(&mut self, mut cells: Vec<String>) {
+        cells.resize(self.columns.len(), String::new());
+        self.rows.push(cells);
+    }
+
+    /// The table as lines of at most `width` characters, where wrapping the widest column of words can achieve that.
+    pub fn render(&self, width: usize) -> String {
+        let widths = self.widths(width);
+        let mut out = String::new();
+        let heading: Vec<String> = self.columns.iter().map(|(name, _)| name.clone()).collect();
+        self.line(&mut out, &heading, &widths);
+        for row in &self.rows {
+            self.line(&mut out, row, &widths);
+        }
+        out
+    }
+
+    fn widths(&self, width: usize) -> Vec<usize> {
+        let column = |index: usize| {
+            let cells = self.rows.iter().map(|row| length(&row[index]));
+            cells.max().unwrap_or(0).max(length(&self.columns[index].0))
+        };
+        let mut widths: Vec<usize> = (0..self.columns.len()).map(column).collect();
+        let total = widths.iter().sum::<usize>() + GAP * widths.len().saturating_sub(1);
+        let words = (0..widths.len()).filter(|&index| self.columns[index].1 == Align::Left);
+        if let Some(widest) = words.max_by_key(|&index| widths[index]) {
+            let excess = total.saturating_sub(width);
+            widths[widest] = widths[widest].saturating_sub(excess).max(NARROWEST.min(widths[widest]));
+        }
+        widths
+    }
+
+    fn line(&self, out: &mut String, cells: &[String], widths: &[usize]) {
+        let wrapped: Vec<Vec<String>> =
+            cells.iter().zip(widths).map(|(cell, &width)| wrap(cell, width)).collect();
+        for part in 0..wrapped.iter().map(Vec::len).max().unwrap_or(0) {
+            let mut line = String::new();
+            for (index, lines) in wrapped.iter().enumerate() {
+                let text = lines.get(part).map_or("", String::as_str);
+                let space = " ".repeat(widths[index].saturating_sub(length(text)));
+                line += &" ".repeat(if index == 0 { 0 } else { GAP });
+                match self.columns[index].1 {
+                    Align::Left => line.extend([text, &space]),
+                    Align::Right => line.extend([space.as_str(), text]),
+                }
+            }
+            *out += line.trim_end();
+            out.push('\n');
+        }
+    }
+}
+
+/// How many columns of a terminal a text takes, if every character takes one.
+pub(crate) fn length(text: &str) -> usize {
+    text.chars().count()
+}
+
+/// Breaks a text between words, so that each line has at most `width` characters if its words allow it.
+pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
+    if length(text) <= width {
+        return vec![text.to_owned()];
+    }
+    let mut lines = vec![String::new()];
+    for word in text.split_whitespace() {
+        let line = lines.last_mut().expect("there is always a line");
+        if line.is_empty() {
+            line.push_str(word);
+        } else if length(line) + 1 + length(word) <= width {
+            line.push(' ');
+            line.push_str(word);
+        } else {
+            lines.push(word.to_owned());
+        }
+    }
+    lines
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample() -> Table {
+        let mut table = Table::new([("name", Align::Left), ("runs", Align::Right), ("what", Align::Left)]);
+        table.row(vec!["pos".into(), "7".into(), "a random priority for every event".into()]);
+        table.row(vec!["random-walk".into(), "12,000".into()]);
+        table
+    }
+
+    #[test]
+    fn columns_are_aligned() {
+        let expected = "\
+name           runs  what
+pos               7  a random priority for every event
+random-walk  12,000
+";
+        assert_eq!(sample().render(100), expected);
+    }
+
+    #[test]
+    fn the_widest_words_are_wrapped() {
+        let expected = "\
+name           runs  what
+pos               7  a random priority
+                     for every event
+random-walk  12,000
+";
+        assert_eq!(sample().render(40), expected);
+        assert!(sample().render(1).lines().all(|line| line.len() <= 21 + NARROWEST));
+    }
+}

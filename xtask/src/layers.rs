@@ -1,0 +1,152 @@
+//! Which crate may depend on which, and where unsafe code may be.
+
+use anyhow::{Context, Result};
+use serde::Deserialize;
+
+/// A crate and the crates of this repository that it may depend on. Other crates of the repository may not depend
+/// on anything of it, nor be depended on.
+const LAYERS: &[(&str, &[&str])] = &[
+    ("raddle-model", &[]),
+    ("raddle-engine", &["raddle-model"]),
+    ("raddle-strategies", &["raddle-model", "raddle-engine"]),
+    ("raddle", &["raddle-model", "raddle-engine", "raddle-strategies"]),
+    ("raddle-native", &["raddle-model", "raddle-engine", "raddle-strategies"]),
+    ("raddle-lab", &["raddle-model", "raddle-engine", "raddle-strategies"]),
+    ("raddle-report", &["raddle-model"]),
+    // The native runtime is carried as a file, never linked.
+    (
+        "raddle-cli",
+        &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-lab", "raddle-report", "raddle"],
+    ),
+    ("raddle-testkit", &["raddle-model", "raddle-engine"]),
+    ("xtask", &[]),
+    // Benchmarks measure the layers that have a hot path.
+    ("benchmark-steps", &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-lab"]),
+    ("benchmark-strategies", &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-lab"]),
+];
+
+/// For tests only.
+const TESTKIT: &str = "raddle-testkit";
+/// Crates that may set their own lints because they need unsafe code.
+const UNSAFE: &[&str] = &["raddle-native", "raddle"];
+
+/// A package of the workspace.
+#[derive(Deserialize, Debug)]
+pub(crate) struct Package {
+    pub(crate) name: String,
+    #[serde(rename = "manifest_path")]
+    pub(crate) manifest: String,
+    dependencies: Vec<Dependency>,
+    /// The text of the manifest, which the metadata do not hold.
+    #[serde(skip)]
+    pub(crate) text: String,
+}
+
+#[derive(Deserialize, Debug)]
+struct Dependency {
+    name: String,
+    /// `dev`, `build`, or nothing for a normal one.
+    kind: Option<String>,
+    /// Set for crates of this repository.
+    path: Option<String>,
+}
+
+/// Reads the output of `cargo metadata`.
+pub(crate) fn packages(metadata: &[u8]) -> Result<Vec<Package>> {
+    #[derive(Deserialize)]
+    struct Metadata {
+        packages: Vec<Package>,
+    }
+    let metadata: Metadata = serde_json::from_slice(metadata).context("cannot read cargo's metadata")?;
+    Ok(metadata.packages)
+}
+
+/// Everything that is wrong with the packages, a sentence each.
+pub(crate) fn check(packages: &[Package], workspace: &str) -> Vec<String> {
+    let mut wrong = Vec::new();
+    for package in packages {
+        let name = &package.name;
+        let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| layer == name) else {
+            wrong.push(format!("{name} has no layer; give it one in xtask/src/layers.rs"));
+            continue;
+        };
+        for dependency in package.dependencies.iter().filter(|dependency| dependency.path.is_some()) {
+            let (target, for_tests) = (&dependency.name, dependency.kind.as_deref() == Some("dev"));
+            // Tests may use the kit, and what lies below.
+            let fine = allowed.contains(&target.as_str()) || for_tests && target == TESTKIT;
+            if !fine && target == TESTKIT {
+                wrong.push(format!("{name} depends on {TESTKIT}, which is for dev-dependencies only"));
+            } else if !fine {
+                wrong.push(format!("{name} may not depend on {target}"));
+            }
+        }
+        if !UNSAFE.contains(&name.as_str()) && !has(&package.text, "[lints]", "workspace = true") {
+            wrong.push(format!("{name} does not take the workspace's lints, which deny unsafe code"));
+        }
+    }
+    if !has(workspace, "[workspace.lints.rust]", "unsafe_code = \"deny\"") {
+        wrong.push("the workspace does not deny unsafe code".to_owned());
+    }
+    wrong
+}
+
+/// Whether a section of a manifest has this line.
+fn has(text: &str, section: &str, line: &str) -> bool {
+    let inside = text.lines().map(str::trim).skip_while(|&found| found != section).skip(1);
+    inside.take_while(|found| !found.starts_with('[')).any(|found| found == line)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const WORKSPACE: &str = "[workspace.lints.rust]\nunsafe_code = \"deny\"\n";
+
+    fn package(name: &str, dependencies: &[(&str, Option<&str>)]) -> Package {
+        let dependency = |&(name, kind): &(&str, Option<&str>)| Dependency {
+            name: name.to_owned(),
+            kind: kind.map(str::to_owned),
+            path: name.starts_with("raddle").then(|| name.to_owned()),
+        };
+        Package {
+            name: name.to_owned(),
+            manifest: String::new(),
+            dependencies: dependencies.iter().map(dependency).collect(),
+            text: "[package]\n\n[lints]\nworkspace = true\n".to_owned(),
+        }
+    }
+
+    #[test]
+    fn arrows_downwards_are_fine() {
+        let packages = [
+            package("raddle-model", &[("serde", None)]),
+            package("raddle-engine", &[("raddle-model", None), ("raddle-testkit", Some("dev"))]),
+            package("raddle-cli", &[("raddle-lab", None), ("raddle-report", None)]),
+        ];
+        assert_eq!(check(&packages, WORKSPACE), [""; 0]);
+    }
+
+    #[test]
+    fn forbidden_arrows_are_caught() {
+        for (from, to, kind, part) in [
+            ("raddle-model", "raddle-engine", None, "raddle-model may not depend on raddle-engine"),
+            ("raddle-engine", "raddle-strategies", Some("dev"), "may not depend on raddle-strategies"),
+            ("raddle-report", "raddle-engine", None, "raddle-report may not depend on raddle-engine"),
+            ("raddle-cli", "raddle-native", None, "raddle-cli may not depend on raddle-native"),
+            ("raddle-lab", "raddle-testkit", None, "dev-dependencies only"),
+            ("raddle-lab", "raddle-testkit", Some("build"), "dev-dependencies only"),
+            ("raddle-novelty", "serde", None, "raddle-novelty has no layer"),
+        ] {
+            let wrong = check(&[package(from, &[(to, kind)])], WORKSPACE);
+            assert!(matches!(&wrong[..], [only] if only.contains(part)), "{from} -> {to}: {wrong:?}");
+        }
+    }
+
+    #[test]
+    fn unsafe_code_has_to_be_denied() {
+        let mut careless = package("raddle-lab", &[]);
+        careless.text = "[lints]\n\n[features]\nworkspace = true\n".to_owned();
+        assert_eq!(check(&[careless], WORKSPACE).len(), 1);
+        assert_eq!(check(&[], "[workspace.lints.rust]\nunsafe_code = \"warn\"\n").len(), 1);
+    }
+}
