@@ -268,6 +268,16 @@ impl Engine {
         self.needs.state
     }
 
+    /// The name of a thread, equal in all runs.
+    pub fn thread_name(&self, thread: ThreadId) -> Name {
+        self.threads.name(thread)
+    }
+
+    /// How many objects the run has had so far.
+    pub fn object_count(&self) -> usize {
+        self.objects.len()
+    }
+
     /// The virtual time, in nanoseconds since the start of the run.
     pub fn now(&self) -> u64 {
         self.now

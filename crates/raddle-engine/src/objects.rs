@@ -1,6 +1,6 @@
 //! The shared objects of a run and the state of each.
 
-use raddle_model::{Name, ObjectId, ThreadId, mix};
+use raddle_model::{Name, ObjectId, ThreadId};
 use std::collections::VecDeque;
 
 /// How a mutex treats a thread that already has it, and one that does not.
@@ -100,7 +100,8 @@ impl Resource {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
-    /// Invariant: the name plus a constant for each write so far; the object's part of an event's fingerprint.
+    /// Invariant: a constant for each write so far; the object's part of an event's fingerprint. Which object it is need not
+    /// be part of that: what a thread does next is determined by what it has read before.
     pub(crate) version: u64,
     /// The head of the ring of threads whose next operation touches it.
     pub(crate) head: u32,
@@ -123,7 +124,7 @@ impl Objects {
 
     pub(crate) fn add(&mut self, name: Name, resource: Resource, head: u32) -> ObjectId {
         let id = ObjectId(self.all.len() as u32);
-        self.all.push(Object { version: mix(!name.0), head, name, resource, value: 0 });
+        self.all.push(Object { version: 0, head, name, resource, value: 0 });
         id
     }
 

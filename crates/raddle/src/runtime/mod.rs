@@ -1,0 +1,238 @@
+//! One run of a test: its threads as fibers on one OS thread, steered by the engine.
+//!
+//! An operation announces itself and asks the engine what comes next, on the stack of its own fiber. If the same thread
+//! goes on, nothing is switched. Otherwise the fiber leaves the engine's answer behind and suspends; the loop in [`run`]
+//! resumes whom the answer names.
+
+mod locations;
+mod object;
+mod switch;
+
+pub(crate) use object::Object;
+
+use locations::Locations;
+use raddle_engine::{Engine, Next, Reply, Strategy};
+use raddle_model::{Failure, LocationId, Name, ObjectId, Operation, ThreadId};
+use std::any::Any;
+use std::cell::RefCell;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::atomic::{AtomicU32, Ordering};
+use switch::Fiber;
+
+/// What a thread has to do.
+pub(crate) type Task = Box<dyn FnOnce()>;
+
+/// One thread of the run.
+struct Thread {
+    fiber: Option<Fiber>,
+    task: Option<Task>,
+    /// What its latest operation brought, for when it is resumed.
+    reply: Reply,
+    name: Option<String>,
+    /// How many objects it was the first to touch.
+    first_touched: u32,
+}
+
+/// The run that is going on on this OS thread.
+pub(crate) struct Runtime {
+    pub(crate) engine: Engine,
+    pub(crate) strategy: Box<dyn Strategy>,
+    pub(crate) locations: Locations,
+    threads: Vec<Thread>,
+    current: ThreadId,
+    /// What the engine answered to the operation at which the current fiber suspended.
+    next: Option<Next>,
+    /// Tells this run from all others of the process, for objects that outlive a run.
+    epoch: u32,
+    /// The run is over and fibers are being unwound: operations have no effect.
+    closing: bool,
+    /// Fibers without a thread.
+    idle: Vec<Fiber>,
+}
+
+thread_local! {
+    static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
+}
+
+static EPOCHS: AtomicU32 = AtomicU32::new(1);
+
+const OUTSIDE: &str =
+    "raddle's types work only inside raddle::check; outside of tests use std's (default-features = false)";
+
+/// Does something with the run of this OS thread. Must not run user code.
+pub(crate) fn with<R>(action: impl FnOnce(&mut Runtime) -> R) -> R {
+    RUNTIME.with_borrow_mut(|slot| action(slot.as_mut().expect(OUTSIDE)))
+}
+
+/// Announces the next operation of the current thread and returns when it has been executed.
+#[inline]
+pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
+    let here = with(|runtime| {
+        if runtime.closing {
+            return Some(Reply::Go);
+        }
+        let operation = operation(runtime);
+        let me = runtime.current;
+        runtime.engine.announce(me, operation);
+        match runtime.engine.next(&mut *runtime.strategy) {
+            Next::Resume { thread, reply } if thread == me => Some(reply),
+            next => {
+                runtime.next = Some(next);
+                None
+            }
+        }
+    });
+    here.unwrap_or_else(|| {
+        switch::suspend();
+        with(|runtime| runtime.threads[runtime.current.index()].reply)
+    })
+}
+
+impl Runtime {
+    pub(crate) fn new(engine: Engine, strategy: Box<dyn Strategy>) -> Runtime {
+        Runtime {
+            engine,
+            strategy,
+            locations: Locations::default(),
+            threads: Vec::new(),
+            current: ThreadId(0),
+            next: None,
+            epoch: 0,
+            closing: false,
+            idle: Vec::new(),
+        }
+    }
+
+    /// The number of a place in the code.
+    #[inline]
+    pub(crate) fn location(&mut self, place: &'static Location<'static>) -> LocationId {
+        self.locations.number(place)
+    }
+
+    /// The thread that runs.
+    pub(crate) fn current(&self) -> ThreadId {
+        self.current
+    }
+
+    /// Whether the run is over and its threads are being unwound.
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing
+    }
+
+    /// The name of a thread, if it was given one.
+    pub(crate) fn thread_name(&self, thread: ThreadId) -> Option<&str> {
+        self.threads.get(thread.index())?.name.as_deref()
+    }
+
+    /// Gives the new thread `thread` its task.
+    pub(crate) fn start(&mut self, thread: ThreadId, name: Option<String>, task: Task) {
+        debug_assert_eq!(thread.index(), self.threads.len(), "threads are numbered in order of creation");
+        let fiber = self.idle.pop().unwrap_or_else(Fiber::new);
+        self.threads.push(Thread {
+            fiber: Some(fiber),
+            task: Some(task),
+            reply: Reply::Go,
+            name,
+            first_touched: 0,
+        });
+    }
+
+    /// The object that stands for `thread`.
+    pub(crate) fn thread_object(&mut self, thread: ThreadId) -> ObjectId {
+        self.engine.thread_object(thread)
+    }
+
+    /// A name for an object that the current thread is the first to touch: where it was made, by whom it is touched, and how
+    /// many objects that thread has touched first before.
+    fn object_name(&mut self, place: &'static Location<'static>) -> Name {
+        let thread = &mut self.threads[self.current.index()];
+        thread.first_touched += 1;
+        let ordinal = u64::from(thread.first_touched);
+        let place = u64::from(place.line()) << 32 | u64::from(place.column());
+        self.engine.thread_name(self.current).child(place).child(ordinal)
+    }
+}
+
+/// Runs the task of the current thread; called on its fiber.
+fn run_task() {
+    let task = with(|runtime| runtime.threads[runtime.current.index()].task.take());
+    let Some(task) = task else { return };
+    if let Err(payload) = catch_unwind(AssertUnwindSafe(task)) {
+        if with(|runtime| runtime.closing) {
+            // The run is over and this fiber is being unwound; that must not stop here.
+            resume_unwind(payload);
+        }
+        with(|runtime| runtime.fail_by_panic(&*payload));
+    }
+}
+
+impl Runtime {
+    fn fail_by_panic(&mut self, payload: &(dyn Any + Send)) {
+        let message = panic_message(payload);
+        let thread = self.current;
+        self.engine.fail(Failure::Assertion { thread, location: LocationId(0), message });
+    }
+}
+
+/// The text of a panic.
+pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
+    let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| payload.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "a panic without a text".to_owned())
+}
+
+/// Runs `main` once on this OS thread. The strategy's run must have begun.
+pub(crate) fn run(runtime: Runtime, main: Task) -> Runtime {
+    RUNTIME.with_borrow_mut(|slot| {
+        let mut runtime = runtime;
+        runtime.epoch = EPOCHS.fetch_add(1, Ordering::Relaxed);
+        runtime.closing = false;
+        runtime.threads.clear();
+        let needs = runtime.strategy.needs();
+        runtime.engine.begin(needs);
+        let thread = runtime.engine.add_thread();
+        runtime.start(thread, Some("main".to_owned()), main);
+        assert!(slot.replace(runtime).is_none(), "a check does not run inside another one");
+    });
+    let mut next = with(|runtime| runtime.engine.next(&mut *runtime.strategy));
+    while let Next::Resume { thread, reply } = next {
+        let mut fiber = with(|runtime| {
+            runtime.current = thread;
+            let entry = &mut runtime.threads[thread.index()];
+            entry.reply = reply;
+            entry.fiber.take().expect("a thread that is resumed has a fiber")
+        });
+        fiber.resume();
+        next = with(|runtime| match runtime.next.take() {
+            Some(next) => {
+                runtime.threads[thread.index()].fiber = Some(fiber);
+                next
+            }
+            None => {
+                // The task is over.
+                runtime.idle.push(fiber);
+                runtime.engine.finish(thread);
+                runtime.engine.next(&mut *runtime.strategy)
+            }
+        });
+    }
+    close();
+    RUNTIME.with_borrow_mut(|slot| slot.take().expect("the run was not taken away"))
+}
+
+/// Unwinds every thread that has not ended, so that what it owns is dropped.
+fn close() {
+    with(|runtime| runtime.closing = true);
+    let count = with(|runtime| runtime.threads.len());
+    for index in 0..count {
+        let (fiber, task) = with(|runtime| {
+            runtime.current = ThreadId(index as u32);
+            (runtime.threads[index].fiber.take(), runtime.threads[index].task.take())
+        });
+        drop(task);
+        if let Some(fiber) = fiber {
+            let fiber = fiber.unwind();
+            with(|runtime| runtime.idle.push(fiber));
+        }
+    }
+}
