@@ -118,6 +118,15 @@ fn a_program_may_come_from_standard_input() {
     assert!(ran.out.contains("line 3: assert x == 0"), "{}", ran.out);
 }
 
+/// The threads are named and shown in a time that grows with their number, not with its square.
+#[test]
+fn a_run_with_very_many_threads_is_shown() {
+    let words = ["--set", "n=1000000000", "--runs", "1", "--step-limit", "300000", "-s", "random-walk"];
+    let ran = raddle(&[&["lab", "run", &figure("reorder")][..], &words].concat());
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    assert!(ran.out.contains("did not end within 300000 steps"), "{}", ran.out);
+}
+
 #[test]
 fn a_closed_pipe_is_no_error() {
     let ran = raddle_unread(&["lab", "run", "-", "--runs", "10"], "shared x = 0\nthread A { x = 1 }\n");
