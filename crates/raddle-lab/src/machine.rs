@@ -312,7 +312,7 @@ fn resource(object: &syntax::Object) -> Resource {
         ObjectKind::RwLock => Resource::read_write_lock(),
         ObjectKind::Condition => Resource::condition(),
         ObjectKind::Semaphore => Resource::semaphore(object.initial.max(0) as u64),
-        ObjectKind::Barrier => Resource::barrier(u32::try_from(object.initial).unwrap_or(1)),
+        ObjectKind::Barrier => Resource::barrier(u32::try_from(object.initial).unwrap_or(u32::MAX)),
         ObjectKind::Once => Resource::once(),
     }
 }

@@ -118,6 +118,13 @@ fn a_program_may_come_from_standard_input() {
     assert!(ran.out.contains("line 3: assert x == 0"), "{}", ran.out);
 }
 
+#[test]
+fn a_barrier_for_more_threads_than_there_can_be_never_opens() {
+    let program = "barrier b = 5000000000\nthread A { barrier b }\n";
+    let ran = raddle_with_input(&["lab", "run", "-", "--runs", "1", "--json"], program);
+    assert_eq!(ran.json()["first_failure"]["kind"], "deadlock", "{}", ran.err);
+}
+
 /// The threads are named and shown in a time that grows with their number, not with its square.
 #[test]
 fn a_run_with_very_many_threads_is_shown() {
