@@ -1,7 +1,7 @@
 //! Runs a compiled lab program on the engine.
 
 use crate::syntax::{
-    self, Action, Fault, Flow, Mode, ObjectKind, ObjectRef, Operation as Instruction, Pause,
+    self, Action, Fault, Flow, Mode, ObjectKind, ObjectRef, Operation as Instruction, Pause, THREAD_LIMIT,
 };
 use raddle_engine::{Engine, MutexKind, Program, Reply, Resource};
 use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, mix};
@@ -149,6 +149,9 @@ impl Machine {
                 let argument = argument.eval(locals, &self.shared)?;
                 let (child, target) = (*child, *target);
                 let Reply::Spawned(id) = reply else { unreachable!("a spawn brings a thread") };
+                if self.instances.len() >= THREAD_LIMIT {
+                    return Err(Fault::TooManyThreads);
+                }
                 let instance = &mut self.instances[thread.index()];
                 instance.pc += 1;
                 if let Some(target) = target {

@@ -135,6 +135,15 @@ fn a_run_with_very_many_threads_is_shown() {
 }
 
 #[test]
+fn more_threads_than_can_be_told_apart_end_the_run() {
+    let program = "shared x = 0\nmain { repeat 2000000 { spawn T } }\nthread T { x++ }\n";
+    let words = ["lab", "run", "-", "--runs", "1", "--step-limit", "5e6", "--json"];
+    let json = raddle_with_input(&words, program).json();
+    let message = json["first_failure"]["message"].as_str().expect("it fails");
+    assert!(message.contains("more than 1000000 threads in `spawn T`"), "{message}");
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() {
     let ran = raddle_unread(&["lab", "run", "-", "--runs", "10"], "shared x = 0\nthread A { x = 1 }\n");
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));
