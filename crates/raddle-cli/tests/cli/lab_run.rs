@@ -143,6 +143,17 @@ fn more_threads_than_can_be_told_apart_end_the_run() {
     assert!(message.contains("more than 1000000 threads in `spawn T`"), "{message}");
 }
 
+/// Runs happen on threads with small stacks too.
+#[test]
+fn a_long_ring_of_waiting_threads_is_found() {
+    let program = "param n = 40000\nmutex m[n]\nbarrier b = n\nmain { repeat n as i { spawn T(i) } }\n\
+                   thread T(i) { lock m[i]; barrier b; lock m[(i + 1) % n] }\n";
+    let ran = raddle_with_input(&["lab", "run", "-", "--runs", "1", "--json"], program);
+    let json = ran.json();
+    assert_eq!(json["first_failure"]["kind"], "deadlock", "{}", ran.err);
+    assert!(json["first_failure"]["message"].as_str().is_some_and(|text| text.contains("T40000 -> T1")));
+}
+
 #[test]
 fn a_closed_pipe_is_no_error() {
     let ran = raddle_unread(&["lab", "run", "-", "--runs", "10"], "shared x = 0\nthread A { x = 1 }\n");
