@@ -75,7 +75,7 @@ pub struct Graph {
 
 /// Steps that may be executed for each node that is allowed, on average. More means long runs, of which a whole one is
 /// executed for every step.
-const STEPS_PER_NODE: u64 = 100;
+const STEPS_PER_NODE: u64 = 300;
 
 impl Graph {
     /// Unfolds `program`, running it once for every edge. Gives up at more than `limit` nodes.
