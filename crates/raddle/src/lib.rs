@@ -25,4 +25,8 @@ mod runtime;
 pub mod sync;
 pub mod thread;
 
-pub use check::{Config, Failed, Passed, check, check_with};
+pub use check::{
+    Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, check, check_dfs, check_named,
+    check_pct, check_random, check_random_with_seed, check_with, replay, try_replay,
+};
+pub use raddle_engine::Timeouts;
