@@ -19,6 +19,15 @@
 //!     assert_eq!(*balance.lock().unwrap(), 2);
 //! });
 //! ```
+//!
+//! With [`macro@test`] the wrapping is done by an attribute:
+//!
+//! ```
+//! #[raddle::test(runs = 500)]
+//! fn counts() {
+//!     // ..
+//! }
+//! ```
 
 mod check;
 mod runtime;
@@ -30,3 +39,4 @@ pub use check::{
     check_pct, check_random, check_random_with_seed, check_with, replay, try_replay,
 };
 pub use raddle_engine::Timeouts;
+pub use raddle_macros::test;

@@ -4,6 +4,7 @@
 //! and a thread that never can is part of a deadlock. ([`Config::fail_on_leaked_threads`] makes leaving threads behind a
 //! failure of its own.)
 
+mod attribute;
 mod config;
 mod driver;
 mod environment;
