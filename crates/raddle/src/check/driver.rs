@@ -218,6 +218,7 @@ impl Check<'_> {
             strategy,
             seed: self.config.seed,
             run,
+            locations: &[],
         };
         let trace = record(runtime, &panics, origin);
         failed(trace, panics, Some(number))

@@ -22,6 +22,8 @@ pub(super) struct Origin<'a> {
     pub(super) strategy: &'a str,
     pub(super) seed: u64,
     pub(super) run: u64,
+    /// Texts of places that have their numbers already: those of the file, for a run that repeats one.
+    pub(super) locations: &'a [String],
 }
 
 /// The parameter of a trace file that tells whether a run failed if it left threads behind.
@@ -33,6 +35,9 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
     let summary = runtime.engine.summary();
     let mut places = Places { runtime, numbers: BTreeMap::new(), texts: Vec::new() };
     places.number(NOWHERE.to_owned());
+    for text in origin.locations {
+        places.number(text.clone());
+    }
     let mut steps = Vec::with_capacity(summary.trace.events.len());
     for event in &summary.trace.events {
         let mut operation = event.operation;

@@ -96,6 +96,7 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
         strategy: &file.strategy,
         seed: file.seed,
         run: file.run,
+        locations: &file.locations,
     };
     let trace = record(&runtime, &panics, origin);
     if let Some(what) = difference(&file, &trace) {
