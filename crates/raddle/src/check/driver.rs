@@ -76,6 +76,7 @@ impl Check<'_> {
     /// Makes the runs. The failure, if there is one, has not been written to a file.
     pub(super) fn run(&self) -> Result<Passed, Box<Failed>> {
         panics::install();
+        runtime::overflow::install();
         let jobs = self.config.jobs.max(1);
         let shared = Shared {
             end: AtomicU64::new(self.config.runs),

@@ -82,6 +82,7 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
         return Err(ReplayError::Foreign { path, message });
     }
     panics::install();
+    runtime::overflow::install();
     let (runtime, divergence) = run(&file, test);
     let panics = panics::take();
     let diverged =

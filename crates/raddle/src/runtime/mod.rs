@@ -10,6 +10,7 @@ mod switch;
 
 pub(crate) use locations::Locations;
 pub(crate) use object::Object;
+pub(crate) use switch::overflow;
 
 use raddle_engine::{Engine, Next, Reply, Strategy};
 use raddle_model::{Failure, LocationId, Name, ObjectId, Operation, ThreadId};
