@@ -40,3 +40,4 @@ pub use check::{
 };
 pub use raddle_engine::Timeouts;
 pub use raddle_macros::test;
+pub use raddle_model::{Failure, ThreadId, TraceFile};
