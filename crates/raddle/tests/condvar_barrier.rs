@@ -106,25 +106,21 @@ fn a_wait_for_a_condition_ends_when_it_holds_or_time_is_over() {
 #[test]
 fn signals_do_not_make_a_timed_wait_longer() {
     outcomes(|| {
-        let pair = Arc::new((Mutex::new(()), Condvar::new()));
-        let other = Arc::clone(&pair);
+        let shared = Arc::new((Mutex::new(()), Condvar::new(), AtomicUsize::new(0)));
+        let other = Arc::clone(&shared);
         let pokes = thread::spawn(move || {
-            // Half of the time passes, then a signal comes.
             let own = (Mutex::new(()), Condvar::new());
-            drop(own.1.wait_timeout(own.0.lock().unwrap(), LONG / 2).unwrap());
+            let pause = |time| drop(own.1.wait_timeout(own.0.lock().unwrap(), time).unwrap());
+            pause(LONG / 2);
             other.1.notify_all();
-            drop(own.1.wait_timeout(own.0.lock().unwrap(), LONG).unwrap());
-            other.0.try_lock().is_ok()
+            pause(LONG / 4 * 3);
+            other.2.load(Ordering::SeqCst)
         });
-        let (guard, result) = pair.1.wait_timeout_while(pair.0.lock().unwrap(), LONG, |()| true).unwrap();
+        let (guard, result) = shared.1.wait_timeout_while(shared.0.lock().unwrap(), LONG, |()| true).unwrap();
         assert!(result.timed_out());
-        let other = Arc::clone(&pair);
+        shared.2.fetch_add(1, Ordering::SeqCst);
         drop(guard);
-        assert!(
-            pokes.join().unwrap(),
-            "the wait was over after an hour, the other thread after one and a half"
-        );
-        drop(other);
+        assert_eq!(pokes.join().unwrap(), 1, "an hour is over before an hour and a quarter");
     });
 }
 
