@@ -47,6 +47,7 @@ impl Drop for Running<'_> {
 
 impl Once {
     /// An initialisation that was not run.
+    #[expect(clippy::new_without_default, reason = "std's has no default either")]
     #[track_caller]
     #[must_use]
     pub const fn new() -> Once {
