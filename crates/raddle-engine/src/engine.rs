@@ -64,9 +64,9 @@ pub enum Next {
 pub enum Reply {
     /// Nothing: the thread begins, or goes on.
     Go,
-    /// A lock or a semaphore that was asked for.
+    /// What was asked for: a lock, a semaphore, a value of a channel or room for one.
     Acquired,
-    /// Not the lock or semaphore that was tried.
+    /// Not what was tried.
     Busy,
     /// The end of the time that the operation was ready to wait.
     TimedOut,
@@ -80,6 +80,8 @@ pub enum Reply {
     Spawned(ThreadId),
     /// The order to run the one-time initialisation and then to execute [`Kind::OnceEnd`].
     RunOnce,
+    /// Nothing, for ever: the other side of the channel is gone.
+    Closed,
 }
 
 /// The state of a run. See the crate's documentation for the protocol.

@@ -60,6 +60,21 @@ pub enum Resource {
         /// Whether it is over.
         done: bool,
     },
+    /// A channel with one receiver. The engine counts values; the front end keeps them.
+    Channel {
+        /// How many values were sent and not received.
+        queued: u64,
+        /// How many values were received.
+        received: u64,
+        /// How many values it holds before a sender has to wait. With 0, a sender waits until its value was taken.
+        capacity: u64,
+        /// How many senders there are.
+        senders: u64,
+        /// Whether there is a receiver.
+        receiver: bool,
+        /// Whether the receiver of a channel without a buffer is waiting.
+        waiting: bool,
+    },
     /// Stands for a thread, for those who join it.
     Thread(ThreadId),
     /// A synchronisation object whose life is over.
@@ -95,6 +110,11 @@ impl Resource {
     /// An initialisation that has not begun.
     pub fn once() -> Resource {
         Resource::Once { runner: None, done: false }
+    }
+
+    /// A channel with nothing in it, a receiver and `senders` senders. `u64::MAX` is a capacity without bound.
+    pub fn channel(capacity: u64, senders: u64) -> Resource {
+        Resource::Channel { queued: 0, received: 0, capacity, senders, receiver: true, waiting: false }
     }
 }
 

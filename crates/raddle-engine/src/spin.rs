@@ -90,8 +90,9 @@ impl Spin {
 #[inline]
 pub(crate) fn is_idle(kind: Kind, acquired: bool) -> bool {
     match kind {
-        Kind::Read | Kind::Yield | Kind::Sleep | Kind::Fence => true,
-        Kind::TryLock | Kind::SemaphoreTryWait => !acquired,
+        Kind::Read | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::OnceTry => true,
+        Kind::TryLock | Kind::TryReadLock | Kind::TryWriteLock => !acquired,
+        Kind::SemaphoreTryWait | Kind::TrySend | Kind::TryReceive => !acquired,
         _ => false,
     }
 }

@@ -90,5 +90,6 @@ fn can_time_out(kind: Kind) -> bool {
             | Kind::SemaphoreWait
             | Kind::Join
             | Kind::Sleep
+            | Kind::Receive
     )
 }

@@ -47,7 +47,7 @@ pub enum Kind {
     Barrier,
     /// Enters a one-time initialisation: the first runs it, the others wait until it is over.
     OnceBegin,
-    /// Ends a one-time initialisation.
+    /// Ends a one-time initialisation. With the argument 0 it was given up, and whoever comes next runs it.
     OnceEnd,
     /// Creates a thread.
     Spawn,
@@ -65,6 +65,26 @@ pub enum Kind {
     Destroy,
     /// Ends the whole program, whatever the other threads were about to do.
     Exit,
+    /// Acquires a read-write lock for reading if nobody writes; never waits.
+    TryReadLock,
+    /// Acquires a read-write lock for writing if nobody has it; never waits.
+    TryWriteLock,
+    /// Asks whether a one-time initialisation is over; never waits.
+    OnceTry,
+    /// Puts a value into a channel; waits while the channel is full.
+    Send,
+    /// Puts a value into a channel if there is room; never waits.
+    TrySend,
+    /// The second half of a send into a channel without a buffer: waits until value number `argument` was taken.
+    SendEnd,
+    /// Tells a channel without a buffer that its receiver is waiting from now on.
+    ReceiveBegin,
+    /// Takes the oldest value out of a channel; waits while there is none and one may still come.
+    Receive,
+    /// Takes the oldest value out of a channel if there is one; never waits.
+    TryReceive,
+    /// Gives up the receiver of a channel (argument 1) or one of its senders (argument 0).
+    Close,
 }
 
 /// How an operation touches an object.

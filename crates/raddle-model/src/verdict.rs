@@ -115,4 +115,6 @@ pub enum BlockReason {
     Once,
     /// A thread has not ended.
     Join,
+    /// A channel is empty, or full, or has no receiver waiting.
+    Channel,
 }

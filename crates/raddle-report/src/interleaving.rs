@@ -198,6 +198,7 @@ impl Names<'_> {
                 format!("the initialisation {object}, run by {}", self.threads(&entry.held_by))
             }
             BlockReason::Join => format!("thread {} to end", self.threads(&entry.held_by)),
+            BlockReason::Channel => format!("the other side of channel {object}"),
         };
         format!("{} waits for {what}; {}", self.thread(entry.thread), self.location(entry.location))
     }

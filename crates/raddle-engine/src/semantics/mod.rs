@@ -1,6 +1,7 @@
 //! What each operation does to each kind of object, and when it can be executed. One file per family.
 
 mod barrier;
+mod channel;
 mod condition;
 mod mutex;
 mod once;
@@ -35,6 +36,9 @@ impl Engine {
             Kind::OnceBegin => self.can_begin_once(first(operation)),
             Kind::Join => self.has_ended(first(operation)) || self.may_time_out(thread),
             Kind::Sleep => self.may_time_out(thread),
+            Kind::Send => self.can_send(first(operation)),
+            Kind::SendEnd => self.can_end_send(operation),
+            Kind::Receive => self.can_receive(first(operation)) || self.may_time_out(thread),
             _ => true,
         }
     }
@@ -54,8 +58,8 @@ impl Engine {
             Kind::Lock => self.lock(thread, operation),
             Kind::TryLock => self.try_lock(thread, operation),
             Kind::Unlock => self.unlock(thread, operation),
-            Kind::ReadLock => self.read_lock(thread, operation),
-            Kind::WriteLock => self.write_lock(thread, operation),
+            Kind::ReadLock | Kind::TryReadLock => self.read_lock(thread, operation),
+            Kind::WriteLock | Kind::TryWriteLock => self.write_lock(thread, operation),
             Kind::ReadWriteUnlock => self.read_write_unlock(thread, operation),
             Kind::ConditionWait => self.condition_wait(thread, operation),
             Kind::ConditionReacquire => self.condition_reacquire(thread, operation),
@@ -66,6 +70,12 @@ impl Engine {
             Kind::Barrier => self.barrier(thread, operation, strategy),
             Kind::OnceBegin => self.once_begin(thread, operation),
             Kind::OnceEnd => self.once_end(thread, operation),
+            Kind::OnceTry => self.once_try(thread, operation),
+            Kind::Send | Kind::TrySend => self.send(thread, operation),
+            Kind::SendEnd => self.send_end(thread, operation),
+            Kind::ReceiveBegin => self.receive_begin(thread, operation),
+            Kind::Receive | Kind::TryReceive => self.receive(thread, operation),
+            Kind::Close => self.close(thread, operation),
             Kind::Spawn => {
                 let parent = self.threads.get_mut(thread);
                 let name = parent.name.child(u64::from(parent.children));

@@ -23,12 +23,20 @@ impl Engine {
         }
     }
 
+    pub(crate) fn once_try(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        match self.objects.get(first(operation)).resource {
+            Resource::Once { done: true, .. } => Effect::Goes(Reply::Acquired),
+            Resource::Once { .. } => Effect::Goes(Reply::Busy),
+            _ => self.not_usable(thread, first(operation), operation),
+        }
+    }
+
     pub(crate) fn once_end(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
         let object = first(operation);
         match &mut self.objects.get_mut(object).resource {
             Resource::Once { runner, done } if *runner == Some(thread) => {
                 *runner = None;
-                *done = true;
+                *done = operation.argument != 0;
                 self.refresh(object);
                 Effect::Goes(Reply::Go)
             }

@@ -3,7 +3,7 @@
 use super::{Effect, first};
 use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
-use raddle_model::{ObjectId, Operation, ThreadId};
+use raddle_model::{Kind, ObjectId, Operation, ThreadId};
 
 impl Engine {
     pub(crate) fn can_read_lock(&self, object: ObjectId) -> bool {
@@ -25,7 +25,7 @@ impl Engine {
                 self.refresh(object);
                 Effect::Goes(Reply::Acquired)
             }
-            Resource::ReadWriteLock { .. } => Effect::Goes(Reply::TimedOut),
+            Resource::ReadWriteLock { .. } => Effect::Goes(refusal(operation)),
             _ => self.not_usable(thread, object, operation),
         }
     }
@@ -38,7 +38,7 @@ impl Engine {
                 self.refresh(object);
                 Effect::Goes(Reply::Acquired)
             }
-            Resource::ReadWriteLock { .. } => Effect::Goes(Reply::TimedOut),
+            Resource::ReadWriteLock { .. } => Effect::Goes(refusal(operation)),
             _ => self.not_usable(thread, object, operation),
         }
     }
@@ -59,5 +59,13 @@ impl Engine {
             }
             _ => self.not_usable(thread, object, operation),
         }
+    }
+}
+
+/// What a thread that cannot have the lock is told.
+fn refusal(operation: &Operation) -> Reply {
+    match operation.kind {
+        Kind::TryReadLock | Kind::TryWriteLock => Reply::Busy,
+        _ => Reply::TimedOut,
     }
 }

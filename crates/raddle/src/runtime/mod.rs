@@ -32,6 +32,8 @@ struct Thread {
     name: Option<String>,
     /// How many objects it was the first to touch.
     first_touched: u32,
+    /// Whether it was unwinding after a panic when it suspended last.
+    panicking: bool,
 }
 
 /// The run that is going on on this OS thread.
@@ -53,6 +55,8 @@ pub(crate) struct Runtime {
     closing: bool,
     /// Fibers without a thread.
     idle: Vec<Fiber>,
+    /// How many suspended threads are unwinding after a panic.
+    panicking: u32,
 }
 
 thread_local! {
@@ -88,9 +92,45 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
         }
     });
     here.unwrap_or_else(|| {
+        if std::thread::panicking() {
+            return suspend_panicking();
+        }
         switch::suspend();
         with(|runtime| runtime.threads[runtime.current.index()].reply)
     })
+}
+
+/// Suspends the current thread while it, or another one on this OS thread, is unwinding after a panic.
+#[cold]
+fn suspend_panicking() -> Reply {
+    let panicking = panicking();
+    with(|runtime| {
+        runtime.threads[runtime.current.index()].panicking = panicking;
+        runtime.panicking += u32::from(panicking);
+    });
+    switch::suspend();
+    with(|runtime| {
+        runtime.panicking -= u32::from(panicking);
+        runtime.threads[runtime.current.index()].reply
+    })
+}
+
+/// Whether the current thread is unwinding after a panic. All threads of a run share one OS thread, so std's answer is
+/// right only while no suspended thread is unwinding; a thread that begins to panic meanwhile is not noticed.
+pub(crate) fn panicking() -> bool {
+    std::thread::panicking()
+        && with(|runtime| runtime.panicking == 0 || runtime.threads[runtime.current.index()].panicking)
+}
+
+/// The number of the run that is going on on this OS thread.
+pub(crate) fn epoch() -> Option<u32> {
+    RUNTIME.try_with(|slot| slot.borrow().as_ref().map(|runtime| runtime.epoch)).ok().flatten()
+}
+
+/// Whether the run is over and its threads are being unwound. Also true outside of a run, where values that outlived
+/// theirs are dropped.
+pub(crate) fn is_closing() -> bool {
+    RUNTIME.try_with(|slot| slot.borrow().as_ref().is_none_or(Runtime::is_closing)).unwrap_or(true)
 }
 
 impl Runtime {
@@ -107,6 +147,7 @@ impl Runtime {
             epoch: 0,
             closing: false,
             idle: Vec::new(),
+            panicking: 0,
         }
     }
 
@@ -141,6 +182,7 @@ impl Runtime {
             reply: Reply::Go,
             name,
             first_touched: 0,
+            panicking: false,
         });
     }
 
@@ -221,6 +263,7 @@ pub(crate) fn run(runtime: Runtime, main: Task) -> Runtime {
         let mut runtime = runtime;
         runtime.epoch = EPOCHS.fetch_add(1, Ordering::Relaxed);
         runtime.closing = false;
+        runtime.panicking = 0;
         runtime.threads.clear();
         runtime.made.clear();
         let needs = runtime.strategy.needs();
@@ -261,7 +304,13 @@ pub(crate) fn run(runtime: Runtime, main: Task) -> Runtime {
 /// Unwinds every thread that has not ended, so that what it owns is dropped.
 fn close() {
     with(|runtime| runtime.closing = true);
-    let count = with(|runtime| runtime.threads.len());
+    close_others();
+}
+
+/// Unwinds every thread that has not ended and is not being unwound. While the run is closing, this makes others release
+/// what a destructor needs.
+pub(crate) fn close_others() {
+    let (count, current) = with(|runtime| (runtime.threads.len(), runtime.current));
     for index in 0..count {
         let (fiber, task) = with(|runtime| {
             runtime.current = ThreadId(index as u32);
@@ -273,4 +322,5 @@ fn close() {
             with(|runtime| runtime.idle.push(fiber));
         }
     }
+    with(|runtime| runtime.current = current);
 }

@@ -1,58 +1,82 @@
 //! `std::sync::Mutex` under control.
 
-use crate::runtime::{self, Object};
+use super::poison::Poison;
+use crate::runtime::{self, Object, Runtime};
 use raddle_engine::{MutexKind, Reply, Resource};
-use raddle_model::{Access, Kind, Operation};
+use raddle_model::{Access, Kind, ObjectId, Operation};
+use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 /// A mutex, as in std. The value lives in one of std's, which is never contended: the engine decides who gets it.
-#[derive(Debug)]
 pub struct Mutex<T: ?Sized> {
     object: Object,
+    poison: Poison,
     value: std::sync::Mutex<T>,
 }
 
 /// Access to the value of a [`Mutex`], which is unlocked when this is dropped.
-#[derive(Debug)]
+#[must_use = "if unused the Mutex will immediately unlock"]
 pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
-    /// Present until the guard is dropped.
+    /// Present until the guard is dropped, but for the time it waits for a condition.
     value: Option<std::sync::MutexGuard<'a, T>>,
     locked_at: &'static Location<'static>,
+    /// Whether the thread was panicking when it locked the mutex; then it does not poison it.
+    panicking: bool,
 }
 
 impl<T> Mutex<T> {
     /// A mutex around `value`.
     #[track_caller]
     pub const fn new(value: T) -> Mutex<T> {
-        Mutex { object: Object::new(), value: std::sync::Mutex::new(value) }
+        Mutex { object: Object::new(), poison: Poison::new(), value: std::sync::Mutex::new(value) }
     }
 
     /// The value.
     pub fn into_inner(self) -> LockResult<T> {
-        self.value.into_inner()
+        let poisoned = self.poison.is_set();
+        let value = self.value.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
     }
 }
 
 impl<T: ?Sized> Mutex<T> {
+    /// Its number in this run.
+    pub(super) fn id(&self, runtime: &mut Runtime) -> ObjectId {
+        self.object.id(runtime, || Resource::mutex(MutexKind::Normal))
+    }
+
     fn step(&self, kind: Kind, place: &'static Location<'static>) -> Reply {
         runtime::step(|runtime| {
-            let object = self.object.id(runtime, || Resource::mutex(MutexKind::Normal));
-            Operation::new(kind, runtime.location(place)).on(object, Access::Write)
+            let object = self.id(runtime);
+            let access = if kind == Kind::Read { Access::Read } else { Access::Write };
+            Operation::new(kind, runtime.location(place)).on(object, access)
         })
     }
 
-    fn guard(&self, locked_at: &'static Location<'static>) -> LockResult<MutexGuard<'_, T>> {
+    /// The value of a mutex that the engine gave to the current thread.
+    fn value(&self) -> std::sync::MutexGuard<'_, T> {
         match self.value.try_lock() {
-            Ok(value) => Ok(MutexGuard { mutex: self, value: Some(value), locked_at }),
-            Err(TryLockError::Poisoned(error)) => {
-                let value = Some(error.into_inner());
-                Err(PoisonError::new(MutexGuard { mutex: self, value, locked_at }))
+            Ok(value) => value,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                assert!(runtime::is_closing(), "the engine gives a mutex to one thread at a time");
+                runtime::close_others();
+                // If this waits, the thread itself has the mutex, and would hang without Raddle as well.
+                self.value.lock().unwrap_or_else(PoisonError::into_inner)
             }
-            Err(TryLockError::WouldBlock) => unreachable!("the engine gives a mutex to one thread at a time"),
         }
+    }
+
+    fn guard(&self, locked_at: &'static Location<'static>) -> LockResult<MutexGuard<'_, T>> {
+        let (value, panicking) = (Some(self.value()), runtime::panicking());
+        self.checked(MutexGuard { mutex: self, value, locked_at, panicking })
+    }
+
+    fn checked<'a>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        if self.poison.is_set() { Err(PoisonError::new(guard)) } else { Ok(guard) }
     }
 
     /// Locks it, waiting if need be.
@@ -72,12 +96,60 @@ impl<T: ?Sized> Mutex<T> {
             _ => Err(TryLockError::WouldBlock),
         }
     }
+
+    /// Whether a thread panicked while it had the mutex.
+    #[track_caller]
+    pub fn is_poisoned(&self) -> bool {
+        if !runtime::is_closing() {
+            self.step(Kind::Read, Location::caller());
+        }
+        self.poison.is_set()
+    }
+
+    /// Forgets that a thread panicked while it had the mutex.
+    #[track_caller]
+    pub fn clear_poison(&self) {
+        if !runtime::is_closing() {
+            self.step(Kind::Write, Location::caller());
+        }
+        self.poison.clear();
+    }
+
+    /// The value, which nobody else can have.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        let poisoned = self.poison.is_set();
+        let value = self.value.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+    }
+}
+
+impl<'a, T: ?Sized> MutexGuard<'a, T> {
+    /// The mutex.
+    pub(super) fn mutex(&self) -> &'a Mutex<T> {
+        self.mutex
+    }
+
+    /// Lets go of the value, before the engine gives the mutex to others while this thread waits for a condition.
+    pub(super) fn release(&mut self) {
+        self.value = None;
+    }
+
+    /// Takes the value back, after the engine gave the mutex back.
+    pub(super) fn retake(mut self) -> LockResult<MutexGuard<'a, T>> {
+        self.value = Some(self.mutex.value());
+        self.mutex.checked(self)
+    }
 }
 
 impl<T: ?Sized> Drop for MutexGuard<'_, T> {
     fn drop(&mut self) {
+        let poisons = !self.panicking && self.value.is_some() && runtime::panicking();
         self.value = None;
         self.mutex.step(Kind::Unlock, self.locked_at);
+        // Others see it from the moment of the unlock on, which is an operation.
+        if poisons {
+            self.mutex.poison.set();
+        }
     }
 }
 
@@ -92,5 +164,43 @@ impl<T: ?Sized> Deref for MutexGuard<'_, T> {
 impl<T: ?Sized> DerefMut for MutexGuard<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         self.value.as_deref_mut().expect("a guard has its value until it is dropped")
+    }
+}
+
+impl<T: Default> Default for Mutex<T> {
+    #[track_caller]
+    fn default() -> Mutex<T> {
+        Mutex::new(T::default())
+    }
+}
+
+impl<T> From<T> for Mutex<T> {
+    #[track_caller]
+    fn from(value: T) -> Mutex<T> {
+        Mutex::new(value)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for Mutex<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("Mutex");
+        match self.value.try_lock() {
+            Ok(value) => text.field("data", &&*value),
+            Err(TryLockError::Poisoned(error)) => text.field("data", &&**error.get_ref()),
+            Err(TryLockError::WouldBlock) => text.field("data", &format_args!("<locked>")),
+        };
+        text.field("poisoned", &self.poison.is_set()).finish_non_exhaustive()
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for MutexGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
     }
 }

@@ -1,0 +1,129 @@
+//! Channels with many senders and one receiver. The engine counts the values; the front end keeps them, in the order in
+//! which sends are executed.
+//!
+//! A channel without a buffer hands values over: a send is two operations, the offer and the wait until it was taken,
+//! and a blocking receive begins with saying that the receiver waits, because only then does an attempt to send succeed.
+
+use super::{Effect, first};
+use crate::engine::{Engine, Reply};
+use crate::objects::Resource;
+use raddle_model::{Kind, ObjectId, Operation, ThreadId};
+
+impl Engine {
+    /// Notes that a sender of a channel was cloned. This is no operation, as its order does not matter: whoever clones a
+    /// sender has one, so the channel has one before and after.
+    pub fn add_sender(&mut self, channel: ObjectId) {
+        if let Resource::Channel { senders, .. } = &mut self.objects.get_mut(channel).resource {
+            *senders += 1;
+        }
+    }
+
+    pub(crate) fn can_send(&self, object: ObjectId) -> bool {
+        match self.objects.get(object).resource {
+            Resource::Channel { queued, capacity, receiver, .. } => {
+                queued < capacity || capacity == 0 || !receiver
+            }
+            _ => true,
+        }
+    }
+
+    pub(crate) fn can_end_send(&self, operation: &Operation) -> bool {
+        match self.objects.get(first(operation)).resource {
+            Resource::Channel { received, receiver, .. } => received > operation.argument || !receiver,
+            _ => true,
+        }
+    }
+
+    pub(crate) fn can_receive(&self, object: ObjectId) -> bool {
+        match self.objects.get(object).resource {
+            Resource::Channel { queued, senders, .. } => queued > 0 || senders == 0,
+            _ => true,
+        }
+    }
+
+    pub(crate) fn send(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        let object = first(operation);
+        let attempt = operation.kind == Kind::TrySend;
+        match &mut self.objects.get_mut(object).resource {
+            Resource::Channel { receiver: false, .. } => Effect::Goes(Reply::Closed),
+            Resource::Channel { queued, capacity: 0, waiting, .. }
+                if attempt && (!*waiting || *queued > 0) =>
+            {
+                Effect::Goes(Reply::Busy)
+            }
+            Resource::Channel { queued, capacity, .. } if *capacity > 0 && *queued >= *capacity => {
+                Effect::Goes(Reply::Busy)
+            }
+            Resource::Channel { queued, .. } => {
+                *queued += 1;
+                self.refresh(object);
+                Effect::Goes(Reply::Acquired)
+            }
+            _ => self.not_usable(thread, object, operation),
+        }
+    }
+
+    /// `operation.argument` is the number of the value, counted from 0 in the order of sends.
+    pub(crate) fn send_end(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        let object = first(operation);
+        match &mut self.objects.get_mut(object).resource {
+            Resource::Channel { received, .. } if *received > operation.argument => {
+                Effect::Goes(Reply::Acquired)
+            }
+            Resource::Channel { queued, .. } => {
+                // The receiver is gone and the sender takes its value back.
+                *queued -= 1;
+                Effect::Goes(Reply::Closed)
+            }
+            _ => self.not_usable(thread, object, operation),
+        }
+    }
+
+    pub(crate) fn receive_begin(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        let object = first(operation);
+        match &mut self.objects.get_mut(object).resource {
+            Resource::Channel { waiting, .. } => {
+                *waiting = true;
+                Effect::Goes(Reply::Go)
+            }
+            _ => self.not_usable(thread, object, operation),
+        }
+    }
+
+    pub(crate) fn receive(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        let object = first(operation);
+        match &mut self.objects.get_mut(object).resource {
+            Resource::Channel { queued, received, senders, waiting, .. } => {
+                *waiting = false;
+                if *queued > 0 {
+                    *queued -= 1;
+                    *received += 1;
+                    self.refresh(object);
+                    Effect::Goes(Reply::Acquired)
+                } else if *senders == 0 {
+                    Effect::Goes(Reply::Closed)
+                } else if operation.kind == Kind::TryReceive {
+                    Effect::Goes(Reply::Busy)
+                } else {
+                    Effect::Goes(Reply::TimedOut)
+                }
+            }
+            _ => self.not_usable(thread, object, operation),
+        }
+    }
+
+    /// `operation.argument` is 1 for the receiver and 0 for a sender.
+    pub(crate) fn close(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        let object = first(operation);
+        match &mut self.objects.get_mut(object).resource {
+            Resource::Channel { receiver, .. } if operation.argument == 1 => *receiver = false,
+            Resource::Channel { senders, .. } if *senders > 0 => *senders -= 1,
+            Resource::Channel { .. } => {
+                return self.misuse(thread, operation, "closed by more senders than it has");
+            }
+            _ => return self.not_usable(thread, object, operation),
+        }
+        self.refresh(object);
+        Effect::Goes(Reply::Go)
+    }
+}

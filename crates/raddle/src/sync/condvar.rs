@@ -1,0 +1,149 @@
+//! `std::sync::Condvar` under control. Which waiter a notification wakes is the strategy's choice; time-outs come from
+//! the virtual clock. Limit: no waiter wakes without a reason, though std allows that.
+
+use super::{LockResult, MutexGuard, PoisonError};
+use crate::runtime::{self, Object};
+use raddle_engine::{Reply, Resource};
+use raddle_model::{Access, Kind, Operation};
+use std::panic::Location;
+use std::time::Duration;
+
+/// A condition variable, as in std.
+#[derive(Debug)]
+pub struct Condvar {
+    object: Object,
+}
+
+/// Whether a wait ended because its time was over.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct WaitTimeoutResult(bool);
+
+impl WaitTimeoutResult {
+    /// Whether the wait ended because its time was over.
+    #[must_use]
+    pub fn timed_out(&self) -> bool {
+        self.0
+    }
+}
+
+impl Condvar {
+    /// A condition variable without waiters.
+    #[track_caller]
+    #[must_use]
+    pub const fn new() -> Condvar {
+        Condvar { object: Object::new() }
+    }
+
+    fn wait_for<'a, T: ?Sized>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        nanoseconds: u64,
+        place: &'static Location<'static>,
+    ) -> (LockResult<MutexGuard<'a, T>>, WaitTimeoutResult) {
+        let mutex = guard.mutex();
+        guard.release();
+        let reply = runtime::step(|runtime| {
+            let object = self.object.id(runtime, Resource::condition);
+            let mutex = mutex.id(runtime);
+            Operation::new(Kind::ConditionWait, runtime.location(place))
+                .on(object, Access::Write)
+                .on(mutex, Access::Write)
+                .with_argument(nanoseconds)
+        });
+        (guard.retake(), WaitTimeoutResult(reply == Reply::TimedOut))
+    }
+
+    /// Unlocks the mutex, waits for a notification, and locks the mutex again.
+    #[track_caller]
+    pub fn wait<'a, T>(&self, guard: MutexGuard<'a, T>) -> LockResult<MutexGuard<'a, T>> {
+        self.wait_for(guard, Operation::UNTIMED, Location::caller()).0
+    }
+
+    /// Waits until `condition` is false.
+    #[track_caller]
+    pub fn wait_while<'a, T, F>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        mut condition: F,
+    ) -> LockResult<MutexGuard<'a, T>>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
+        while condition(&mut *guard) {
+            guard = self.wait(guard)?;
+        }
+        Ok(guard)
+    }
+
+    /// Waits for a notification, or until `duration` has passed.
+    #[track_caller]
+    pub fn wait_timeout<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        duration: Duration,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)> {
+        match self.wait_for(guard, nanoseconds(duration), Location::caller()) {
+            (Ok(guard), result) => Ok((guard, result)),
+            (Err(error), result) => Err(PoisonError::new((error.into_inner(), result))),
+        }
+    }
+
+    /// Waits until `condition` is false, or until `duration` has passed.
+    #[track_caller]
+    pub fn wait_timeout_while<'a, T, F>(
+        &self,
+        mut guard: MutexGuard<'a, T>,
+        duration: Duration,
+        mut condition: F,
+    ) -> LockResult<(MutexGuard<'a, T>, WaitTimeoutResult)>
+    where
+        F: FnMut(&mut T) -> bool,
+    {
+        let now = || runtime::with(|runtime| runtime.engine.now());
+        let start = now();
+        let mut over = false;
+        loop {
+            if !condition(&mut *guard) {
+                return Ok((guard, WaitTimeoutResult(false)));
+            }
+            if over {
+                return Ok((guard, WaitTimeoutResult(true)));
+            }
+            let left = duration.saturating_sub(Duration::from_nanos(now() - start));
+            let (back, result) = self.wait_timeout(guard, left)?;
+            guard = back;
+            over = result.timed_out();
+        }
+    }
+
+    fn step(&self, kind: Kind, place: &'static Location<'static>) {
+        runtime::step(|runtime| {
+            let object = self.object.id(runtime, Resource::condition);
+            Operation::new(kind, runtime.location(place)).on(object, Access::Write)
+        });
+    }
+
+    /// Wakes one waiter, if there is any.
+    #[track_caller]
+    pub fn notify_one(&self) {
+        self.step(Kind::Signal, Location::caller());
+    }
+
+    /// Wakes all waiters.
+    #[track_caller]
+    pub fn notify_all(&self) {
+        self.step(Kind::Broadcast, Location::caller());
+    }
+}
+
+impl Default for Condvar {
+    #[track_caller]
+    fn default() -> Condvar {
+        Condvar::new()
+    }
+}
+
+/// A span of time for an operation; what is too long for a `u64` is as long as can be.
+pub(super) fn nanoseconds(duration: Duration) -> u64 {
+    u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).min(Operation::UNTIMED - 1)
+}

@@ -1,0 +1,158 @@
+//! What both sides of a channel share.
+
+use crate::runtime::{self, Object, Runtime};
+use raddle_engine::{Reply, Resource};
+use raddle_model::{Access, Kind, ObjectId, Operation};
+use std::collections::VecDeque;
+use std::panic::Location;
+use std::sync::mpsc::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A channel. The engine decides who may send and receive; the values are kept here.
+pub(super) struct Channel<T> {
+    object: Object,
+    capacity: u64,
+    state: Mutex<State<T>>,
+}
+
+struct State<T> {
+    /// The values that were sent and not received, oldest first, each with its number.
+    values: VecDeque<(u64, T)>,
+    /// How many values were sent.
+    sent: u64,
+    senders: u64,
+}
+
+impl<T> Channel<T> {
+    /// A channel with one sender.
+    #[track_caller]
+    pub(super) fn new(capacity: u64) -> Channel<T> {
+        let state = State { values: VecDeque::new(), sent: 0, senders: 1 };
+        Channel { object: Object::new(), capacity, state: Mutex::new(state) }
+    }
+
+    /// Tells the engine of it where it is made, so that its name does not depend on who uses it first.
+    pub(super) fn make_known(&self) {
+        if !runtime::is_closing() {
+            runtime::with(|runtime| self.id(runtime));
+        }
+    }
+
+    fn id(&self, runtime: &mut Runtime) -> ObjectId {
+        self.object.id(runtime, || Resource::channel(self.capacity, self.state().senders))
+    }
+
+    /// The state, which no other thread looks at: no operation is executed while somebody has it.
+    fn state(&self) -> MutexGuard<'_, State<T>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn step(&self, kind: Kind, argument: u64, place: &'static Location<'static>) -> Reply {
+        runtime::step(|runtime| {
+            let object = self.id(runtime);
+            Operation::new(kind, runtime.location(place)).on(object, Access::Write).with_argument(argument)
+        })
+    }
+
+    fn is_rendezvous(&self) -> bool {
+        self.capacity == 0
+    }
+
+    /// Puts a value that the engine has admitted at the end, and tells its number.
+    fn push(&self, value: T) -> u64 {
+        let mut state = self.state();
+        let number = state.sent;
+        state.sent += 1;
+        state.values.push_back((number, value));
+        number
+    }
+
+    fn pop(&self) -> T {
+        let oldest = self.state().values.pop_front();
+        oldest.expect("the engine lets a receiver take what was sent").1
+    }
+
+    pub(super) fn send(&self, value: T, place: &'static Location<'static>) -> Result<(), SendError<T>> {
+        if self.step(Kind::Send, Operation::UNTIMED, place) != Reply::Acquired {
+            return Err(SendError(value));
+        }
+        let number = self.push(value);
+        if !self.is_rendezvous() || self.step(Kind::SendEnd, number, place) == Reply::Acquired {
+            return Ok(());
+        }
+        let mut state = self.state();
+        let index = state.values.iter().position(|(other, _)| *other == number);
+        let value = index.and_then(|index| state.values.remove(index));
+        value.map_or(Ok(()), |(_, value)| Err(SendError(value)))
+    }
+
+    pub(super) fn try_send(
+        &self,
+        value: T,
+        place: &'static Location<'static>,
+    ) -> Result<(), TrySendError<T>> {
+        match self.step(Kind::TrySend, Operation::UNTIMED, place) {
+            Reply::Acquired => {
+                self.push(value);
+                Ok(())
+            }
+            Reply::Busy => Err(TrySendError::Full(value)),
+            _ => Err(TrySendError::Disconnected(value)),
+        }
+    }
+
+    pub(super) fn receive(
+        &self,
+        nanoseconds: u64,
+        place: &'static Location<'static>,
+    ) -> Result<T, RecvTimeoutError> {
+        if self.is_rendezvous() {
+            self.step(Kind::ReceiveBegin, Operation::UNTIMED, place);
+        }
+        match self.step(Kind::Receive, nanoseconds, place) {
+            Reply::Acquired => Ok(self.pop()),
+            Reply::TimedOut => Err(RecvTimeoutError::Timeout),
+            _ => Err(RecvTimeoutError::Disconnected),
+        }
+    }
+
+    pub(super) fn try_receive(&self, place: &'static Location<'static>) -> Result<T, TryRecvError> {
+        match self.step(Kind::TryReceive, Operation::UNTIMED, place) {
+            Reply::Acquired => Ok(self.pop()),
+            Reply::Busy => Err(TryRecvError::Empty),
+            _ => Err(TryRecvError::Disconnected),
+        }
+    }
+
+    /// Counts one sender more.
+    pub(super) fn add_sender(&self) {
+        if !runtime::is_closing() {
+            runtime::with(|runtime| {
+                let object = self.id(runtime);
+                runtime.engine.add_sender(object);
+            });
+        }
+        self.state().senders += 1;
+    }
+
+    /// Gives up a sender.
+    pub(super) fn remove_sender(&self, place: &'static Location<'static>) {
+        if !runtime::is_closing() {
+            self.step(Kind::Close, 0, place);
+        }
+        self.state().senders -= 1;
+    }
+
+    /// Gives up the receiver, and with it the values that nobody will receive. A sender that waits for its value to be
+    /// taken gets it back.
+    pub(super) fn remove_receiver(&self, place: &'static Location<'static>) {
+        if runtime::is_closing() {
+            return;
+        }
+        self.step(Kind::Close, 1, place);
+        if !self.is_rendezvous() {
+            let values = std::mem::take(&mut self.state().values);
+            drop(values);
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! `std::sync::OnceLock` under control.
+
+use super::Once;
+use super::per_run::PerRun;
+use crate::runtime;
+use std::fmt;
+use std::mem;
+use std::panic::Location;
+
+/// A value that is set once, as in std. One that outlives a run, as a static does, is empty at the start of the next.
+pub struct OnceLock<T> {
+    once: Once,
+    value: PerRun<T>,
+}
+
+impl<T> OnceLock<T> {
+    /// A lock without a value.
+    #[track_caller]
+    #[must_use]
+    pub const fn new() -> OnceLock<T> {
+        OnceLock { once: Once::new(), value: PerRun::new() }
+    }
+
+    /// The value, if it was set.
+    #[track_caller]
+    pub fn get(&self) -> Option<&T> {
+        let place = Location::caller();
+        let there = runtime::is_closing() || self.once.is_over(place);
+        if there { self.value.slot().get() } else { None }
+    }
+
+    /// The value, if it was set; nobody else can have it.
+    pub fn get_mut(&mut self) -> Option<&mut T> {
+        self.value.slot_mut().get_mut()
+    }
+
+    /// Sets the value, or gives it back if there is one already.
+    ///
+    /// # Errors
+    ///
+    /// If there is a value already.
+    #[track_caller]
+    pub fn set(&self, value: T) -> Result<(), T> {
+        let mut value = Some(value);
+        self.initialise(Location::caller(), || value.take().expect("a value is set once"));
+        value.map_or(Ok(()), Err)
+    }
+
+    /// The value, which is made by `f` if there is none. If another thread makes one now, waits for that.
+    #[track_caller]
+    pub fn get_or_init<F: FnOnce() -> T>(&self, f: F) -> &T {
+        self.initialise(Location::caller(), f)
+    }
+
+    fn initialise(&self, place: &'static Location<'static>, f: impl FnOnce() -> T) -> &T {
+        if runtime::is_closing() {
+            return self.value.slot().get_or_init(f);
+        }
+        // As in std, a closure that panicked does not keep others from trying.
+        self.once.call_at(true, place, || {
+            let value = f();
+            assert!(self.value.slot().set(value).is_ok(), "the engine lets one thread set the value");
+        });
+        self.value.slot().get().expect("an initialisation that is over has set the value")
+    }
+
+    /// The value, if it was set.
+    pub fn into_inner(mut self) -> Option<T> {
+        self.value.slot_mut().take()
+    }
+
+    /// Takes the value out, if it was set, and leaves the lock as new.
+    #[track_caller]
+    pub fn take(&mut self) -> Option<T> {
+        mem::take(self).into_inner()
+    }
+}
+
+impl<T> Default for OnceLock<T> {
+    #[track_caller]
+    fn default() -> OnceLock<T> {
+        OnceLock::new()
+    }
+}
+
+impl<T> From<T> for OnceLock<T> {
+    #[track_caller]
+    fn from(value: T) -> OnceLock<T> {
+        let lock = OnceLock::new();
+        assert!(lock.set(value).is_ok(), "a new lock is empty");
+        lock
+    }
+}
+
+impl<T: Clone> Clone for OnceLock<T> {
+    #[track_caller]
+    fn clone(&self) -> OnceLock<T> {
+        self.get().cloned().map_or_else(OnceLock::new, OnceLock::from)
+    }
+}
+
+impl<T: PartialEq> PartialEq for OnceLock<T> {
+    #[track_caller]
+    fn eq(&self, other: &OnceLock<T>) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Eq> Eq for OnceLock<T> {}
+
+impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_tuple("OnceLock");
+        match self.value.slot().get() {
+            Some(value) => text.field(value),
+            None => text.field(&format_args!("<uninit>")),
+        };
+        text.finish()
+    }
+}

@@ -1,0 +1,251 @@
+//! `std::sync::RwLock` under control. It prefers neither readers nor writers: every order that std allows is possible.
+
+use super::poison::Poison;
+use crate::runtime::{self, Object};
+use raddle_engine::{Reply, Resource};
+use raddle_model::{Access, Kind, Operation};
+use std::fmt;
+use std::ops::{Deref, DerefMut};
+use std::panic::Location;
+use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
+
+/// A lock for many readers or one writer, as in std. The value lives in one of std's, which is never contended.
+pub struct RwLock<T: ?Sized> {
+    object: Object,
+    poison: Poison,
+    value: std::sync::RwLock<T>,
+}
+
+/// Shared access to the value of an [`RwLock`], which is unlocked when this is dropped.
+#[must_use = "if unused the RwLock will immediately unlock"]
+pub struct RwLockReadGuard<'a, T: ?Sized> {
+    lock: &'a RwLock<T>,
+    /// Present until the guard is dropped.
+    value: Option<std::sync::RwLockReadGuard<'a, T>>,
+    locked_at: &'static Location<'static>,
+}
+
+/// Sole access to the value of an [`RwLock`], which is unlocked when this is dropped.
+#[must_use = "if unused the RwLock will immediately unlock"]
+pub struct RwLockWriteGuard<'a, T: ?Sized> {
+    lock: &'a RwLock<T>,
+    /// Present until the guard is dropped.
+    value: Option<std::sync::RwLockWriteGuard<'a, T>>,
+    locked_at: &'static Location<'static>,
+    /// Whether the thread was panicking when it locked; then it does not poison the lock.
+    panicking: bool,
+}
+
+impl<T> RwLock<T> {
+    /// A lock around `value`.
+    #[track_caller]
+    pub const fn new(value: T) -> RwLock<T> {
+        RwLock { object: Object::new(), poison: Poison::new(), value: std::sync::RwLock::new(value) }
+    }
+
+    /// The value.
+    pub fn into_inner(self) -> LockResult<T> {
+        let poisoned = self.poison.is_set();
+        let value = self.value.into_inner().unwrap_or_else(PoisonError::into_inner);
+        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+    }
+}
+
+impl<T: ?Sized> RwLock<T> {
+    fn step(&self, kind: Kind, place: &'static Location<'static>) -> Reply {
+        // Taking the lock for reading commutes with the same; giving it back may let a writer in.
+        let access = match kind {
+            Kind::Read | Kind::ReadLock | Kind::TryReadLock => Access::Read,
+            _ => Access::Write,
+        };
+        runtime::step(|runtime| {
+            let object = self.object.id(runtime, Resource::read_write_lock);
+            Operation::new(kind, runtime.location(place)).on(object, access)
+        })
+    }
+
+    fn read_guard(&self, locked_at: &'static Location<'static>) -> LockResult<RwLockReadGuard<'_, T>> {
+        let value = match self.value.try_read() {
+            Ok(value) => value,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                make_way();
+                self.value.read().unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        let guard = RwLockReadGuard { lock: self, value: Some(value), locked_at };
+        if self.poison.is_set() { Err(PoisonError::new(guard)) } else { Ok(guard) }
+    }
+
+    fn write_guard(&self, locked_at: &'static Location<'static>) -> LockResult<RwLockWriteGuard<'_, T>> {
+        let value = match self.value.try_write() {
+            Ok(value) => value,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                make_way();
+                self.value.write().unwrap_or_else(PoisonError::into_inner)
+            }
+        };
+        let panicking = runtime::panicking();
+        let guard = RwLockWriteGuard { lock: self, value: Some(value), locked_at, panicking };
+        if self.poison.is_set() { Err(PoisonError::new(guard)) } else { Ok(guard) }
+    }
+
+    /// Locks it for reading, waiting if need be.
+    #[track_caller]
+    pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
+        let place = Location::caller();
+        self.step(Kind::ReadLock, place);
+        self.read_guard(place)
+    }
+
+    /// Locks it for reading if nobody writes.
+    #[track_caller]
+    pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
+        let place = Location::caller();
+        match self.step(Kind::TryReadLock, place) {
+            Reply::Acquired => self.read_guard(place).map_err(TryLockError::Poisoned),
+            _ => Err(TryLockError::WouldBlock),
+        }
+    }
+
+    /// Locks it for writing, waiting if need be.
+    #[track_caller]
+    pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
+        let place = Location::caller();
+        self.step(Kind::WriteLock, place);
+        self.write_guard(place)
+    }
+
+    /// Locks it for writing if nobody has it.
+    #[track_caller]
+    pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
+        let place = Location::caller();
+        match self.step(Kind::TryWriteLock, place) {
+            Reply::Acquired => self.write_guard(place).map_err(TryLockError::Poisoned),
+            _ => Err(TryLockError::WouldBlock),
+        }
+    }
+
+    /// Whether a thread panicked while it had the lock for writing.
+    #[track_caller]
+    pub fn is_poisoned(&self) -> bool {
+        if !runtime::is_closing() {
+            self.step(Kind::Read, Location::caller());
+        }
+        self.poison.is_set()
+    }
+
+    /// Forgets that a thread panicked while it had the lock.
+    #[track_caller]
+    pub fn clear_poison(&self) {
+        if !runtime::is_closing() {
+            self.step(Kind::Write, Location::caller());
+        }
+        self.poison.clear();
+    }
+
+    /// The value, which nobody else can have.
+    pub fn get_mut(&mut self) -> LockResult<&mut T> {
+        let poisoned = self.poison.is_set();
+        let value = self.value.get_mut().unwrap_or_else(PoisonError::into_inner);
+        if poisoned { Err(PoisonError::new(value)) } else { Ok(value) }
+    }
+}
+
+/// Makes others give up a lock that a destructor wants while the run is closing.
+fn make_way() {
+    assert!(runtime::is_closing(), "the engine gives a lock to readers or to one writer");
+    runtime::close_others();
+}
+
+impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
+    fn drop(&mut self) {
+        self.value = None;
+        self.lock.step(Kind::ReadWriteUnlock, self.locked_at);
+    }
+}
+
+impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
+    fn drop(&mut self) {
+        let poisons = !self.panicking && runtime::panicking();
+        self.value = None;
+        self.lock.step(Kind::ReadWriteUnlock, self.locked_at);
+        // Others see it from the moment of the unlock on, which is an operation.
+        if poisons {
+            self.lock.poison.set();
+        }
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockReadGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value.as_deref().expect("a guard has its value until it is dropped")
+    }
+}
+
+impl<T: ?Sized> Deref for RwLockWriteGuard<'_, T> {
+    type Target = T;
+
+    fn deref(&self) -> &T {
+        self.value.as_deref().expect("a guard has its value until it is dropped")
+    }
+}
+
+impl<T: ?Sized> DerefMut for RwLockWriteGuard<'_, T> {
+    fn deref_mut(&mut self) -> &mut T {
+        self.value.as_deref_mut().expect("a guard has its value until it is dropped")
+    }
+}
+
+impl<T: Default> Default for RwLock<T> {
+    #[track_caller]
+    fn default() -> RwLock<T> {
+        RwLock::new(T::default())
+    }
+}
+
+impl<T> From<T> for RwLock<T> {
+    #[track_caller]
+    fn from(value: T) -> RwLock<T> {
+        RwLock::new(value)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLock<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut text = f.debug_struct("RwLock");
+        match self.value.try_read() {
+            Ok(value) => text.field("data", &&*value),
+            Err(TryLockError::Poisoned(error)) => text.field("data", &&**error.get_ref()),
+            Err(TryLockError::WouldBlock) => text.field("data", &format_args!("<locked>")),
+        };
+        text.field("poisoned", &self.poison.is_set()).finish_non_exhaustive()
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Debug> fmt::Debug for RwLockWriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for RwLockReadGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
+
+impl<T: ?Sized + fmt::Display> fmt::Display for RwLockWriteGuard<'_, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        (**self).fmt(f)
+    }
+}
