@@ -29,6 +29,7 @@ impl Engine {
             Kind::Barrier => BlockReason::Barrier,
             Kind::OnceBegin => BlockReason::Once,
             Kind::Join => BlockReason::Join,
+            Kind::Park => BlockReason::Park,
             _ => BlockReason::Mutex,
         };
         let held_by = object.map_or_else(Vec::new, |object| self.holders(object));

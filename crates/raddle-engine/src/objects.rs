@@ -64,6 +64,11 @@ pub enum Resource {
     Thread(ThreadId),
     /// A synchronisation object whose life is over.
     Destroyed,
+    /// The token of a thread, for [`Kind::Park`](raddle_model::Kind::Park).
+    Token {
+        /// Whether it is there.
+        available: bool,
+    },
 }
 
 impl Resource {
@@ -95,6 +100,11 @@ impl Resource {
     /// An initialisation that has not begun.
     pub fn once() -> Resource {
         Resource::Once { runner: None, done: false }
+    }
+
+    /// A token that is not there.
+    pub fn token() -> Resource {
+        Resource::Token { available: false }
     }
 }
 

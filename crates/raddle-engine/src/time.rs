@@ -86,5 +86,6 @@ fn can_time_out(kind: Kind) -> bool {
             | Kind::SemaphoreWait
             | Kind::Join
             | Kind::Sleep
+            | Kind::Park
     )
 }

@@ -65,6 +65,10 @@ pub enum Kind {
     Destroy,
     /// Ends the whole program, whatever the other threads were about to do.
     Exit,
+    /// Takes the token of the own thread; waits while it is not there.
+    Park,
+    /// Puts the token of a thread there, if it is not.
+    Unpark,
 }
 
 /// How an operation touches an object.

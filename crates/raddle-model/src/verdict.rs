@@ -115,4 +115,6 @@ pub enum BlockReason {
     Once,
     /// A thread has not ended.
     Join,
+    /// The thread's token is not there.
+    Park,
 }

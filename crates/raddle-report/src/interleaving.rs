@@ -196,6 +196,7 @@ impl Names<'_> {
                 format!("the initialisation {object}, run by {}", self.threads(&entry.held_by))
             }
             BlockReason::Join => format!("thread {} to end", self.threads(&entry.held_by)),
+            BlockReason::Park => "being unparked".to_owned(),
         };
         format!("{} waits for {what}; {}", self.thread(entry.thread), self.location(entry.location))
     }

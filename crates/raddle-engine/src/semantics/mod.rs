@@ -4,6 +4,7 @@ mod barrier;
 mod condition;
 mod mutex;
 mod once;
+mod park;
 mod rwlock;
 mod semaphore;
 
@@ -35,6 +36,7 @@ impl Engine {
             Kind::OnceBegin => self.can_begin_once(first(operation)),
             Kind::Join => self.has_ended(first(operation)) || self.may_time_out(thread),
             Kind::Sleep => self.may_time_out(thread),
+            Kind::Park => self.can_park(first(operation)) || self.may_time_out(thread),
             _ => true,
         }
     }
@@ -83,6 +85,8 @@ impl Engine {
                 Effect::Goes(Reply::Number(self.ask(thread, arity, strategy)))
             }
             Kind::Destroy => self.destroy(thread, operation),
+            Kind::Park => self.park(thread, operation),
+            Kind::Unpark => self.unpark(thread, operation),
             Kind::Exit => {
                 self.verdict = Some(Verdict::Passed);
                 Effect::Stays
