@@ -21,6 +21,7 @@
 //! ```
 
 mod check;
+pub mod hint;
 mod runtime;
 pub mod sync;
 pub mod thread;

@@ -1,44 +1,43 @@
-//! `std::sync::atomic` under control, sequentially consistent whatever order is asked for.
+//! `std::sync::atomic` under control.
+//!
+//! Each method is one operation, sequentially consistent whatever order is asked for: outcomes that only a weaker order
+//! allows are not found. Orders that std refuses are refused. A `compare_exchange_weak` fails only where the values
+//! differ. Formatting, `get_mut` and `into_inner` are no operations.
 
-use crate::runtime::{self, Object};
-use raddle_engine::Resource;
-use raddle_model::{Access, Kind, Operation};
-use std::panic::Location;
+mod boolean;
+mod integer;
+mod pointer;
+mod shared;
+
+pub use boolean::AtomicBool;
+pub use integer::{
+    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+    AtomicUsize,
+};
+pub use pointer::AtomicPtr;
 pub use std::sync::atomic::Ordering;
 
-/// An integer that threads share, as in std.
-#[derive(Debug)]
-pub struct AtomicUsize {
-    object: Object,
-    value: std::sync::atomic::AtomicUsize,
+use crate::runtime;
+use raddle_model::{Kind, Operation};
+use std::panic::Location;
+
+/// A fence, as in std: an operation that touches nothing.
+#[track_caller]
+pub fn fence(order: Ordering) {
+    assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
+    let place = Location::caller();
+    runtime::step(|runtime| Operation::new(Kind::Fence, runtime.location(place)));
 }
 
-impl AtomicUsize {
-    /// An atomic with a first value.
-    #[track_caller]
-    pub const fn new(value: usize) -> AtomicUsize {
-        AtomicUsize { object: Object::new(), value: std::sync::atomic::AtomicUsize::new(value) }
-    }
+/// A fence for the compiler, as in std. No operation: the compiler does not reorder operations.
+#[track_caller]
+pub fn compiler_fence(order: Ordering) {
+    assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed compiler fence");
+}
 
-    #[inline]
-    fn step(&self, kind: Kind, access: Access, place: &'static Location<'static>) {
-        runtime::step(|runtime| {
-            let object = self.object.id(runtime, || Resource::Memory);
-            Operation::new(kind, runtime.location(place)).on(object, access)
-        });
-    }
-
-    /// Reads it.
-    #[track_caller]
-    pub fn load(&self, _order: Ordering) -> usize {
-        self.step(Kind::Read, Access::Read, Location::caller());
-        self.value.load(Ordering::SeqCst)
-    }
-
-    /// Adds to it, and gives the value before.
-    #[track_caller]
-    pub fn fetch_add(&self, amount: usize, _order: Ordering) -> usize {
-        self.step(Kind::ReadModifyWrite, Access::Write, Location::caller());
-        self.value.fetch_add(amount, Ordering::SeqCst)
-    }
+/// Lets others run; std's old name of [`hint::spin_loop`](crate::hint::spin_loop).
+#[deprecated(note = "use hint::spin_loop")]
+#[track_caller]
+pub fn spin_loop_hint() {
+    crate::hint::spin_loop();
 }
