@@ -25,5 +25,6 @@ pub mod hint;
 mod runtime;
 pub mod sync;
 pub mod thread;
+pub mod time;
 
 pub use check::{Config, Failed, Passed, check, check_with};
