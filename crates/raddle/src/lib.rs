@@ -22,6 +22,7 @@
 
 mod check;
 pub mod hint;
+pub mod rand;
 mod runtime;
 pub mod sync;
 pub mod thread;

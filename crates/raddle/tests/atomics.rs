@@ -191,7 +191,8 @@ fn store_buffering_is_sequentially_consistent() {
 
 #[test]
 fn orders_that_std_refuses_are_refused() {
-    let refused: [(fn(&AtomicI32), &str); 5] = [
+    type Case = (fn(&AtomicI32), &'static str);
+    let refused: [Case; 5] = [
         (|a| _ = a.load([Ordering::Release][0]), "a release load"),
         (|a| a.store(1, [Ordering::Acquire][0]), "an acquire store"),
         (|a| a.store(1, [Ordering::AcqRel][0]), "an acquire-release store"),
