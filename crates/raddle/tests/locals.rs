@@ -107,12 +107,19 @@ fn values_are_dropped_at_the_end_of_the_thread_and_under_control() {
 
 #[test]
 fn values_are_dropped_when_the_run_fails() {
-    struct Owned(#[expect(dead_code, reason = "it is owned")] std::sync::Arc<()>);
+    struct Owned(std::sync::Arc<()>, AtomicUsize);
+    impl Drop for Owned {
+        fn drop(&mut self) {
+            // Works only while the run is there.
+            self.1.fetch_add(std::sync::Arc::strong_count(&self.0), Ordering::SeqCst);
+        }
+    }
     raddle::thread_local!(static OWNED: RefCell<Option<Owned>> = RefCell::new(None));
     let alive = std::sync::Arc::new(());
     let owned = std::sync::Arc::clone(&alive);
     let failed = check_with(&config("dfs", 10), move || {
-        let (mine, other) = (Owned(std::sync::Arc::clone(&owned)), Owned(std::sync::Arc::clone(&owned)));
+        let mine = Owned(std::sync::Arc::clone(&owned), AtomicUsize::new(0));
+        let other = Owned(std::sync::Arc::clone(&owned), AtomicUsize::new(0));
         OWNED.set(Some(mine));
         thread::spawn(move || {
             OWNED.set(Some(other));

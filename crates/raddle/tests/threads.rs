@@ -306,3 +306,16 @@ fn sleepers_wake_in_the_order_of_their_times() {
         assert_eq!((start.duration_since(end), start + Duration::from_secs(3)), (Duration::ZERO, end));
     });
 }
+
+#[test]
+fn a_scope_does_not_wait_again_for_a_thread_that_was_joined() {
+    let schedules = |test: fn()| {
+        let passed = check_with(&config("dfs", 10_000), move || {
+            thread::spawn(thread::yield_now);
+            test();
+        });
+        passed.unwrap().runs
+    };
+    let plain = schedules(|| thread::spawn(thread::yield_now).join().unwrap());
+    assert_eq!(schedules(|| thread::scope(|scope| scope.spawn(thread::yield_now).join().unwrap())), plain);
+}
