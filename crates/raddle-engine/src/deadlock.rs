@@ -30,6 +30,7 @@ impl Engine {
             Kind::OnceBegin => BlockReason::Once,
             Kind::Join => BlockReason::Join,
             Kind::Send | Kind::SendEnd | Kind::Receive => BlockReason::Channel,
+            Kind::Park => BlockReason::Park,
             _ => BlockReason::Mutex,
         };
         let held_by = object.map_or_else(Vec::new, |object| self.holders(object));

@@ -234,6 +234,20 @@ impl Engine {
         }
     }
 
+    /// Says that the write or read-modify-write that `thread` executed last left the value as it was: a
+    /// compare-and-exchange that failed, for instance. Called before `thread` announces its next operation, it makes a loop
+    /// around that operation count as spinning.
+    #[inline]
+    pub fn note_no_write(&mut self, thread: ThreadId) {
+        let entry = self.threads.get_mut(thread);
+        debug_assert_eq!(entry.status, Status::Running, "only a resumed thread has just executed something");
+        debug_assert!(
+            matches!(entry.operation.kind, Kind::Write | Kind::ReadModifyWrite),
+            "it wrote nothing"
+        );
+        entry.spin.note_no_write(&entry.operation);
+    }
+
     /// Tells a hash of what `thread` knows (where it stands, its locals), for [`Point::state`].
     #[inline]
     pub fn set_local(&mut self, thread: ThreadId, hash: u64) {

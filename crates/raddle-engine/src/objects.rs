@@ -79,6 +79,11 @@ pub enum Resource {
     Thread(ThreadId),
     /// A synchronisation object whose life is over.
     Destroyed,
+    /// The token of a thread, for [`Kind::Park`](raddle_model::Kind::Park).
+    Token {
+        /// Whether it is there.
+        available: bool,
+    },
 }
 
 impl Resource {
@@ -115,6 +120,11 @@ impl Resource {
     /// A channel with nothing in it, a receiver and `senders` senders. `u64::MAX` is a capacity without bound.
     pub fn channel(capacity: u64, senders: u64) -> Resource {
         Resource::Channel { queued: 0, received: 0, capacity, senders, receiver: true, waiting: false }
+    }
+
+    /// A token that is not there.
+    pub fn token() -> Resource {
+        Resource::Token { available: false }
     }
 }
 

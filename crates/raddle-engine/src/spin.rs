@@ -4,7 +4,8 @@
 //! has come back [`Config::patience`](crate::Config) times to the same operation without having written anything
 //! rests.** A resting thread is not offered to the strategy until every thread that is enabled has taken a step
 //! since, or until nothing else is enabled and no time-out can change that: the virtual clock goes on while all that
-//! is left to do is spinning. It rests again after each further such return, until it writes.
+//! is left to do is spinning. It rests again after each further such return, until it writes. A compare-and-exchange
+//! that failed, or a swap that put the same value back, has written nothing; the front end has to say so.
 //!
 //! Effect on guarantees: schedules in which one thread makes more than `patience` idle returns in a row while others
 //! could run are not explored, and a bound such as PCT's holds for runs without a rest. [`RunSummary::rests`]
@@ -24,6 +25,8 @@ pub(crate) struct Spin {
     returns: u32,
     /// Whether the latest operation was a return.
     returned: bool,
+    /// The power and the returns before the latest write, in case that it was none.
+    before_write: (u32, u32),
 }
 
 impl Spin {
@@ -33,8 +36,18 @@ impl Spin {
         match operation.kind {
             Kind::Local => self.returned = false,
             Kind::Read => self.note(operation, true),
-            _ => *self = Spin { returned: false, returns: 0, power: 0, ..*self },
+            _ => {
+                let before_write = (self.power, self.returns);
+                *self = Spin { returned: false, returns: 0, power: 0, before_write, ..*self };
+            }
         }
+    }
+
+    /// Takes note that the memory access executed last, which was noted as a write, changed nothing.
+    #[inline]
+    pub(crate) fn note_no_write(&mut self, operation: &Operation) {
+        (self.power, self.returns) = self.before_write;
+        self.note(operation, true);
     }
 
     /// Takes note of an executed operation that had no effect on others (`idle`) or had one.
@@ -50,7 +63,7 @@ impl Spin {
             | u64::from(operation.object().map_or(u32::MAX >> 8, |object| object.0)) << 8
             | operation.kind as u64;
         if self.power == 0 {
-            *self = Spin { anchor: key, power: 1, ..Spin::default() };
+            *self = Spin { anchor: key, power: 1, before_write: self.before_write, ..Spin::default() };
         } else if key == self.anchor {
             self.returns = self.returns.saturating_add(1);
             self.returned = true;
@@ -91,7 +104,7 @@ impl Spin {
 pub(crate) fn is_idle(kind: Kind, acquired: bool) -> bool {
     match kind {
         Kind::Read | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::OnceTry => true,
-        Kind::TryLock | Kind::TryReadLock | Kind::TryWriteLock => !acquired,
+        Kind::TryLock | Kind::TryReadLock | Kind::TryWriteLock | Kind::Park => !acquired,
         Kind::SemaphoreTryWait | Kind::TrySend | Kind::TryReceive => !acquired,
         _ => false,
     }

@@ -91,5 +91,6 @@ fn can_time_out(kind: Kind) -> bool {
             | Kind::Join
             | Kind::Sleep
             | Kind::Receive
+            | Kind::Park
     )
 }

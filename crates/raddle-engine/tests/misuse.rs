@@ -31,6 +31,7 @@ fn every_resource() -> Vec<(Resource, Vec<Kind>)> {
         (Resource::semaphore(0), vec![Kind::SemaphoreWait, Kind::SemaphoreTryWait, Kind::SemaphorePost]),
         (Resource::barrier(2), vec![Kind::Barrier]),
         (Resource::once(), vec![Kind::OnceBegin, Kind::OnceEnd]),
+        (Resource::token(), vec![Kind::Park, Kind::Unpark]),
     ]
 }
 

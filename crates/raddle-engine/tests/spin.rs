@@ -23,6 +23,8 @@ enum Line {
     Lock(u32),
     /// Makes this many steps that touch nothing.
     Local(u32),
+    /// Compares and exchanges until the flag is set.
+    ExchangeUntil(u32),
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -84,6 +86,10 @@ impl Loops {
                 Line::Sleep(span) => (count == 0).then(|| new(Kind::Sleep).with_argument(span)),
                 Line::Lock(lock) => (count == 0).then(|| write(Kind::Lock, lock)),
                 Line::Local(steps) => (count < steps).then(|| new(Kind::Local)),
+                Line::ExchangeUntil(flag) => {
+                    let done = count > 0 && self.set[flag as usize];
+                    (!done).then(|| write(Kind::ReadModifyWrite, flag))
+                }
             };
             if next.is_some() {
                 return next;
@@ -108,6 +114,13 @@ impl Program for Loops {
     }
 
     fn resume(&mut self, engine: &mut Engine, thread: ThreadId, reply: Reply) {
+        let (line, count) = self.at[thread.index()];
+        if let Some(&Line::ExchangeUntil(flag)) = self.threads[thread.index()].get(line)
+            && count > 0
+            && !self.set[flag as usize]
+        {
+            engine.note_no_write(thread);
+        }
         match self.next(thread.index(), reply) {
             Some(operation) => engine.announce(thread, operation),
             None => engine.finish(thread),
@@ -295,4 +308,16 @@ fn a_rest_ends_when_every_enabled_thread_has_made_a_step() {
     expected.extend([2, 0, 2, 0, 2, 0]);
     assert_eq!(order, expected);
     assert_eq!(run.rests, 3);
+}
+
+#[test]
+fn an_exchange_that_wrote_nothing_is_idle() {
+    for patience in [1, 2, 7, 64] {
+        let (verdict, steps, rests) = under(config(patience), &[&[Line::ExchangeUntil(0)], &WORKER], &[0, 1]);
+        assert_eq!(verdict, Verdict::Passed, "{patience}");
+        assert!(rests > 0 && steps < 4 * patience as usize + 20, "{patience}: {steps} steps");
+    }
+    // With the rule turned off the worker never runs.
+    let (verdict, ..) = under(config(0), &[&[Line::ExchangeUntil(0)], &WORKER], &[0, 1]);
+    assert!(matches!(verdict.failure(), Some(Failure::StepLimit { .. })));
 }

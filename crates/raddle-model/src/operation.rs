@@ -85,6 +85,10 @@ pub enum Kind {
     TryReceive,
     /// Gives up the receiver of a channel (argument 1) or one of its senders (argument 0).
     Close,
+    /// Takes the token of the own thread; waits while it is not there.
+    Park,
+    /// Puts the token of a thread there, if it is not.
+    Unpark,
 }
 
 /// How an operation touches an object.

@@ -117,4 +117,6 @@ pub enum BlockReason {
     Join,
     /// A channel is empty, or full, or has no receiver waiting.
     Channel,
+    /// The thread's token is not there.
+    Park,
 }

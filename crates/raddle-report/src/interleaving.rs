@@ -199,6 +199,7 @@ impl Names<'_> {
             }
             BlockReason::Join => format!("thread {} to end", self.threads(&entry.held_by)),
             BlockReason::Channel => format!("the other side of channel {object}"),
+            BlockReason::Park => "being unparked".to_owned(),
         };
         format!("{} waits for {what}; {}", self.thread(entry.thread), self.location(entry.location))
     }

@@ -30,9 +30,12 @@
 //! ```
 
 mod check;
+pub mod hint;
+pub mod rand;
 mod runtime;
 pub mod sync;
 pub mod thread;
+pub mod time;
 
 pub use check::{
     Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, check, check_dfs, check_named,

@@ -5,6 +5,7 @@ mod channel;
 mod condition;
 mod mutex;
 mod once;
+mod park;
 mod rwlock;
 mod semaphore;
 
@@ -39,6 +40,7 @@ impl Engine {
             Kind::Send => self.can_send(first(operation)),
             Kind::SendEnd => self.can_end_send(operation),
             Kind::Receive => self.can_receive(first(operation)) || self.may_time_out(thread),
+            Kind::Park => self.can_park(first(operation)) || self.may_time_out(thread),
             _ => true,
         }
     }
@@ -93,6 +95,8 @@ impl Engine {
                 Effect::Goes(Reply::Number(self.ask(thread, arity, strategy)))
             }
             Kind::Destroy => self.destroy(thread, operation),
+            Kind::Park => self.park(thread, operation),
+            Kind::Unpark => self.unpark(thread, operation),
             Kind::Exit => {
                 self.verdict = Some(Verdict::Passed);
                 Effect::Stays

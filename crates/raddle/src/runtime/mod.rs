@@ -4,19 +4,24 @@
 //! goes on, nothing is switched. Otherwise the fiber leaves the engine's answer behind and suspends; the loop in [`run`]
 //! resumes whom the answer names.
 
+mod locals;
 mod locations;
 mod object;
 mod switch;
 
+pub(crate) use locals::Local;
 pub(crate) use locations::Locations;
 pub(crate) use object::Object;
-pub(crate) use switch::overflow;
+pub use switch::Scope;
+pub(crate) use switch::{lend, overflow};
 
-use raddle_engine::{Engine, Next, Reply, Strategy};
+use locals::Locals;
+use raddle_engine::{Engine, Next, Reply, Resource, Strategy};
 use raddle_model::{Failure, LocationId, Name, ObjectId, Operation, ThreadId};
 use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use switch::Fiber;
 
@@ -29,11 +34,16 @@ struct Thread {
     task: Option<Task>,
     /// What its latest operation brought, for when it is resumed.
     reply: Reply,
-    name: Option<String>,
+    name: Option<Arc<str>>,
     /// How many objects it was the first to touch.
     first_touched: u32,
     /// Whether it was unwinding after a panic when it suspended last.
     panicking: bool,
+    /// What it parks on, once somebody asked for it.
+    token: Option<ObjectId>,
+    /// What it panicked with, until somebody takes notice.
+    panic: Option<String>,
+    locals: Locals,
 }
 
 /// The run that is going on on this OS thread.
@@ -57,6 +67,8 @@ pub(crate) struct Runtime {
     idle: Vec<Fiber>,
     /// How many suspended threads are unwinding after a panic.
     panicking: u32,
+    /// How many threads have not ended.
+    alive: usize,
 }
 
 thread_local! {
@@ -148,6 +160,7 @@ impl Runtime {
             closing: false,
             idle: Vec::new(),
             panicking: 0,
+            alive: 0,
         }
     }
 
@@ -172,8 +185,45 @@ impl Runtime {
         self.threads.get(thread.index())?.name.as_deref()
     }
 
+    /// The name of a thread, if it was given one, to be kept.
+    pub(crate) fn shared_name(&self, thread: ThreadId) -> Option<Arc<str>> {
+        self.threads.get(thread.index())?.name.clone()
+    }
+
+    /// Tells this run from all others.
+    pub(crate) fn epoch(&self) -> u32 {
+        self.epoch
+    }
+
+    /// The token of a thread.
+    pub(crate) fn token(&mut self, thread: ThreadId) -> ObjectId {
+        if let Some(token) = self.threads[thread.index()].token {
+            return token;
+        }
+        // The object that stands for the thread has the highest number.
+        let name = self.engine.thread_name(thread).child(u64::MAX - 1);
+        let token = self.engine.add_object(name, Resource::token());
+        self.threads[thread.index()].token = Some(token);
+        token
+    }
+
+    /// Notes that the current thread ends by a panic. Unless somebody takes notice, the run will have failed.
+    pub(crate) fn note_panic(&mut self, message: String) {
+        self.threads[self.current.index()].panic = Some(message);
+    }
+
+    /// Takes notice of the panic by which `thread` ended; tells whether there was one that nobody had noticed.
+    pub(crate) fn take_panic(&mut self, thread: ThreadId) -> bool {
+        self.threads.get_mut(thread.index()).is_some_and(|thread| thread.panic.take().is_some())
+    }
+
+    /// The values of the current thread's own variables.
+    pub(crate) fn locals(&mut self) -> &mut Locals {
+        &mut self.threads[self.current.index()].locals
+    }
+
     /// Gives the new thread `thread` its task.
-    pub(crate) fn start(&mut self, thread: ThreadId, name: Option<String>, task: Task) {
+    pub(crate) fn start(&mut self, thread: ThreadId, name: Option<Arc<str>>, task: Task) {
         debug_assert_eq!(thread.index(), self.threads.len(), "threads are numbered in order of creation");
         let fiber = self.idle.pop().unwrap_or_else(Fiber::new);
         self.threads.push(Thread {
@@ -183,7 +233,11 @@ impl Runtime {
             name,
             first_touched: 0,
             panicking: false,
+            token: None,
+            panic: None,
+            locals: Locals::default(),
         });
+        self.alive += 1;
     }
 
     /// The object that stands for `thread`.
@@ -202,10 +256,16 @@ impl Runtime {
     }
 }
 
-/// Runs the task of the current thread; called on its fiber.
+/// Runs the task of the current thread and drops its variables; called on its fiber.
 fn run_task() {
     let task = with(|runtime| runtime.threads[runtime.current.index()].task.take());
     let Some(task) = task else { return };
+    run_part(task);
+    run_part(locals::drop_all);
+}
+
+/// Runs a part of a thread in which a panic is a failure of the run.
+fn run_part(task: impl FnOnce()) {
     if let Err(payload) = catch_unwind(AssertUnwindSafe(task)) {
         if with(|runtime| runtime.closing) {
             // The run is over and this fiber is being unwound; that must not stop here.
@@ -220,6 +280,22 @@ impl Runtime {
         let message = panic_message(payload);
         let thread = self.current;
         self.engine.fail(Failure::Assertion { thread, location: LocationId(0), message });
+    }
+
+    /// Notes that `thread` has ended. With the last one the run fails if there was a panic that nobody noticed.
+    fn finish(&mut self, thread: ThreadId) {
+        self.engine.finish(thread);
+        self.alive -= 1;
+        if self.alive > 0 {
+            return;
+        }
+        let unnoticed =
+            self.threads.iter_mut().enumerate().find_map(|(index, thread)| {
+                thread.panic.take().map(|message| (ThreadId(index as u32), message))
+            });
+        if let Some((thread, message)) = unnoticed {
+            self.engine.fail(Failure::Assertion { thread, location: LocationId(0), message });
+        }
     }
 }
 
@@ -266,10 +342,11 @@ pub(crate) fn run(runtime: Runtime, main: Task) -> Runtime {
         runtime.panicking = 0;
         runtime.threads.clear();
         runtime.made.clear();
+        runtime.alive = 0;
         let needs = runtime.strategy.needs();
         runtime.engine.begin(needs);
         let thread = runtime.engine.add_thread();
-        runtime.start(thread, Some("main".to_owned()), main);
+        runtime.start(thread, Some("main".into()), main);
         assert!(slot.replace(runtime).is_none(), "a check does not run inside another one");
     });
     let mut next = with(|runtime| runtime.engine.next(&mut *runtime.strategy));
@@ -289,7 +366,7 @@ pub(crate) fn run(runtime: Runtime, main: Task) -> Runtime {
             None => {
                 // The task is over.
                 runtime.idle.push(fiber);
-                runtime.engine.finish(thread);
+                runtime.finish(thread);
                 if runtime.fail_on_leaked_threads && thread == ThreadId(0) {
                     runtime.fail_by_leak();
                 }
@@ -301,7 +378,8 @@ pub(crate) fn run(runtime: Runtime, main: Task) -> Runtime {
     RUNTIME.with_borrow_mut(|slot| slot.take().expect("the run was not taken away"))
 }
 
-/// Unwinds every thread that has not ended, so that what it owns is dropped.
+/// Unwinds every thread that has not ended, so that what it owns is dropped. The youngest goes first: a thread may have
+/// borrowed from an older one, whose scope it was started in, but never from a younger one.
 fn close() {
     with(|runtime| runtime.closing = true);
     close_others();
@@ -311,7 +389,7 @@ fn close() {
 /// what a destructor needs.
 pub(crate) fn close_others() {
     let (count, current) = with(|runtime| (runtime.threads.len(), runtime.current));
-    for index in 0..count {
+    for index in (0..count).rev() {
         let (fiber, task) = with(|runtime| {
             runtime.current = ThreadId(index as u32);
             (runtime.threads[index].fiber.take(), runtime.threads[index].task.take())
@@ -321,6 +399,8 @@ pub(crate) fn close_others() {
             let fiber = fiber.unwind();
             with(|runtime| runtime.idle.push(fiber));
         }
+        // There is nobody left to tell of a panic.
+        _ = catch_unwind(locals::drop_all);
     }
     with(|runtime| runtime.current = current);
 }

@@ -1,0 +1,39 @@
+//! Tokens: each thread may wait for its own, and anybody may put it there. A second one is lost.
+
+use super::{Effect, first};
+use crate::engine::{Engine, Reply};
+use crate::objects::Resource;
+use raddle_model::{ObjectId, Operation, ThreadId};
+
+impl Engine {
+    pub(crate) fn can_park(&self, object: ObjectId) -> bool {
+        !matches!(self.objects.get(object).resource, Resource::Token { available: false })
+    }
+
+    /// Goes on with the token, or without it because the time is over.
+    pub(crate) fn park(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        let object = first(operation);
+        match &mut self.objects.get_mut(object).resource {
+            Resource::Token { available: false } => Effect::Goes(Reply::TimedOut),
+            Resource::Token { available } => {
+                *available = false;
+                self.refresh(object);
+                Effect::Goes(Reply::Acquired)
+            }
+            _ => self.not_usable(thread, object, operation),
+        }
+    }
+
+    pub(crate) fn unpark(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        let object = first(operation);
+        match &mut self.objects.get_mut(object).resource {
+            Resource::Token { available: true } => Effect::Goes(Reply::Go),
+            Resource::Token { available } => {
+                *available = true;
+                self.refresh(object);
+                Effect::Goes(Reply::Go)
+            }
+            _ => self.not_usable(thread, object, operation),
+        }
+    }
+}

@@ -1,0 +1,56 @@
+//! Tokens of threads.
+
+use raddle_engine::{Config, Resource, Timeouts};
+use raddle_model::{BlockReason, Failure, Kind, ThreadId, Verdict};
+use raddle_testkit::Act::{On, With};
+use raddle_testkit::{Act, Follow, Script, every_schedule, once_under};
+
+const PARK: Act = On(Kind::Park, 0);
+const UNPARK: Act = On(Kind::Unpark, 0);
+
+fn verdicts(acts: &[&[Act]]) -> Vec<Verdict> {
+    let mut program = Script::new().object(Resource::token());
+    for thread in acts {
+        program = program.thread(thread);
+    }
+    let mut verdicts = Vec::new();
+    every_schedule(Config::default(), &mut program, |_, engine| {
+        verdicts.push(engine.summary().verdict.clone());
+    });
+    verdicts
+}
+
+#[test]
+fn a_token_is_kept_until_it_is_taken() {
+    let verdicts = verdicts(&[&[PARK], &[UNPARK]]);
+    assert_eq!(verdicts, [Verdict::Passed], "a park waits, so there is one schedule");
+}
+
+#[test]
+fn there_is_at_most_one_token() {
+    let verdicts = verdicts(&[&[PARK, PARK], &[UNPARK, UNPARK]]);
+    let lost = verdicts.iter().filter(|verdict| **verdict != Verdict::Passed).count();
+    assert_eq!((lost, verdicts.len()), (1, 2), "both parks need one of their own");
+    let Some(Failure::Deadlock { blocked, cycle }) = verdicts.iter().find_map(Verdict::failure) else {
+        panic!("{verdicts:?}");
+    };
+    assert_eq!((blocked[0].thread, blocked[0].reason), (ThreadId(0), BlockReason::Park));
+    assert!(cycle.is_empty(), "nobody in particular could help");
+}
+
+#[test]
+fn a_park_may_time_out_and_leaves_the_token_alone() {
+    let timed = With(Kind::Park, 0, 5);
+    let mut program = Script::new().object(Resource::token()).thread(&[timed]);
+    let engine = once_under(Config::default(), &mut program, &mut Follow::new(&[]), 0);
+    assert_eq!((engine.summary().verdict, engine.now()), (&Verdict::Passed, 5));
+
+    let mut config = Config::default();
+    config.timeouts = Timeouts::Anytime;
+    let mut program = Script::new().object(Resource::token()).thread(&[timed, PARK]).thread(&[UNPARK]);
+    let mut ends = [0, 0];
+    every_schedule(config, &mut program, |_, engine| {
+        ends[usize::from(*engine.summary().verdict == Verdict::Passed)] += 1;
+    });
+    assert_eq!(ends, [1, 1], "the token comes before the timed park, which takes it, or after it");
+}

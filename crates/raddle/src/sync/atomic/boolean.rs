@@ -1,0 +1,55 @@
+//! `AtomicBool`.
+
+use super::shared::{self, common};
+use crate::runtime::Object;
+use raddle_model::{Access, Kind};
+use std::fmt;
+use std::panic::Location;
+use std::sync::atomic::Ordering;
+
+/// A boolean that threads share, as in std.
+pub struct AtomicBool {
+    object: Object,
+    value: std::sync::atomic::AtomicBool,
+}
+
+common!([] AtomicBool, bool, AtomicBool);
+
+impl Default for AtomicBool {
+    #[track_caller]
+    fn default() -> Self {
+        Self::new(false)
+    }
+}
+
+impl AtomicBool {
+    /// And with `value`; gives the value before.
+    #[track_caller]
+    pub fn fetch_and(&self, value: bool, _order: Ordering) -> bool {
+        self.modify(|before| before & value)
+    }
+
+    /// Not-and with `value`; gives the value before.
+    #[track_caller]
+    pub fn fetch_nand(&self, value: bool, _order: Ordering) -> bool {
+        self.modify(|before| !(before & value))
+    }
+
+    /// Or with `value`; gives the value before.
+    #[track_caller]
+    pub fn fetch_or(&self, value: bool, _order: Ordering) -> bool {
+        self.modify(|before| before | value)
+    }
+
+    /// Exclusive or with `value`; gives the value before.
+    #[track_caller]
+    pub fn fetch_xor(&self, value: bool, _order: Ordering) -> bool {
+        self.modify(|before| before ^ value)
+    }
+
+    /// Negates it; gives the value before.
+    #[track_caller]
+    pub fn fetch_not(&self, _order: Ordering) -> bool {
+        self.modify(|before| !before)
+    }
+}

@@ -1,0 +1,90 @@
+//! The atomic integers.
+
+use super::shared::{self, common};
+use crate::runtime::Object;
+use raddle_model::{Access, Kind};
+use std::fmt;
+use std::panic::Location;
+use std::sync::atomic::Ordering;
+
+macro_rules! integer {
+    ($name:ident, $int:ty) => {
+        #[doc = concat!("A `", stringify!($int), "` that threads share, as in std.")]
+        pub struct $name {
+            object: Object,
+            value: std::sync::atomic::$name,
+        }
+
+        common!([] $name, $int, $name);
+
+        impl Default for $name {
+            #[track_caller]
+            fn default() -> Self {
+                Self::new(0)
+            }
+        }
+
+        impl $name {
+            /// Adds, wrapping around; gives the value before.
+            #[inline]
+            #[track_caller]
+            pub fn fetch_add(&self, value: $int, _order: Ordering) -> $int {
+                self.modify(|before| before.wrapping_add(value))
+            }
+
+            /// Subtracts, wrapping around; gives the value before.
+            #[inline]
+            #[track_caller]
+            pub fn fetch_sub(&self, value: $int, _order: Ordering) -> $int {
+                self.modify(|before| before.wrapping_sub(value))
+            }
+
+            /// Bitwise and; gives the value before.
+            #[track_caller]
+            pub fn fetch_and(&self, value: $int, _order: Ordering) -> $int {
+                self.modify(|before| before & value)
+            }
+
+            /// Bitwise not-and; gives the value before.
+            #[track_caller]
+            pub fn fetch_nand(&self, value: $int, _order: Ordering) -> $int {
+                self.modify(|before| !(before & value))
+            }
+
+            /// Bitwise or; gives the value before.
+            #[track_caller]
+            pub fn fetch_or(&self, value: $int, _order: Ordering) -> $int {
+                self.modify(|before| before | value)
+            }
+
+            /// Bitwise exclusive or; gives the value before.
+            #[track_caller]
+            pub fn fetch_xor(&self, value: $int, _order: Ordering) -> $int {
+                self.modify(|before| before ^ value)
+            }
+
+            /// Keeps the larger value; gives the value before.
+            #[track_caller]
+            pub fn fetch_max(&self, value: $int, _order: Ordering) -> $int {
+                self.modify(|before| before.max(value))
+            }
+
+            /// Keeps the smaller value; gives the value before.
+            #[track_caller]
+            pub fn fetch_min(&self, value: $int, _order: Ordering) -> $int {
+                self.modify(|before| before.min(value))
+            }
+        }
+    };
+}
+
+integer!(AtomicI8, i8);
+integer!(AtomicI16, i16);
+integer!(AtomicI32, i32);
+integer!(AtomicI64, i64);
+integer!(AtomicIsize, isize);
+integer!(AtomicU8, u8);
+integer!(AtomicU16, u16);
+integer!(AtomicU32, u32);
+integer!(AtomicU64, u64);
+integer!(AtomicUsize, usize);

@@ -1,0 +1,43 @@
+//! `std::sync::atomic` under control.
+//!
+//! Each method is one operation, sequentially consistent whatever order is asked for: outcomes that only a weaker order
+//! allows are not found. Orders that std refuses are refused. A `compare_exchange_weak` fails only where the values
+//! differ. Formatting, `get_mut` and `into_inner` are no operations.
+
+mod boolean;
+mod integer;
+mod pointer;
+mod shared;
+
+pub use boolean::AtomicBool;
+pub use integer::{
+    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+    AtomicUsize,
+};
+pub use pointer::AtomicPtr;
+pub use std::sync::atomic::Ordering;
+
+use crate::runtime;
+use raddle_model::{Kind, Operation};
+use std::panic::Location;
+
+/// A fence, as in std: an operation that touches nothing.
+#[track_caller]
+pub fn fence(order: Ordering) {
+    assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
+    let place = Location::caller();
+    runtime::step(|runtime| Operation::new(Kind::Fence, runtime.location(place)));
+}
+
+/// A fence for the compiler, as in std. No operation: the compiler does not reorder operations.
+#[track_caller]
+pub fn compiler_fence(order: Ordering) {
+    assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed compiler fence");
+}
+
+/// Lets others run; std's old name of [`hint::spin_loop`](crate::hint::spin_loop).
+#[deprecated(note = "use hint::spin_loop")]
+#[track_caller]
+pub fn spin_loop_hint() {
+    crate::hint::spin_loop();
+}

@@ -1,0 +1,215 @@
+//! What all atomics have in common.
+
+use crate::runtime::{self, Object};
+use raddle_engine::Resource;
+use raddle_model::{Access, Kind, Operation};
+use std::panic::Location;
+use std::sync::atomic::Ordering;
+
+/// Executes one access to the atomic `object`.
+#[inline]
+pub(super) fn step(object: &Object, kind: Kind, access: Access, place: &'static Location<'static>) {
+    runtime::step(|runtime| {
+        let object = object.id(runtime, || Resource::Memory);
+        Operation::new(kind, runtime.location(place)).on(object, access)
+    });
+}
+
+/// Says that the access executed last left the value as it was, so that a loop around it is known to be idle.
+pub(super) fn unchanged() {
+    runtime::with(|runtime| {
+        if !runtime.is_closing() {
+            let thread = runtime.current();
+            runtime.engine.note_no_write(thread);
+        }
+    });
+}
+
+/// Refuses the orders that std refuses for a load.
+#[inline]
+#[track_caller]
+pub(super) fn assert_loads(order: Ordering) {
+    match order {
+        Ordering::Release => panic!("there is no such thing as a release load"),
+        Ordering::AcqRel => panic!("there is no such thing as an acquire-release load"),
+        _ => {}
+    }
+}
+
+/// Refuses the orders that std refuses for a store.
+#[inline]
+#[track_caller]
+pub(super) fn assert_stores(order: Ordering) {
+    match order {
+        Ordering::Acquire => panic!("there is no such thing as an acquire store"),
+        Ordering::AcqRel => panic!("there is no such thing as an acquire-release store"),
+        _ => {}
+    }
+}
+
+/// Refuses the orders that std refuses for an exchange that fails.
+#[inline]
+#[track_caller]
+pub(super) fn assert_fails(order: Ordering) {
+    match order {
+        Ordering::Release => panic!("there is no such thing as a release failure ordering"),
+        Ordering::AcqRel => panic!("there is no such thing as an acquire-release failure ordering"),
+        _ => {}
+    }
+}
+
+/// The methods that every atomic has. The value is kept in one of std's, but only one OS thread works at it during a run, so
+/// that plain loads and stores do for all.
+macro_rules! common {
+    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ident) => {
+        impl $($generics)* $atomic {
+            /// An atomic with a first value.
+            #[track_caller]
+            pub const fn new(value: $value) -> Self {
+                Self { object: Object::new(), value: std::sync::atomic::$std::new(value) }
+            }
+
+            /// The value, of which there can be no other user.
+            pub fn get_mut(&mut self) -> &mut $value {
+                self.value.get_mut()
+            }
+
+            /// The value.
+            pub fn into_inner(self) -> $value {
+                self.value.into_inner()
+            }
+
+            /// Reads it.
+            #[inline]
+            #[track_caller]
+            pub fn load(&self, order: Ordering) -> $value {
+                shared::assert_loads(order);
+                shared::step(&self.object, Kind::Read, Access::Read, Location::caller());
+                self.value.load(Ordering::Relaxed)
+            }
+
+            /// Writes it.
+            #[inline]
+            #[track_caller]
+            pub fn store(&self, value: $value, order: Ordering) {
+                shared::assert_stores(order);
+                shared::step(&self.object, Kind::Write, Access::Write, Location::caller());
+                self.value.store(value, Ordering::Relaxed);
+            }
+
+            /// Writes it, and gives the value before.
+            #[inline]
+            #[track_caller]
+            pub fn swap(&self, value: $value, _order: Ordering) -> $value {
+                self.modify(|_| value)
+            }
+
+            /// Writes `new` if the value is `current`. Gives the value before, as an error if nothing was written.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange(
+                &self,
+                current: $value,
+                new: $value,
+                _success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                shared::assert_fails(failure);
+                let before = self.modify(|before| if before == current { new } else { before });
+                if before == current { Ok(before) } else { Err(before) }
+            }
+
+            /// As `compare_exchange`; it never fails without reason.
+            #[inline]
+            #[track_caller]
+            pub fn compare_exchange_weak(
+                &self,
+                current: $value,
+                new: $value,
+                success: Ordering,
+                failure: Ordering,
+            ) -> Result<$value, $value> {
+                self.compare_exchange(current, new, success, failure)
+            }
+
+            /// As `compare_exchange`, without telling apart what happened; std's old name.
+            #[deprecated(note = "use compare_exchange or compare_exchange_weak")]
+            #[track_caller]
+            pub fn compare_and_swap(&self, current: $value, new: $value, _order: Ordering) -> $value {
+                self.modify(|before| if before == current { new } else { before })
+            }
+
+            /// Reads it and exchanges it for what `f` makes of it, again until nobody came in between: one operation for
+            /// the read and one for each exchange.
+            #[track_caller]
+            pub fn fetch_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                let mut before = self.load(fetch_order);
+                while let Some(new) = f(before) {
+                    match self.compare_exchange_weak(before, new, set_order, fetch_order) {
+                        Ok(before) => return Ok(before),
+                        Err(now) => before = now,
+                    }
+                }
+                Err(before)
+            }
+
+            /// As `fetch_update`, under its newer name.
+            #[track_caller]
+            pub fn try_update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                f: impl FnMut($value) -> Option<$value>,
+            ) -> Result<$value, $value> {
+                self.fetch_update(set_order, fetch_order, f)
+            }
+
+            /// As `fetch_update`, for a function that never refuses.
+            #[track_caller]
+            pub fn update(
+                &self,
+                set_order: Ordering,
+                fetch_order: Ordering,
+                mut f: impl FnMut($value) -> $value,
+            ) -> $value {
+                self.fetch_update(set_order, fetch_order, |before| Some(f(before)))
+                    .expect("the function never refuses")
+            }
+
+            /// Reads and writes it in one operation, and gives the value before.
+            #[inline]
+            #[track_caller]
+            fn modify(&self, change: impl FnOnce($value) -> $value) -> $value {
+                shared::step(&self.object, Kind::ReadModifyWrite, Access::Write, Location::caller());
+                let before = self.value.load(Ordering::Relaxed);
+                let after = change(before);
+                if after == before {
+                    shared::unchanged();
+                } else {
+                    self.value.store(after, Ordering::Relaxed);
+                }
+                before
+            }
+        }
+
+        impl $($generics)* From<$value> for $atomic {
+            #[track_caller]
+            fn from(value: $value) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl $($generics)* fmt::Debug for $atomic {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                fmt::Debug::fmt(&self.value, f)
+            }
+        }
+    };
+}
+
+pub(super) use common;

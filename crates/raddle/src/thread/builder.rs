@@ -1,0 +1,90 @@
+//! Starting threads.
+
+use super::handle::{Handle, Packet, body};
+use super::{JoinHandle, Scope, ScopedJoinHandle, Thread};
+use crate::runtime::{self, Task};
+use raddle_engine::Reply;
+use raddle_model::{Kind, Operation, ThreadId};
+use std::io;
+use std::panic::Location;
+use std::sync::Arc;
+
+/// Starts a thread with a name, as in std.
+#[derive(Debug, Default)]
+#[must_use = "it starts a thread only when it is told to"]
+pub struct Builder {
+    name: Option<Arc<str>>,
+}
+
+impl Builder {
+    /// Starts a thread without a name.
+    pub fn new() -> Builder {
+        Builder::default()
+    }
+
+    /// Gives the thread a name.
+    pub fn name(mut self, name: String) -> Builder {
+        self.name = Some(name.into());
+        self
+    }
+
+    /// Has no effect: all stacks are of one size.
+    pub fn stack_size(self, _size: usize) -> Builder {
+        self
+    }
+
+    /// Starts the thread; never fails.
+    #[track_caller]
+    pub fn spawn<F, T>(self, f: F) -> io::Result<JoinHandle<T>>
+    where
+        F: FnOnce() -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        let handle = self.start(Location::caller(), |packet| Box::new(body(f, packet)));
+        Ok(JoinHandle(handle))
+    }
+
+    /// Starts the thread in a scope; never fails.
+    #[track_caller]
+    pub fn spawn_scoped<'scope, 'env, F, T>(
+        self,
+        scope: &'scope Scope<'scope, 'env>,
+        f: F,
+    ) -> io::Result<ScopedJoinHandle<'scope, T>>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        let handle = self.start(Location::caller(), |packet| scope.task(Box::new(body(f, packet))));
+        scope.threads.lock().expect("nobody panics with the threads locked").push(handle.id());
+        Ok(ScopedJoinHandle { handle, scope })
+    }
+
+    fn start<T>(
+        self,
+        place: &'static Location<'static>,
+        task: impl FnOnce(Arc<Packet<T>>) -> Task,
+    ) -> Handle<T> {
+        let zero = self.name.as_ref().is_some_and(|name| name.contains('\0'));
+        assert!(!zero, "thread name may not contain interior null bytes");
+        let packet = Arc::new(Packet::default());
+        let reply = runtime::step(|runtime| Operation::new(Kind::Spawn, runtime.location(place)));
+        // Without an effect if the run is over: the handle is of a thread that never ran.
+        let id = if let Reply::Spawned(id) = reply { id } else { ThreadId(u32::MAX) };
+        if id != ThreadId(u32::MAX) {
+            let task = task(Arc::clone(&packet));
+            runtime::with(|runtime| runtime.start(id, self.name, task));
+        }
+        Handle { thread: runtime::with(|runtime| Thread::of(runtime, id)), packet }
+    }
+}
+
+/// Starts a thread, as in std.
+#[track_caller]
+pub fn spawn<F, T>(f: F) -> JoinHandle<T>
+where
+    F: FnOnce() -> T + Send + 'static,
+    T: Send + 'static,
+{
+    Builder::new().spawn(f).expect("a thread can always be started")
+}

@@ -1,0 +1,134 @@
+//! Handles to threads.
+
+use super::Result;
+use crate::runtime::{self, Runtime, panic_message};
+use raddle_model::{Access, Kind, Operation};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::sync::{Arc, Mutex};
+
+/// Tells the threads of a run apart. The same in each run for the n-th thread started.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct ThreadId(raddle_model::ThreadId);
+
+/// A thread, as in std.
+#[derive(Clone, Debug)]
+pub struct Thread {
+    id: raddle_model::ThreadId,
+    name: Option<Arc<str>>,
+    /// The run that it belongs to.
+    epoch: u32,
+}
+
+impl Thread {
+    pub(super) fn of(runtime: &Runtime, id: raddle_model::ThreadId) -> Thread {
+        Thread { id, name: runtime.shared_name(id), epoch: runtime.epoch() }
+    }
+
+    /// Its number.
+    pub fn id(&self) -> ThreadId {
+        ThreadId(self.id)
+    }
+
+    /// Its name, if it was given one; the first thread is called `main`.
+    pub fn name(&self) -> Option<&str> {
+        self.name.as_deref()
+    }
+
+    /// Puts its token there, so that it goes on if it is parked, or does not wait when it parks next. A thread of an earlier
+    /// run is left alone.
+    #[track_caller]
+    pub fn unpark(&self) {
+        let place = Location::caller();
+        if runtime::with(|runtime| runtime.epoch()) != self.epoch {
+            return;
+        }
+        runtime::step(|runtime| {
+            let token = runtime.token(self.id);
+            Operation::new(Kind::Unpark, runtime.location(place)).on(token, Access::Write)
+        });
+    }
+}
+
+/// Where a thread leaves its result.
+pub(super) type Packet<T> = Mutex<Option<Result<T>>>;
+
+/// What a thread does: `f`, and then leaves the result.
+pub(super) fn body<T>(f: impl FnOnce() -> T, packet: Arc<Packet<T>>) -> impl FnOnce() {
+    move || {
+        let outcome = match catch_unwind(AssertUnwindSafe(f)) {
+            // The run is over and this thread is being unwound; that must not stop here.
+            Err(payload) if runtime::with(|runtime| runtime.is_closing()) => resume_unwind(payload),
+            outcome => outcome,
+        };
+        if let Err(payload) = &outcome {
+            let message = panic_message(&**payload);
+            runtime::with(|runtime| runtime.note_panic(message));
+        }
+        *packet.lock().expect("nobody panics with the result locked") = Some(outcome);
+    }
+}
+
+/// Waits for the end of a thread, without taking its result.
+pub(super) fn wait_for(thread: raddle_model::ThreadId, place: &'static Location<'static>) {
+    runtime::step(|runtime| {
+        let location = runtime.location(place);
+        let object = runtime.thread_object(thread);
+        Operation::new(Kind::Join, location).on(object, Access::Read)
+    });
+}
+
+/// What every kind of handle does.
+#[derive(Debug)]
+pub(super) struct Handle<T> {
+    pub(super) thread: Thread,
+    pub(super) packet: Arc<Packet<T>>,
+}
+
+impl<T> Handle<T> {
+    pub(super) fn id(&self) -> raddle_model::ThreadId {
+        self.thread.id
+    }
+
+    pub(super) fn is_finished(&self, place: &'static Location<'static>) -> bool {
+        runtime::step(|runtime| {
+            let location = runtime.location(place);
+            let object = runtime.thread_object(self.thread.id);
+            Operation::new(Kind::Read, location).on(object, Access::Read)
+        });
+        self.packet.lock().expect("nobody panics with the result locked").is_some()
+    }
+
+    pub(super) fn join(self, place: &'static Location<'static>) -> Result<T> {
+        wait_for(self.id(), place);
+        runtime::with(|runtime| runtime.take_panic(self.id()));
+        let result = self.packet.lock().expect("nobody panics with the result locked").take();
+        result.unwrap_or_else(|| {
+            assert!(runtime::with(|runtime| runtime.is_closing()), "a thread that was joined has a result");
+            Err(Box::new("the run was over before the thread"))
+        })
+    }
+}
+
+/// Waits for a thread, as in std. If it is dropped, the thread goes on alone.
+#[derive(Debug)]
+pub struct JoinHandle<T>(pub(super) Handle<T>);
+
+impl<T> JoinHandle<T> {
+    /// The thread.
+    pub fn thread(&self) -> &Thread {
+        &self.0.thread
+    }
+
+    /// Waits for the thread to end and gives what it returned, or what it panicked with.
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        self.0.join(Location::caller())
+    }
+
+    /// Whether the thread has done its work. The exhaustive strategies do not know that the answer depends on the thread's
+    /// last step, and may miss one of the two.
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        self.0.is_finished(Location::caller())
+    }
+}

@@ -1,0 +1,85 @@
+//! `std::thread` under control.
+
+mod builder;
+mod handle;
+mod local;
+mod scoped;
+
+pub use crate::runtime::Scope;
+pub use builder::{Builder, spawn};
+pub use handle::{JoinHandle, Thread, ThreadId};
+pub use local::{AccessError, LocalKey};
+pub use scoped::{ScopedJoinHandle, scope};
+pub use crate::runtime::panicking;
+
+use crate::runtime;
+use crate::time::{Duration, nanoseconds};
+use raddle_model::{Access, Kind, Operation};
+use std::num::NonZero;
+use std::panic::Location;
+
+/// The result of a thread: what it returned, or what it panicked with.
+pub type Result<T> = std::thread::Result<T>;
+
+/// The thread that runs, as in std.
+pub fn current() -> Thread {
+    runtime::with(|runtime| Thread::of(runtime, runtime.current()))
+}
+
+/// Lets others run, as in std.
+#[track_caller]
+pub fn yield_now() {
+    let place = Location::caller();
+    runtime::step(|runtime| Operation::new(Kind::Yield, runtime.location(place)));
+}
+
+/// Sleeps on the virtual clock, which takes no time; a span of zero lets others run.
+#[track_caller]
+pub fn sleep(span: Duration) {
+    if span.is_zero() {
+        return yield_now();
+    }
+    let place = Location::caller();
+    runtime::step(|runtime| {
+        Operation::new(Kind::Sleep, runtime.location(place)).with_argument(nanoseconds(span))
+    });
+}
+
+/// Sleeps, as in std.
+#[deprecated(note = "use sleep")]
+#[track_caller]
+pub fn sleep_ms(milliseconds: u32) {
+    sleep(Duration::from_millis(u64::from(milliseconds)));
+}
+
+/// Waits until the token of this thread is there and takes it. Unlike std's it does not return without reason.
+#[track_caller]
+pub fn park() {
+    park_until(Operation::UNTIMED, Location::caller());
+}
+
+/// Waits until the token of this thread is there and takes it, or until the time is over on the virtual clock.
+#[track_caller]
+pub fn park_timeout(span: Duration) {
+    park_until(nanoseconds(span), Location::caller());
+}
+
+/// As [`park_timeout`], as in std.
+#[deprecated(note = "use park_timeout")]
+#[track_caller]
+pub fn park_timeout_ms(milliseconds: u32) {
+    park_timeout(Duration::from_millis(u64::from(milliseconds)));
+}
+
+fn park_until(span: u64, place: &'static Location<'static>) {
+    runtime::step(|runtime| {
+        let token = runtime.token(runtime.current());
+        let location = runtime.location(place);
+        Operation::new(Kind::Park, location).on(token, Access::Write).with_argument(span)
+    });
+}
+
+/// Always two, so that a test does the same on every machine.
+pub fn available_parallelism() -> std::io::Result<NonZero<usize>> {
+    Ok(NonZero::<usize>::MIN.saturating_add(1))
+}

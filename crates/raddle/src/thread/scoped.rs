@@ -1,0 +1,89 @@
+//! Threads that borrow.
+
+use super::handle::{Handle, wait_for};
+use super::{Builder, Result, Scope, Thread};
+use crate::runtime;
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+
+/// Calls `f` with a scope, and waits for all threads that were started in it, as in std. Panics if one of them did and
+/// nobody joined it.
+#[track_caller]
+pub fn scope<'env, F, T>(f: F) -> T
+where
+    F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
+{
+    let place = Location::caller();
+    runtime::lend(|scope| {
+        let result = catch_unwind(AssertUnwindSafe(|| f(scope)));
+        let mut panicked = false;
+        // Threads may go on starting others while we wait.
+        while let Some(thread) = first(scope) {
+            wait_for(thread, place);
+            panicked |= runtime::with(|runtime| runtime.take_panic(thread));
+        }
+        match result {
+            Err(payload) => resume_unwind(payload),
+            Ok(_) if panicked => panic!("a scoped thread panicked"),
+            Ok(result) => result,
+        }
+    })
+}
+
+/// Takes the thread out of the scope that was started first.
+fn first(scope: &Scope<'_, '_>) -> Option<raddle_model::ThreadId> {
+    let mut threads = scope.threads.lock().expect("nobody panics with the threads locked");
+    (!threads.is_empty()).then(|| threads.remove(0))
+}
+
+impl<'scope, 'env> Scope<'scope, 'env> {
+    /// Starts a thread in this scope.
+    #[track_caller]
+    pub fn spawn<F, T>(&'scope self, f: F) -> ScopedJoinHandle<'scope, T>
+    where
+        F: FnOnce() -> T + Send + 'scope,
+        T: Send + 'scope,
+    {
+        Builder::new().spawn_scoped(self, f).expect("a thread can always be started")
+    }
+}
+
+/// Waits for a thread of a scope, as in std.
+#[derive(Debug)]
+pub struct ScopedJoinHandle<'scope, T> {
+    pub(super) handle: Handle<T>,
+    pub(super) scope: &'scope dyn Members,
+}
+
+impl<T> ScopedJoinHandle<'_, T> {
+    /// The thread.
+    pub fn thread(&self) -> &Thread {
+        &self.handle.thread
+    }
+
+    /// Waits for the thread to end and gives what it returned, or what it panicked with.
+    #[track_caller]
+    pub fn join(self) -> Result<T> {
+        let id = self.handle.id();
+        let result = self.handle.join(Location::caller());
+        self.scope.forget(id);
+        result
+    }
+
+    /// Whether the thread has done its work; see [`JoinHandle::is_finished`](super::JoinHandle::is_finished).
+    #[track_caller]
+    pub fn is_finished(&self) -> bool {
+        self.handle.is_finished(Location::caller())
+    }
+}
+
+/// What a handle needs of its scope, whatever the scope's lifetimes.
+pub(super) trait Members: std::fmt::Debug + Sync {
+    /// Forgets a thread that was joined.
+    fn forget(&self, thread: raddle_model::ThreadId);
+}
+
+impl Members for Scope<'_, '_> {
+    fn forget(&self, thread: raddle_model::ThreadId) {
+        self.threads.lock().expect("nobody panics with the threads locked").retain(|&other| other != thread);
+    }
+}

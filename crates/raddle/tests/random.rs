@@ -1,0 +1,79 @@
+//! Random numbers that the strategy chooses.
+
+use raddle::rand::{random, random_range, thread_rng};
+use raddle::{Config, check_with};
+use raddle_model::Failure;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+/// How often each outcome came, and how many runs there were.
+fn counts<T: Ord + Send + 'static>(
+    strategy: &str,
+    runs: u64,
+    outcome: impl Fn() -> T + Send + Sync + 'static,
+) -> (BTreeMap<T, u64>, u64) {
+    let counts = Arc::new(Mutex::new(BTreeMap::new()));
+    let notes = Arc::clone(&counts);
+    let mut config = Config::default();
+    config.strategy = strategy.to_owned();
+    config.runs = runs;
+    let passed = check_with(&config, move || {
+        let outcome = outcome();
+        *notes.lock().unwrap().entry(outcome).or_insert(0) += 1;
+    });
+    (std::mem::take(&mut *counts.lock().unwrap()), passed.unwrap().runs)
+}
+
+fn once_each<T: Ord + Send + 'static>(values: impl IntoIterator<Item = T>) -> BTreeMap<T, u64> {
+    values.into_iter().map(|value| (value, 1)).collect()
+}
+
+#[test]
+fn every_number_of_a_range_is_tried_once() {
+    assert_eq!(counts("dfs", 100, || random_range(5)).0, once_each(0..5));
+    assert_eq!(counts("dfs", 100, || thread_rng().gen_range(3..7)).0, once_each(3..7));
+    assert_eq!(counts("dfs", 100, || thread_rng().gen_range(-2..=2_i8)).0, once_each(-2..=2));
+    assert_eq!(counts("dfs", 1_000, || thread_rng().random_range::<u8>(..)).0, once_each(0..=255));
+    assert_eq!(counts("dfs", 100, || thread_rng().r#gen::<bool>()).0, once_each([false, true]));
+    let pair = || (random_range(2), thread_rng().gen_range(u64::MAX - 1..=u64::MAX));
+    assert_eq!(counts("dfs", 100, pair).1, 4);
+}
+
+#[test]
+fn a_probability_is_a_choice_among_few() {
+    assert_eq!(counts("dfs", 100, || thread_rng().gen_bool(0.5)).0, once_each([false, true]));
+    assert_eq!(counts("dfs", 100, || thread_rng().gen_bool(0.3)).0, BTreeMap::from([(false, 7), (true, 3)]));
+    assert_eq!(counts("dfs", 100, || thread_rng().gen_bool(0.0)).0, once_each([false]));
+    assert_eq!(counts("dfs", 100, || thread_rng().gen_bool(1.0)).0, once_each([true]));
+}
+
+#[test]
+fn a_random_strategy_draws_evenly_and_repeats_itself() {
+    let draw = || counts("random-walk", 6_000, || thread_rng().gen_range(0..6));
+    let (counts, _) = draw();
+    // Each count is binomial with mean 1,000 and sigma 29.
+    assert!(counts.values().all(|count| count.abs_diff(1_000) < 4 * 29), "{counts:?}");
+    assert_eq!(draw().0, counts);
+}
+
+#[test]
+fn wide_numbers_use_all_their_bits() {
+    let (words, _) = counts("random-walk", 200, random::<u64>);
+    let (any, all) = words.keys().fold((0, u64::MAX), |(any, all), word| (any | word, all & word));
+    assert_eq!((any, all, words.len()), (u64::MAX, 0, 200));
+    let (units, _) = counts("random-walk", 200, || random::<f64>().to_bits());
+    assert!(units.keys().all(|unit| (0.0..1.0).contains(&f64::from_bits(*unit))));
+    let (wide, _) = counts("random-walk", 200, || thread_rng().gen_range(i64::MIN..0));
+    assert!(wide.keys().all(|number| *number < 0) && wide.keys().any(|number| *number < i64::MIN / 2));
+}
+
+#[test]
+fn an_empty_range_is_refused() {
+    let mut config = Config::default();
+    config.runs = 1;
+    let empty = 3..3;
+    let failed = check_with(&config, move || _ = thread_rng().gen_range(empty.clone())).unwrap_err();
+    assert!(
+        matches!(&failed.failure, Failure::Assertion { message, .. } if message == "cannot sample empty range")
+    );
+}
