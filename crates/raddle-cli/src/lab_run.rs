@@ -196,11 +196,11 @@ fn trace_file(
 fn show(out: &mut String, args: &RunArgs, file: &TraceFile, width: usize) {
     let _ = writeln!(
         out,
-        "\nThe first failing run: number {} of seed {} under {}, {} steps.\n",
+        "\nThe first failing run: number {} of seed {} under {}, {}.\n",
         file.run,
         file.seed,
         file.strategy,
-        file.steps.len()
+        text::plural(file.steps.len() as u64, "step")
     );
     out.push_str(&interleaving(file, Layout { width, ..Layout::default() }));
     match &args.record {

@@ -8,7 +8,7 @@ use raddle_lab::Machine;
 use raddle_lab::syntax;
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Event, Pick, Settings, ThreadId, TraceFile, Verdict};
 use raddle_report::shape::{self, Replayed};
-use raddle_report::{Layout, interleaving, sentences};
+use raddle_report::{Layout, interleaving, sentences, text};
 use std::io::Read;
 
 pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
@@ -48,7 +48,7 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
         repeated.fingerprint
     );
     let status = if file.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
-    let text = if args.json {
+    let out = if args.json {
         shape::line(&Replayed {
             verdict: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
             message: sentences(&file).join("\n"),
@@ -60,15 +60,15 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
         })
     } else {
         format!(
-            "Run {} of seed {} under {}, {} steps; it repeats exactly.\n\n{}",
+            "Run {} of seed {} under {}, {}; it repeats exactly.\n\n{}",
             file.run,
             file.seed,
             file.strategy,
-            file.steps.len(),
+            text::plural(file.steps.len() as u64, "step"),
             interleaving(&file, Layout { width, ..Layout::default() })
         )
     };
-    Ok(Outcome { text, status })
+    Ok(Outcome { text: out, status })
 }
 
 /// A run that was repeated, with the names that only the running program knows.

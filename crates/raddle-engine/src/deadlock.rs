@@ -58,34 +58,41 @@ impl Engine {
 
 /// A ring of threads each of which waits for the next, found by following holders from each thread in turn.
 fn cycle(blocked: &[Blocked]) -> Vec<ThreadId> {
-    fn follow(
-        from: ThreadId,
-        blocked: &[Blocked],
-        path: &mut Vec<ThreadId>,
-        dead: &mut Vec<ThreadId>,
-    ) -> bool {
-        if let Some(start) = path.iter().position(|&thread| thread == from) {
-            path.drain(..start);
-            return true;
-        }
-        if dead.contains(&from) {
-            return false;
-        }
-        path.push(from);
-        let waits = blocked.iter().find(|entry| entry.thread == from);
-        for &holder in waits.map_or(&[][..], |entry| &entry.held_by) {
-            if follow(holder, blocked, path, dead) {
-                return true;
-            }
-        }
-        path.pop();
-        dead.push(from);
-        false
+    #[derive(Clone, Copy, PartialEq)]
+    enum Mark {
+        New,
+        OnPath,
+        Dead,
     }
-    let (mut path, mut dead) = (Vec::new(), Vec::new());
-    for entry in blocked {
-        if follow(entry.thread, blocked, &mut path, &mut dead) {
-            return path;
+    // The threads that wait, in order of their ids, so that a holder is found by a binary search.
+    let place = |thread: ThreadId| blocked.binary_search_by_key(&thread, |entry| entry.thread).ok();
+    let mut marks = vec![Mark::New; blocked.len()];
+    for start in 0..blocked.len() {
+        if marks[start] != Mark::New {
+            continue;
+        }
+        // Per thread on the path: how many of its holders were followed.
+        let mut path = vec![(start, 0)];
+        marks[start] = Mark::OnPath;
+        while let Some((at, followed)) = path.last_mut() {
+            let Some(&holder) = blocked[*at].held_by.get(*followed) else {
+                marks[*at] = Mark::Dead;
+                path.pop();
+                continue;
+            };
+            *followed += 1;
+            let Some(next) = place(holder) else { continue };
+            match marks[next] {
+                Mark::Dead => {}
+                Mark::New => {
+                    marks[next] = Mark::OnPath;
+                    path.push((next, 0));
+                }
+                Mark::OnPath => {
+                    let ring = path.iter().map(|&(at, _)| at).skip_while(|&at| at != next);
+                    return ring.map(|at| blocked[at].thread).collect();
+                }
+            }
         }
     }
     Vec::new()

@@ -4,7 +4,7 @@ use crate::objects::{Objects, Resource};
 use crate::semantics::Effect;
 use crate::spin;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
-use crate::threads::{Status, Thread, Threads, Wake};
+use crate::threads::{Status, Threads, Wake};
 use raddle_model::{
     Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Touch, Trace, Verdict, mix,
 };
@@ -98,10 +98,10 @@ pub struct Engine {
     freed: Vec<(u32, ThreadId)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) now: u64,
-    steps: u64,
+    pub(crate) steps: u64,
     pub(crate) fingerprint: u64,
     pub(crate) state: u64,
-    rests: u64,
+    pub(crate) rests: u64,
     alive: usize,
     first_threads: u64,
 }
@@ -429,50 +429,6 @@ impl Engine {
                 self.threads.note_change(thread);
             }
         }
-    }
-
-    /// Holds `thread` back, if another one could run, now or when time has passed. Tells whether it did.
-    fn rest(&mut self, thread: ThreadId) -> bool {
-        let others = self.threads.enabled().iter().any(|&other| other != thread)
-            || self.next_deadline(Some(thread)).is_some();
-        if others {
-            let steps = self.steps;
-            let entry = self.threads.get_mut(thread);
-            entry.resting = true;
-            entry.last_step = steps;
-            self.resting.push(thread);
-            self.rests += 1;
-        }
-        others
-    }
-
-    /// Offers resting threads again where every enabled thread has had its step, or none is enabled.
-    fn end_rests(&mut self) {
-        let threads = &self.threads;
-        let slowest = threads.enabled().iter().map(|&t| threads.get(t).last_step).min().unwrap_or(u64::MAX);
-        let mut index = 0;
-        while let Some(&thread) = self.resting.get(index) {
-            if slowest <= self.threads.get(thread).last_step {
-                index += 1;
-                continue;
-            }
-            self.resting.swap_remove(index);
-            self.threads.get_mut(thread).resting = false;
-            if self.can_run(thread) && self.threads.set_enabled(thread, true) {
-                self.threads.note_change(thread);
-            }
-        }
-    }
-
-    fn step_limit(&self) -> Failure {
-        let patience =
-            if self.config.patience > 0 { self.config.patience } else { Config::default().patience };
-        let spins = |&(id, thread): &(ThreadId, &Thread)| {
-            let at_it = thread.status == Status::Pending && self.can_run(id);
-            at_it && thread.spin.returns() >= (patience / 2).max(1)
-        };
-        let spinning = self.threads.iter().filter(spins).map(|(id, _)| id);
-        Failure::StepLimit { limit: self.config.step_limit, spinning: spinning.collect() }
     }
 
     fn record_enabled(&mut self) {

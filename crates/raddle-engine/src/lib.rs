@@ -9,7 +9,8 @@
 //! 3. [`Engine::summary`] tells what happened.
 //!
 //! [`run`] does all of this for a [`Program`], [`explore`] for many runs of it. No step allocates, once the
-//! tables have grown to the size of the program.
+//! tables have grown to the size of the program, but for the first use of a condition, barrier or read-write lock in a
+//! run.
 
 mod census;
 mod clocks;

@@ -10,7 +10,9 @@
 //! could run are not explored, and a bound such as PCT's holds for runs without a rest. [`RunSummary::rests`]
 //! (crate::RunSummary) counts them, so that nobody has to guess.
 
-use raddle_model::{Kind, Operation};
+use crate::engine::{Config, Engine};
+use crate::threads::{Status, Thread};
+use raddle_model::{Failure, Kind, Operation, ThreadId};
 
 /// What is remembered of a thread's latest operations, to notice that it goes round in a circle. Brent's method: the
 /// anchor moves to the current operation at every power of two, so a circle of any length is noticed.
@@ -92,5 +94,52 @@ pub(crate) fn is_idle(kind: Kind, acquired: bool) -> bool {
         Kind::TryLock | Kind::TryReadLock | Kind::TryWriteLock => !acquired,
         Kind::SemaphoreTryWait | Kind::TrySend | Kind::TryReceive => !acquired,
         _ => false,
+    }
+}
+
+impl Engine {
+    /// Holds `thread` back, if another one could run, now or when time has passed. Tells whether it did.
+    pub(crate) fn rest(&mut self, thread: ThreadId) -> bool {
+        let others = self.threads.enabled().iter().any(|&other| other != thread)
+            || self.next_deadline(Some(thread)).is_some();
+        if others {
+            let steps = self.steps;
+            let entry = self.threads.get_mut(thread);
+            entry.resting = true;
+            entry.last_step = steps;
+            self.resting.push(thread);
+            self.rests += 1;
+        }
+        others
+    }
+
+    /// Offers resting threads again where every enabled thread has had its step, or none is enabled.
+    pub(crate) fn end_rests(&mut self) {
+        let threads = &self.threads;
+        let slowest = threads.enabled().iter().map(|&t| threads.get(t).last_step).min().unwrap_or(u64::MAX);
+        let mut index = 0;
+        while let Some(&thread) = self.resting.get(index) {
+            if slowest <= self.threads.get(thread).last_step {
+                index += 1;
+                continue;
+            }
+            self.resting.swap_remove(index);
+            self.threads.get_mut(thread).resting = false;
+            if self.can_run(thread) && self.threads.set_enabled(thread, true) {
+                self.threads.note_change(thread);
+            }
+        }
+    }
+
+    /// The failure of a run that has taken all the steps it may.
+    pub(crate) fn step_limit(&self) -> Failure {
+        let patience =
+            if self.config.patience > 0 { self.config.patience } else { Config::default().patience };
+        let spins = |&(id, thread): &(ThreadId, &Thread)| {
+            let at_it = thread.status == Status::Pending && self.can_run(id);
+            at_it && thread.spin.returns() >= (patience / 2).max(1)
+        };
+        let spinning = self.threads.iter().filter(spins).map(|(id, _)| id);
+        Failure::StepLimit { limit: self.config.step_limit, spinning: spinning.collect() }
     }
 }

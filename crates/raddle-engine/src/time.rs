@@ -16,8 +16,12 @@ impl Engine {
             Kind::ConditionReacquire => {}
             kind => {
                 entry.wake = Wake::None;
-                entry.deadline =
-                    if can_time_out(kind) { now.saturating_add(operation.argument) } else { u64::MAX };
+                entry.deadline = if can_time_out(kind) && operation.argument != Operation::UNTIMED {
+                    // The clock stops at the last moment that is not "never".
+                    now.saturating_add(operation.argument).min(u64::MAX - 1)
+                } else {
+                    u64::MAX
+                };
             }
         }
     }

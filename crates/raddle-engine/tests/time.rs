@@ -54,6 +54,12 @@ fn sleepers_wake_in_the_order_of_their_deadlines() {
 }
 
 #[test]
+fn a_sleep_ends_also_where_the_clock_cannot_go_on() {
+    let program = Script::new().thread(&[sleep(u64::MAX - 10), sleep(100), sleep(1)]);
+    assert_eq!(orders(Config::default(), program), BTreeSet::from([(vec![0; 3], u64::MAX - 1)]));
+}
+
+#[test]
 fn sleepers_with_one_deadline_wake_in_any_order() {
     let program = Script::new().thread(&[sleep(10)]).thread(&[sleep(4), sleep(6)]);
     assert_eq!(

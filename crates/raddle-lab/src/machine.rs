@@ -1,7 +1,7 @@
 //! Runs a compiled lab program on the engine.
 
 use crate::syntax::{
-    self, Action, Fault, Flow, Mode, ObjectKind, ObjectRef, Operation as Instruction, Pause,
+    self, Action, Fault, Flow, Mode, ObjectKind, ObjectRef, Operation as Instruction, Pause, THREAD_LIMIT,
 };
 use raddle_engine::{Engine, MutexKind, Program, Reply, Resource};
 use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, mix};
@@ -56,22 +56,23 @@ impl Machine {
 
     /// A name for every thread of the latest run: that of its block, with a number if there are several.
     pub fn thread_names(&self) -> Vec<String> {
-        let mut names: Vec<String> =
-            self.program.initial_threads.iter().map(|start| start.name.clone()).collect();
-        for index in names.len()..self.instances.len() {
-            let block = self.instances[index].block;
-            let same = |other: &&Instance| other.block == block;
-            let name = &self.program.threads[block as usize].name;
-            match self.instances.iter().filter(same).count() {
-                1 => names.push(name.clone()),
-                _ => names.push(format!("{name}{}", self.instances[..=index].iter().filter(same).count())),
+        let mut total = vec![0_u32; self.program.threads.len()];
+        self.instances.iter().for_each(|instance| total[instance.block as usize] += 1);
+        let mut so_far = vec![0_u32; total.len()];
+        let name = |(index, instance): (usize, &Instance)| {
+            let block = instance.block as usize;
+            so_far[block] += 1;
+            let name = &self.program.threads[block].name;
+            match self.program.initial_threads.get(index) {
+                Some(start) => start.name.clone(),
+                None if total[block] == 1 => name.clone(),
+                None => format!("{name}{}", so_far[block]),
             }
-        }
-        names.truncate(self.instances.len());
-        names
+        };
+        self.instances.iter().enumerate().map(name).collect()
     }
 
-    /// A name for every object, then "thread NAME" for the objects that stand for threads, as far as `count` goes.
+    /// A name for every object, then "thread object NUMBER" for those that stand for threads, as far as `count` goes.
     pub fn object_names(&self, count: usize) -> Vec<String> {
         let known = self.program.objects.iter().map(|object| object.name.clone());
         let others = (self.program.objects.len()..count).map(|index| format!("thread object {index}"));
@@ -148,6 +149,9 @@ impl Machine {
                 let argument = argument.eval(locals, &self.shared)?;
                 let (child, target) = (*child, *target);
                 let Reply::Spawned(id) = reply else { unreachable!("a spawn brings a thread") };
+                if self.instances.len() >= THREAD_LIMIT {
+                    return Err(Fault::TooManyThreads);
+                }
                 let instance = &mut self.instances[thread.index()];
                 instance.pc += 1;
                 if let Some(target) = target {
@@ -311,7 +315,7 @@ fn resource(object: &syntax::Object) -> Resource {
         ObjectKind::RwLock => Resource::read_write_lock(),
         ObjectKind::Condition => Resource::condition(),
         ObjectKind::Semaphore => Resource::semaphore(object.initial.max(0) as u64),
-        ObjectKind::Barrier => Resource::barrier(u32::try_from(object.initial).unwrap_or(1)),
+        ObjectKind::Barrier => Resource::barrier(u32::try_from(object.initial).unwrap_or(u32::MAX)),
         ObjectKind::Once => Resource::once(),
     }
 }

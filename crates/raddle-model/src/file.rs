@@ -88,9 +88,9 @@ pub enum FileError {
         found: u32,
     },
     /// It contradicts itself.
-    #[error("step {step}: {message}; the file is damaged")]
+    #[error("step {}: {message}; the file is damaged", step + 1)]
     Inconsistent {
-        /// The step, from 0.
+        /// The step, from 0; messages count from 1.
         step: usize,
         /// The contradiction.
         message: String,

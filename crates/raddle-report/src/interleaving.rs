@@ -2,6 +2,7 @@
 
 use crate::table::length;
 use raddle_model::{BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, ThreadId, TraceFile, Verdict};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// How much room there is.
@@ -45,17 +46,18 @@ pub fn sentences(file: &TraceFile) -> Vec<String> {
 
 fn steps(out: &mut String, file: &TraceFile, layout: Layout) {
     let cells: Vec<(usize, String)> = (0..file.steps.len()).map(|step| cell(file, step)).collect();
-    // Only threads that took a step have a column.
-    let columns: Vec<usize> =
-        (0..file.threads.len()).filter(|&thread| cells.iter().any(|(who, _)| *who == thread)).collect();
     let head = layout.steps.div_ceil(2);
     let omitted = cells.len().saturating_sub(layout.steps);
     let shown = |step: usize| omitted == 0 || step < head || step >= head + omitted;
-    let width = |thread: usize| {
-        let texts = cells.iter().enumerate().filter(|(step, (who, _))| *who == thread && shown(*step));
-        texts.map(|(_, (_, text))| length(text)).max().unwrap_or(0).max(length(&file.threads[thread]))
-    };
-    let widths: Vec<usize> = columns.iter().map(|&thread| width(thread)).collect();
+    // Only threads that took a step have a column, as wide as its name and what is shown of it.
+    let mut width_of: BTreeMap<usize, usize> = BTreeMap::new();
+    for (step, (thread, text)) in cells.iter().enumerate() {
+        let width = width_of.entry(*thread).or_insert_with(|| length(&file.threads[*thread]));
+        if shown(step) {
+            *width = (*width).max(length(text));
+        }
+    }
+    let (columns, widths): (Vec<usize>, Vec<usize>) = width_of.into_iter().unzip();
     let number = cells.len().to_string().len().max(4);
     let beside = number + widths.iter().map(|width| width + 2).sum::<usize>() <= layout.width;
     let names = columns.iter().map(|&thread| length(&file.threads[thread])).max().unwrap_or(0).max(6);

@@ -38,7 +38,7 @@ pub fn share(value: f64) -> String {
 }
 
 /// `1 run`, `2 runs`.
-fn plural(number: u64, word: &str) -> String {
+pub fn plural(number: u64, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{} {word}s", count(number)) }
 }
 

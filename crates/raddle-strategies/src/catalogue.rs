@@ -158,7 +158,11 @@ pub const CATALOGUE: &[Entry] = &[
         family: Family::Randomized,
         summary: "learns how many partial orders lie below each choice and samples them all alike",
         parameters: &[
-            parameter("nodes", "1000000", "how many nodes are kept; beyond them POS chooses"),
+            parameter(
+                "nodes",
+                "1000000",
+                "how many nodes are kept; beyond them POS chooses among the threads not asleep",
+            ),
             parameter("repeats", "avoided", "`allowed`: a partial order may come again before all were seen"),
         ],
         source: "Raddle",
@@ -207,7 +211,7 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "conflict",
         family: Family::Wrapper,
-        summary: "operations that never conflicted run at once, the others as the inner strategy says: conflict:pos",
+        summary: "operations that never conflicted run at once, the others as the inner strategy (any randomized one but upo) says",
         parameters: &[],
         source: "Morpheus, Yuan's thesis, section 4.2.3",
         guarantee: "the inner strategy's, over conflicting events, once these are known",

@@ -5,7 +5,8 @@
 //! lock counts by its acquisitions. Each run draws for every racing object, independently, a uniformly random
 //! interleaving of its accesses. A thread whose next operation touches such an object may go only if it is next in that
 //! object's order. If every enabled thread is held (draws that contradict each other, or accesses that do not come), one of
-//! them is taken at random and moved to the front of its object's order. Accesses beyond those learnt are free.
+//! them is taken at random and moved to the front of its object's order. Accesses beyond those learnt are free once
+//! the object's order is over, and held like others until then.
 //!
 //! Guarantee: if there is one racing object, its accesses are as learnt and no thread waits for another one, every
 //! interleaving of its accesses has the same probability. Test: `one_object_is_uniform`. Nothing is promised where draws for

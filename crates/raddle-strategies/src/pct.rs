@@ -6,7 +6,8 @@
 //! at least `1 / (n * k^(d-1))`. Tests: `meets_the_bound_at_depth_2`, `meets_the_bound_at_depth_3`.
 //! Departures from the paper: a thread gets its priority when it appears, at a uniformly random rank among all; `k` is
 //! the longest run seen unless it is given (so the first run has no change points); a drawn depth is geometric (1/2
-//! each) up to 8, where the paper leaves the distribution open. `Count::Choices` is the paper's optimisation for
+//! each) up to 8, where the paper leaves the distribution open. Of two change points on one step the one drawn last counts,
+//! as in the loop of the paper's Figure 7. `Count::Choices` is the paper's optimisation for
 //! sequential phases, `At::Synchronisation` the one for synchronisation operations (both section 4.2); they change
 //! what counts as a step in `k`.
 

@@ -91,30 +91,31 @@ impl Period {
     /// Puts the next sequence of `periods` threads in lexicographic order in place, the first one if it is empty.
     fn next_sequence(&mut self, periods: usize) -> bool {
         let mut least = self.sequence.pop().map_or(0, |last| last + 1);
+        let mut used = vec![0_u64; self.threads.len()];
+        self.sequence.iter().for_each(|&thread| used[thread] += 1);
+        let mut missing = used.iter().filter(|&&periods| periods == 0).count();
         while self.sequence.len() < periods {
-            match (least..self.threads.len()).find(|&thread| self.fits(thread, periods)) {
-                Some(thread) => {
-                    self.sequence.push(thread);
-                    least = 0;
-                }
-                None => match self.sequence.pop() {
-                    Some(last) => least = last + 1,
-                    None => return false,
-                },
+            let left = periods - self.sequence.len();
+            // It has steps left, and leaves room for those that have not occurred.
+            let fits = |&thread: &usize| {
+                self.sequence.last() != Some(&thread)
+                    && used[thread] < self.threads[thread].1
+                    && missing - usize::from(used[thread] == 0) < left
+            };
+            if let Some(thread) = (least..self.threads.len()).find(fits) {
+                missing -= usize::from(used[thread] == 0);
+                used[thread] += 1;
+                self.sequence.push(thread);
+                least = 0;
+            } else if let Some(last) = self.sequence.pop() {
+                used[last] -= 1;
+                missing += usize::from(used[last] == 0);
+                least = last + 1;
+            } else {
+                return false;
             }
         }
         true
-    }
-
-    /// Whether `thread` may come next and leaves room for those that have not occurred.
-    fn fits(&self, thread: usize, periods: usize) -> bool {
-        let used = self.sequence.iter().filter(|&&other| other == thread).count();
-        let missing = (0..self.threads.len())
-            .filter(|other| *other != thread && !self.sequence.contains(other))
-            .count();
-        self.sequence.last() != Some(&thread)
-            && (used as u64) < self.threads[thread].1
-            && missing < periods - self.sequence.len()
     }
 
     /// Gives all but the last period of `thread` one step and the last one the rest.

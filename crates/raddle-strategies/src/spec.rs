@@ -5,7 +5,7 @@ use crate::*;
 use raddle_engine::Strategy;
 use raddle_model::Reads;
 use std::fmt::Display;
-use std::str::FromStr;
+use std::ops::RangeInclusive;
 
 /// Why a specification names no strategy.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -50,7 +50,9 @@ pub enum SpecError {
         wanted: String,
     },
     /// Conflict analysis was asked for around something that it cannot go around.
-    #[error("`conflict:` needs a randomized strategy after it, such as `conflict:pos`, not `{inner}`")]
+    #[error(
+        "`conflict:` needs a randomized strategy other than `upo` after it, such as `conflict:pos`, not `{inner}`"
+    )]
     NotWrappable {
         /// What was given.
         inner: String,
@@ -78,8 +80,8 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
         "random-walk" => Box::new(random_walk::RandomWalk::new()),
         "pct" => Box::new(pct::Pct::new(pct_settings(&values)?)),
         "rpro" => {
-            let (depth, radius) = (values.positive("depth", 3)?, values.number("radius", 10)?);
-            Box::new(rpro::RPro::new(depth as u32, radius, values.optional("steps")?))
+            let (depth, radius) = (values.depth()?, values.number("radius", 10)?);
+            Box::new(rpro::RPro::new(depth, u64::from(radius), values.optional("steps")?))
         }
         "basic-pos" => Box::new(basic_pos::BasicPos::new()),
         "pos" => {
@@ -112,7 +114,7 @@ fn pct_settings(values: &Values<'_>) -> Result<pct::Settings, SpecError> {
             confidence: values.confidence()?.unwrap_or(0.95),
             runs: values.positive("runs", 10_000)?,
         },
-        _ => pct::Depth::Fixed(values.positive("depth", 3)? as u32),
+        _ => pct::Depth::Fixed(values.depth()?),
     };
     Ok(pct::Settings {
         depth,
@@ -171,18 +173,24 @@ impl<'a> Values<'a> {
         Err(SpecError::BadValue { strategy: self.strategy, name, value, wanted: wanted.to_string() })
     }
 
-    fn number<T: FromStr + Copy>(&self, name: &'static str, default: T) -> Result<T, SpecError> {
-        match self.get(name).map(str::parse) {
-            None => Ok(default),
-            Some(Ok(number)) => Ok(number),
-            Some(Err(_)) => self.wrong(name, "a whole number"),
-        }
+    fn number(&self, name: &'static str, default: u32) -> Result<u32, SpecError> {
+        self.within(name, default, 0..=u32::MAX)
     }
 
-    fn positive(&self, name: &'static str, default: u64) -> Result<u64, SpecError> {
-        match self.number(name, default) {
-            Ok(number) if (1..=u64::from(u32::MAX)).contains(&number) => Ok(number),
-            _ => self.wrong(name, "a whole number from 1 to 4294967295"),
+    fn positive(&self, name: &'static str, default: u32) -> Result<u64, SpecError> {
+        self.within(name, default, 1..=u32::MAX).map(u64::from)
+    }
+
+    /// The depth of PCT and RPro, which draw as many change points in every run and look at all of them at every step.
+    fn depth(&self) -> Result<u32, SpecError> {
+        self.within("depth", 3, 1..=1_000)
+    }
+
+    fn within(&self, name: &'static str, default: u32, range: RangeInclusive<u32>) -> Result<u32, SpecError> {
+        match self.get(name).map(str::parse) {
+            None => Ok(default),
+            Some(Ok(number)) if range.contains(&number) => Ok(number),
+            Some(_) => self.wrong(name, format!("a whole number from {} to {}", range.start(), range.end())),
         }
     }
 
@@ -253,7 +261,11 @@ mod tests {
             ("pct:depth", "`depth` in `pct:depth` should be one `name=value`"),
             ("pct:depth=2,depth=3", "given once"),
             ("pct:depth=deep", "`depth=deep` for strategy `pct` should be a whole number"),
-            ("pct:depth=0", "should be a whole number from 1"),
+            ("pct:depth=0", "should be a whole number from 1 to 1000"),
+            ("pct:depth=4294967295", "should be a whole number from 1 to 1000"),
+            ("rpro:depth=1001", "should be a whole number from 1 to 1000"),
+            ("rpro:radius=18446744073709551615", "should be a whole number from 0 to 4294967295"),
+            ("conflict:upo", "a randomized strategy other than `upo`"),
             ("pct:at=lock", "should be `any` or `sync`"),
             ("stride:confidence=2", "should be between 0 and 1"),
             ("conflict:dfs", "needs a randomized strategy"),

@@ -19,10 +19,25 @@
 //!     assert_eq!(*balance.lock().unwrap(), 2);
 //! });
 //! ```
+//!
+//! With [`macro@test`] the wrapping is done by an attribute:
+//!
+//! ```
+//! #[raddle::test(runs = 500)]
+//! fn counts() {
+//!     // ..
+//! }
+//! ```
 
 mod check;
 mod runtime;
 pub mod sync;
 pub mod thread;
 
-pub use check::{Config, Failed, Passed, check, check_with};
+pub use check::{
+    Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, check, check_dfs, check_named,
+    check_pct, check_random, check_random_with_seed, check_with, replay, try_replay,
+};
+pub use raddle_engine::Timeouts;
+pub use raddle_macros::test;
+pub use raddle_model::{Failure, ThreadId, TraceFile};

@@ -43,8 +43,17 @@ fn learners_tell_when_all_was_seen() {
     let after = cells["upo"]["all_seen_after"].as_u64().expect("all were seen");
     assert!((896..100_000).contains(&after), "{after}");
     assert!(cells["pos"]["all_seen_after"].is_null(), "its runs are in no order");
-    let in_order = raddle(&[&words[..], &["--in-order", "--runs", "2e6"]].concat());
-    assert_eq!(in_order.status, 2, "--runs is given twice");
+}
+
+#[test]
+fn runs_in_order_tell_when_all_was_seen() {
+    let words =
+        ["lab", "micro", "--program", "uniform-rw-4", "-s", "pos", "--runs", "1e5", "--in-order", "--json"];
+    let json = raddle(&words).json();
+    let cell = &json["programs"][0]["strategies"]["pos"];
+    assert_eq!(cell["covered"], 1041);
+    let after = cell["all_seen_after"].as_u64().expect("all were seen");
+    assert!((1041..100_000).contains(&after), "{after}");
 }
 
 #[test]

@@ -119,6 +119,42 @@ fn a_program_may_come_from_standard_input() {
 }
 
 #[test]
+fn a_barrier_for_more_threads_than_there_can_be_never_opens() {
+    let program = "barrier b = 5000000000\nthread A { barrier b }\n";
+    let ran = raddle_with_input(&["lab", "run", "-", "--runs", "1", "--json"], program);
+    assert_eq!(ran.json()["first_failure"]["kind"], "deadlock", "{}", ran.err);
+}
+
+/// The threads are named and shown in a time that grows with their number, not with its square.
+#[test]
+fn a_run_with_very_many_threads_is_shown() {
+    let words = ["--set", "n=1000000000", "--runs", "1", "--step-limit", "300000", "-s", "random-walk"];
+    let ran = raddle(&[&["lab", "run", &figure("reorder")][..], &words].concat());
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    assert!(ran.out.contains("did not end within 300000 steps"), "{}", ran.out);
+}
+
+#[test]
+fn more_threads_than_can_be_told_apart_end_the_run() {
+    let program = "shared x = 0\nmain { repeat 2000000 { spawn T } }\nthread T { x++ }\n";
+    let words = ["lab", "run", "-", "--runs", "1", "--step-limit", "5e6", "--json"];
+    let json = raddle_with_input(&words, program).json();
+    let message = json["first_failure"]["message"].as_str().expect("it fails");
+    assert!(message.contains("more than 1000000 threads in `spawn T`"), "{message}");
+}
+
+/// Runs happen on threads with small stacks too.
+#[test]
+fn a_long_ring_of_waiting_threads_is_found() {
+    let program = "param n = 40000\nmutex m[n]\nbarrier b = n\nmain { repeat n as i { spawn T(i) } }\n\
+                   thread T(i) { lock m[i]; barrier b; lock m[(i + 1) % n] }\n";
+    let ran = raddle_with_input(&["lab", "run", "-", "--runs", "1", "--json"], program);
+    let json = ran.json();
+    assert_eq!(json["first_failure"]["kind"], "deadlock", "{}", ran.err);
+    assert!(json["first_failure"]["message"].as_str().is_some_and(|text| text.contains("T40000 -> T1")));
+}
+
+#[test]
 fn a_closed_pipe_is_no_error() {
     let ran = raddle_unread(&["lab", "run", "-", "--runs", "10"], "shared x = 0\nthread A { x = 1 }\n");
     assert_eq!((ran.status, ran.err.as_str()), (0, ""));

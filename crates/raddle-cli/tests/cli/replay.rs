@@ -106,7 +106,7 @@ fn a_changed_file_does_not_repeat() {
     with(&|file| file.verdict = raddle_model::Verdict::Passed, &["the end does not", "passed", "z < 5"]);
     with(&|file| file.program = file.program.replace("z < 5", "z < 6"), &["the end does not"]);
     with(&|file| file.program.push('}'), &["the program in the file: line "]);
-    with(&|file| file.steps[3].thread = 7, &["step 3"]);
+    with(&|file| file.steps[3].thread = 7, &["step 4: thread 7 of 2"]);
     with(&|file| file.parameters.push(("n".into(), 1)), &["the program in the file", "`n`"]);
     with(&|file| file.settings.step_limit = 4, &["does not repeat: at step 5 of 10"]);
 }

@@ -70,7 +70,8 @@ pub enum ExactError {
     /// There are too many beginnings of runs.
     #[error(
         "the program is too large to compute: {reached} beginnings of runs of up to {steps} steps were found and the \
-         limit is {limit}; loops that wait by spinning never end here; sample it instead, or raise the limit"
+         limit is {limit}, with 300 steps for each; loops that wait by spinning never end here; sample it instead, or \
+         raise the limit"
     )]
     TooLarge {
         /// How many were found.

@@ -69,7 +69,13 @@ pub struct Graph {
     names: Vec<Name>,
     index: Index,
     most_threads: usize,
+    /// Steps executed to find all this.
+    executed: u64,
 }
+
+/// Steps that may be executed for each node that is allowed, on average. More means long runs, of which a whole one is
+/// executed for every step.
+const STEPS_PER_NODE: u64 = 300;
 
 impl Graph {
     /// Unfolds `program`, running it once for every edge. Gives up at more than `limit` nodes.
@@ -224,6 +230,11 @@ impl Graph {
         let steps = prober.path.len() as u64;
         if summary.rests > 0 {
             return Err(ExactError::Spins { steps });
+        }
+        // A node costs a run from the start, so it is the steps that take the time.
+        self.executed += summary.trace.events.len() as u64;
+        if self.executed > STEPS_PER_NODE * limit as u64 {
+            return Err(ExactError::TooLarge { reached: self.nodes.len(), steps, limit });
         }
         self.most_threads = self.most_threads.max(summary.thread_count());
         let end = match summary.verdict {

@@ -11,7 +11,7 @@ use super::error::{Outcome, SyntaxError};
 use super::event::{Action, MemoryAction};
 use super::expression::Expr;
 use super::parser::parse;
-use super::program::{Object, Operation, Program, Start, Thread};
+use super::program::{Object, Operation, Program, Start, THREAD_LIMIT, Thread};
 use super::scope::{Entry, Globals, Scope, Touches};
 
 /// Most objects, counting array elements.
@@ -189,6 +189,13 @@ fn initial_threads(file: &File, has_main: bool, globals: &Globals) -> Outcome<Ve
             Position { line: 1, column: 1 },
             "the program has no thread",
             "add `thread A { .. }` or `main { .. }`",
+        ));
+    }
+    if starts.len() > THREAD_LIMIT {
+        return Err(SyntaxError::new(
+            file.threads[starts[THREAD_LIMIT].thread].name.position,
+            format!("the program starts with {} threads", starts.len()),
+            format!("there can be at most {THREAD_LIMIT}"),
         ));
     }
     let mut seen = BTreeSet::new();

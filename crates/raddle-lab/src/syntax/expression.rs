@@ -25,6 +25,9 @@ pub enum Fault {
     /// `join` of something that is no thread. Raised by the interpreter, which knows the threads.
     #[error("join of {0}, which is no thread")]
     NotAThread(i64),
+    /// `spawn` beyond [`THREAD_LIMIT`](super::THREAD_LIMIT). Raised by the interpreter, which knows the threads.
+    #[error("more than {} threads", super::THREAD_LIMIT)]
+    TooManyThreads,
     /// Local computation ran [`LOCAL_STEP_LIMIT`](super::LOCAL_STEP_LIMIT) instructions without an event.
     #[error("a loop without events does not end")]
     EndlessLocalLoop,

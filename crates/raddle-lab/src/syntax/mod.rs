@@ -61,4 +61,6 @@ pub use compile::compile;
 pub use error::SyntaxError;
 pub use event::{Accesses, Action, Event, Flow, MemoryAction, Mode, ObjectRef, Place};
 pub use expression::{Element, Expr, Fault};
-pub use program::{Instruction, LOCAL_STEP_LIMIT, Object, Operation, Pause, Program, Source, Start, Thread};
+pub use program::{
+    Instruction, LOCAL_STEP_LIMIT, Object, Operation, Pause, Program, Source, Start, THREAD_LIMIT, Thread,
+};

@@ -14,6 +14,9 @@ use super::expression::{Expr, Fault};
 /// Most local instructions between two events; more is taken for an endless loop.
 pub const LOCAL_STEP_LIMIT: u32 = 1_000_000;
 
+/// Most threads of a run; no strategy can tell more apart than 2^20.
+pub const THREAD_LIMIT: usize = 1_000_000;
+
 /// A compiled program.
 #[derive(Debug, Clone)]
 pub struct Program {

@@ -8,9 +8,10 @@ mod locations;
 mod object;
 mod switch;
 
+pub(crate) use locations::Locations;
 pub(crate) use object::Object;
+pub(crate) use switch::overflow;
 
-use locations::Locations;
 use raddle_engine::{Engine, Next, Reply, Strategy};
 use raddle_model::{Failure, LocationId, Name, ObjectId, Operation, ThreadId};
 use std::any::Any;
@@ -40,6 +41,10 @@ pub(crate) struct Runtime {
     pub(crate) engine: Engine,
     pub(crate) strategy: Box<dyn Strategy>,
     pub(crate) locations: Locations,
+    /// Where the objects of the run were made, in the order in which they were first used.
+    pub(crate) made: Vec<(ObjectId, &'static Location<'static>)>,
+    /// Whether a run fails if the main thread returns before all others have ended.
+    pub(crate) fail_on_leaked_threads: bool,
     threads: Vec<Thread>,
     current: ThreadId,
     /// What the engine answered to the operation at which the current fiber suspended.
@@ -134,6 +139,8 @@ impl Runtime {
             engine,
             strategy,
             locations: Locations::default(),
+            made: Vec::new(),
+            fail_on_leaked_threads: false,
             threads: Vec::new(),
             current: ThreadId(0),
             next: None,
@@ -216,6 +223,33 @@ impl Runtime {
     }
 }
 
+impl Runtime {
+    /// Fails the run if a thread is left, now that the main thread has ended.
+    fn fail_by_leak(&mut self) {
+        let left = self.threads.iter().zip(0..).filter(|(thread, _)| thread.fiber.is_some());
+        let left: Vec<String> = left.map(|(_, index)| self.shown_name(ThreadId(index))).collect();
+        if !left.is_empty() {
+            let message = format!("the main thread returned and left behind: {}", left.join(", "));
+            self.engine.fail(Failure::Assertion { thread: ThreadId(0), location: LocationId(0), message });
+        }
+    }
+
+    /// The name of a thread, or its number.
+    pub(crate) fn shown_name(&self, thread: ThreadId) -> String {
+        self.thread_name(thread).map_or_else(|| format!("thread {}", thread.0), str::to_owned)
+    }
+}
+
+/// The thread that runs now on this OS thread, if it is one of a run and user code is what runs.
+pub(crate) fn running() -> Option<ThreadId> {
+    RUNTIME
+        .try_with(|slot| {
+            let slot = slot.try_borrow().ok()?;
+            slot.as_ref().filter(|runtime| !runtime.closing).map(Runtime::current)
+        })
+        .ok()?
+}
+
 /// The text of a panic.
 pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -231,6 +265,7 @@ pub(crate) fn run(runtime: Runtime, main: Task) -> Runtime {
         runtime.closing = false;
         runtime.panicking = 0;
         runtime.threads.clear();
+        runtime.made.clear();
         let needs = runtime.strategy.needs();
         runtime.engine.begin(needs);
         let thread = runtime.engine.add_thread();
@@ -255,6 +290,9 @@ pub(crate) fn run(runtime: Runtime, main: Task) -> Runtime {
                 // The task is over.
                 runtime.idle.push(fiber);
                 runtime.engine.finish(thread);
+                if runtime.fail_on_leaked_threads && thread == ThreadId(0) {
+                    runtime.fail_by_leak();
+                }
                 runtime.engine.next(&mut *runtime.strategy)
             }
         });

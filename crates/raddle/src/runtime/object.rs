@@ -36,6 +36,7 @@ impl Object {
     fn make_known(&self, runtime: &mut Runtime, resource: Resource) -> ObjectId {
         let name = runtime.object_name(self.made_at);
         let id = runtime.engine.add_object(name, resource);
+        runtime.made.push((id, self.made_at));
         self.known.store(u64::from(runtime.epoch) << 32 | u64::from(id.0), Ordering::Relaxed);
         id
     }

@@ -4,6 +4,12 @@
 
 #![expect(unsafe_code, reason = "a fiber finds its yielder through a pointer")]
 
+#[cfg(target_os = "linux")]
+pub(crate) mod overflow;
+#[cfg(not(target_os = "linux"))]
+#[path = "switch/overflow_unknown.rs"]
+pub(crate) mod overflow;
+
 use corosensei::stack::DefaultStack;
 use corosensei::{Coroutine, Yielder};
 use std::cell::Cell;
@@ -14,6 +20,9 @@ thread_local! {
     static YIELDER: Cell<*const Yielder<(), ()>> = const { Cell::new(ptr::null()) };
 }
 
+/// The size of a stack, without the page that guards its end.
+const STACK: usize = 1024 * 1024;
+
 /// A stack that runs one task at a time.
 pub(super) struct Fiber {
     coroutine: Coroutine<(), (), (), DefaultStack>,
@@ -23,7 +32,7 @@ pub(super) struct Fiber {
 
 impl Fiber {
     pub(super) fn new() -> Fiber {
-        Fiber::on(DefaultStack::default())
+        Fiber::on(DefaultStack::new(STACK).expect("there is memory for a stack"))
     }
 
     fn on(stack: DefaultStack) -> Fiber {

@@ -1,0 +1,122 @@
+//! Runs the same programs under Raddle, Shuttle and Loom in one go and prints the ratios.
+//!
+//! `cargo run --release` in this folder. Absolute times depend on the machine, the ratios hardly do. Loom explores
+//! exhaustively and takes at most five threads, so it is here only where that makes sense.
+
+mod programs;
+
+use programs::{raddle_programs, shuttle_programs};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::time::Instant;
+
+/// Seconds that `action` takes: the best of three.
+fn best(mut action: impl FnMut()) -> f64 {
+    (0..3)
+        .map(|_| {
+            let start = Instant::now();
+            action();
+            start.elapsed().as_secs_f64()
+        })
+        .fold(f64::INFINITY, f64::min)
+}
+
+fn raddle(strategy: &str, runs: u64, test: fn()) {
+    let mut config = raddle::Config::default();
+    config.strategy = strategy.to_owned();
+    config.runs = runs;
+    if let Err(failed) = raddle::check_with(&config, test) {
+        panic!("{failed}");
+    }
+}
+
+fn shuttle_random(runs: usize, test: fn()) {
+    shuttle::check_random(test, runs);
+}
+
+fn shuttle_pct(runs: usize, depth: usize, test: fn()) {
+    shuttle::check_pct(test, runs, depth);
+}
+
+/// The number of the run that fails first, from 1, if one of `runs` does.
+fn raddle_first(strategy: &str, seed: u64, runs: u64, test: fn()) -> Option<u64> {
+    let mut config = raddle::Config::default();
+    config.strategy = strategy.to_owned();
+    config.runs = runs;
+    config.seed = seed;
+    raddle::check_with(&config, test).err().map(|failed| failed.run + 1)
+}
+
+fn shuttle_first(pct: Option<usize>, seed: u64, runs: usize, test: fn()) -> Option<u64> {
+    use shuttle::scheduler::{PctScheduler, RandomScheduler};
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&count);
+    let body = move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        test();
+    };
+    let mut config = shuttle::Config::new();
+    config.silence_warnings = true;
+    config.failure_persistence = shuttle::FailurePersistence::None;
+    let outcome = catch_unwind(AssertUnwindSafe(|| match pct {
+        Some(depth) => shuttle::Runner::new(PctScheduler::new_from_seed(seed, depth, runs), config).run(body),
+        None => shuttle::Runner::new(RandomScheduler::new_from_seed(seed, runs), config).run(body),
+    }));
+    outcome.is_err().then(|| count.load(Ordering::Relaxed))
+}
+
+fn main() {
+    println!("{:<52}{:>12}{:>12}{:>8}", "time, best of three", "raddle", "shuttle", "ratio");
+    let row = |name: &str, unit: f64, ours: f64, theirs: f64| {
+        println!("{name:<52}{:>12.1}{:>12.1}{:>8.1}", ours * unit, theirs * unit, theirs / ours);
+    };
+    let runs = 50_000;
+    let ours = best(|| raddle("random-walk", runs, raddle_programs::two_threads_one_lock));
+    let theirs = best(|| shuttle_random(runs as usize, shuttle_programs::two_threads_one_lock));
+    row("ns an execution: 2 threads x 1 lock, random walk", 1e9 / runs as f64, ours, theirs);
+    for (threads, ours_test, theirs_test) in [
+        (2, raddle_programs::adds_2 as fn(), shuttle_programs::adds_2 as fn()),
+        (64, raddle_programs::adds_64 as fn(), shuttle_programs::adds_64 as fn()),
+    ] {
+        let steps = (threads * 10_000) as f64;
+        let ours = best(|| raddle("random-walk", 1, ours_test));
+        let theirs = best(|| shuttle_random(1, theirs_test));
+        row(&format!("ns a step: {threads} threads x 10,000 adds, random walk"), 1e9 / steps, ours, theirs);
+        let ours = best(|| raddle("pct:depth=1,steps=1000", 1, ours_test));
+        let theirs = best(|| shuttle_pct(1, 1, theirs_test));
+        row(&format!("ns a step: {threads} threads x 10,000 adds, PCT, no switch"), 1e9 / steps, ours, theirs);
+    }
+    let steps = (8 * 1_000 * 2) as f64;
+    let ours = best(|| raddle("random-walk", 10, raddle_programs::locks_8));
+    let theirs = best(|| shuttle_random(10, shuttle_programs::locks_8));
+    row("ns a step: 8 threads x 1,000 lock/unlock, random walk", 1e8 / steps, ours, theirs);
+
+    println!("\nexecutions to the first failure, mean over 20 seeds (at most 20,000 a seed; > means some found nothing)");
+    println!("{:<16}{:>14}{:>14}{:>14}{:>14}{:>14}{:>14}", "", "raddle pos", "raddle oos", "raddle surw", "raddle pct-3", "shuttle rand", "shuttle pct-3");
+    std::panic::set_hook(Box::new(|_| ()));
+    let limit = 20_000;
+    for (name, ours, theirs) in [
+        ("lost update", raddle_programs::lost_update as fn(), shuttle_programs::lost_update as fn()),
+        ("reorder_10", raddle_programs::reorder_10 as fn(), shuttle_programs::reorder_10 as fn()),
+        ("twostage_20", raddle_programs::twostage_20 as fn(), shuttle_programs::twostage_20 as fn()),
+        ("depth 3", raddle_programs::depth_3 as fn(), shuttle_programs::depth_3 as fn()),
+    ] {
+        let mean = |first: &dyn Fn(u64) -> Option<u64>| {
+            let all: Vec<Option<u64>> = (0..20).map(first).collect();
+            let missed = all.iter().filter(|run| run.is_none()).count();
+            let sum: u64 = all.iter().map(|run| run.unwrap_or(limit)).sum();
+            format!("{}{:.1}", if missed > 0 { ">" } else { "" }, sum as f64 / 20.0)
+        };
+        let cells = [
+            mean(&|seed| raddle_first("pos", seed, limit, ours)),
+            mean(&|seed| raddle_first("oos", seed, limit, ours)),
+            mean(&|seed| raddle_first("surw", seed, limit, ours)),
+            mean(&|seed| raddle_first("pct:depth=3", seed, limit, ours)),
+            mean(&|seed| shuttle_first(None, seed, limit as usize, theirs)),
+            mean(&|seed| shuttle_first(Some(3), seed, limit as usize, theirs)),
+        ];
+        let cells: String = cells.iter().map(|cell| format!("{cell:>14}")).collect();
+        println!("{name:<16}{cells}");
+    }
+}

@@ -1,0 +1,107 @@
+//! The function under the attribute.
+
+use crate::Mistake;
+use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
+
+/// A function, taken apart.
+pub(crate) struct Function {
+    attributes: TokenStream,
+    /// What stands before `fn`.
+    visibility: TokenStream,
+    name: Ident,
+    /// `-> Type`, or nothing.
+    output: TokenStream,
+    body: Group,
+}
+
+impl Function {
+    pub(crate) fn parse(item: TokenStream) -> Result<Function, Mistake> {
+        let mut tokens = item.into_iter().peekable();
+        let (mut attributes, mut visibility) = (TokenStream::new(), TokenStream::new());
+        while let Some(hash) = tokens.next_if(|token| is(token, '#')) {
+            let Some(attribute) = tokens.next() else { break };
+            if let TokenTree::Group(group) = &attribute
+                && group.stream().to_string() == "test"
+            {
+                return Mistake::new("leave `#[test]` out: `#[raddle::test]` brings it", attribute.span());
+            }
+            attributes.extend([hash, attribute]);
+        }
+        loop {
+            let Some(token) = tokens.next() else { return no_function(Span::call_site()) };
+            let TokenTree::Ident(word) = &token else {
+                // The parentheses of `pub(crate)`.
+                visibility.extend([token]);
+                continue;
+            };
+            match &word.to_string()[..] {
+                "fn" => break,
+                "pub" | "crate" => visibility.extend([token]),
+                "async" => {
+                    let message = "a test under control is a plain function; run futures inside it with \
+                                   `raddle::future::block_on`";
+                    return Mistake::new(message, word.span());
+                }
+                "const" | "unsafe" | "extern" => {
+                    return Mistake::new(format!("a test cannot be `{word}`"), word.span());
+                }
+                _ => return no_function(word.span()),
+            }
+        }
+        let Some(TokenTree::Ident(name)) = tokens.next() else { return no_function(Span::call_site()) };
+        match tokens.next() {
+            Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
+                if !group.stream().is_empty() {
+                    return Mistake::new(
+                        "a test has no parameters: nobody could give them values",
+                        group.span(),
+                    );
+                }
+            }
+            _ => return Mistake::new("a test is not generic: nobody could choose the types", name.span()),
+        }
+        let mut rest: Vec<TokenTree> = tokens.collect();
+        match rest.pop() {
+            Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => {
+                Ok(Function { attributes, visibility, name, output: rest.into_iter().collect(), body })
+            }
+            _ => Mistake::new("a test has a body", name.span()),
+        }
+    }
+
+    /// The test: the function as it was, inside one of the same name that checks it.
+    pub(crate) fn into_test(self, settings: TokenStream) -> TokenStream {
+        let Function { attributes, visibility, name, output, body } = self;
+        let test = if output.is_empty() { name.to_string() } else { format!("|| {name}().unwrap()") };
+        let mut inside = tokens(&format!("fn {name}()"));
+        inside.extend(output);
+        inside.extend([TokenTree::Group(body)]);
+        inside.extend(tokens("::raddle::check_named"));
+        let path = format!("::core::concat!(::core::module_path!(), \"::\", ::core::stringify!({name}))");
+        let mut arguments = tokens(&format!("{path}, &::raddle::Config::new()"));
+        arguments.extend(settings);
+        arguments.extend(tokens(&format!(", {test}")));
+        inside.extend([TokenTree::Group(Group::new(Delimiter::Parenthesis, arguments))]);
+
+        let mut outside = attributes;
+        outside.extend(tokens("#[::core::prelude::v1::test]"));
+        outside.extend(visibility);
+        outside.extend(tokens("fn"));
+        outside.extend([TokenTree::Ident(name)]);
+        outside.extend(tokens("()"));
+        outside.extend([TokenTree::Group(Group::new(Delimiter::Brace, inside))]);
+        outside
+    }
+}
+
+fn no_function<T>(span: Span) -> Result<T, Mistake> {
+    Mistake::new("`#[raddle::test]` stands before a function", span)
+}
+
+fn is(token: &TokenTree, character: char) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == character)
+}
+
+fn tokens(text: &str) -> TokenStream {
+    text.parse().expect("the text of an expansion is Rust")
+}

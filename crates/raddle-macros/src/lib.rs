@@ -1,0 +1,66 @@
+//! `#[raddle::test]`: a function becomes a plain `#[test]` that checks it.
+//!
+//! The work is done on tokens, without a parser of Rust: all that has to be known is where the function's name, its
+//! parameters and its body are.
+
+mod arguments;
+mod function;
+
+use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+
+/// Makes a function a test that runs under many schedules.
+///
+/// ```ignore
+/// #[raddle::test]
+/// fn counts() { .. }
+///
+/// #[raddle::test(runs = 500, strategy = "pct:depth=2", seed = 3)]
+/// #[should_panic(expected = "deadlock")]
+/// fn takes_locks_in_two_orders() { .. }
+/// ```
+///
+/// The function becomes a plain `#[test]`, so that harnesses and editors see it; other attributes (`#[should_panic]`,
+/// `#[ignore]`, `#[cfg(..)]`) keep their meaning. The arguments are fields of `raddle::Config`: `strategy`, `runs`, `seed`,
+/// `jobs`, `step_limit`, `patience` and `fail_on_leaked_threads`, each with an expression. A function that returns a
+/// `Result` fails where it returns `Err`.
+#[proc_macro_attribute]
+pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
+    let expanded = function::Function::parse(item.clone())
+        .and_then(|function| Ok(function.into_test(arguments::settings(arguments)?)));
+    expanded.unwrap_or_else(|Mistake { message, span }| {
+        // The function stays, so that its own mistakes are told too and the editor still knows it.
+        let mut tokens = compile_error(&message, span);
+        tokens.extend(item);
+        tokens
+    })
+}
+
+/// A mistake of the user.
+struct Mistake {
+    message: String,
+    span: Span,
+}
+
+impl Mistake {
+    fn new<T>(message: impl Into<String>, span: Span) -> Result<T, Mistake> {
+        Err(Mistake { message: message.into(), span })
+    }
+}
+
+/// `::core::compile_error! { "message" }`, so that the error points to `span`.
+fn compile_error(message: &str, span: Span) -> TokenStream {
+    let mut text = Literal::string(message);
+    text.set_span(span);
+    let mut tokens = Vec::new();
+    for name in ["core", "compile_error"] {
+        tokens.push(TokenTree::Punct(Punct::new(':', Spacing::Joint)));
+        tokens.push(TokenTree::Punct(Punct::new(':', Spacing::Alone)));
+        tokens.push(TokenTree::Ident(Ident::new(name, span)));
+    }
+    tokens.push(TokenTree::Punct(Punct::new('!', Spacing::Alone)));
+    tokens.push(TokenTree::Group(Group::new(Delimiter::Brace, TokenTree::Literal(text).into())));
+    for token in &mut tokens {
+        token.set_span(span);
+    }
+    tokens.into_iter().collect()
+}

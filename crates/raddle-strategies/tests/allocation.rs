@@ -1,0 +1,53 @@
+//! No step of a run allocates, once the tables have grown to the size of the program.
+
+use raddle_engine::{Engine, Resource, Rng, run};
+use raddle_model::Kind;
+use raddle_strategies::build;
+use raddle_testkit::{Act, Script};
+
+#[test]
+fn a_run_does_not_allocate() {
+    let section = [
+        Act::On(Kind::Lock, 0),
+        Act::W(1),
+        Act::R(2),
+        Act::On(Kind::Unlock, 0),
+        Act::W(2),
+        Act::Bare(Kind::Yield, 0),
+    ];
+    let mut program = Script::new().mutex().object(Resource::Memory).object(Resource::Memory);
+    for _ in 0..12 {
+        program = program.thread(&section);
+    }
+    let mut engine = Engine::new(Default::default());
+    for spec in [
+        "random-walk",
+        "pct:depth=3,steps=72",
+        "rpro:steps=72",
+        "basic-pos",
+        "pos",
+        "rapos",
+        "stride",
+        "urw",
+        "surw",
+        "oos",
+    ] {
+        let mut strategy = build(spec).unwrap();
+        let mut one_run = |number: u64, learn: bool| {
+            let counted = allocation_counter::measure(|| {
+                strategy.begin(Rng::for_run(1, number));
+                run(&mut engine, &mut program, &mut *strategy);
+            });
+            if learn {
+                strategy.learn(&engine.summary());
+            }
+            counted.count_total
+        };
+        // The tables grow in the first runs, to the largest size that any of these needs.
+        for number in 0..400 {
+            one_run(number, number < 100);
+        }
+        let counted: u64 = (0..400).map(|number| one_run(number, false)).sum();
+        assert_eq!(counted, 0, "{spec}");
+    }
+}

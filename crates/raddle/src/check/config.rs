@@ -1,0 +1,171 @@
+//! How a check is done.
+
+use crate::check::environment;
+use raddle_engine::{Config as EngineConfig, Timeouts};
+use raddle_model::Settings;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// How a check is done.
+///
+/// The environment goes before what is set here: `RADDLE_RUNS`, `RADDLE_SEED`, `RADDLE_STRATEGY` and `RADDLE_JOBS`
+/// replace the field of that name, and `RADDLE_REPLAY` names the file of a failing run to repeat in the place of the
+/// check.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// The strategy by its specification (`pos`, `pct:depth=2`), several with `+` between them, or `portfolio`, the
+    /// default: see [`PORTFOLIO`](crate::PORTFOLIO). Several take turns, one run each.
+    pub strategy: String,
+    /// The most runs. Runs that a strategy cuts off because they would repeat another one use up a number too.
+    pub runs: u64,
+    /// No run begins after this time, if there is one. With it, how many runs there are depends on the machine.
+    pub time_budget: Option<Duration>,
+    /// The seed. With the same seed, strategy and program, the same runs happen, whatever the number of jobs.
+    pub seed: u64,
+    /// A run that takes more steps fails.
+    pub step_limit: u64,
+    /// How many idle returns to the same operation a thread may make before others go first; 0 turns that off.
+    pub patience: u32,
+    /// When a time-out may fire.
+    pub timeouts: Timeouts,
+    /// On how many OS threads the runs are made; 1 unless more are asked for, because test harnesses run tests beside
+    /// each other already.
+    pub jobs: usize,
+    /// Where failing runs are recorded; relative to the current directory. Nowhere, if there is none.
+    pub failures: Option<PathBuf>,
+    /// Whether a run fails if the main thread returns before all others have ended. If not, the others run to their
+    /// end, and the run is over then.
+    pub fail_on_leaked_threads: bool,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        let engine = EngineConfig::default();
+        Config {
+            strategy: "portfolio".to_owned(),
+            runs: 1_000,
+            time_budget: None,
+            seed: 1,
+            step_limit: engine.step_limit,
+            patience: engine.patience,
+            timeouts: engine.timeouts,
+            jobs: 1,
+            failures: Some(PathBuf::from("target/raddle")),
+            fail_on_leaked_threads: false,
+        }
+    }
+}
+
+impl Config {
+    /// The default settings.
+    #[must_use]
+    pub fn new() -> Config {
+        Config::default()
+    }
+
+    /// With this [`strategy`](Config::strategy).
+    #[must_use]
+    pub fn with_strategy(mut self, strategy: impl Into<String>) -> Config {
+        self.strategy = strategy.into();
+        self
+    }
+
+    /// With at most so many [`runs`](Config::runs).
+    #[must_use]
+    pub fn with_runs(mut self, runs: u64) -> Config {
+        self.runs = runs;
+        self
+    }
+
+    /// With this [`time_budget`](Config::time_budget).
+    #[must_use]
+    pub fn with_time_budget(mut self, budget: Duration) -> Config {
+        self.time_budget = Some(budget);
+        self
+    }
+
+    /// With this [`seed`](Config::seed).
+    #[must_use]
+    pub fn with_seed(mut self, seed: u64) -> Config {
+        self.seed = seed;
+        self
+    }
+
+    /// With this [`step_limit`](Config::step_limit).
+    #[must_use]
+    pub fn with_step_limit(mut self, limit: u64) -> Config {
+        self.step_limit = limit;
+        self
+    }
+
+    /// With this [`patience`](Config::patience).
+    #[must_use]
+    pub fn with_patience(mut self, patience: u32) -> Config {
+        self.patience = patience;
+        self
+    }
+
+    /// With time-outs that fire as [`timeouts`](Config::timeouts) says.
+    #[must_use]
+    pub fn with_timeouts(mut self, timeouts: Timeouts) -> Config {
+        self.timeouts = timeouts;
+        self
+    }
+
+    /// On so many OS threads; see [`jobs`](Config::jobs).
+    #[must_use]
+    pub fn with_jobs(mut self, jobs: usize) -> Config {
+        self.jobs = jobs;
+        self
+    }
+
+    /// With failing runs recorded in this directory.
+    #[must_use]
+    pub fn with_failures(mut self, directory: impl Into<PathBuf>) -> Config {
+        self.failures = Some(directory.into());
+        self
+    }
+
+    /// With failing runs recorded nowhere.
+    #[must_use]
+    pub fn without_failure_files(mut self) -> Config {
+        self.failures = None;
+        self
+    }
+
+    /// With [`fail_on_leaked_threads`](Config::fail_on_leaked_threads) as given.
+    #[must_use]
+    pub fn with_fail_on_leaked_threads(mut self, fail: bool) -> Config {
+        self.fail_on_leaked_threads = fail;
+        self
+    }
+
+    /// These settings with those of the environment put over them.
+    pub(super) fn with_environment(&self, environment: &environment::Overrides) -> Config {
+        let mut config = self.clone();
+        config.runs = environment.runs.unwrap_or(config.runs);
+        config.seed = environment.seed.unwrap_or(config.seed);
+        config.jobs = environment.jobs.unwrap_or(config.jobs);
+        config.strategy = environment.strategy.clone().unwrap_or(config.strategy);
+        config
+    }
+
+    /// What of this a replay has to repeat.
+    pub(super) fn settings(&self) -> Settings {
+        Settings {
+            step_limit: self.step_limit,
+            timeouts_anytime: self.timeouts == Timeouts::Anytime,
+            patience: self.patience,
+        }
+    }
+}
+
+/// The settings of an engine.
+pub(super) fn engine(settings: Settings) -> EngineConfig {
+    let mut config = EngineConfig::default();
+    config.step_limit = settings.step_limit;
+    config.patience = settings.patience;
+    config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
+    config
+}

@@ -1,0 +1,246 @@
+//! The runs of a check, spread over OS threads.
+//!
+//! Every run has a number, which tells strategy and seed (see [`super::portfolio`]). A strategy that does not learn is
+//! split between the jobs by run number; one that learns stays with one job, which makes all of its runs in order. Each
+//! job goes through its runs by number and stops when a failure with a smaller number is known. So the failure with the
+//! smallest number is found whatever the number of jobs.
+
+use super::config::{self, Config};
+use super::failure::{Failed, FailureFile};
+use super::panics;
+use super::passed::{Passed, Tally};
+use super::portfolio::Lane;
+use super::record::{Origin, record};
+use crate::runtime::{self, Runtime};
+use raddle_engine::{Engine, Plan, Rng, Strategy};
+use raddle_model::Verdict;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// A test as it is run again and again.
+pub(super) type Test = Arc<dyn Fn() + Send + Sync>;
+
+/// One check.
+pub(super) struct Check<'a> {
+    pub(super) name: &'a str,
+    pub(super) config: &'a Config,
+    pub(super) lanes: &'a [Lane],
+    pub(super) test: Test,
+}
+
+/// What all jobs of a check know.
+struct Shared {
+    /// No run with this number or a greater one is needed any more.
+    end: AtomicU64,
+    /// How many strategies have no schedule left.
+    exhausted: AtomicUsize,
+    /// Whether one of them leaves nothing for the others.
+    covered: AtomicUsize,
+    deadline: Deadline,
+}
+
+/// When no further run may begin: the only use of the clock.
+struct Deadline(Option<(Instant, Duration)>);
+
+impl Deadline {
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a time budget is looked at between runs and decides nothing in them"
+    )]
+    fn new(budget: Option<Duration>) -> Deadline {
+        Deadline(budget.map(|budget| (Instant::now(), budget)))
+    }
+
+    fn is_over(&self) -> bool {
+        self.0.is_some_and(|(begun, budget)| begun.elapsed() >= budget)
+    }
+}
+
+/// The runs of one strategy that one job makes.
+struct Stream {
+    lane: usize,
+    strategy: Box<dyn Strategy>,
+    /// The strategy's own number of the next run.
+    next: u64,
+    stride: u64,
+}
+
+impl Stream {
+    fn number(&self, lanes: usize) -> u64 {
+        self.next.saturating_mul(lanes as u64).saturating_add(self.lane as u64)
+    }
+}
+
+impl Check<'_> {
+    /// Makes the runs. The failure, if there is one, has not been written to a file.
+    pub(super) fn run(&self) -> Result<Passed, Box<Failed>> {
+        panics::install();
+        runtime::overflow::install();
+        let jobs = self.config.jobs.max(1);
+        let shared = Shared {
+            end: AtomicU64::new(self.config.runs),
+            exhausted: AtomicUsize::new(0),
+            covered: AtomicUsize::new(0),
+            deadline: Deadline::new(self.config.time_budget),
+        };
+        let outcomes: Vec<(Tally, Option<Box<Failed>>)> = std::thread::scope(|scope| {
+            let work = |job| {
+                let shared = &shared;
+                move || Job::new(self, shared, job, jobs).run()
+            };
+            let others: Vec<_> = (1..jobs).map(|job| scope.spawn(work(job))).collect();
+            let first = work(0)();
+            let others = others
+                .into_iter()
+                .map(|other| other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload)));
+            [first].into_iter().chain(others).collect()
+        });
+        let mut total = Tally::default();
+        let mut found: Option<Box<Failed>> = None;
+        for (tally, failed) in outcomes {
+            total.merge(tally);
+            if let Some(failed) =
+                failed.filter(|new| found.as_ref().is_none_or(|old| new.number < old.number))
+            {
+                found = Some(failed);
+            }
+        }
+        if let Some(failed) = found {
+            return Err(failed);
+        }
+        let mut passed = total.passed;
+        passed.partial_orders = total.census.distinct();
+        passed.exhausted =
+            shared.covered.into_inner() > 0 || shared.exhausted.into_inner() == self.lanes.len();
+        Ok(passed)
+    }
+
+    fn streams(&self, job: usize, jobs: usize) -> Vec<Stream> {
+        let mut streams = Vec::new();
+        let mut learning = 0;
+        for (lane, Lane { strategy, .. }) in self.lanes.iter().enumerate() {
+            let (mine, next, stride) = if strategy.learns() {
+                learning += 1;
+                ((learning - 1) % jobs == job, 0, 1)
+            } else {
+                (true, job as u64, jobs as u64)
+            };
+            if mine {
+                streams.push(Stream { lane, strategy: strategy.fork(), next, stride });
+            }
+        }
+        streams
+    }
+}
+
+struct Job<'a> {
+    check: &'a Check<'a>,
+    shared: &'a Shared,
+    streams: Vec<Stream>,
+    tally: Tally,
+}
+
+impl<'a> Job<'a> {
+    fn new(check: &'a Check<'a>, shared: &'a Shared, job: usize, jobs: usize) -> Job<'a> {
+        Job { check, shared, streams: check.streams(job, jobs), tally: Tally::default() }
+    }
+
+    fn run(mut self) -> (Tally, Option<Box<Failed>>) {
+        let failed = self.explore();
+        for stream in &self.streams {
+            self.tally.passed.estimate = stream.strategy.space().or(self.tally.passed.estimate);
+        }
+        (self.tally, failed)
+    }
+
+    /// Makes the runs of this job by number, until one fails or none is left.
+    fn explore(&mut self) -> Option<Box<Failed>> {
+        let Check { config, lanes, test, .. } = self.check;
+        let first = self.streams.first()?;
+        let engine = Engine::new(config::engine(config.settings()));
+        let mut runtime = Runtime::new(engine, first.strategy.fork());
+        runtime.fail_on_leaked_threads = config.fail_on_leaked_threads;
+        loop {
+            let streams = self.streams.iter_mut();
+            let stream = streams.min_by_key(|stream| stream.number(lanes.len()))?;
+            let number = stream.number(lanes.len());
+            if number >= self.shared.end.load(Ordering::Relaxed) || self.shared.deadline.is_over() {
+                return None;
+            }
+            let run = stream.next;
+            stream.next = run.saturating_add(stream.stride);
+            std::mem::swap(&mut runtime.strategy, &mut stream.strategy);
+            if runtime.strategy.begin(Rng::for_run(config.seed, run)) == Plan::Exhausted {
+                std::mem::swap(&mut runtime.strategy, &mut stream.strategy);
+                // It has no further turn.
+                stream.next = u64::MAX;
+                let lane = &lanes[stream.lane];
+                self.shared.exhausted.fetch_add(1, Ordering::Relaxed);
+                if lane.covers_everything() {
+                    self.shared.covered.fetch_add(1, Ordering::Relaxed);
+                    self.shared.end.fetch_min(number, Ordering::Relaxed);
+                }
+                continue;
+            }
+            let body = Arc::clone(test);
+            runtime = runtime::run(runtime, Box::new(move || body()));
+            let panics = panics::take();
+            let summary = runtime.engine.summary();
+            runtime.strategy.learn(&summary);
+            let lane = &lanes[stream.lane];
+            match summary.verdict {
+                // PCT's first run only learns how long runs are.
+                Verdict::Passed => self.tally.count(&summary, lane.pct_depth().filter(|_| run > 0)),
+                Verdict::CutOff => self.tally.passed.cut_off += 1,
+                Verdict::Failed { .. } => {
+                    self.shared.end.fetch_min(number, Ordering::Relaxed);
+                    return Some(Box::new(self.check.failed(&runtime, panics, &lane.spec, run, number)));
+                }
+            }
+            std::mem::swap(&mut runtime.strategy, &mut stream.strategy);
+        }
+    }
+}
+
+impl Check<'_> {
+    fn failed(
+        &self,
+        runtime: &Runtime,
+        panics: Vec<panics::Panic>,
+        strategy: &str,
+        run: u64,
+        number: u64,
+    ) -> Failed {
+        let origin = Origin {
+            program: self.name,
+            settings: self.config.settings(),
+            fail_on_leaked_threads: self.config.fail_on_leaked_threads,
+            strategy,
+            seed: self.config.seed,
+            run,
+            locations: &[],
+        };
+        let trace = record(runtime, &panics, origin);
+        failed(trace, panics, Some(number))
+    }
+}
+
+/// The failure that `trace` ends in.
+pub(super) fn failed(
+    trace: raddle_model::TraceFile,
+    panics: Vec<panics::Panic>,
+    number: Option<u64>,
+) -> Failed {
+    let failure = trace.verdict.failure().expect("only a failed run is reported").clone();
+    Failed {
+        failure,
+        run: trace.run,
+        number,
+        seed: trace.seed,
+        strategy: trace.strategy.clone(),
+        panics,
+        trace,
+        file: FailureFile::Unwanted,
+    }
+}

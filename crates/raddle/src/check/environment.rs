@@ -1,0 +1,45 @@
+//! The settings that come from the environment: the only place that reads it.
+
+use std::path::PathBuf;
+use std::str::FromStr;
+
+/// What the environment sets.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(super) struct Overrides {
+    pub(super) runs: Option<u64>,
+    pub(super) seed: Option<u64>,
+    pub(super) jobs: Option<usize>,
+    pub(super) strategy: Option<String>,
+    pub(super) replay: Option<PathBuf>,
+}
+
+impl Overrides {
+    /// Reads the environment. Panics if a variable has a value that it cannot have.
+    pub(super) fn read() -> Overrides {
+        Overrides {
+            runs: number("RADDLE_RUNS"),
+            seed: number("RADDLE_SEED"),
+            jobs: number("RADDLE_JOBS"),
+            strategy: text("RADDLE_STRATEGY"),
+            replay: text("RADDLE_REPLAY").map(PathBuf::from),
+        }
+    }
+}
+
+fn number<T: FromStr>(name: &str) -> Option<T> {
+    let text = text(name)?;
+    let number = text.trim().parse();
+    Some(number.unwrap_or_else(|_| panic!("{name} should be a whole number, not `{text}`")))
+}
+
+/// The value of a variable; an empty one counts as not set.
+#[expect(clippy::disallowed_methods, reason = "a person who replays a test cannot pass it arguments")]
+fn text(name: &str) -> Option<String> {
+    match std::env::var(name) {
+        Ok(value) => Some(value).filter(|value| !value.is_empty()),
+        Err(std::env::VarError::NotPresent) => None,
+        Err(std::env::VarError::NotUnicode(value)) => {
+            panic!("{name} should be text, not {}", value.display())
+        }
+    }
+}

@@ -1,0 +1,249 @@
+//! A run that failed: as a value, as a text and as a file.
+
+use super::panics::Panic;
+use raddle_model::{Failure, Kind, LocationId, ObjectId, Operation, ThreadId, TraceFile};
+use raddle_report::{Layout, interleaving, sentences};
+use std::fmt::{self, Display, Formatter};
+use std::path::{Path, PathBuf};
+use std::{fs, io};
+
+/// A run that failed. Its text is the whole report: every step with its place in the code, what was wrong, and how to
+/// run it again.
+#[derive(Clone, PartialEq, Debug)]
+#[non_exhaustive]
+pub struct Failed {
+    /// What was wrong. Its places are those of [`Failed::trace`].
+    pub failure: Failure,
+    /// Which run of [`Failed::strategy`] it was, from 0.
+    pub run: u64,
+    /// Which run of the check it was, from 0; none for a replay. The same for any number of jobs.
+    pub number: Option<u64>,
+    /// The seed.
+    pub seed: u64,
+    /// The strategy that found it.
+    pub strategy: String,
+    /// The panics of the run, in order, with those that the test caught or never looked at.
+    pub panics: Vec<Panic>,
+    /// Everything that happened.
+    pub trace: TraceFile,
+    /// The file that holds the trace.
+    pub file: FailureFile,
+}
+
+/// Where a failing run was recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub enum FailureFile {
+    /// In this file.
+    At(PathBuf),
+    /// Nowhere, because no file was wanted.
+    Unwanted,
+    /// Nowhere, because the file could not be written.
+    Unwritable(String),
+}
+
+impl Failed {
+    /// The first line of the failure, for a list.
+    pub fn headline(&self) -> String {
+        let lines = verdict(&self.trace, &self.failure);
+        lines.into_iter().next().unwrap_or_default()
+    }
+
+    /// The command that runs the failing schedule again, if it was recorded.
+    pub fn replay_command(&self) -> Option<String> {
+        let FailureFile::At(path) = &self.file else { return None };
+        let path = quoted(&path.display().to_string());
+        let test = match &self.trace.program[..] {
+            "main" => String::new(),
+            name => format!(" {} -- --exact", quoted(name)),
+        };
+        Some(format!("RADDLE_REPLAY={path} cargo test{test}"))
+    }
+
+    /// Records the run in `directory`.
+    pub(super) fn write(&mut self, directory: Option<&Path>) {
+        self.file = match directory {
+            None => FailureFile::Unwanted,
+            Some(directory) => {
+                self.try_write(directory).map_or_else(FailureFile::Unwritable, FailureFile::At)
+            }
+        };
+    }
+
+    fn try_write(&self, directory: &Path) -> Result<PathBuf, String> {
+        let name = format!("{}-{}-{}-{}", self.trace.program, self.strategy, self.seed, self.run);
+        let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
+        let path = directory.join(name.chars().map(plain).collect::<String>() + ".json");
+        let written = std::path::absolute(path).and_then(|path| {
+            fs::create_dir_all(path.parent().unwrap_or(directory))?;
+            replace(&path, &self.trace.to_json())?;
+            Ok(path)
+        });
+        written.map_err(|error| format!("{}: {error}", directory.display()))
+    }
+}
+
+/// Writes a file so that nobody ever reads half of it.
+fn replace(path: &Path, text: &str) -> io::Result<()> {
+    let half = path.with_extension(format!("{}.part", std::process::id()));
+    fs::write(&half, text)?;
+    fs::rename(half, path)
+}
+
+/// `text` as one word of a shell.
+fn quoted(text: &str) -> String {
+    let plain = |c: char| c.is_alphanumeric() || "-_./:=,+".contains(c);
+    if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
+}
+
+impl std::error::Error for Failed {}
+
+impl Display for Failed {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        writeln!(f, "`{}` fails under this schedule:\n", self.trace.program)?;
+        f.write_str(&steps(&self.trace))?;
+        for line in verdict(&self.trace, &self.failure) {
+            writeln!(f, "{line}")?;
+        }
+        let failing = |panic: &Panic| match &self.failure {
+            Failure::Assertion { thread, message, .. } => {
+                panic.thread == *thread && panic.message == *message
+            }
+            _ => false,
+        };
+        for panic in self.panics.iter().filter(|panic| !failing(panic)) {
+            let name = thread_name(&self.trace, panic.thread);
+            writeln!(f, "also in this run, {name} panicked at {}: {}", panic.place, panic.message)?;
+        }
+        write!(f, "\nfound in run {} of {}, seed {}", self.run, self.strategy, self.seed)?;
+        match self.number {
+            Some(number) if number != self.run => writeln!(f, " (run {number} of the check)")?,
+            _ => writeln!(f)?,
+        }
+        match (&self.file, self.replay_command()) {
+            (_, Some(command)) => write!(f, "replay it: {command}"),
+            (FailureFile::Unwritable(why), _) => write!(f, "it could not be recorded: {why}"),
+            _ => write!(f, "it was not recorded: the settings name no directory for failures"),
+        }
+    }
+}
+
+/// The steps thread by thread, each with what it does besides where.
+fn steps(trace: &TraceFile) -> String {
+    let mut shown = trace.clone();
+    for step in &mut shown.steps {
+        let text = statement(trace, &step.operation);
+        step.operation.location = LocationId(shown.locations.len() as u32);
+        shown.locations.push(text);
+    }
+    let text = interleaving(&shown, Layout { width: 120, ..Layout::default() });
+    let end: String = sentences(&shown).into_iter().map(|line| line + "\n").collect();
+    text.strip_suffix(&end).unwrap_or(&text).to_owned()
+}
+
+/// What an operation does, to what, and where.
+pub(super) fn statement(trace: &TraceFile, operation: &Operation) -> String {
+    let objects: Vec<String> = operation.objects().map(|(object, _)| format!(" #{}", object.0)).collect();
+    // The place of a guard's end is where it began.
+    let at = match operation.kind {
+        Kind::Unlock | Kind::ReadWriteUnlock => ", locked at",
+        _ => " at",
+    };
+    format!("{}{}{at} {}", verb(operation.kind), objects.concat(), place(trace, operation.location))
+}
+
+fn place(trace: &TraceFile, location: LocationId) -> &str {
+    trace.locations.get(location.index()).map_or("an unknown place", |text| text)
+}
+
+fn thread_name(trace: &TraceFile, thread: ThreadId) -> &str {
+    trace.threads.get(thread.index()).map_or("an unknown thread", |name| name)
+}
+
+/// What was wrong, and for a deadlock where each lock was taken.
+fn verdict(trace: &TraceFile, failure: &Failure) -> Vec<String> {
+    match failure {
+        Failure::Assertion { thread, location, message } => {
+            let name = thread_name(trace, *thread);
+            if location.0 == 0 {
+                return vec![format!("failed: {message}")];
+            }
+            vec![format!("panic: {name} at {}: {message}", place(trace, *location))]
+        }
+        Failure::Deadlock { blocked, .. } => {
+            let mut lines = sentences(trace);
+            let mut told = Vec::new();
+            let holds = blocked
+                .iter()
+                .flat_map(|entry| entry.held_by.iter().filter_map(|&holder| Some((holder, entry.object?))));
+            for (holder, object) in holds {
+                if told.contains(&(holder, object)) {
+                    continue;
+                }
+                told.push((holder, object));
+                if let Some(location) = taken_at(trace, holder, object) {
+                    let (name, place) = (thread_name(trace, holder), place(trace, location));
+                    lines.push(format!("  {name} took #{} at {place}", object.0));
+                }
+            }
+            lines
+        }
+        _ => sentences(trace),
+    }
+}
+
+/// Where `thread` took `object`, which it holds at the end of the run: its first acquisition since it last let go.
+fn taken_at(trace: &TraceFile, thread: ThreadId, object: ObjectId) -> Option<LocationId> {
+    let mut taken = None;
+    let own = trace.steps.iter().filter(|step| step.thread == thread.0);
+    for operation in own.map(|step| &step.operation) {
+        if !operation.objects().any(|(touched, _)| touched == object) {
+            continue;
+        }
+        match operation.kind {
+            Kind::Lock
+            | Kind::TryLock
+            | Kind::ReadLock
+            | Kind::WriteLock
+            | Kind::ConditionReacquire
+            | Kind::OnceBegin => taken = taken.or(Some(operation.location)),
+            Kind::Unlock | Kind::ReadWriteUnlock | Kind::ConditionWait | Kind::OnceEnd => taken = None,
+            _ => {}
+        }
+    }
+    taken
+}
+
+/// A kind of operation in a report.
+fn verb(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "read",
+        Kind::Write => "write",
+        Kind::ReadModifyWrite => "update",
+        Kind::Lock => "lock",
+        Kind::TryLock => "try to lock",
+        Kind::Unlock => "unlock",
+        Kind::ReadLock => "lock for reading",
+        Kind::WriteLock => "lock for writing",
+        Kind::ReadWriteUnlock => "unlock",
+        Kind::ConditionWait => "wait",
+        Kind::ConditionReacquire => "lock again",
+        Kind::Signal => "notify one",
+        Kind::Broadcast => "notify all",
+        Kind::SemaphoreWait => "acquire",
+        Kind::SemaphoreTryWait => "try to acquire",
+        Kind::SemaphorePost => "release",
+        Kind::Barrier => "arrive",
+        Kind::OnceBegin => "begin once",
+        Kind::OnceEnd => "end once",
+        Kind::Spawn => "spawn",
+        Kind::Join => "join",
+        Kind::Yield => "yield",
+        Kind::Sleep => "sleep",
+        Kind::Choose => "choose",
+        Kind::Fence => "fence",
+        Kind::Destroy => "destroy",
+        Kind::Exit => "exit",
+        _ => "step",
+    }
+}

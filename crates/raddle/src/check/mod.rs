@@ -1,0 +1,135 @@
+//! Runs a test many times and says what came of it.
+//!
+//! A run is over when all of its threads have ended: what the main thread leaves behind when it returns runs to its end,
+//! and a thread that never can is part of a deadlock. ([`Config::fail_on_leaked_threads`] makes leaving threads behind a
+//! failure of its own.)
+
+mod attribute;
+mod config;
+mod driver;
+mod environment;
+mod failure;
+mod panics;
+mod passed;
+mod portfolio;
+mod record;
+mod replay;
+
+pub use config::Config;
+pub use failure::{Failed, FailureFile};
+pub use panics::Panic;
+pub use passed::Passed;
+pub use portfolio::PORTFOLIO;
+pub use replay::ReplayError;
+
+use std::path::Path;
+use std::sync::Arc;
+
+/// Runs `test` under many schedules and panics with the report of the first failure.
+///
+/// See [`Config`] for what the default is and what the environment can change. Prints nothing if no run fails;
+/// [`check_with`] tells what was done.
+#[track_caller]
+pub fn check(test: impl Fn() + Send + Sync + 'static) {
+    let (name, config) = (test_name(), Config::default());
+    report(run(&name, &config, Arc::new(test)));
+}
+
+/// Runs `test` as `config` says and returns what came of it.
+///
+/// Panics if `config` or the environment make no sense, or if `RADDLE_REPLAY` is set and the recorded run cannot be
+/// repeated.
+#[track_caller]
+pub fn check_with(config: &Config, test: impl Fn() + Send + Sync + 'static) -> Result<Passed, Box<Failed>> {
+    run(&test_name(), config, Arc::new(test))
+}
+
+/// As [`check`], with settings and the full path of the test function, whose first part is the crate. This is what
+/// `#[raddle::test]` calls.
+#[track_caller]
+pub fn check_named(path: &str, config: &Config, test: impl Fn() + Send + Sync + 'static) {
+    let name = path.split_once("::").map_or(path, |(_, name)| name);
+    report(run(name, config, Arc::new(test)));
+}
+
+/// Runs `test` so many times with random schedules, as Shuttle's function of that name.
+#[track_caller]
+pub fn check_random(test: impl Fn() + Send + Sync + 'static, runs: usize) {
+    let config = Config::new().with_strategy("random-walk").with_runs(runs as u64);
+    report(run(&test_name(), &config, Arc::new(test)));
+}
+
+/// As [`check_random`], with a seed, as Shuttle's function of that name.
+#[track_caller]
+pub fn check_random_with_seed(test: impl Fn() + Send + Sync + 'static, seed: u64, runs: usize) {
+    let config = Config::new().with_strategy("random-walk").with_runs(runs as u64).with_seed(seed);
+    report(run(&test_name(), &config, Arc::new(test)));
+}
+
+/// Runs `test` so many times under PCT, as Shuttle's function of that name.
+#[track_caller]
+pub fn check_pct(test: impl Fn() + Send + Sync + 'static, runs: usize, depth: usize) {
+    let config = Config::new().with_strategy(format!("pct:depth={depth}")).with_runs(runs as u64);
+    report(run(&test_name(), &config, Arc::new(test)));
+}
+
+/// Runs `test` under every schedule, or the first `runs` of them, as Shuttle's function of that name.
+#[track_caller]
+pub fn check_dfs(test: impl Fn() + Send + Sync + 'static, runs: Option<usize>) {
+    let config = Config::new().with_strategy("dfs").with_runs(runs.map_or(u64::MAX, |runs| runs as u64));
+    report(run(&test_name(), &config, Arc::new(test)));
+}
+
+/// Runs `test` once, as the file of a failing run says, and panics with the report if it fails again or does something
+/// else than when the file was recorded. (Shuttle's function of that name takes an encoded schedule.)
+#[track_caller]
+pub fn replay(test: impl Fn() + Send + Sync + 'static, schedule_file: impl AsRef<Path>) {
+    if let Err(error) = try_replay(test, schedule_file) {
+        panic!("{error}");
+    }
+}
+
+/// As [`replay`], and returns what came of it.
+pub fn try_replay(
+    test: impl Fn() + Send + Sync + 'static,
+    schedule_file: impl AsRef<Path>,
+) -> Result<Passed, ReplayError> {
+    let test: driver::Test = Arc::new(test);
+    replay::replay(schedule_file.as_ref(), None, &test)
+}
+
+/// The name of the test that runs on this OS thread: harnesses name threads after tests. `main` if it is not known.
+fn test_name() -> String {
+    std::thread::current().name().unwrap_or("main").to_owned()
+}
+
+#[track_caller]
+fn report(outcome: Result<Passed, Box<Failed>>) {
+    if let Err(failed) = outcome {
+        panic!("{failed}");
+    }
+}
+
+#[track_caller]
+fn run(name: &str, config: &Config, test: driver::Test) -> Result<Passed, Box<Failed>> {
+    let environment = environment::Overrides::read();
+    if let Some(path) = &environment.replay {
+        let known = Some(name).filter(|&name| name != "main");
+        return match replay::replay(path, known, &test) {
+            Ok(passed) => Ok(passed),
+            Err(ReplayError::Failed(failed)) => Err(failed),
+            Err(error) => panic!("RADDLE_REPLAY: {error}"),
+        };
+    }
+    let config = &config.with_environment(&environment);
+    let lanes = match portfolio::lanes(&config.strategy) {
+        Ok(lanes) => lanes,
+        Err(error) if environment.strategy.is_some() => panic!("RADDLE_STRATEGY: {error}"),
+        Err(error) => panic!("{error}"),
+    };
+    let check = driver::Check { name, config, lanes: &lanes, test };
+    check.run().map_err(|mut failed| {
+        failed.write(config.failures.as_deref());
+        failed
+    })
+}

@@ -1,0 +1,44 @@
+//! Panics of the test's threads: kept for the report, and not printed, because a check may see thousands of them.
+
+use crate::runtime;
+use raddle_model::ThreadId;
+use std::cell::RefCell;
+use std::panic;
+use std::sync::Once;
+
+/// A panic of a thread of the test.
+#[derive(Clone, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Panic {
+    /// Whose it was.
+    pub thread: ThreadId,
+    /// What it said.
+    pub message: String,
+    /// Where, as `file:line:column`.
+    pub place: String,
+}
+
+thread_local! {
+    /// The panics of the run that is going on on this OS thread, in order.
+    static PANICS: RefCell<Vec<Panic>> = const { RefCell::new(Vec::new()) };
+}
+
+/// Puts a hook before the one that is there, once in a process. It is silent for threads of a test under control; all
+/// other panics, ours among them, go to the hook before.
+pub(super) fn install() {
+    static ONCE: Once = Once::new();
+    ONCE.call_once(|| {
+        let before = panic::take_hook();
+        panic::set_hook(Box::new(move |info| {
+            let Some(thread) = runtime::running() else { return before(info) };
+            let message = runtime::panic_message(info.payload());
+            let place = info.location().map_or_else(String::new, ToString::to_string);
+            PANICS.with_borrow_mut(|panics| panics.push(Panic { thread, message, place }));
+        }));
+    });
+}
+
+/// Takes the panics since this was called last on this OS thread.
+pub(super) fn take() -> Vec<Panic> {
+    PANICS.take()
+}

@@ -1,0 +1,176 @@
+//! What a check that found nothing did, and what that is worth.
+
+use raddle_engine::Census;
+use raddle_report::text::{count, share};
+use std::collections::BTreeMap;
+use std::fmt::{self, Display, Formatter};
+
+/// What a check that found nothing did.
+#[derive(Clone, PartialEq, Debug, Default)]
+#[non_exhaustive]
+pub struct Passed {
+    /// How many runs there were, without those that a strategy cut off.
+    pub runs: u64,
+    /// How many runs a strategy cut off because they would have repeated another one.
+    pub cut_off: u64,
+    /// How many partial orders were seen.
+    pub partial_orders: usize,
+    /// Whether no schedule was left that the strategies promise to run.
+    pub exhausted: bool,
+    /// How many partial orders there are in all, as far as UPO can tell; none if UPO was not among the strategies.
+    pub estimate: Option<f64>,
+    /// The most threads of a run.
+    pub threads: u64,
+    /// The most steps of a run.
+    pub steps: u64,
+    /// How often a spinning thread was held back. No strategy's guarantee accounts for that.
+    pub rests: u64,
+    /// By depth: how many runs were made by PCT with that depth, after its first, from which it learns the length.
+    pct_runs: BTreeMap<u64, u64>,
+}
+
+impl Passed {
+    /// At most the chance that the PCT runs of this check have all missed a bug of this depth: `(1 - p)^r` for `r` runs
+    /// of `pct:depth=D` with `D` at least `depth`, where `p = 1 / (n k^(D-1))` for the threads `n` and steps `k` seen
+    /// (ASPLOS 2010, theorem 9). 1, if there were no such runs.
+    ///
+    /// That is a statement about runs no longer than those seen, and none about bugs of a greater depth. Other
+    /// strategies may have found the bug as well; nothing is claimed for them.
+    pub fn missed(&self, depth: u64) -> f64 {
+        let deep = self.pct_runs.range(depth.max(1)..);
+        deep.map(|(&depth, &runs)| self.missed_by_pct(depth, runs)).product()
+    }
+
+    /// At most the chance that as many runs as this check made would miss a bug of this depth, had they all been runs of
+    /// PCT with that depth. A measure of how many runs a program of this size needs, whatever strategies were used.
+    pub fn would_miss(&self, depth: u64) -> f64 {
+        self.missed_by_pct(depth.max(1), self.runs)
+    }
+
+    /// By logarithms, because the guarantee of a long run is a very small number.
+    fn missed_by_pct(&self, depth: u64, runs: u64) -> f64 {
+        if runs == 0 || self.threads == 0 || depth > self.steps.max(1) {
+            return 1.0;
+        }
+        let ln_hit = -((self.threads as f64).ln() + (depth - 1) as f64 * (self.steps.max(1) as f64).ln());
+        (runs as f64 * (-ln_hit.exp()).ln_1p()).exp()
+    }
+}
+
+impl Display for Passed {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{} runs, {} partial orders", count(self.runs), count(self.partial_orders as u64))?;
+        if self.exhausted {
+            write!(f, ", and no schedule is left")?;
+        } else if let Some(estimate) = self.estimate {
+            write!(f, " of about {estimate:.0}")?;
+        }
+        write!(f, "\nat most {} threads and {} steps a run", self.threads, count(self.steps))?;
+        if self.rests > 0 {
+            write!(
+                f,
+                "\nspinning threads were held back {} times; no bound accounts for that",
+                count(self.rests)
+            )?;
+        }
+        if self.exhausted {
+            return Ok(());
+        }
+        let (chance, who): (fn(&Passed, u64) -> f64, String) = if self.pct_runs.is_empty() {
+            (Passed::would_miss, format!("{} runs of PCT would have missed", count(self.runs)))
+        } else {
+            let runs = self.pct_runs.values().sum();
+            (Passed::missed, format!("the {} runs of PCT have missed", count(runs)))
+        };
+        for depth in 1..=3 {
+            let chance = share(chance(self, depth));
+            write!(f, "\na bug of depth {depth}: {who} it with a chance of at most {chance}")?;
+        }
+        Ok(())
+    }
+}
+
+/// What some runs of a check were like.
+#[derive(Default)]
+pub(super) struct Tally {
+    pub(super) passed: Passed,
+    pub(super) census: Census,
+}
+
+impl Tally {
+    /// Counts a run that passed; `depth` is that of PCT's guarantee, if it holds for the run.
+    pub(super) fn count(&mut self, run: &raddle_engine::RunSummary<'_>, depth: Option<u64>) {
+        let passed = &mut self.passed;
+        passed.runs += 1;
+        passed.threads = passed.threads.max(run.thread_count() as u64);
+        passed.steps = passed.steps.max(run.trace.events.len() as u64);
+        passed.rests += run.rests;
+        if let Some(depth) = depth {
+            *passed.pct_runs.entry(depth).or_insert(0) += 1;
+        }
+        self.census.count(run.fingerprint);
+    }
+
+    pub(super) fn merge(&mut self, other: Tally) {
+        let (mine, theirs) = (&mut self.passed, other.passed);
+        mine.runs += theirs.runs;
+        mine.cut_off += theirs.cut_off;
+        mine.threads = mine.threads.max(theirs.threads);
+        mine.steps = mine.steps.max(theirs.steps);
+        mine.rests += theirs.rests;
+        mine.estimate = theirs.estimate.or(mine.estimate);
+        for (depth, runs) in theirs.pct_runs {
+            *mine.pct_runs.entry(depth).or_insert(0) += runs;
+        }
+        self.census.merge(&other.census);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn passed() -> Passed {
+        Passed { runs: 100, partial_orders: 7, threads: 2, steps: 10, ..Passed::default() }
+    }
+
+    #[test]
+    fn the_bound_is_that_of_the_paper() {
+        let mut passed = passed();
+        let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-12, "{a} is not {b}");
+        close(passed.would_miss(1), 0.5_f64.powi(100));
+        close(passed.would_miss(2), (1.0 - 1.0 / 20.0_f64).powi(100));
+        close(passed.would_miss(3), (1.0 - 1.0 / 200.0_f64).powi(100));
+        close(passed.missed(1), 1.0);
+        passed.pct_runs.insert(2, 30);
+        close(passed.missed(1), (1.0 - 1.0 / 20.0_f64).powi(30));
+        close(passed.missed(2), (1.0 - 1.0 / 20.0_f64).powi(30));
+        close(passed.missed(3), 1.0);
+    }
+
+    #[test]
+    fn a_single_thread_misses_nothing() {
+        let passed = Passed { runs: 1, threads: 1, steps: 1, ..Passed::default() };
+        assert_eq!(passed.would_miss(1), 0.0);
+    }
+
+    #[test]
+    fn the_text_claims_no_more_than_is_known() {
+        let text = passed().to_string();
+        assert!(
+            text.starts_with("100 runs, 7 partial orders\nat most 2 threads and 10 steps a run\n"),
+            "{text}"
+        );
+        assert!(text.contains("a bug of depth 3: 100 runs of PCT would have missed it"), "{text}");
+        let mut with_pct = passed();
+        with_pct.pct_runs.insert(2, 30);
+        assert!(
+            with_pct
+                .to_string()
+                .ends_with("depth 3: the 30 runs of PCT have missed it with a chance of at most 1")
+        );
+        let done = Passed { exhausted: true, rests: 3, ..passed() }.to_string();
+        assert!(done.contains("no schedule is left") && done.contains("held back 3 times"), "{done}");
+        assert!(!done.contains("depth"), "{done}");
+    }
+}

@@ -1,0 +1,121 @@
+//! A run as a trace file: numbers become texts that mean something in another process.
+
+use super::panics::Panic;
+use crate::runtime::Runtime;
+use raddle_model::{
+    FORMAT_VERSION, Failure, LocationId, ObjectId, Settings, ThreadId, TraceFile, TraceStep, Verdict,
+};
+use std::collections::BTreeMap;
+
+/// The front end's name in trace files.
+pub(super) const FRONT_END: &str = "rust";
+
+/// The text of location 0, which stands for no place in the code.
+const NOWHERE: &str = "no place in the code";
+
+/// Where a run comes from.
+#[derive(Clone, Copy)]
+pub(super) struct Origin<'a> {
+    pub(super) program: &'a str,
+    pub(super) settings: Settings,
+    pub(super) fail_on_leaked_threads: bool,
+    pub(super) strategy: &'a str,
+    pub(super) seed: u64,
+    pub(super) run: u64,
+    /// Texts of places that have their numbers already: those of the file, for a run that repeats one.
+    pub(super) locations: &'a [String],
+}
+
+/// The parameter of a trace file that tells whether a run failed if it left threads behind.
+pub(super) const LEAKED: &str = "fail_on_leaked_threads";
+
+/// The run that `runtime` has just ended. Places are numbered in the order in which the run came to them, so that the
+/// same run gives the same file whatever ran before.
+pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) -> TraceFile {
+    let summary = runtime.engine.summary();
+    let mut places = Places { runtime, numbers: BTreeMap::new(), texts: Vec::new() };
+    places.number(NOWHERE.to_owned());
+    for text in origin.locations {
+        places.number(text.clone());
+    }
+    let mut steps = Vec::with_capacity(summary.trace.events.len());
+    for event in &summary.trace.events {
+        let mut operation = event.operation;
+        operation.location = places.renumber(operation.location);
+        steps.push(TraceStep { thread: event.thread.0, operation });
+    }
+    let mut verdict = summary.verdict.clone();
+    if let Verdict::Failed { failure } = &mut verdict {
+        places.renumber_failure(failure, panics);
+    }
+    let threads = (0..summary.thread_count() as u32).map(|thread| runtime.shown_name(ThreadId(thread)));
+    TraceFile {
+        raddle_trace: FORMAT_VERSION,
+        front_end: FRONT_END.to_owned(),
+        program: origin.program.to_owned(),
+        parameters: vec![(LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads))],
+        settings: origin.settings,
+        strategy: origin.strategy.to_owned(),
+        seed: origin.seed,
+        run: origin.run,
+        verdict,
+        fingerprint: summary.fingerprint,
+        threads: threads.collect(),
+        objects: object_names(runtime, summary.object_count()),
+        locations: places.texts,
+        steps,
+        picks: summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
+    }
+}
+
+/// A name for every object: its number and where it was made. Those that were not made stand for threads.
+fn object_names(runtime: &Runtime, count: usize) -> Vec<String> {
+    let mut names: Vec<String> = (0..count).map(|index| format!("#{index}, a thread")).collect();
+    for &(ObjectId(index), place) in &runtime.made {
+        if let Some(name) = names.get_mut(index as usize) {
+            *name = format!("#{index} made at {place}");
+        }
+    }
+    names
+}
+
+struct Places<'a> {
+    runtime: &'a Runtime,
+    numbers: BTreeMap<String, u32>,
+    texts: Vec<String>,
+}
+
+impl Places<'_> {
+    fn number(&mut self, text: String) -> LocationId {
+        let next = self.texts.len() as u32;
+        let number = *self.numbers.entry(text.clone()).or_insert(next);
+        if number == next {
+            self.texts.push(text);
+        }
+        LocationId(number)
+    }
+
+    fn renumber(&mut self, location: LocationId) -> LocationId {
+        let place = self.runtime.locations.place(location);
+        self.number(place.map_or_else(|| NOWHERE.to_owned(), ToString::to_string))
+    }
+
+    fn renumber_failure(&mut self, failure: &mut Failure, panics: &[Panic]) {
+        match failure {
+            Failure::Assertion { thread, location, message } => {
+                let panic = panics.iter().rfind(|panic| panic.thread == *thread && panic.message == *message);
+                *location = match panic {
+                    Some(panic) => self.number(panic.place.clone()),
+                    None => self.renumber(*location),
+                };
+            }
+            Failure::Deadlock { blocked, .. } => {
+                for entry in blocked {
+                    entry.location = self.renumber(entry.location);
+                }
+            }
+            Failure::Misuse { location, .. } => *location = self.renumber(*location),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,223 @@
+//! Runs the schedule of a file again, and says where the test left it.
+
+use super::config;
+use super::driver::{Test, failed};
+use super::failure::{Failed, FailureFile, statement};
+use super::panics;
+use super::passed::Passed;
+use super::record::{FRONT_END, LEAKED, Origin, record};
+use crate::runtime::{self, Locations, Runtime};
+use raddle_engine::{Choice, Divergence, Engine, Needs, Plan, Point, Replay, Rng, Strategy};
+use raddle_model::{Event, FileError, ThreadId, TraceFile, Verdict};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex};
+
+/// What came of a replay that is not a run that passed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum ReplayError {
+    /// The run failed as it did when it was recorded.
+    #[error("{0}\nthis was a replay; it repeated the recorded run exactly")]
+    Failed(Box<Failed>),
+    /// The test did something else than when the file was recorded.
+    #[error(
+        "{}: the test has left the recorded run at step {} of {}: {what}\nthe code was changed, or the test depends \
+         on something besides the schedule (time, random numbers, addresses, state kept between runs)",
+        path.display(), step + 1, steps
+    )]
+    Diverged {
+        /// The file.
+        path: PathBuf,
+        /// The first step that was different, from 0.
+        step: usize,
+        /// How many steps the recorded run has.
+        steps: usize,
+        /// What was different.
+        what: String,
+    },
+    /// The file cannot be read.
+    #[error("cannot read {}: {error}", path.display())]
+    Unreadable {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: std::io::Error,
+    },
+    /// The file holds no run that can be repeated.
+    #[error("{}: {error}", path.display())]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        error: FileError,
+    },
+    /// The file holds a run of something else.
+    #[error("{}: {message}", path.display())]
+    Foreign {
+        /// The file.
+        path: PathBuf,
+        /// What it is.
+        message: String,
+    },
+}
+
+/// Runs `test` as the file `path` says; `name` is the name of the test, if it is known.
+pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Passed, ReplayError> {
+    let path = path.to_owned();
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) => return Err(ReplayError::Unreadable { path, error }),
+    };
+    let file = match TraceFile::from_json(&text) {
+        Ok(file) => file,
+        Err(error) => return Err(ReplayError::Damaged { path, error }),
+    };
+    if file.front_end != FRONT_END {
+        let message =
+            format!("the run was recorded by the front end `{}`, not by a Rust test", file.front_end);
+        return Err(ReplayError::Foreign { path, message });
+    }
+    if let Some(name) = name.filter(|&name| name != file.program && file.program != "main") {
+        let message = format!("the run is one of the test `{}`, this is `{name}`", file.program);
+        return Err(ReplayError::Foreign { path, message });
+    }
+    panics::install();
+    runtime::overflow::install();
+    let (runtime, divergence) = run(&file, test);
+    let panics = panics::take();
+    let diverged =
+        |step, what| ReplayError::Diverged { path: path.clone(), step, steps: file.steps.len(), what };
+    if let Some(divergence) = divergence {
+        return Err(diverged(divergence.step, explain(&file, &runtime, &divergence)));
+    }
+    let origin = Origin {
+        program: &file.program,
+        settings: file.settings,
+        fail_on_leaked_threads: runtime.fail_on_leaked_threads,
+        strategy: &file.strategy,
+        seed: file.seed,
+        run: file.run,
+        locations: &file.locations,
+    };
+    let trace = record(&runtime, &panics, origin);
+    if let Some(what) = difference(&file, &trace) {
+        return Err(diverged(file.steps.len().saturating_sub(1), what));
+    }
+    match trace.verdict {
+        Verdict::Failed { .. } => {
+            let mut failed = failed(trace, panics, None);
+            failed.file = FailureFile::At(path);
+            Err(ReplayError::Failed(Box::new(failed)))
+        }
+        Verdict::Passed | Verdict::CutOff => {
+            let mut tally = super::passed::Tally::default();
+            tally.count(&runtime.engine.summary(), None);
+            tally.passed.partial_orders = 1;
+            Ok(tally.passed)
+        }
+    }
+}
+
+fn run(file: &TraceFile, test: &Test) -> (Runtime, Option<Divergence>) {
+    let event =
+        |step: &raddle_model::TraceStep| Event { thread: ThreadId(step.thread), operation: step.operation };
+    let replay = Replay::of(file.steps.iter().map(event).collect(), file.picks().collect());
+    let replay = Arc::new(Mutex::new(replay));
+    let mut strategy = SharedReplay(Arc::clone(&replay));
+    // A replay draws nothing; any stream will do.
+    strategy.begin(Rng::for_run(0, 0));
+    let mut runtime = Runtime::new(Engine::new(config::engine(file.settings)), Box::new(strategy));
+    runtime.fail_on_leaked_threads =
+        file.parameters.iter().any(|(name, value)| name == LEAKED && *value != 0);
+    runtime.locations = Locations::expecting(file.locations.iter().skip(1).map(|text| &text[..]));
+    let body = Arc::clone(test);
+    runtime = runtime::run(runtime, Box::new(move || body()));
+    let divergence = replay.lock().expect("a replay does not panic").divergence();
+    (runtime, divergence)
+}
+
+/// A replay that can be asked for its divergence after the runtime has had it.
+struct SharedReplay(Arc<Mutex<Replay>>);
+
+impl SharedReplay {
+    fn with<R>(&self, action: impl FnOnce(&mut Replay) -> R) -> R {
+        action(&mut self.0.lock().expect("a replay does not panic"))
+    }
+}
+
+impl Strategy for SharedReplay {
+    fn begin(&mut self, rng: Rng) -> Plan {
+        self.with(|replay| replay.begin(rng))
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        self.with(|replay| replay.choose(point))
+    }
+
+    fn pick(&mut self, arity: u32) -> u32 {
+        self.with(|replay| replay.pick(arity))
+    }
+
+    fn needs(&self) -> Needs {
+        self.with(|replay| replay.needs())
+    }
+
+    fn learns(&self) -> bool {
+        false
+    }
+
+    fn fork(&self) -> Box<dyn Strategy> {
+        Box::new(SharedReplay(Arc::new(Mutex::new(self.with(|replay| replay.clone())))))
+    }
+}
+
+/// What was different, with names and places where they are known.
+fn explain(file: &TraceFile, runtime: &Runtime, divergence: &Divergence) -> String {
+    let Some(step) = file.steps.get(divergence.step) else { return divergence.what.clone() };
+    let thread = ThreadId(step.thread);
+    let summary = runtime.engine.summary();
+    let then = format!("{} did `{}`", file.threads[thread.index()], statement(file, &step.operation));
+    // A run that failed or ended by itself has no next operation that would tell more.
+    if *summary.verdict != Verdict::CutOff {
+        let now = summary.verdict.failure().map_or("passed", |failure| failure.kind());
+        return format!("in the recorded run, {then}; now the run is over ({now})");
+    }
+    let pending = summary.trace.pending.get(thread.index()).copied().flatten();
+    match pending.filter(|operation| *operation != step.operation) {
+        Some(operation) => {
+            let place = runtime.locations.place(operation.location).map(ToString::to_string);
+            let place = place.unwrap_or_else(|| "no place in the code".to_owned());
+            // Only the words of `statement` are wanted; the place is not one of the file's.
+            let mut shown = file.clone();
+            shown.locations = vec![place];
+            let operation = raddle_model::Operation { location: raddle_model::LocationId(0), ..operation };
+            format!("in the recorded run, {then}; now it is about to do `{}`", statement(&shown, &operation))
+        }
+        None => format!("in the recorded run, {then}; now: {}", divergence.what),
+    }
+}
+
+/// How a run with the same steps differs from the recorded one, if it does.
+fn difference(file: &TraceFile, trace: &TraceFile) -> Option<String> {
+    if trace.verdict != file.verdict {
+        let end = |trace: &TraceFile| raddle_report::sentences(trace).join("; ");
+        return Some(format!(
+            "the steps repeat but the end does not: then `{}`, now `{}`",
+            end(file),
+            end(trace)
+        ));
+    }
+    if trace.fingerprint != file.fingerprint {
+        let (then, now) = (file.fingerprint, trace.fingerprint);
+        return Some(format!(
+            "the steps repeat but the fingerprint does not: then {then:016x}, now {now:016x}"
+        ));
+    }
+    if trace.threads != file.threads {
+        return Some(format!(
+            "the threads have other names: then {:?}, now {:?}",
+            file.threads, trace.threads
+        ));
+    }
+    None
+}

@@ -1,0 +1,278 @@
+//! What a check does with the runs it makes.
+
+use raddle::sync::atomic::{AtomicUsize, Ordering};
+use raddle::sync::{Arc, Mutex};
+use raddle::{Config, Failed, FailureFile, ReplayError, check_with, thread, try_replay};
+use raddle_model::{Failure, TraceFile};
+use std::path::PathBuf;
+use std::time::Duration;
+
+fn failures(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("check").join(name)
+}
+
+fn config(strategy: &str) -> Config {
+    Config::new().with_strategy(strategy).with_failures(failures("all"))
+}
+
+fn path(failed: &Failed) -> PathBuf {
+    match &failed.file {
+        FailureFile::At(path) => path.clone(),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Two threads add to a balance under a lock that they let go in between.
+fn lost_update() {
+    let balance = Arc::new(Mutex::new(0));
+    let other = balance.clone();
+    let deposit = thread::spawn(move || {
+        let before = *other.lock().unwrap();
+        *other.lock().unwrap() = before + 1;
+    });
+    let before = *balance.lock().unwrap();
+    *balance.lock().unwrap() = before + 1;
+    deposit.join().unwrap();
+    assert_eq!(*balance.lock().unwrap(), 2, "a deposit was lost");
+}
+
+/// The line of the assertion of [`lost_update`].
+const LOST: u32 = line!() - 4;
+
+fn lock_order() {
+    let locks = Arc::new((Mutex::new(0), Mutex::new(0)));
+    let other = Arc::clone(&locks);
+    let child = thread::spawn(move || {
+        let _b = other.1.lock().unwrap();
+        let _a = other.0.lock().unwrap();
+    });
+    let a = locks.0.lock().unwrap();
+    let b = locks.1.lock().unwrap();
+    drop((a, b));
+    child.join().unwrap();
+}
+
+/// The line at which the main thread of [`lock_order`] takes its first lock; the child's first is three above.
+const FIRST_LOCK: u32 = line!() - 7;
+
+fn correct() {
+    let balance = Arc::new(Mutex::new(0));
+    let other = balance.clone();
+    let deposit = thread::spawn(move || *other.lock().unwrap() += 1);
+    *balance.lock().unwrap() += 1;
+    deposit.join().unwrap();
+    assert_eq!(*balance.lock().unwrap(), 2);
+}
+
+/// Needs five orders that are each as likely as not, so that random runs fail rarely.
+fn rarely_wrong() {
+    let wins = Arc::new(AtomicUsize::new(0));
+    for _ in 0..5 {
+        let (flag, other) = (Arc::new(AtomicUsize::new(0)), wins.clone());
+        let child = thread::spawn({
+            let flag = flag.clone();
+            move || {
+                flag.fetch_add(1, Ordering::SeqCst);
+            }
+        });
+        if flag.load(Ordering::SeqCst) == 1 {
+            other.fetch_add(1, Ordering::SeqCst);
+        }
+        child.join().unwrap();
+    }
+    assert!(wins.load(Ordering::SeqCst) < 5, "all five");
+}
+
+#[test]
+fn a_failure_says_what_where_and_how_to_run_it_again() {
+    let failed = check_with(&config("portfolio"), lost_update).unwrap_err();
+    let text = failed.to_string();
+    let place = format!("{}:{LOST}:5", file!());
+    for part in [
+        "`a_failure_says_what_where_and_how_to_run_it_again` fails under this schedule:",
+        &format!("panic: main at {place}: assertion `left == right` failed: a deposit was lost"),
+        concat!("  lock #0 at ", file!()),
+        concat!("  unlock #0, locked at ", file!()),
+        &format!("  join #1 at {}:{}:13", file!(), LOST - 1),
+        "seed 1",
+        "replay it: RADDLE_REPLAY=/",
+        " cargo test a_failure_says_what_where_and_how_to_run_it_again -- --exact",
+    ] {
+        assert!(text.contains(part), "`{part}` is not in:\n{text}");
+    }
+    let Failure::Assertion { location, .. } = failed.failure else { panic!("{text}") };
+    assert!(failed.trace.locations[location.index()].eq(&place), "{:?}", failed.trace.locations);
+    let written = TraceFile::from_json(&std::fs::read_to_string(path(&failed)).unwrap()).unwrap();
+    assert_eq!(written, failed.trace);
+    assert_eq!((&written.front_end[..], written.seed), ("rust", 1));
+}
+
+#[test]
+fn a_deadlock_says_who_holds_what_and_where_it_was_taken() {
+    let failed = check_with(&config("pos"), lock_order).unwrap_err();
+    let text = failed.to_string();
+    for part in [
+        "deadlock: 2 threads wait and none can go on".to_owned(),
+        "each waits for the next: ".to_owned(),
+        format!("main took #0 at {}:{FIRST_LOCK}:", file!()),
+        format!("thread 1 took #1 at {}:{}:", file!(), FIRST_LOCK - 3),
+    ] {
+        // Which lock is used first, and so is number 0, is up to the schedule.
+        let swapped = part.replace("#0", "#x").replace("#1", "#0").replace("#x", "#1");
+        assert!(text.contains(&part) || text.contains(&swapped), "`{part}` is not in:\n{text}");
+    }
+}
+
+#[test]
+fn a_panic_that_the_test_caught_is_told_too() {
+    let failed = check_with(&config("pos"), || {
+        let child = thread::spawn(|| panic!("the cause"));
+        child.join().unwrap();
+    })
+    .unwrap_err();
+    let messages: Vec<&str> = failed.panics.iter().map(|panic| &panic.message[..]).collect();
+    assert_eq!(messages.len(), 2, "{messages:?}");
+    assert_eq!(messages[0], "the cause");
+    assert!(failed.to_string().contains("also in this run, thread 1 panicked at "), "{failed}");
+}
+
+#[test]
+fn found_failures_replay_100_times() {
+    for (test, strategy) in [
+        (lost_update as fn(), "portfolio"),
+        (lost_update, "pct:depth=2"),
+        (lost_update, "dpor"),
+        (lock_order, "pos"),
+        (rarely_wrong, "random-walk"),
+    ] {
+        let failed = check_with(&config(strategy), test).unwrap_err();
+        for _ in 0..100 {
+            let again = match try_replay(test, path(&failed)) {
+                Err(ReplayError::Failed(again)) => again,
+                other => panic!("{strategy}: {other:?}"),
+            };
+            assert_eq!((&again.failure, &again.trace), (&failed.failure, &failed.trace));
+            assert_eq!(again.panics, failed.panics);
+        }
+    }
+}
+
+#[test]
+fn the_first_failure_is_the_same_for_any_number_of_jobs() {
+    for strategy in ["portfolio", "random-walk", "pos+pct:depth=3", "upo"] {
+        for seed in 1..6 {
+            let config = config(strategy).with_seed(seed);
+            let one = check_with(&config, rarely_wrong).unwrap_err();
+            for jobs in [2, 3] {
+                let many = check_with(&config.clone().with_jobs(jobs), rarely_wrong).unwrap_err();
+                assert_eq!(*many, *one, "{strategy}, seed {seed}, {jobs} jobs");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_check_that_passes_says_the_same_for_any_number_of_jobs() {
+    let one = check_with(&config("portfolio").with_runs(300), correct).unwrap();
+    assert_eq!(one.runs, 300);
+    assert_eq!(one.threads, 2);
+    assert!(one.partial_orders >= 2 && one.steps >= 7, "{one:?}");
+    assert!(one.estimate.is_some_and(|estimate| estimate >= 2.0), "{one:?}");
+    // A sixth of the runs is PCT's, and the first of them does not count.
+    let missed = (1.0 - 1.0 / (2.0 * (one.steps as f64).powi(2))).powi(49);
+    assert!((one.missed(3) - missed).abs() < 1e-9, "{} is not {missed}", one.missed(3));
+    assert_eq!(check_with(&config("portfolio").with_runs(300).with_jobs(2), correct).unwrap(), one);
+}
+
+#[test]
+fn no_schedule_is_left_once_a_systematic_strategy_is_through() {
+    let alone = check_with(&config("dpor"), correct).unwrap();
+    assert!(alone.exhausted && alone.runs < 20, "{alone:?}");
+    let with_pos = check_with(&config("pos+dpor"), correct).unwrap();
+    assert!(with_pos.exhausted && with_pos.runs < 60, "{with_pos:?}");
+    let bounded = check_with(&config("pos+preemption:bound=0").with_runs(100), correct).unwrap();
+    assert!(!bounded.exhausted && bounded.runs > 50, "{bounded:?}");
+}
+
+#[test]
+fn no_run_begins_after_the_time_budget() {
+    let config = config("pos").with_runs(u64::MAX).with_time_budget(Duration::from_millis(30));
+    let passed = check_with(&config, correct).unwrap();
+    assert!(passed.runs > 0 && !passed.exhausted, "{passed:?}");
+    let none = check_with(&config.with_time_budget(Duration::ZERO), lost_update).unwrap();
+    assert_eq!(none.runs, 0);
+}
+
+#[test]
+fn threads_left_behind_run_to_their_end_or_are_a_failure() {
+    let ended = std::sync::Arc::new(std::sync::atomic::AtomicU64::new(0));
+    let count = std::sync::Arc::clone(&ended);
+    let leak = move || {
+        let count = std::sync::Arc::clone(&count);
+        thread::spawn(move || {
+            thread::yield_now();
+            count.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+        });
+    };
+    let passed = check_with(&config("pos").with_runs(50), leak.clone()).unwrap();
+    assert_eq!((passed.runs, ended.load(std::sync::atomic::Ordering::Relaxed)), (50, 50));
+    let strict = config("pos").with_fail_on_leaked_threads(true);
+    let failed = check_with(&strict, leak.clone()).unwrap_err();
+    assert!(failed.to_string().contains("left behind: thread 1"), "{failed}");
+    assert!(matches!(try_replay(leak, path(&failed)), Err(ReplayError::Failed(_))));
+    check_with(&strict, correct).unwrap();
+}
+
+#[test]
+fn the_step_limit_is_one_of_the_settings_that_a_replay_repeats() {
+    let spin = || {
+        let flag = AtomicUsize::new(0);
+        while flag.load(Ordering::SeqCst) == 0 {}
+    };
+    let failed = check_with(&config("pos").with_step_limit(50).with_patience(3), spin).unwrap_err();
+    let Failure::StepLimit { limit: 50, .. } = failed.failure else { panic!("{failed}") };
+    let Err(ReplayError::Failed(again)) = try_replay(spin, path(&failed)) else {
+        panic!("it does not repeat")
+    };
+    assert_eq!(again.trace, failed.trace);
+}
+
+#[test]
+fn a_file_that_cannot_be_written_hides_no_failure() {
+    let blocked = failures("a-file");
+    std::fs::create_dir_all(blocked.parent().unwrap()).unwrap();
+    std::fs::write(&blocked, "").unwrap();
+    let failed = check_with(&config("pos").with_failures(&blocked), lost_update).unwrap_err();
+    assert!(matches!(failed.file, FailureFile::Unwritable(_)));
+    assert!(failed.to_string().contains("could not be recorded: "), "{failed}");
+    let failed = check_with(&config("pos").without_failure_files(), lost_update).unwrap_err();
+    assert_eq!((&failed.file, failed.replay_command()), (&FailureFile::Unwanted, None));
+}
+
+#[test]
+#[should_panic(expected = "no strategy is called `psos`")]
+fn a_bad_strategy_is_named() {
+    let _ = check_with(&config("psos"), correct);
+}
+
+#[test]
+#[should_panic(expected = "a deposit was lost")]
+fn check_random_finds_as_shuttle_does() {
+    raddle::check_random_with_seed(lost_update, 7, 0);
+    raddle::check_random(correct, 100);
+    raddle::check_random(lost_update, 1_000);
+}
+
+#[test]
+#[should_panic(expected = "deadlock: 2 threads wait")]
+fn check_pct_finds_as_shuttle_does() {
+    raddle::check_pct(correct, 100, 2);
+    raddle::check_pct(lock_order, 1_000, 2);
+}
+
+#[test]
+#[should_panic(expected = "a deposit was lost")]
+fn check_dfs_finds_as_shuttle_does() {
+    raddle::check_dfs(correct, None);
+    raddle::check_dfs(lost_update, Some(1_000));
+}

@@ -1,0 +1,124 @@
+//! Files that cannot be replayed, and tests that have changed since.
+
+use raddle::sync::atomic::{AtomicUsize, Ordering};
+use raddle::sync::{Arc, Mutex};
+use raddle::{Config, FailureFile, ReplayError, check_with, thread, try_replay};
+use raddle_model::{Failure, TraceFile, Verdict};
+use std::path::{Path, PathBuf};
+
+fn directory() -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("check-replay")
+}
+
+/// A test that can be changed after it has been recorded: `extra` operations come first, and the assertion may be left out.
+fn test(extra: usize, asserts: bool) -> impl Fn() + Send + Sync + 'static {
+    move || {
+        let count = AtomicUsize::new(0);
+        for _ in 0..extra {
+            count.load(Ordering::SeqCst);
+        }
+        let balance = Arc::new(Mutex::new(0));
+        let other = balance.clone();
+        let deposit = thread::spawn(move || {
+            let before = *other.lock().unwrap();
+            *other.lock().unwrap() = before + 1;
+        });
+        let before = *balance.lock().unwrap();
+        *balance.lock().unwrap() = before + 1;
+        deposit.join().unwrap();
+        assert!(!asserts || *balance.lock().unwrap() == 2, "lost");
+    }
+}
+
+fn recorded(name: &str) -> PathBuf {
+    let config = Config::new().with_failures(directory().join(name));
+    let failed = check_with(&config, test(1, true)).unwrap_err();
+    match failed.file {
+        FailureFile::At(path) => path,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn error(path: &Path, test: impl Fn() + Send + Sync + 'static) -> String {
+    match try_replay(test, path) {
+        Err(ReplayError::Failed(failed)) => panic!("it repeats: {failed}"),
+        Err(error) => error.to_string(),
+        Ok(passed) => panic!("{passed:?}"),
+    }
+}
+
+#[test]
+fn a_changed_test_is_told_from_the_step_on_where_it_differs() {
+    let path = recorded("changed");
+    let more = error(&path, test(2, true));
+    for part in [
+        "has left the recorded run at step 2 of ",
+        "main did `spawn at ",
+        "now it is about to do `read #0 at ",
+    ] {
+        assert!(more.contains(part), "`{part}` is not in:\n{more}");
+    }
+    let fewer = error(&path, test(0, true));
+    let parts = ["at step 1 of ", "main did `read #0 at ", "now it is about to do `spawn at "];
+    assert!(parts.iter().all(|part| fewer.contains(part)), "{fewer}");
+    let shorter = error(&path, test(1, false));
+    assert!(
+        shorter.contains("did `lock #1 at ") && shorter.contains("now the run is over (passed)"),
+        "{shorter}"
+    );
+    let dead = error(&path, || panic!("at once"));
+    assert!(dead.contains("at step 1 of ") && dead.contains("now the run is over (assertion)"), "{dead}");
+}
+
+#[test]
+fn an_end_that_differs_is_told() {
+    let path = recorded("end");
+    let mut file = TraceFile::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    file.verdict = Verdict::Passed;
+    std::fs::write(&path, file.to_json()).unwrap();
+    let text = error(&path, test(1, true));
+    assert!(text.contains("the steps repeat but the end does not: then `passed"), "{text}");
+    let path = recorded("end");
+    let mut file = TraceFile::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    file.fingerprint ^= 1;
+    std::fs::write(&path, file.to_json()).unwrap();
+    assert!(error(&path, test(1, true)).contains("the fingerprint does not: then "));
+}
+
+#[test]
+fn a_damaged_file_is_named() {
+    let path = recorded("damaged");
+    let text = std::fs::read_to_string(&path).unwrap();
+    std::fs::write(&path, &text[..text.len() / 2]).unwrap();
+    let cut = error(&path, test(1, true));
+    assert!(cut.contains(&path.display().to_string()), "{cut}");
+    assert!(cut.contains("the file is damaged or not a Raddle trace"), "{cut}");
+    let mut file = TraceFile::from_json(&text).unwrap();
+    file.front_end = "lab".to_owned();
+    std::fs::write(&path, file.to_json()).unwrap();
+    assert!(error(&path, test(1, true)).contains("recorded by the front end `lab`"));
+    std::fs::remove_file(&path).unwrap();
+    assert!(error(&path, test(1, true)).starts_with("cannot read "));
+}
+
+#[test]
+fn places_are_known_by_their_text() {
+    // The numbers of places in a file are those of the order in which the run came to them. Whether another order of
+    // discovery, as in another process, matters is seen by turning the numbers round.
+    let path = recorded("places");
+    let mut file = TraceFile::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let last = file.locations.len() as u32;
+    file.locations[1..].reverse();
+    for step in &mut file.steps {
+        step.operation.location.0 = last - step.operation.location.0;
+    }
+    let Verdict::Failed { failure: Failure::Assertion { location, .. } } = &mut file.verdict else {
+        panic!("{:?}", file.verdict)
+    };
+    location.0 = last - location.0;
+    std::fs::write(&path, file.to_json()).unwrap();
+    match try_replay(test(1, true), &path) {
+        Err(ReplayError::Failed(failed)) => assert_eq!(failed.trace, file),
+        other => panic!("{other:?}"),
+    }
+}
