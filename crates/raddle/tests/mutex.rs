@@ -24,8 +24,7 @@ fn a_mutex_lets_one_thread_in_at_a_time() {
             thread::spawn(move || section(&shared))
         });
         threads.into_iter().for_each(|thread| thread.join().unwrap());
-        let value = *shared.0.lock().unwrap();
-        value
+        *shared.0.lock().unwrap()
     });
     assert_eq!(seen, BTreeSet::from([2]));
 }
