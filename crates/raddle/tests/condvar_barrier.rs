@@ -137,7 +137,11 @@ fn a_wait_gives_the_poison_back() {
         });
         let poisoned = match pair.0.lock() {
             Ok(guard) => pair.1.wait(guard).is_err(),
-            Err(_) => return "poisoned before",
+            Err(error) => {
+                drop(error);
+                assert!(panics.join().is_err());
+                return "poisoned before";
+            }
         };
         assert!(panics.join().is_err());
         if poisoned { "poisoned in the wait" } else { "sound" }

@@ -10,7 +10,6 @@ pub use builder::{Builder, spawn};
 pub use handle::{JoinHandle, Thread, ThreadId};
 pub use local::{AccessError, LocalKey};
 pub use scoped::{ScopedJoinHandle, scope};
-pub use crate::runtime::panicking;
 
 use crate::runtime;
 use crate::time::{Duration, nanoseconds};
@@ -82,4 +81,9 @@ fn park_until(span: u64, place: &'static Location<'static>) {
 /// Always two, so that a test does the same on every machine.
 pub fn available_parallelism() -> std::io::Result<NonZero<usize>> {
     Ok(NonZero::<usize>::MIN.saturating_add(1))
+}
+
+/// Whether the current thread is unwinding after a panic, as in std.
+pub fn panicking() -> bool {
+    crate::runtime::panicking()
 }
