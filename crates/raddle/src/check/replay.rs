@@ -118,7 +118,7 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
     }
 }
 
-fn run(file: &TraceFile, test: &Test) -> (Runtime, Option<Divergence>) {
+fn run(file: &TraceFile, test: &Test) -> (Box<Runtime>, Option<Divergence>) {
     let event =
         |step: &raddle_model::TraceStep| Event { thread: ThreadId(step.thread), operation: step.operation };
     let replay = Replay::of(file.steps.iter().map(event).collect(), file.picks().collect());

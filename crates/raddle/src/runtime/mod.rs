@@ -72,7 +72,7 @@ pub(crate) struct Runtime {
 }
 
 thread_local! {
-    static RUNTIME: RefCell<Option<Runtime>> = const { RefCell::new(None) };
+    static RUNTIME: RefCell<Option<Box<Runtime>>> = const { RefCell::new(None) };
 }
 
 static EPOCHS: AtomicU32 = AtomicU32::new(1);
@@ -142,12 +142,12 @@ pub(crate) fn epoch() -> Option<u32> {
 /// Whether the run is over and its threads are being unwound. Also true outside of a run, where values that outlived
 /// theirs are dropped.
 pub(crate) fn is_closing() -> bool {
-    RUNTIME.try_with(|slot| slot.borrow().as_ref().is_none_or(Runtime::is_closing)).unwrap_or(true)
+    RUNTIME.try_with(|slot| slot.borrow().as_ref().is_none_or(|runtime| runtime.is_closing())).unwrap_or(true)
 }
 
 impl Runtime {
-    pub(crate) fn new(engine: Engine, strategy: Box<dyn Strategy>) -> Runtime {
-        Runtime {
+    pub(crate) fn new(engine: Engine, strategy: Box<dyn Strategy>) -> Box<Runtime> {
+        Box::new(Runtime {
             engine,
             strategy,
             locations: Locations::default(),
@@ -161,7 +161,7 @@ impl Runtime {
             idle: Vec::new(),
             panicking: 0,
             alive: 0,
-        }
+        })
     }
 
     /// The number of a place in the code.
@@ -321,7 +321,7 @@ pub(crate) fn running() -> Option<ThreadId> {
     RUNTIME
         .try_with(|slot| {
             let slot = slot.try_borrow().ok()?;
-            slot.as_ref().filter(|runtime| !runtime.closing).map(Runtime::current)
+            slot.as_ref().filter(|runtime| !runtime.closing).map(|runtime| runtime.current())
         })
         .ok()?
 }
@@ -334,7 +334,7 @@ pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
 }
 
 /// Runs `main` once on this OS thread. The strategy's run must have begun.
-pub(crate) fn run(runtime: Runtime, main: Task) -> Runtime {
+pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
     RUNTIME.with_borrow_mut(|slot| {
         let mut runtime = runtime;
         runtime.epoch = EPOCHS.fetch_add(1, Ordering::Relaxed);
