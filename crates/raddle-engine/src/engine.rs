@@ -384,6 +384,7 @@ impl Engine {
         version
     }
 
+    #[inline(never)] // Keeps the path of memory accesses short.
     fn execute_synchronisation(
         &mut self,
         thread: ThreadId,
@@ -445,6 +446,7 @@ impl Engine {
         }
     }
 
+    #[cold]
     fn record_enabled(&mut self) {
         let from = self.trace.enabled.len();
         self.trace.enabled_from.push(from as u32);
@@ -452,6 +454,7 @@ impl Engine {
         self.trace.enabled[from..].sort_unstable();
     }
 
+    #[cold]
     fn note_pending(&mut self) {
         if self.trace.pending.is_empty() {
             let pending = |status| matches!(status, Status::Pending);

@@ -112,6 +112,7 @@ pub(crate) fn is_idle(kind: Kind, acquired: bool) -> bool {
 
 impl Engine {
     /// Holds `thread` back, if another one could run, now or when time has passed. Tells whether it did.
+    #[cold]
     pub(crate) fn rest(&mut self, thread: ThreadId) -> bool {
         let others = self.threads.enabled().iter().any(|&other| other != thread)
             || self.next_deadline(Some(thread)).is_some();
@@ -127,6 +128,7 @@ impl Engine {
     }
 
     /// Offers resting threads again where every enabled thread has had its step, or none is enabled.
+    #[cold]
     pub(crate) fn end_rests(&mut self) {
         let threads = &self.threads;
         let slowest = threads.enabled().iter().map(|&t| threads.get(t).last_step).min().unwrap_or(u64::MAX);
@@ -145,6 +147,7 @@ impl Engine {
     }
 
     /// The failure of a run that has taken all the steps it may.
+    #[cold]
     pub(crate) fn step_limit(&self) -> Failure {
         let patience =
             if self.config.patience > 0 { self.config.patience } else { Config::default().patience };

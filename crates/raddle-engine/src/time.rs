@@ -36,6 +36,7 @@ impl Engine {
 
     /// Moves the clock to the earliest deadline and wakes whoever waited for it. Tells whether there was one that
     /// enables somebody.
+    #[cold]
     pub(crate) fn pass_time(&mut self) -> bool {
         while let Some(deadline) = self.next_deadline(None) {
             self.now = self.now.max(deadline);
