@@ -38,8 +38,8 @@ impl Function {
                 "fn" => break,
                 "pub" | "crate" => visibility.extend([token]),
                 "async" => {
-                    let message = "a test under control is a plain function; run futures inside it with \
-                                   `raddle::future::block_on`";
+                    let message =
+                        "a test under control is a plain function; futures are not under control yet";
                     return Mistake::new(message, word.span());
                 }
                 "const" | "unsafe" | "extern" => {

@@ -28,6 +28,9 @@
 //!     // ..
 //! }
 //! ```
+//!
+//! Not here yet: futures, the detection of data races on plain memory, and a feature that turns these types into std's where no
+//! test runs.
 
 mod check;
 pub mod hint;

@@ -78,7 +78,7 @@ thread_local! {
 static EPOCHS: AtomicU32 = AtomicU32::new(1);
 
 const OUTSIDE: &str =
-    "raddle's types work only inside raddle::check; outside of tests use std's (default-features = false)";
+    "raddle's types work only inside raddle::check; run the code inside a check, or use std's types";
 
 /// Does something with the run of this OS thread. Must not run user code.
 pub(crate) fn with<R>(action: impl FnOnce(&mut Runtime) -> R) -> R {
