@@ -1,6 +1,7 @@
 //! One run: announce, choose, execute.
 
 use crate::objects::{Objects, Resource};
+use crate::pending::{Pending, bit};
 use crate::semantics::Effect;
 use crate::spin;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
@@ -90,10 +91,13 @@ pub struct Engine {
     needs: Needs,
     pub(crate) threads: Threads,
     pub(crate) objects: Objects,
+    pub(crate) pending: Pending,
     pub(crate) trace: Trace,
     /// Threads that have to be resumed before the next choice.
     pub(crate) ready: Vec<(ThreadId, Reply)>,
     pub(crate) resting: Vec<ThreadId>,
+    /// Invariant: the bits of the threads whose next operation locks a mutex and waits for it without a time limit.
+    plain_lockers: u64,
     /// See [`RunSummary`].
     freed: Vec<(u32, ThreadId)>,
     pub(crate) verdict: Option<Verdict>,
@@ -104,6 +108,8 @@ pub struct Engine {
     pub(crate) rests: u64,
     alive: usize,
     first_threads: u64,
+    /// How many memory accesses the thread that runs may make without a choice.
+    burst: u64,
 }
 
 impl Engine {
@@ -114,9 +120,11 @@ impl Engine {
             needs: Needs::default(),
             threads: Threads::default(),
             objects: Objects::default(),
+            pending: Pending::default(),
             trace: Trace::default(),
             ready: Vec::new(),
             resting: Vec::new(),
+            plain_lockers: 0,
             freed: Vec::new(),
             verdict: None,
             now: 0,
@@ -126,6 +134,7 @@ impl Engine {
             rests: 0,
             alive: 0,
             first_threads: 0,
+            burst: 0,
         }
     }
 
@@ -134,9 +143,11 @@ impl Engine {
         self.needs = needs;
         self.threads.clear();
         self.objects.clear();
+        self.pending.clear();
         self.trace.clear();
         self.ready.clear();
         self.resting.clear();
+        self.plain_lockers = 0;
         self.freed.clear();
         self.verdict = None;
         self.now = 0;
@@ -146,6 +157,7 @@ impl Engine {
         self.rests = 0;
         self.alive = 0;
         self.first_threads = 0;
+        self.burst = 0;
     }
 
     /// Adds a thread that exists from the start. It will be resumed before the first choice.
@@ -157,8 +169,8 @@ impl Engine {
 
     /// Adds an object. `name` must be the same in all runs; see [`Name`].
     pub fn add_object(&mut self, name: Name, resource: Resource) -> ObjectId {
-        let head = self.threads.add_ring();
-        self.objects.add(name, resource, head)
+        self.pending.add_object();
+        self.objects.add(name, resource)
     }
 
     /// The object that stands for `thread`, to be named by [`Kind::Join`].
@@ -191,21 +203,23 @@ impl Engine {
     #[inline]
     pub(crate) fn await_turn(&mut self, thread: ThreadId, operation: Operation) {
         if let Some(object) = operation.touches[0].object() {
-            self.threads.link(thread, 0, self.objects.head(object));
+            self.pending.link(thread, 0, object, operation.touches[0]);
             if let Some(object) = second_node(&operation) {
-                self.threads.link(thread, 1, self.objects.head(object));
+                self.pending.link(thread, 1, object, operation.touches[1]);
             }
         }
         let entry = self.threads.get_mut(thread);
         entry.operation = operation;
         entry.status = Status::Pending;
-        if operation.kind <= Kind::ReadModifyWrite && entry.is_enabled() && !entry.spin.has_returned() {
+        let (tired, returned) = (entry.spin.is_over(self.config.patience), entry.spin.has_returned());
+        if operation.kind <= Kind::ReadModifyWrite && !returned && self.threads.is_enabled(thread) {
             // The most common case by far: it was enabled before its last step, and is again.
             return self.threads.note_change(thread);
         }
-        let tired = entry.spin.is_over(self.config.patience);
         let mut enabled = true;
         if operation.kind > Kind::ReadModifyWrite {
+            let plain = operation.kind == Kind::Lock && operation.argument == Operation::UNTIMED;
+            self.plain_lockers |= if plain { bit(thread) } else { 0 };
             self.set_deadline(thread, &operation);
             enabled = self.can_run(thread);
         }
@@ -219,6 +233,7 @@ impl Engine {
     /// Says that `thread`, which was resumed, has ended.
     pub fn finish(&mut self, thread: ThreadId) {
         self.threads.get_mut(thread).status = Status::Done;
+        self.burst = 0;
         self.threads.set_enabled(thread, false);
         self.threads.note_change(thread);
         self.alive -= 1;
@@ -229,6 +244,7 @@ impl Engine {
 
     /// Says that the run has failed; [`Engine::next`] will say that it is over.
     pub fn fail(&mut self, failure: Failure) {
+        self.burst = 0;
         if self.verdict.is_none() {
             self.verdict = Some(Verdict::Failed { failure });
         }
@@ -313,12 +329,12 @@ impl Engine {
                 return Next::Resume { thread, reply };
             }
             if !self.resting.is_empty() {
-                if self.threads.enabled().is_empty() {
+                if !self.threads.any_enabled() {
                     self.pass_time();
                 }
                 self.end_rests();
             }
-            if self.threads.enabled().is_empty() && !self.pass_time() {
+            if !self.threads.any_enabled() && !self.pass_time() {
                 let over = if self.alive == 0 { Verdict::Passed } else { self.deadlock() };
                 self.verdict = Some(over);
                 continue;
@@ -327,60 +343,105 @@ impl Engine {
                 self.fail(self.step_limit());
                 continue;
             }
+            self.threads.settle();
             if self.needs.enabled {
                 self.record_enabled();
             }
             if self.needs.state {
                 self.trace.states.push(self.state);
             }
-            let last = self.trace.events.last();
-            let point = Point { engine: self, changed: self.threads.changed(), step: self.steps, last };
-            let Choice::Run(thread) = strategy.choose(&point) else {
-                self.verdict = Some(Verdict::CutOff);
-                continue;
+            let point = Point { engine: self, changed: self.threads.changed(), step: self.steps };
+            let (thread, more) = match strategy.choose(&point) {
+                Choice::Run(thread) => (thread, 0),
+                Choice::RunOn(thread, more) => (thread, more),
+                Choice::CutOff => {
+                    self.verdict = Some(Verdict::CutOff);
+                    continue;
+                }
             };
             assert!(self.threads.is_enabled(thread), "a strategy chose a thread that is not enabled");
             self.threads.forget_changes();
+            self.burst = if more > 0 { self.burst(thread, more) } else { 0 };
             if let Some(reply) = self.execute(thread, strategy) {
                 return Next::Resume { thread, reply };
             }
         }
     }
 
+    /// How many memory accesses `thread`, which the strategy lets run on, may make after this one without a choice. None if
+    /// something has to be looked at before every step, or if this one may change what others can do.
+    fn burst(&self, thread: ThreadId, more: u32) -> u64 {
+        let calm = self.resting.is_empty() && !self.needs.enabled && !self.needs.state;
+        let memory = self.threads.operation(thread).kind <= Kind::ReadModifyWrite;
+        if calm && memory { u64::from(more).min(self.config.step_limit - self.steps - 1) } else { 0 }
+    }
+
+    /// Executes `operation`, the next one of `thread`, which was resumed, if the strategy lets the thread run on and the
+    /// operation is a memory access. If it does not say so, the operation has to be announced.
+    #[inline]
+    pub fn go_on(&mut self, thread: ThreadId, operation: &Operation) -> bool {
+        if self.burst == 0 || operation.kind > Kind::ReadModifyWrite {
+            return false;
+        }
+        let entry = self.threads.get_mut(thread);
+        debug_assert_eq!(entry.status, Status::Running, "only a resumed thread goes on");
+        if entry.spin.has_returned() {
+            return false;
+        }
+        self.burst -= 1;
+        entry.operation = *operation;
+        self.record(thread, operation);
+        true
+    }
+
     /// Executes the next operation of `thread` and tells what it brought, if the thread goes on.
     #[inline]
     fn execute(&mut self, thread: ThreadId, strategy: &mut dyn Strategy) -> Option<Reply> {
-        self.steps += 1;
         let entry = self.threads.get_mut(thread);
         let operation = entry.operation;
         entry.status = Status::Running;
+        if let Some(object) = operation.touches[0].object() {
+            self.pending.unlink(thread, 0, object);
+            if let Some(object) = second_node(&operation) {
+                self.pending.unlink(thread, 1, object);
+            }
+        }
+        self.record(thread, &operation);
+        if operation.kind <= Kind::ReadModifyWrite {
+            Some(Reply::Go)
+        } else {
+            self.execute_synchronisation(thread, &operation, strategy)
+        }
+    }
+
+    /// Makes `operation` of `thread` the latest event.
+    #[inline(always)] // Twice in the hot path.
+    fn record(&mut self, thread: ThreadId, operation: &Operation) {
+        self.steps += 1;
+        let entry = self.threads.get_mut(thread);
         entry.progress += 1;
         entry.last_step = self.steps;
         entry.version = entry.version.wrapping_add(STEP);
         let mut print = entry.version;
-        let memory = operation.kind <= Kind::ReadModifyWrite;
-        if memory {
-            entry.spin.note_memory(&operation);
+        if operation.kind <= Kind::ReadModifyWrite {
+            entry.spin.note_memory(operation);
         }
-        self.trace.events.push(Event { thread, operation });
+        self.trace.events.push(Event { thread, operation: *operation });
         if let Some(object) = operation.touches[0].object() {
-            print = print.wrapping_add(self.leave(thread, 0, object, operation.touches[0]));
-            if let Some(object) = second_node(&operation) {
-                print =
-                    print.wrapping_add(self.leave(thread, 1, object, operation.touches[1]).rotate_left(17));
+            print = print.wrapping_add(self.touch(object, operation.touches[0]));
+            if let Some(object) = second_node(operation) {
+                print = print.wrapping_add(self.touch(object, operation.touches[1]).rotate_left(17));
             }
         }
         self.fingerprint = self.fingerprint.wrapping_add(mix(print));
-        if memory { Some(Reply::Go) } else { self.execute_synchronisation(thread, &operation, strategy) }
     }
 
-    /// Takes `thread` out of the ring of `object`, which it touches now, and tells the object's part of the fingerprint.
-    #[inline]
-    fn leave(&mut self, thread: ThreadId, slot: u32, object: ObjectId, touch: Touch) -> u64 {
+    /// Takes note that `object` is touched now, and tells its part of the fingerprint.
+    #[inline(always)] // A handful of instructions.
+    fn touch(&mut self, object: ObjectId, touch: Touch) -> u64 {
         let object = self.objects.get_mut(object);
         let version = object.version;
         object.version = version.wrapping_add(if touch.writes() { WRITE } else { 0 });
-        self.threads.unlink(thread, slot);
         version
     }
 
@@ -391,6 +452,7 @@ impl Engine {
         operation: &Operation,
         strategy: &mut dyn Strategy,
     ) -> Option<Reply> {
+        self.plain_lockers &= !bit(thread);
         let effect = self.perform(thread, operation, strategy);
         let spin = &mut self.threads.get_mut(thread).spin;
         if operation.kind == Kind::Choose {
@@ -431,18 +493,25 @@ impl Engine {
 
     /// Looks again at every thread that is about to touch `object`, whose state has changed.
     pub(crate) fn refresh(&mut self, object: ObjectId) {
-        let head = self.objects.head(object);
-        let mut node = head;
-        loop {
-            let (next, thread) = self.threads.after(node);
-            if next == head {
-                break;
-            }
-            node = next;
+        let mut cursor = self.pending.first(object);
+        while let Some(thread) = self.pending.advance(&mut cursor) {
             let enabled = self.can_run(thread) && !self.threads.get(thread).resting;
             if self.threads.set_enabled(thread, enabled) {
                 self.threads.note_change(thread);
             }
+        }
+    }
+
+    /// Looks again at every thread that is about to touch `object`, a mutex that has just become free, or not free.
+    pub(crate) fn refresh_mutex(&mut self, object: ObjectId, free: bool) {
+        if self.threads.is_wide() || !self.resting.is_empty() {
+            return self.refresh(object);
+        }
+        let touching = self.pending.few(object, false);
+        let plain = touching & self.plain_lockers;
+        self.threads.set_enabled_few(plain, free);
+        if plain != touching {
+            self.refresh(object);
         }
     }
 
@@ -495,7 +564,7 @@ impl Engine {
     }
 }
 
-/// The second object that `operation` touches, if it is another one than the first: it has a node in that one's ring too.
+/// The second object that `operation` touches, if it is another one than the first.
 #[inline]
 fn second_node(operation: &Operation) -> Option<ObjectId> {
     operation.touches[1].object().filter(|&object| operation.touches[0].object() != Some(object))

@@ -133,8 +133,6 @@ pub(crate) struct Object {
     /// Invariant: a constant for each write so far; the object's part of an event's fingerprint. Which object it is need not
     /// be part of that: what a thread does next is determined by what it has read before.
     pub(crate) version: u64,
-    /// The head of the ring of threads whose next operation touches it.
-    pub(crate) head: u32,
     pub(crate) name: Name,
     pub(crate) resource: Resource,
     /// What it adds to the state hash.
@@ -152,9 +150,9 @@ impl Objects {
         self.all.clear();
     }
 
-    pub(crate) fn add(&mut self, name: Name, resource: Resource, head: u32) -> ObjectId {
+    pub(crate) fn add(&mut self, name: Name, resource: Resource) -> ObjectId {
         let id = ObjectId(self.all.len() as u32);
-        self.all.push(Object { version: 0, head, name, resource, value: 0 });
+        self.all.push(Object { version: 0, name, resource, value: 0 });
         id
     }
 
@@ -171,11 +169,6 @@ impl Objects {
     #[inline]
     pub(crate) fn get_mut(&mut self, object: ObjectId) -> &mut Object {
         &mut self.all[object.index()]
-    }
-
-    #[inline]
-    pub(crate) fn head(&self, object: ObjectId) -> u32 {
-        self.all[object.index()].head
     }
 
     #[inline]

@@ -114,6 +114,7 @@ impl Engine {
     /// Holds `thread` back, if another one could run, now or when time has passed. Tells whether it did.
     #[cold]
     pub(crate) fn rest(&mut self, thread: ThreadId) -> bool {
+        self.threads.settle();
         let others = self.threads.enabled().iter().any(|&other| other != thread)
             || self.next_deadline(Some(thread)).is_some();
         if others {
@@ -130,6 +131,7 @@ impl Engine {
     /// Offers resting threads again where every enabled thread has had its step, or none is enabled.
     #[cold]
     pub(crate) fn end_rests(&mut self) {
+        self.threads.settle();
         let threads = &self.threads;
         let slowest = threads.enabled().iter().map(|&t| threads.get(t).last_step).min().unwrap_or(u64::MAX);
         let mut index = 0;

@@ -3,13 +3,14 @@
 use crate::Rng;
 use crate::engine::Engine;
 use crate::objects::Objects;
+use crate::pending::{ThreadSet, bit, bits};
 use crate::threads::Threads;
 use raddle_model::{Event, Name, ObjectId, Operation, ThreadId, Trace, Verdict};
 
 /// Decides which thread runs next.
 ///
-/// For each run the engine calls [`begin`](Strategy::begin), then [`choose`](Strategy::choose) once per step and
-/// [`pick`](Strategy::pick) where a number is asked for, then [`learn`](Strategy::learn). A strategy reads no clock,
+/// For each run the engine calls [`begin`](Strategy::begin), then [`choose`](Strategy::choose) once per step
+/// (less often if the strategy answers with [`Choice::RunOn`]) and [`pick`](Strategy::pick) where a number is asked for, then [`learn`](Strategy::learn). A strategy reads no clock,
 /// environment or file and depends on no hash order; all its randomness comes from the generator it is handed.
 ///
 /// Knowledge reaches the next run through `learn` and nothing else: a run may happen in a copy of the strategy that
@@ -59,6 +60,9 @@ pub enum Plan {
 pub enum Choice {
     /// This thread takes the next step.
     Run(ThreadId),
+    /// This thread takes the next step, and may make up to so many further memory accesses at once: the strategy would let
+    /// it, as long as no other thread becomes enabled or disabled. It may be asked earlier all the same.
+    RunOn(ThreadId, u32),
     /// The rest of the run would only repeat another one: end it here.
     CutOff,
 }
@@ -76,11 +80,9 @@ pub struct Needs {
 #[derive(Clone, Copy)]
 pub struct Point<'a> {
     pub(crate) engine: &'a Engine,
-    pub(crate) changed: &'a [ThreadId],
+    pub(crate) changed: &'a ThreadSet,
     /// How many steps the run has taken so far.
     pub step: u64,
-    /// The event executed last, if there was one.
-    pub last: Option<&'a Event>,
 }
 
 impl<'a> Point<'a> {
@@ -105,27 +107,53 @@ impl<'a> Point<'a> {
     /// The threads whose next operation is new, or that became enabled or disabled, since the last point. A thread
     /// may be named more than once.
     #[inline]
-    pub fn changed(&self) -> &'a [ThreadId] {
-        self.changed
+    pub fn changed(&self) -> impl Iterator<Item = ThreadId> + use<'a> {
+        self.changed.iter()
+    }
+
+    /// The event executed last, if there was one.
+    #[inline]
+    pub fn last(&self) -> Option<&'a Event> {
+        self.engine.trace.events.last()
     }
 
     /// The same point for a strategy inside another one that does not see every step: `step` steps were its own, and
     /// `changed` are the changes since it was asked last.
     #[must_use]
-    pub fn for_inner(&self, step: u64, changed: &'a [ThreadId]) -> Point<'a> {
+    pub fn for_inner(&self, step: u64, changed: &'a ThreadSet) -> Point<'a> {
         Point { step, changed, ..*self }
     }
 
     /// The threads, enabled or not, whose next operation touches `object`.
     #[inline]
     pub fn pending_on(&self, object: ObjectId) -> impl Iterator<Item = ThreadId> + 'a {
-        self.engine.threads.pending_on(self.engine.objects.head(object))
+        self.touching(object).map(|(thread, _)| thread)
     }
 
     /// As [`Point::pending_on`], with whether the operation writes `object`.
     #[inline]
     pub fn touching(&self, object: ObjectId) -> impl Iterator<Item = (ThreadId, bool)> + 'a {
-        self.engine.threads.touching(self.engine.objects.head(object))
+        self.engine.pending.touching(object)
+    }
+
+    /// Calls `action` with each enabled thread but `thread` whose next operation touches `object`; if `writers`, only with
+    /// those that write it.
+    #[inline(always)] // The action is short.
+    pub fn for_rivals(
+        &self,
+        thread: ThreadId,
+        object: ObjectId,
+        writers: bool,
+        mut action: impl FnMut(ThreadId),
+    ) {
+        let Engine { threads, pending, .. } = self.engine;
+        let few = pending.few(object, writers) & threads.enabled_few() & !bit(thread);
+        bits(few).for_each(&mut action);
+        for (other, writes) in pending.many(object) {
+            if other != thread && (writes || !writers) && threads.is_enabled(other) {
+                action(other);
+            }
+        }
     }
 
     /// How many threads the run has had so far; their ids are below this number.

@@ -1,9 +1,10 @@
 //! The threads of a run: what each is about to do, and the set of those that could do it.
 
+use crate::pending::{FEW, ThreadSet, bit, bits};
 use crate::spin::Spin;
 use raddle_model::{Name, ObjectId, Operation, ThreadId, mix};
 
-/// No list node, no position.
+/// No position.
 const NIL: u32 = u32::MAX;
 
 /// Where a thread stands with the front end.
@@ -37,7 +38,7 @@ pub(crate) struct Thread {
     pub(crate) wake: Wake,
     /// Whether the spinning rule holds it back; then it is in no enabled set.
     pub(crate) resting: bool,
-    /// Invariant: its position in `Threads::enabled`, or `NIL`.
+    /// Invariant in runs with many threads: its position in `Threads::enabled`, or `NIL`.
     position: u32,
     pub(crate) progress: u32,
     pub(crate) children: u32,
@@ -54,30 +55,20 @@ pub(crate) struct Thread {
     pub(crate) local: u64,
     /// The object that stands for it, once somebody asked for it.
     pub(crate) object: Option<ObjectId>,
-    /// The first of its two nodes, one for each object that an operation touches.
-    node: u32,
-}
-
-impl Thread {
-    /// Whether it is in the enabled set.
-    #[inline]
-    pub(crate) fn is_enabled(&self) -> bool {
-        self.position != NIL
-    }
 }
 
 /// All threads of a run. Tables keep their memory between runs.
 #[derive(Default, Debug)]
 pub(crate) struct Threads {
     all: Vec<Thread>,
-    /// Invariant: the pending threads that can take a step, and no others.
+    /// Invariant: the bits of the pending threads among the first 64 that can take a step, and no others.
+    enabled_few: u64,
+    /// Invariant in runs with many threads (more than bits): the pending threads that can take a step, and no others. In
+    /// runs with few it is made from the bits by [`Threads::settle`].
     enabled: Vec<ThreadId>,
-    changed: Vec<ThreadId>,
-    /// Nodes of doubly linked rings: previous and next. An object has a ring with one node of its own, its head, and one
-    /// of each thread whose next operation touches it. A ring needs no branches, whose outcome would be random here.
-    links: Vec<[u32; 2]>,
-    /// Per node: the thread it belongs to.
-    owner: Vec<ThreadId>,
+    /// Whether `enabled` has to be made anew.
+    stale: bool,
+    changed: ThreadSet,
 }
 
 impl Threads {
@@ -85,16 +76,8 @@ impl Threads {
         self.all.clear();
         self.enabled.clear();
         self.changed.clear();
-        self.links.clear();
-        self.owner.clear();
-    }
-
-    /// Adds the ring of an object, and returns its head.
-    pub(crate) fn add_ring(&mut self) -> u32 {
-        let head = self.links.len() as u32;
-        self.links.push([head, head]);
-        self.owner.push(ThreadId(NIL));
-        head
+        self.enabled_few = 0;
+        self.stale = false;
     }
 
     pub(crate) fn add(&mut self, name: Name, parent: Option<ThreadId>, idle: Operation) -> ThreadId {
@@ -115,11 +98,9 @@ impl Threads {
             spin: Spin::default(),
             local: 0,
             object: None,
-            node: self.links.len() as u32,
         });
-        for _ in 0..2 {
-            self.links.push([NIL; 2]);
-            self.owner.push(id);
+        if self.all.len() == FEW as usize + 1 {
+            self.widen();
         }
         id
     }
@@ -143,13 +124,58 @@ impl Threads {
         self.all.iter().enumerate().map(|(index, thread)| (ThreadId(index as u32), thread))
     }
 
+    /// Whether there are more threads than bits.
+    #[inline]
+    pub(crate) fn is_wide(&self) -> bool {
+        self.all.len() > FEW as usize
+    }
+
+    /// From now on the list of the enabled threads is what counts.
+    #[cold]
+    fn widen(&mut self) {
+        self.stale = true;
+        self.make_list();
+        for (position, thread) in (0..).zip(&self.enabled) {
+            self.all[thread.index()].position = position;
+        }
+    }
+
+    /// Makes the list of the enabled threads agree with the bits.
+    #[inline]
+    pub(crate) fn settle(&mut self) {
+        if self.stale {
+            self.make_list();
+        }
+    }
+
+    #[inline(never)] // Nothing has changed after most steps.
+    fn make_list(&mut self) {
+        self.stale = false;
+        self.enabled.clear();
+        self.enabled.extend(bits(self.enabled_few));
+    }
+
+    /// The enabled threads; those of a run with few threads are up to date after [`Threads::settle`].
     #[inline]
     pub(crate) fn enabled(&self) -> &[ThreadId] {
+        debug_assert!(!self.stale, "the list was made");
         &self.enabled
     }
 
+    /// Whether any thread is enabled.
     #[inline]
-    pub(crate) fn changed(&self) -> &[ThreadId] {
+    pub(crate) fn any_enabled(&self) -> bool {
+        if self.is_wide() { !self.enabled.is_empty() } else { self.enabled_few != 0 }
+    }
+
+    /// The enabled threads that are bits.
+    #[inline]
+    pub(crate) fn enabled_few(&self) -> u64 {
+        self.enabled_few
+    }
+
+    #[inline]
+    pub(crate) fn changed(&self) -> &ThreadSet {
         &self.changed
     }
 
@@ -160,12 +186,16 @@ impl Threads {
 
     #[inline]
     pub(crate) fn note_change(&mut self, thread: ThreadId) {
-        self.changed.push(thread);
+        self.changed.insert(thread);
     }
 
     #[inline]
     pub(crate) fn is_enabled(&self, thread: ThreadId) -> bool {
-        self.all.get(thread.index()).is_some_and(|thread| thread.position != NIL)
+        if thread.0 < FEW {
+            self.enabled_few & bit(thread) != 0
+        } else {
+            self.all.get(thread.index()).is_some_and(|thread| thread.position != NIL)
+        }
     }
 
     #[inline]
@@ -191,10 +221,31 @@ impl Threads {
     /// Puts `thread` into the enabled set or takes it out; tells whether that changed anything.
     #[inline]
     pub(crate) fn set_enabled(&mut self, thread: ThreadId, enabled: bool) -> bool {
-        let position = self.all[thread.index()].position;
-        if (position != NIL) == enabled {
+        if self.is_enabled(thread) == enabled {
             return false;
         }
+        self.enabled_few ^= bit(thread);
+        if self.is_wide() {
+            self.set_listed(thread, enabled);
+        } else {
+            self.stale = true;
+        }
+        true
+    }
+
+    /// Puts a set of bits into the enabled set or takes it out, and notes the changes. Only for runs with few threads.
+    #[inline]
+    pub(crate) fn set_enabled_few(&mut self, set: u64, enabled: bool) {
+        debug_assert!(!self.is_wide(), "the list counts if there are many threads");
+        let moved = if enabled { set & !self.enabled_few } else { set & self.enabled_few };
+        self.enabled_few ^= moved;
+        self.stale |= moved != 0;
+        self.changed.insert_few(moved);
+    }
+
+    #[inline(never)] // Keeps the path of programs with few threads short.
+    fn set_listed(&mut self, thread: ThreadId, enabled: bool) {
+        let position = self.all[thread.index()].position;
         if enabled {
             self.all[thread.index()].position = self.enabled.len() as u32;
             self.enabled.push(thread);
@@ -205,53 +256,5 @@ impl Threads {
                 self.all[moved.index()].position = position;
             }
         }
-        true
-    }
-
-    /// Adds node `slot` of `thread` to the ring of `head`.
-    #[inline]
-    pub(crate) fn link(&mut self, thread: ThreadId, slot: u32, head: u32) {
-        let node = self.all[thread.index()].node + slot;
-        let next = self.links[head as usize][1];
-        self.links[node as usize] = [head, next];
-        self.links[head as usize][1] = node;
-        self.links[next as usize][0] = node;
-    }
-
-    /// Takes node `slot` of `thread` out of its ring.
-    #[inline]
-    pub(crate) fn unlink(&mut self, thread: ThreadId, slot: u32) {
-        let [previous, next] = self.links[(self.all[thread.index()].node + slot) as usize];
-        self.links[previous as usize][1] = next;
-        self.links[next as usize][0] = previous;
-    }
-
-    /// The threads in the ring of `head`.
-    #[inline]
-    pub(crate) fn pending_on(&self, head: u32) -> impl Iterator<Item = ThreadId> + '_ {
-        self.touching(head).map(|(thread, _)| thread)
-    }
-
-    /// The threads in the ring of `head`, each with whether it writes the object of the ring.
-    #[inline]
-    pub(crate) fn touching(&self, head: u32) -> impl Iterator<Item = (ThreadId, bool)> + '_ {
-        let mut node = self.links[head as usize][1];
-        std::iter::from_fn(move || {
-            if node == head {
-                return None;
-            }
-            let thread = self.owner[node as usize];
-            let entry = &self.all[thread.index()];
-            let writes = entry.operation.touches[(node - entry.node) as usize & 1].writes();
-            node = self.links[node as usize][1];
-            Some((thread, writes))
-        })
-    }
-
-    /// The node after `node`, and whose it is. For loops that change threads as they go.
-    #[inline]
-    pub(crate) fn after(&self, node: u32) -> (u32, ThreadId) {
-        let next = self.links[node as usize][1];
-        (next, self.owner[next as usize])
     }
 }

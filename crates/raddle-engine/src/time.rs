@@ -48,7 +48,7 @@ impl Engine {
                     self.wake(thread, Wake::TimedOut);
                 }
             }
-            if !self.threads.enabled().is_empty() {
+            if self.threads.any_enabled() {
                 return true;
             }
         }

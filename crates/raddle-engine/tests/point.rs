@@ -192,7 +192,7 @@ impl Strategy for Watch {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
-        let last = point.last.map(|event| event.thread);
+        let last = point.last().map(|event| event.thread);
         if let Some(thread) = last {
             self.reference.execute(thread.index(), self.pick.take());
         }
@@ -209,7 +209,7 @@ impl Strategy for Watch {
             let pending = self.reference.pending(thread.index());
             now.insert(thread, (pending.then(|| *point.operation(thread)), point.is_enabled(thread)));
         }
-        let changed: BTreeSet<ThreadId> = point.changed().iter().copied().collect();
+        let changed: BTreeSet<ThreadId> = point.changed().collect();
         for thread in threads.clone() {
             let same = self.before.get(&thread) == now.get(&thread) && last != Some(thread);
             // A thread that leaves a barrier and ends is named as well, though it could not run before either.

@@ -78,13 +78,15 @@ impl Program for Straight {
     #[inline]
     fn resume(&mut self, engine: &mut Engine, thread: ThreadId, _reply: Reply) {
         let at = &mut self.at[thread.index()];
-        engine.set_local(thread, u64::from(*at));
-        match self.threads[thread.index()].get(*at as usize) {
-            Some(&operation) => {
-                *at += 1;
-                engine.announce(thread, operation);
+        let operations = &self.threads[thread.index()];
+        while let Some(operation) = operations.get(*at as usize) {
+            engine.set_local(thread, u64::from(*at));
+            *at += 1;
+            if !engine.go_on(thread, operation) {
+                return engine.announce(thread, *operation);
             }
-            None => engine.finish(thread),
         }
+        engine.set_local(thread, u64::from(*at));
+        engine.finish(thread);
     }
 }

@@ -39,7 +39,7 @@ impl Strategy for BasicPos {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
-        for &thread in point.changed() {
+        for thread in point.changed() {
             if point.is_enabled(thread) {
                 self.priorities.set(thread, self.rng.bits());
             } else {

@@ -7,7 +7,7 @@
 //! so on), not of messages. Which of several operations that never conflicted runs first is fixed, as in the paper it does
 //! not matter. UPO cannot be the inner strategy: it reads its path from the enabled threads and states of every step.
 
-use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy, conflicts};
+use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy, ThreadSet, conflicts};
 use raddle_model::{LocationId, Name, ThreadId, Trace};
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub struct ConflictAnalysis {
     /// The signatures that were seen to conflict: which thread, and where in the code.
     conflicting: BTreeSet<(Name, LocationId)>,
     /// What changed since the inner strategy was asked last.
-    changed: Vec<ThreadId>,
+    changed: ThreadSet,
     /// Threads whose next operation never conflicted, to be run at once.
     at_once: Vec<ThreadId>,
     inner_steps: u64,
@@ -31,7 +31,7 @@ impl ConflictAnalysis {
         ConflictAnalysis {
             inner,
             conflicting: BTreeSet::new(),
-            changed: Vec::new(),
+            changed: ThreadSet::default(),
             at_once: Vec::new(),
             inner_steps: 0,
             inner_trace: Trace::default(),
@@ -48,8 +48,8 @@ impl Strategy for ConflictAnalysis {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
-        for &thread in point.changed() {
-            self.changed.push(thread);
+        for thread in point.changed() {
+            self.changed.insert(thread);
             let signature = (point.thread_name(thread), point.operation(thread).location);
             if point.is_enabled(thread) && !self.conflicting.contains(&signature) {
                 self.at_once.push(thread);
@@ -64,7 +64,11 @@ impl Strategy for ConflictAnalysis {
         let choice = self.inner.choose(&point.for_inner(self.inner_steps, &self.changed));
         self.changed.clear();
         self.inner_steps += 1;
-        choice
+        match choice {
+            // Others may have to run at once in between.
+            Choice::RunOn(thread, _) => Choice::Run(thread),
+            choice => choice,
+        }
     }
 
     fn pick(&mut self, arity: u32) -> u32 {

@@ -204,7 +204,7 @@ impl Strategy for Dpor {
             let thread = node.taken.thread;
             return if point.is_enabled(thread) { Choice::Run(thread) } else { Choice::CutOff };
         }
-        let Some(last) = point.last else {
+        let Some(last) = point.last() else {
             return Choice::Run(*point.enabled().iter().min().expect("a point has an enabled thread"));
         };
         if step == self.stack.len()

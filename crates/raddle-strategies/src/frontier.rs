@@ -75,7 +75,7 @@ impl Frontier {
             // The program did not repeat itself, so this schedule does not exist.
             Some(_) => Choice::CutOff,
             None => {
-                let last = point.last.map(|event| event.thread);
+                let last = point.last().map(|event| event.thread);
                 let enabled = point.enabled();
                 let cheapest = enabled.iter().min_by_key(|&&t| ((self.cost_of)(last, enabled, t), t));
                 Choice::Run(*cheapest.expect("a point has an enabled thread"))

@@ -142,6 +142,24 @@ impl Pct {
         }
     }
 
+    /// Lowers `thread`, which takes the step that was counted last, if that is a change point. Tells how many more steps
+    /// lie before the next change point; none, if the thread was lowered.
+    #[inline]
+    fn pass_change_points(&mut self, thread: ThreadId) -> u32 {
+        let mut free = u64::MAX;
+        // The value belongs to the index of the change point, not to the moment: the i-th (from 1) lowers to
+        // `depth - i`, so a later moment may rank above an earlier one.
+        for (index, &step) in self.change_at.iter().enumerate() {
+            if step == self.counted {
+                self.ranks.lower(thread, (self.change_at.len() - index) as u32);
+                free = 0;
+            } else if step > self.counted {
+                free = free.min(step - self.counted - 1);
+            }
+        }
+        free.min(u64::from(u32::MAX)) as u32
+    }
+
     fn counts(&self, operation: &Operation, enabled: usize) -> bool {
         (self.settings.count == Count::All || enabled > 1)
             && (self.settings.at == At::Any || operation.kind > Kind::ReadModifyWrite)
@@ -187,15 +205,14 @@ impl Strategy for Pct {
             self.ranks.lower(thread, 0);
             thread = self.ranks.highest();
         }
+        if self.settings.count == Count::All && self.settings.at == At::Any {
+            // Every step counts, so nothing changes before the next change point.
+            self.counted = point.step + 1;
+            return Choice::RunOn(thread, self.pass_change_points(thread));
+        }
         if self.counts(point.operation(thread), point.enabled().len()) {
             self.counted += 1;
-            // The value belongs to the index of the change point, not to the moment: the i-th (from 1) lowers to
-            // `depth - i`, so a later moment may rank above an earlier one.
-            for (index, &step) in self.change_at.iter().enumerate() {
-                if step == self.counted {
-                    self.ranks.lower(thread, (self.change_at.len() - index) as u32);
-                }
-            }
+            self.pass_change_points(thread);
         }
         Choice::Run(thread)
     }
@@ -253,7 +270,7 @@ impl Ranks {
         while self.rank.len() < point.thread_count() {
             self.rank.push(random_rank(rng.bits()));
         }
-        for &thread in point.changed() {
+        for thread in point.changed() {
             if point.is_enabled(thread) {
                 self.enabled.set(thread, self.rank[thread.index()]);
             } else {

@@ -165,7 +165,7 @@ impl Strategy for Period {
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         if self.phase == Phase::Profile
-            && let Some(last) = point.last
+            && let Some(last) = point.last()
             && point.is_enabled(last.thread)
         {
             return Choice::Run(last.thread);

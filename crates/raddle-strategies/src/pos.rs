@@ -29,9 +29,9 @@ impl Pos {
     }
 
     /// Takes note of what changed since the last point; the first half of a choice.
-    #[inline]
+    #[inline(always)] // It is a third of a choice; calls would cost as much as the work.
     pub(crate) fn update(&mut self, point: &Point<'_>) {
-        for &thread in point.changed() {
+        for thread in point.changed() {
             if point.is_enabled(thread) {
                 self.priorities.set(thread, self.rng.bits());
             } else {
@@ -42,31 +42,25 @@ impl Pos {
 
     /// Draws again the priorities of the enabled events that conflict with the next one of `thread`, which is about to
     /// be executed; the second half of a choice.
-    #[inline]
+    #[inline(always)] // It is a third of a choice; calls would cost as much as the work.
     pub(crate) fn reset_conflicting(&mut self, point: &Point<'_>, thread: ThreadId) {
         let [first, second] = point.operation(thread).touches;
         if let Some(object) = first.object() {
-            self.reset_on(point, object, first.writes());
+            self.reset_on(point, thread, object, first.writes());
             if let Some(object) = second.object() {
-                self.reset_on(point, object, second.writes());
+                self.reset_on(point, thread, object, second.writes());
             }
         }
     }
 
-    /// The thread that is about to run gets a new priority too. It does no harm, as its next event will get one of its own,
-    /// and saves a branch whose outcome is random.
-    #[inline]
-    fn reset_on(&mut self, point: &Point<'_>, object: ObjectId, writes: bool) {
-        let always = writes || self.reads == Reads::Dependent;
-        for (other, other_writes) in point.touching(object) {
-            if (always || other_writes) && point.is_enabled(other) {
-                self.priorities.set(other, self.rng.bits());
-            }
-        }
+    #[inline(always)] // It is a third of a choice; calls would cost as much as the work.
+    fn reset_on(&mut self, point: &Point<'_>, thread: ThreadId, object: ObjectId, writes: bool) {
+        let writers = !writes && self.reads == Reads::Independent;
+        point.for_rivals(thread, object, writers, |other| self.priorities.set(other, self.rng.bits()));
     }
 
     /// The enabled thread of highest priority.
-    #[inline]
+    #[inline(always)] // It is a third of a choice; calls would cost as much as the work.
     pub(crate) fn winner(&self) -> ThreadId {
         self.priorities.winner().expect("a point has an enabled thread")
     }

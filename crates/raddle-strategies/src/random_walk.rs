@@ -12,12 +12,27 @@ use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 #[derive(Clone, Debug)]
 pub struct RandomWalk {
     rng: Rng,
+    ahead: Ahead,
 }
+
+/// Choices that were drawn ahead, while there are `count` enabled threads: number `index` up to step `until`, then number
+/// `then`. If the count changes they are thrown away, which depends on earlier choices only and so takes nothing from the
+/// uniformity of the later ones.
+#[derive(Clone, Copy, Default, Debug)]
+struct Ahead {
+    count: usize,
+    index: usize,
+    until: u64,
+    then: usize,
+}
+
+/// The most choices that are drawn ahead.
+const FAR: u32 = 64;
 
 impl RandomWalk {
     /// A random walk.
     pub fn new() -> RandomWalk {
-        RandomWalk { rng: Rng::for_run(0, 0) }
+        RandomWalk { rng: Rng::for_run(0, 0), ahead: Ahead::default() }
     }
 }
 
@@ -30,13 +45,33 @@ impl Default for RandomWalk {
 impl Strategy for RandomWalk {
     fn begin(&mut self, rng: Rng) -> Plan {
         self.rng = rng;
+        self.ahead = Ahead::default();
         Plan::Run
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         let enabled = point.enabled();
-        let index = if enabled.len() == 1 { 0 } else { self.rng.below(enabled.len() as u64) };
-        Choice::Run(enabled[index as usize])
+        let count = enabled.len();
+        if count == 1 {
+            self.ahead.count = 1;
+            return Choice::RunOn(enabled[0], FAR);
+        }
+        let Ahead { count: known, index, until, then } = self.ahead;
+        let index = if known == count && point.step <= until {
+            return Choice::RunOn(enabled[index], (until - point.step) as u32);
+        } else if known == count && point.step == until + 1 {
+            then
+        } else {
+            self.rng.below(count as u64) as usize
+        };
+        let mut more = 0;
+        let mut then = self.rng.below(count as u64) as usize;
+        while then == index && more < FAR {
+            more += 1;
+            then = self.rng.below(count as u64) as usize;
+        }
+        self.ahead = Ahead { count, index, until: point.step + u64::from(more), then };
+        Choice::RunOn(enabled[index], more)
     }
 
     fn pick(&mut self, arity: u32) -> u32 {

@@ -129,7 +129,7 @@ impl Strategy for Surw {
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         let first = self.profile.update(point);
         self.welcome(point, first);
-        for &thread in point.changed() {
+        for thread in point.changed() {
             self.held.retain(|&held| held != thread);
             if point.is_enabled(thread) {
                 self.free.set(thread, self.rng.bits());

@@ -192,22 +192,28 @@ impl Program for Script {
             self.at.resize(size, 0);
             self.script_of[child.index()] = number as usize;
         }
-        let mut index = self.at[thread.index()];
         let number = self.script_of[thread.index()];
-        let acts = &self.threads[number];
-        if index > 0 {
-            self.replies.push((thread, reply));
-            if matches!(acts[index - 1], Act::Once(_)) && reply != Reply::RunOnce {
-                let end = |act: &Act| matches!(act, Act::On(Kind::OnceEnd, _));
-                index += acts[index..].iter().position(end).expect("an initialisation has an end") + 1;
+        let mut reply = reply;
+        loop {
+            let mut index = self.at[thread.index()];
+            let acts = &self.threads[number];
+            if index > 0 {
+                self.replies.push((thread, reply));
+                if matches!(acts[index - 1], Act::Once(_)) && reply != Reply::RunOnce {
+                    let end = |act: &Act| matches!(act, Act::On(Kind::OnceEnd, _));
+                    index += acts[index..].iter().position(end).expect("an initialisation has an end") + 1;
+                }
             }
+            engine.set_local(thread, index as u64);
+            if index == self.threads[number].len() {
+                return engine.finish(thread);
+            }
+            self.at[thread.index()] = index + 1;
+            let operation = self.operation(engine, number, index);
+            if !engine.go_on(thread, &operation) {
+                return engine.announce(thread, operation);
+            }
+            reply = Reply::Go;
         }
-        engine.set_local(thread, index as u64);
-        if index == self.threads[number].len() {
-            return engine.finish(thread);
-        }
-        self.at[thread.index()] = index + 1;
-        let operation = self.operation(engine, number, index);
-        engine.announce(thread, operation);
     }
 }

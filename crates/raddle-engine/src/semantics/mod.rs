@@ -26,10 +26,18 @@ pub(crate) enum Effect {
 
 impl Engine {
     /// Whether the announced operation of `thread` could be executed now.
+    #[inline]
     pub(crate) fn can_run(&self, thread: ThreadId) -> bool {
         let operation = self.threads.operation(thread);
+        if operation.kind == Kind::Lock {
+            // What most threads that wait do.
+            return self.can_lock(thread, first(operation)) || self.may_time_out(thread);
+        }
+        self.can_run_otherwise(thread, operation)
+    }
+
+    fn can_run_otherwise(&self, thread: ThreadId, operation: &Operation) -> bool {
         match operation.kind {
-            Kind::Lock => self.can_lock(thread, first(operation)) || self.may_time_out(thread),
             Kind::ReadLock => self.can_read_lock(first(operation)) || self.may_time_out(thread),
             Kind::WriteLock => self.can_write_lock(first(operation)) || self.may_time_out(thread),
             Kind::ConditionReacquire => self.can_reacquire(thread, operation),

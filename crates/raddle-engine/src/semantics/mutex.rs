@@ -7,6 +7,7 @@ use raddle_model::{ObjectId, Operation, ThreadId};
 
 impl Engine {
     /// Whether locking would not wait: the mutex is free, or it answers at once.
+    #[inline]
     pub(crate) fn can_lock(&self, thread: ThreadId, object: ObjectId) -> bool {
         match self.objects.get(object).resource {
             Resource::Mutex { owner: None, .. } => true,
@@ -29,7 +30,7 @@ impl Engine {
             Resource::Mutex { owner: owner @ None, depth, .. } => {
                 *owner = Some(thread);
                 *depth = 1;
-                self.refresh(object);
+                self.refresh_mutex(object, false);
                 Effect::Goes(Reply::Acquired)
             }
             Resource::Mutex { kind, owner: Some(owner), depth } if *owner == thread => match kind {
@@ -54,7 +55,7 @@ impl Engine {
                 *depth -= 1;
                 if *depth == 0 {
                     *owner = None;
-                    self.refresh(object);
+                    self.refresh_mutex(object, true);
                 }
                 Effect::Goes(Reply::Go)
             }

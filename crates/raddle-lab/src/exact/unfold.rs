@@ -347,7 +347,7 @@ impl Strategy for Prober {
         }
         let enabled = point.enabled().iter();
         self.enabled.extend(enabled.map(|&id| (point.thread_name(id), id, *point.operation(id))));
-        for &id in point.changed() {
+        for id in point.changed() {
             let name = point.thread_name(id);
             if point.is_enabled(id) && !self.fresh.contains(&name) {
                 self.fresh.push(name);

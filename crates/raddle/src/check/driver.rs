@@ -191,7 +191,7 @@ impl<'a> Job<'a> {
             let lane = &lanes[stream.lane];
             match summary.verdict {
                 // PCT's first run only learns how long runs are.
-                Verdict::Passed => self.tally.count(&summary, lane.pct_depth().filter(|_| run > 0)),
+                Verdict::Passed => self.tally.count(&summary, lane.pct_depth.filter(|_| run > 0)),
                 Verdict::CutOff => self.tally.passed.cut_off += 1,
                 Verdict::Failed { .. } => {
                     self.shared.end.fetch_min(number, Ordering::Relaxed);

@@ -17,6 +17,8 @@ pub(super) struct Lane {
     pub(super) spec: String,
     /// Never run; copied for whoever runs it.
     pub(super) strategy: Box<dyn Strategy>,
+    /// The depth for which the runs of this strategy have PCT's guarantee as published.
+    pub(super) pct_depth: Option<u64>,
 }
 
 impl Lane {
@@ -24,23 +26,25 @@ impl Lane {
     pub(super) fn covers_everything(&self) -> bool {
         matches!(&self.spec[..], "dfs" | "dpor" | "preemption" | "delay")
     }
+}
 
-    /// The depth for which the runs of this strategy have PCT's guarantee as published.
-    pub(super) fn pct_depth(&self) -> Option<u64> {
-        let (name, parameters) = self.spec.split_once(':').unwrap_or((&self.spec, ""));
-        match parameters.split_once('=') {
-            _ if name != "pct" => None,
-            None => Some(3),
-            Some(("depth", depth)) => depth.parse().ok(),
-            Some(_) => None,
-        }
+fn pct_depth(spec: &str) -> Option<u64> {
+    let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
+    match parameters.split_once('=') {
+        _ if name != "pct" => None,
+        None => Some(3),
+        Some(("depth", depth)) => depth.parse().ok(),
+        Some(_) => None,
     }
 }
 
 /// The strategies that `text` names.
 pub(super) fn lanes(text: &str) -> Result<Vec<Lane>, SpecError> {
     let specs: Vec<&str> = if text == "portfolio" { PORTFOLIO.to_vec() } else { text.split('+').collect() };
-    let lane = |&spec: &&str| Ok(Lane { spec: spec.to_owned(), strategy: raddle_strategies::build(spec)? });
+    let lane = |&spec: &&str| {
+        let strategy = raddle_strategies::build(spec)?;
+        Ok(Lane { spec: spec.to_owned(), strategy, pct_depth: pct_depth(spec) })
+    };
     specs.iter().map(lane).collect()
 }
 
@@ -67,7 +71,7 @@ mod tests {
             ("pos", None),
             ("conflict:pct:depth=2", None),
         ] {
-            assert_eq!(lanes(spec).unwrap()[0].pct_depth(), depth, "{spec}");
+            assert_eq!(lanes(spec).unwrap()[0].pct_depth, depth, "{spec}");
         }
     }
 }

@@ -94,6 +94,9 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
         }
         let operation = operation(runtime);
         let me = runtime.current;
+        if runtime.engine.go_on(me, &operation) {
+            return Some(Reply::Go);
+        }
         runtime.engine.announce(me, operation);
         match runtime.engine.next(&mut *runtime.strategy) {
             Next::Resume { thread, reply } if thread == me => Some(reply),

@@ -1,0 +1,262 @@
+//! Who is about to touch which object.
+//!
+//! The first 64 threads of a run are bits of two words per object, which no loop has to search. Later threads are in a
+//! ring per object, so that a run with thousands of threads costs no more than those that are about to touch it.
+
+use raddle_model::{ObjectId, ThreadId, Touch};
+
+/// How many threads are bits.
+pub(crate) const FEW: u32 = u64::BITS;
+/// No ring.
+const NIL: u32 = u32::MAX;
+
+/// The bit of a thread; none for threads that are in rings.
+#[inline]
+pub(crate) fn bit(thread: ThreadId) -> u64 {
+    1_u64.checked_shl(thread.0).unwrap_or(0)
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Row {
+    /// The threads that are bits and about to touch the object.
+    touching: u64,
+    /// Those of them that will write it.
+    writing: u64,
+    /// The head of the ring of the others, or `NIL` while there is none.
+    head: u32,
+}
+
+/// For every object, the threads whose next operation touches it. Tables keep their memory between runs.
+#[derive(Default, Debug)]
+pub(crate) struct Pending {
+    rows: Vec<Row>,
+    /// Nodes of doubly linked rings: previous and next. The ring of an object has one node of its own, its head, and one
+    /// of each thread in it. Two nodes of a thread stand together.
+    links: Vec<[u32; 2]>,
+    /// Per node: the thread it belongs to, and whether that will write the object.
+    owner: Vec<(ThreadId, bool)>,
+    /// The first of the two nodes of each thread in rings.
+    nodes: Vec<u32>,
+}
+
+impl Pending {
+    pub(crate) fn clear(&mut self) {
+        self.rows.clear();
+        self.links.clear();
+        self.owner.clear();
+        self.nodes.clear();
+    }
+
+    /// Adds the next object, which nobody is about to touch.
+    #[inline]
+    pub(crate) fn add_object(&mut self) {
+        self.rows.push(Row { touching: 0, writing: 0, head: NIL });
+    }
+
+    /// Makes `thread`, whose next operation has `touch` as its touch number `slot`, one of those about to touch the object.
+    #[inline]
+    pub(crate) fn link(&mut self, thread: ThreadId, slot: u32, object: ObjectId, touch: Touch) {
+        let row = &mut self.rows[object.index()];
+        if thread.0 < FEW {
+            row.touching |= bit(thread);
+            row.writing |= u64::from(touch.writes()) << thread.0;
+        } else {
+            self.link_ring(thread, slot, object, touch.writes());
+        }
+    }
+
+    /// Takes `thread` away from those about to touch the object, which is its touch number `slot`.
+    #[inline]
+    pub(crate) fn unlink(&mut self, thread: ThreadId, slot: u32, object: ObjectId) {
+        if thread.0 < FEW {
+            let row = &mut self.rows[object.index()];
+            row.touching &= !bit(thread);
+            row.writing &= !bit(thread);
+        } else {
+            let node = self.nodes[(thread.0 - FEW) as usize] + slot;
+            let [previous, next] = self.links[node as usize];
+            self.links[previous as usize][1] = next;
+            self.links[next as usize][0] = previous;
+        }
+    }
+
+    #[inline(never)] // Keeps the path of programs with few threads short.
+    fn link_ring(&mut self, thread: ThreadId, slot: u32, object: ObjectId, writes: bool) {
+        let index = (thread.0 - FEW) as usize;
+        while self.nodes.len() <= index {
+            let owner = ThreadId(FEW + self.nodes.len() as u32);
+            self.nodes.push(self.links.len() as u32);
+            self.links.extend([[NIL; 2]; 2]);
+            self.owner.extend([(owner, false); 2]);
+        }
+        if self.rows[object.index()].head == NIL {
+            let head = self.links.len() as u32;
+            self.rows[object.index()].head = head;
+            self.links.push([head; 2]);
+            self.owner.push((ThreadId(NIL), false));
+        }
+        let (node, head) = (self.nodes[index] + slot, self.rows[object.index()].head);
+        self.owner[node as usize].1 = writes;
+        let next = self.links[head as usize][1];
+        self.links[node as usize] = [head, next];
+        self.links[head as usize][1] = node;
+        self.links[next as usize][0] = node;
+    }
+
+    /// The threads whose next operation touches `object`, each with whether it writes it.
+    #[inline]
+    pub(crate) fn touching(&self, object: ObjectId) -> impl Iterator<Item = (ThreadId, bool)> + '_ {
+        let row = self.rows[object.index()];
+        bits(row.touching)
+            .map(move |thread| (thread, row.writing & bit(thread) != 0))
+            .chain(self.ring(row.head))
+    }
+
+    /// Those of the threads in `few` whose next operation touches `object`, as bits; if `writers`, those that write it.
+    #[inline]
+    pub(crate) fn few(&self, object: ObjectId, writers: bool) -> u64 {
+        let row = &self.rows[object.index()];
+        if writers { row.writing } else { row.touching }
+    }
+
+    /// The threads that are no bits and whose next operation touches `object`, each with whether it writes it.
+    #[inline]
+    pub(crate) fn many(&self, object: ObjectId) -> impl Iterator<Item = (ThreadId, bool)> + '_ {
+        self.ring(self.rows[object.index()].head)
+    }
+
+    #[inline]
+    fn ring(&self, head: u32) -> impl Iterator<Item = (ThreadId, bool)> + '_ {
+        let mut node = if head == NIL { NIL } else { self.links[head as usize][1] };
+        std::iter::from_fn(move || {
+            if node == head {
+                return None;
+            }
+            let found = self.owner[node as usize];
+            node = self.links[node as usize][1];
+            Some(found)
+        })
+    }
+
+    /// A place in the list of the threads about to touch an object, for loops that change threads as they go.
+    #[inline]
+    pub(crate) fn first(&self, object: ObjectId) -> Cursor {
+        let row = &self.rows[object.index()];
+        Cursor { few: row.touching, node: row.head, head: row.head }
+    }
+
+    /// The next thread at a place, which moves on.
+    #[inline]
+    pub(crate) fn advance(&self, cursor: &mut Cursor) -> Option<ThreadId> {
+        if cursor.few != 0 {
+            let thread = ThreadId(cursor.few.trailing_zeros());
+            cursor.few &= cursor.few - 1;
+            return Some(thread);
+        }
+        if cursor.head == NIL {
+            return None;
+        }
+        cursor.node = self.links[cursor.node as usize][1];
+        (cursor.node != cursor.head).then(|| self.owner[cursor.node as usize].0)
+    }
+}
+
+/// See [`Pending::first`].
+pub(crate) struct Cursor {
+    few: u64,
+    node: u32,
+    head: u32,
+}
+
+/// A set of threads.
+#[derive(Clone, Default, Debug)]
+pub struct ThreadSet {
+    few: u64,
+    /// The threads that are no bits; one may be there more than once.
+    many: Vec<ThreadId>,
+}
+
+impl ThreadSet {
+    /// Adds a thread.
+    #[inline]
+    pub fn insert(&mut self, thread: ThreadId) {
+        if thread.0 < FEW {
+            self.few |= bit(thread);
+        } else {
+            self.many.push(thread);
+        }
+    }
+
+    /// Adds the threads of a set of bits.
+    #[inline]
+    pub(crate) fn insert_few(&mut self, few: u64) {
+        self.few |= few;
+    }
+
+    /// Takes all threads out.
+    #[inline]
+    pub fn clear(&mut self) {
+        self.few = 0;
+        self.many.clear();
+    }
+
+    /// The threads. Beyond the first 64 of a run, one that was added more than once may come more than once.
+    #[inline]
+    pub fn iter(&self) -> impl Iterator<Item = ThreadId> + use<'_> {
+        bits(self.few).chain(self.many.iter().copied())
+    }
+}
+
+/// The threads of a set of bits.
+#[inline]
+pub(crate) fn bits(mut set: u64) -> impl Iterator<Item = ThreadId> {
+    std::iter::from_fn(move || {
+        (set != 0).then(|| {
+            let thread = ThreadId(set.trailing_zeros());
+            set &= set - 1;
+            thread
+        })
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_model::Access;
+    use std::collections::BTreeSet;
+
+    #[test]
+    fn agrees_with_a_set_for_few_and_many_threads() {
+        let mut rng = crate::Rng::for_run(1, 0);
+        let mut pending = Pending::default();
+        for _ in 0..2 {
+            pending.clear();
+            (0..3).for_each(|_| pending.add_object());
+            let mut model: BTreeSet<(u32, u32, bool)> = BTreeSet::new();
+            let mut linked = vec![None; 150];
+            for _ in 0..4_000 {
+                let thread = rng.below(150) as u32;
+                if let Some((object, writes)) = linked[thread as usize].take() {
+                    pending.unlink(ThreadId(thread), 0, ObjectId(object));
+                    model.remove(&(object, thread, writes));
+                } else {
+                    let (object, writes) = (rng.below(3) as u32, rng.below(2) == 0);
+                    let access = if writes { Access::Write } else { Access::Read };
+                    pending.link(ThreadId(thread), 0, ObjectId(object), Touch::new(ObjectId(object), access));
+                    model.insert((object, thread, writes));
+                    linked[thread as usize] = Some((object, writes));
+                }
+                for object in 0..3 {
+                    let found: BTreeSet<_> =
+                        pending.touching(ObjectId(object)).map(|(thread, w)| (object, thread.0, w)).collect();
+                    let wanted: BTreeSet<_> =
+                        model.iter().filter(|entry| entry.0 == object).copied().collect();
+                    assert_eq!(found, wanted);
+                    let mut cursor = pending.first(ObjectId(object));
+                    let walked = std::iter::from_fn(|| pending.advance(&mut cursor)).count();
+                    assert_eq!(walked, wanted.len());
+                }
+            }
+        }
+    }
+}
