@@ -1,6 +1,7 @@
 //! One run: announce, choose, execute.
 
 use crate::objects::{Objects, Resource};
+use crate::races::{Races, Tracker};
 use crate::semantics::Effect;
 use crate::spin;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
@@ -37,11 +38,13 @@ pub struct Config {
     /// How many idle returns to the same operation a thread may make before it rests; 0 turns the rule off. Resting
     /// is explained in ARCHITECTURE.md, "Spinning".
     pub patience: u32,
+    /// Which data races end a run with [`Failure::DataRace`].
+    pub races: Races,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { step_limit: 1_000_000, timeouts: Timeouts::WhenIdle, patience: 64 }
+        Config { step_limit: 1_000_000, timeouts: Timeouts::WhenIdle, patience: 64, races: Races::Ignored }
     }
 }
 
@@ -94,8 +97,9 @@ pub struct Engine {
     /// Threads that have to be resumed before the next choice.
     pub(crate) ready: Vec<(ThreadId, Reply)>,
     pub(crate) resting: Vec<ThreadId>,
+    pub(crate) races: Tracker,
     /// See [`RunSummary`].
-    freed: Vec<(u32, ThreadId)>,
+    pub(crate) freed: Vec<(u32, ThreadId)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) now: u64,
     pub(crate) steps: u64,
@@ -117,6 +121,7 @@ impl Engine {
             trace: Trace::default(),
             ready: Vec::new(),
             resting: Vec::new(),
+            races: Tracker::default(),
             freed: Vec::new(),
             verdict: None,
             now: 0,
@@ -137,6 +142,7 @@ impl Engine {
         self.trace.clear();
         self.ready.clear();
         self.resting.clear();
+        self.races.begin(self.config.races);
         self.freed.clear();
         self.verdict = None;
         self.now = 0;
@@ -294,6 +300,11 @@ impl Engine {
         self.objects.len()
     }
 
+    /// How many steps the run has taken so far.
+    pub fn step_count(&self) -> u64 {
+        self.steps
+    }
+
     /// The virtual time, in nanoseconds since the start of the run.
     pub fn now(&self) -> u64 {
         self.now
@@ -305,6 +316,9 @@ impl Engine {
     #[inline]
     pub fn next(&mut self, strategy: &mut dyn Strategy) -> Next {
         loop {
+            if self.races.is_unsettled() {
+                self.settle_exchange();
+            }
             if self.verdict.is_some() {
                 self.note_pending();
                 return Next::Done;
@@ -371,7 +385,10 @@ impl Engine {
             }
         }
         self.fingerprint = self.fingerprint.wrapping_add(mix(print));
-        if memory { Some(Reply::Go) } else { self.execute_synchronisation(thread, &operation, strategy) }
+        if !memory {
+            return self.execute_synchronisation(thread, &operation, strategy);
+        }
+        if self.races.watches(&operation) { self.watch(thread, &operation) } else { Some(Reply::Go) }
     }
 
     /// Takes `thread` out of the ring of `object`, which it touches now, and tells the object's part of the fingerprint.
@@ -391,7 +408,11 @@ impl Engine {
         operation: &Operation,
         strategy: &mut dyn Strategy,
     ) -> Option<Reply> {
+        let wrote = self.races.is_on() && self.has_for_writing(thread, operation);
         let effect = self.perform(thread, operation, strategy);
+        if self.races.is_on() {
+            self.follow(thread, operation, effect, wrote);
+        }
         let spin = &mut self.threads.get_mut(thread).spin;
         if operation.kind == Kind::Choose {
             spin.pass_over();
