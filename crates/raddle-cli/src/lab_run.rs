@@ -79,6 +79,7 @@ fn settings(args: &RunArgs) -> Settings {
         step_limit: args.step_limit,
         patience: args.patience,
         timeouts_anytime: args.timeouts == TimeoutsArg::Any,
+        races: false,
     }
 }
 

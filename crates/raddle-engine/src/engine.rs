@@ -2,6 +2,7 @@
 
 use crate::objects::{Objects, Resource};
 use crate::pending::{Pending, bit};
+use crate::races::{Races, Tracker};
 use crate::semantics::Effect;
 use crate::spin;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
@@ -38,11 +39,13 @@ pub struct Config {
     /// How many idle returns to the same operation a thread may make before it rests; 0 turns the rule off. Resting
     /// is explained in ARCHITECTURE.md, "Spinning".
     pub patience: u32,
+    /// Which data races end a run with [`Failure::DataRace`].
+    pub races: Races,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { step_limit: 1_000_000, timeouts: Timeouts::WhenIdle, patience: 64 }
+        Config { step_limit: 1_000_000, timeouts: Timeouts::WhenIdle, patience: 64, races: Races::Ignored }
     }
 }
 
@@ -98,8 +101,9 @@ pub struct Engine {
     pub(crate) resting: Vec<ThreadId>,
     /// Invariant: the bits of the threads whose next operation locks a mutex and waits for it without a time limit.
     plain_lockers: u64,
+    pub(crate) races: Tracker,
     /// See [`RunSummary`].
-    freed: Vec<(u32, ThreadId)>,
+    pub(crate) freed: Vec<(u32, ThreadId)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) now: u64,
     pub(crate) steps: u64,
@@ -125,6 +129,7 @@ impl Engine {
             ready: Vec::new(),
             resting: Vec::new(),
             plain_lockers: 0,
+            races: Tracker::default(),
             freed: Vec::new(),
             verdict: None,
             now: 0,
@@ -148,6 +153,7 @@ impl Engine {
         self.ready.clear();
         self.resting.clear();
         self.plain_lockers = 0;
+        self.races.begin(self.config.races);
         self.freed.clear();
         self.verdict = None;
         self.now = 0;
@@ -310,6 +316,11 @@ impl Engine {
         self.objects.len()
     }
 
+    /// How many steps the run has taken so far.
+    pub fn step_count(&self) -> u64 {
+        self.steps
+    }
+
     /// The virtual time, in nanoseconds since the start of the run.
     pub fn now(&self) -> u64 {
         self.now
@@ -321,6 +332,9 @@ impl Engine {
     #[inline]
     pub fn next(&mut self, strategy: &mut dyn Strategy) -> Next {
         loop {
+            if self.races.is_unsettled() {
+                self.settle_exchange();
+            }
             if self.verdict.is_some() {
                 self.note_pending();
                 return Next::Done;
@@ -380,7 +394,7 @@ impl Engine {
     /// operation is a memory access. If it does not say so, the operation has to be announced.
     #[inline]
     pub fn go_on(&mut self, thread: ThreadId, operation: &Operation) -> bool {
-        if self.burst == 0 || operation.kind > Kind::ReadModifyWrite {
+        if self.burst == 0 || operation.kind > Kind::ReadModifyWrite || self.races.watches(operation) {
             return false;
         }
         let entry = self.threads.get_mut(thread);
@@ -407,11 +421,10 @@ impl Engine {
             }
         }
         self.record(thread, &operation);
-        if operation.kind <= Kind::ReadModifyWrite {
-            Some(Reply::Go)
-        } else {
-            self.execute_synchronisation(thread, &operation, strategy)
+        if operation.kind > Kind::ReadModifyWrite {
+            return self.execute_synchronisation(thread, &operation, strategy);
         }
+        if self.races.watches(&operation) { self.watch(thread, &operation) } else { Some(Reply::Go) }
     }
 
     /// Makes `operation` of `thread` the latest event.
@@ -453,7 +466,11 @@ impl Engine {
         strategy: &mut dyn Strategy,
     ) -> Option<Reply> {
         self.plain_lockers &= !bit(thread);
+        let wrote = self.races.is_on() && self.has_for_writing(thread, operation);
         let effect = self.perform(thread, operation, strategy);
+        if self.races.is_on() {
+            self.follow(thread, operation, effect, wrote);
+        }
         let spin = &mut self.threads.get_mut(thread).spin;
         if operation.kind == Kind::Choose {
             spin.pass_over();

@@ -53,6 +53,9 @@ pub struct Settings {
     pub timeouts_anytime: bool,
     /// How many idle returns a thread could make before it rested.
     pub patience: u32,
+    /// Whether a data race on plain memory ended the run.
+    #[serde(default)]
+    pub races: bool,
 }
 
 /// One executed operation in a file.
@@ -171,7 +174,7 @@ mod tests {
             front_end: "lab".into(),
             program: "shared x = 0\nthread A { x = 1 }".into(),
             parameters: vec![("n".into(), 3)],
-            settings: Settings { step_limit: 1_000, timeouts_anytime: false, patience: 64 },
+            settings: Settings { step_limit: 1_000, timeouts_anytime: false, patience: 64, races: true },
             strategy: "pos".into(),
             seed: 1,
             run: 2,

@@ -7,6 +7,7 @@
 mod exit;
 mod file;
 mod ids;
+mod memory_order;
 mod name;
 mod operation;
 mod trace;
@@ -15,7 +16,8 @@ mod verdict;
 pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
 pub use file::{FORMAT_VERSION, FileError, Settings, TraceFile, TraceStep};
 pub use ids::{LocationId, ObjectId, ThreadId};
+pub use memory_order::MemoryOrder;
 pub use name::{Name, mix};
 pub use operation::{Access, Kind, Operation, Reads, Touch, dependent};
 pub use trace::{Event, Pick, Trace};
-pub use verdict::{BlockReason, Blocked, Failure, Verdict};
+pub use verdict::{BlockReason, Blocked, Failure, RacingAccess, Verdict};

@@ -59,7 +59,7 @@ pub enum Kind {
     Sleep,
     /// Asks the strategy for a number below `argument`.
     Choose,
-    /// Orders memory accesses; under sequential consistency it has no effect.
+    /// Orders memory accesses; under sequential consistency it has no effect but on what is a data race.
     Fence,
     /// Ends the life of a synchronisation object; any later use is misuse.
     Destroy,
@@ -92,7 +92,8 @@ pub enum Kind {
 }
 
 /// How an operation touches an object.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Access {
     /// Swapping two of these on one object changes nothing.
     Read,
@@ -150,7 +151,8 @@ pub enum Reads {
 #[repr(C)] // Without padding, so that it is copied in one piece: this is done twice a step.
 pub struct Operation {
     /// A number that belongs to the kind: the span of a timed wait or sleep in virtual nanoseconds
-    /// ([`Operation::UNTIMED`] for none), or how many values a [`Kind::Choose`] has.
+    /// ([`Operation::UNTIMED`] for none), how many values a [`Kind::Choose`] has, or the
+    /// [`MemoryOrder`](crate::MemoryOrder) of a memory access or fence.
     pub argument: u64,
     /// The objects it touches. A wait on a condition variable touches two, most others one or none.
     pub touches: [Touch; 2],

@@ -1,6 +1,6 @@
 //! How a run ended.
 
-use crate::{LocationId, ObjectId, ThreadId};
+use crate::{Access, LocationId, MemoryOrder, ObjectId, ThreadId};
 use serde::{Deserialize, Serialize};
 
 /// The end of a run.
@@ -68,6 +68,16 @@ pub enum Failure {
         /// Against which rule.
         message: String,
     },
+    /// Two threads accessed the same memory, at least one of them wrote it, at least one access was not atomic, and
+    /// neither happens before the other.
+    DataRace {
+        /// The memory.
+        object: ObjectId,
+        /// The access that was executed first.
+        first: RacingAccess,
+        /// The access that was executed later; the run ends with it.
+        second: RacingAccess,
+    },
 }
 
 impl Failure {
@@ -78,8 +88,24 @@ impl Failure {
             Failure::Deadlock { .. } => "deadlock",
             Failure::StepLimit { .. } => "step-limit",
             Failure::Misuse { .. } => "misuse",
+            Failure::DataRace { .. } => "data-race",
         }
     }
+}
+
+/// One of the two accesses of a data race.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RacingAccess {
+    /// Whose access it was.
+    pub thread: ThreadId,
+    /// Which event of the run it was, from 0.
+    pub step: u32,
+    /// Where it stands.
+    pub location: LocationId,
+    /// Whether it read or wrote.
+    pub access: Access,
+    /// [`MemoryOrder::Plain`] for at least one of the two.
+    pub order: MemoryOrder,
 }
 
 /// A thread that cannot go on.

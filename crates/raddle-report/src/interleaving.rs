@@ -1,5 +1,6 @@
 //! One recorded run for a person: a column for each thread, time going down, and what came of it.
 
+use crate::race::{self, Words};
 use crate::table::length;
 use raddle_model::{BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, ThreadId, TraceFile, Verdict};
 use std::collections::BTreeMap;
@@ -175,6 +176,14 @@ impl Names<'_> {
                 self.thread(*thread),
                 self.location(*location)
             )],
+            Failure::DataRace { object, first, second } => {
+                let words = Words {
+                    thread: &|thread| self.thread(thread),
+                    object: &|object| self.object(object),
+                    location: &|location| self.location(location),
+                };
+                race::sentences(self.0, &words, *object, first, second)
+            }
             other => vec![format!("failed: {}", other.kind())],
         }
     }
@@ -220,7 +229,7 @@ mod tests {
             front_end: "lab".into(),
             program: String::new(),
             parameters: Vec::new(),
-            settings: Settings { step_limit: 9, timeouts_anytime: false, patience: 2 },
+            settings: Settings { step_limit: 9, timeouts_anytime: false, patience: 2, races: false },
             strategy: "pos".into(),
             seed: 1,
             run: 0,
@@ -280,6 +289,51 @@ passed: the program ended and nothing was wrong
             "  each waits for the next: A -> B -> A",
         ];
         assert_eq!(sentences(&file), expected);
+    }
+
+    #[test]
+    fn a_data_race_shows_both_accesses_and_what_is_missing() {
+        use raddle_model::{MemoryOrder, RacingAccess};
+        let mut file = file(0);
+        let mut step = |thread, object, access, order| {
+            let kind = if access == Access::Read { Kind::Read } else { Kind::Write };
+            let operation = Operation::new(kind, LocationId(thread)).on(ObjectId(object), access);
+            file.steps.push(TraceStep { thread, operation: operation.ordered(order) });
+        };
+        step(0, 0, Access::Write, MemoryOrder::Plain);
+        step(0, 1, Access::Write, MemoryOrder::Release);
+        step(1, 1, Access::Read, MemoryOrder::Relaxed);
+        step(1, 0, Access::Read, MemoryOrder::Plain);
+        let racing = |thread, step, access| RacingAccess {
+            thread: ThreadId(thread),
+            step,
+            location: LocationId(thread),
+            access,
+            order: MemoryOrder::Plain,
+        };
+        let failure = Failure::DataRace {
+            object: ObjectId(0),
+            first: racing(0, 0, Access::Write),
+            second: racing(1, 3, Access::Read),
+        };
+        file.verdict = Verdict::Failed { failure };
+        let mut expected = vec![
+            "data race on m: neither of two accesses happens before the other".to_owned(),
+            "  step 1: A writes it; line 3: lock m".to_owned(),
+            "  step 4: B reads it; line 7: lock fork[self]".to_owned(),
+            "  step 3 (relaxed; line 7: lock fork[self]) reads what step 2 (release; line 3: lock m) wrote, but that \
+             orders nothing without a release there and an acquire here"
+                .to_owned(),
+        ];
+        assert_eq!(sentences(&file), expected);
+        file.steps[1].thread = 1;
+        expected[3] =
+            "  nothing that A did since and B did before orders them: no lock, join, channel, release and \
+                       acquire, or the like"
+                .to_owned();
+        assert_eq!(sentences(&file), expected);
+        let read = TraceFile::from_json(&file.to_json()).unwrap();
+        assert_eq!(read, file, "a race is part of the file");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 //! a file or knows where its text goes.
 
 mod interleaving;
+mod race;
 pub mod shape;
 mod table;
 pub mod text;

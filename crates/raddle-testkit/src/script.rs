@@ -200,7 +200,8 @@ impl Program for Script {
             if index > 0 {
                 self.replies.push((thread, reply));
                 if matches!(acts[index - 1], Act::Once(_)) && reply != Reply::RunOnce {
-                    let end = |act: &Act| matches!(act, Act::On(Kind::OnceEnd, _));
+                    let end =
+                        |act: &Act| matches!(act, Act::On(Kind::OnceEnd, _) | Act::With(Kind::OnceEnd, ..));
                     index += acts[index..].iter().position(end).expect("an initialisation has an end") + 1;
                 }
             }

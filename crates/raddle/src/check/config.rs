@@ -1,7 +1,7 @@
 //! How a check is done.
 
 use crate::check::environment;
-use raddle_engine::{Config as EngineConfig, Timeouts};
+use raddle_engine::{Config as EngineConfig, Races, Timeouts};
 use raddle_model::Settings;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -37,6 +37,9 @@ pub struct Config {
     /// Whether a run fails if the main thread returns before all others have ended. If not, the others run to their
     /// end, and the run is over then.
     pub fail_on_leaked_threads: bool,
+    /// Whether a run fails with a data race on a [cell](crate::cell), which it does by default: a race is undefined behaviour
+    /// in Rust, whatever values came of it.
+    pub races: bool,
 }
 
 impl Default for Config {
@@ -53,6 +56,7 @@ impl Default for Config {
             jobs: 1,
             failures: Some(PathBuf::from("target/raddle")),
             fail_on_leaked_threads: false,
+            races: true,
         }
     }
 }
@@ -141,6 +145,13 @@ impl Config {
         self
     }
 
+    /// With [`races`](Config::races) as given.
+    #[must_use]
+    pub fn with_races(mut self, fail: bool) -> Config {
+        self.races = fail;
+        self
+    }
+
     /// These settings with those of the environment put over them.
     pub(super) fn with_environment(&self, environment: &environment::Overrides) -> Config {
         let mut config = self.clone();
@@ -157,6 +168,7 @@ impl Config {
             step_limit: self.step_limit,
             timeouts_anytime: self.timeouts == Timeouts::Anytime,
             patience: self.patience,
+            races: self.races,
         }
     }
 }
@@ -166,6 +178,7 @@ pub(super) fn engine(settings: Settings) -> EngineConfig {
     let mut config = EngineConfig::default();
     config.step_limit = settings.step_limit;
     config.patience = settings.patience;
+    config.races = if settings.races { Races::BetweenPlain } else { Races::Ignored };
     config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
     config
 }

@@ -115,6 +115,10 @@ impl Places<'_> {
                 }
             }
             Failure::Misuse { location, .. } => *location = self.renumber(*location),
+            Failure::DataRace { first, second, .. } => {
+                first.location = self.renumber(first.location);
+                second.location = self.renumber(second.location);
+            }
             _ => {}
         }
     }

@@ -137,6 +137,11 @@ pub(crate) fn panicking() -> bool {
         && with(|runtime| runtime.panicking == 0 || runtime.threads[runtime.current.index()].panicking)
 }
 
+/// How many steps the run has taken; 0 while it is being closed.
+pub(crate) fn steps() -> u64 {
+    with(|runtime| if runtime.closing { 0 } else { runtime.engine.step_count() })
+}
+
 /// The number of the run that is going on on this OS thread.
 pub(crate) fn epoch() -> Option<u32> {
     RUNTIME.try_with(|slot| slot.borrow().as_ref().map(|runtime| runtime.epoch)).ok().flatten()

@@ -25,31 +25,31 @@ impl Default for AtomicBool {
 impl AtomicBool {
     /// And with `value`; gives the value before.
     #[track_caller]
-    pub fn fetch_and(&self, value: bool, _order: Ordering) -> bool {
-        self.modify(|before| before & value)
+    pub fn fetch_and(&self, value: bool, order: Ordering) -> bool {
+        self.modify(order, |before| before & value)
     }
 
     /// Not-and with `value`; gives the value before.
     #[track_caller]
-    pub fn fetch_nand(&self, value: bool, _order: Ordering) -> bool {
-        self.modify(|before| !(before & value))
+    pub fn fetch_nand(&self, value: bool, order: Ordering) -> bool {
+        self.modify(order, |before| !(before & value))
     }
 
     /// Or with `value`; gives the value before.
     #[track_caller]
-    pub fn fetch_or(&self, value: bool, _order: Ordering) -> bool {
-        self.modify(|before| before | value)
+    pub fn fetch_or(&self, value: bool, order: Ordering) -> bool {
+        self.modify(order, |before| before | value)
     }
 
     /// Exclusive or with `value`; gives the value before.
     #[track_caller]
-    pub fn fetch_xor(&self, value: bool, _order: Ordering) -> bool {
-        self.modify(|before| before ^ value)
+    pub fn fetch_xor(&self, value: bool, order: Ordering) -> bool {
+        self.modify(order, |before| before ^ value)
     }
 
     /// Negates it; gives the value before.
     #[track_caller]
-    pub fn fetch_not(&self, _order: Ordering) -> bool {
-        self.modify(|before| !before)
+    pub fn fetch_not(&self, order: Ordering) -> bool {
+        self.modify(order, |before| !before)
     }
 }

@@ -28,51 +28,51 @@ macro_rules! integer {
             /// Adds, wrapping around; gives the value before.
             #[inline]
             #[track_caller]
-            pub fn fetch_add(&self, value: $int, _order: Ordering) -> $int {
-                self.modify(|before| before.wrapping_add(value))
+            pub fn fetch_add(&self, value: $int, order: Ordering) -> $int {
+                self.modify(order, |before| before.wrapping_add(value))
             }
 
             /// Subtracts, wrapping around; gives the value before.
             #[inline]
             #[track_caller]
-            pub fn fetch_sub(&self, value: $int, _order: Ordering) -> $int {
-                self.modify(|before| before.wrapping_sub(value))
+            pub fn fetch_sub(&self, value: $int, order: Ordering) -> $int {
+                self.modify(order, |before| before.wrapping_sub(value))
             }
 
             /// Bitwise and; gives the value before.
             #[track_caller]
-            pub fn fetch_and(&self, value: $int, _order: Ordering) -> $int {
-                self.modify(|before| before & value)
+            pub fn fetch_and(&self, value: $int, order: Ordering) -> $int {
+                self.modify(order, |before| before & value)
             }
 
             /// Bitwise not-and; gives the value before.
             #[track_caller]
-            pub fn fetch_nand(&self, value: $int, _order: Ordering) -> $int {
-                self.modify(|before| !(before & value))
+            pub fn fetch_nand(&self, value: $int, order: Ordering) -> $int {
+                self.modify(order, |before| !(before & value))
             }
 
             /// Bitwise or; gives the value before.
             #[track_caller]
-            pub fn fetch_or(&self, value: $int, _order: Ordering) -> $int {
-                self.modify(|before| before | value)
+            pub fn fetch_or(&self, value: $int, order: Ordering) -> $int {
+                self.modify(order, |before| before | value)
             }
 
             /// Bitwise exclusive or; gives the value before.
             #[track_caller]
-            pub fn fetch_xor(&self, value: $int, _order: Ordering) -> $int {
-                self.modify(|before| before ^ value)
+            pub fn fetch_xor(&self, value: $int, order: Ordering) -> $int {
+                self.modify(order, |before| before ^ value)
             }
 
             /// Keeps the larger value; gives the value before.
             #[track_caller]
-            pub fn fetch_max(&self, value: $int, _order: Ordering) -> $int {
-                self.modify(|before| before.max(value))
+            pub fn fetch_max(&self, value: $int, order: Ordering) -> $int {
+                self.modify(order, |before| before.max(value))
             }
 
             /// Keeps the smaller value; gives the value before.
             #[track_caller]
-            pub fn fetch_min(&self, value: $int, _order: Ordering) -> $int {
-                self.modify(|before| before.min(value))
+            pub fn fetch_min(&self, value: $int, order: Ordering) -> $int {
+                self.modify(order, |before| before.min(value))
             }
         }
     };

@@ -1,7 +1,7 @@
 //! `std::sync::atomic` under control.
 //!
-//! Each method is one operation, sequentially consistent whatever order is asked for: outcomes that only a weaker order
-//! allows are not found. Orders that std refuses are refused. A `compare_exchange_weak` fails only where the values
+//! Each method is one operation, sequentially consistent whatever order is asked for: values that only a weaker order
+//! allows to be read are not found. The orders do decide what is a data race on a [cell](crate::cell). Orders that std refuses are refused. A `compare_exchange_weak` fails only where the values
 //! differ. Formatting, `get_mut` and `into_inner` are no operations.
 
 mod boolean;
@@ -21,12 +21,13 @@ use crate::runtime;
 use raddle_model::{Kind, Operation};
 use std::panic::Location;
 
-/// A fence, as in std: an operation that touches nothing.
+/// A fence, as in std: an operation that touches nothing, and tells what is a data race on a [cell](crate::cell).
 #[track_caller]
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
     let place = Location::caller();
-    runtime::step(|runtime| Operation::new(Kind::Fence, runtime.location(place)));
+    let order = shared::memory_order(order);
+    runtime::step(|runtime| Operation::new(Kind::Fence, runtime.location(place)).ordered(order));
 }
 
 /// A fence for the compiler, as in std. No operation: the compiler does not reorder operations.

@@ -2,16 +2,50 @@
 
 use crate::runtime::{self, Object};
 use raddle_engine::Resource;
-use raddle_model::{Access, Kind, Operation};
+use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
-/// Executes one access to the atomic `object`.
+/// Executes one access to the atomic `object`, in the order that `orders` begins with; if there is a second, the access is
+/// an exchange that reads in that one if it fails.
 #[inline]
-pub(super) fn step(object: &Object, kind: Kind, access: Access, place: &'static Location<'static>) {
+pub(super) fn step(
+    object: &Object,
+    kind: Kind,
+    access: Access,
+    orders: (Ordering, Option<Ordering>),
+    place: &'static Location<'static>,
+) {
     runtime::step(|runtime| {
         let object = object.id(runtime, || Resource::Memory);
-        Operation::new(kind, runtime.location(place)).on(object, access)
+        let operation = Operation::new(kind, runtime.location(place)).on(object, access);
+        match orders {
+            (order, None) => operation.ordered(memory_order(order)),
+            (success, Some(failure)) => operation.exchanging(memory_order(success), memory_order(failure)),
+        }
+    });
+}
+
+/// The engine's name of an order.
+#[inline]
+pub(super) fn memory_order(order: Ordering) -> MemoryOrder {
+    match order {
+        Ordering::Relaxed => MemoryOrder::Relaxed,
+        Ordering::Release => MemoryOrder::Release,
+        Ordering::Acquire => MemoryOrder::Acquire,
+        Ordering::AcqRel => MemoryOrder::AcquireRelease,
+        // Also stands for any order that std may add.
+        _ => MemoryOrder::SequentiallyConsistent,
+    }
+}
+
+/// Says that the exchange executed last found another value and wrote nothing.
+pub(super) fn failed() {
+    runtime::with(|runtime| {
+        if !runtime.is_closing() {
+            let thread = runtime.current();
+            runtime.engine.note_failed_exchange(thread);
+        }
     });
 }
 
@@ -84,7 +118,7 @@ macro_rules! common {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 shared::assert_loads(order);
-                shared::step(&self.object, Kind::Read, Access::Read, Location::caller());
+                shared::step(&self.object, Kind::Read, Access::Read, (order, None), Location::caller());
                 self.value.load(Ordering::Relaxed)
             }
 
@@ -93,15 +127,15 @@ macro_rules! common {
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 shared::assert_stores(order);
-                shared::step(&self.object, Kind::Write, Access::Write, Location::caller());
+                shared::step(&self.object, Kind::Write, Access::Write, (order, None), Location::caller());
                 self.value.store(value, Ordering::Relaxed);
             }
 
             /// Writes it, and gives the value before.
             #[inline]
             #[track_caller]
-            pub fn swap(&self, value: $value, _order: Ordering) -> $value {
-                self.modify(|_| value)
+            pub fn swap(&self, value: $value, order: Ordering) -> $value {
+                self.modify(order, |_| value)
             }
 
             /// Writes `new` if the value is `current`. Gives the value before, as an error if nothing was written.
@@ -111,12 +145,18 @@ macro_rules! common {
                 &self,
                 current: $value,
                 new: $value,
-                _success: Ordering,
+                success: Ordering,
                 failure: Ordering,
             ) -> Result<$value, $value> {
                 shared::assert_fails(failure);
-                let before = self.modify(|before| if before == current { new } else { before });
-                if before == current { Ok(before) } else { Err(before) }
+                let change = |before| if before == current { new } else { before };
+                let before = self.modify_in((success, Some(failure)), change);
+                if before == current {
+                    Ok(before)
+                } else {
+                    shared::failed();
+                    Err(before)
+                }
             }
 
             /// As `compare_exchange`; it never fails without reason.
@@ -135,8 +175,13 @@ macro_rules! common {
             /// As `compare_exchange`, without telling apart what happened; std's old name.
             #[deprecated(note = "use compare_exchange or compare_exchange_weak")]
             #[track_caller]
-            pub fn compare_and_swap(&self, current: $value, new: $value, _order: Ordering) -> $value {
-                self.modify(|before| if before == current { new } else { before })
+            pub fn compare_and_swap(&self, current: $value, new: $value, order: Ordering) -> $value {
+                let failure = match order {
+                    Ordering::AcqRel => Ordering::Acquire,
+                    Ordering::Release => Ordering::Relaxed,
+                    order => order,
+                };
+                self.compare_exchange(current, new, order, failure).unwrap_or_else(|before| before)
             }
 
             /// Reads it and exchanges it for what `f` makes of it, again until nobody came in between: one operation for
@@ -184,8 +229,20 @@ macro_rules! common {
             /// Reads and writes it in one operation, and gives the value before.
             #[inline]
             #[track_caller]
-            fn modify(&self, change: impl FnOnce($value) -> $value) -> $value {
-                shared::step(&self.object, Kind::ReadModifyWrite, Access::Write, Location::caller());
+            fn modify(&self, order: Ordering, change: impl FnOnce($value) -> $value) -> $value {
+                self.modify_in((order, None), change)
+            }
+
+            /// As `modify`, in the orders that `shared::step` explains.
+            #[inline]
+            #[track_caller]
+            fn modify_in(
+                &self,
+                orders: (Ordering, Option<Ordering>),
+                change: impl FnOnce($value) -> $value,
+            ) -> $value {
+                let place = Location::caller();
+                shared::step(&self.object, Kind::ReadModifyWrite, Access::Write, orders, place);
                 let before = self.value.load(Ordering::Relaxed);
                 let after = change(before);
                 if after == before {

@@ -1,0 +1,232 @@
+//! Data races: two accesses of different threads to the same memory, at least one of which writes and at least one of
+//! which is plain, such that neither happens before the other.
+//!
+//! A run is sequentially consistent whatever memory orders its program names, but what happens before what follows those
+//! orders, so that data published by a relaxed store is a race even where the run read the right value. Happens-before is
+//! program order and:
+//!
+//! * from a spawn to the new thread, and from the end of a thread to a join that waited for it;
+//! * from an unlock to later locks of a mutex; a wait on a condition variable unlocks and locks. The signal itself orders
+//!   nothing, because a waiter may wake without one;
+//! * from a writer's unlock of a read-write lock to later locks, and from a reader's to later writers;
+//! * from posts of a semaphore to later waits that succeed, from the end of a one-time initialisation to those that find it
+//!   ended or given up, from an unpark to a park that takes the token: whichever of several it was, all count;
+//! * from all arrivals at a barrier to all departures;
+//! * from a send to the receive of that value; from the receives of a channel with a bound to later sends; from the end of
+//!   either side to an operation that finds it gone;
+//! * from a releasing write to an acquiring read that reads it or a read-modify-write that follows in its release sequence,
+//!   by the rules of C++20, which are Rust's: any other write ends the sequence, also one of the same thread. A fence
+//!   makes the relaxed writes after it release and the relaxed reads before it acquire.
+//!
+//! The first race of a run is found at its second access, however far apart the two are. The method is that of FastTrack
+//! (Flanagan and Freund, PLDI 2009): the last plain write and the plain reads since, each as a thread and a count, against
+//! the vector clock of the thread. What is not found: values that only a weaker memory could show, and whatever follows
+//! from reading them.
+
+mod clock;
+mod history;
+mod synchronisation;
+
+use crate::engine::{Engine, Reply};
+use clock::{Clock, ThreadClocks};
+use history::{History, Mark};
+use raddle_model::{Failure, Kind, MemoryOrder, ObjectId, Operation, RacingAccess, ThreadId, Touch};
+use std::collections::VecDeque;
+
+/// Which data races end a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Races {
+    /// None.
+    #[default]
+    Ignored,
+    /// Those between plain accesses. Nothing is tracked before the first plain access of a run; before it, nothing can
+    /// race.
+    BetweenPlain,
+    /// Also those between a plain and an atomic access to the same object. Everything is tracked.
+    All,
+}
+
+/// What is known of an object.
+#[derive(Default, Debug)]
+struct Shadow {
+    /// What an acquirer of the object takes over: of memory, who reads it; of a lock, who locks it.
+    published: Clock,
+    /// The readers' unlocks of a read-write lock; the receives of a channel.
+    given_back: Clock,
+    /// What came with each value that is in a channel, the oldest first.
+    values: VecDeque<Clock>,
+    history: History,
+}
+
+impl Shadow {
+    fn clear(&mut self) {
+        self.published.clear();
+        self.given_back.clear();
+        self.values.clear();
+        self.history.clear();
+    }
+}
+
+/// Happens-before as far as the run has come, and the accesses that a later one may race with.
+#[derive(Default, Debug)]
+pub(crate) struct Tracker {
+    on: bool,
+    /// A compare-and-exchange that has been executed, and of which it is not known yet whether it wrote.
+    exchange: Option<(ThreadId, Operation)>,
+    threads: Vec<ThreadClocks>,
+    objects: Vec<Shadow>,
+}
+
+impl Tracker {
+    /// Forgets the run before.
+    #[inline]
+    pub(crate) fn begin(&mut self, races: Races) {
+        if self.on {
+            self.exchange = None;
+            self.threads.iter_mut().for_each(ThreadClocks::clear);
+            self.objects.iter_mut().for_each(Shadow::clear);
+        }
+        self.on = races == Races::All;
+    }
+
+    /// Whether anything is tracked.
+    #[inline]
+    pub(crate) fn is_on(&self) -> bool {
+        self.on
+    }
+
+    /// Whether a memory access is of interest: it is plain, or anything is tracked.
+    #[inline]
+    pub(crate) fn watches(&self, operation: &Operation) -> bool {
+        self.on | (operation.argument == MemoryOrder::Plain as u64)
+    }
+
+    /// Whether it has to be told how an exchange ended before another operation is executed.
+    #[inline]
+    pub(crate) fn is_unsettled(&self) -> bool {
+        self.exchange.is_some()
+    }
+
+    /// Counts an event of `thread`.
+    fn tick(&mut self, thread: ThreadId) {
+        self.make_room(thread);
+        self.threads[thread.index()].now.increment(thread);
+    }
+
+    fn make_room(&mut self, thread: ThreadId) {
+        if self.threads.len() <= thread.index() {
+            self.threads.resize_with(thread.index() + 1, ThreadClocks::default);
+        }
+    }
+
+    fn parts(&mut self, thread: ThreadId, object: ObjectId) -> (&mut ThreadClocks, &mut Shadow) {
+        if self.objects.len() <= object.index() {
+            self.objects.resize_with(object.index() + 1, Shadow::default);
+        }
+        (&mut self.threads[thread.index()], &mut self.objects[object.index()])
+    }
+
+    /// Takes note of a memory access, which was event `step`; tells the race that it completes.
+    fn access(&mut self, thread: ThreadId, operation: &Operation, step: u32) -> Option<Failure> {
+        let order = operation.memory_order()?;
+        let mut race = None;
+        for touch in operation.touches {
+            let Some(object) = touch.object() else { continue };
+            let (clocks, shadow) = self.parts(thread, object);
+            if order != MemoryOrder::Plain {
+                transfer(clocks, shadow, operation.kind, order);
+            }
+            let count = clocks.now.of(thread);
+            let mark = Mark { thread, count, step, location: operation.location, order };
+            if let Some((first, access)) = shadow.history.add(mark, touch.writes(), &clocks.now) {
+                let first = first.racing(access);
+                let second = mark.racing(access_of(touch));
+                race = race.or(Some(Failure::DataRace { object, first, second }));
+            }
+        }
+        race
+    }
+}
+
+/// What an atomic access of a kind takes over from the object, and what it leaves there.
+fn transfer(clocks: &mut ThreadClocks, shadow: &mut Shadow, kind: Kind, order: MemoryOrder) {
+    if kind != Kind::Write {
+        if order.acquires() {
+            clocks.now.join(&shadow.published);
+        } else {
+            // A fence may follow.
+            clocks.acquirable.join(&shadow.published);
+        }
+    }
+    if kind != Kind::Read {
+        let released = if order.releases() { &clocks.now } else { &clocks.fenced };
+        if kind == Kind::Write {
+            shadow.published.set(released);
+        } else {
+            shadow.published.join(released);
+        }
+    }
+}
+
+fn access_of(touch: Touch) -> raddle_model::Access {
+    if touch.writes() { raddle_model::Access::Write } else { raddle_model::Access::Read }
+}
+
+impl Mark {
+    fn racing(&self, access: raddle_model::Access) -> RacingAccess {
+        let Mark { thread, step, location, order, .. } = *self;
+        RacingAccess { thread, step, location, access, order }
+    }
+}
+
+impl Engine {
+    /// Takes note of a memory access that was just executed; its thread goes on unless there was a race.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn watch(&mut self, thread: ThreadId, operation: &Operation) -> Option<Reply> {
+        if self.config.races == Races::Ignored {
+            return Some(Reply::Go);
+        }
+        self.races.on = true;
+        self.races.tick(thread);
+        if operation.failure_order().is_some() {
+            self.races.exchange = Some((thread, *operation));
+            return Some(Reply::Go);
+        }
+        self.note_access(thread, operation).then_some(Reply::Go)
+    }
+
+    /// Says that the compare-and-exchange that `thread` executed last wrote nothing because it found another value.
+    /// Called before `thread` announces its next operation.
+    #[inline]
+    pub fn note_failed_exchange(&mut self, thread: ThreadId) {
+        if let Some((exchanger, operation)) = &mut self.races.exchange
+            && *exchanger == thread
+            && let Some(order) = operation.failure_order()
+        {
+            // Of its two touches only the first is used.
+            let object = operation.object().expect("an exchange touches an object");
+            let read = Operation::new(Kind::Read, operation.location);
+            *operation = read.on(object, raddle_model::Access::Read).ordered(order);
+        }
+    }
+
+    /// Takes note of an exchange, now that it is known what it did.
+    #[cold]
+    pub(crate) fn settle_exchange(&mut self) {
+        if let Some((thread, operation)) = self.races.exchange.take() {
+            self.note_access(thread, &operation);
+        }
+    }
+
+    /// Tells whether the run goes on.
+    fn note_access(&mut self, thread: ThreadId, operation: &Operation) -> bool {
+        let step = self.trace.events.len() as u32 - 1;
+        let race = self.races.access(thread, operation, step);
+        let goes_on = race.is_none();
+        if let Some(race) = race {
+            self.fail(race);
+        }
+        goes_on
+    }
+}

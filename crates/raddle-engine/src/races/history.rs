@@ -1,0 +1,75 @@
+//! The accesses to one piece of memory that a later access may race with.
+
+use super::clock::Clock;
+use raddle_model::{Access, LocationId, MemoryOrder, ThreadId};
+
+/// One access.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Mark {
+    pub(super) thread: ThreadId,
+    /// Which event of its thread it was, as clocks count them.
+    pub(super) count: u32,
+    pub(super) step: u32,
+    pub(super) location: LocationId,
+    pub(super) order: MemoryOrder,
+}
+
+/// What an access may race with. While there was no race, plain writes are ordered, so that the last one stands for all;
+/// and everything before it is ordered before it.
+#[derive(Default, Debug)]
+pub(super) struct History {
+    plain_write: Option<Mark>,
+    /// Since the last plain write; the last one of each thread, here and below.
+    plain_reads: Vec<Mark>,
+    atomic_writes: Vec<Mark>,
+    atomic_reads: Vec<Mark>,
+}
+
+impl History {
+    pub(super) fn clear(&mut self) {
+        self.plain_write = None;
+        self.plain_reads.clear();
+        self.atomic_writes.clear();
+        self.atomic_reads.clear();
+    }
+
+    /// Adds an access of a thread that knows `now`. If it races, tells the latest access that it races with.
+    pub(super) fn add(&mut self, mark: Mark, writes: bool, now: &Clock) -> Option<(Mark, Access)> {
+        let plain = mark.order == MemoryOrder::Plain;
+        let unknown = |mark: &&Mark| now.of(mark.thread) < mark.count;
+        let latest = |marks: &[Mark]| marks.iter().filter(unknown).max_by_key(|mark| mark.step).copied();
+        let mut race = self.plain_write.filter(|mark| unknown(&mark)).map(|mark| (mark, Access::Write));
+        let mut consider = |marks: &[Mark], access| {
+            if let Some(found) = latest(marks).filter(|new| race.is_none_or(|(old, _)| old.step < new.step)) {
+                race = Some((found, access));
+            }
+        };
+        if writes {
+            consider(&self.plain_reads, Access::Read);
+        }
+        if plain {
+            consider(&self.atomic_writes, Access::Write);
+        }
+        if plain && writes {
+            consider(&self.atomic_reads, Access::Read);
+        }
+        match (plain, writes) {
+            (true, true) => {
+                self.clear();
+                self.plain_write = Some(mark);
+            }
+            (true, false) => put(&mut self.plain_reads, mark),
+            (false, true) => put(&mut self.atomic_writes, mark),
+            (false, false) => put(&mut self.atomic_reads, mark),
+        }
+        race
+    }
+}
+
+/// Puts `mark` in the place of the one of the same thread.
+fn put(marks: &mut Vec<Mark>, mark: Mark) {
+    match marks.iter_mut().find(|old| old.thread == mark.thread) {
+        Some(old) => *old = mark,
+        None => marks.push(mark),
+    }
+}

@@ -1,0 +1,154 @@
+//! What synchronisation adds to happens-before. The rules are listed in the parent module.
+
+use super::{Shadow, Tracker};
+use crate::engine::{Engine, Reply};
+use crate::objects::Resource;
+use crate::semantics::Effect;
+use raddle_model::{Kind, ObjectId, Operation, ThreadId};
+
+impl Tracker {
+    /// `thread` learns what was published on `object`.
+    fn acquire(&mut self, thread: ThreadId, object: ObjectId) {
+        let (clocks, shadow) = self.parts(thread, object);
+        clocks.now.join(&shadow.published);
+    }
+
+    /// `thread` publishes what it knows on `object`, besides what was published before.
+    fn publish(&mut self, thread: ThreadId, object: ObjectId) {
+        let (clocks, shadow) = self.parts(thread, object);
+        shadow.published.join(&clocks.now);
+    }
+
+    fn take_back(&mut self, thread: ThreadId, object: ObjectId) {
+        let (clocks, shadow) = self.parts(thread, object);
+        clocks.now.join(&shadow.given_back);
+    }
+
+    fn give_back(&mut self, thread: ThreadId, object: ObjectId) {
+        let (clocks, shadow) = self.parts(thread, object);
+        shadow.given_back.join(&clocks.now);
+    }
+
+    fn fence(&mut self, thread: ThreadId, operation: &Operation) {
+        let Some(order) = operation.memory_order() else { return };
+        let clocks = &mut self.threads[thread.index()];
+        if order.acquires() {
+            clocks.now.join(&clocks.acquirable);
+        }
+        if order.releases() {
+            clocks.fenced.set(&clocks.now);
+        }
+    }
+
+    /// `thread` learns what `other` knows.
+    fn learn(&mut self, thread: ThreadId, other: ThreadId) {
+        self.make_room(thread.max(other));
+        if let Ok([learner, teacher]) = self.threads.get_disjoint_mut([thread.index(), other.index()]) {
+            learner.now.join(&teacher.now);
+        }
+    }
+
+    /// All of `threads` learn what each of them knows.
+    fn meet(&mut self, threads: impl Iterator<Item = ThreadId> + Clone) {
+        let Some(first) = threads.clone().next() else { return };
+        threads.clone().for_each(|thread| self.learn(first, thread));
+        threads.for_each(|thread| self.learn(thread, first));
+    }
+
+    /// A value was put into a channel.
+    fn send(&mut self, thread: ThreadId, object: ObjectId, bounded: bool) {
+        if bounded {
+            self.take_back(thread, object);
+        }
+        let (clocks, shadow) = self.parts(thread, object);
+        shadow.values.push_back(clocks.now.clone());
+    }
+
+    /// The oldest value was taken out of a channel that holds `queued` now. If there were more than are known of, it
+    /// came from before the tracking began and brings nothing.
+    fn receive(&mut self, thread: ThreadId, object: ObjectId, queued: u64) {
+        let (clocks, Shadow { values, .. }) = self.parts(thread, object);
+        if values.len() as u64 > queued
+            && let Some(clock) = values.pop_front()
+        {
+            clocks.now.join(&clock);
+        }
+        self.give_back(thread, object);
+    }
+}
+
+impl Engine {
+    /// Whether `thread` has the read-write lock that `operation` names for writing.
+    pub(crate) fn has_for_writing(&self, thread: ThreadId, operation: &Operation) -> bool {
+        operation.object().is_some_and(|object| {
+            let resource = &self.objects.get(object).resource;
+            matches!(resource, Resource::ReadWriteLock { writer: Some(writer), .. } if *writer == thread)
+        })
+    }
+
+    /// Takes note of an operation of `thread` that was just executed, and of its effect. `wrote` tells whether the thread
+    /// had the read-write lock that it names for writing.
+    #[cold]
+    #[inline(never)]
+    pub(crate) fn follow(&mut self, thread: ThreadId, operation: &Operation, effect: Effect, wrote: bool) {
+        use Reply::{Acquired, Closed, Go, Spawned};
+        let races = &mut self.races;
+        races.tick(thread);
+        let reply = match effect {
+            Effect::Goes(reply) => Some(reply),
+            Effect::Stays => None,
+        };
+        match (operation.kind, reply) {
+            (Kind::Fence, _) => return races.fence(thread, operation),
+            (Kind::Spawn, Some(Spawned(child))) => return races.learn(child, thread),
+            (Kind::Barrier, _) => {
+                let step = self.trace.events.len() as u32 - 1;
+                let opened = self.freed.iter().rev().take_while(|(at, _)| *at == step);
+                return races.meet(opened.map(|&(_, arrived)| arrived));
+            }
+            (Kind::ConditionWait, _) => {
+                let mutex = operation.touches[1].object();
+                return mutex.into_iter().for_each(|mutex| races.publish(thread, mutex));
+            }
+            _ => {}
+        }
+        let Some(object) = operation.object() else { return };
+        match (operation.kind, reply) {
+            (Kind::Lock | Kind::TryLock, Some(Acquired)) => races.acquire(thread, object),
+            (Kind::ConditionReacquire, _) => races.acquire(thread, object),
+            (Kind::Unlock, Some(Go)) => races.publish(thread, object),
+            (Kind::ReadLock | Kind::TryReadLock, Some(Acquired)) => races.acquire(thread, object),
+            (Kind::WriteLock | Kind::TryWriteLock, Some(Acquired)) => {
+                races.acquire(thread, object);
+                races.take_back(thread, object);
+            }
+            (Kind::ReadWriteUnlock, _) if wrote => races.publish(thread, object),
+            (Kind::ReadWriteUnlock, _) => races.give_back(thread, object),
+            (Kind::SemaphoreWait | Kind::SemaphoreTryWait, Some(Acquired)) => races.acquire(thread, object),
+            (Kind::OnceTry | Kind::Park, Some(Acquired)) => races.acquire(thread, object),
+            (Kind::OnceBegin, _) => races.acquire(thread, object),
+            (Kind::SemaphorePost | Kind::OnceEnd | Kind::Unpark | Kind::Close, _) => {
+                races.publish(thread, object);
+            }
+            (Kind::Join, Some(Acquired)) => {
+                if let Resource::Thread(target) = self.objects.get(object).resource {
+                    races.learn(thread, target);
+                }
+            }
+            (Kind::ReceiveBegin, _) => races.give_back(thread, object),
+            (Kind::SendEnd, Some(Acquired)) => races.take_back(thread, object),
+            (Kind::Send | Kind::TrySend, Some(Acquired)) => {
+                if let Resource::Channel { capacity, .. } = self.objects.get(object).resource {
+                    races.send(thread, object, capacity != u64::MAX);
+                }
+            }
+            (Kind::Receive | Kind::TryReceive, Some(Acquired)) => {
+                if let Resource::Channel { queued, .. } = self.objects.get(object).resource {
+                    races.receive(thread, object, queued);
+                }
+            }
+            (_, Some(Closed)) => races.acquire(thread, object),
+            _ => {}
+        }
+    }
+}

@@ -1,0 +1,59 @@
+//! `std::cell` under control: plain memory, and the data races on it.
+//!
+//! Each access to a cell is an operation, and a run in which two of them race fails: two threads access the same
+//! cell, at least one writes, and nothing makes one happen before the other. The two need not come close to each other in the
+//! run. What orders them is spawning and joining, locks, barriers, channels, parking and the rest of
+//! [`sync`](crate::sync) and [`thread`](crate::thread), and atomics and fences as far as their memory orders go:
+//!
+//! ```should_panic
+//! use raddle::cell::UnsafeCell;
+//! use raddle::sync::Arc;
+//! use raddle::sync::atomic::{AtomicBool, Ordering};
+//!
+//! struct Slot {
+//!     ready: AtomicBool,
+//!     value: UnsafeCell<u32>,
+//! }
+//! unsafe impl Sync for Slot {}
+//!
+//! raddle::check(|| {
+//!     let slot = Arc::new(Slot { ready: AtomicBool::new(false), value: UnsafeCell::new(0) });
+//!     let writer = slot.clone();
+//!     raddle::thread::spawn(move || {
+//!         writer.value.with_mut(|value| unsafe { *value = 7 });
+//!         writer.ready.store(true, Ordering::Relaxed); // Should be `Release`, and `Acquire` below.
+//!     });
+//!     if slot.ready.load(Ordering::Relaxed) {
+//!         assert_eq!(slot.value.with(|value| unsafe { *value }), 7);
+//!     }
+//! });
+//! ```
+//!
+//! The assertion holds in every run, because memory is sequentially consistent under control; the race is reported
+//! nevertheless. What only weaker memory would let a program *read* is not explored. A race fails the check
+//! unless [`Config::races`](crate::Config::races) is turned off.
+//!
+//! Three orders that std makes are not seen. The count of an [`Arc`](crate::sync::Arc) is std's own: where its last owner
+//! accesses cells in `drop` and nothing else orders it after the other owners, use [`UnsafeCell::get_mut`], which needs
+//! no operation. A signal of a [`Condvar`](crate::sync::Condvar) orders nothing, its mutex does. Two readers of an
+//! [`RwLock`](crate::sync::RwLock) are not ordered.
+
+mod plain;
+mod shared;
+
+pub use plain::Cell;
+pub use shared::UnsafeCell;
+
+use crate::runtime::{self, Object};
+use raddle_engine::Resource;
+use raddle_model::{Access, Kind, MemoryOrder, Operation};
+use std::panic::Location;
+
+/// Executes a plain access to `object`.
+fn step(object: &Object, access: Access, place: &'static Location<'static>) {
+    let kind = if access == Access::Read { Kind::Read } else { Kind::Write };
+    runtime::step(|runtime| {
+        let object = object.id(runtime, || Resource::Memory);
+        Operation::new(kind, runtime.location(place)).on(object, access).ordered(MemoryOrder::Plain)
+    });
+}

@@ -1,0 +1,142 @@
+//! `Cell`.
+
+use crate::runtime::{self, Object};
+use raddle_engine::Resource;
+use raddle_model::{Access, Kind, MemoryOrder, Operation};
+use std::fmt;
+use std::panic::Location;
+
+/// Memory that is copied in and out, as in std. As there, threads cannot share it, unless it is part of a type that is
+/// declared to be `Sync`; each method is one plain access, and those of different threads may race.
+pub struct Cell<T: ?Sized> {
+    object: Object,
+    value: std::cell::Cell<T>,
+}
+
+impl<T> Cell<T> {
+    /// A cell with a first value.
+    #[track_caller]
+    pub const fn new(value: T) -> Cell<T> {
+        Cell { object: Object::new(), value: std::cell::Cell::new(value) }
+    }
+
+    /// Writes it.
+    #[track_caller]
+    pub fn set(&self, value: T) {
+        super::step(&self.object, Access::Write, Location::caller());
+        self.value.set(value);
+    }
+
+    /// Writes it, and gives the value before.
+    #[track_caller]
+    pub fn replace(&self, value: T) -> T {
+        super::step(&self.object, Access::Write, Location::caller());
+        self.value.replace(value)
+    }
+
+    /// Exchanges the values of two cells: one write of both.
+    #[track_caller]
+    pub fn swap(&self, other: &Cell<T>) {
+        let place = Location::caller();
+        runtime::step(|runtime| {
+            let mine = self.object.id(runtime, || Resource::Memory);
+            let theirs = other.object.id(runtime, || Resource::Memory);
+            let operation = Operation::new(Kind::ReadModifyWrite, runtime.location(place));
+            let operation = operation.on(mine, Access::Write).ordered(MemoryOrder::Plain);
+            if mine == theirs { operation } else { operation.on(theirs, Access::Write) }
+        });
+        self.value.swap(&other.value);
+    }
+
+    /// The value; no operation.
+    pub fn into_inner(self) -> T {
+        self.value.into_inner()
+    }
+}
+
+impl<T: Copy> Cell<T> {
+    /// Reads it.
+    #[track_caller]
+    pub fn get(&self) -> T {
+        super::step(&self.object, Access::Read, Location::caller());
+        self.value.get()
+    }
+
+    /// Reads it and then writes what `f` makes of it: two accesses.
+    #[track_caller]
+    pub fn update(&self, f: impl FnOnce(T) -> T) {
+        let value = f(self.get());
+        self.set(value);
+    }
+}
+
+impl<T: Default> Cell<T> {
+    /// Takes the value out and leaves the default: one write.
+    #[track_caller]
+    pub fn take(&self) -> T {
+        self.replace(T::default())
+    }
+}
+
+impl<T: ?Sized> Cell<T> {
+    /// A pointer to the value, as in std. What is done with it is not seen.
+    pub const fn as_ptr(&self) -> *mut T {
+        self.value.as_ptr()
+    }
+
+    /// The value, of which there can be no other user; no operation.
+    pub fn get_mut(&mut self) -> &mut T {
+        self.value.get_mut()
+    }
+}
+
+impl<T: Default> Default for Cell<T> {
+    #[track_caller]
+    fn default() -> Cell<T> {
+        Cell::new(T::default())
+    }
+}
+
+impl<T> From<T> for Cell<T> {
+    #[track_caller]
+    fn from(value: T) -> Cell<T> {
+        Cell::new(value)
+    }
+}
+
+impl<T: Copy> Clone for Cell<T> {
+    #[track_caller]
+    fn clone(&self) -> Cell<T> {
+        Cell::new(self.get())
+    }
+}
+
+impl<T: Copy + PartialEq> PartialEq for Cell<T> {
+    #[track_caller]
+    fn eq(&self, other: &Cell<T>) -> bool {
+        self.get() == other.get()
+    }
+}
+
+impl<T: Copy + Eq> Eq for Cell<T> {}
+
+impl<T: Copy + PartialOrd> PartialOrd for Cell<T> {
+    #[track_caller]
+    fn partial_cmp(&self, other: &Cell<T>) -> Option<std::cmp::Ordering> {
+        self.get().partial_cmp(&other.get())
+    }
+}
+
+impl<T: Copy + Ord> Ord for Cell<T> {
+    #[track_caller]
+    fn cmp(&self, other: &Cell<T>) -> std::cmp::Ordering {
+        self.get().cmp(&other.get())
+    }
+}
+
+impl<T: Copy + fmt::Debug> fmt::Debug for Cell<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Formatting is no operation.
+        f.debug_struct("Cell").field("value", &self.value.get()).finish()
+    }
+}

@@ -1,0 +1,66 @@
+//! What is told of a race, and its replay.
+
+use crate::plain::Plain;
+use raddle::sync::Arc;
+use raddle::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use raddle::{Config, Failure, FailureFile, ReplayError, TraceFile, check_with, thread, try_replay};
+use raddle_model::{Access, MemoryOrder};
+use std::path::PathBuf;
+
+fn relaxed_message() {
+    let shared = Arc::new((Plain::default(), AtomicBool::new(false)));
+    let other = shared.clone();
+    thread::Builder::new()
+        .name("writer".to_owned())
+        .spawn(move || {
+            other.0.set(7);
+            other.1.store(true, Relaxed);
+        })
+        .unwrap();
+    if shared.1.load(Relaxed) {
+        shared.0.get();
+    }
+}
+
+/// The line of the plain write of [`relaxed_message`]; the store is one below, the load four and the read five.
+const WRITE: u32 = line!() - 10;
+
+#[test]
+fn a_race_is_told_with_places_and_replays() {
+    let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("races");
+    let config = Config::new().with_failures(directory);
+    let failed = check_with(&config, relaxed_message).unwrap_err();
+    let Failure::DataRace { first, second, .. } = failed.failure else { panic!("{failed}") };
+    assert_eq!((first.access, second.access), (Access::Write, Access::Read));
+    assert_eq!((first.order, second.order), (MemoryOrder::Plain, MemoryOrder::Plain));
+    let text = failed.to_string();
+    let place = |below: u32| format!("{}:{}:", file!(), WRITE + below);
+    for part in [
+        "data race on #".to_owned(),
+        format!("step {}: writer writes it; {}", first.step + 1, place(0)),
+        format!("step {}: main reads it; {}", second.step + 1, place(5)),
+        format!("(relaxed; {}", place(4)),
+        format!(") reads what step {} (relaxed; {}", first.step + 2, place(1)),
+        "orders nothing without a release there and an acquire here".to_owned(),
+    ] {
+        assert!(text.contains(&part), "`{part}` is not in:\n{text}");
+    }
+    let FailureFile::At(path) = &failed.file else { panic!("{text}") };
+    let written = TraceFile::from_json(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(written, failed.trace);
+    for _ in 0..100 {
+        match try_replay(relaxed_message, path) {
+            Err(ReplayError::Failed(again)) => assert_eq!(again.trace, failed.trace),
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+#[test]
+fn any_number_of_jobs_finds_the_same_race() {
+    let found = [1, 2, 3].map(|jobs| {
+        let config = Config::new().with_jobs(jobs).without_failure_files();
+        check_with(&config, relaxed_message).unwrap_err().trace
+    });
+    assert!(found.iter().all(|trace| *trace == found[0]));
+}
