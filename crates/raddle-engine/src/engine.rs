@@ -102,7 +102,9 @@ pub struct Engine {
     pub(crate) fingerprint: u64,
     pub(crate) state: u64,
     pub(crate) rests: u64,
-    alive: usize,
+    pub(crate) alive: usize,
+    /// How many of those run in the background.
+    pub(crate) background: usize,
     first_threads: u64,
 }
 
@@ -125,6 +127,7 @@ impl Engine {
             state: 0,
             rests: 0,
             alive: 0,
+            background: 0,
             first_threads: 0,
         }
     }
@@ -145,6 +148,7 @@ impl Engine {
         self.state = 0;
         self.rests = 0;
         self.alive = 0;
+        self.background = 0;
         self.first_threads = 0;
     }
 
@@ -222,14 +226,29 @@ impl Engine {
         self.threads.set_enabled(thread, false);
         self.threads.note_change(thread);
         self.alive -= 1;
+        self.background -= usize::from(self.threads.get(thread).background);
         if let Some(object) = self.threads.get(thread).object {
             self.refresh(object);
         }
     }
 
-    /// Says that the run has failed; [`Engine::next`] will say that it is over.
+    /// Says that `thread`, which has not ended, does not keep the run going: the run is over, and has passed, when all
+    /// other threads have ended and those of the background can do nothing. For them alone no time passes, and one that
+    /// has come back to the same operation more often than [`Config::patience`] allows can do nothing.
+    pub fn set_background(&mut self, thread: ThreadId) {
+        let entry = self.threads.get_mut(thread);
+        self.background += usize::from(!entry.background);
+        entry.background = true;
+    }
+
+    /// Whether `thread` does not keep the run going.
+    pub fn is_background(&self, thread: ThreadId) -> bool {
+        self.threads.get(thread).background
+    }
+
+    /// Says that the run has failed, even if it seemed to have passed; [`Engine::next`] will say that it is over.
     pub fn fail(&mut self, failure: Failure) {
-        if self.verdict.is_none() {
+        if matches!(self.verdict, None | Some(Verdict::Passed)) {
             self.verdict = Some(Verdict::Failed { failure });
         }
     }
@@ -312,6 +331,10 @@ impl Engine {
             if let Some((thread, reply)) = self.ready.pop() {
                 return Next::Resume { thread, reply };
             }
+            if self.threads.enabled().is_empty() && self.alive == self.background {
+                self.verdict = Some(Verdict::Passed);
+                continue;
+            }
             if !self.resting.is_empty() {
                 if self.threads.enabled().is_empty() {
                     self.pass_time();
@@ -319,8 +342,7 @@ impl Engine {
                 self.end_rests();
             }
             if self.threads.enabled().is_empty() && !self.pass_time() {
-                let over = if self.alive == 0 { Verdict::Passed } else { self.deadlock() };
-                self.verdict = Some(over);
+                self.verdict = Some(self.deadlock());
                 continue;
             }
             if self.steps >= self.config.step_limit {

@@ -29,10 +29,11 @@
 //! }
 //! ```
 //!
-//! Not here yet: futures, the detection of data races on plain memory, and a feature that turns these types into std's where no
+//! Not here yet: the detection of data races on plain memory, and a feature that turns these types into std's where no
 //! test runs.
 
 mod check;
+pub mod future;
 pub mod hint;
 pub mod rand;
 mod runtime;

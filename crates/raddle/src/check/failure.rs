@@ -244,6 +244,18 @@ fn verb(kind: Kind) -> &'static str {
         Kind::Fence => "fence",
         Kind::Destroy => "destroy",
         Kind::Exit => "exit",
+        Kind::TryReadLock => "try to lock for reading",
+        Kind::TryWriteLock => "try to lock for writing",
+        Kind::OnceTry => "look at once",
+        Kind::Send => "send",
+        Kind::TrySend => "try to send",
+        Kind::SendEnd => "end send",
+        Kind::ReceiveBegin => "begin receive",
+        Kind::Receive => "receive",
+        Kind::TryReceive => "try to receive",
+        Kind::Close => "close",
+        Kind::Park => "park",
+        Kind::Unpark => "unpark",
         _ => "step",
     }
 }

@@ -2,7 +2,7 @@
 //!
 //! A run is over when all of its threads have ended: what the main thread leaves behind when it returns runs to its end,
 //! and a thread that never can is part of a deadlock. ([`Config::fail_on_leaked_threads`] makes leaving threads behind a
-//! failure of its own.)
+//! failure of its own.) Tasks do not keep a run going; see [`future`](crate::future).
 
 mod attribute;
 mod config;
