@@ -256,6 +256,8 @@ fn verb(kind: Kind) -> &'static str {
         Kind::Close => "close",
         Kind::Park => "park",
         Kind::Unpark => "unpark",
+        Kind::Downgrade => "downgrade",
+        Kind::OnceWait => "wait for once",
         _ => "step",
     }
 }
