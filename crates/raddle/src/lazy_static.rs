@@ -1,6 +1,6 @@
 //! Statics that are made when they are first used, under the names of the `lazy_static` crate.
 //!
-//! They are made anew in each run. New code has [`LazyLock`](crate::sync::LazyLock).
+//! They are made anew in each run. New code has [`LazyLock`].
 
 pub use crate::lazy_static;
 use crate::sync::LazyLock;
