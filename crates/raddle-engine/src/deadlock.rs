@@ -27,7 +27,7 @@ impl Engine {
             }
             Kind::SemaphoreWait => BlockReason::Semaphore,
             Kind::Barrier => BlockReason::Barrier,
-            Kind::OnceBegin => BlockReason::Once,
+            Kind::OnceBegin | Kind::OnceWait => BlockReason::Once,
             Kind::Join => BlockReason::Join,
             Kind::Send | Kind::SendEnd | Kind::Receive => BlockReason::Channel,
             Kind::Park => BlockReason::Park,

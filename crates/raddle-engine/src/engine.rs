@@ -110,7 +110,9 @@ pub struct Engine {
     pub(crate) fingerprint: u64,
     pub(crate) state: u64,
     pub(crate) rests: u64,
-    alive: usize,
+    pub(crate) alive: usize,
+    /// How many of those run in the background.
+    pub(crate) background: usize,
     first_threads: u64,
     /// How many memory accesses the thread that runs may make without a choice.
     burst: u64,
@@ -138,6 +140,7 @@ impl Engine {
             state: 0,
             rests: 0,
             alive: 0,
+            background: 0,
             first_threads: 0,
             burst: 0,
         }
@@ -162,6 +165,7 @@ impl Engine {
         self.state = 0;
         self.rests = 0;
         self.alive = 0;
+        self.background = 0;
         self.first_threads = 0;
         self.burst = 0;
     }
@@ -243,15 +247,16 @@ impl Engine {
         self.threads.set_enabled(thread, false);
         self.threads.note_change(thread);
         self.alive -= 1;
+        self.background -= usize::from(self.threads.get(thread).background);
         if let Some(object) = self.threads.get(thread).object {
             self.refresh(object);
         }
     }
 
-    /// Says that the run has failed; [`Engine::next`] will say that it is over.
+    /// Says that the run has failed, even if it seemed to have passed; [`Engine::next`] will say that it is over.
     pub fn fail(&mut self, failure: Failure) {
         self.burst = 0;
-        if self.verdict.is_none() {
+        if matches!(self.verdict, None | Some(Verdict::Passed)) {
             self.verdict = Some(Verdict::Failed { failure });
         }
     }
@@ -342,6 +347,10 @@ impl Engine {
             if let Some((thread, reply)) = self.ready.pop() {
                 return Next::Resume { thread, reply };
             }
+            if !self.threads.any_enabled() && self.alive == self.background {
+                self.verdict = Some(Verdict::Passed);
+                continue;
+            }
             if !self.resting.is_empty() {
                 if !self.threads.any_enabled() {
                     self.pass_time();
@@ -349,8 +358,7 @@ impl Engine {
                 self.end_rests();
             }
             if !self.threads.any_enabled() && !self.pass_time() {
-                let over = if self.alive == 0 { Verdict::Passed } else { self.deadlock() };
-                self.verdict = Some(over);
+                self.verdict = Some(self.deadlock());
                 continue;
             }
             if self.steps >= self.config.step_limit {

@@ -59,6 +59,8 @@ pub enum Resource {
         runner: Option<ThreadId>,
         /// Whether it is over.
         done: bool,
+        /// Whether the latest attempt was given up.
+        given_up: bool,
     },
     /// A channel with one receiver. The engine counts values; the front end keeps them.
     Channel {
@@ -114,7 +116,7 @@ impl Resource {
 
     /// An initialisation that has not begun.
     pub fn once() -> Resource {
-        Resource::Once { runner: None, done: false }
+        Resource::Once { runner: None, done: false, given_up: false }
     }
 
     /// A channel with nothing in it, a receiver and `senders` senders. `u64::MAX` is a capacity without bound.

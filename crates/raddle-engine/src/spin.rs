@@ -111,12 +111,14 @@ pub(crate) fn is_idle(kind: Kind, acquired: bool) -> bool {
 }
 
 impl Engine {
-    /// Holds `thread` back, if another one could run, now or when time has passed. Tells whether it did.
+    /// Holds `thread` back, if another one could run, now or when time has passed, or if the run waits
+    /// for nobody. Tells whether it did.
     #[cold]
     pub(crate) fn rest(&mut self, thread: ThreadId) -> bool {
         self.threads.settle();
         let others = self.threads.enabled().iter().any(|&other| other != thread)
-            || self.next_deadline(Some(thread)).is_some();
+            || self.next_deadline(Some(thread)).is_some()
+            || self.alive == self.background;
         if others {
             let steps = self.steps;
             let entry = self.threads.get_mut(thread);

@@ -38,6 +38,8 @@ pub(crate) struct Thread {
     pub(crate) wake: Wake,
     /// Whether the spinning rule holds it back; then it is in no enabled set.
     pub(crate) resting: bool,
+    /// Whether it does not keep the run going.
+    pub(crate) background: bool,
     /// Invariant in runs with many threads: its position in `Threads::enabled`, or `NIL`.
     position: u32,
     pub(crate) progress: u32,
@@ -87,6 +89,7 @@ impl Threads {
             status: Status::Running,
             wake: Wake::None,
             resting: false,
+            background: false,
             position: NIL,
             progress: 0,
             children: 0,

@@ -1,7 +1,7 @@
 //! Tokens of threads.
 
-use raddle_engine::{Config, Resource, Timeouts};
-use raddle_model::{BlockReason, Failure, Kind, ThreadId, Verdict};
+use raddle_engine::{Config, Engine, Needs, Next, Resource, Timeouts};
+use raddle_model::{Access, BlockReason, Failure, Kind, LocationId, Name, Operation, ThreadId, Verdict};
 use raddle_testkit::Act::{On, With};
 use raddle_testkit::{Act, Follow, Script, every_schedule, once_under};
 
@@ -53,4 +53,36 @@ fn a_park_may_time_out_and_leaves_the_token_alone() {
         ends[usize::from(*engine.summary().verdict == Verdict::Passed)] += 1;
     });
     assert_eq!(ends, [1, 1], "the token comes before the timed park, which takes it, or after it");
+}
+
+/// The end of a run in which the main thread ends while another one, in the background or not, parks for so long.
+fn main_ends(background: bool, nanoseconds: u64) -> (Verdict, u64) {
+    let mut engine = Engine::new(Config::default());
+    engine.begin(Needs::default());
+    let (main, other) = (engine.add_thread(), engine.add_thread());
+    let token = engine.add_object(Name::PROGRAM.child(9), Resource::token());
+    if background {
+        engine.set_background(other);
+    }
+    assert_eq!((engine.is_background(main), engine.is_background(other)), (false, background));
+    let park = Operation::new(Kind::Park, LocationId(0)).on(token, Access::Write).with_argument(nanoseconds);
+    let mut parked = false;
+    while let Next::Resume { thread, .. } = engine.next(&mut Follow::new(&[])) {
+        if thread == main || parked {
+            engine.finish(thread);
+        } else {
+            engine.announce(thread, park);
+            parked = true;
+        }
+    }
+    (engine.summary().verdict.clone(), engine.now())
+}
+
+#[test]
+fn a_run_does_not_wait_for_the_background() {
+    let forever = Operation::UNTIMED;
+    assert_eq!(main_ends(true, forever), (Verdict::Passed, 0));
+    assert_eq!(main_ends(true, 5), (Verdict::Passed, 0), "no time passes for it");
+    assert_eq!(main_ends(false, 5), (Verdict::Passed, 5));
+    assert!(matches!(main_ends(false, forever), (Verdict::Failed { failure: Failure::Deadlock { .. } }, 0)));
 }

@@ -89,6 +89,10 @@ pub enum Kind {
     Park,
     /// Puts the token of a thread there, if it is not.
     Unpark,
+    /// Turns the own lock for writing into one for reading, in one step.
+    Downgrade,
+    /// Waits until a one-time initialisation is over; with the argument 0, also no longer than until it is given up.
+    OnceWait,
 }
 
 /// How an operation touches an object.

@@ -1,6 +1,6 @@
 //! `std::hint` under control.
 
-pub use std::hint::{assert_unchecked, black_box, unreachable_unchecked};
+pub use std::hint::*;
 
 /// Lets others run: a loop that waits for another thread says so here.
 #[track_caller]

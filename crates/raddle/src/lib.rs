@@ -29,12 +29,23 @@
 //! }
 //! ```
 //!
-//! Not here yet: futures, and a feature that turns these types into std's where no
+//! Names of std that are not mirrored: `Atomic*::from_ptr` (an atomic here is more than its value), `Builder::spawn_unchecked`
+//! (it would need a promise that nobody can check), `SystemTime` (a test that depends on the date cannot be replayed), and what
+//! is deprecated since long, `ONCE_INIT` and `ATOMIC_*_INIT`.
+//!
+//! Tests for Shuttle need another import. Not here: `Runner` and the schedulers (a strategy is named in [`Config`], whose fields
+//! have other names: `step_limit` for `max_steps`, `time_budget` for `max_time`, `failures` for `failure_persistence`; stacks have
+//! one size), annotations and resource signatures (reports carry what they tell), and `raw_load` of atomics (an access that nobody
+//! controls).
+//!
+//! Not here yet: Shuttle's `check_uncontrolled_nondeterminism`, `future::batch_semaphore` and `current`, and a feature that turns these types into std's where no
 //! test runs.
 
 pub mod cell;
 mod check;
+pub mod future;
 pub mod hint;
+pub mod lazy_static;
 pub mod rand;
 mod runtime;
 pub mod sync;
@@ -43,7 +54,8 @@ pub mod time;
 
 pub use check::{
     Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, check, check_dfs, check_named,
-    check_pct, check_random, check_random_with_seed, check_with, replay, try_replay,
+    check_pct, check_random, check_random_with_seed, check_urw, check_with, replay, replay_from_file,
+    try_replay,
 };
 pub use raddle_engine::Timeouts;
 pub use raddle_macros::test;

@@ -15,6 +15,11 @@ use std::panic::Location;
 #[non_exhaustive]
 pub struct ThreadRng;
 
+/// The kinds of sources, as the `rand` crate has them.
+pub mod rngs {
+    pub use super::ThreadRng;
+}
+
 /// The source of random numbers.
 pub fn thread_rng() -> ThreadRng {
     ThreadRng
@@ -32,60 +37,99 @@ pub fn random_range(bound: u32) -> u32 {
     choose(bound, Location::caller())
 }
 
-impl ThreadRng {
+/// A source of random bits. There is one kind, [`ThreadRng`], as any other would be out of control.
+pub trait RngCore: sealed::Sealed {
+    /// 32 random bits.
+    #[track_caller]
+    fn next_u32(&mut self) -> u32 {
+        u32::random(Location::caller())
+    }
+
+    /// 64 random bits.
+    #[track_caller]
+    fn next_u64(&mut self) -> u64 {
+        u64::random(Location::caller())
+    }
+
+    /// Fills `bytes` with random bits.
+    #[track_caller]
+    fn fill_bytes(&mut self, bytes: &mut [u8]) {
+        let place = Location::caller();
+        bytes.fill_with(|| u8::random(place));
+    }
+}
+
+/// Random values. Every [`RngCore`] gives them.
+pub trait Rng: RngCore {
     /// A random value.
     #[track_caller]
-    pub fn r#gen<T: Random>(&mut self) -> T {
+    fn r#gen<T: Random>(&mut self) -> T {
         T::random(Location::caller())
     }
 
     /// A random value; the newer name of `gen`.
     #[track_caller]
-    pub fn random<T: Random>(&mut self) -> T {
+    fn random<T: Random>(&mut self) -> T {
         T::random(Location::caller())
     }
 
     /// A number in `range`, which must not be empty. Up to 2^32 - 1 numbers are one choice of the strategy.
     #[track_caller]
-    pub fn gen_range<T: Integer>(&mut self, range: impl RangeBounds<T>) -> T {
+    fn gen_range<T: Integer>(&mut self, range: impl RangeBounds<T>) -> T {
         in_range(&range, Location::caller())
     }
 
-    /// As [`ThreadRng::gen_range`], under its newer name.
+    /// As [`Rng::gen_range`], under its newer name.
     #[track_caller]
-    pub fn random_range<T: Integer>(&mut self, range: impl RangeBounds<T>) -> T {
+    fn random_range<T: Integer>(&mut self, range: impl RangeBounds<T>) -> T {
         in_range(&range, Location::caller())
     }
 
     /// True with probability `p`, which must be in `0.0..=1.0`; certainties are no choice. A fraction with a denominator of
     /// at most 1,000 is a choice among as many.
     #[track_caller]
-    pub fn gen_bool(&mut self, p: f64) -> bool {
+    fn gen_bool(&mut self, p: f64) -> bool {
         assert!((0.0..=1.0).contains(&p), "{p} is no probability");
         let (favourable, cases) = fraction(p);
-        if favourable == 0 || favourable == cases {
-            return favourable > 0;
-        }
-        choose(cases, Location::caller()) < favourable
+        one_of(favourable, cases, Location::caller())
     }
 
     /// True with probability `p`; the newer name of `gen_bool`.
     #[track_caller]
-    pub fn random_bool(&mut self, p: f64) -> bool {
+    fn random_bool(&mut self, p: f64) -> bool {
         self.gen_bool(p)
     }
 
-    /// 32 random bits.
+    /// True with probability `numerator / denominator`, as a choice among `denominator` cases; certainties are no choice.
     #[track_caller]
-    pub fn next_u32(&mut self) -> u32 {
-        u32::random(Location::caller())
+    fn gen_ratio(&mut self, numerator: u32, denominator: u32) -> bool {
+        assert!(numerator <= denominator && denominator > 0, "{numerator}/{denominator} is no probability");
+        one_of(numerator, denominator, Location::caller())
     }
 
-    /// 64 random bits.
+    /// True with probability `numerator / denominator`; the newer name of `gen_ratio`.
     #[track_caller]
-    pub fn next_u64(&mut self) -> u64 {
-        u64::random(Location::caller())
+    fn random_ratio(&mut self, numerator: u32, denominator: u32) -> bool {
+        self.gen_ratio(numerator, denominator)
     }
+}
+
+impl sealed::Sealed for ThreadRng {}
+
+impl RngCore for ThreadRng {}
+
+impl<R: RngCore + ?Sized> sealed::Sealed for &mut R {}
+
+impl<R: RngCore + ?Sized> RngCore for &mut R {}
+
+impl<R: RngCore + ?Sized> Rng for R {}
+
+/// Whether the case chosen is one of the first.
+fn one_of(favourable: u32, cases: u32, place: &'static Location<'static>) -> bool {
+    if favourable == 0 || favourable == cases {
+        return favourable > 0;
+    }
+    choose(cases, place) < favourable
 }
 
 /// A probability as a fraction: exactly, if the denominator is small, or to the nearest of 65,536 parts.

@@ -269,3 +269,33 @@ fn a_static_atomic_is_known_anew_in_each_run() {
     });
     assert_eq!(passed.runs, 2);
 }
+
+#[test]
+fn pointers_move_and_are_tagged() {
+    check_with(&Config::default(), || {
+        let mut values = [0_u32; 4];
+        let first = values.as_mut_ptr();
+        let pointer = AtomicPtr::new(first);
+        assert_eq!(pointer.fetch_ptr_add(2, SC), first);
+        assert_eq!(pointer.fetch_ptr_sub(1, SC), first.wrapping_add(2));
+        assert_eq!(pointer.fetch_byte_add(8, SC), first.wrapping_add(1));
+        assert_eq!(pointer.fetch_byte_sub(12, SC), first.wrapping_add(3));
+        assert_eq!(pointer.fetch_or(3, SC), first);
+        assert_eq!(pointer.fetch_and(!1, SC), first.wrapping_byte_add(3));
+        assert_eq!(pointer.fetch_xor(2, SC), first.wrapping_byte_add(2));
+        assert_eq!(pointer.load(SC), first);
+    })
+    .unwrap();
+}
+
+#[test]
+fn the_pointer_to_the_value_is_where_it_is() {
+    check_with(&Config::default(), || {
+        let mut number = AtomicU64::new(7);
+        let (inside, address) = (number.as_ptr(), std::ptr::from_mut(number.get_mut()));
+        assert_eq!(inside, address);
+        let flag = AtomicBool::new(true);
+        assert!(!flag.as_ptr().is_null());
+    })
+    .unwrap();
+}

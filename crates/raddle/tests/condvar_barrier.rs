@@ -183,3 +183,18 @@ fn a_barrier_for_none_or_one_is_open_and_one_for_more_waits_for_ever() {
     let Failure::Deadlock { blocked, .. } = failure else { panic!("{failure:?}") };
     assert_eq!(blocked[0].reason, BlockReason::Barrier);
 }
+
+#[test]
+#[expect(deprecated, reason = "the old name is there for old code")]
+fn the_old_timed_wait_tells_whether_it_was_in_time() {
+    let seen = outcomes(|| {
+        let shared = Arc::new((Mutex::new(()), Condvar::new()));
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || other.1.notify_one());
+        let (guard, in_time) = shared.1.wait_timeout_ms(shared.0.lock().unwrap(), 5).unwrap();
+        drop(guard);
+        thread.join().unwrap();
+        in_time
+    });
+    assert_eq!(seen, BTreeSet::from([false, true]));
+}

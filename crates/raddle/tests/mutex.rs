@@ -4,10 +4,11 @@ mod common;
 
 use common::{failure, outcomes};
 use raddle::sync::atomic::{AtomicUsize, Ordering};
-use raddle::sync::{Arc, Mutex, RwLock, TryLockError};
+use raddle::sync::{Arc, Mutex, RwLock, RwLockWriteGuard, TryLockError};
 use raddle::thread;
 use raddle_model::{BlockReason, Failure};
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 #[test]
 fn a_mutex_lets_one_thread_in_at_a_time() {
@@ -256,4 +257,61 @@ fn a_writer_that_waits_for_itself_is_a_deadlock() {
     });
     let Failure::Deadlock { blocked, .. } = failure else { panic!("{failure:?}") };
     assert_eq!(blocked[0].reason, BlockReason::ReadWriteLock);
+}
+
+#[test]
+fn a_writer_that_becomes_a_reader_lets_no_writer_in_between() {
+    let seen = outcomes(|| {
+        let lock = Arc::new(RwLock::new(0));
+        let (writer, reader) = (Arc::clone(&lock), Arc::clone(&lock));
+        let writer = thread::spawn(move || *writer.write().unwrap() = 2);
+        let reader = thread::spawn(move || reader.try_read().map(|value| *value).ok());
+        let mut guard = lock.write().unwrap();
+        *guard = 1;
+        let guard = RwLockWriteGuard::downgrade(guard);
+        assert_eq!(*guard, 1);
+        let alone = lock.try_write().is_ok();
+        let shared = lock.try_read().is_ok();
+        assert!(!alone && shared);
+        drop(guard);
+        writer.join().unwrap();
+        let seen = reader.join().unwrap();
+        assert!(lock.try_write().is_ok(), "all guards are gone");
+        seen
+    });
+    // The other reader comes first, while somebody writes, after the downgrade, or last.
+    assert_eq!(seen, BTreeSet::from([None, Some(0), Some(1), Some(2)]));
+}
+
+#[test]
+fn a_reader_that_was_a_writer_does_not_poison() {
+    outcomes(|| {
+        let lock = RwLock::new(0);
+        let panics = || {
+            let _guard = RwLockWriteGuard::downgrade(lock.write().unwrap());
+            panic!("while it reads");
+        };
+        assert!(catch_unwind(AssertUnwindSafe(panics)).is_err());
+        assert!(!lock.is_poisoned());
+    });
+}
+
+#[test]
+fn a_writer_that_becomes_a_reader_lets_readers_in() {
+    let seen = outcomes(|| {
+        let shared = Arc::new((RwLock::new(0), AtomicUsize::new(0)));
+        let other = Arc::clone(&shared);
+        let reader = thread::spawn(move || {
+            let value = other.0.read().unwrap();
+            (*value, other.1.load(Ordering::SeqCst))
+        });
+        let mut guard = shared.0.write().unwrap();
+        *guard = 1;
+        let guard = RwLockWriteGuard::downgrade(guard);
+        shared.1.store(1, Ordering::SeqCst);
+        drop(guard);
+        reader.join().unwrap()
+    });
+    // Only a reader that came in before the end of the guard sees the new value and the old counter.
+    assert_eq!(seen, BTreeSet::from([(0, 0), (1, 0), (1, 1)]));
 }

@@ -132,10 +132,106 @@ fn a_lazy_value_whose_closure_panics_stays_poisoned() {
         for _ in 0..2 {
             assert!(catch_unwind(AssertUnwindSafe(|| *lazy)).is_err());
         }
-        let text = String::from("moved");
-        let lazy = LazyLock::new(move || text);
+        // A closure that can be called once and not be cloned will do.
+        struct NotClone(&'static str);
+        let text = NotClone("moved");
+        let lazy = LazyLock::new(move || drop_and_tell(text));
+        fn drop_and_tell(NotClone(text): NotClone) -> String {
+            text.to_owned()
+        }
         assert_eq!(format!("{lazy:?}"), "LazyLock(<uninit>)");
         assert_eq!(*lazy, "moved");
         assert_eq!(*LazyLock::<u8>::default(), 0);
     });
+}
+
+#[test]
+fn the_rest_of_the_api_of_a_lazy_lock() {
+    outcomes(|| {
+        let mut lazy: LazyLock<u8> = LazyLock::new(|| 1);
+        assert!(LazyLock::get(&lazy).is_none() && LazyLock::get_mut(&mut lazy).is_none());
+        *lazy += 1;
+        assert_eq!(LazyLock::get(&lazy), Some(&2));
+        assert_eq!(LazyLock::get_mut(&mut lazy), Some(&mut 2));
+        *LazyLock::force_mut(&mut lazy) += 1;
+        assert_eq!(*lazy, 3);
+    });
+    let seen = outcomes(|| {
+        let lazy = Arc::new(LazyLock::new(|| 1));
+        let other = Arc::clone(&lazy);
+        let thread = thread::spawn(move || **other);
+        let early = LazyLock::get(&*lazy).copied();
+        assert_eq!(thread.join().unwrap(), 1);
+        early
+    });
+    assert_eq!(seen, BTreeSet::from([None, Some(1)]));
+}
+
+#[test]
+fn a_closure_that_outlives_its_run_is_refused() {
+    let lazy = Arc::new(LazyLock::new(|| 1));
+    let failed =
+        raddle::check_with(&raddle::Config::new().with_runs(2), move || assert_eq!(**lazy, 1)).unwrap_err();
+    assert_eq!(failed.number, Some(1), "the first run is fine");
+    let Failure::Assertion { message, .. } = &failed.failure else { panic!("{failed}") };
+    assert!(message.starts_with("a LazyLock with a closure was used in an earlier run"), "{message}");
+}
+
+#[test]
+fn waiting_for_a_once_ends_with_its_initialisation() {
+    let seen = outcomes(|| {
+        let shared = Arc::new((Once::new(), AtomicUsize::new(0)));
+        let other = Arc::clone(&shared);
+        let thread = thread::spawn(move || {
+            let before = other.1.load(Ordering::SeqCst);
+            other.0.call_once(|| {
+                other.1.fetch_add(1, Ordering::SeqCst);
+                other.1.fetch_add(1, Ordering::SeqCst);
+            });
+            before
+        });
+        shared.0.wait();
+        assert_eq!(shared.1.load(Ordering::SeqCst), 2, "it is over");
+        shared.0.wait_force();
+        thread.join().unwrap()
+    });
+    assert_eq!(seen, BTreeSet::from([0]));
+}
+
+#[test]
+fn waiting_for_a_once_that_nobody_runs_is_a_deadlock() {
+    let failure = failure(|| Once::new().wait());
+    let Failure::Deadlock { blocked, .. } = failure else { panic!("{failure:?}") };
+    assert_eq!(blocked[0].reason, BlockReason::Once);
+}
+
+#[test]
+fn waiting_for_a_once_panics_where_an_attempt_has_unless_it_is_forced() {
+    let seen = outcomes(|| {
+        let once = Arc::new(Once::new());
+        let (first, second, waits) = (Arc::clone(&once), Arc::clone(&once), Arc::clone(&once));
+        let waits = thread::spawn(move || catch_unwind(AssertUnwindSafe(|| waits.wait())).is_ok());
+        let panics = thread::spawn(move || {
+            assert!(catch_unwind(AssertUnwindSafe(|| first.call_once(|| panic!("first attempt")))).is_err());
+            second.call_once_force(|_| ());
+        });
+        once.wait_force();
+        assert!(once.is_completed(), "one that is forced waits for the second attempt");
+        panics.join().unwrap();
+        waits.join().unwrap()
+    });
+    assert_eq!(seen, BTreeSet::from([false, true]));
+}
+
+#[test]
+fn waiting_for_a_once_lock_gives_the_value() {
+    outcomes(|| {
+        let lock = Arc::new(OnceLock::new());
+        let other = Arc::clone(&lock);
+        let thread = thread::spawn(move || other.set(7).unwrap());
+        assert_eq!(*lock.wait(), 7);
+        thread.join().unwrap();
+    });
+    let failure = failure(|| _ = OnceLock::<u8>::new().wait());
+    assert!(matches!(failure, Failure::Deadlock { .. }), "{failure:?}");
 }

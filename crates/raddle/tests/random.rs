@@ -1,6 +1,6 @@
 //! Random numbers that the strategy chooses.
 
-use raddle::rand::{random, random_range, thread_rng};
+use raddle::rand::{Rng, RngCore, random, random_range, rngs, thread_rng};
 use raddle::{Config, check_with};
 use raddle_model::Failure;
 use std::collections::BTreeMap;
@@ -76,4 +76,23 @@ fn an_empty_range_is_refused() {
     assert!(
         matches!(&failed.failure, Failure::Assertion { message, .. } if message == "cannot sample empty range")
     );
+}
+
+/// As in code that is generic over its source of randomness.
+fn throw<R: Rng + ?Sized>(source: &mut R) -> u8 {
+    source.gen_range(1..=6)
+}
+
+#[test]
+fn a_source_may_be_lent_and_have_any_name_of_rand() {
+    assert_eq!(counts("dfs", 100, || throw(&mut &mut thread_rng())).0, once_each(1..=6));
+    let ratio = || rngs::ThreadRng::default().gen_ratio(1, 4);
+    assert_eq!(counts("dfs", 100, ratio).0, BTreeMap::from([(false, 3), (true, 1)]));
+    assert_eq!(counts("dfs", 100, || thread_rng().random_ratio(4, 4)).0, once_each([true]));
+    let byte = || {
+        let mut bytes = [0; 2];
+        thread_rng().fill_bytes(&mut bytes[..1]);
+        bytes
+    };
+    assert_eq!(counts("dfs", 1_000, byte).0, once_each((0..=255).map(|byte| [byte, 0])));
 }

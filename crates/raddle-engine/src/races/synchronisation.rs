@@ -123,9 +123,10 @@ impl Engine {
                 races.take_back(thread, object);
             }
             (Kind::ReadWriteUnlock, _) if wrote => races.publish(thread, object),
+            (Kind::Downgrade, Some(Go)) => races.publish(thread, object),
             (Kind::ReadWriteUnlock, _) => races.give_back(thread, object),
             (Kind::SemaphoreWait | Kind::SemaphoreTryWait, Some(Acquired)) => races.acquire(thread, object),
-            (Kind::OnceTry | Kind::Park, Some(Acquired)) => races.acquire(thread, object),
+            (Kind::OnceTry | Kind::OnceWait | Kind::Park, Some(Acquired)) => races.acquire(thread, object),
             (Kind::OnceBegin, _) => races.acquire(thread, object),
             (Kind::SemaphorePost | Kind::OnceEnd | Kind::Unpark | Kind::Close, _) => {
                 races.publish(thread, object);

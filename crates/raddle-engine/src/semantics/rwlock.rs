@@ -43,6 +43,22 @@ impl Engine {
         }
     }
 
+    pub(crate) fn downgrade(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
+        let object = first(operation);
+        match &mut self.objects.get_mut(object).resource {
+            Resource::ReadWriteLock { writer, readers } if *writer == Some(thread) => {
+                *writer = None;
+                readers.push(thread);
+                self.refresh(object);
+                Effect::Goes(Reply::Go)
+            }
+            Resource::ReadWriteLock { .. } => {
+                self.misuse(thread, operation, "downgraded by a thread that does not have it for writing")
+            }
+            _ => self.not_usable(thread, object, operation),
+        }
+    }
+
     pub(crate) fn read_write_unlock(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
         let object = first(operation);
         match &mut self.objects.get_mut(object).resource {

@@ -170,6 +170,7 @@ impl<'a> Races<'a> {
                 Kind::Lock | Kind::WriteLock if sure => Some(Holding::Writing),
                 Kind::ConditionReacquire => Some(Holding::Writing),
                 Kind::ReadLock if sure => Some(Holding::Reading),
+                Kind::Downgrade => Some(Holding::Reading),
                 Kind::Unlock | Kind::ReadWriteUnlock | Kind::ConditionWait => Some(Holding::No),
                 _ => None,
             }

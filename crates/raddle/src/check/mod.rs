@@ -2,7 +2,7 @@
 //!
 //! A run is over when all of its threads have ended: what the main thread leaves behind when it returns runs to its end,
 //! and a thread that never can is part of a deadlock. ([`Config::fail_on_leaked_threads`] makes leaving threads behind a
-//! failure of its own.)
+//! failure of its own.) Tasks do not keep a run going; see [`future`](crate::future).
 
 mod attribute;
 mod config;
@@ -73,6 +73,14 @@ pub fn check_pct(test: impl Fn() + Send + Sync + 'static, runs: usize, depth: us
     report(run(&test_name(), &config, Arc::new(test)));
 }
 
+/// Runs `test` so many times, each of which draws an interleaving as evenly as is known how, as Shuttle's function of that
+/// name.
+#[track_caller]
+pub fn check_urw(test: impl Fn() + Send + Sync + 'static, runs: usize) {
+    let config = Config::new().with_strategy("urw").with_runs(runs as u64);
+    report(run(&test_name(), &config, Arc::new(test)));
+}
+
 /// Runs `test` under every schedule, or the first `runs` of them, as Shuttle's function of that name.
 #[track_caller]
 pub fn check_dfs(test: impl Fn() + Send + Sync + 'static, runs: Option<usize>) {
@@ -87,6 +95,12 @@ pub fn replay(test: impl Fn() + Send + Sync + 'static, schedule_file: impl AsRef
     if let Err(error) = try_replay(test, schedule_file) {
         panic!("{error}");
     }
+}
+
+/// As [`replay`], under the name of Shuttle's function that takes a file.
+#[track_caller]
+pub fn replay_from_file(test: impl Fn() + Send + Sync + 'static, path: impl AsRef<Path>) {
+    replay(test, path);
 }
 
 /// As [`replay`], and returns what came of it.

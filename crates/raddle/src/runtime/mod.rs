@@ -67,8 +67,6 @@ pub(crate) struct Runtime {
     idle: Vec<Fiber>,
     /// How many suspended threads are unwinding after a panic.
     panicking: u32,
-    /// How many threads have not ended.
-    alive: usize,
 }
 
 thread_local! {
@@ -168,7 +166,6 @@ impl Runtime {
             closing: false,
             idle: Vec::new(),
             panicking: 0,
-            alive: 0,
         })
     }
 
@@ -245,7 +242,6 @@ impl Runtime {
             panic: None,
             locals: Locals::default(),
         });
-        self.alive += 1;
     }
 
     /// The object that stands for `thread`.
@@ -290,13 +286,8 @@ impl Runtime {
         self.engine.fail(Failure::Assertion { thread, location: LocationId(0), message });
     }
 
-    /// Notes that `thread` has ended. With the last one the run fails if there was a panic that nobody noticed.
-    fn finish(&mut self, thread: ThreadId) {
-        self.engine.finish(thread);
-        self.alive -= 1;
-        if self.alive > 0 {
-            return;
-        }
+    /// Fails the run, if it has passed so far, for a panic that nobody noticed.
+    fn fail_by_unnoticed_panic(&mut self) {
         let unnoticed =
             self.threads.iter_mut().enumerate().find_map(|(index, thread)| {
                 thread.panic.take().map(|message| (ThreadId(index as u32), message))
@@ -310,8 +301,10 @@ impl Runtime {
 impl Runtime {
     /// Fails the run if a thread is left, now that the main thread has ended.
     fn fail_by_leak(&mut self) {
-        let left = self.threads.iter().zip(0..).filter(|(thread, _)| thread.fiber.is_some());
-        let left: Vec<String> = left.map(|(_, index)| self.shown_name(ThreadId(index))).collect();
+        let left = (0..self.threads.len() as u32).map(ThreadId).filter(|&thread| {
+            self.threads[thread.index()].fiber.is_some() && !self.engine.is_background(thread)
+        });
+        let left: Vec<String> = left.map(|thread| self.shown_name(thread)).collect();
         if !left.is_empty() {
             let message = format!("the main thread returned and left behind: {}", left.join(", "));
             self.engine.fail(Failure::Assertion { thread: ThreadId(0), location: LocationId(0), message });
@@ -350,7 +343,6 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         runtime.panicking = 0;
         runtime.threads.clear();
         runtime.made.clear();
-        runtime.alive = 0;
         let needs = runtime.strategy.needs();
         runtime.engine.begin(needs);
         let thread = runtime.engine.add_thread();
@@ -374,7 +366,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
             None => {
                 // The task is over.
                 runtime.idle.push(fiber);
-                runtime.finish(thread);
+                runtime.engine.finish(thread);
                 if runtime.fail_on_leaked_threads && thread == ThreadId(0) {
                     runtime.fail_by_leak();
                 }
@@ -382,6 +374,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
             }
         });
     }
+    with(Runtime::fail_by_unnoticed_panic);
     close();
     RUNTIME.with_borrow_mut(|slot| slot.take().expect("the run was not taken away"))
 }

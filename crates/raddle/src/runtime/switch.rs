@@ -1,4 +1,4 @@
-//! Switching stacks: the only unsafe code of this crate.
+//! Switching stacks: the unsafe code of this crate, but for a function that `LazyLock` needs.
 //!
 //! A [`Fiber`] is a coroutine that runs task after task, so that its stack is set up once and used in many runs.
 //! A [`Scope`] lets a task borrow from the stack of another fiber.

@@ -88,6 +88,23 @@ impl Condvar {
         }
     }
 
+    /// Waits as [`Condvar::wait_timeout`] does; tells whether a notification came in time.
+    #[deprecated(note = "use wait_timeout")]
+    #[track_caller]
+    pub fn wait_timeout_ms<'a, T>(
+        &self,
+        guard: MutexGuard<'a, T>,
+        milliseconds: u32,
+    ) -> LockResult<(MutexGuard<'a, T>, bool)> {
+        match self.wait_timeout(guard, Duration::from_millis(u64::from(milliseconds))) {
+            Ok((guard, result)) => Ok((guard, !result.timed_out())),
+            Err(error) => {
+                let (guard, result) = error.into_inner();
+                Err(PoisonError::new((guard, !result.timed_out())))
+            }
+        }
+    }
+
     /// Waits until `condition` is false, or until `duration` has passed.
     #[track_caller]
     pub fn wait_timeout_while<'a, T, F>(

@@ -3,6 +3,7 @@
 pub mod atomic;
 mod barrier;
 mod condvar;
+mod function;
 mod lazy_lock;
 pub mod mpsc;
 mod mutex;

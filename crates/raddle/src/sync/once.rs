@@ -55,7 +55,8 @@ impl Once {
     }
 
     fn step(&self, kind: Kind, argument: u64, place: &'static Location<'static>) -> Reply {
-        let access = if kind == Kind::OnceTry { Access::Read } else { Access::Write };
+        let access =
+            if matches!(kind, Kind::OnceTry | Kind::OnceWait) { Access::Read } else { Access::Write };
         runtime::step(|runtime| {
             let object = self.object.id(runtime, Resource::once);
             Operation::new(kind, runtime.location(place)).on(object, access).with_argument(argument)
@@ -95,6 +96,23 @@ impl Once {
     #[must_use]
     pub fn is_completed(&self) -> bool {
         self.is_over(Location::caller())
+    }
+
+    /// Waits until it has been run to its end, by whomever.
+    ///
+    /// # Panics
+    ///
+    /// If an attempt has panicked and no other one is under way.
+    #[track_caller]
+    pub fn wait(&self) {
+        let reply = self.step(Kind::OnceWait, 0, Location::caller());
+        assert!(reply != Reply::Busy, "Once instance has previously been poisoned");
+    }
+
+    /// As [`Once::wait`], but also waits for another attempt if one has panicked.
+    #[track_caller]
+    pub fn wait_force(&self) {
+        self.step(Kind::OnceWait, Operation::UNTIMED, Location::caller());
     }
 
     pub(super) fn is_over(&self, place: &'static Location<'static>) -> bool {

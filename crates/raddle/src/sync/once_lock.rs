@@ -52,6 +52,16 @@ impl<T> OnceLock<T> {
         self.initialise(Location::caller(), f)
     }
 
+    /// The value, waiting until somebody has set it.
+    #[track_caller]
+    pub fn wait(&self) -> &T {
+        self.once.wait_force();
+        if runtime::is_closing() && self.value.slot().get().is_none() {
+            runtime::close_others();
+        }
+        self.value.slot().get().expect("a lock that was waited for has a value, unless the run is over")
+    }
+
     fn initialise(&self, place: &'static Location<'static>, f: impl FnOnce() -> T) -> &T {
         if runtime::is_closing() {
             return self.value.slot().get_or_init(f);

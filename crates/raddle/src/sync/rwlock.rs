@@ -29,7 +29,7 @@ pub struct RwLockReadGuard<'a, T: ?Sized> {
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    /// Present until the guard is dropped.
+    /// Present until the guard is dropped or downgraded.
     value: Option<std::sync::RwLockWriteGuard<'a, T>>,
     locked_at: &'static Location<'static>,
     /// Whether the thread was panicking when it locked; then it does not poison the lock.
@@ -159,6 +159,18 @@ fn make_way() {
     runtime::close_others();
 }
 
+impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
+    /// Turns this into a guard for reading; no other writer gets the lock in between.
+    #[track_caller]
+    pub fn downgrade(mut this: RwLockWriteGuard<'a, T>) -> RwLockReadGuard<'a, T> {
+        let place = Location::caller();
+        let lock = this.lock;
+        lock.step(Kind::Downgrade, place);
+        this.value = None;
+        lock.read_guard(place).unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
 impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
     fn drop(&mut self) {
         self.value = None;
@@ -168,6 +180,10 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
+        // Without the value it is a guard for reading that has the lock now.
+        if self.value.is_none() {
+            return;
+        }
         let poisons = !self.panicking && runtime::panicking();
         self.value = None;
         self.lock.step(Kind::ReadWriteUnlock, self.locked_at);

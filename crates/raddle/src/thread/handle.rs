@@ -10,6 +10,13 @@ use std::sync::{Arc, Mutex};
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ThreadId(raddle_model::ThreadId);
 
+impl From<ThreadId> for usize {
+    /// The number: 0 for the main thread, and so on in the order in which threads were started.
+    fn from(id: ThreadId) -> usize {
+        id.0.index()
+    }
+}
+
 /// A thread, as in std.
 #[derive(Clone, Debug)]
 pub struct Thread {

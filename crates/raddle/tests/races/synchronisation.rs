@@ -425,3 +425,34 @@ fn a_time_out_orders_nothing() {
     });
     assert_eq!(parked.unwrap_err().failure.kind(), "data-race");
 }
+
+#[test]
+fn a_lock_that_is_downgraded_orders() {
+    assert_ordered(|| {
+        both(
+            <(RwLock<bool>, Plain)>::default(),
+            |(lock, data)| {
+                let mut guard = lock.write().unwrap();
+                data.set(7);
+                *guard = true;
+                let _reader = raddle::sync::RwLockWriteGuard::downgrade(guard);
+                data.get();
+            },
+            |(lock, data)| assert!(!*lock.read().unwrap() || data.get() == 7),
+        );
+    });
+}
+
+#[test]
+fn waiting_for_a_once_orders() {
+    assert_ordered(|| {
+        both(
+            (Once::new(), Plain::default()),
+            |(once, data)| once.call_once(|| data.set(7)),
+            |(once, data)| {
+                once.wait();
+                assert_eq!(data.get(), 7);
+            },
+        );
+    });
+}

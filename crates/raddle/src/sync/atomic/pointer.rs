@@ -16,6 +16,50 @@ pub struct AtomicPtr<T> {
 
 common!([<T>] AtomicPtr<T>, *mut T, AtomicPtr);
 
+impl<T> AtomicPtr<T> {
+    /// Moves it on by so many values, wrapping around; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_ptr_add(&self, count: usize, order: Ordering) -> *mut T {
+        self.modify(order, |before| before.wrapping_add(count))
+    }
+
+    /// Moves it back by so many values, wrapping around; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_ptr_sub(&self, count: usize, order: Ordering) -> *mut T {
+        self.modify(order, |before| before.wrapping_sub(count))
+    }
+
+    /// Moves it on by so many bytes, wrapping around; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_byte_add(&self, count: usize, order: Ordering) -> *mut T {
+        self.modify(order, |before| before.wrapping_byte_add(count))
+    }
+
+    /// Moves it back by so many bytes, wrapping around; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_byte_sub(&self, count: usize, order: Ordering) -> *mut T {
+        self.modify(order, |before| before.wrapping_byte_sub(count))
+    }
+
+    /// Bitwise or of the address; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_or(&self, value: usize, order: Ordering) -> *mut T {
+        self.modify(order, |before| before.map_addr(|address| address | value))
+    }
+
+    /// Bitwise and of the address; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_and(&self, value: usize, order: Ordering) -> *mut T {
+        self.modify(order, |before| before.map_addr(|address| address & value))
+    }
+
+    /// Bitwise exclusive or of the address; gives the pointer before.
+    #[track_caller]
+    pub fn fetch_xor(&self, value: usize, order: Ordering) -> *mut T {
+        self.modify(order, |before| before.map_addr(|address| address ^ value))
+    }
+}
+
 impl<T> Default for AtomicPtr<T> {
     #[track_caller]
     fn default() -> Self {

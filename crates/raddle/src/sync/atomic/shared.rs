@@ -113,6 +113,11 @@ macro_rules! common {
                 self.value.into_inner()
             }
 
+            /// A pointer to the value. What is done through it is no operation, and not under control.
+            pub const fn as_ptr(&self) -> *mut $value {
+                self.value.as_ptr()
+            }
+
             /// Reads it.
             #[inline]
             #[track_caller]

@@ -1,0 +1,20 @@
+//! Threads that a run does not wait for.
+
+use crate::Engine;
+use raddle_model::ThreadId;
+
+impl Engine {
+    /// Says that `thread`, which has not ended, does not keep the run going: the run is over, and has passed, when all
+    /// other threads have ended and those of the background can do nothing. For them alone no time passes, and one that
+    /// has come back to the same operation more often than [`Config::patience`](crate::Config::patience) allows can do nothing.
+    pub fn set_background(&mut self, thread: ThreadId) {
+        let entry = self.threads.get_mut(thread);
+        self.background += usize::from(!entry.background);
+        entry.background = true;
+    }
+
+    /// Whether `thread` does not keep the run going.
+    pub fn is_background(&self, thread: ThreadId) -> bool {
+        self.threads.get(thread).background
+    }
+}

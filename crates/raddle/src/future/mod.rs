@@ -1,0 +1,77 @@
+//! Futures under control: a deterministic executor.
+//!
+//! Each task is a thread of the run that polls its future. Between two polls it waits to be woken; a wake-up that is lost
+//! leaves it waiting, and the run is reported as a deadlock if anybody waits for the task. Waking another thread is an
+//! operation, so that everything may happen between a poll that is `Pending` and the wake-up. What happens inside of a
+//! poll is under control as far as the future uses the types of this crate.
+//!
+//! Tasks do not keep a run going, as they do not in other executors: a run is over when all threads have ended and no task
+//! can take a step. Tasks that wait then are dropped. For tasks alone the virtual clock stands still.
+//!
+//! The place of a wake-up, of a wait and of the end of a task in reports is where the task was started or [`block_on`]
+//! was called: neither a waker nor a poll knows its caller.
+
+mod error;
+mod task;
+mod wakeup;
+
+pub use error::{JoinError, Payload};
+pub use task::{AbortHandle, JoinHandle, spawn, spawn_local};
+
+use crate::runtime;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::task::{Context, Poll, Waker};
+use wakeup::Wakeup;
+
+/// Polls `future` on the current thread until it is ready, waiting to be woken after each poll that is `Pending`.
+///
+/// # Panics
+///
+/// If the future is pending while the run is over and its threads are unwound, when nobody can wake it any more.
+#[track_caller]
+pub fn block_on<F: Future>(future: F) -> F::Output {
+    let wakeup = Wakeup::new(runtime::with(|runtime| runtime.current()));
+    let waker = Waker::from(Arc::clone(&wakeup));
+    let mut context = Context::from_waker(&waker);
+    let mut future = pin!(future);
+    loop {
+        let closing = runtime::is_closing();
+        if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
+            return value;
+        }
+        if closing {
+            runtime::close_others();
+            let Poll::Ready(value) = future.as_mut().poll(&mut context) else {
+                panic!("the run is over and the future still pending");
+            };
+            return value;
+        }
+        wakeup.wait();
+    }
+}
+
+/// Lets others run: pending once, with a wake-up already there.
+pub fn yield_now() -> YieldNow {
+    YieldNow { yielded: false }
+}
+
+/// The future of [`yield_now`].
+#[derive(Debug)]
+#[must_use = "others run only if it is awaited"]
+pub struct YieldNow {
+    yielded: bool,
+}
+
+impl Future for YieldNow {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut YieldNow>, context: &mut Context<'_>) -> Poll<()> {
+        if self.yielded {
+            return Poll::Ready(());
+        }
+        self.yielded = true;
+        context.waker().wake_by_ref();
+        Poll::Pending
+    }
+}
