@@ -14,6 +14,7 @@ mod passed;
 mod portfolio;
 mod record;
 mod replay;
+mod turns;
 
 pub use config::Config;
 pub use failure::{Failed, FailureFile};

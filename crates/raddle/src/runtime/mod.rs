@@ -8,12 +8,14 @@ mod locals;
 mod locations;
 mod object;
 mod switch;
+mod workers;
 
 pub(crate) use locals::Local;
 pub(crate) use locations::Locations;
-pub(crate) use object::Object;
+pub(crate) use object::{Object, Past};
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
+pub(crate) use workers::Conflict;
 
 use locals::Locals;
 use raddle_engine::{Engine, Next, Reply, Resource, Strategy};
@@ -22,8 +24,8 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use switch::Fiber;
+use workers::Worker;
 
 /// What a thread has to do.
 pub(crate) type Task = Box<dyn FnOnce()>;
@@ -61,6 +63,8 @@ pub(crate) struct Runtime {
     next: Option<Next>,
     /// Tells this run from all others of the process, for objects that outlive a run.
     epoch: u32,
+    /// Where the numbers of runs come from.
+    worker: Worker,
     /// The run is over and fibers are being unwound: operations have no effect.
     closing: bool,
     /// Fibers without a thread.
@@ -75,8 +79,6 @@ thread_local! {
     static RUNTIME: RefCell<Option<Box<Runtime>>> = const { RefCell::new(None) };
 }
 
-static EPOCHS: AtomicU32 = AtomicU32::new(1);
-
 const OUTSIDE: &str =
     "raddle's types work only inside raddle::check; run the code inside a check, or use std's types";
 
@@ -88,8 +90,18 @@ pub(crate) fn with<R>(action: impl FnOnce(&mut Runtime) -> R) -> R {
 /// Announces the next operation of the current thread and returns when it has been executed.
 #[inline]
 pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
+    step_or(operation, |_| {})
+}
+
+/// As [`step`], and calls `closing` in the place of that if the run is over.
+#[inline]
+pub(crate) fn step_or(
+    operation: impl FnOnce(&mut Runtime) -> Operation,
+    closing: impl FnOnce(&mut Runtime),
+) -> Reply {
     let here = with(|runtime| {
         if runtime.closing {
+            closing(runtime);
             return Some(Reply::Go);
         }
         let operation = operation(runtime);
@@ -146,7 +158,8 @@ pub(crate) fn is_closing() -> bool {
 }
 
 impl Runtime {
-    pub(crate) fn new(engine: Engine, strategy: Box<dyn Strategy>) -> Box<Runtime> {
+    /// The runs of one worker of a check, whose workers share `conflict`.
+    pub(crate) fn new(engine: Engine, strategy: Box<dyn Strategy>, conflict: Conflict) -> Box<Runtime> {
         Box::new(Runtime {
             engine,
             strategy,
@@ -157,11 +170,17 @@ impl Runtime {
             current: ThreadId(0),
             next: None,
             epoch: 0,
+            worker: Worker::new(conflict),
             closing: false,
             idle: Vec::new(),
             panicking: 0,
             alive: 0,
         })
+    }
+
+    /// Gives up what outlives runs, for other workers. There may be further runs.
+    pub(crate) fn let_go(&mut self) {
+        self.worker = Worker::new(Conflict::default());
     }
 
     /// The number of a place in the code.
@@ -337,7 +356,7 @@ pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
 pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
     RUNTIME.with_borrow_mut(|slot| {
         let mut runtime = runtime;
-        runtime.epoch = EPOCHS.fetch_add(1, Ordering::Relaxed);
+        runtime.epoch = runtime.worker.next_epoch();
         runtime.closing = false;
         runtime.panicking = 0;
         runtime.threads.clear();

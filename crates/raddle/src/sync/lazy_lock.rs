@@ -2,7 +2,6 @@
 
 use super::Once;
 use super::per_run::PerRun;
-use crate::runtime;
 use std::fmt;
 use std::ops::Deref;
 use std::panic::Location;
@@ -30,7 +29,7 @@ impl<T, F: FnOnce() -> T + Clone> LazyLock<T, F> {
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
         let place = Location::caller();
-        if runtime::is_closing() {
+        if this.once.is_closing() {
             return this.value.slot().get_or_init(this.maker());
         }
         this.once.call_at(false, place, || {
@@ -64,7 +63,7 @@ impl<T: Default> Default for LazyLock<T> {
 impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_tuple("LazyLock");
-        match self.value.slot().get() {
+        match self.value.peek() {
             Some(value) => text.field(value),
             None => text.field(&format_args!("<uninit>")),
         };

@@ -45,15 +45,16 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Its number in this run.
     pub(super) fn id(&self, runtime: &mut Runtime) -> ObjectId {
-        self.object.id(runtime, || Resource::mutex(MutexKind::Normal))
+        self.object.id(runtime, |_| Resource::mutex(MutexKind::Normal))
     }
 
     fn step(&self, kind: Kind, place: &'static Location<'static>) -> Reply {
-        runtime::step(|runtime| {
+        let operation = |runtime: &mut Runtime| {
             let object = self.id(runtime);
             let access = if kind == Kind::Read { Access::Read } else { Access::Write };
             Operation::new(kind, runtime.location(place)).on(object, access)
-        })
+        };
+        runtime::step_or(operation, |runtime| self.object.use_closing(runtime, |_| {}))
     }
 
     /// The value of a mutex that the engine gave to the current thread.

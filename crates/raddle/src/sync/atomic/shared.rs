@@ -1,18 +1,28 @@
 //! What all atomics have in common.
 
-use crate::runtime::{self, Object};
+use crate::runtime::{self, Object, Past, Runtime};
 use raddle_engine::Resource;
 use raddle_model::{Access, Kind, Operation};
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
-/// Executes one access to the atomic `object`.
+/// Executes one access to the atomic `object`; `renew` is called before the first one in a run.
 #[inline]
-pub(super) fn step(object: &Object, kind: Kind, access: Access, place: &'static Location<'static>) {
-    runtime::step(|runtime| {
-        let object = object.id(runtime, || Resource::Memory);
+pub(super) fn step(
+    object: &Object,
+    kind: Kind,
+    access: Access,
+    place: &'static Location<'static>,
+    renew: impl Fn(Past),
+) {
+    let operation = |runtime: &mut Runtime| {
+        let object = object.id(runtime, |past| {
+            renew(past);
+            Resource::Memory
+        });
         Operation::new(kind, runtime.location(place)).on(object, access)
-    });
+    };
+    runtime::step_or(operation, |runtime| object.use_closing(runtime, &renew));
 }
 
 /// Says that the access executed last left the value as it was, so that a loop around it is known to be idle.
@@ -59,24 +69,49 @@ pub(super) fn assert_fails(order: Ordering) {
 }
 
 /// The methods that every atomic has. The value is kept in one of std's, but only one OS thread works at it during a run, so
-/// that plain loads and stores do for all.
+/// that plain loads and stores do for all. `$begins_anew` tells of a first value whether every run begins with it.
 macro_rules! common {
-    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ident) => {
+    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ident, $begins_anew:expr) => {
         impl $($generics)* $atomic {
             /// An atomic with a first value.
             #[track_caller]
             pub const fn new(value: $value) -> Self {
-                Self { object: Object::new(), value: std::sync::atomic::$std::new(value) }
+                let (value, first) = (std::sync::atomic::$std::new(value), std::sync::atomic::$std::new(value));
+                Self { object: Object::new(), value, first }
             }
 
-            /// The value, of which there can be no other user.
+            /// The value, of which there can be no other user. What is written here while no run is going on is the value
+            /// that later runs begin with.
             pub fn get_mut(&mut self) -> &mut $value {
+                match runtime::epoch() {
+                    Some(now) if self.object.is_of_another(now) => self.renew(Past::Used),
+                    Some(_) => {}
+                    None => self.object.forget_past(),
+                }
                 self.value.get_mut()
             }
 
             /// The value.
-            pub fn into_inner(self) -> $value {
-                self.value.into_inner()
+            pub fn into_inner(mut self) -> $value {
+                *self.get_mut()
+            }
+
+            /// Begins a run: with the value that the first run began with.
+            #[cold]
+            fn renew(&self, past: Past) {
+                let begins_anew: fn($value) -> bool = $begins_anew;
+                let first = self.first.load(Ordering::Relaxed);
+                match past {
+                    Past::None => self.first.store(self.value.load(Ordering::Relaxed), Ordering::Relaxed),
+                    Past::Used if begins_anew(first) => self.value.store(first, Ordering::Relaxed),
+                    Past::Used | Past::Foreign => {}
+                }
+            }
+
+            #[inline]
+            #[track_caller]
+            fn step(&self, kind: Kind, access: Access) {
+                shared::step(&self.object, kind, access, Location::caller(), |past| self.renew(past));
             }
 
             /// Reads it.
@@ -84,7 +119,7 @@ macro_rules! common {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 shared::assert_loads(order);
-                shared::step(&self.object, Kind::Read, Access::Read, Location::caller());
+                self.step(Kind::Read, Access::Read);
                 self.value.load(Ordering::Relaxed)
             }
 
@@ -93,7 +128,7 @@ macro_rules! common {
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 shared::assert_stores(order);
-                shared::step(&self.object, Kind::Write, Access::Write, Location::caller());
+                self.step(Kind::Write, Access::Write);
                 self.value.store(value, Ordering::Relaxed);
             }
 
@@ -185,7 +220,7 @@ macro_rules! common {
             #[inline]
             #[track_caller]
             fn modify(&self, change: impl FnOnce($value) -> $value) -> $value {
-                shared::step(&self.object, Kind::ReadModifyWrite, Access::Write, Location::caller());
+                self.step(Kind::ReadModifyWrite, Access::Write);
                 let before = self.value.load(Ordering::Relaxed);
                 let after = change(before);
                 if after == before {
