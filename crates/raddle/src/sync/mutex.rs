@@ -10,6 +10,7 @@ use std::panic::Location;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 /// A mutex, as in std. The value lives in one of std's, which is never contended: the engine decides who gets it.
+/// The value of one that outlives a run, as a static does, is kept (see [statics](crate#statics)).
 pub struct Mutex<T: ?Sized> {
     object: Object,
     poison: Poison,

@@ -10,6 +10,7 @@ use std::panic::Location;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 /// A lock for many readers or one writer, as in std. The value lives in one of std's, which is never contended.
+/// The value of one that outlives a run, as a static does, is kept (see [statics](crate#statics)).
 pub struct RwLock<T: ?Sized> {
     object: Object,
     poison: Poison,

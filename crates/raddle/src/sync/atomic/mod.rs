@@ -2,7 +2,7 @@
 //!
 //! Each method is one operation, sequentially consistent whatever order is asked for: outcomes that only a weaker order
 //! allows are not found. Orders that std refuses are refused. A `compare_exchange_weak` fails only where the values
-//! differ. Formatting, `get_mut` and `into_inner` are no operations.
+//! differ. One that outlives a run begins the next with its first value (see [statics](crate#statics)). Formatting, `get_mut` and `into_inner` are no operations.
 
 mod boolean;
 mod integer;
