@@ -62,6 +62,12 @@ pub enum ReplayError {
     },
 }
 
+/// The check that a file was recorded by, if that can be read.
+pub(super) fn program(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    Some(TraceFile::from_json(&text).ok()?.program)
+}
+
 /// Runs `test` as the file `path` says; `name` is the name of the test, if it is known.
 pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Passed, ReplayError> {
     let path = path.to_owned();

@@ -39,7 +39,8 @@ struct Thread {
     name: Option<Arc<str>>,
     /// How many objects it was the first to touch.
     first_touched: u32,
-    /// Whether it was unwinding after a panic when it suspended last.
+    /// While it is suspended: whether it is unwinding after a panic. While it runs: the same, but only if a suspended thread
+    /// is unwinding too, and false otherwise, for then std knows.
     panicking: bool,
     /// What it parks on, once somebody asked for it.
     token: Option<ObjectId>,
@@ -71,6 +72,10 @@ pub(crate) struct Runtime {
     idle: Vec<Fiber>,
     /// How many suspended threads are unwinding after a panic.
     panicking: u32,
+    /// The thread that goes on with its own unwinding after the end of the run, if one does.
+    draining: Option<ThreadId>,
+    /// Set when that one has come to its end.
+    drained: Option<ThreadId>,
     /// How many threads have not ended.
     alive: usize,
 }
@@ -102,7 +107,9 @@ pub(crate) fn step_or(
     let here = with(|runtime| {
         if runtime.closing {
             closing(runtime);
-            return Some(Reply::Go);
+            // A thread that caught its panic would go on for ever if nobody stopped it.
+            let stops = runtime.draining == Some(runtime.current) && !runtime.is_panicking();
+            return (!stops).then_some(Reply::Go);
         }
         let operation = operation(runtime);
         let me = runtime.current;
@@ -135,15 +142,45 @@ fn suspend_panicking() -> Reply {
     switch::suspend();
     with(|runtime| {
         runtime.panicking -= u32::from(panicking);
+        runtime.note_panicking(panicking);
         runtime.threads[runtime.current.index()].reply
     })
 }
 
-/// Whether the current thread is unwinding after a panic. All threads of a run share one OS thread, so std's answer is
-/// right only while no suspended thread is unwinding; a thread that begins to panic meanwhile is not noticed.
+/// Whether the current thread is unwinding after a panic. All threads of a run share one OS thread, and std's answer is
+/// about all of them. So while a suspended thread is unwinding, this goes by what the hook for panics has seen. Limit: a
+/// panic that the test itself catches meanwhile, with std's `catch_unwind`, counts until no suspended thread is unwinding.
 pub(crate) fn panicking() -> bool {
-    std::thread::panicking()
-        && with(|runtime| runtime.panicking == 0 || runtime.threads[runtime.current.index()].panicking)
+    std::thread::panicking() && with(|runtime| runtime.is_panicking())
+}
+
+/// Notes that the current thread begins to panic; called by the hook.
+pub(crate) fn begin_panic() {
+    let note = |slot: &RefCell<Option<Box<Runtime>>>| {
+        if let Ok(mut slot) = slot.try_borrow_mut()
+            && let Some(runtime) = slot.as_mut()
+        {
+            runtime.note_panicking(true);
+        }
+    };
+    // After the end of the OS thread's variables there is no run.
+    _ = RUNTIME.try_with(note);
+}
+
+/// Calls `f` and catches its panic.
+pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> std::thread::Result<R> {
+    let before = panicking();
+    let result = catch_unwind(AssertUnwindSafe(f));
+    if result.is_err() {
+        with(|runtime| runtime.note_panicking(before));
+    }
+    result
+}
+
+/// Goes on with a panic that was caught.
+pub(crate) fn resume(payload: Box<dyn Any + Send>) -> ! {
+    begin_panic();
+    resume_unwind(payload)
 }
 
 /// The number of the run that is going on on this OS thread.
@@ -174,6 +211,8 @@ impl Runtime {
             closing: false,
             idle: Vec::new(),
             panicking: 0,
+            draining: None,
+            drained: None,
             alive: 0,
         })
     }
@@ -197,6 +236,22 @@ impl Runtime {
     /// Whether the run is over and its threads are being unwound.
     pub(crate) fn is_closing(&self) -> bool {
         self.closing
+    }
+
+    /// Whether the run is over and the current thread is unwound by force; then nobody may catch what unwinds it.
+    pub(crate) fn is_forced(&self) -> bool {
+        self.closing && self.draining != Some(self.current)
+    }
+
+    fn is_panicking(&self) -> bool {
+        std::thread::panicking() && (self.panicking == 0 || self.threads[self.current.index()].panicking)
+    }
+
+    fn note_panicking(&mut self, panicking: bool) {
+        let others = self.panicking > 0;
+        if let Some(thread) = self.threads.get_mut(self.current.index()) {
+            thread.panicking = panicking && others;
+        }
     }
 
     /// The name of a thread, if it was given one.
@@ -281,12 +336,13 @@ fn run_task() {
     let Some(task) = task else { return };
     run_part(task);
     run_part(locals::drop_all);
+    with(|runtime| runtime.drained = runtime.draining.filter(|&thread| thread == runtime.current));
 }
 
 /// Runs a part of a thread in which a panic is a failure of the run.
 fn run_part(task: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(task)) {
-        if with(|runtime| runtime.closing) {
+    if let Err(payload) = catch(task) {
+        if with(|runtime| runtime.is_forced()) {
             // The run is over and this fiber is being unwound; that must not stop here.
             resume_unwind(payload);
         }
@@ -409,17 +465,32 @@ fn close() {
 pub(crate) fn close_others() {
     let (count, current) = with(|runtime| (runtime.threads.len(), runtime.current));
     for index in (0..count).rev() {
-        let (fiber, task) = with(|runtime| {
+        let (fiber, task, panicking) = with(|runtime| {
             runtime.current = ThreadId(index as u32);
-            (runtime.threads[index].fiber.take(), runtime.threads[index].task.take())
+            let thread = &mut runtime.threads[index];
+            (thread.fiber.take(), thread.task.take(), thread.panicking)
         });
         drop(task);
-        if let Some(fiber) = fiber {
-            let fiber = fiber.unwind();
+        if let Some(mut fiber) = fiber {
+            // One that is unwinding cannot be unwound by force; it goes on by itself, to its end or to where it catches.
+            let over = panicking && drain(&mut fiber);
+            let fiber = if over { fiber } else { fiber.unwind() };
             with(|runtime| runtime.idle.push(fiber));
         }
         // There is nobody left to tell of a panic.
         _ = catch_unwind(locals::drop_all);
     }
     with(|runtime| runtime.current = current);
+}
+
+/// Lets the current thread go on with its own unwinding, and tells whether it has come to its end.
+fn drain(fiber: &mut Fiber) -> bool {
+    let before = with(|runtime| runtime.draining.replace(runtime.current));
+    let thread = with(|runtime| runtime.current);
+    fiber.resume_nested();
+    with(|runtime| {
+        runtime.current = thread;
+        runtime.draining = before;
+        runtime.drained.take().is_some()
+    })
 }
