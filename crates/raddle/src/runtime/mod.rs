@@ -456,7 +456,10 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
 /// Unwinds every thread that has not ended, so that what it owns is dropped. The youngest goes first: a thread may have
 /// borrowed from an older one, whose scope it was started in, but never from a younger one.
 fn close() {
-    with(|runtime| runtime.closing = true);
+    with(|runtime| {
+        runtime.closing = true;
+        runtime.worker.close();
+    });
     close_others();
 }
 

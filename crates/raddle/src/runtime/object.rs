@@ -76,9 +76,9 @@ impl Object {
                 Past::Foreign => {}
                 past => return first(past),
             }
-            // All that this check did will be given up, but the other worker must not see what this destructor does.
-            runtime.worker.wait_for(epoch(known));
-            if !runtime.worker.may_take_over(epoch(self.known.load(Ordering::Acquire))) {
+            // All that this check did will be given up, but no other check must see what this destructor does.
+            runtime.worker.close();
+            if !runtime.worker.wait_for(epoch(known)) {
                 return;
             }
         }
