@@ -3,6 +3,7 @@
 mod common;
 
 use common::{failure, outcomes};
+use raddle::sync::atomic::AtomicBool;
 use raddle::sync::{Arc, Mutex, TryLockError};
 use raddle::{Config, check_with, thread};
 use raddle_model::Failure;
@@ -91,22 +92,21 @@ fn a_run_ends_while_a_thread_unwinds() {
 #[test]
 fn a_thread_that_catches_after_the_end_is_stopped() {
     let text = message(|| {
-        let mutex = Arc::new(Mutex::new(0));
-        let other = mutex.clone();
+        let (mutex, go_on) = (Arc::new(Mutex::new(0)), Arc::new(AtomicBool::new(false)));
+        let (other, may_go_on) = (mutex.clone(), go_on.clone());
         let thread = thread::spawn(move || {
             let caught = catch_unwind(AssertUnwindSafe(|| {
                 let _guard = other.lock().unwrap();
                 panic!("first");
             }));
             assert!(caught.is_err());
-            other.clear_poison();
-            while *other.lock().unwrap() == 0 {
+            while !may_go_on.load(SeqCst) {
                 thread::yield_now();
             }
         });
         thread::yield_now();
         fail_if_held(&mutex);
-        *mutex.lock().unwrap_or_else(|error| error.into_inner()) = 1;
+        go_on.store(true, SeqCst);
         thread.join().unwrap();
     });
     assert_eq!(text, "held");
