@@ -29,6 +29,42 @@
 //! }
 //! ```
 //!
+//! # Statics
+//!
+//! Runs follow each other in one process, so a static outlives them. [`sync::OnceLock`], [`sync::LazyLock`], [`sync::Once`] and
+//! [`thread_local!`] begin every run anew, and atomics begin it with their first value; so do atomics that the test has
+//! captured. (An [`AtomicPtr`](sync::atomic::AtomicPtr) does only if it was null at first, for an earlier run may have freed
+//! what it pointed to.) The value of a [`sync::Mutex`] or [`sync::RwLock`] cannot be made again and **is kept from run to run**:
+//! wrap it in a `LazyLock` to have a new one in each, or the outcome of a run depends on those before it and cannot be
+//! replayed.
+//!
+//! A static is used by one OS thread at a time. If the jobs of a check, or two checks that run beside each other, turn out to
+//! use the same one, then the check that notices begins again, alone and with one job, when no other check runs. What it
+//! finds is what it would have found with one job; only the values of kept locks may show the runs that were given up.
+//!
+//! # In the code under test
+//!
+//! A library can use [`sync`], [`thread`], [`time`], [`hint`], [`cell`] and [`thread_local!`] in its own code. Without the feature `check`,
+//! which is on by default, they *are* the modules of std ([`cell::UnsafeCell`] is std's with two methods more), and this crate has no dependencies:
+//!
+//! ```toml
+//! [dependencies]
+//! raddle = { version = "0.1", default-features = false }
+//!
+//! [dev-dependencies]
+//! raddle = "0.1"
+//! ```
+//!
+//! Cargo turns features of dev-dependencies on only where tests, examples or benchmarks are built (resolver 2 and later, the
+//! default since edition 2021), so `cargo build`, and whoever depends on the library, gets std's types, and `cargo test` gets
+//! those under control. There they work only inside a check: a test that uses the library outside of one panics and says so.
+//! Everything else ([`check`], [`rand`], ..) has no counterpart in std and exists only with the feature; it belongs into tests.
+//! Nobody but dev-dependencies should turn the feature on, for Cargo then turns it on for all. `examples/passthrough` in the
+//! repository is a library, its test, and a program that uses it.
+//!
+//!
+//! # Names
+//!
 //! Names of std that are not mirrored: `Atomic*::from_ptr` (an atomic here is more than its value), `Builder::spawn_unchecked`
 //! (it would need a promise that nobody can check), `SystemTime` (a test that depends on the date cannot be replayed), and what
 //! is deprecated since long, `ONCE_INIT` and `ATOMIC_*_INIT`.
@@ -38,25 +74,44 @@
 //! one size), annotations and resource signatures (reports carry what they tell), and `raw_load` of atomics (an access that nobody
 //! controls).
 //!
-//! Not here yet: Shuttle's `check_uncontrolled_nondeterminism`, `future::batch_semaphore` and `current`, and a feature that turns these types into std's where no
-//! test runs.
+//! Not here yet: Shuttle's `check_uncontrolled_nondeterminism`, `future::batch_semaphore` and `current`.
 
+#[cfg(feature = "check")]
 pub mod cell;
+#[cfg(feature = "check")]
 mod check;
+#[cfg(feature = "check")]
 pub mod future;
+#[cfg(feature = "check")]
 pub mod hint;
+#[cfg(feature = "check")]
 pub mod lazy_static;
+#[cfg(feature = "check")]
 pub mod rand;
+#[cfg(feature = "check")]
 mod runtime;
+#[cfg(feature = "check")]
 pub mod sync;
+#[cfg(feature = "check")]
 pub mod thread;
+#[cfg(feature = "check")]
 pub mod time;
 
+#[cfg(feature = "check")]
 pub use check::{
     Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, check, check_dfs, check_named,
     check_pct, check_random, check_random_with_seed, check_urw, check_with, replay, replay_from_file,
     try_replay,
 };
+#[cfg(feature = "check")]
 pub use raddle_engine::Timeouts;
+#[cfg(feature = "check")]
 pub use raddle_macros::test;
+#[cfg(feature = "check")]
 pub use raddle_model::{Failure, ThreadId, TraceFile};
+
+#[cfg(not(feature = "check"))]
+#[path = "plain_cell.rs"]
+pub mod cell;
+#[cfg(not(feature = "check"))]
+pub use std::{hint, sync, thread, thread_local, time};

@@ -36,6 +36,18 @@ fn helper_that_fails() {
 }
 
 #[test]
+fn helper_that_checks_twice() {
+    if is_child() {
+        let config = Config::new().with_failures(directory());
+        let first = check_with(&config, lost_update).unwrap_err();
+        let second = check_with(&config, || {
+            assert!(thread::spawn(|| panic!("the second")).join().is_ok(), "the second")
+        });
+        panic!("FIRST: {first}\nSECOND: {}", second.unwrap_err());
+    }
+}
+
+#[test]
 fn helper_that_passes() {
     if is_child() {
         let config = Config::new().with_failures(directory());
@@ -128,4 +140,24 @@ fn the_file_of_another_test_is_refused() {
         text.contains("the run is one of the test `helper_that_fails`, this is `helper_that_passes`"),
         "{text}"
     );
+}
+
+#[test]
+fn each_check_of_a_test_is_replayed_in_its_place() {
+    let found = run("helper_that_checks_twice", &[("RADDLE_SEED", "21")]);
+    let split = |text: &str| {
+        let (first, second) = text.split_once("SECOND:").unwrap_or_else(|| panic!("{text}"));
+        (first.to_owned(), second.to_owned())
+    };
+    let (first, second) = split(&found);
+    let [one, two] = [&first, &second].map(|report| recorded(report).to_owned());
+    assert_ne!(one, two);
+    assert!(second.contains("cargo test helper_that_checks_twice -- --exact"), "{second}");
+    for (file, replayed) in [(&one, 0), (&two, 1)] {
+        let (first, second) = split(&run("helper_that_checks_twice", &[("RADDLE_REPLAY", file)]));
+        // The check that is not replayed has the default seed again.
+        let seeds = [first.contains("seed 21"), second.contains("seed 21")];
+        assert_eq!(seeds, [replayed == 0, replayed == 1], "{first}{second}");
+        assert!(first.contains("a deposit was lost") && second.contains("the second"), "{first}{second}");
+    }
 }

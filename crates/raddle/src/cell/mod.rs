@@ -53,7 +53,7 @@ use std::panic::Location;
 fn step(object: &Object, access: Access, place: &'static Location<'static>) {
     let kind = if access == Access::Read { Kind::Read } else { Kind::Write };
     runtime::step(|runtime| {
-        let object = object.id(runtime, || Resource::Memory);
+        let object = object.id(runtime, |_| Resource::Memory);
         Operation::new(kind, runtime.location(place)).on(object, access).ordered(MemoryOrder::Plain)
     });
 }

@@ -39,8 +39,8 @@ impl<T> Cell<T> {
     pub fn swap(&self, other: &Cell<T>) {
         let place = Location::caller();
         runtime::step(|runtime| {
-            let mine = self.object.id(runtime, || Resource::Memory);
-            let theirs = other.object.id(runtime, || Resource::Memory);
+            let mine = self.object.id(runtime, |_| Resource::Memory);
+            let theirs = other.object.id(runtime, |_| Resource::Memory);
             let operation = Operation::new(Kind::ReadModifyWrite, runtime.location(place));
             let operation = operation.on(mine, Access::Write).ordered(MemoryOrder::Plain);
             if mine == theirs { operation } else { operation.on(theirs, Access::Write) }

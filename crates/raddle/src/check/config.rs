@@ -10,7 +10,8 @@ use std::time::Duration;
 ///
 /// The environment goes before what is set here: `RADDLE_RUNS`, `RADDLE_SEED`, `RADDLE_STRATEGY` and `RADDLE_JOBS`
 /// replace the field of that name, and `RADDLE_REPLAY` names the file of a failing run to repeat in the place of the
-/// check.
+/// check. Where a test makes several checks, it is repeated in the place of the one that recorded it, the others are done
+/// as always.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Config {

@@ -11,7 +11,8 @@ use super::panics;
 use super::passed::{Passed, Tally};
 use super::portfolio::Lane;
 use super::record::{Origin, record};
-use crate::runtime::{self, Runtime};
+use super::turns::{self, Turn};
+use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Plan, Rng, Strategy};
 use raddle_model::Verdict;
 use std::sync::Arc;
@@ -38,6 +39,7 @@ struct Shared {
     /// Whether one of them leaves nothing for the others.
     covered: AtomicUsize,
     deadline: Deadline,
+    conflict: Conflict,
 }
 
 /// When no further run may begin: the only use of the clock.
@@ -77,8 +79,16 @@ impl Check<'_> {
     pub(super) fn run(&self) -> Result<Passed, Box<Failed>> {
         panics::install();
         runtime::overflow::install();
-        let jobs = self.config.jobs.max(1);
+        turns::take(|turn| match turn {
+            Turn::Shared => self.run_jobs(self.config.jobs.max(1)),
+            Turn::Alone => self.run_jobs(1),
+        })
+    }
+
+    /// Makes the runs on so many OS threads; gives nothing if they met those of another job or check at a static.
+    fn run_jobs(&self, jobs: usize) -> Option<Result<Passed, Box<Failed>>> {
         let shared = Shared {
+            conflict: Conflict::default(),
             end: AtomicU64::new(self.config.runs),
             exhausted: AtomicUsize::new(0),
             covered: AtomicUsize::new(0),
@@ -96,6 +106,9 @@ impl Check<'_> {
                 .map(|other| other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload)));
             [first].into_iter().chain(others).collect()
         });
+        if shared.conflict.is_met() {
+            return None;
+        }
         let mut total = Tally::default();
         let mut found: Option<Box<Failed>> = None;
         for (tally, failed) in outcomes {
@@ -107,13 +120,13 @@ impl Check<'_> {
             }
         }
         if let Some(failed) = found {
-            return Err(failed);
+            return Some(Err(failed));
         }
         let mut passed = total.passed;
         passed.partial_orders = total.census.distinct();
         passed.exhausted =
             shared.covered.into_inner() > 0 || shared.exhausted.into_inner() == self.lanes.len();
-        Ok(passed)
+        Some(Ok(passed))
     }
 
     fn streams(&self, job: usize, jobs: usize) -> Vec<Stream> {
@@ -159,7 +172,7 @@ impl<'a> Job<'a> {
         let Check { config, lanes, test, .. } = self.check;
         let first = self.streams.first()?;
         let engine = Engine::new(config::engine(config.settings()));
-        let mut runtime = Runtime::new(engine, first.strategy.fork());
+        let mut runtime = Runtime::new(engine, first.strategy.fork(), self.shared.conflict.clone());
         runtime.fail_on_leaked_threads = config.fail_on_leaked_threads;
         loop {
             let streams = self.streams.iter_mut();
@@ -186,6 +199,9 @@ impl<'a> Job<'a> {
             let body = Arc::clone(test);
             runtime = runtime::run(runtime, Box::new(move || body()));
             let panics = panics::take();
+            if self.shared.conflict.is_met() {
+                return None;
+            }
             let summary = runtime.engine.summary();
             runtime.strategy.learn(&summary);
             let lane = &lanes[stream.lane];

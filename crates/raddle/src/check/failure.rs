@@ -1,5 +1,6 @@
 //! A run that failed: as a value, as a text and as a file.
 
+use super::ordinal;
 use super::panics::Panic;
 use raddle_model::{Failure, Kind, LocationId, ObjectId, Operation, ThreadId, TraceFile};
 use raddle_report::{Layout, interleaving, sentences};
@@ -53,7 +54,7 @@ impl Failed {
     pub fn replay_command(&self) -> Option<String> {
         let FailureFile::At(path) = &self.file else { return None };
         let path = quoted(&path.display().to_string());
-        let test = match &self.trace.program[..] {
+        let test = match ordinal::test(&self.trace.program) {
             "main" => String::new(),
             name => format!(" {} -- --exact", quoted(name)),
         };

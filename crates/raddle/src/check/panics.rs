@@ -31,6 +31,7 @@ pub(super) fn install() {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
             let Some(thread) = runtime::running() else { return before(info) };
+            runtime::begin_panic();
             let message = runtime::panic_message(info.payload());
             let place = info.location().map_or_else(String::new, ToString::to_string);
             PANICS.with_borrow_mut(|panics| panics.push(Panic { thread, message, place }));

@@ -6,7 +6,8 @@ use super::failure::{Failed, FailureFile, statement};
 use super::panics;
 use super::passed::Passed;
 use super::record::{FRONT_END, LEAKED, Origin, record};
-use crate::runtime::{self, Locations, Runtime};
+use super::turns;
+use crate::runtime::{self, Conflict, Locations, Runtime};
 use raddle_engine::{Choice, Divergence, Engine, Needs, Plan, Point, Replay, Rng, Strategy};
 use raddle_model::{Event, FileError, ThreadId, TraceFile, Verdict};
 use std::path::{Path, PathBuf};
@@ -61,6 +62,12 @@ pub enum ReplayError {
     },
 }
 
+/// The check that a file was recorded by, if that can be read.
+pub(super) fn program(path: &Path) -> Option<String> {
+    let text = std::fs::read_to_string(path).ok()?;
+    Some(TraceFile::from_json(&text).ok()?.program)
+}
+
 /// Runs `test` as the file `path` says; `name` is the name of the test, if it is known.
 pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Passed, ReplayError> {
     let path = path.to_owned();
@@ -83,8 +90,7 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
     }
     panics::install();
     runtime::overflow::install();
-    let (runtime, divergence) = run(&file, test);
-    let panics = panics::take();
+    let (runtime, divergence, panics) = turns::take(|_| run(&file, test));
     let diverged =
         |step, what| ReplayError::Diverged { path: path.clone(), step, steps: file.steps.len(), what };
     if let Some(divergence) = divergence {
@@ -118,7 +124,8 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
     }
 }
 
-fn run(file: &TraceFile, test: &Test) -> (Box<Runtime>, Option<Divergence>) {
+/// Makes the run; gives nothing if it met another check at a static.
+fn run(file: &TraceFile, test: &Test) -> Option<(Box<Runtime>, Option<Divergence>, Vec<panics::Panic>)> {
     let event =
         |step: &raddle_model::TraceStep| Event { thread: ThreadId(step.thread), operation: step.operation };
     let replay = Replay::of(file.steps.iter().map(event).collect(), file.picks().collect());
@@ -126,14 +133,19 @@ fn run(file: &TraceFile, test: &Test) -> (Box<Runtime>, Option<Divergence>) {
     let mut strategy = SharedReplay(Arc::clone(&replay));
     // A replay draws nothing; any stream will do.
     strategy.begin(Rng::for_run(0, 0));
-    let mut runtime = Runtime::new(Engine::new(config::engine(file.settings)), Box::new(strategy));
+    let conflict = Conflict::default();
+    let engine = Engine::new(config::engine(file.settings));
+    let mut runtime = Runtime::new(engine, Box::new(strategy), conflict.clone());
     runtime.fail_on_leaked_threads =
         file.parameters.iter().any(|(name, value)| name == LEAKED && *value != 0);
     runtime.locations = Locations::expecting(file.locations.iter().skip(1).map(|text| &text[..]));
     let body = Arc::clone(test);
     runtime = runtime::run(runtime, Box::new(move || body()));
+    // The run is looked at when it is the turn of others.
+    runtime.let_go();
+    let panics = panics::take();
     let divergence = replay.lock().expect("a replay does not panic").divergence();
-    (runtime, divergence)
+    (!conflict.is_met()).then_some((runtime, divergence, panics))
 }
 
 /// A replay that can be asked for its divergence after the runtime has had it.

@@ -6,7 +6,7 @@ use crate::runtime::{self, Object, panic_message};
 use raddle_engine::{Reply, Resource};
 use raddle_model::{Access, Kind, Operation, ThreadId};
 use std::fmt;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::panic::{Location, resume_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -29,7 +29,7 @@ impl Core {
     fn step(&self, kind: Kind, access: Access, place: &'static Location<'static>) {
         if self.wakeup.is_of_this_run() {
             runtime::step(|runtime| {
-                let end = self.end.id(runtime, || Resource::Memory);
+                let end = self.end.id(runtime, |_| Resource::Memory);
                 Operation::new(kind, runtime.location(place)).on(end, access)
             });
         }
@@ -94,7 +94,7 @@ where
         let (future, for_task, result) = (Box::pin(future), Arc::clone(&core), Arc::clone(&slot));
         runtime::with(|runtime| {
             // Known from the start, so that its name does not depend on who comes first.
-            core.end.id(runtime, || Resource::Memory);
+            core.end.id(runtime, |_| Resource::Memory);
             runtime.start(thread, None, Box::new(move || run(future, &for_task, &result)));
             runtime.engine.set_background(thread);
         });
@@ -104,9 +104,9 @@ where
 
 /// What the thread of a task does.
 fn run<F: Future + ?Sized>(future: Pin<Box<F>>, core: &Core, slot: &Mutex<Slot<F::Output>>) {
-    let outcome = match catch_unwind(AssertUnwindSafe(|| drive(future, core))) {
+    let outcome = match runtime::catch(|| drive(future, core)) {
         // The run is over and this thread is being unwound; that must not stop here.
-        Err(payload) if runtime::is_closing() => resume_unwind(payload),
+        Err(payload) if runtime::with(|runtime| runtime.is_forced()) => resume_unwind(payload),
         Err(payload) => {
             let message = panic_message(&*payload);
             runtime::with(|runtime| runtime.note_panic(message));

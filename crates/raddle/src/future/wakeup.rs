@@ -42,7 +42,7 @@ impl Wakeup {
     }
 
     fn id(&self, runtime: &mut Runtime) -> ObjectId {
-        self.token.id(runtime, Resource::token)
+        self.token.id(runtime, |_| Resource::token())
     }
 
     fn step(&self, kind: Kind, access: Access) {

@@ -8,12 +8,14 @@ mod locals;
 mod locations;
 mod object;
 mod switch;
+mod workers;
 
 pub(crate) use locals::Local;
 pub(crate) use locations::Locations;
-pub(crate) use object::Object;
+pub(crate) use object::{Object, Past};
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
+pub(crate) use workers::Conflict;
 
 use locals::Locals;
 use raddle_engine::{Engine, Next, Reply, Resource, Strategy};
@@ -22,8 +24,8 @@ use std::any::Any;
 use std::cell::RefCell;
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
 use switch::Fiber;
+use workers::Worker;
 
 /// What a thread has to do.
 pub(crate) type Task = Box<dyn FnOnce()>;
@@ -37,7 +39,8 @@ struct Thread {
     name: Option<Arc<str>>,
     /// How many objects it was the first to touch.
     first_touched: u32,
-    /// Whether it was unwinding after a panic when it suspended last.
+    /// While it is suspended: whether it is unwinding after a panic. While it runs: the same, but only if a suspended thread
+    /// is unwinding too, and false otherwise, for then std knows.
     panicking: bool,
     /// What it parks on, once somebody asked for it.
     token: Option<ObjectId>,
@@ -61,19 +64,23 @@ pub(crate) struct Runtime {
     next: Option<Next>,
     /// Tells this run from all others of the process, for objects that outlive a run.
     epoch: u32,
+    /// Where the numbers of runs come from.
+    worker: Worker,
     /// The run is over and fibers are being unwound: operations have no effect.
     closing: bool,
     /// Fibers without a thread.
     idle: Vec<Fiber>,
     /// How many suspended threads are unwinding after a panic.
     panicking: u32,
+    /// The thread that goes on with its own unwinding after the end of the run, if one does.
+    draining: Option<ThreadId>,
+    /// Set when that one has come to its end.
+    drained: Option<ThreadId>,
 }
 
 thread_local! {
     static RUNTIME: RefCell<Option<Box<Runtime>>> = const { RefCell::new(None) };
 }
-
-static EPOCHS: AtomicU32 = AtomicU32::new(1);
 
 const OUTSIDE: &str =
     "raddle's types work only inside raddle::check; run the code inside a check, or use std's types";
@@ -86,9 +93,21 @@ pub(crate) fn with<R>(action: impl FnOnce(&mut Runtime) -> R) -> R {
 /// Announces the next operation of the current thread and returns when it has been executed.
 #[inline]
 pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
+    step_or(operation, |_| {})
+}
+
+/// As [`step`], and calls `closing` in the place of that if the run is over.
+#[inline]
+pub(crate) fn step_or(
+    operation: impl FnOnce(&mut Runtime) -> Operation,
+    closing: impl FnOnce(&mut Runtime),
+) -> Reply {
     let here = with(|runtime| {
         if runtime.closing {
-            return Some(Reply::Go);
+            closing(runtime);
+            // A thread that caught its panic would go on for ever if nobody stopped it.
+            let stops = runtime.draining == Some(runtime.current) && !runtime.is_panicking();
+            return (!stops).then_some(Reply::Go);
         }
         let operation = operation(runtime);
         let me = runtime.current;
@@ -124,15 +143,45 @@ fn suspend_panicking() -> Reply {
     switch::suspend();
     with(|runtime| {
         runtime.panicking -= u32::from(panicking);
+        runtime.note_panicking(panicking);
         runtime.threads[runtime.current.index()].reply
     })
 }
 
-/// Whether the current thread is unwinding after a panic. All threads of a run share one OS thread, so std's answer is
-/// right only while no suspended thread is unwinding; a thread that begins to panic meanwhile is not noticed.
+/// Whether the current thread is unwinding after a panic. All threads of a run share one OS thread, and std's answer is
+/// about all of them. So while a suspended thread is unwinding, this goes by what the hook for panics has seen. Limit: a
+/// panic that the test itself catches meanwhile, with std's `catch_unwind`, counts until no suspended thread is unwinding.
 pub(crate) fn panicking() -> bool {
-    std::thread::panicking()
-        && with(|runtime| runtime.panicking == 0 || runtime.threads[runtime.current.index()].panicking)
+    std::thread::panicking() && with(|runtime| runtime.is_panicking())
+}
+
+/// Notes that the current thread begins to panic; called by the hook.
+pub(crate) fn begin_panic() {
+    let note = |slot: &RefCell<Option<Box<Runtime>>>| {
+        if let Ok(mut slot) = slot.try_borrow_mut()
+            && let Some(runtime) = slot.as_mut()
+        {
+            runtime.note_panicking(true);
+        }
+    };
+    // After the end of the OS thread's variables there is no run.
+    _ = RUNTIME.try_with(note);
+}
+
+/// Calls `f` and catches its panic.
+pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> std::thread::Result<R> {
+    let before = panicking();
+    let result = catch_unwind(AssertUnwindSafe(f));
+    if result.is_err() {
+        with(|runtime| runtime.note_panicking(before));
+    }
+    result
+}
+
+/// Goes on with a panic that was caught.
+pub(crate) fn resume(payload: Box<dyn Any + Send>) -> ! {
+    begin_panic();
+    resume_unwind(payload)
 }
 
 /// How many steps the run has taken; 0 while it is being closed.
@@ -152,7 +201,8 @@ pub(crate) fn is_closing() -> bool {
 }
 
 impl Runtime {
-    pub(crate) fn new(engine: Engine, strategy: Box<dyn Strategy>) -> Box<Runtime> {
+    /// The runs of one worker of a check, whose workers share `conflict`.
+    pub(crate) fn new(engine: Engine, strategy: Box<dyn Strategy>, conflict: Conflict) -> Box<Runtime> {
         Box::new(Runtime {
             engine,
             strategy,
@@ -163,10 +213,18 @@ impl Runtime {
             current: ThreadId(0),
             next: None,
             epoch: 0,
+            worker: Worker::new(conflict),
             closing: false,
             idle: Vec::new(),
             panicking: 0,
+            draining: None,
+            drained: None,
         })
+    }
+
+    /// Gives up what outlives runs, for other workers. There may be further runs.
+    pub(crate) fn let_go(&mut self) {
+        self.worker = Worker::new(Conflict::default());
     }
 
     /// The number of a place in the code.
@@ -183,6 +241,22 @@ impl Runtime {
     /// Whether the run is over and its threads are being unwound.
     pub(crate) fn is_closing(&self) -> bool {
         self.closing
+    }
+
+    /// Whether the run is over and the current thread is unwound by force; then nobody may catch what unwinds it.
+    pub(crate) fn is_forced(&self) -> bool {
+        self.closing && self.draining != Some(self.current)
+    }
+
+    fn is_panicking(&self) -> bool {
+        std::thread::panicking() && (self.panicking == 0 || self.threads[self.current.index()].panicking)
+    }
+
+    fn note_panicking(&mut self, panicking: bool) {
+        let others = self.panicking > 0;
+        if let Some(thread) = self.threads.get_mut(self.current.index()) {
+            thread.panicking = panicking && others;
+        }
     }
 
     /// The name of a thread, if it was given one.
@@ -266,12 +340,13 @@ fn run_task() {
     let Some(task) = task else { return };
     run_part(task);
     run_part(locals::drop_all);
+    with(|runtime| runtime.drained = runtime.draining.filter(|&thread| thread == runtime.current));
 }
 
 /// Runs a part of a thread in which a panic is a failure of the run.
 fn run_part(task: impl FnOnce()) {
-    if let Err(payload) = catch_unwind(AssertUnwindSafe(task)) {
-        if with(|runtime| runtime.closing) {
+    if let Err(payload) = catch(task) {
+        if with(|runtime| runtime.is_forced()) {
             // The run is over and this fiber is being unwound; that must not stop here.
             resume_unwind(payload);
         }
@@ -338,7 +413,7 @@ pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
 pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
     RUNTIME.with_borrow_mut(|slot| {
         let mut runtime = runtime;
-        runtime.epoch = EPOCHS.fetch_add(1, Ordering::Relaxed);
+        runtime.epoch = runtime.worker.next_epoch();
         runtime.closing = false;
         runtime.panicking = 0;
         runtime.threads.clear();
@@ -382,7 +457,10 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
 /// Unwinds every thread that has not ended, so that what it owns is dropped. The youngest goes first: a thread may have
 /// borrowed from an older one, whose scope it was started in, but never from a younger one.
 fn close() {
-    with(|runtime| runtime.closing = true);
+    with(|runtime| {
+        runtime.closing = true;
+        runtime.worker.close();
+    });
     close_others();
 }
 
@@ -391,17 +469,32 @@ fn close() {
 pub(crate) fn close_others() {
     let (count, current) = with(|runtime| (runtime.threads.len(), runtime.current));
     for index in (0..count).rev() {
-        let (fiber, task) = with(|runtime| {
+        let (fiber, task, panicking) = with(|runtime| {
             runtime.current = ThreadId(index as u32);
-            (runtime.threads[index].fiber.take(), runtime.threads[index].task.take())
+            let thread = &mut runtime.threads[index];
+            (thread.fiber.take(), thread.task.take(), thread.panicking)
         });
         drop(task);
-        if let Some(fiber) = fiber {
-            let fiber = fiber.unwind();
+        if let Some(mut fiber) = fiber {
+            // One that is unwinding cannot be unwound by force; it goes on by itself, to its end or to where it catches.
+            let over = panicking && drain(&mut fiber);
+            let fiber = if over { fiber } else { fiber.unwind() };
             with(|runtime| runtime.idle.push(fiber));
         }
         // There is nobody left to tell of a panic.
         _ = catch_unwind(locals::drop_all);
     }
     with(|runtime| runtime.current = current);
+}
+
+/// Lets the current thread go on with its own unwinding, and tells whether it has come to its end.
+fn drain(fiber: &mut Fiber) -> bool {
+    let before = with(|runtime| runtime.draining.replace(runtime.current));
+    let thread = with(|runtime| runtime.current);
+    fiber.resume_nested();
+    with(|runtime| {
+        runtime.current = thread;
+        runtime.draining = before;
+        runtime.drained.take().is_some()
+    })
 }

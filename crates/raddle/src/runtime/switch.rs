@@ -63,12 +63,22 @@ impl Fiber {
         self.coroutine.resume(());
     }
 
-    /// Ends the task, if one has begun, by unwinding it; the stack can then be used again.
+    /// As [`Fiber::resume`], called on the stack of a fiber or outside of all.
+    pub(super) fn resume_nested(&mut self) {
+        let yielder = YIELDER.get();
+        self.resume();
+        YIELDER.set(yielder);
+    }
+
+    /// Ends the task, if one has begun, by unwinding it; the stack can then be used again. The task must not be unwinding
+    /// already: a second panic in a destructor aborts the process.
     pub(super) fn unwind(mut self) -> Fiber {
         if !self.busy {
             return self;
         }
+        let yielder = YIELDER.get();
         self.coroutine.force_unwind();
+        YIELDER.set(yielder);
         Fiber::on(self.coroutine.into_stack())
     }
 }
@@ -104,6 +114,11 @@ pub(crate) fn lend<'env, R>(body: impl for<'scope> FnOnce(&'scope Scope<'scope, 
     impl Drop for Check {
         fn drop(&mut self) {
             if self.0.load(Ordering::Relaxed) != 0 {
+                eprintln!(
+                    "raddle: a run has ended, and a destructor on a scoped thread waits for a lock that the thread around \
+                     the scope holds. What the scope lends would be gone before the thread, so the process is aborted. \
+                     Release the lock before the scope ends, or take no lock in the destructor."
+                );
                 process::abort();
             }
         }

@@ -37,7 +37,7 @@ impl Barrier {
         let place = Location::caller();
         let threads = u32::try_from(self.threads).unwrap_or(u32::MAX);
         let reply = runtime::step(|runtime| {
-            let object = self.object.id(runtime, || Resource::barrier(threads));
+            let object = self.object.id(runtime, |_| Resource::barrier(threads));
             // The order of arrival cannot be seen. The argument asks for a leader.
             Operation::new(Kind::Barrier, runtime.location(place)).on(object, Access::Read).with_argument(1)
         });

@@ -43,7 +43,7 @@ impl Condvar {
         let mutex = guard.mutex();
         guard.release();
         let reply = runtime::step(|runtime| {
-            let object = self.object.id(runtime, Resource::condition);
+            let object = self.object.id(runtime, |_| Resource::condition());
             let mutex = mutex.id(runtime);
             Operation::new(Kind::ConditionWait, runtime.location(place))
                 .on(object, Access::Write)
@@ -135,7 +135,7 @@ impl Condvar {
 
     fn step(&self, kind: Kind, place: &'static Location<'static>) {
         runtime::step(|runtime| {
-            let object = self.object.id(runtime, Resource::condition);
+            let object = self.object.id(runtime, |_| Resource::condition());
             Operation::new(kind, runtime.location(place)).on(object, Access::Write)
         });
     }

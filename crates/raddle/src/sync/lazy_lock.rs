@@ -3,7 +3,6 @@
 use super::Once;
 use super::function;
 use super::per_run::PerRun;
-use crate::runtime;
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
@@ -32,7 +31,7 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
         let place = Location::caller();
-        if runtime::is_closing() {
+        if this.once.is_closing() {
             return this.value.slot().get_or_init(|| this.make());
         }
         this.once.call_at(false, place, || {
@@ -63,7 +62,7 @@ impl<T, F> LazyLock<T, F> {
     #[track_caller]
     pub fn get(this: &LazyLock<T, F>) -> Option<&T> {
         let place = Location::caller();
-        let there = runtime::is_closing() || this.once.is_over(place);
+        let there = this.once.is_closing() || this.once.is_over(place);
         if there { this.value.slot().get() } else { None }
     }
 
@@ -99,7 +98,7 @@ impl<T: Default> Default for LazyLock<T> {
 impl<T: fmt::Debug, F> fmt::Debug for LazyLock<T, F> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_tuple("LazyLock");
-        match self.value.slot().get() {
+        match self.value.peek() {
             Some(value) => text.field(value),
             None => text.field(&format_args!("<uninit>")),
         };

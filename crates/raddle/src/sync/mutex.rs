@@ -10,6 +10,7 @@ use std::panic::Location;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 /// A mutex, as in std. The value lives in one of std's, which is never contended: the engine decides who gets it.
+/// The value of one that outlives a run, as a static does, is kept (see [statics](crate#statics)).
 pub struct Mutex<T: ?Sized> {
     object: Object,
     poison: Poison,
@@ -45,15 +46,16 @@ impl<T> Mutex<T> {
 impl<T: ?Sized> Mutex<T> {
     /// Its number in this run.
     pub(super) fn id(&self, runtime: &mut Runtime) -> ObjectId {
-        self.object.id(runtime, || Resource::mutex(MutexKind::Normal))
+        self.object.id(runtime, |_| Resource::mutex(MutexKind::Normal))
     }
 
     fn step(&self, kind: Kind, place: &'static Location<'static>) -> Reply {
-        runtime::step(|runtime| {
+        let operation = |runtime: &mut Runtime| {
             let object = self.id(runtime);
             let access = if kind == Kind::Read { Access::Read } else { Access::Write };
             Operation::new(kind, runtime.location(place)).on(object, access)
-        })
+        };
+        runtime::step_or(operation, |runtime| self.object.use_closing(runtime, |_| {}))
     }
 
     /// The value of a mutex that the engine gave to the current thread.

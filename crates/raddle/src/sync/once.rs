@@ -1,7 +1,7 @@
 //! `std::sync::Once` under control.
 
 use super::poison::Poison;
-use crate::runtime::{self, Object};
+use crate::runtime::{self, Object, Runtime};
 use raddle_engine::{Reply, Resource};
 use raddle_model::{Access, Kind, Operation};
 use std::fmt;
@@ -57,10 +57,20 @@ impl Once {
     fn step(&self, kind: Kind, argument: u64, place: &'static Location<'static>) -> Reply {
         let access =
             if matches!(kind, Kind::OnceTry | Kind::OnceWait) { Access::Read } else { Access::Write };
-        runtime::step(|runtime| {
-            let object = self.object.id(runtime, Resource::once);
+        let operation = |runtime: &mut Runtime| {
+            let object = self.object.id(runtime, |_| Resource::once());
             Operation::new(kind, runtime.location(place)).on(object, access).with_argument(argument)
-        })
+        };
+        runtime::step_or(operation, |runtime| self.object.use_closing(runtime, |_| {}))
+    }
+
+    /// Tells whether the run is over, also outside of one. If so, what belongs to this may be used without asking the engine.
+    pub(super) fn is_closing(&self) -> bool {
+        let closing = runtime::is_closing();
+        if closing && runtime::epoch().is_some() {
+            runtime::with(|runtime| self.object.use_closing(runtime, |_| {}));
+        }
+        closing
     }
 
     /// Runs `f` unless it or another one was run; if a thread runs one now, waits until that is over.

@@ -25,7 +25,7 @@ impl<T> OnceLock<T> {
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
         let place = Location::caller();
-        let there = runtime::is_closing() || self.once.is_over(place);
+        let there = self.once.is_closing() || self.once.is_over(place);
         if there { self.value.slot().get() } else { None }
     }
 
@@ -63,7 +63,7 @@ impl<T> OnceLock<T> {
     }
 
     fn initialise(&self, place: &'static Location<'static>, f: impl FnOnce() -> T) -> &T {
-        if runtime::is_closing() {
+        if self.once.is_closing() {
             return self.value.slot().get_or_init(f);
         }
         // As in std, a closure that panicked does not keep others from trying.
@@ -121,7 +121,7 @@ impl<T: Eq> Eq for OnceLock<T> {}
 impl<T: fmt::Debug> fmt::Debug for OnceLock<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut text = f.debug_tuple("OnceLock");
-        match self.value.slot().get() {
+        match self.value.peek() {
             Some(value) => text.field(value),
             None => text.field(&format_args!("<uninit>")),
         };

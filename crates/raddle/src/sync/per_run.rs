@@ -26,7 +26,7 @@ impl<T> PerRun<T> {
         PerRun { first: OnceLock::new(), later: OnceLock::new(), used: AtomicU64::new(0) }
     }
 
-    /// The place of this run; outside of one, that of the latest.
+    /// The place of this run; outside of one, that of the latest. The caller has made it an object of its run.
     pub(super) fn slot(&self) -> &OnceLock<T> {
         self.at(self.index())
     }
@@ -38,6 +38,14 @@ impl<T> PerRun<T> {
         let segments = self.later.get_mut().expect("the segments were made a moment ago");
         let slots = segments[segment].get_mut().expect("the segment was made a moment ago");
         &mut slots[offset]
+    }
+
+    /// The value of this run, if there is one; outside of a run, that of the latest. May be asked while others use it.
+    pub(super) fn peek(&self) -> Option<&T> {
+        let used = self.used.load(Ordering::Acquire);
+        let (epoch, index) = (used >> 32, used & u64::from(u32::MAX));
+        let here = runtime::epoch().is_none_or(|now| u64::from(now) == epoch);
+        if here { self.at(index).get() } else { None }
     }
 
     fn at(&self, index: u64) -> &OnceLock<T> {

@@ -1,7 +1,7 @@
 //! `std::sync::RwLock` under control. It prefers neither readers nor writers: every order that std allows is possible.
 
 use super::poison::Poison;
-use crate::runtime::{self, Object};
+use crate::runtime::{self, Object, Runtime};
 use raddle_engine::{Reply, Resource};
 use raddle_model::{Access, Kind, Operation};
 use std::fmt;
@@ -10,6 +10,7 @@ use std::panic::Location;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
 /// A lock for many readers or one writer, as in std. The value lives in one of std's, which is never contended.
+/// The value of one that outlives a run, as a static does, is kept (see [statics](crate#statics)).
 pub struct RwLock<T: ?Sized> {
     object: Object,
     poison: Poison,
@@ -58,10 +59,11 @@ impl<T: ?Sized> RwLock<T> {
             Kind::Read | Kind::ReadLock | Kind::TryReadLock => Access::Read,
             _ => Access::Write,
         };
-        runtime::step(|runtime| {
-            let object = self.object.id(runtime, Resource::read_write_lock);
+        let operation = |runtime: &mut Runtime| {
+            let object = self.object.id(runtime, |_| Resource::read_write_lock());
             Operation::new(kind, runtime.location(place)).on(object, access)
-        })
+        };
+        runtime::step_or(operation, |runtime| self.object.use_closing(runtime, |_| {}))
     }
 
     fn read_guard(&self, locked_at: &'static Location<'static>) -> LockResult<RwLockReadGuard<'_, T>> {

@@ -3,7 +3,7 @@
 use super::Result;
 use crate::runtime::{self, Runtime, panic_message};
 use raddle_model::{Access, Kind, Operation};
-use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::panic::{Location, resume_unwind};
 use std::sync::{Arc, Mutex};
 
 /// Tells the threads of a run apart. The same in each run for the n-th thread started.
@@ -62,9 +62,9 @@ pub(super) type Packet<T> = Mutex<Option<Result<T>>>;
 /// What a thread does: `f`, and then leaves the result.
 pub(super) fn body<T>(f: impl FnOnce() -> T, packet: Arc<Packet<T>>) -> impl FnOnce() {
     move || {
-        let outcome = match catch_unwind(AssertUnwindSafe(f)) {
+        let outcome = match runtime::catch(f) {
             // The run is over and this thread is being unwound; that must not stop here.
-            Err(payload) if runtime::with(|runtime| runtime.is_closing()) => resume_unwind(payload),
+            Err(payload) if runtime::with(|runtime| runtime.is_forced()) => resume_unwind(payload),
             outcome => outcome,
         };
         if let Err(payload) = &outcome {

@@ -3,7 +3,7 @@
 use super::handle::{Handle, wait_for};
 use super::{Builder, Result, Scope, Thread};
 use crate::runtime;
-use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
+use std::panic::Location;
 
 /// Calls `f` with a scope, and waits for all threads that were started in it, as in std. Panics if one of them did and
 /// nobody joined it.
@@ -14,7 +14,7 @@ where
 {
     let place = Location::caller();
     runtime::lend(|scope| {
-        let result = catch_unwind(AssertUnwindSafe(|| f(scope)));
+        let result = runtime::catch(|| f(scope));
         let mut panicked = false;
         // Threads may go on starting others while we wait.
         while let Some(thread) = first(scope) {
@@ -22,7 +22,7 @@ where
             panicked |= runtime::with(|runtime| runtime.take_panic(thread));
         }
         match result {
-            Err(payload) => resume_unwind(payload),
+            Err(payload) => runtime::resume(payload),
             Ok(_) if panicked => panic!("a scoped thread panicked"),
             Ok(result) => result,
         }

@@ -60,7 +60,10 @@ fn a_race_is_told_with_places_and_replays() {
 fn any_number_of_jobs_finds_the_same_race() {
     let found = [1, 2, 3].map(|jobs| {
         let config = Config::new().with_jobs(jobs).without_failure_files();
-        check_with(&config, relaxed_message).unwrap_err().trace
+        let mut trace = check_with(&config, relaxed_message).unwrap_err().trace;
+        // Each is a check of its own in this test.
+        trace.program.clear();
+        trace
     });
     assert!(found.iter().all(|trace| *trace == found[0]));
 }

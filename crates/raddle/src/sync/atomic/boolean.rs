@@ -1,7 +1,7 @@
 //! `AtomicBool`.
 
 use super::shared::{self, common};
-use crate::runtime::Object;
+use crate::runtime::{self, Object, Past};
 use raddle_model::{Access, Kind};
 use std::fmt;
 use std::panic::Location;
@@ -11,9 +11,11 @@ use std::sync::atomic::Ordering;
 pub struct AtomicBool {
     object: Object,
     value: std::sync::atomic::AtomicBool,
+    /// The value that the first run began with.
+    first: std::sync::atomic::AtomicBool,
 }
 
-common!([] AtomicBool, bool, AtomicBool);
+common!([] AtomicBool, bool, AtomicBool, |_| true);
 
 impl Default for AtomicBool {
     #[track_caller]

@@ -1,7 +1,7 @@
 //! The atomic integers.
 
 use super::shared::{self, common};
-use crate::runtime::Object;
+use crate::runtime::{self, Object, Past};
 use raddle_model::{Access, Kind};
 use std::fmt;
 use std::panic::Location;
@@ -13,9 +13,11 @@ macro_rules! integer {
         pub struct $name {
             object: Object,
             value: std::sync::atomic::$name,
+            /// The value that the first run began with.
+            first: std::sync::atomic::$name,
         }
 
-        common!([] $name, $int, $name);
+        common!([] $name, $int, $name, |_| true);
 
         impl Default for $name {
             #[track_caller]

@@ -1,8 +1,9 @@
 //! `std::sync::atomic` under control.
 //!
 //! Each method is one operation, sequentially consistent whatever order is asked for: values that only a weaker order
-//! allows to be read are not found. The orders do decide what is a data race on a [cell](crate::cell). Orders that std refuses are refused. A `compare_exchange_weak` fails only where the values
-//! differ. Formatting, `get_mut` and `into_inner` are no operations.
+//! allows to be read are not found. The orders do decide what is a data race on a [cell](crate::cell). Orders that std
+//! refuses are refused. A `compare_exchange_weak` fails only where the values differ. An atomic that outlives a run begins the
+//! next with its first value (see [statics](crate#statics)). Formatting, `get_mut` and `into_inner` are no operations.
 
 mod boolean;
 mod integer;

@@ -1,7 +1,7 @@
 //! `AtomicPtr`.
 
 use super::shared::{self, common};
-use crate::runtime::Object;
+use crate::runtime::{self, Object, Past};
 use raddle_model::{Access, Kind};
 use std::fmt;
 use std::panic::Location;
@@ -12,9 +12,11 @@ use std::sync::atomic::Ordering;
 pub struct AtomicPtr<T> {
     object: Object,
     value: std::sync::atomic::AtomicPtr<T>,
+    /// The value that the first run began with.
+    first: std::sync::atomic::AtomicPtr<T>,
 }
 
-common!([<T>] AtomicPtr<T>, *mut T, AtomicPtr);
+common!([<T>] AtomicPtr<T>, *mut T, AtomicPtr, |first| first.is_null());
 
 impl<T> AtomicPtr<T> {
     /// Moves it on by so many values, wrapping around; gives the pointer before.

@@ -1,13 +1,13 @@
 //! What all atomics have in common.
 
-use crate::runtime::{self, Object};
+use crate::runtime::{self, Object, Past, Runtime};
 use raddle_engine::Resource;
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 /// Executes one access to the atomic `object`, in the order that `orders` begins with; if there is a second, the access is
-/// an exchange that reads in that one if it fails.
+/// an exchange that reads in that one if it fails. `renew` is called before the first access in a run.
 #[inline]
 pub(super) fn step(
     object: &Object,
@@ -15,15 +15,20 @@ pub(super) fn step(
     access: Access,
     orders: (Ordering, Option<Ordering>),
     place: &'static Location<'static>,
+    renew: impl Fn(Past),
 ) {
-    runtime::step(|runtime| {
-        let object = object.id(runtime, || Resource::Memory);
+    let operation = |runtime: &mut Runtime| {
+        let object = object.id(runtime, |past| {
+            renew(past);
+            Resource::Memory
+        });
         let operation = Operation::new(kind, runtime.location(place)).on(object, access);
         match orders {
             (order, None) => operation.ordered(memory_order(order)),
             (success, Some(failure)) => operation.exchanging(memory_order(success), memory_order(failure)),
         }
-    });
+    };
+    runtime::step_or(operation, |runtime| object.use_closing(runtime, &renew));
 }
 
 /// The engine's name of an order.
@@ -93,24 +98,49 @@ pub(super) fn assert_fails(order: Ordering) {
 }
 
 /// The methods that every atomic has. The value is kept in one of std's, but only one OS thread works at it during a run, so
-/// that plain loads and stores do for all.
+/// that plain loads and stores do for all. `$begins_anew` tells of a first value whether every run begins with it.
 macro_rules! common {
-    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ident) => {
+    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ident, $begins_anew:expr) => {
         impl $($generics)* $atomic {
             /// An atomic with a first value.
             #[track_caller]
             pub const fn new(value: $value) -> Self {
-                Self { object: Object::new(), value: std::sync::atomic::$std::new(value) }
+                let (value, first) = (std::sync::atomic::$std::new(value), std::sync::atomic::$std::new(value));
+                Self { object: Object::new(), value, first }
             }
 
-            /// The value, of which there can be no other user.
+            /// The value, of which there can be no other user. What is written here while no run is going on is the value
+            /// that later runs begin with.
             pub fn get_mut(&mut self) -> &mut $value {
+                match runtime::epoch() {
+                    Some(now) if self.object.is_of_another(now) => self.renew(Past::Used),
+                    Some(_) => {}
+                    None => self.object.forget_past(),
+                }
                 self.value.get_mut()
             }
 
             /// The value.
-            pub fn into_inner(self) -> $value {
-                self.value.into_inner()
+            pub fn into_inner(mut self) -> $value {
+                *self.get_mut()
+            }
+
+            /// Begins a run: with the value that the first run began with.
+            #[cold]
+            fn renew(&self, past: Past) {
+                let begins_anew: fn($value) -> bool = $begins_anew;
+                let first = self.first.load(Ordering::Relaxed);
+                match past {
+                    Past::None => self.first.store(self.value.load(Ordering::Relaxed), Ordering::Relaxed),
+                    Past::Used if begins_anew(first) => self.value.store(first, Ordering::Relaxed),
+                    Past::Used | Past::Foreign => {}
+                }
+            }
+
+            #[inline]
+            #[track_caller]
+            fn step(&self, kind: Kind, access: Access, orders: (Ordering, Option<Ordering>)) {
+                shared::step(&self.object, kind, access, orders, Location::caller(), |past| self.renew(past));
             }
 
             /// A pointer to the value. What is done through it is no operation, and not under control.
@@ -123,7 +153,7 @@ macro_rules! common {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 shared::assert_loads(order);
-                shared::step(&self.object, Kind::Read, Access::Read, (order, None), Location::caller());
+                self.step(Kind::Read, Access::Read, (order, None));
                 self.value.load(Ordering::Relaxed)
             }
 
@@ -132,7 +162,7 @@ macro_rules! common {
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 shared::assert_stores(order);
-                shared::step(&self.object, Kind::Write, Access::Write, (order, None), Location::caller());
+                self.step(Kind::Write, Access::Write, (order, None));
                 self.value.store(value, Ordering::Relaxed);
             }
 
@@ -246,8 +276,7 @@ macro_rules! common {
                 orders: (Ordering, Option<Ordering>),
                 change: impl FnOnce($value) -> $value,
             ) -> $value {
-                let place = Location::caller();
-                shared::step(&self.object, Kind::ReadModifyWrite, Access::Write, orders, place);
+                self.step(Kind::ReadModifyWrite, Access::Write, orders);
                 let before = self.value.load(Ordering::Relaxed);
                 let after = change(before);
                 if after == before {

@@ -39,7 +39,7 @@ impl<T> Channel<T> {
     }
 
     fn id(&self, runtime: &mut Runtime) -> ObjectId {
-        self.object.id(runtime, || Resource::channel(self.capacity, self.state().senders))
+        self.object.id(runtime, |_| Resource::channel(self.capacity, self.state().senders))
     }
 
     /// The state, which no other thread looks at: no operation is executed while somebody has it.

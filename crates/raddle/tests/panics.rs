@@ -1,0 +1,149 @@
+//! Threads that panic, while others do or while the run ends.
+
+mod common;
+
+use common::{failure, outcomes};
+use raddle::sync::atomic::AtomicBool;
+use raddle::sync::{Arc, Mutex, TryLockError};
+use raddle::{Config, check_with, thread};
+use raddle_model::Failure;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
+
+/// What is wrong with the first failing run of `test`.
+fn message(test: impl Fn() + Send + Sync + 'static) -> String {
+    let config = Config::new().with_strategy("random-walk").with_runs(500).without_failure_files();
+    match check_with(&config, test).expect_err("some run fails").failure {
+        Failure::Assertion { message, .. } => message,
+        other => panic!("another failure: {other:?}"),
+    }
+}
+
+/// Fails where the lock is held by a thread that is about to release it, as a panic unwinds it.
+fn fail_if_held(mutex: &Mutex<u32>) {
+    assert!(!matches!(mutex.try_lock(), Err(TryLockError::WouldBlock)), "held");
+}
+
+#[test]
+fn two_threads_that_unwind_at_once_both_poison() {
+    let seen = outcomes(|| {
+        let mutexes = [(); 2].map(|()| Arc::new(Mutex::new(0)));
+        let threads = mutexes.clone().map(|mutex| {
+            thread::spawn(move || {
+                let _guard = mutex.lock().unwrap();
+                panic!("with the lock");
+            })
+        });
+        let joined = threads.map(|thread| thread.join().is_err());
+        (joined, mutexes.map(|mutex| mutex.is_poisoned()))
+    });
+    assert_eq!(seen, [([true, true], [true, true])].into());
+}
+
+#[test]
+fn a_thread_beside_one_that_unwinds_does_not_poison() {
+    let seen = outcomes(|| {
+        let mutexes = [(); 2].map(|()| Arc::new(Mutex::new(0)));
+        let [bad, good] = mutexes.clone();
+        let unwinding = thread::spawn(move || {
+            let _guard = bad.lock().unwrap();
+            panic!("with the lock");
+        });
+        let other = thread::spawn(move || {
+            drop(good.lock().unwrap());
+            let panicking = thread::panicking();
+            drop(good.lock().unwrap());
+            panicking
+        });
+        _ = unwinding.join();
+        (other.join().unwrap(), mutexes.map(|mutex| mutex.is_poisoned()))
+    });
+    assert_eq!(seen, [(false, [true, false])].into());
+}
+
+#[test]
+fn a_run_ends_while_a_thread_unwinds() {
+    static DROPPED: AtomicUsize = AtomicUsize::new(0);
+    struct Noisy;
+    impl Drop for Noisy {
+        fn drop(&mut self) {
+            DROPPED.fetch_add(1, SeqCst);
+        }
+    }
+    let failure = failure(|| {
+        DROPPED.store(0, SeqCst);
+        let mutex = Arc::new(Mutex::new(0));
+        let other = mutex.clone();
+        let thread = thread::spawn(move || {
+            let _noisy = Noisy;
+            let _guard = other.lock().unwrap();
+            panic!("first");
+        });
+        thread::yield_now();
+        fail_if_held(&mutex);
+        _ = thread.join();
+    });
+    assert!(matches!(failure, Failure::Assertion { message, .. } if message == "held"));
+    assert_eq!(DROPPED.load(SeqCst), 1, "the thread is unwound to its end");
+}
+
+/// What a thread does after it has caught its panic has no effect, and must not go on for ever.
+#[test]
+fn a_thread_that_catches_after_the_end_is_stopped() {
+    let text = message(|| {
+        let (mutex, go_on) = (Arc::new(Mutex::new(0)), Arc::new(AtomicBool::new(false)));
+        let (other, may_go_on) = (mutex.clone(), go_on.clone());
+        let thread = thread::spawn(move || {
+            let caught = catch_unwind(AssertUnwindSafe(|| {
+                let _guard = other.lock().unwrap();
+                panic!("first");
+            }));
+            assert!(caught.is_err());
+            while !may_go_on.load(SeqCst) {
+                thread::yield_now();
+            }
+        });
+        thread::yield_now();
+        fail_if_held(&mutex);
+        go_on.store(true, SeqCst);
+        thread.join().unwrap();
+    });
+    assert_eq!(text, "held");
+}
+
+/// Run in a process of its own by the test below.
+#[test]
+fn helper_that_aborts() {
+    struct Locks<'a>(&'a Mutex<u32>);
+    impl Drop for Locks<'_> {
+        fn drop(&mut self) {
+            drop(self.0.lock());
+        }
+    }
+    if std::env::var_os("PANICS_CHILD").is_none() {
+        return;
+    }
+    let config = Config::new().without_failure_files();
+    _ = check_with(&config, || {
+        let mutex = Mutex::new(0);
+        thread::scope(|scope| {
+            let _guard = mutex.lock().unwrap();
+            let waiting = scope.spawn(|| {
+                let _locks = Locks(&mutex);
+                thread::park();
+            });
+            _ = waiting.join();
+        });
+    });
+}
+
+#[test]
+fn a_scope_that_cannot_be_unwound_is_told() {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "helper_that_aborts", "--nocapture"]).env("PANICS_CHILD", "1");
+    let output = command.output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    assert!(text.contains("a destructor on a scoped thread waits for a lock"), "{text}");
+}
