@@ -1,11 +1,11 @@
-//! Runs the same programs under Raddle and Shuttle in one go and prints the ratios.
+//! Runs the same programs under Raddle, Shuttle and Loom in one go and prints the ratios.
 //!
 //! `cargo run --release 2>/dev/null` in this folder (Shuttle prints every failure). Absolute times depend on the machine, the
 //! ratios hardly do.
 
 mod programs;
 
-use programs::{raddle_programs, shuttle_programs};
+use programs::{loom_programs, raddle_programs, shuttle_programs};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
@@ -72,52 +72,124 @@ fn shuttle_first(pct: Option<usize>, seed: u64, runs: usize, test: fn()) -> Opti
     outcome.is_err().then(|| count.load(Ordering::Relaxed))
 }
 
+/// Loom with room for long runs. It has at most five threads, the first included.
+fn loom(runs: Option<usize>) -> loom::model::Builder {
+    let mut builder = loom::model::Builder::new();
+    builder.max_branches = 1_000_000;
+    builder.max_permutations = runs;
+    builder
+}
+
+/// Seconds an execution of `test`, which Loom explores to the end again and again.
+fn loom_execution(test: fn()) -> f64 {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let count = Arc::new(AtomicU64::new(0));
+    let mut executions = 0;
+    let seconds = best(|| {
+        count.store(0, Ordering::Relaxed);
+        for _ in 0..500 {
+            let counted = Arc::clone(&count);
+            loom(None).check(move || {
+                counted.fetch_add(1, Ordering::Relaxed);
+                test();
+            });
+        }
+        executions = count.load(Ordering::Relaxed);
+    });
+    seconds / executions as f64
+}
+
+/// The number of the execution in which Loom finds a failure.
+fn loom_first(test: fn()) -> Option<u64> {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicU64, Ordering};
+    let count = Arc::new(AtomicU64::new(0));
+    let counted = Arc::clone(&count);
+    let body = move || {
+        counted.fetch_add(1, Ordering::Relaxed);
+        test();
+    };
+    let outcome = catch_unwind(AssertUnwindSafe(|| loom(Some(20_000)).check(body)));
+    outcome.is_err().then(|| count.load(Ordering::Relaxed))
+}
+
+/// Runs of the longer programs in one measurement.
+const REPEATS: u64 = 20;
+
 fn main() {
-    println!("{:<52}{:>12}{:>12}{:>8}", "time, best of three", "raddle", "shuttle", "ratio");
-    let row = |name: &str, unit: f64, ours: f64, theirs: f64| {
-        println!("{name:<52}{:>12.1}{:>12.1}{:>8.1}", ours * unit, theirs * unit, theirs / ours);
+    println!(
+        "{:<54}{:>10}{:>10}{:>10}{:>9}{:>9}",
+        "time, best of three", "raddle", "shuttle", "loom", "shuttle/", "loom/"
+    );
+    let row = |name: &str, unit: f64, ours: f64, theirs: f64, loom: Option<f64>| {
+        let cell = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
+        println!(
+            "{name:<54}{:>10.1}{:>10.1}{:>10}{:>9.1}{:>9}",
+            ours * unit,
+            theirs * unit,
+            cell(loom.map(|loom| loom * unit)),
+            theirs / ours,
+            cell(loom.map(|loom| loom / ours)),
+        );
     };
     let runs = 50_000;
-    let ours = best(|| raddle("random-walk", runs, raddle_programs::two_threads_one_lock));
-    let theirs = best(|| shuttle_random(runs as usize, shuttle_programs::two_threads_one_lock));
-    row("ns an execution: 2 threads x 1 lock, random walk", 1e9 / runs as f64, ours, theirs);
-    for (threads, ours_test, theirs_test) in [
-        (2, raddle_programs::adds_2 as fn(), shuttle_programs::adds_2 as fn()),
-        (64, raddle_programs::adds_64 as fn(), shuttle_programs::adds_64 as fn()),
+    let ours = best(|| raddle("random-walk", runs, raddle_programs::two_threads_one_lock)) / runs as f64;
+    let theirs = best(|| shuttle_random(runs as usize, shuttle_programs::two_threads_one_lock)) / runs as f64;
+    let loom_time = loom_execution(loom_programs::two_threads_one_lock);
+    row("ns an execution: 2 threads x 1 lock, random walk", 1e9, ours, theirs, Some(loom_time));
+    for (threads, ours_test, theirs_test, repeats) in [
+        (2, raddle_programs::adds_2 as fn(), shuttle_programs::adds_2 as fn(), REPEATS),
+        (64, raddle_programs::adds_64 as fn(), shuttle_programs::adds_64 as fn(), 2),
     ] {
-        let steps = (threads * 10_000) as f64;
-        let ours = best(|| raddle("random-walk", 1, ours_test));
-        let theirs = best(|| shuttle_random(1, theirs_test));
-        row(&format!("ns a step: {threads} threads x 10,000 adds, random walk"), 1e9 / steps, ours, theirs);
-        let ours = best(|| raddle("pct:depth=1,steps=1000", 1, ours_test));
-        let theirs = best(|| shuttle_pct(1, 1, theirs_test));
-        row(
-            &format!("ns a step: {threads} threads x 10,000 adds, PCT, no switch"),
-            1e9 / steps,
-            ours,
-            theirs,
-        );
+        let steps = (threads * 10_000) as f64 * repeats as f64;
+        // Loom goes through a run as far as it can without a switch.
+        let loom_time = (threads == 2).then(|| {
+            let seconds = best(|| loom(Some(1)).check(loom_programs::adds_2));
+            seconds / (threads * 10_000) as f64
+        });
+        let ours = best(|| raddle("random-walk", repeats, ours_test)) / steps;
+        let theirs = best(|| shuttle_random(repeats as usize, theirs_test)) / steps;
+        row(&format!("ns a step: {threads} threads x 10,000 adds, random walk"), 1e9, ours, theirs, None);
+        let ours = best(|| raddle("pct:depth=1,steps=1000", repeats, ours_test)) / steps;
+        let theirs = best(|| shuttle_pct(repeats as usize, 1, theirs_test)) / steps;
+        let name = format!("ns a step: {threads} threads x 10,000 adds, no switch (PCT)");
+        row(&name, 1e9, ours, theirs, loom_time);
     }
-    let steps = (8 * 1_000 * 2) as f64;
-    let ours = best(|| raddle("random-walk", 10, raddle_programs::locks_8));
-    let theirs = best(|| shuttle_random(10, shuttle_programs::locks_8));
-    row("ns a step: 8 threads x 1,000 lock/unlock, random walk", 1e8 / steps, ours, theirs);
+    let steps = (8 * 1_000 * 2) as f64 * REPEATS as f64;
+    let ours = best(|| raddle("random-walk", REPEATS, raddle_programs::locks_8)) / steps;
+    let theirs = best(|| shuttle_random(REPEATS as usize, shuttle_programs::locks_8)) / steps;
+    row("ns a step: 8 threads x 1,000 lock/unlock, random walk", 1e9, ours, theirs, None);
 
     println!(
         "\nexecutions to the first failure, mean over 20 seeds (at most 20,000 a seed; > means some found nothing)"
     );
     println!(
-        "{:<16}{:>15}{:>14}{:>14}{:>14}{:>14}{:>14}",
-        "", "raddle default", "raddle pos", "raddle oos", "raddle pct-3", "shuttle rand", "shuttle pct-3"
+        "{:<16}{:>15}{:>14}{:>14}{:>14}{:>14}{:>14}{:>14}",
+        "",
+        "raddle default",
+        "raddle pos",
+        "raddle oos",
+        "raddle pct-3",
+        "shuttle rand",
+        "shuttle pct-3",
+        "loom (one seed)"
     );
     std::panic::set_hook(Box::new(|_| ()));
     let limit = 20_000;
-    for (name, ours, theirs) in [
-        ("lost update", raddle_programs::lost_update as fn(), shuttle_programs::lost_update as fn()),
-        ("reorder_10", raddle_programs::reorder_10 as fn(), shuttle_programs::reorder_10 as fn()),
-        ("twostage_20", raddle_programs::twostage_20 as fn(), shuttle_programs::twostage_20 as fn()),
-        ("depth 3", raddle_programs::depth_3 as fn(), shuttle_programs::depth_3 as fn()),
-    ] {
+    type Row = (&'static str, fn(), fn(), Option<fn()>);
+    let rows: [Row; 4] = [
+        (
+            "lost update",
+            raddle_programs::lost_update,
+            shuttle_programs::lost_update,
+            Some(loom_programs::lost_update),
+        ),
+        ("reorder_10", raddle_programs::reorder_10, shuttle_programs::reorder_10, None),
+        ("twostage_20", raddle_programs::twostage_20, shuttle_programs::twostage_20, None),
+        ("depth 3", raddle_programs::depth_3, shuttle_programs::depth_3, Some(loom_programs::depth_3)),
+    ];
+    for (name, ours, theirs, loom_test) in rows {
         let mean = |first: &dyn Fn(u64) -> Option<u64>| {
             let all: Vec<Option<u64>> = (0..20).map(first).collect();
             let missed = all.iter().filter(|run| run.is_none()).count();
@@ -131,6 +203,9 @@ fn main() {
             mean(&|seed| raddle_first("pct:depth=3", seed, limit, ours)),
             mean(&|seed| shuttle_first(None, seed, limit as usize, theirs)),
             mean(&|seed| shuttle_first(Some(3), seed, limit as usize, theirs)),
+            loom_test.map_or("-".to_owned(), |test| {
+                loom_first(test).map_or(">20000".to_owned(), |first| first.to_string())
+            }),
         ];
         let cells: String = cells.iter().map(|cell| format!("{cell:>14} ")).collect();
         println!("{name:<16}{cells}");

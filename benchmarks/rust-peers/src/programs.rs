@@ -2,6 +2,7 @@
 
 macro_rules! programs {
     ($name:ident, $peer:ident) => {
+        #[allow(dead_code, reason = "Loom has too few threads for some")]
         pub mod $name {
             use $peer::sync::atomic::{AtomicUsize, Ordering};
             use $peer::sync::{Arc, Mutex};
@@ -139,3 +140,4 @@ macro_rules! programs {
 
 programs!(raddle_programs, raddle);
 programs!(shuttle_programs, shuttle);
+programs!(loom_programs, loom);

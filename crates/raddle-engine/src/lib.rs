@@ -25,6 +25,7 @@ mod replay;
 mod rng;
 mod semantics;
 mod spin;
+mod step;
 mod strategy;
 mod threads;
 mod time;

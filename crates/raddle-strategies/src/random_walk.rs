@@ -36,6 +36,20 @@ impl RandomWalk {
     }
 }
 
+impl RandomWalk {
+    /// How often in a row number `index` of `count` is drawn next, and what comes then.
+    #[inline]
+    fn draw_ahead(&mut self, count: usize, index: usize) -> (u32, usize) {
+        let mut more = 0;
+        let mut then = self.rng.below(count as u64) as usize;
+        while then == index && more < FAR {
+            more += 1;
+            then = self.rng.below(count as u64) as usize;
+        }
+        (more, then)
+    }
+}
+
 impl Default for RandomWalk {
     fn default() -> RandomWalk {
         RandomWalk::new()
@@ -64,12 +78,12 @@ impl Strategy for RandomWalk {
         } else {
             self.rng.below(count as u64) as usize
         };
-        let mut more = 0;
-        let mut then = self.rng.below(count as u64) as usize;
-        while then == index && more < FAR {
-            more += 1;
-            then = self.rng.below(count as u64) as usize;
-        }
+        let (more, then) = if count == 2 {
+            // One bit a choice: zeros for the same thread, up to the first one.
+            (self.rng.bits().trailing_zeros().min(FAR), 1 - index)
+        } else {
+            self.draw_ahead(count, index)
+        };
         self.ahead = Ahead { count, index, until: point.step + u64::from(more), then };
         Choice::RunOn(enabled[index], more)
     }

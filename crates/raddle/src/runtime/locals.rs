@@ -41,6 +41,11 @@ impl Locals {
         }
     }
 
+    /// Whether there is nothing to drop.
+    pub(super) fn is_empty(&self) -> bool {
+        self.values.iter().all(|(_, value)| value.is_none())
+    }
+
     fn take_last(&mut self) -> Option<Rc<dyn Any>> {
         self.values.iter_mut().rev().find_map(|(_, value)| value.take())
     }

@@ -1,18 +1,21 @@
 //! One run of a test: its threads as fibers on one OS thread, steered by the engine.
 //!
 //! An operation announces itself and asks the engine what comes next, on the stack of its own fiber. If the same thread
-//! goes on, nothing is switched. Otherwise the fiber leaves the engine's answer behind and suspends; the loop in [`run`]
-//! resumes whom the answer names.
+//! goes on, nothing is switched. Otherwise the fiber resumes whom the answer names, or suspends, if that one waits on a stack
+//! below.
 
 mod locals;
 mod locations;
 mod object;
+mod run;
 mod switch;
 mod workers;
 
 pub(crate) use locals::Local;
 pub(crate) use locations::Locations;
 pub(crate) use object::{Object, Past};
+pub(crate) use run::{close_others, run};
+use run::{run_task, wait_for_turn};
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
 pub(crate) use workers::Conflict;
@@ -59,6 +62,8 @@ pub(crate) struct Runtime {
     /// Whether a run fails if the main thread returns before all others have ended.
     pub(crate) fail_on_leaked_threads: bool,
     threads: Vec<Thread>,
+    /// The name of the first thread of every run.
+    main_name: Arc<str>,
     current: ThreadId,
     /// What the engine answered to the operation at which the current fiber suspended.
     next: Option<Next>,
@@ -127,8 +132,7 @@ pub(crate) fn step_or(
         if std::thread::panicking() {
             return suspend_panicking();
         }
-        switch::suspend();
-        with(|runtime| runtime.threads[runtime.current.index()].reply)
+        wait_for_turn()
     })
 }
 
@@ -210,6 +214,7 @@ impl Runtime {
             made: Vec::new(),
             fail_on_leaked_threads: false,
             threads: Vec::new(),
+            main_name: "main".into(),
             current: ThreadId(0),
             next: None,
             epoch: 0,
@@ -334,26 +339,6 @@ impl Runtime {
     }
 }
 
-/// Runs the task of the current thread and drops its variables; called on its fiber.
-fn run_task() {
-    let task = with(|runtime| runtime.threads[runtime.current.index()].task.take());
-    let Some(task) = task else { return };
-    run_part(task);
-    run_part(locals::drop_all);
-    with(|runtime| runtime.drained = runtime.draining.filter(|&thread| thread == runtime.current));
-}
-
-/// Runs a part of a thread in which a panic is a failure of the run.
-fn run_part(task: impl FnOnce()) {
-    if let Err(payload) = catch(task) {
-        if with(|runtime| runtime.is_forced()) {
-            // The run is over and this fiber is being unwound; that must not stop here.
-            resume_unwind(payload);
-        }
-        with(|runtime| runtime.fail_by_panic(&*payload));
-    }
-}
-
 impl Runtime {
     fn fail_by_panic(&mut self, payload: &(dyn Any + Send)) {
         let message = panic_message(payload);
@@ -407,94 +392,4 @@ pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned())
         .unwrap_or_else(|| "a panic without a text".to_owned())
-}
-
-/// Runs `main` once on this OS thread. The strategy's run must have begun.
-pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
-    RUNTIME.with_borrow_mut(|slot| {
-        let mut runtime = runtime;
-        runtime.epoch = runtime.worker.next_epoch();
-        runtime.closing = false;
-        runtime.panicking = 0;
-        runtime.threads.clear();
-        runtime.made.clear();
-        let needs = runtime.strategy.needs();
-        runtime.engine.begin(needs);
-        let thread = runtime.engine.add_thread();
-        runtime.start(thread, Some("main".into()), main);
-        assert!(slot.replace(runtime).is_none(), "a check does not run inside another one");
-    });
-    let mut next = with(|runtime| runtime.engine.next(&mut *runtime.strategy));
-    while let Next::Resume { thread, reply } = next {
-        let mut fiber = with(|runtime| {
-            runtime.current = thread;
-            let entry = &mut runtime.threads[thread.index()];
-            entry.reply = reply;
-            entry.fiber.take().expect("a thread that is resumed has a fiber")
-        });
-        fiber.resume();
-        next = with(|runtime| match runtime.next.take() {
-            Some(next) => {
-                runtime.threads[thread.index()].fiber = Some(fiber);
-                next
-            }
-            None => {
-                // The task is over.
-                runtime.idle.push(fiber);
-                runtime.engine.finish(thread);
-                if runtime.fail_on_leaked_threads && thread == ThreadId(0) {
-                    runtime.fail_by_leak();
-                }
-                runtime.engine.next(&mut *runtime.strategy)
-            }
-        });
-    }
-    with(Runtime::fail_by_unnoticed_panic);
-    close();
-    RUNTIME.with_borrow_mut(|slot| slot.take().expect("the run was not taken away"))
-}
-
-/// Unwinds every thread that has not ended, so that what it owns is dropped. The youngest goes first: a thread may have
-/// borrowed from an older one, whose scope it was started in, but never from a younger one.
-fn close() {
-    with(|runtime| {
-        runtime.closing = true;
-        runtime.worker.close();
-    });
-    close_others();
-}
-
-/// Unwinds every thread that has not ended and is not being unwound. While the run is closing, this makes others release
-/// what a destructor needs.
-pub(crate) fn close_others() {
-    let (count, current) = with(|runtime| (runtime.threads.len(), runtime.current));
-    for index in (0..count).rev() {
-        let (fiber, task, panicking) = with(|runtime| {
-            runtime.current = ThreadId(index as u32);
-            let thread = &mut runtime.threads[index];
-            (thread.fiber.take(), thread.task.take(), thread.panicking)
-        });
-        drop(task);
-        if let Some(mut fiber) = fiber {
-            // One that is unwinding cannot be unwound by force; it goes on by itself, to its end or to where it catches.
-            let over = panicking && drain(&mut fiber);
-            let fiber = if over { fiber } else { fiber.unwind() };
-            with(|runtime| runtime.idle.push(fiber));
-        }
-        // There is nobody left to tell of a panic.
-        _ = catch_unwind(locals::drop_all);
-    }
-    with(|runtime| runtime.current = current);
-}
-
-/// Lets the current thread go on with its own unwinding, and tells whether it has come to its end.
-fn drain(fiber: &mut Fiber) -> bool {
-    let before = with(|runtime| runtime.draining.replace(runtime.current));
-    let thread = with(|runtime| runtime.current);
-    fiber.resume_nested();
-    with(|runtime| {
-        runtime.current = thread;
-        runtime.draining = before;
-        runtime.drained.take().is_some()
-    })
 }

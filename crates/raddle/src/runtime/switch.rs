@@ -33,8 +33,10 @@ thread_local! {
 /// The size of a stack, without the page that guards its end.
 const STACK: usize = 1024 * 1024;
 
-/// A stack that runs one task at a time.
-pub(super) struct Fiber {
+/// A stack that runs one task at a time. A pointer, because it is handed from owner to owner at every switch.
+pub(super) struct Fiber(Box<Inner>);
+
+struct Inner {
     coroutine: Coroutine<(), (), (), DefaultStack>,
     /// Whether a task has begun on it and not ended.
     busy: bool,
@@ -53,33 +55,29 @@ impl Fiber {
                 yielder.suspend(());
             }
         });
-        Fiber { coroutine, busy: false }
+        Fiber(Box::new(Inner { coroutine, busy: false }))
     }
 
-    /// Goes on with the task, or begins the next one, until it suspends or ends.
+    /// Goes on with the task, or begins the next one, until it suspends or ends. Called on the stack of another fiber or
+    /// outside of all.
     #[inline]
     pub(super) fn resume(&mut self) {
-        self.busy = true;
-        self.coroutine.resume(());
-    }
-
-    /// As [`Fiber::resume`], called on the stack of a fiber or outside of all.
-    pub(super) fn resume_nested(&mut self) {
         let yielder = YIELDER.get();
-        self.resume();
+        self.0.busy = true;
+        self.0.coroutine.resume(());
         YIELDER.set(yielder);
     }
 
     /// Ends the task, if one has begun, by unwinding it; the stack can then be used again. The task must not be unwinding
     /// already: a second panic in a destructor aborts the process.
     pub(super) fn unwind(mut self) -> Fiber {
-        if !self.busy {
+        if !self.0.busy {
             return self;
         }
         let yielder = YIELDER.get();
-        self.coroutine.force_unwind();
+        self.0.coroutine.force_unwind();
         YIELDER.set(yielder);
-        Fiber::on(self.coroutine.into_stack())
+        Fiber::on(self.0.coroutine.into_stack())
     }
 }
 
