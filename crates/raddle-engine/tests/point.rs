@@ -2,9 +2,9 @@
 //!
 //! The second one knows the programs of [`mixed`] only: it steps through the script along the executed events.
 
-use raddle_engine::{Choice, Config, Plan, Point, Rng, Strategy, Timeouts};
+use raddle_engine::{Choice, Config, Engine, Plan, Point, Rng, Strategy, Timeouts};
 use raddle_model::{Kind, ObjectId, Operation, ThreadId};
-use raddle_testkit::{Act, Script, Walk, mixed, once_under};
+use raddle_testkit::{Act, Script, Walk, mixed, mixed_of, once_under};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 #[derive(Clone, PartialEq, Debug)]
@@ -245,27 +245,44 @@ impl Strategy for Watch {
     }
 }
 
+/// Runs `program` under a strategy that checks every point; returns how many there were.
+fn watched(program: &mut Script, seed: u64, mut look: impl FnMut(&Engine)) -> usize {
+    let anytime = seed.is_multiple_of(3);
+    let mut config = Config::default();
+    config.patience = 0;
+    config.timeouts = if anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
+    let reference = Reference::new(program, anytime);
+    let mut watch =
+        Watch { inner: Walk::default(), reference, before: BTreeMap::new(), pick: None, points: 0 };
+    look(&once_under(config, program, &mut watch, seed));
+    watch.points
+}
+
 #[test]
 fn every_point_is_what_the_objects_mean() {
     let mut points = 0;
     let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
     for seed in 0..2_000 {
         let mut program = mixed(&mut Rng::for_run(seed, 7));
-        let anytime = seed % 3 == 0;
-        let mut config = Config::default();
-        config.patience = 0;
-        config.timeouts = if anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
-        let reference = Reference::new(&program, anytime);
-        let mut watch =
-            Watch { inner: Walk::default(), reference, before: BTreeMap::new(), pick: None, points: 0 };
-        let engine = once_under(config, &mut program, &mut watch, seed);
-        points += watch.points;
-        for event in &engine.summary().trace.events {
-            *kinds.entry(event.operation.kind).or_default() += 1;
-        }
+        points += watched(&mut program, seed, |engine| {
+            for event in &engine.summary().trace.events {
+                *kinds.entry(event.operation.kind).or_default() += 1;
+            }
+        });
     }
     assert!(points > 20_000, "{points}");
     let rare =
         [Kind::ConditionReacquire, Kind::Barrier, Kind::Join, Kind::WriteLock, Kind::OnceEnd, Kind::Sleep];
     assert!(rare.iter().all(|kind| kinds.get(kind).is_some_and(|&count| count > 100)), "{kinds:?}");
+}
+
+#[test]
+fn so_it_is_with_more_threads_than_bits() {
+    // The child of the first thread is the 64th, 65th or a later one.
+    let mut points = 0;
+    for seed in 0..60 {
+        let threads = 63 + seed as u32 % 4;
+        points += watched(&mut mixed_of(&mut Rng::for_run(seed, 9), threads), seed, |_| ());
+    }
+    assert!(points > 5_000, "{points}");
 }

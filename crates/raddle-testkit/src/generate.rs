@@ -65,6 +65,11 @@ pub fn spawning(rng: &mut Rng) -> Script {
 /// a barrier for two (5), a read-write lock (6) and a one-time initialisation (7). Each thread does a few random
 /// things that are right in themselves; together they may deadlock.
 pub fn mixed(rng: &mut Rng) -> Script {
+    mixed_of(rng, 3)
+}
+
+/// As [`mixed`], with as many threads and a child.
+pub fn mixed_of(rng: &mut Rng, threads: u32) -> Script {
     let mut script = Script::new()
         .object(Resource::Memory)
         .object(Resource::Memory)
@@ -74,13 +79,13 @@ pub fn mixed(rng: &mut Rng) -> Script {
         .object(Resource::barrier(2))
         .object(Resource::read_write_lock())
         .object(Resource::once());
-    for number in 0..3 {
-        let mut acts = if number == 0 { vec![Act::Spawn(3)] } else { Vec::new() };
+    for number in 0..threads {
+        let mut acts = if number == 0 { vec![Act::Spawn(threads)] } else { Vec::new() };
         for _ in 0..3 {
             acts.extend_from_slice(&fragment(rng));
         }
         if number == 0 {
-            acts.push(Act::Join(3));
+            acts.push(Act::Join(threads));
         }
         script = script.thread(&acts);
     }

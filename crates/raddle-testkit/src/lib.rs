@@ -8,7 +8,7 @@ mod script;
 mod simple;
 
 pub use bound::{assert_hit_rate, assert_never, hits};
-pub use generate::{locked, mixed, spawning, straight};
+pub use generate::{locked, mixed, mixed_of, spawning, straight};
 pub use schedules::{every_schedule, once_under};
 pub use script::{Act, Script};
 pub use simple::{Follow, Priorities, Walk};
