@@ -225,6 +225,19 @@ impl Strategy for Watch {
             let touching: BTreeSet<ThreadId> = touching.collect();
             assert_eq!(listed.iter().copied().collect::<BTreeSet<_>>(), touching, "step {}", point.step);
             assert_eq!(listed.len(), touching.len(), "each is listed once");
+            for writers in [false, true] {
+                let except = point.enabled()[point.step as usize % point.enabled().len()];
+                let mut rivals = BTreeSet::new();
+                point.for_rivals(except, object, writers, |thread| assert!(rivals.insert(thread)));
+                let writes = |thread: &ThreadId| {
+                    let operation = now[thread].0.expect("it is about to touch something");
+                    operation.objects().any(|touch| touch == (object, true))
+                };
+                let wanted = touching.iter().filter(|&thread| {
+                    *thread != except && expected.contains(thread) && (!writers || writes(thread))
+                });
+                assert_eq!(rivals, wanted.copied().collect(), "step {}", point.step);
+            }
         }
         self.before = now;
         self.inner.choose(point)
