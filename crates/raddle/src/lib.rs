@@ -87,6 +87,8 @@ pub mod hint;
 #[cfg(feature = "check")]
 pub mod lazy_static;
 #[cfg(feature = "check")]
+pub mod loom;
+#[cfg(feature = "check")]
 pub mod rand;
 #[cfg(feature = "check")]
 mod runtime;
