@@ -1,4 +1,4 @@
-//! Memory errors on a fiber, one for each name: `clean` has none.
+//! Memory errors on a fiber, one for each name: `clean` and `unwind` have none.
 //!
 //! Two threads under control switch back and forth, so that a sanitizer which loses track of stacks complains about `clean` too.
 
@@ -11,7 +11,6 @@ fn main() {
         "clean" => || {},
         "use-after-free" => use_after_free,
         "past-the-frame" => past_the_frame,
-        "after-return" => after_return,
         "unwind" => unwind,
         other => panic!("there is no bug `{other}`"),
     };
@@ -51,20 +50,6 @@ fn past_the_frame() {
     // SAFETY: none; this is the bug.
     unsafe { pointer.add(black_box(33)).write(1) };
     black_box(&array);
-}
-
-/// Reads a frame of the fiber that is no more.
-#[inline(never)]
-fn after_return() {
-    #[inline(never)]
-    fn dangling() -> *const u64 {
-        let local = black_box(7_u64);
-        black_box(&raw const local)
-    }
-    let pointer = dangling();
-    thread::yield_now();
-    // SAFETY: none; this is the bug.
-    black_box(unsafe { pointer.read() });
 }
 
 /// No bug: a panic unwinds the stack of the fiber and is caught by its thread.
