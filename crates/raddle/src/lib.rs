@@ -69,17 +69,17 @@
 //! (it would need a promise that nobody can check), `SystemTime` (a test that depends on the date cannot be replayed), and what
 //! is deprecated since long, `ONCE_INIT` and `ATOMIC_*_INIT`.
 //!
-//! Tests for Shuttle need another import. Not here: `Runner` and the schedulers (a strategy is named in [`Config`], whose fields
-//! have other names: `step_limit` for `max_steps`, `time_budget` for `max_time`, `failures` for `failure_persistence`; stacks have
-//! one size), annotations and resource signatures (reports carry what they tell), and `raw_load` of atomics (an access that nobody
-//! controls).
-//!
-//! Not here yet: Shuttle's `check_uncontrolled_nondeterminism`, `future::batch_semaphore` and `current`.
+//! Tests for Shuttle need another import, and for Loom that of [`loom`]. Not here of Shuttle: the fields of its `Config` ([`Config`] has
+//! other names: `step_limit` for `max_steps`, `time_budget` for `max_time`, `failures` for `failure_persistence`; stacks have
+//! one size), schedulers of one's own, annotations, labels, tags, clocks and resource signatures (reports carry what they tell),
+//! and `raw_load` of atomics (an access that nobody controls).
 
 #[cfg(feature = "check")]
 pub mod cell;
 #[cfg(feature = "check")]
 mod check;
+#[cfg(feature = "check")]
+pub mod current;
 #[cfg(feature = "check")]
 pub mod future;
 #[cfg(feature = "check")]
@@ -87,9 +87,13 @@ pub mod hint;
 #[cfg(feature = "check")]
 pub mod lazy_static;
 #[cfg(feature = "check")]
+pub mod loom;
+#[cfg(feature = "check")]
 pub mod rand;
 #[cfg(feature = "check")]
 mod runtime;
+#[cfg(feature = "check")]
+pub mod scheduler;
 #[cfg(feature = "check")]
 pub mod sync;
 #[cfg(feature = "check")]
@@ -100,8 +104,8 @@ pub mod time;
 #[cfg(feature = "check")]
 pub use check::{
     Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, check, check_dfs, check_named,
-    check_pct, check_random, check_random_with_seed, check_urw, check_with, replay, replay_from_file,
-    try_replay,
+    check_pct, check_random, check_random_with_seed, check_uncontrolled_nondeterminism, check_urw,
+    check_with, replay, replay_from_file, try_replay,
 };
 #[cfg(feature = "check")]
 pub use raddle_engine::Timeouts;
@@ -109,6 +113,8 @@ pub use raddle_engine::Timeouts;
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_model::{Failure, ThreadId, TraceFile};
+#[cfg(feature = "check")]
+pub use scheduler::{PortfolioRunner, Runner};
 
 #[cfg(not(feature = "check"))]
 #[path = "plain_cell.rs"]

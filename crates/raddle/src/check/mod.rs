@@ -14,6 +14,7 @@ mod panics;
 mod passed;
 mod portfolio;
 mod record;
+mod repeatable;
 mod replay;
 mod turns;
 
@@ -88,6 +89,21 @@ pub fn check_urw(test: impl Fn() + Send + Sync + 'static, runs: usize) {
 pub fn check_dfs(test: impl Fn() + Send + Sync + 'static, runs: Option<usize>) {
     let config = Config::new().with_strategy("dfs").with_runs(runs.map_or(u64::MAX, |runs| runs as u64));
     report(run(&test_name(), &config, Arc::new(test)));
+}
+
+/// Runs `test` so many times with random schedules and each of these schedules a second time, and panics if the second run
+/// does something else than the first: then the test depends on more than the schedule, and its failures cannot be
+/// replayed. Also panics with the report of a run that fails. Shuttle's function of that name.
+#[track_caller]
+pub fn check_uncontrolled_nondeterminism(test: impl Fn() + Send + Sync + 'static, max_iterations: usize) {
+    let config = Config::new().with_runs(max_iterations as u64);
+    let config = config.with_environment(&environment::Overrides::read()).with_strategy("random-walk");
+    let test: driver::Test = Arc::new(test);
+    for run in 0..config.runs {
+        if let Err(message) = repeatable::repeats(&test_name(), &config, run, &test) {
+            panic!("{message}");
+        }
+    }
 }
 
 /// Runs `test` once, as the file of a failing run says, and panics with the report if it fails again or does something

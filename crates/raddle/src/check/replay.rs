@@ -88,13 +88,42 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
         let message = format!("the run is one of the test `{}`, this is `{name}`", file.program);
         return Err(ReplayError::Foreign { path, message });
     }
+    match repeat(&file, test) {
+        Ok(Repeated { trace, panics, .. }) if trace.verdict.failure().is_some() => {
+            let mut failed = failed(trace, panics, None);
+            failed.file = FailureFile::At(path);
+            Err(ReplayError::Failed(Box::new(failed)))
+        }
+        Ok(Repeated { runtime, .. }) => {
+            let mut tally = super::passed::Tally::default();
+            tally.count(&runtime.engine.summary(), None);
+            tally.passed.partial_orders = 1;
+            Ok(tally.passed)
+        }
+        Err(Left { step, what }) => Err(ReplayError::Diverged { path, step, steps: file.steps.len(), what }),
+    }
+}
+
+/// A run that did what the recorded one did.
+pub(super) struct Repeated {
+    runtime: Box<Runtime>,
+    trace: TraceFile,
+    panics: Vec<panics::Panic>,
+}
+
+/// The first step at which a run did something else than the recorded one, and what.
+pub(super) struct Left {
+    pub(super) step: usize,
+    pub(super) what: String,
+}
+
+/// Makes the recorded run again.
+pub(super) fn repeat(file: &TraceFile, test: &Test) -> Result<Repeated, Left> {
     panics::install();
     runtime::overflow::install();
-    let (runtime, divergence, panics) = turns::take(|_| run(&file, test));
-    let diverged =
-        |step, what| ReplayError::Diverged { path: path.clone(), step, steps: file.steps.len(), what };
+    let (runtime, divergence, panics) = turns::take(|_| run(file, test));
     if let Some(divergence) = divergence {
-        return Err(diverged(divergence.step, explain(&file, &runtime, &divergence)));
+        return Err(Left { step: divergence.step, what: explain(file, &runtime, &divergence) });
     }
     let origin = Origin {
         program: &file.program,
@@ -106,21 +135,9 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
         locations: &file.locations,
     };
     let trace = record(&runtime, &panics, origin);
-    if let Some(what) = difference(&file, &trace) {
-        return Err(diverged(file.steps.len().saturating_sub(1), what));
-    }
-    match trace.verdict {
-        Verdict::Failed { .. } => {
-            let mut failed = failed(trace, panics, None);
-            failed.file = FailureFile::At(path);
-            Err(ReplayError::Failed(Box::new(failed)))
-        }
-        Verdict::Passed | Verdict::CutOff => {
-            let mut tally = super::passed::Tally::default();
-            tally.count(&runtime.engine.summary(), None);
-            tally.passed.partial_orders = 1;
-            Ok(tally.passed)
-        }
+    match difference(file, &trace) {
+        Some(what) => Err(Left { step: file.steps.len().saturating_sub(1), what }),
+        None => Ok(Repeated { runtime, trace, panics }),
     }
 }
 

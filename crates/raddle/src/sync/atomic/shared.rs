@@ -120,6 +120,11 @@ macro_rules! common {
                 self.value.get_mut()
             }
 
+            /// Calls `f` with the value, of which there can be no other user, as `get_mut` gives it; Loom's name.
+            pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
+                f(self.get_mut())
+            }
+
             /// The value.
             pub fn into_inner(mut self) -> $value {
                 *self.get_mut()

@@ -1,0 +1,81 @@
+//! Loom's `model`: runs a test under every schedule that matters.
+
+use crate::{Config, Failed, Passed, check_with};
+use std::time::Duration;
+
+/// Runs `test` once for each partial order of its operations and panics with the report of the first failure. The environment
+/// can change that as it can any check; see [`Config`].
+#[track_caller]
+pub fn model<F>(test: F)
+where
+    F: Fn() + Sync + Send + 'static,
+{
+    Builder::new().check(test);
+}
+
+/// How a model is run. The fields have Loom's names.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Builder {
+    /// Loom's limit to the number of threads. Here is none, and nothing depends on this.
+    pub max_threads: usize,
+    /// The most steps of a run. One that takes more fails.
+    pub max_branches: usize,
+    /// The most runs, if there is such a number.
+    pub max_permutations: Option<usize>,
+    /// No run begins after this time.
+    pub max_duration: Option<Duration>,
+    /// If given, every schedule with at most so many preemptions is run, in the place of one for each partial order.
+    pub preemption_bound: Option<usize>,
+}
+
+impl Builder {
+    /// Without limits but for the steps of a run, of which a [check](Config) has the same number.
+    pub fn new() -> Builder {
+        let max_branches = usize::try_from(Config::new().step_limit).unwrap_or(usize::MAX);
+        Builder {
+            max_threads: usize::MAX,
+            max_branches,
+            max_permutations: None,
+            max_duration: None,
+            preemption_bound: None,
+        }
+    }
+
+    /// Runs `test` and panics with the report of the first failure.
+    #[track_caller]
+    pub fn check<F>(&self, test: F)
+    where
+        F: Fn() + Sync + Send + 'static,
+    {
+        if let Err(failed) = self.outcome(test) {
+            panic!("{failed}");
+        }
+    }
+
+    /// Runs `test` and tells what came of it; Loom has no such method.
+    #[track_caller]
+    pub fn outcome<F>(&self, test: F) -> Result<Passed, Box<Failed>>
+    where
+        F: Fn() + Sync + Send + 'static,
+    {
+        check_with(&self.config(), test)
+    }
+
+    fn config(&self) -> Config {
+        let strategy = match self.preemption_bound {
+            Some(bound) => format!("preemption:bound={bound}"),
+            None => "dpor".to_owned(),
+        };
+        let mut config = Config::new().with_strategy(strategy).with_step_limit(self.max_branches as u64);
+        config.runs = self.max_permutations.map_or(u64::MAX, |runs| runs as u64);
+        config.time_budget = self.max_duration;
+        config
+    }
+}
+
+impl Default for Builder {
+    fn default() -> Builder {
+        Builder::new()
+    }
+}

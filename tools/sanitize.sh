@@ -1,0 +1,69 @@
+#!/usr/bin/env bash
+# Looks for undefined behaviour: engine and strategies under Miri, switching of stacks under AddressSanitizer and valgrind.
+#
+#   tools/sanitize.sh [miri] [asan] [valgrind]      all three if none is named
+#
+# Needs the nightly toolchain, for Miri with its component (`rustup component add miri rust-src --toolchain nightly`), and
+# valgrind. Not part of `.ci/run`, because it takes long. Miri cannot switch stacks, so `crates/raddle` is not run under it.
+#
+# Each of the other two first has to find the bugs of `tools/sanitize` on a fiber, and nothing where there is none.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+target=x86_64-unknown-linux-gnu
+what=("$@")
+[ ${#what[@]} -gt 0 ] || what=(miri asan valgrind)
+
+step() {
+    printf '\n== %s\n' "$*" >&2
+    "$@"
+}
+
+# Runs the program of `tools/sanitize`, under a command: name of the bug, `found` or `silent`, command.
+expect() {
+    local bug=$1 wanted=$2 status=0
+    shift 2
+    "$@" "$bug" >/tmp/sanitize.$$ 2>&1 || status=$?
+    local got=silent
+    [ $status -eq 0 ] || got=found
+    if [ $got != "$wanted" ]; then
+        cat /tmp/sanitize.$$ >&2
+        echo "$bug: should be $wanted, is $got" >&2
+        exit 1
+    fi
+    rm -f /tmp/sanitize.$$
+    echo "$bug: $got, as it should be" >&2
+}
+
+# Tests of rates and of large tables: they make millions of steps, and what they touch is touched by others.
+miri() {
+    local skip=(--skip counts_like_a_map --skip below_is_uniform)
+    step cargo +nightly miri test -p raddle-engine -- "${skip[@]}"
+    step cargo +nightly miri test -p raddle-strategies --lib -- "${strategies_skip[@]}"
+}
+
+asan() {
+    local flags="-Zsanitizer=address"
+    export CARGO_TARGET_DIR=$PWD/target/asan
+    (cd tools/sanitize && step env RUSTFLAGS="$flags" cargo +nightly build --quiet --features asan --target $target)
+    local program=$CARGO_TARGET_DIR/$target/debug/sanitize
+    expect clean silent "$program"
+    expect unwind silent "$program"
+    expect use-after-free found "$program"
+    expect past-the-frame found "$program"
+    # The tests that switch most: handles, scopes, panics and unwinding, locals, tasks.
+    step env RUSTFLAGS="$flags" cargo +nightly test --quiet -p raddle --features corosensei/sanitizer --target $target \
+        --test threads --test panics --test locals --test futures
+}
+
+valgrind() {
+    export CARGO_TARGET_DIR=$PWD/target/valgrind
+    (cd tools/sanitize && step cargo build --quiet)
+    local check=(valgrind --quiet --error-exitcode=9 "$CARGO_TARGET_DIR/debug/sanitize")
+    expect clean silent command "${check[@]}"
+    expect unwind silent command "${check[@]}"
+    expect use-after-free found command "${check[@]}"
+}
+
+for name in "${what[@]}"; do
+    "$name"
+done
