@@ -78,15 +78,10 @@ impl Kind {
         }
     }
 
-    /// The family of a program by what it says of its version.
-    fn of_version(text: &str) -> Option<Kind> {
-        if text.contains("clang") {
-            Some(Kind::Clang)
-        } else if text.contains("Free Software Foundation") {
-            Some(Kind::Gcc)
-        } else {
-            None
-        }
+    /// The family of a program by the macros that it defines. Clang also claims to be gcc.
+    fn of_macros(text: &str) -> Option<Kind> {
+        let has = |name: &str| text.contains(&format!("#define {name} "));
+        if has("__clang__") { Some(Kind::Clang) } else { has("__GNUC__").then_some(Kind::Gcc) }
     }
 }
 
@@ -117,19 +112,26 @@ impl Compiler {
             }
         };
         let mut compiler = Compiler { words, kind: Kind::Gcc };
-        compiler.kind = match compiler.words.iter().find_map(|word| Kind::of_name(word)) {
+        let named = compiler.words.iter().find_map(|word| Kind::of_name(word));
+        compiler.kind = match named.or_else(|| compiler.kind_of_file()) {
             Some(kind) => kind,
             None => compiler.ask_kind(own)?,
         };
         Ok(compiler)
     }
 
+    /// What the name of the file tells that `cc` is a link to.
+    fn kind_of_file(&self) -> Option<Kind> {
+        Kind::of_name(in_path(&self.words[0])?.canonicalize().ok()?.as_os_str())
+    }
+
     fn ask_kind(&self, variable: &str) -> Result<Kind> {
         let mut command = self.command();
         let name = command.get_program().display().to_string();
-        let output = command.arg("--version").output().with_context(|| format!("cannot start {name}"))?;
+        let output = command.args(["-dM", "-E", "-x", "c", "/dev/null"]).output();
+        let output = output.with_context(|| format!("cannot start {name}"))?;
         let text = String::from_utf8_lossy(&output.stdout);
-        Kind::of_version(&text)
+        Kind::of_macros(&text)
             .with_context(|| format!("{name} is neither gcc nor clang; name one of them in {variable}"))
     }
 
@@ -183,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn families_are_told_by_name_or_version() {
+    fn families_are_told_by_name_or_macros() {
         for (name, kind) in [
             ("gcc", Some(Kind::Gcc)),
             ("/usr/bin/x86_64-linux-gnu-g++-12", Some(Kind::Gcc)),
@@ -193,10 +195,9 @@ mod tests {
         ] {
             assert_eq!(Kind::of_name(OsStr::new(name)), kind, "{name}");
         }
-        let gcc = "cc (Debian 12.2.0-14) 12.2.0\nCopyright (C) 2022 Free Software Foundation, Inc.\n";
-        assert_eq!(Kind::of_version(gcc), Some(Kind::Gcc));
-        assert_eq!(Kind::of_version("Debian clang version 14.0.6\n"), Some(Kind::Clang));
-        assert_eq!(Kind::of_version("tcc version 0.9.27\n"), None);
+        assert_eq!(Kind::of_macros("#define __GNUC__ 12\n"), Some(Kind::Gcc));
+        assert_eq!(Kind::of_macros("#define __GNUC__ 4\n#define __clang__ 1\n"), Some(Kind::Clang));
+        assert_eq!(Kind::of_macros("#define __TINYC__ 927\n"), None);
     }
 
     #[test]

@@ -7,11 +7,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The compilers have opinions about these names. */
-#pragma GCC diagnostic ignored "-Wpragmas"
-#pragma GCC diagnostic ignored "-Wunknown-warning-option"
-#pragma GCC diagnostic ignored "-Wbuiltin-declaration-mismatch"
-
 #define ACCESS(name) \
     void __tsan_##name(void *address) { (void)address; }
 #define SIZES(name) ACCESS(name##1) ACCESS(name##2) ACCESS(name##4) ACCESS(name##8) ACCESS(name##16)
@@ -96,31 +91,35 @@ void __tsan_atomic_thread_fence(int order) { (void)order, __atomic_thread_fence(
 void __tsan_atomic_signal_fence(int order) { (void)order, __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
 #ifdef __x86_64__
-/* All by one instruction: the __atomic functions of this size would need another library. */
-#define WIDE __attribute__((target("cx16")))
+/* The compilers' own functions of this size would need another library. */
 typedef unsigned __int128 wide;
-WIDE wide __tsan_atomic128_load(const volatile wide *p, int order) {
-    return (void)order, __sync_val_compare_and_swap((volatile wide *)p, (wide)0, (wide)0);
+static wide compare_and_swap(volatile wide *p, wide expected, wide value) {
+    uint64_t low = (uint64_t)expected, high = (uint64_t)(expected >> 64);
+    __asm__ volatile("lock cmpxchg16b %0"
+                     : "+m"(*p), "+a"(low), "+d"(high)
+                     : "b"((uint64_t)value), "c"((uint64_t)(value >> 64))
+                     : "memory", "cc");
+    return (wide)high << 64 | low;
 }
-#define WIDE_FETCH(name, result) \
-    WIDE wide __tsan_atomic128_##name(volatile wide *p, wide value, int order) { \
+wide __tsan_atomic128_load(const volatile wide *p, int order) {
+    return (void)order, compare_and_swap((volatile wide *)p, 0, 0);
+}
+#define WIDE(name, result) \
+    wide __tsan_atomic128_##name(volatile wide *p, wide value, int order) { \
         wide old = *p, seen; \
         (void)order; \
-        while ((seen = __sync_val_compare_and_swap(p, old, (wide)(result))) != old) old = seen; \
+        while ((seen = compare_and_swap(p, old, result)) != old) old = seen; \
         return old; \
     }
-WIDE_FETCH(exchange, value)
-WIDE_FETCH(fetch_add, old + value)
-WIDE_FETCH(fetch_sub, old - value)
-WIDE_FETCH(fetch_and, old & value)
-WIDE_FETCH(fetch_or, old | value)
-WIDE_FETCH(fetch_xor, old ^ value)
-WIDE_FETCH(fetch_nand, ~(old & value))
+WIDE(exchange, value)
+WIDE(fetch_add, old + value)
+WIDE(fetch_sub, old - value)
+WIDE(fetch_and, old & value)
+WIDE(fetch_or, old | value)
+WIDE(fetch_xor, old ^ value)
+WIDE(fetch_nand, ~(old & value))
 void __tsan_atomic128_store(volatile wide *p, wide value, int order) { __tsan_atomic128_exchange(p, value, order); }
-#pragma GCC push_options
-#pragma GCC target("cx16")
-COMPARE(128, wide, expected = __sync_val_compare_and_swap(p, expected, value))
-#pragma GCC pop_options
+COMPARE(128, wide, expected = compare_and_swap(p, expected, value))
 #endif
 
 /* Programs that know ThreadSanitizer call these themselves. */

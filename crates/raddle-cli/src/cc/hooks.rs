@@ -77,7 +77,7 @@ fn make(compiler: &Compiler, folder: &Path, hooks: &Hooks) -> Result<()> {
     succeed(compile.arg(name("hooks.c")).arg("-o").arg(name("hooks.o")))?;
     // Its full name is its soname: programs find it without a search path.
     let mut link = compiler.command();
-    link.args(["-shared", "-nostdlib", "-Xlinker", "-soname", "-Xlinker"]).arg(&hooks.library);
+    link.args(["-shared", "-nostdlib", "-Wl,-z,defs", "-Xlinker", "-soname", "-Xlinker"]).arg(&hooks.library);
     succeed(link.arg(name("hooks.o")).arg("-o").arg(name("hooks.so")))?;
 
     for (from, to) in [("gcc.specs", &hooks.specs), ("hooks.o", &hooks.object), ("hooks.so", &hooks.library)]
