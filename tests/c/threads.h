@@ -1,6 +1,10 @@
-/* Starting and joining threads without a word about errors, which these programs do not expect. */
+/* To be included first. Starting and joining threads without a word about errors, which these programs do not expect. */
 #ifndef THREADS_H
 #define THREADS_H
+
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE
+#endif
 
 #include <pthread.h>
 #include <stdio.h>

@@ -2,7 +2,6 @@
 // points: sync
 // build: c
 // Threads with a stack of a given size or place, with a name, and who they are.
-#define _GNU_SOURCE
 #include "../threads.h"
 #include <assert.h>
 #include <string.h>
@@ -10,7 +9,7 @@
 enum { SIZE = 256 * 1024 };
 static char own_stack[SIZE] __attribute__((aligned(4096)));
 
-static void *work(void *unused) {
+static void *work(void *on_own_stack) {
     char page[4096], name[16];
     memset(page, 1, sizeof page);
     must(pthread_setname_np(pthread_self(), "worker"));
@@ -23,7 +22,8 @@ static void *work(void *unused) {
     must(pthread_attr_getstack(&attributes, &place, &size));
     must(pthread_attr_destroy(&attributes));
     assert(page >= (char *)place && page < (char *)place + size);
-    return unused == NULL ? (void *)size : (void *)(size_t)(page >= own_stack && page < own_stack + SIZE);
+    if (on_own_stack != NULL) assert(&page[0] >= &own_stack[0] && &page[0] < &own_stack[SIZE]);
+    return (void *)size;
 }
 
 int main(void) {
@@ -33,10 +33,10 @@ int main(void) {
     must(pthread_attr_setstacksize(&attributes, SIZE));
     must(pthread_create(&a, &attributes, work, NULL));
     must(pthread_attr_setstack(&attributes, own_stack, SIZE));
-    must(pthread_create(&b, &attributes, work, &attributes));
+    must(pthread_create(&b, &attributes, work, own_stack));
     assert(!pthread_equal(a, b) && !pthread_equal(a, pthread_self()));
     assert((size_t)join(a) >= SIZE);
-    assert(join(b) == (void *)1);
+    assert((size_t)join(b) <= SIZE);
     must(pthread_attr_destroy(&attributes));
     return 0;
 }

@@ -2,7 +2,6 @@
 // points: sync
 // build: c
 // The other ways to join: an attempt, and with a time limit.
-#define _GNU_SOURCE
 #include "../threads.h"
 #include <assert.h>
 #include <errno.h>
