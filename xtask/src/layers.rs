@@ -14,10 +14,19 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("raddle-native", &["raddle-model", "raddle-engine", "raddle-strategies"]),
     ("raddle-lab", &["raddle-model", "raddle-engine", "raddle-strategies"]),
     ("raddle-report", &["raddle-model"]),
+    ("raddle-symbols", &[]),
     // The native runtime is carried as a file, never linked.
     (
         "raddle-cli",
-        &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-lab", "raddle-report", "raddle"],
+        &[
+            "raddle-model",
+            "raddle-engine",
+            "raddle-strategies",
+            "raddle-lab",
+            "raddle-report",
+            "raddle-symbols",
+            "raddle",
+        ],
     ),
     ("raddle-testkit", &["raddle-model", "raddle-engine"]),
     ("xtask", &[]),

@@ -1,6 +1,7 @@
 //! The arguments, and the help that explains them.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 /// Runs a concurrent program under schedules of its own choice and finds the one that breaks it.
@@ -33,6 +34,20 @@ pub(crate) enum Command {
     },
     /// Repeat a recorded run exactly and show it
     Replay(ReplayArgs),
+    /// Compile C with hooks for `raddle run`: make CC="raddle cc"
+    #[command(disable_help_flag = true)]
+    Cc {
+        /// Arguments of the compiler
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
+    /// Compile C++ with hooks for `raddle run`: make CXX="raddle c++"
+    #[command(name = "c++", disable_help_flag = true)]
+    Cpp {
+        /// Arguments of the compiler
+        #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
+        args: Vec<OsString>,
+    },
 }
 
 #[derive(Subcommand)]

@@ -1,6 +1,7 @@
 //! The command line of Raddle. Thin: it reads arguments and files, starts the work, and prints what comes back.
 
 mod args;
+mod cc;
 mod lab_bound;
 mod lab_micro;
 mod lab_run;
@@ -32,6 +33,8 @@ fn main() -> ExitCode {
         Command::Lab { command: LabCommand::Micro(args) } => lab_micro::run(args, width),
         Command::Lab { command: LabCommand::Bound(args) } => lab_bound::run(args, width),
         Command::Replay(args) => replay::run(args, width),
+        Command::Cc { args } => cc::run(cc::Language::C, args),
+        Command::Cpp { args } => cc::run(cc::Language::Cpp, args),
     };
     let done = outcome.and_then(|outcome| {
         emit(&outcome.text)?;

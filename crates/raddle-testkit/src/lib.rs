@@ -1,13 +1,15 @@
-//! For tests only: scripted programs, simple strategies, every schedule of a small program, and checks of
-//! probabilistic bounds.
+//! For tests only: scripted programs, simple strategies, every schedule of a small program, checks of
+//! probabilistic bounds, and the C programs of `tests/c`.
 
 mod bound;
+mod c_programs;
 mod generate;
 mod schedules;
 mod script;
 mod simple;
 
 pub use bound::{assert_hit_rate, assert_never, hits};
+pub use c_programs::{CLanguage, CProgram, KINDS, Points, c_programs};
 pub use generate::{locked, mixed, mixed_of, spawning, straight};
 pub use schedules::{every_schedule, once_under};
 pub use script::{Act, Script};

@@ -12,7 +12,7 @@ pub(crate) struct Ran {
 }
 
 impl Ran {
-    fn new(output: Output) -> Ran {
+    pub(crate) fn new(output: Output) -> Ran {
         Ran {
             out: String::from_utf8(output.stdout).expect("output is UTF-8"),
             err: String::from_utf8(output.stderr).expect("messages are UTF-8"),

@@ -1,0 +1,97 @@
+//! The files that calls of the compiler refer to: the hooks as a library and as an object, and gcc's specs.
+//!
+//! They are made by the compiler itself at its first call and kept in the cache folder. The folder's name tells what is in
+//! it, so that a newer Raddle makes new ones and programs of before keep theirs.
+
+use super::compiler::Compiler;
+use anyhow::{Context, Result, bail};
+use std::env::var_os;
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::{Command, id};
+
+const SOURCE: &str = include_str!("hooks.c");
+/// Adds the flag to the compiler proper behind the back of the driver.
+const SPECS: &str = "*cc1:\n+ -fsanitize=thread\n";
+
+/// Where the files are.
+pub(super) struct Hooks {
+    /// For programs that are linked dynamically. The runtime's definitions come before it.
+    pub(super) library: PathBuf,
+    /// For static programs.
+    pub(super) object: PathBuf,
+    specs: PathBuf,
+}
+
+impl Hooks {
+    /// What makes gcc use the specs.
+    pub(super) fn specs_argument(&self) -> OsString {
+        let mut argument = OsString::from("-specs=");
+        argument.push(&self.specs);
+        argument
+    }
+}
+
+/// Finds the files, or makes them. Several processes may do so at once.
+pub(super) fn prepare(compiler: &Compiler) -> Result<Hooks> {
+    let mut hasher = DefaultHasher::new();
+    (SOURCE, SPECS, compiler.target_prefix()).hash(&mut hasher);
+    let folder = cache()?.join(format!("hooks-{:016x}", hasher.finish()));
+    let hooks = Hooks {
+        library: folder.join("libraddle_hooks.so"),
+        object: folder.join("hooks.o"),
+        specs: folder.join("gcc.specs"),
+    };
+    // It is the last one to be made.
+    if !hooks.library.is_file() {
+        make(compiler, &folder, &hooks)?;
+    }
+    Ok(hooks)
+}
+
+fn cache() -> Result<PathBuf> {
+    let folder = |name: &str| var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
+    if let Some(folder) = folder("RADDLE_CACHE") {
+        return Ok(folder);
+    }
+    let base = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
+    let base =
+        base.context("there is no HOME to keep the hooks in; set RADDLE_CACHE to the full name of a folder")?;
+    Ok(base.join("raddle"))
+}
+
+fn make(compiler: &Compiler, folder: &Path, hooks: &Hooks) -> Result<()> {
+    let writable = || {
+        let folder = folder.display();
+        format!("cannot write the hooks into {folder}; set RADDLE_CACHE to a folder that can be written to")
+    };
+    let own = folder.join(id().to_string());
+    std::fs::create_dir_all(&own).with_context(writable)?;
+    let name = |file: &str| own.join(file);
+    std::fs::write(name("hooks.c"), SOURCE).with_context(writable)?;
+    std::fs::write(name("gcc.specs"), SPECS).with_context(writable)?;
+
+    let mut compile = compiler.command();
+    compile.args(["-x", "c", "-std=gnu11", "-O2", "-g0", "-fPIC", "-fno-builtin", "-fno-lto", "-w", "-c"]);
+    succeed(compile.arg(name("hooks.c")).arg("-o").arg(name("hooks.o")))?;
+    // Its full name is its soname: programs find it without a search path.
+    let mut link = compiler.command();
+    link.args(["-shared", "-nostdlib", "-Wl,-z,defs", "-Xlinker", "-soname", "-Xlinker"]).arg(&hooks.library);
+    succeed(link.arg(name("hooks.o")).arg("-o").arg(name("hooks.so")))?;
+
+    for (from, to) in [("gcc.specs", &hooks.specs), ("hooks.o", &hooks.object), ("hooks.so", &hooks.library)]
+    {
+        std::fs::rename(name(from), to).with_context(writable)?;
+    }
+    std::fs::remove_dir_all(own).with_context(writable)
+}
+
+fn succeed(command: &mut Command) -> Result<()> {
+    let name = command.get_program().display().to_string();
+    let output = command.output().with_context(|| format!("cannot start {name}"))?;
+    if !output.status.success() {
+        bail!("{name} cannot compile the hooks:\n{}", String::from_utf8_lossy(&output.stderr).trim_end());
+    }
+    Ok(())
+}

@@ -1,0 +1,84 @@
+//! `raddle cc` and `raddle c++`: the system's compiler, with hooks at every access to memory.
+//!
+//! The compiler is replaced by its call with a few more arguments: nothing is run twice and nothing is parsed that the
+//! compiler would not have to parse anyway. `docs/design/native-build.md` says why the flags are these.
+
+mod call;
+mod compiler;
+mod hooks;
+
+use crate::Outcome;
+use anyhow::{Context, Result, bail};
+use call::Call;
+pub(crate) use compiler::Language;
+use compiler::{Compiler, Kind};
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+
+/// For `--help`.
+const HELP: &str = "\
+Compiles and links like the system's compiler, with hooks that let `raddle run` stop a thread at every access to memory.
+
+Usage: raddle cc [ARGUMENTS OF THE C COMPILER]
+       raddle c++ [ARGUMENTS OF THE C++ COMPILER]
+
+Examples:
+  raddle cc -O1 bank.c -o bank -pthread && raddle run ./bank
+  make CC=\"raddle cc\" CXX=\"raddle c++\"
+  CC=\"raddle cc\" CXX=\"raddle c++\" cmake -B build && cmake --build build
+  CC=\"raddle cc\" ./configure && make
+  RADDLE_CC=clang-19 raddle cc bank.c -o bank -pthread
+
+The program also runs without Raddle, as if it had been compiled plainly, but slower.
+
+What is behind it: RADDLE_CC, or CC, or cc, gcc or clang in PATH, whichever comes first and is not Raddle itself; for C++
+RADDLE_CXX, CXX, c++, g++ and clang++. Needs gcc 11 or clang 12, or later.
+
+What is different from a plain call:
+  -O2 and above become -O1, since more would hide accesses; -g is on; there is no link-time optimization.
+  -fsanitize=thread is left out, since it is already in; address and memory sanitizers are refused.
+  A static program gets the hooks, but cannot be put under control.
+  The program refers to a small library in the cache folder (RADDLE_CACHE, or raddle in XDG_CACHE_HOME or ~/.cache).
+
+Exit status: that of the compiler; 2 if it cannot be started.
+";
+
+/// Becomes the compiler. Returns only if that cannot be done, or to print the help.
+pub(crate) fn run(language: Language, args: &[OsString]) -> Result<Outcome> {
+    if let [only] = args
+        && only == "--help"
+    {
+        return Ok(Outcome { text: HELP.to_owned(), status: 0 });
+    }
+    let compiler = Compiler::find(language)?;
+    let call = Call::read(compiler.own_arguments().chain(args.iter().cloned()));
+    if let Some(word) = &call.refused {
+        bail!("`{}` cannot be combined with Raddle's hooks; compile without it", word.display());
+    }
+    let mut command = compiler.command();
+    let hooks = if call.compiles || call.links { Some(hooks::prepare(&compiler)?) } else { None };
+    if let (true, Some(hooks)) = (call.compiles, &hooks) {
+        command.arg("-g");
+        match compiler.kind {
+            // The driver must not see -fsanitize=thread, or it would link its own runtime.
+            Kind::Gcc => command.arg(hooks.specs_argument()),
+            Kind::Clang => command.args(["-Xclang", "-fsanitize=thread"]),
+        };
+    }
+    command.args(args.iter().filter_map(call::without_thread_sanitizer));
+    if call.compiles {
+        command.args(compiler.kind.flags());
+        if call.optimizes_much {
+            command.arg("-O1");
+        }
+    }
+    if call.uses_lto {
+        command.arg("-fno-lto");
+    }
+    if let (true, Some(hooks)) = (call.links, &hooks) {
+        // As an argument of the linker it is safe from `-x c`.
+        command.arg("-Xlinker").arg(if call.is_static { &hooks.object } else { &hooks.library });
+    }
+    let error = command.exec();
+    Err(error).with_context(|| format!("cannot start {}", command.get_program().display()))
+}

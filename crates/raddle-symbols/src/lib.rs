@@ -1,0 +1,45 @@
+//! From addresses in native programs to functions and source lines, after the run and from the files alone.
+//!
+//! [`Symbols`] reads the debugging information of a program or library at the first question about it and keeps it. A question
+//! never fails: where files, debugging information or symbols are missing or broken, the answer says less, down to
+//! `module+0x12ab`. Debugging information is looked for where debuggers look: in the file, behind its debug link or build
+//! id, and in split files.
+
+mod location;
+mod module;
+
+pub use location::{Frame, Location};
+
+use module::Module;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// Answers where addresses are in the source. Reads each module at most once.
+#[derive(Default)]
+pub struct Symbols {
+    modules: BTreeMap<PathBuf, Module>,
+}
+
+impl Symbols {
+    /// Knows no module yet.
+    pub fn new() -> Symbols {
+        Symbols::default()
+    }
+
+    /// Where an address is in the source.
+    ///
+    /// `address` is the one that the file itself uses: the address in memory less the address at which the module was
+    /// loaded, which is 0 for a program that is not position-independent. It is the address of an instruction. A
+    /// return address belongs to the instruction before it, so ask for the address less one.
+    pub fn locate(&mut self, module: &Path, address: u64) -> Location {
+        if !self.modules.contains_key(module) {
+            self.modules.insert(module.to_owned(), Module::open(module));
+        }
+        Location { module: module.to_owned(), address, frames: self.modules[module].frames(address) }
+    }
+
+    /// Where each of a list of addresses is, in the order of the list.
+    pub fn locate_all<'a>(&mut self, addresses: impl IntoIterator<Item = (&'a Path, u64)>) -> Vec<Location> {
+        addresses.into_iter().map(|(module, address)| self.locate(module, address)).collect()
+    }
+}

@@ -1,0 +1,27 @@
+// expect: misuse
+// points: sync
+// build: c
+// The worker says that it is done before it has used the lock for the last time.
+#include "../threads.h"
+#include <semaphore.h>
+
+static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
+static sem_t done;
+static int log_lines;
+
+static void *work(void *unused) {
+    sem_post(&done);
+    pthread_mutex_lock(&mutex);
+    log_lines++;
+    pthread_mutex_unlock(&mutex);
+    return unused;
+}
+
+int main(void) {
+    must(sem_init(&done, 0, 0));
+    pthread_t a = start(work, NULL);
+    sem_wait(&done);
+    pthread_mutex_destroy(&mutex);
+    join(a);
+    return 0;
+}
