@@ -3,6 +3,7 @@
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
+use std::time::Duration;
 
 /// Runs a concurrent program under schedules of its own choice and finds the one that breaks it.
 #[derive(Parser)]
@@ -10,6 +11,7 @@ use std::path::PathBuf;
     version,
     after_help = "\
 Examples:
+  raddle run -- ./program args                      a pthreads program, 10,000 runs
   raddle lab run program.rdl                        10,000 runs under pos
   raddle lab run program.rdl --strategy dpor        every partial order once
   raddle lab run program.rdl --until-bug --record bug.json
@@ -25,6 +27,8 @@ pub(crate) struct Cli {
 
 #[derive(Subcommand)]
 pub(crate) enum Command {
+    /// Run a pthreads program again and again under chosen schedules, until one breaks it
+    Run(NativeArgs),
     /// List the strategies with parameters, source and promise
     Strategies(StrategiesArgs),
     /// Experiments with abstract programs
@@ -48,6 +52,74 @@ pub(crate) enum Command {
         #[arg(trailing_var_arg = true, allow_hyphen_values = true)]
         args: Vec<OsString>,
     },
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  raddle run -- ./program args
+  raddle run --strategy pct:depth=3 --runs 1e5 --seed 7 -- ./program
+  raddle run --time 30s --keep-going --json -- ./program
+
+The program runs as it is, if it is linked dynamically. The schedule may change where it synchronises, and where it
+touches shared memory, if it was compiled for that. Time is virtual, the standard input is empty.
+`portfolio` is several strategies that take turns; others can be joined by +, such as pos+pct:depth=2.
+The same seed gives the same runs, whatever --jobs says.
+
+Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments, or a program that cannot be controlled.")]
+pub(crate) struct NativeArgs {
+    /// The strategy, or several joined by +
+    #[arg(long, short, value_name = "SPEC", default_value = "portfolio")]
+    pub(crate) strategy: String,
+    /// How many runs, such as 10000 or 1e5
+    #[arg(long, short = 'n', value_name = "N", default_value = "10000", value_parser = runs)]
+    pub(crate) runs: u64,
+    /// Begin no run after so much time, such as 30s, 5m or 500ms
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub(crate) time: Option<Duration>,
+    /// The seed from which all runs follow
+    #[arg(long, value_name = "X", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// How many processes make runs at the same time; as many as there are cores if not given
+    #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Go on after a failing run, and count them
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    /// At which memory accesses of an instrumented program the schedule may change
+    #[arg(long, value_enum, default_value_t = PointsArg::Shared)]
+    pub(crate) points: PointsArg,
+    /// When a timed wait may time out: when nothing else can run, or at any moment
+    #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
+    pub(crate) timeouts: TimeoutsArg,
+    /// A run that takes more steps fails
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole)]
+    pub(crate) step_limit: u64,
+    /// How often a thread may come back to the same operation without effect before it is held back; 0 for ever
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub(crate) patience: u32,
+    /// Give up a run that has not ended after so much time
+    #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
+    pub(crate) run_time: Duration,
+    /// Where the first failing run is written to; PROGRAM.raddle.json if not given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The program and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    pub(crate) program: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PointsArg {
+    /// At all of them
+    All,
+    /// At those to memory that more than one thread touches
+    Shared,
+    /// At none
+    Sync,
 }
 
 #[derive(Subcommand)]
@@ -231,6 +303,21 @@ fn whole(text: &str) -> Result<u64, String> {
     if number == 0 { Err(wrong()) } else { Ok(number) }
 }
 
+/// A span of time.
+fn duration(text: &str) -> Result<Duration, String> {
+    let wrong = || "write a whole number with a unit, such as 500ms, 30s or 5m".to_owned();
+    let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
+    let number: u64 = text[..split].parse().map_err(|_| wrong())?;
+    let milliseconds = match &text[split..] {
+        "ms" => 1,
+        "s" => 1_000,
+        "m" => 60_000,
+        "h" => 3_600_000,
+        _ => return Err(wrong()),
+    };
+    number.checked_mul(milliseconds).filter(|&all| all > 0).map(Duration::from_millis).ok_or_else(wrong)
+}
+
 /// A number of runs.
 fn runs(text: &str) -> Result<u64, String> {
     const MOST: u64 = 10_000_000_000;
@@ -267,6 +354,10 @@ mod tests {
             assert!(whole(wrong).is_err(), "{wrong}");
         }
         assert_eq!(assignment("n = -5"), Ok(("n".to_owned(), -5)));
+        assert_eq!(duration("5m"), Ok(Duration::from_secs(300)));
+        for wrong in ["5", "s", "0s", "5 s", "-5s", "1d"] {
+            assert!(duration(wrong).is_err(), "{wrong}");
+        }
         assert!(assignment("n").is_err() && assignment("n=x").is_err());
     }
 }

@@ -5,6 +5,7 @@ mod cc;
 mod lab_bound;
 mod lab_micro;
 mod lab_run;
+mod native;
 mod progress;
 mod replay;
 mod strategies;
@@ -28,6 +29,7 @@ fn main() -> ExitCode {
     let cli = Cli::parse();
     let width = width();
     let outcome = match &cli.command {
+        Command::Run(args) => native::run(args, width),
         Command::Strategies(args) => strategies::run(args, width),
         Command::Lab { command: LabCommand::Run(args) } => lab_run::run(args, width),
         Command::Lab { command: LabCommand::Micro(args) } => lab_micro::run(args, width),

@@ -15,10 +15,17 @@ pub(crate) struct Progress {
 impl Progress {
     /// Progress through so many runs. Nothing is drawn unless standard error is a terminal.
     pub(crate) fn new(runs: u64) -> Progress {
-        let style = "{bar:40} {human_pos}/{human_len} runs, {per_sec}, {eta} left";
+        let style = "{bar:40} {human_pos}/{human_len} runs, {per_sec}, {eta} left{msg}";
         let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::with_draw_target(Some(runs), ProgressDrawTarget::hidden()).with_style(style);
         Progress { bar, shown: Once::new() }
+    }
+
+    /// Says what was found so far; only asked for if anybody sees it.
+    pub(crate) fn note(&self, text: &dyn Fn() -> String) {
+        if self.shown.is_completed() {
+            self.bar.set_message(format!("; {}", text()));
+        }
     }
 
     pub(crate) fn add(&self, runs: u64) {

@@ -1,7 +1,7 @@
 //! `raddle replay`, and the repetition of a run that was just found.
 
-use crate::Outcome;
 use crate::args::ReplayArgs;
+use crate::{Outcome, native};
 use anyhow::{Context, Result, bail, ensure};
 use raddle_engine::{Config, Divergence, Engine, Replay, Rng, Strategy, Timeouts, run as run_once};
 use raddle_lab::Machine;
@@ -14,9 +14,12 @@ use std::io::Read;
 pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
     let shown = shown(&args.trace);
     let file = TraceFile::from_json(&read(&args.trace)?).with_context(|| shown.to_owned())?;
+    if file.front_end == native::FRONT_END {
+        return native::replay(args, &file, shown, width);
+    }
     ensure!(
         file.front_end == "lab",
-        "{shown}: the run was recorded by the front end `{}`; this raddle can replay those of `lab`",
+        "{shown}: the run was recorded by the front end `{}`; this raddle can replay those of `lab` and `native`",
         file.front_end
     );
     let mut machine = compile(&file.program, &file.parameters)

@@ -9,6 +9,7 @@ mod file;
 mod ids;
 mod memory_order;
 mod name;
+pub mod native;
 mod operation;
 mod trace;
 mod verdict;

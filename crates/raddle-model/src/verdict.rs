@@ -78,6 +78,17 @@ pub enum Failure {
         /// The access that was executed later; the run ends with it.
         second: RacingAccess,
     },
+    /// A signal ended the program: a crash, or a call of `abort`.
+    Signal {
+        /// Who got it.
+        thread: ThreadId,
+        /// Where.
+        location: LocationId,
+        /// Its name, such as `SIGSEGV`.
+        signal: String,
+        /// The address whose access was refused, for signals that have one.
+        address: Option<u64>,
+    },
 }
 
 impl Failure {
@@ -89,6 +100,8 @@ impl Failure {
             Failure::StepLimit { .. } => "step-limit",
             Failure::Misuse { .. } => "misuse",
             Failure::DataRace { .. } => "data-race",
+            Failure::Signal { signal, .. } if signal == "SIGABRT" => "abort",
+            Failure::Signal { .. } => "signal",
         }
     }
 }

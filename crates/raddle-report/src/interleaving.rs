@@ -184,6 +184,14 @@ impl Names<'_> {
                 };
                 race::sentences(self.0, &words, *object, first, second)
             }
+            Failure::Signal { thread, location, signal, address } => {
+                let what = match address {
+                    Some(address) => format!(" for an access to address {address:#x}"),
+                    None => String::new(),
+                };
+                let (thread, place) = (self.thread(*thread), self.location(*location));
+                vec![format!("{}: thread {thread} got {signal}{what}; {place}", failure.kind())]
+            }
             other => vec![format!("failed: {}", other.kind())],
         }
     }

@@ -63,6 +63,43 @@ pub struct FirstFailure {
     pub recorded: Option<String>,
 }
 
+/// What `raddle run --json` prints.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct NativeRun {
+    /// `passed` or `failed`.
+    pub verdict: String,
+    /// The kind of the first failure.
+    pub kind: Option<String>,
+    /// Complete runs.
+    pub runs: u64,
+    /// Runs that failed.
+    pub failures: u64,
+    /// The number of the first failing run, from 0.
+    pub first_failure: Option<u64>,
+    /// How many partial orders were seen.
+    pub partial_orders: u64,
+    /// The most threads of any run.
+    pub threads: u64,
+    /// The most steps of any run.
+    pub steps: u64,
+    /// The file with the first failing run.
+    pub failure_file: Option<String>,
+    /// What was wrong with it, in sentences.
+    pub message: Option<String>,
+    /// How often each kind of failure was seen.
+    pub kinds: BTreeMap<String, u64>,
+    /// How often a spinning thread was held back.
+    pub rests: u64,
+    /// Runs that the strategy cut off because another one covers them.
+    pub cut_off: u64,
+    /// Whether no strategy has a schedule left.
+    pub exhausted: bool,
+    /// The strategy, as it was named.
+    pub strategy: String,
+    /// The seed.
+    pub seed: u64,
+}
+
 /// What `raddle lab micro --json` prints.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Micro {

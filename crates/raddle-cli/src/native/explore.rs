@@ -1,0 +1,191 @@
+//! The runs of one `raddle run`, spread over servers.
+//!
+//! Run `r` with `n` strategies is run `r / n` of strategy `r mod n`. A strategy that does not learn is split between the
+//! servers by run number; one that learns stays with one, which makes all of its runs in order. So the results do not
+//! depend on the number of servers, but for a time budget.
+
+use super::launch::{Library, Server};
+use anyhow::{Result, anyhow};
+use raddle_engine::Census;
+use raddle_model::native::{Answer, Order, Ran, Setup};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+/// What is to be explored.
+pub(crate) struct Plan<'a> {
+    pub(crate) words: &'a [String],
+    pub(crate) setup: &'a Setup,
+    pub(crate) runs: u64,
+    pub(crate) time: Option<Duration>,
+    pub(crate) jobs: usize,
+    pub(crate) keep_going: bool,
+    /// Called after each run, with what was found so far.
+    pub(crate) look: &'a (dyn Fn(&Tally, &str) + Sync),
+}
+
+/// What was found.
+#[derive(Default)]
+pub(crate) struct Tally {
+    pub(crate) runs: u64,
+    pub(crate) failures: u64,
+    pub(crate) cut_off: u64,
+    pub(crate) rests: u64,
+    pub(crate) threads: u64,
+    pub(crate) steps: u64,
+    pub(crate) kinds: BTreeMap<String, u64>,
+    pub(crate) census: Census,
+    /// The failing run with the smallest number.
+    pub(crate) first: Option<(u64, Box<Ran>)>,
+    pub(crate) exhausted: bool,
+}
+
+impl Tally {
+    fn count(&mut self, number: u64, ran: Box<Ran>) {
+        if ran.cut_off {
+            self.cut_off += 1;
+            return;
+        }
+        self.runs += 1;
+        self.rests += ran.rests;
+        self.threads = self.threads.max(ran.threads);
+        self.steps = self.steps.max(ran.steps);
+        self.census.count(ran.fingerprint);
+        if let Some(kind) = &ran.kind {
+            self.failures += 1;
+            *self.kinds.entry(kind.clone()).or_default() += 1;
+            if ran.trace.is_some() && self.first.as_ref().is_none_or(|(first, _)| number < *first) {
+                self.first = Some((number, ran));
+            }
+        }
+    }
+}
+
+struct Shared {
+    tally: Mutex<Tally>,
+    /// No run with this number or a greater one is needed any more.
+    end: AtomicU64,
+    /// The trace of a failing run with this number or a greater one is not needed any more.
+    traced: AtomicU64,
+    exhausted: AtomicUsize,
+    /// Whether a server has given up.
+    stop: AtomicBool,
+    begun: Instant,
+}
+
+/// The runs of one strategy that one server makes.
+struct Stream {
+    lane: usize,
+    next: u64,
+    stride: u64,
+}
+
+impl Plan<'_> {
+    /// Makes the runs.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "a time budget is looked at between runs and decides nothing in them"
+    )]
+    pub(crate) fn explore(&self) -> Result<Tally> {
+        let learns: Vec<bool> = self
+            .setup
+            .strategies
+            .iter()
+            .map(|spec| Ok(raddle_strategies::build(spec)?.learns()))
+            .collect::<Result<_>>()?;
+        let shared = Shared {
+            tally: Mutex::default(),
+            end: AtomicU64::new(self.runs),
+            traced: AtomicU64::new(u64::MAX),
+            exhausted: AtomicUsize::new(0),
+            stop: AtomicBool::new(false),
+            begun: Instant::now(),
+        };
+        let library = Library::write()?;
+        // The first server is started alone, so that what is wrong with the program is told once.
+        let first = Server::start(&library, self.words, self.setup)?;
+        let outcomes: Vec<Result<()>> = std::thread::scope(|scope| {
+            let (shared, library, learns) = (&shared, &library, &learns);
+            let others: Vec<_> = (1..self.jobs)
+                .map(|job| {
+                    scope.spawn(move || {
+                        let server = Server::start(library, self.words, self.setup)?;
+                        self.work(shared, server, self.streams(learns, job))
+                    })
+                })
+                .collect();
+            let mine = self.work(shared, first, self.streams(learns, 0));
+            let others = others
+                .into_iter()
+                .map(|other| other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload)));
+            [mine].into_iter().chain(others).collect()
+        });
+        outcomes.into_iter().collect::<Result<()>>()?;
+        let mut tally = shared.tally.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        tally.exhausted = shared.exhausted.into_inner() == learns.len();
+        Ok(tally)
+    }
+
+    fn streams(&self, learns: &[bool], job: usize) -> Vec<Stream> {
+        let mut learning = 0;
+        let mut streams = Vec::new();
+        for (lane, &learns) in learns.iter().enumerate() {
+            if learns {
+                if learning % self.jobs == job {
+                    streams.push(Stream { lane, next: 0, stride: 1 });
+                }
+                learning += 1;
+            } else {
+                streams.push(Stream { lane, next: job as u64, stride: self.jobs as u64 });
+            }
+        }
+        streams
+    }
+
+    fn work(&self, shared: &Shared, mut server: Server, mut streams: Vec<Stream>) -> Result<()> {
+        let lanes = self.setup.strategies.len() as u64;
+        loop {
+            let number =
+                |stream: &Stream| stream.next.saturating_mul(lanes).saturating_add(stream.lane as u64);
+            let Some(stream) = streams.iter_mut().min_by_key(|stream| number(stream)) else { return Ok(()) };
+            let number = number(stream);
+            let late = self.time.is_some_and(|time| shared.begun.elapsed() >= time);
+            if late || number >= shared.end.load(Ordering::Relaxed) || shared.stop.load(Ordering::Relaxed) {
+                return Ok(());
+            }
+            let (strategy, run) = (stream.lane, stream.next);
+            stream.next += stream.stride;
+            let trace = number < shared.traced.load(Ordering::Relaxed);
+            let answer = server.order(&Order::Run { strategy, run, trace });
+            match answer {
+                Ok(Answer::Ran(ran)) => {
+                    if ran.kind.is_some() {
+                        shared.traced.fetch_min(number, Ordering::Relaxed);
+                        if !self.keep_going {
+                            // Earlier runs of other servers may fail as well; the first one counts.
+                            shared.end.fetch_min(number, Ordering::Relaxed);
+                        }
+                    }
+                    let mut tally = shared.tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                    tally.count(number, ran);
+                    (self.look)(&tally, &self.setup.strategies[strategy]);
+                }
+                Ok(Answer::Exhausted) => {
+                    shared.exhausted.fetch_add(1, Ordering::Relaxed);
+                    streams.retain(|stream| stream.lane != strategy);
+                }
+                Ok(Answer::Lost { message }) => {
+                    shared.stop.store(true, Ordering::Relaxed);
+                    return Err(anyhow!(message)
+                        .context(format!("{}: run {number} cannot be controlled", self.words[0])));
+                }
+                Ok(Answer::Ready) => return Err(anyhow!("the native runtime has begun anew")),
+                Err(error) => {
+                    shared.stop.store(true, Ordering::Relaxed);
+                    return Err(error);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,12 @@
+//! `raddle run`, and `raddle replay` of what it recorded: pthreads programs under control.
+
+mod explore;
+mod launch;
+mod replay;
+mod run;
+
+pub(crate) use replay::replay;
+pub(crate) use run::run;
+
+/// The front end's name in trace files.
+pub(crate) const FRONT_END: &str = "native";

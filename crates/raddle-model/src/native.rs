@@ -1,0 +1,130 @@
+//! What the command line and the native runtime tell each other.
+//!
+//! The runtime is a library inside the program under test, and the command line is another process. They share a
+//! socket, over which each sends messages: four bytes with the length, least significant first, then JSON. The runtime
+//! begins with [`Answer::Ready`]; the command line sends one [`Setup`] and then orders, each of which gets one answer.
+
+use crate::{Pick, Settings, TraceFile, TraceStep};
+use serde::{Deserialize, Serialize};
+
+/// The environment variable that holds the number of the socket. Without it the library does nothing.
+pub const SOCKET: &str = "RADDLE_NATIVE_SOCKET";
+
+/// The largest number of threads of a run under control.
+pub const MOST_THREADS: usize = 4096;
+
+/// At which memory accesses of an instrumented program the schedule may change.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Points {
+    /// At all of them.
+    All,
+    /// At those to memory that more than one thread has touched in this run or an earlier one.
+    #[default]
+    Shared,
+    /// At none: only at synchronisation and atomics.
+    Sync,
+}
+
+/// What holds for all runs.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Setup {
+    /// The strategies, to be named by their index.
+    pub strategies: Vec<String>,
+    /// The seed.
+    pub seed: u64,
+    /// The engine's settings.
+    pub settings: Settings,
+    /// Where the schedule may change.
+    pub points: Points,
+    /// After how many milliseconds without an end a run is given up.
+    pub patience_ms: u64,
+}
+
+/// What the runtime is to do next.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Order {
+    /// Make one run.
+    Run {
+        /// The index of its strategy.
+        strategy: usize,
+        /// Its number among the runs of that strategy.
+        run: u64,
+        /// Whether the trace is wanted if it fails.
+        trace: bool,
+    },
+    /// Make a recorded run again.
+    Replay {
+        /// The executed operations.
+        steps: Vec<TraceStep>,
+        /// Every other decision.
+        picks: Vec<(u32, u32, u32)>,
+        /// The memory that was known to be shared.
+        shared: Vec<u64>,
+    },
+}
+
+/// What came of an order.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// The program stands before its `main`.
+    Ready,
+    /// A run was made.
+    Ran(Box<Ran>),
+    /// The strategy has no schedule left.
+    Exhausted,
+    /// A run cannot be controlled, and says nothing about the program.
+    Lost {
+        /// Why.
+        message: String,
+    },
+}
+
+/// A run that was made.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Ran {
+    /// The kind of failure, or nothing if it passed.
+    pub kind: Option<String>,
+    /// Whether the strategy cut it off.
+    pub cut_off: bool,
+    /// Its partial order.
+    pub fingerprint: u64,
+    /// How many steps it took.
+    pub steps: u64,
+    /// How many threads it had.
+    pub threads: u64,
+    /// How often a spinning thread was held back.
+    pub rests: u64,
+    /// With what status the program ended, if it did.
+    pub status: Option<i32>,
+    /// Where a replay left the recorded run, if it did: the step, from 0, and how.
+    pub divergence: Option<(usize, String)>,
+    /// The run, if it failed and was asked for. Its program is empty.
+    pub trace: Option<Box<TraceFile>>,
+    /// What the program printed in that run.
+    pub output: String,
+    /// The memory that was known to be shared before that run.
+    pub shared: Vec<u64>,
+}
+
+impl Order {
+    /// The order to repeat the run of `file`.
+    pub fn replay(file: &TraceFile) -> Order {
+        let shared = file.parameters.iter().filter(|(name, _)| name == SHARED);
+        Order::Replay {
+            steps: file.steps.clone(),
+            picks: file.picks.clone(),
+            shared: shared.map(|&(_, address)| address as u64).collect(),
+        }
+    }
+
+    /// The decisions of a replay.
+    pub fn picks(picks: &[(u32, u32, u32)]) -> Vec<Pick> {
+        picks.iter().map(|&(step, arity, value)| Pick { step, arity, value }).collect()
+    }
+}
+
+/// The parameter of a trace file that holds an address of shared memory; there may be many.
+pub const SHARED: &str = "shared";

@@ -1,0 +1,73 @@
+//! Signals that end a run.
+#![expect(unsafe_code, reason = "signal handlers are installed")]
+
+use crate::{control, raw, results, runtime};
+use raddle_model::Failure;
+use std::ffi::{c_int, c_void};
+
+const FATAL: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
+
+/// The stack on which a crash is told; it has room for writing the results.
+const STACK: usize = 1 << 20;
+
+/// Watches for signals that end the program. The stack of the handler belongs to the carrier, and so to all threads.
+pub(crate) fn watch() {
+    let stack = libc::stack_t { ss_sp: raw::map(STACK, false, 0).cast(), ss_flags: 0, ss_size: STACK };
+    let arguments = [std::ptr::from_ref(&stack) as usize, 0, 0, 0, 0, 0];
+    // SAFETY: the stack is fresh memory that stays mapped.
+    unsafe { raw::syscall(libc::SYS_sigaltstack, arguments) };
+    for signal in FATAL {
+        // SAFETY: an action of zeroes is a valid one; the handler has the type that the flags say.
+        unsafe {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = caught as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
+            libc::sigaction(signal, &raw const action, std::ptr::null_mut());
+        }
+    }
+}
+
+/// The name of a signal.
+pub(crate) fn name(signal: c_int) -> String {
+    let known = match signal {
+        libc::SIGSEGV => "SIGSEGV",
+        libc::SIGBUS => "SIGBUS",
+        libc::SIGFPE => "SIGFPE",
+        libc::SIGILL => "SIGILL",
+        libc::SIGABRT => "SIGABRT",
+        libc::SIGKILL => "SIGKILL",
+        libc::SIGTERM => "SIGTERM",
+        other => return format!("signal {other}"),
+    };
+    known.to_owned()
+}
+
+unsafe extern "C" fn caught(signal: c_int, info: *const libc::siginfo_t, context: *const c_void) {
+    // SAFETY: the kernel hands over a context of this type, and information about this signal.
+    let (place, address) = unsafe {
+        let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        (registers[libc::REG_RIP as usize] as usize, (*info).si_addr() as u64)
+    };
+    if control::is_inside() {
+        runtime::lose(&format!("a mistake of raddle: {} at {place:#x} inside the runtime", name(signal)));
+    }
+    if !control::is_running() {
+        // The program's own end, after the run: as without us.
+        // SAFETY: the default action ends the process when the signal comes again, at the same instruction.
+        unsafe { libc::signal(signal, libc::SIG_DFL) };
+        return;
+    }
+    control::end();
+    let has_address = matches!(signal, libc::SIGSEGV | libc::SIGBUS);
+    runtime::with(|runtime| {
+        // Places are return addresses, one instruction after what is meant.
+        runtime.fail(place + 1, |thread, location| Failure::Signal {
+            thread,
+            location,
+            signal: name(signal),
+            address: has_address.then_some(address),
+        });
+        results::write(runtime);
+    });
+    raw::exit(0)
+}

@@ -1,0 +1,103 @@
+//! Runs the recorded operations of a run again without the program, so that the server's strategy can learn from a run that
+//! happened in another process.
+
+use crate::results::Whole;
+use raddle_engine::{Engine, Program, Replay, Reply, Strategy, run};
+use raddle_model::{Event, Kind, Operation, ThreadId, Verdict};
+use std::collections::VecDeque;
+
+/// Brings `engine` into the state in which the run ended. The copy of the strategy that made the run tells what is tracked.
+/// Tells whether that went as recorded; if not, there is nothing to be learnt.
+pub(crate) fn enact(engine: &mut Engine, whole: &Whole, made_by: &dyn Strategy) -> bool {
+    let mut actors: Vec<Actor> = whole.ended.iter().map(|_| Actor::default()).collect();
+    for event in whole.events.iter().filter(|event| event.operation.kind != Kind::ConditionReacquire) {
+        actors[event.thread.index()].next.push_back(event.operation);
+    }
+    for (actor, pending) in actors.iter_mut().zip(&whole.pending) {
+        actor.next.extend(pending.filter(|operation| operation.kind != Kind::ConditionReacquire));
+    }
+    let mut cast = Cast { whole, actors };
+    let replay = Replay::of(whole.events.clone(), whole.picks.clone());
+    let mut follower = Follower { replay, made_by };
+    run(engine, &mut cast, &mut follower);
+    engine.summary().trace.events.len() == whole.events.len()
+}
+
+#[derive(Default)]
+struct Actor {
+    next: VecDeque<Operation>,
+    /// Its latest operation, as an event of the run.
+    last: Option<u32>,
+}
+
+struct Cast<'a> {
+    whole: &'a Whole,
+    actors: Vec<Actor>,
+}
+
+impl Program for Cast<'_> {
+    fn start(&mut self, engine: &mut Engine) {
+        engine.add_thread();
+    }
+
+    fn resume(&mut self, engine: &mut Engine, thread: ThreadId, reply: Reply) {
+        let actor = &mut self.actors[thread.index()];
+        if reply == Reply::Go {
+            let latest = (engine.step_count() as u32).checked_sub(1);
+            actor.last = latest.filter(|&step| self.whole.events[step as usize].thread == thread);
+            if actor.last.is_some_and(|step| self.whole.unwritten.binary_search(&step).is_ok()) {
+                engine.note_no_write(thread);
+            }
+        }
+        match (actor.next.pop_front(), &self.whole.verdict) {
+            (Some(operation), _) => {
+                let known = operation.objects().map(|(object, _)| object.index() + 1).max().unwrap_or(0);
+                for made in self.whole.made.iter().take(known).skip(engine.object_count()) {
+                    made.add(engine);
+                }
+                engine.announce(thread, operation);
+            }
+            (None, Verdict::Failed { failure }) if self.whole.ended[thread.index()] == 0 => {
+                engine.fail(failure.clone());
+            }
+            (None, _) => engine.finish(thread),
+        }
+    }
+}
+
+/// Follows the recorded run and tracks what the strategy that made it needs.
+struct Follower<'a> {
+    replay: Replay,
+    made_by: &'a dyn Strategy,
+}
+
+impl Strategy for Follower<'_> {
+    fn begin(&mut self, rng: raddle_engine::Rng) -> raddle_engine::Plan {
+        self.replay.begin(rng)
+    }
+
+    fn choose(&mut self, point: &raddle_engine::Point<'_>) -> raddle_engine::Choice {
+        self.replay.choose(point)
+    }
+
+    fn pick(&mut self, arity: u32) -> u32 {
+        self.replay.pick(arity)
+    }
+
+    fn needs(&self) -> raddle_engine::Needs {
+        self.made_by.needs()
+    }
+
+    fn learns(&self) -> bool {
+        false
+    }
+
+    fn fork(&self) -> Box<dyn Strategy> {
+        self.replay.fork()
+    }
+}
+
+/// The events of a recorded run.
+pub(crate) fn events(steps: &[raddle_model::TraceStep]) -> Vec<Event> {
+    steps.iter().map(|step| Event { thread: ThreadId(step.thread), operation: step.operation }).collect()
+}

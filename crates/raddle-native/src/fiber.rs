@@ -1,0 +1,222 @@
+//! Threads of glibc as fibers of one OS thread, the carrier.
+//!
+//! `pthread_create` makes a real thread, with its descriptor, thread-local storage and stack. Its OS thread saves its
+//! registers and parks on a futex without using its stack ([`park`]). From then on the carrier can become that thread by
+//! loading its stack pointer and FS base ([`switch`]). At its end the carrier leaves the stack for good, and
+//! [`Fiber::release`] lets the OS thread go on from there, to end as glibc wants it.
+//!
+//! A suspended context, from low to high addresses of its stack:
+//!
+//! ```text
+//! sp -> x87 control word and MXCSR, r15, r14, r13, r12, rbx, rbp, return address
+//! ```
+#![expect(unsafe_code, reason = "registers, stacks and FS bases are switched by hand")]
+
+use crate::raw;
+use std::arch::naked_asm;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// A thread that can be switched to while it is suspended.
+#[repr(C)]
+pub(crate) struct Fiber {
+    // The assembly below knows the offsets of the first three.
+    stack_pointer: usize,
+    fs_base: usize,
+    state: AtomicU32,
+}
+
+/// Not parked yet.
+const NEW: u32 = 0;
+/// The OS thread waits; its context belongs to the carrier.
+const PARKED: u32 = 1;
+/// The OS thread may go on from where the carrier left its context.
+const RELEASED: u32 = 2;
+
+impl Fiber {
+    /// A fiber without a context. The carrier's own gets one when it is switched away from, others by parking.
+    pub(crate) const fn new() -> Fiber {
+        Fiber { stack_pointer: 0, fs_base: 0, state: AtomicU32::new(NEW) }
+    }
+
+    /// Waits until the OS thread of this fiber has parked.
+    pub(crate) fn wait_until_parked(&self) {
+        while self.state.load(Ordering::Acquire) == NEW {
+            raw::futex_wait(&self.state, NEW);
+        }
+    }
+
+    /// Lets the OS thread go on where the carrier has left its context, never to come back.
+    pub(crate) fn release(&self) {
+        debug_assert_eq!(self.state.load(Ordering::Relaxed), PARKED, "only a parked thread is released");
+        self.state.store(RELEASED, Ordering::Release);
+        raw::futex_wake(&self.state);
+    }
+}
+
+/// Suspends the current context in `from` and goes on with the one in `to`.
+///
+/// # Safety
+/// Only the carrier calls this. `to` holds a suspended context, whose stack and thread descriptor exist.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn switch(from: *mut Fiber, to: *const Fiber) {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 8",
+        "stmxcsr [rsp]",
+        "fnstcw [rsp + 4]",
+        "mov [rdi], rsp",
+        "rdfsbase rax",
+        "mov [rdi + 8], rax",
+        "mov rax, [rsi + 8]",
+        "wrfsbase rax",
+        "mov rsp, [rsi]",
+        "ldmxcsr [rsp]",
+        "fldcw [rsp + 4]",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+    )
+}
+
+/// Suspends the current context in `fiber` and parks the OS thread until it is released. Returns twice: on the carrier
+/// when it switches to the fiber, and, if the carrier has left the fiber by [`switch`], from that call on this OS thread.
+///
+/// # Safety
+/// Called once, by the OS thread that `fiber` is for, with all signals blocked.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn park(fiber: *mut Fiber) {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 8",
+        "stmxcsr [rsp]",
+        "fnstcw [rsp + 4]",
+        "mov rbx, rdi",
+        "mov [rbx], rsp",
+        "rdfsbase rax",
+        "mov [rbx + 8], rax",
+        "mov dword ptr [rbx + 16], {PARKED}",
+        // Wake whoever waits for this, then wait to be released: futex(&state, WAKE or WAIT, ..).
+        "lea rdi, [rbx + 16]",
+        "mov esi, 1",
+        "mov edx, 0x7fffffff",
+        "mov eax, 202",
+        "syscall",
+        "2:",
+        "mov eax, [rbx + 16]",
+        "cmp eax, {RELEASED}",
+        "je 3f",
+        "lea rdi, [rbx + 16]",
+        "xor esi, esi",
+        "mov edx, {PARKED}",
+        "xor r10d, r10d",
+        "mov eax, 202",
+        "syscall",
+        "jmp 2b",
+        "3:",
+        "mov rsp, [rbx]",
+        "ldmxcsr [rsp]",
+        "fldcw [rsp + 4]",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+        PARKED = const PARKED,
+        RELEASED = const RELEASED,
+    )
+}
+
+unsafe extern "C" {
+    fn __sigsetjmp();
+    fn __pthread_register_cancel();
+    fn __pthread_unregister_cancel();
+}
+
+/// Calls `start(a, b, c)` as the outermost frame of a thread. Where `pthread_exit` unwinds the thread, it comes to its end
+/// here instead of in glibc's start routine, which would end the carrier; then `*unwound` is set and the result is null.
+///
+/// The frame holds a `__pthread_unwind_buf_t` of 104 bytes, registered as `pthread_cleanup_push` does it.
+///
+/// # Safety
+/// `start` can be called with these arguments, and no context above this call is unwound by others.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn guard(
+    start: *const c_void,
+    a: *mut c_void,
+    b: *mut c_void,
+    c: *mut c_void,
+    unwound: *mut u8,
+) -> *mut c_void {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 120",
+        "mov rbx, rdi",
+        "mov r12, rsi",
+        "mov r13, rdx",
+        "mov r14, rcx",
+        "mov r15, r8",
+        "mov rdi, rsp",
+        "xor esi, esi",
+        "call {sigsetjmp}@PLT",
+        "test eax, eax",
+        "jne 2f",
+        "mov rdi, rsp",
+        "call {register}@PLT",
+        "mov rdi, r12",
+        "mov rsi, r13",
+        "mov rdx, r14",
+        "call rbx",
+        "mov r12, rax",
+        "mov rdi, rsp",
+        "call {unregister}@PLT",
+        "mov rax, r12",
+        "jmp 3f",
+        "2:",
+        "mov byte ptr [r15], 1",
+        "xor eax, eax",
+        "3:",
+        "add rsp, 120",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+        sigsetjmp = sym __sigsetjmp,
+        register = sym __pthread_register_cancel,
+        unregister = sym __pthread_unregister_cancel,
+    )
+}
+
+/// Whether this machine lets programs read and write the FS base, which [`switch`] needs.
+pub(crate) fn is_supported() -> bool {
+    /// The bit of `AT_HWCAP2` that says so.
+    const FSGSBASE: u64 = 2;
+    // SAFETY: it only reads what the kernel has told the process.
+    unsafe { libc::getauxval(libc::AT_HWCAP2) & FSGSBASE != 0 }
+}

@@ -1,0 +1,28 @@
+//! The C functions that the program calls, one file for each family. Each entry point takes its caller's address along,
+//! for the place of the operation, converts, and asks the runtime; meaning lives in the engine.
+#![expect(unsafe_code, reason = "C functions are defined")]
+
+mod cond;
+mod mutex;
+mod once;
+mod process;
+mod rwlock;
+mod sem;
+mod thread;
+mod time;
+
+/// Defines functions of C. Each jumps to the function of ours behind it, with the address that it will return to as one
+/// more argument, in the named register.
+macro_rules! entries {
+    ($($name:ident + $register:literal => $target:path;)*) => {$(
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym $target)
+        }
+    )*};
+}
+pub(crate) use entries;
+
+/// A span of time in the place of a time limit, for waits without one.
+pub(crate) const FOREVER: u64 = raddle_model::Operation::UNTIMED;

@@ -1,0 +1,65 @@
+//! One-time initialisation.
+
+use super::entries;
+use crate::control::enter;
+use crate::objects::Class;
+use crate::real;
+use crate::runtime::{Runtime, step, step_on};
+use raddle_engine::Reply;
+use raddle_model::{Access, Kind, ObjectId, Operation};
+use std::ffi::{c_int, c_void};
+
+entries! {
+    pthread_once + "rdx" => once;
+}
+
+/// What glibc keeps in a `pthread_once_t` whose initialisation is over.
+const DONE: i32 = 2;
+
+fn object(runtime: &mut Runtime, once: *mut c_void) -> ObjectId {
+    runtime.object(once as u64, Class::Once, || 0)
+}
+
+unsafe extern "C-unwind" fn once(once: *mut c_void, routine: extern "C-unwind" fn(), place: usize) -> c_int {
+    // SAFETY: our caller promises that there is a `pthread_once_t`.
+    if unsafe { *once.cast::<i32>() } == DONE {
+        return 0;
+    }
+    let begun = enter(|| step_on(Kind::OnceBegin, place, Access::Write, |runtime| object(runtime, once)));
+    match begun {
+        // SAFETY: our caller's promise.
+        None => unsafe { real::pthread_once(once, routine as *const c_void) },
+        Some(Reply::RunOnce) => {
+            let mut end = End { once, place, done: false };
+            routine();
+            end.done = true;
+            0
+        }
+        Some(_) => 0,
+    }
+}
+
+/// Ends an initialisation, also if an exception leaves it: then the next thread begins it anew.
+struct End {
+    once: *mut c_void,
+    place: usize,
+    done: bool,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        enter(|| {
+            step(|runtime| {
+                let object = object(runtime, self.once);
+                let place = runtime.place(self.place);
+                Operation::new(Kind::OnceEnd, place)
+                    .on(object, Access::Write)
+                    .with_argument(u64::from(self.done))
+            });
+        });
+        if self.done {
+            // SAFETY: there is a `pthread_once_t`, and no other thread runs now.
+            unsafe { *self.once.cast::<i32>() = DONE };
+        }
+    }
+}

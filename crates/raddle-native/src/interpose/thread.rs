@@ -1,0 +1,316 @@
+//! Threads and what belongs to them.
+
+use super::time::{Clock, remaining};
+use super::{FOREVER, entries};
+use crate::control::{self, enter, leave};
+use crate::fiber::{self, Fiber};
+use crate::runtime::{self, step, with};
+use crate::{raw, real};
+use libc::{EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, timespec};
+use raddle_engine::Reply;
+use raddle_model::native::MOST_THREADS;
+use raddle_model::{Access, Kind, Operation};
+use std::ffi::{c_char, c_int, c_void};
+
+entries! {
+    pthread_create + "r8" => create;
+    pthread_join + "rdx" => join;
+    pthread_tryjoin_np + "rdx" => try_join;
+    pthread_timedjoin_np + "rcx" => timed_join;
+    pthread_clockjoin_np + "r8" => clock_join;
+}
+
+/// What a new thread has to do. Never freed: a run is over soon.
+struct Task {
+    fiber: Fiber,
+    start: *const c_void,
+    argument: *mut c_void,
+}
+
+unsafe extern "C" fn create(
+    thread: *mut u64,
+    attributes: *const c_void,
+    start: *const c_void,
+    argument: *mut c_void,
+    place: usize,
+) -> c_int {
+    enter(|| {
+        if with(|runtime| runtime.threads.len()) >= MOST_THREADS {
+            return libc::EAGAIN;
+        }
+        let task = Box::into_raw(Box::new(Task { fiber: Fiber::new(), start, argument }));
+        let (attributes, detached) = joinable(attributes);
+        let attributes = attributes.as_ref().map_or(std::ptr::null(), |copy| std::ptr::from_ref(copy).cast());
+        // SAFETY: `run` takes a task; the rest is our caller's promise.
+        let error =
+            leave(|| unsafe { real::pthread_create(thread, attributes, run as *const c_void, task.cast()) });
+        if error != 0 {
+            return error;
+        }
+        // SAFETY: the task lives as long as the process.
+        let fiber = unsafe { &raw mut (*task).fiber };
+        // SAFETY: as above; the new thread only changes what is atomic, until it has parked.
+        unsafe { (*fiber).wait_until_parked() };
+        // SAFETY: the call has written it.
+        let handle = unsafe { *thread };
+        step(|runtime| Operation::new(Kind::Spawn, runtime.place(place)));
+        with(|runtime| runtime.add_thread(fiber, handle, detached));
+        0
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_create(thread, attributes, start, argument) })
+}
+
+unsafe extern "C" {
+    fn pthread_attr_getdetachstate(attributes: *const libc::pthread_attr_t, state: *mut c_int) -> c_int;
+}
+
+/// A copy of thread attributes for a thread that is joinable to glibc, and whether the program wants it detached.
+fn joinable(attributes: *const c_void) -> (Option<libc::pthread_attr_t>, bool) {
+    if attributes.is_null() {
+        return (None, false);
+    }
+    // SAFETY: our caller's caller promises that there are attributes. The copy shares what they point to, and is used
+    // only while they exist.
+    unsafe {
+        let mut copy = *attributes.cast::<libc::pthread_attr_t>();
+        let mut state = 0;
+        pthread_attr_getdetachstate(&raw const copy, &raw mut state);
+        libc::pthread_attr_setdetachstate(&raw mut copy, libc::PTHREAD_CREATE_JOINABLE);
+        (Some(copy), state == libc::PTHREAD_CREATE_DETACHED)
+    }
+}
+
+/// The start routine of every thread, on its own stack: first on its own OS thread, then on the carrier, and after its end
+/// on its own OS thread again.
+unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
+    let task = task.cast::<Task>();
+    let all = [!0_u64];
+    let block = [libc::SIG_BLOCK as usize, all.as_ptr() as usize, 0, 8, 0, 0];
+    // SAFETY: the set has eight bytes. The carrier is never parked, so it gets all signals.
+    unsafe { raw::syscall(libc::SYS_rt_sigprocmask, block) };
+    // SAFETY: the task lives as long as the process, and this is its OS thread.
+    unsafe { fiber::park(&raw mut (*task).fiber) };
+    // From here on this is the carrier, inside the runtime.
+    runtime::arrive();
+    // SAFETY: as above.
+    let (start, argument) = unsafe { ((*task).start, (*task).argument) };
+    let none = std::ptr::null_mut();
+    let mut unwound = 0;
+    // SAFETY: this is how the program asked for its routine to be called.
+    let mut result = leave(|| unsafe { fiber::guard(start, argument, none, none, &raw mut unwound) });
+    if unwound != 0 {
+        result = with(|runtime| runtime.me().result);
+    }
+    leave(run_destructors);
+    runtime::end_thread(result);
+    // From here on this is the thread's own OS thread again, which ends as glibc wants it.
+    result
+}
+
+/// Runs what has to run at the end of the current thread, under control; glibc then finds nothing left to run.
+fn run_destructors() {
+    /// How often POSIX wants it to be tried, if destructors set new values.
+    const ROUNDS: usize = 4;
+    // SAFETY: it runs the destructors of the current thread's variables, and forgets them.
+    unsafe { real::__call_tls_dtors() };
+    for _ in 0..ROUNDS {
+        let keys = enter(|| with(|runtime| runtime.keys.clone())).unwrap_or_default();
+        let mut none = true;
+        for (key, destructor) in keys.into_iter().filter(|&(_, destructor)| destructor != 0) {
+            // SAFETY: the key exists, or the call gives nothing.
+            let value = unsafe { real::pthread_getspecific(key) };
+            if value.is_null() {
+                continue;
+            }
+            none = false;
+            // SAFETY: the program gave this function to be called with the value, after that was forgotten.
+            unsafe {
+                real::pthread_setspecific(key, std::ptr::null());
+                std::mem::transmute::<usize, extern "C" fn(*mut c_void)>(destructor)(value);
+            }
+        }
+        if none {
+            break;
+        }
+    }
+}
+
+fn join_within(kind: JoinKind, thread: u64, result: *mut *mut c_void, place: usize) -> c_int {
+    let target = match with(|runtime| (runtime.find_thread(thread), runtime.current)) {
+        (None, _) => return ESRCH,
+        (Some(target), me) if target == me => return EDEADLK,
+        (Some(target), _) => target,
+    };
+    let (detached, ended) = with(|runtime| {
+        let thread = &runtime.threads[target.index()];
+        (thread.detached, thread.ended)
+    });
+    if detached {
+        return EINVAL;
+    }
+    let span = match kind {
+        JoinKind::Wait(span) => span,
+        JoinKind::Try if ended => FOREVER,
+        JoinKind::Try => {
+            step(|runtime| Operation::new(Kind::Yield, runtime.place(place)));
+            if !with(|runtime| runtime.threads[target.index()].ended) {
+                return EBUSY;
+            }
+            FOREVER
+        }
+    };
+    let reply = step(|runtime| {
+        let object = runtime.thread_object(target);
+        Operation::new(Kind::Join, runtime.place(place)).on(object, Access::Read).with_argument(span)
+    });
+    if reply == Reply::TimedOut {
+        return ETIMEDOUT;
+    }
+    let value = with(|runtime| {
+        let thread = &mut runtime.threads[target.index()];
+        thread.joined = true;
+        thread.result
+    });
+    // SAFETY: the thread is at its end and nobody else joins it.
+    unsafe { real::pthread_join(thread, std::ptr::null_mut()) };
+    if !result.is_null() {
+        // SAFETY: our caller promises room for the result.
+        unsafe { *result = value };
+    }
+    0
+}
+
+enum JoinKind {
+    Wait(u64),
+    Try,
+}
+
+unsafe extern "C" fn join(thread: u64, result: *mut *mut c_void, place: usize) -> c_int {
+    enter(|| join_within(JoinKind::Wait(FOREVER), thread, result, place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_join(thread, result) })
+}
+
+unsafe extern "C" fn try_join(thread: u64, result: *mut *mut c_void, place: usize) -> c_int {
+    enter(|| join_within(JoinKind::Try, thread, result, place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_tryjoin_np(thread, result) })
+}
+
+unsafe extern "C" fn timed_join(
+    thread: u64,
+    result: *mut *mut c_void,
+    time: *const timespec,
+    place: usize,
+) -> c_int {
+    enter(|| {
+        let span = remaining(Clock::Real, time);
+        span.map_or(EINVAL, |span| join_within(JoinKind::Wait(span), thread, result, place))
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_timedjoin_np(thread, result, time.cast()) })
+}
+
+unsafe extern "C" fn clock_join(
+    thread: u64,
+    result: *mut *mut c_void,
+    clock: c_int,
+    time: *const timespec,
+    place: usize,
+) -> c_int {
+    enter(|| {
+        let span = Clock::of(clock).and_then(|clock| remaining(clock, time));
+        span.map_or(EINVAL, |span| join_within(JoinKind::Wait(span), thread, result, place))
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_clockjoin_np(thread, result, clock, time.cast()) })
+}
+
+/// `pthread_detach`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_detach(thread: u64) -> c_int {
+    enter(|| {
+        let Some(target) = with(|runtime| runtime.find_thread(thread)) else { return ESRCH };
+        let (detached, ended) = with(|runtime| {
+            let entry = &mut runtime.threads[target.index()];
+            let before = std::mem::replace(&mut entry.detached, true);
+            entry.joined = entry.ended;
+            (before, entry.ended)
+        });
+        if detached {
+            return EINVAL;
+        }
+        if ended {
+            // SAFETY: the thread is at its end and nobody else joins it.
+            unsafe { real::pthread_join(thread, std::ptr::null_mut()) };
+        }
+        0
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_detach(thread) })
+}
+
+/// `pthread_exit`. It leaves no frame of ours, because glibc unwinds the thread from there.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_exit() {
+    std::arch::naked_asm!("push rdi", "call {}", "pop rdi", "jmp rax", sym note_exit)
+}
+
+/// Notes what the current thread ends with, and gives the function that unwinds it.
+unsafe extern "C" fn note_exit(value: *mut c_void) -> usize {
+    enter(|| with(|runtime| runtime.me().result = value));
+    real::address_of("pthread_exit")
+}
+
+/// `pthread_cancel`, which is not supported yet: a thread that is cancelled would have to be woken from what it waits in.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_cancel(thread: u64) -> c_int {
+    enter(|| runtime::lose("the program calls pthread_cancel, which raddle does not support yet"))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_cancel(thread) })
+}
+
+/// `pthread_setname_np`: the kernel's name of a thread would be that of the carrier.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setname_np(thread: u64, name: *const c_char) -> c_int {
+    // SAFETY: our caller's promise.
+    if control::is_running() { 0 } else { unsafe { real::pthread_setname_np(thread, name) } }
+}
+
+/// `pthread_key_create`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: *const c_void) -> c_int {
+    // SAFETY: our caller's promise.
+    let error = unsafe { real::pthread_key_create(key, destructor) };
+    if error == 0 {
+        // SAFETY: the call has written it.
+        let key = unsafe { *key };
+        enter(|| with(|runtime| runtime.keys.push((key, destructor as usize))));
+    }
+    error
+}
+
+/// `pthread_key_delete`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_key_delete(key: u32) -> c_int {
+    enter(|| with(|runtime| runtime.keys.retain(|&(known, _)| known != key)));
+    // SAFETY: our caller's promise.
+    unsafe { real::pthread_key_delete(key) }
+}
+
+/// `sigaltstack`: there is one OS thread, whose stack for signals is the runtime's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
+    if !control::is_running() {
+        // SAFETY: our caller's promise.
+        return unsafe { real::sigaltstack(new.cast(), old.cast()) };
+    }
+    if !old.is_null() {
+        let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+        // SAFETY: our caller promises room for it.
+        unsafe { *old = none };
+    }
+    0
+}

@@ -1,0 +1,149 @@
+//! The functions that this library hides: the only way to them. They are looked up before the program's first
+//! constructor runs, because looking up may allocate.
+#![expect(unsafe_code, reason = "functions of C are found by name")]
+
+use std::ffi::{CStr, c_char, c_int, c_long, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+type Address = *mut c_void;
+type Shared = *const c_void;
+
+/// A function of C that this library may hide.
+struct Hidden {
+    name: &'static CStr,
+    address: AtomicUsize,
+}
+
+impl Hidden {
+    fn find(&self) -> usize {
+        let known = self.address.load(Ordering::Relaxed);
+        if known != 0 {
+            return known;
+        }
+        // SAFETY: the name ends with a zero.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
+        self.address.store(found, Ordering::Relaxed);
+        found
+    }
+}
+
+macro_rules! hidden {
+    ($(fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
+        #[expect(non_upper_case_globals, reason = "they are called as the functions are")]
+        mod found {
+            use super::{AtomicUsize, Hidden};
+            $(pub(super) static $name: Hidden = Hidden {
+                // SAFETY: the text has one zero, at its end.
+                name: unsafe { super::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+                address: AtomicUsize::new(0),
+            };)*
+        }
+
+        /// Looks all functions up.
+        pub(crate) fn find_all() {
+            $(found::$name.find();)*
+        }
+
+        $(
+            /// The function of C of that name.
+            ///
+            /// # Safety
+            /// As for that function.
+            #[inline]
+            pub(crate) unsafe fn $name($($argument: $type),*) $(-> $result)? {
+                let address = found::$name.find();
+                if address == 0 {
+                    crate::raw::complain(concat!("there is no function ", stringify!($name), " to hand a call on to"));
+                    crate::raw::exit(127);
+                }
+                // SAFETY: the C library's function of this name has this type.
+                let function = unsafe {
+                    std::mem::transmute::<usize, unsafe extern "C" fn($($type),*) $(-> $result)?>(address)
+                };
+                // SAFETY: our caller's promise.
+                unsafe { function($($argument),*) }
+            }
+        )*
+
+        /// The address of the function of C of that name, for calls that leave no frame of ours.
+        pub(crate) fn address_of(name: &str) -> usize {
+            $(if name == stringify!($name) { return found::$name.find(); })*
+            0
+        }
+    };
+}
+
+hidden! {
+    fn __libc_start_main(main: Shared, argc: c_int, argv: Address, init: Address, fini: Address, rtld_fini: Shared, stack: Address) -> c_int;
+    fn __call_tls_dtors();
+    fn pthread_create(thread: *mut u64, attributes: Shared, start: Shared, argument: Address) -> c_int;
+    fn pthread_join(thread: u64, result: *mut Address) -> c_int;
+    fn pthread_tryjoin_np(thread: u64, result: *mut Address) -> c_int;
+    fn pthread_timedjoin_np(thread: u64, result: *mut Address, time: Shared) -> c_int;
+    fn pthread_clockjoin_np(thread: u64, result: *mut Address, clock: c_int, time: Shared) -> c_int;
+    fn pthread_detach(thread: u64) -> c_int;
+    fn pthread_exit(value: Address);
+    fn pthread_cancel(thread: u64) -> c_int;
+    fn pthread_key_create(key: *mut u32, destructor: Shared) -> c_int;
+    fn pthread_key_delete(key: u32) -> c_int;
+    fn pthread_getspecific(key: u32) -> Address;
+    fn pthread_setspecific(key: u32, value: Shared) -> c_int;
+    fn pthread_setname_np(thread: u64, name: *const c_char) -> c_int;
+    fn pthread_mutex_init(mutex: Address, attributes: Shared) -> c_int;
+    fn pthread_mutex_destroy(mutex: Address) -> c_int;
+    fn pthread_mutex_lock(mutex: Address) -> c_int;
+    fn pthread_mutex_trylock(mutex: Address) -> c_int;
+    fn pthread_mutex_timedlock(mutex: Address, time: Shared) -> c_int;
+    fn pthread_mutex_clocklock(mutex: Address, clock: c_int, time: Shared) -> c_int;
+    fn pthread_mutex_unlock(mutex: Address) -> c_int;
+    fn pthread_cond_init(condition: Address, attributes: Shared) -> c_int;
+    fn pthread_cond_destroy(condition: Address) -> c_int;
+    fn pthread_cond_wait(condition: Address, mutex: Address) -> c_int;
+    fn pthread_cond_timedwait(condition: Address, mutex: Address, time: Shared) -> c_int;
+    fn pthread_cond_clockwait(condition: Address, mutex: Address, clock: c_int, time: Shared) -> c_int;
+    fn pthread_cond_signal(condition: Address) -> c_int;
+    fn pthread_cond_broadcast(condition: Address) -> c_int;
+    fn pthread_rwlock_init(lock: Address, attributes: Shared) -> c_int;
+    fn pthread_rwlock_destroy(lock: Address) -> c_int;
+    fn pthread_rwlock_rdlock(lock: Address) -> c_int;
+    fn pthread_rwlock_wrlock(lock: Address) -> c_int;
+    fn pthread_rwlock_tryrdlock(lock: Address) -> c_int;
+    fn pthread_rwlock_trywrlock(lock: Address) -> c_int;
+    fn pthread_rwlock_timedrdlock(lock: Address, time: Shared) -> c_int;
+    fn pthread_rwlock_timedwrlock(lock: Address, time: Shared) -> c_int;
+    fn pthread_rwlock_clockrdlock(lock: Address, clock: c_int, time: Shared) -> c_int;
+    fn pthread_rwlock_clockwrlock(lock: Address, clock: c_int, time: Shared) -> c_int;
+    fn pthread_rwlock_unlock(lock: Address) -> c_int;
+    fn pthread_barrier_init(barrier: Address, attributes: Shared, count: u32) -> c_int;
+    fn pthread_barrier_destroy(barrier: Address) -> c_int;
+    fn pthread_barrier_wait(barrier: Address) -> c_int;
+    fn pthread_once(once: Address, routine: Shared) -> c_int;
+    fn pthread_spin_init(lock: Address, shared: c_int) -> c_int;
+    fn pthread_spin_destroy(lock: Address) -> c_int;
+    fn pthread_spin_lock(lock: Address) -> c_int;
+    fn pthread_spin_trylock(lock: Address) -> c_int;
+    fn pthread_spin_unlock(lock: Address) -> c_int;
+    fn sem_init(semaphore: Address, shared: c_int, value: u32) -> c_int;
+    fn sem_destroy(semaphore: Address) -> c_int;
+    fn sem_wait(semaphore: Address) -> c_int;
+    fn sem_trywait(semaphore: Address) -> c_int;
+    fn sem_timedwait(semaphore: Address, time: Shared) -> c_int;
+    fn sem_clockwait(semaphore: Address, clock: c_int, time: Shared) -> c_int;
+    fn sem_post(semaphore: Address) -> c_int;
+    fn sem_getvalue(semaphore: Address, value: *mut c_int) -> c_int;
+    fn sched_yield() -> c_int;
+    fn sleep(seconds: u32) -> u32;
+    fn usleep(microseconds: u32) -> c_int;
+    fn nanosleep(span: Shared, rest: Address) -> c_int;
+    fn clock_nanosleep(clock: c_int, flags: c_int, span: Shared, rest: Address) -> c_int;
+    fn clock_gettime(clock: c_int, time: Address) -> c_int;
+    fn gettimeofday(time: Address, zone: Address) -> c_int;
+    fn time(time: Address) -> c_long;
+    fn fork() -> c_int;
+    fn _exit(status: c_int);
+    fn quick_exit(status: c_int);
+    fn abort();
+    fn __assert_fail(text: *const c_char, file: *const c_char, line: u32, function: *const c_char);
+    fn sigaltstack(new: Shared, old: Address) -> c_int;
+    fn syscall(number: c_long, a: usize, b: usize, c: usize, d: usize, e: usize, f: usize) -> c_long;
+}

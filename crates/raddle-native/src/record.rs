@@ -1,0 +1,121 @@
+//! A run as a trace file, with addresses told as module and offset.
+
+use crate::objects::{Class, Made};
+use crate::results::Whole;
+use raddle_model::native::Setup;
+use raddle_model::{FORMAT_VERSION, TraceFile, TraceStep};
+
+/// The front end's name in trace files.
+const FRONT_END: &str = "native";
+/// The text of place 0.
+const NOWHERE: &str = "no place in the code";
+
+/// The files that the program is made of and where they are.
+pub(crate) struct Modules {
+    /// Invariant: sorted by address; begin, end, and the address that offsets are counted from.
+    parts: Vec<(u64, u64, u64, String)>,
+}
+
+impl Modules {
+    /// Reads the memory map of this process.
+    pub(crate) fn read() -> Modules {
+        let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let mut parts: Vec<(u64, u64, u64, String)> = Vec::new();
+        for line in text.lines() {
+            let mut words = line.split_whitespace();
+            let (Some(range), Some(path)) = (words.next(), words.nth(4)) else { continue };
+            let Some((begin, end)) = range.split_once('-') else { continue };
+            let (Ok(begin), Ok(end)) = (u64::from_str_radix(begin, 16), u64::from_str_radix(end, 16)) else {
+                continue;
+            };
+            if path.starts_with('/') {
+                let base = parts.iter().find(|part| part.3 == path).map_or(begin, |part| part.2);
+                parts.push((begin, end, base, path.to_owned()));
+            } else if let Some(last) = parts.last_mut().filter(|last| last.1 == begin && path.is_empty()) {
+                last.1 = end;
+            }
+        }
+        for index in 1..parts.len() {
+            // The zeroed part of a module's data follows it without a name.
+            let unnamed = text.lines().find(|line| line.starts_with(&format!("{:x}-", parts[index - 1].1)));
+            let unnamed = unnamed.filter(|line| line.split_whitespace().count() == 5);
+            let end = unnamed.and_then(|line| line.split(['-', ' ']).nth(1));
+            if let Some(end) = end.and_then(|end| u64::from_str_radix(end, 16).ok()) {
+                parts[index - 1].1 = end.min(parts[index].0);
+            }
+        }
+        Modules { parts }
+    }
+
+    /// Address ranges whose content is at the same address in every run.
+    pub(crate) fn ranges(&self) -> Vec<(u64, u64)> {
+        self.parts.iter().map(|&(begin, end, ..)| (begin, end)).collect()
+    }
+
+    /// An address as a text that means the same in another process.
+    pub(crate) fn text(&self, address: u64) -> String {
+        match self.parts.iter().find(|part| (part.0..part.1).contains(&address)) {
+            Some((_, _, base, path)) => format!("{path}+{:#x}", address - base),
+            None => format!("{address:#x}"),
+        }
+    }
+}
+
+/// The run that was just made. Its program is filled in by the command line, which knows its arguments.
+pub(crate) fn record(
+    whole: &Whole,
+    modules: &Modules,
+    setup: &Setup,
+    strategy: String,
+    run: u64,
+) -> TraceFile {
+    let places = whole.places.iter().enumerate();
+    let places = places.map(|(index, &address)| {
+        // A call returns to the instruction after it; the place is the call. The first of all stands for no place.
+        if index == 0 { NOWHERE.to_owned() } else { modules.text(address - 1) }
+    });
+    let threads = (0..whole.ended.len()).map(|thread| match thread {
+        0 => "main".to_owned(),
+        number => format!("T{number}"),
+    });
+    TraceFile {
+        raddle_trace: FORMAT_VERSION,
+        front_end: FRONT_END.to_owned(),
+        program: String::new(),
+        parameters: Vec::new(),
+        settings: setup.settings,
+        strategy,
+        seed: setup.seed,
+        run,
+        verdict: whole.verdict.clone(),
+        fingerprint: whole.fingerprint,
+        threads: threads.collect(),
+        objects: whole.made.iter().map(|made| object(made, modules)).collect(),
+        locations: places.collect(),
+        steps: whole
+            .events
+            .iter()
+            .map(|event| TraceStep { thread: event.thread.0, operation: event.operation })
+            .collect(),
+        picks: whole.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
+    }
+}
+
+fn object(made: &Made, modules: &Modules) -> String {
+    match made.class {
+        Class::Thread => format!("T{}", made.value),
+        Class::Token => format!("futex of T{}", made.value),
+        _ => modules.text(made.address),
+    }
+}
+
+/// Why a run that has not ended after `patience` milliseconds cannot go on, as far as the kernel tells.
+pub(crate) fn stuck(process: i32, patience: i32) -> String {
+    let call = std::fs::read_to_string(format!("/proc/{process}/syscall")).unwrap_or_default();
+    let doing = match call.split_whitespace().next() {
+        Some("running") => "it computes without coming to an operation that raddle sees".to_owned(),
+        Some(number) => format!("it waits in system call {number}, which raddle does not control"),
+        None => "nothing is known of what it does".to_owned(),
+    };
+    format!("a run did not end within {patience} ms: {doing}")
+}

@@ -1,0 +1,177 @@
+//! What a run leaves behind for the server, in memory that the two share.
+//!
+//! The server's and the run's process are the same program at the same addresses, so plain data is copied as it is. The
+//! memory begins with a number that says whether there are results, and what kind; then parts follow, each with its
+//! length in bytes before it.
+#![expect(unsafe_code, reason = "plain data is copied to and from shared memory")]
+
+use crate::objects::Made;
+use crate::raw;
+use crate::runtime::{Runtime, SHARED};
+use raddle_model::{Event, Operation, Pick, Verdict};
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
+
+/// The size of the memory; only what is written takes any.
+const SIZE: usize = 1 << 30;
+
+const NONE: u64 = 0;
+const WHOLE: u64 = 1;
+const LOST: u64 = 2;
+
+static MEMORY: AtomicUsize = AtomicUsize::new(0);
+
+/// What came of a run.
+pub(crate) enum Results {
+    /// Nothing: the process ended in a way that the runtime did not see.
+    None,
+    /// It could not be controlled.
+    Lost(String),
+    /// It came to an end.
+    Whole(Box<Whole>),
+}
+
+/// A run that came to an end.
+pub(crate) struct Whole {
+    pub(crate) verdict: Verdict,
+    pub(crate) events: Vec<Event>,
+    pub(crate) picks: Vec<Pick>,
+    pub(crate) made: Vec<Made>,
+    pub(crate) places: Vec<u64>,
+    /// What each thread was about to do.
+    pub(crate) pending: Vec<Option<Operation>>,
+    /// Which threads have ended.
+    pub(crate) ended: Vec<u8>,
+    pub(crate) unwritten: Vec<u32>,
+    /// Units of memory that several threads touched.
+    pub(crate) shared: Vec<u64>,
+    pub(crate) fingerprint: u64,
+    pub(crate) rests: u64,
+    pub(crate) status: i32,
+    /// How many memory accesses instrumented code made.
+    pub(crate) accesses: u64,
+}
+
+/// Makes the memory; called once, by the server. Tells whether there is any.
+pub(crate) fn prepare() -> bool {
+    let memory = raw::map(SIZE, true, 0);
+    MEMORY.store(memory as usize, Ordering::Relaxed);
+    !memory.is_null()
+}
+
+fn state() -> &'static AtomicU64 {
+    // SAFETY: the memory is mapped for as long as the process lives, and only ever used as an atomic there.
+    unsafe { &*(MEMORY.load(Ordering::Relaxed) as *const AtomicU64) }
+}
+
+/// Forgets the results of the run before.
+pub(crate) fn clear() {
+    state().store(NONE, Ordering::Release);
+}
+
+/// Whether the run of now has written its results.
+pub(crate) fn are_there() -> bool {
+    state().load(Ordering::Acquire) != NONE
+}
+
+/// Writes or reads one part after the other.
+struct Cursor(usize);
+
+impl Cursor {
+    fn new() -> Cursor {
+        Cursor(8)
+    }
+
+    fn put<T: Copy>(&mut self, items: &[T]) -> bool {
+        let length = size_of_val(items);
+        if self.0 + 8 + length + 16 > SIZE {
+            return false;
+        }
+        let base = MEMORY.load(Ordering::Relaxed) + self.0;
+        // SAFETY: the part lies in the memory, by the check above, and nobody reads it yet.
+        unsafe {
+            *(base as *mut u64) = length as u64;
+            std::ptr::copy_nonoverlapping(items.as_ptr().cast::<u8>(), (base + 8) as *mut u8, length);
+        }
+        self.0 += 8 + length.next_multiple_of(8);
+        true
+    }
+
+    fn get<T: Copy>(&mut self) -> Vec<T> {
+        let base = MEMORY.load(Ordering::Relaxed) + self.0;
+        // SAFETY: a length was written here by `put`.
+        let length = unsafe { *(base as *const u64) } as usize;
+        self.0 += 8 + length.next_multiple_of(8);
+        let count = length / size_of::<T>();
+        let mut items = Vec::with_capacity(count);
+        // SAFETY: `put` wrote so many items of the same type here, by the same code in another process.
+        unsafe {
+            std::ptr::copy_nonoverlapping((base + 8) as *const T, items.as_mut_ptr(), count);
+            items.set_len(count);
+        }
+        items
+    }
+}
+
+/// Writes the results of a run that is over.
+pub(crate) fn write(runtime: &Runtime) {
+    let summary = runtime.engine.summary();
+    let verdict = serde_json::to_vec(summary.verdict).unwrap_or_default();
+    let ended: Vec<u8> = runtime.threads.iter().map(|thread| u8::from(thread.ended)).collect();
+    let shared = runtime.accesses.touched.iter().filter(|&(_, by)| by == SHARED);
+    let mut shared: Vec<u64> = shared.map(|(unit, _)| unit).collect();
+    shared.sort_unstable();
+    let mut cursor = Cursor::new();
+    let whole = cursor.put(&verdict)
+        && cursor.put(&summary.trace.events)
+        && cursor.put(&summary.trace.picks)
+        && cursor.put(&runtime.objects.made)
+        && cursor.put(&runtime.places)
+        && cursor.put(&summary.trace.pending)
+        && cursor.put(&ended)
+        && cursor.put(&runtime.unwritten)
+        && cursor.put(&shared)
+        && cursor.put(&[summary.fingerprint, summary.rests, runtime.status as u64, runtime.accesses.count]);
+    if whole {
+        state().store(WHOLE, Ordering::Release);
+    } else {
+        write_loss("the run is too long to be recorded; lower the step limit");
+    }
+}
+
+/// Writes that the run could not be controlled.
+pub(crate) fn write_loss(message: &str) {
+    Cursor::new().put(message.as_bytes());
+    state().store(LOST, Ordering::Release);
+}
+
+/// Reads the results of the run that is over.
+pub(crate) fn read() -> Results {
+    let mut cursor = Cursor::new();
+    match state().load(Ordering::Acquire) {
+        LOST => Results::Lost(String::from_utf8_lossy(&cursor.get::<u8>()).into_owned()),
+        WHOLE => {
+            let Ok(verdict) = serde_json::from_slice(&cursor.get::<u8>()) else { return Results::None };
+            let (events, picks, made, places) = (cursor.get(), cursor.get(), cursor.get(), cursor.get());
+            let (pending, ended, unwritten) = (cursor.get(), cursor.get(), cursor.get());
+            let shared = cursor.get();
+            let numbers: Vec<u64> = cursor.get();
+            let [fingerprint, rests, status, accesses] = numbers[..] else { return Results::None };
+            Results::Whole(Box::new(Whole {
+                verdict,
+                events,
+                picks,
+                made,
+                places,
+                pending,
+                ended,
+                unwritten,
+                shared,
+                fingerprint,
+                rests,
+                status: status as i32,
+                accesses,
+            }))
+        }
+        _ => Results::None,
+    }
+}

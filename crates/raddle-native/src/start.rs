@@ -1,0 +1,164 @@
+//! The start of the program and its end.
+//!
+//! ```text
+//! ld.so: constructors of libraries -> _start -> __libc_start_main (ours) -> libc's: constructors of the program
+//!   -> `before_main` (ours): the fork server; in each child: main -> exit: handlers, destructors -> `at_the_end` (ours)
+//! ```
+#![expect(unsafe_code, reason = "the C library's start-up is taken over")]
+
+use crate::{control, crash, fiber, raw, real, runtime, server};
+use raddle_model::native::SOCKET;
+use raddle_model::{Kind, LocationId, Operation};
+use std::ffi::{CStr, c_char, c_int, c_void};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static MAIN: AtomicUsize = AtomicUsize::new(0);
+static LOADER_END: AtomicUsize = AtomicUsize::new(0);
+
+unsafe extern "C" {
+    static mut environ: *mut *mut c_char;
+}
+
+/// Takes the place of the C library's function, and puts the fork server between it and `main`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn __libc_start_main(
+    main: *const c_void,
+    argc: c_int,
+    argv: *mut c_void,
+    init: *mut c_void,
+    fini: *mut c_void,
+    rtld_fini: *const c_void,
+    stack: *mut c_void,
+) -> c_int {
+    real::find_all();
+    let (mut main, mut rtld_fini) = (main, rtld_fini);
+    if socket().is_some() {
+        start_without_randomisation(argv);
+        MAIN.store(main as usize, Ordering::Relaxed);
+        LOADER_END.store(rtld_fini as usize, Ordering::Relaxed);
+        main = before_main as *const c_void;
+        rtld_fini = at_the_end as *const c_void;
+    }
+    // SAFETY: as our caller called us, but for two functions that call the ones they replace.
+    unsafe { real::__libc_start_main(main, argc, argv, init, fini, rtld_fini, stack) }
+}
+
+/// Starts the program again with the same addresses in every process, unless it has them.
+fn start_without_randomisation(argv: *mut c_void) {
+    const QUERY: u64 = 0xffff_ffff;
+    // SAFETY: the arguments and the environment are those that the program was started with. If the second start is
+    // refused, the program goes on as it is.
+    unsafe {
+        let now = libc::personality(QUERY);
+        if now < 0 || now & libc::ADDR_NO_RANDOMIZE != 0 {
+            return;
+        }
+        if libc::personality((now | libc::ADDR_NO_RANDOMIZE) as u64) >= 0 {
+            libc::execve(c"/proc/self/exe".as_ptr(), argv.cast(), environ.cast());
+        }
+    }
+}
+
+/// Puts the socket where the program does not stumble over it, and an empty standard input in its place.
+fn move_socket(socket: i32) -> i32 {
+    const FIRST: i32 = 900;
+    // SAFETY: numbers of files are made and closed that only this function knows.
+    unsafe {
+        let moved = libc::fcntl(socket, libc::F_DUPFD_CLOEXEC, FIRST);
+        let empty = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY);
+        if moved < 0 || empty < 0 {
+            return socket;
+        }
+        libc::dup2(empty, socket);
+        if empty != socket {
+            libc::close(empty);
+        }
+        moved
+    }
+}
+
+/// The number of the socket to the command line, if it is in the environment.
+fn socket() -> Option<i32> {
+    let name = std::ffi::CString::new(SOCKET).ok()?;
+    // SAFETY: the name ends with a zero; nobody changes the environment meanwhile.
+    let value = unsafe { libc::getenv(name.as_ptr()) };
+    if value.is_null() {
+        return None;
+    }
+    // SAFETY: values of the environment end with a zero.
+    unsafe { CStr::from_ptr(value) }.to_str().ok()?.parse().ok()
+}
+
+unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void) -> c_int {
+    let socket = move_socket(socket().unwrap_or(-1));
+    std::panic::set_hook(Box::new(|panic| {
+        runtime::lose(&format!("a mistake of raddle: {panic}"));
+    }));
+    clean_environment();
+    server::serve(socket);
+    // This is a child that makes one run.
+    crash::watch();
+    // SAFETY: `note_status` can be called at the end of the program.
+    unsafe { on_exit(note_status, std::ptr::null_mut()) };
+    control::begin();
+    let mut unwound = 0;
+    let main = MAIN.load(Ordering::Relaxed) as *const c_void;
+    // SAFETY: this is how the C library calls `main`, and `environ` is what it would pass.
+    let status = unsafe { fiber::guard(main, argc as *mut c_void, argv, environ.cast(), &raw mut unwound) };
+    if unwound != 0 {
+        // The main thread has called `pthread_exit`; the others go on.
+        control::inside();
+        runtime::end_thread(std::ptr::null_mut());
+        raw::complain("the main thread was resumed after its end");
+        raw::exit(127);
+    }
+    status as usize as c_int
+}
+
+unsafe extern "C" {
+    fn on_exit(function: unsafe extern "C" fn(c_int, *mut c_void), argument: *mut c_void) -> c_int;
+}
+
+unsafe extern "C" fn note_status(status: c_int, _: *mut c_void) {
+    control::enter(|| runtime::with(|runtime| runtime.status = status));
+}
+
+/// The last function that `exit` calls before it writes what is left of the output. In a run it is the point at which the
+/// other threads, if any are left, end.
+unsafe extern "C" fn at_the_end() {
+    let end = LOADER_END.load(Ordering::Relaxed);
+    if end != 0 {
+        // SAFETY: the loader handed this function over to be called once, at the end, without arguments.
+        unsafe { std::mem::transmute::<usize, extern "C" fn()>(end)() };
+    }
+    control::enter(end_program);
+    if server::is_run() {
+        // The last thread had ended before; this is the end of `exit`.
+        // SAFETY: nothing is under control.
+        unsafe { libc::fflush(std::ptr::null_mut()) };
+        runtime::with(|runtime| crate::results::write(runtime));
+        raw::exit(0);
+    }
+}
+
+/// Ends the program, whatever its other threads were about to do, when the strategy says so.
+pub(crate) fn end_program() {
+    runtime::step(|_| Operation::new(Kind::Exit, LocationId(0)));
+}
+
+/// Takes the library out of the environment: programs that this one starts are not under control.
+fn clean_environment() {
+    for name in [c"LD_PRELOAD", c"RADDLE_NATIVE_SOCKET"] {
+        // SAFETY: the program has no other thread yet.
+        unsafe { libc::unsetenv(name.as_ptr()) };
+    }
+    let saved = c"RADDLE_LD_PRELOAD";
+    // SAFETY: as above; the value is copied by `setenv`.
+    unsafe {
+        let value = libc::getenv(saved.as_ptr());
+        if !value.is_null() {
+            libc::setenv(c"LD_PRELOAD".as_ptr(), value, 1);
+            libc::unsetenv(saved.as_ptr());
+        }
+    }
+}

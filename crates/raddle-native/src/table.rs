@@ -1,0 +1,59 @@
+//! A hash table from addresses to numbers whose order nobody can see, and that allocates only to grow.
+
+use raddle_model::mix;
+
+const FREE: u64 = u64::MAX;
+
+/// Numbers by address, or by any other number but the largest.
+#[derive(Clone, Debug)]
+pub(crate) struct Table {
+    /// Invariant: a power of two entries, at most half of them used.
+    entries: Vec<(u64, u32)>,
+    used: usize,
+}
+
+impl Default for Table {
+    fn default() -> Table {
+        Table { entries: vec![(FREE, 0); 1024], used: 0 }
+    }
+}
+
+impl Table {
+    #[inline]
+    fn slot(&self, key: u64) -> usize {
+        let mask = self.entries.len() - 1;
+        let mut slot = mix(key) as usize & mask;
+        while self.entries[slot].0 != key && self.entries[slot].0 != FREE {
+            slot = (slot + 1) & mask;
+        }
+        slot
+    }
+
+    /// The number of `key`, if it has one.
+    #[inline]
+    pub(crate) fn get(&self, key: u64) -> Option<u32> {
+        let (found, number) = self.entries[self.slot(key)];
+        (found == key).then_some(number)
+    }
+
+    /// Gives `key` a number.
+    pub(crate) fn set(&mut self, key: u64, number: u32) {
+        let slot = self.slot(key);
+        self.used += usize::from(self.entries[slot].0 == FREE);
+        self.entries[slot] = (key, number);
+        if self.used * 2 > self.entries.len() {
+            let doubled = vec![(FREE, 0); self.entries.len() * 2];
+            for (key, number) in std::mem::replace(&mut self.entries, doubled) {
+                if key != FREE {
+                    let slot = self.slot(key);
+                    self.entries[slot] = (key, number);
+                }
+            }
+        }
+    }
+
+    /// All keys with their numbers, in no particular order.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+        self.entries.iter().copied().filter(|&(key, _)| key != FREE)
+    }
+}
