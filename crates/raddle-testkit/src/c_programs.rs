@@ -64,20 +64,18 @@ pub struct CProgram {
 }
 
 impl CProgram {
-    /// Compiles and links the program without a warning, with `compiler` and its first arguments, such as `["raddle", "cc"]`.
+    /// Compiles and links the program without a warning, by a command that names the compiler.
     ///
     /// # Panics
     ///
     /// If the compiler does not succeed silently.
-    pub fn compile(&self, compiler: &[&str], program: &Path) {
+    pub fn compile(&self, compiler: &mut Command, program: &Path) {
         let standard = match self.language {
             CLanguage::C => "-std=gnu11",
             CLanguage::Cpp => "-std=c++20",
         };
-        let mut command = Command::new(compiler[0]);
-        command.args(&compiler[1..]).args([standard, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]);
-        let output = command.arg(&self.path).arg("-o").arg(program).output();
-        let output = output.unwrap_or_else(|error| panic!("{}: {error}", compiler[0]));
+        compiler.args([standard, "-g", "-O1", "-Wall", "-Wextra", "-Werror", "-pthread"]);
+        let output = compiler.arg(&self.path).arg("-o").arg(program).output().expect("the compiler starts");
         let messages = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success() && messages.is_empty(), "{}: {messages}", self.name);
     }

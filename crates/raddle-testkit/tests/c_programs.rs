@@ -12,7 +12,7 @@ fn build(program: &CProgram) -> PathBuf {
         CLanguage::C => "cc",
         CLanguage::Cpp => "c++",
     };
-    program.compile(&[compiler], &path);
+    program.compile(&mut Command::new(compiler), &path);
     path
 }
 

@@ -50,6 +50,8 @@ impl Kind {
             Kind::Gcc => &[
                 "--param=tsan-instrument-func-entry-exit=0",
                 "--param=tsan-distinguish-volatile=1",
+                // Else gcc takes it for granted that a hook of an atomic lets no other thread write a static variable.
+                "-fno-ipa-reference",
                 "-Wno-tsan",
             ],
             Kind::Clang => &[

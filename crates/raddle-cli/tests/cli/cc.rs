@@ -1,6 +1,7 @@
 //! `raddle cc` and `raddle c++`: what they make runs plainly, has hooks, and lets a preloaded library have them.
 
 use crate::common::{Ran, raddle};
+use raddle_testkit::{CLanguage, Points, c_programs};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -59,15 +60,21 @@ impl Folder {
         std::fs::write(self.path.join(name), text).expect("the folder of the test can be written to");
     }
 
-    /// Runs a command in the folder.
-    fn run(&self, program: &str, words: &[&str]) -> Ran {
+    /// A command in the folder, without further arguments.
+    fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         for name in ["CC", "CXX", "RADDLE_CC", "RADDLE_CXX", "MAKEFLAGS"] {
             command.env_remove(name);
         }
-        command.args(words).current_dir(&self.path).stdin(Stdio::null());
+        command.current_dir(&self.path).stdin(Stdio::null());
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
-        Ran::new(command.output().unwrap_or_else(|error| panic!("{program}: {error}")))
+        command
+    }
+
+    /// Runs a command in the folder.
+    fn run(&self, program: &str, words: &[&str]) -> Ran {
+        let output = self.command(program).args(words).output();
+        Ran::new(output.unwrap_or_else(|error| panic!("{program}: {error}")))
     }
 
     /// Runs a command that has to succeed silently but for its output.
@@ -162,6 +169,25 @@ fn cpp_programs_run_plainly_and_have_hooks() {
         assert_eq!(folder.succeed("./threads", &[]), "thrown 5 1 made once\n");
         let hooks = folder.hooks("threads");
         assert!(hooks.iter().any(|hook| hook.starts_with("__tsan_vptr_update")), "{hooks:?}");
+    }
+}
+
+/// Instrumentation must not change what a correct program does.
+#[test]
+fn correct_programs_stay_correct() {
+    let folder = Folder::new("correct");
+    for program in
+        c_programs().iter().filter(|program| program.expect.is_none() && program.points == Points::Shared)
+    {
+        let language = match program.language {
+            CLanguage::C => "cc",
+            CLanguage::Cpp => "c++",
+        };
+        program.compile(folder.command(RADDLE).arg(language), &folder.path.join("program"));
+        assert!(!folder.hooks("program").is_empty(), "{}", program.name);
+        // A signal becomes an exit status, and a hang does not last.
+        let ran = folder.run("sh", &["-c", "timeout 300 ./program || exit 1"]);
+        assert_eq!(ran.status, 0, "{}: {}", program.name, ran.err);
     }
 }
 
