@@ -261,7 +261,7 @@ unsafe extern "C" fn pthread_exit() {
 /// Notes what the current thread ends with, and gives the function that unwinds it.
 unsafe extern "C" fn note_exit(value: *mut c_void) -> usize {
     enter(|| with(|runtime| runtime.me().result = value));
-    real::address_of("pthread_exit")
+    real::pthread_exit()
 }
 
 /// `pthread_cancel`, which is not supported yet: a thread that is cancelled would have to be woken from what it waits in.

@@ -65,7 +65,7 @@ impl Clock {
 }
 
 /// A time in nanoseconds, if it is a valid one.
-fn nanoseconds(time: *const timespec) -> Option<u64> {
+pub(super) fn nanoseconds(time: *const timespec) -> Option<u64> {
     // SAFETY: our caller's caller promises that there is a time.
     let time = unsafe { &*time };
     let parts = (0..SECOND as i64).contains(&time.tv_nsec).then_some(time.tv_nsec as u64)?;
