@@ -91,6 +91,8 @@ hidden! {
     fn pthread_getspecific(key: u32) -> Address;
     fn pthread_setspecific(key: u32, value: Shared) -> c_int;
     fn pthread_setname_np(thread: u64, name: *const c_char) -> c_int;
+    fn pthread_getname_np(thread: u64, name: *mut c_char, room: usize) -> c_int;
+    fn mtx_init(mutex: Address, kind: c_int) -> c_int;
     fn pthread_mutex_init(mutex: Address, attributes: Shared) -> c_int;
     fn pthread_mutex_destroy(mutex: Address) -> c_int;
     fn pthread_mutex_lock(mutex: Address) -> c_int;

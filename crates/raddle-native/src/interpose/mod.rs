@@ -4,6 +4,7 @@
 
 mod access;
 mod atomic;
+mod c11;
 mod cond;
 mod futex;
 mod mutex;
