@@ -48,10 +48,11 @@ unsafe extern "C" fn caught(signal: c_int, info: *const libc::siginfo_t, context
         let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
         (registers[libc::REG_RIP as usize] as usize, (*info).si_addr() as u64)
     };
-    if control::is_inside() {
+    // What glibc does at the end of a thread happens inside, and aborts if the program has damaged its memory.
+    if control::is_inside() && signal != libc::SIGABRT {
         runtime::lose(&format!("a mistake of raddle: {} at {place:#x} inside the runtime", name(signal)));
     }
-    if !control::is_running() {
+    if !control::is_running() && !control::is_inside() {
         // The program's own end, after the run: as without us.
         // SAFETY: the default action ends the process when the signal comes again, at the same instruction.
         unsafe { libc::signal(signal, libc::SIG_DFL) };

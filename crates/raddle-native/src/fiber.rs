@@ -24,6 +24,8 @@ pub(crate) struct Fiber {
     stack_pointer: usize,
     fs_base: usize,
     state: AtomicU32,
+    /// The kernel's number of the OS thread; 0 for the carrier.
+    number: AtomicU32,
 }
 
 /// Not parked yet.
@@ -36,7 +38,7 @@ const RELEASED: u32 = 2;
 impl Fiber {
     /// A fiber without a context. The carrier's own gets one when it is switched away from, others by parking.
     pub(crate) const fn new() -> Fiber {
-        Fiber { stack_pointer: 0, fs_base: 0, state: AtomicU32::new(NEW) }
+        Fiber { stack_pointer: 0, fs_base: 0, state: AtomicU32::new(NEW), number: AtomicU32::new(0) }
     }
 
     /// Waits until the OS thread of this fiber has parked.
@@ -46,11 +48,27 @@ impl Fiber {
         }
     }
 
-    /// Lets the OS thread go on where the carrier has left its context, never to come back.
+    /// Notes which OS thread this is for; called by that one before it parks.
+    pub(crate) fn note_number(&self) {
+        // SAFETY: it touches no memory.
+        let number = unsafe { raw::syscall(libc::SYS_gettid, [0; 6]) };
+        self.number.store(number as u32, Ordering::Relaxed);
+    }
+
+    /// Lets the OS thread go on where the carrier has left its context, never to come back, and waits for its end. What
+    /// glibc does at the end of a thread so happens at the same point in every run.
     pub(crate) fn release(&self) {
         debug_assert_eq!(self.state.load(Ordering::Relaxed), PARKED, "only a parked thread is released");
         self.state.store(RELEASED, Ordering::Release);
         raw::futex_wake(&self.state);
+        let thread = self.number.load(Ordering::Relaxed) as usize;
+        // SAFETY: signal 0 only asks whether there is such a thread in this process.
+        while unsafe { raw::syscall(libc::SYS_tgkill, [std::process::id() as usize, thread, 0, 0, 0, 0]) }
+            == 0
+        {
+            // SAFETY: it touches no memory.
+            unsafe { raw::syscall(libc::SYS_sched_yield, [0; 6]) };
+        }
     }
 }
 

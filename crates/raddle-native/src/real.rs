@@ -5,6 +5,14 @@
 use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+/// `pthread_exit`, to be jumped to.
+static EXIT: Hidden = Hidden { name: c"pthread_exit", address: AtomicUsize::new(0) };
+
+/// The address of `pthread_exit`, for a call that leaves no frame of ours.
+pub(crate) fn pthread_exit() -> usize {
+    EXIT.find()
+}
+
 type Address = *mut c_void;
 type Shared = *const c_void;
 
@@ -65,11 +73,6 @@ macro_rules! hidden {
             }
         )*
 
-        /// The address of the function of C of that name, for calls that leave no frame of ours.
-        pub(crate) fn address_of(name: &str) -> usize {
-            $(if name == stringify!($name) { return found::$name.find(); })*
-            0
-        }
     };
 }
 
@@ -82,13 +85,14 @@ hidden! {
     fn pthread_timedjoin_np(thread: u64, result: *mut Address, time: Shared) -> c_int;
     fn pthread_clockjoin_np(thread: u64, result: *mut Address, clock: c_int, time: Shared) -> c_int;
     fn pthread_detach(thread: u64) -> c_int;
-    fn pthread_exit(value: Address);
     fn pthread_cancel(thread: u64) -> c_int;
     fn pthread_key_create(key: *mut u32, destructor: Shared) -> c_int;
     fn pthread_key_delete(key: u32) -> c_int;
     fn pthread_getspecific(key: u32) -> Address;
     fn pthread_setspecific(key: u32, value: Shared) -> c_int;
     fn pthread_setname_np(thread: u64, name: *const c_char) -> c_int;
+    fn pthread_getname_np(thread: u64, name: *mut c_char, room: usize) -> c_int;
+    fn mtx_init(mutex: Address, kind: c_int) -> c_int;
     fn pthread_mutex_init(mutex: Address, attributes: Shared) -> c_int;
     fn pthread_mutex_destroy(mutex: Address) -> c_int;
     fn pthread_mutex_lock(mutex: Address) -> c_int;
@@ -130,7 +134,6 @@ hidden! {
     fn sem_timedwait(semaphore: Address, time: Shared) -> c_int;
     fn sem_clockwait(semaphore: Address, clock: c_int, time: Shared) -> c_int;
     fn sem_post(semaphore: Address) -> c_int;
-    fn sem_getvalue(semaphore: Address, value: *mut c_int) -> c_int;
     fn sched_yield() -> c_int;
     fn sleep(seconds: u32) -> u32;
     fn usleep(microseconds: u32) -> c_int;

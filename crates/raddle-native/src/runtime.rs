@@ -12,12 +12,12 @@ use raddle_engine::{Engine, Next, Reply, Strategy};
 use raddle_model::native::Points;
 use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict, mix};
 use std::cell::UnsafeCell;
-use std::ffi::c_void;
+use std::ffi::{CString, c_void};
 
 /// One thread of the run.
 pub(crate) struct Thread {
     fiber: *mut Fiber,
-    /// What the program calls it; 0 for the main thread until it is asked for.
+    /// What the program calls it.
     pub(crate) handle: u64,
     /// What its latest operation brought, for when it is resumed.
     reply: Reply,
@@ -34,6 +34,8 @@ pub(crate) struct Thread {
     pub(crate) readings: u32,
     /// What it parks on while it waits on a futex, once it has done so.
     pub(crate) token: Option<ObjectId>,
+    /// What the program named it.
+    pub(crate) name: Option<CString>,
 }
 
 /// The run of this process.
@@ -120,7 +122,9 @@ impl Runtime {
             accesses: Accesses::default(),
             sleepers: Vec::new(),
         };
-        runtime.add_thread(Box::into_raw(Box::new(Fiber::new())), 0, false);
+        // SAFETY: it has no condition.
+        let handle = unsafe { libc::pthread_self() };
+        runtime.add_thread(Box::into_raw(Box::new(Fiber::new())), handle, false);
         let first = runtime.engine.next(&mut *runtime.strategy);
         debug_assert_eq!(first, Next::Resume { thread: ThreadId(0), reply: Reply::Go });
         runtime
@@ -139,6 +143,7 @@ impl Runtime {
             first_touched: 0,
             readings: 0,
             token: None,
+            name: None,
         });
     }
 

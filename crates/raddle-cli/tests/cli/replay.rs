@@ -88,7 +88,7 @@ fn a_damaged_file_is_refused() {
     refused(&trace, "{\"programs\": []}", &["line 1", "raddle_trace"]);
     refused(&trace, "not JSON at all\n", &["line 1"]);
     refused(&trace, &whole.replacen("\"raddle_trace\":1", "\"raddle_trace\":7", 1), &["trace format 7"]);
-    refused(&trace, &whole.replacen("\"lab\"", "\"native\"", 1), &["front end `native`"]);
+    refused(&trace, &whole.replacen("\"lab\"", "\"other\"", 1), &["front end `other`"]);
 }
 
 #[test]

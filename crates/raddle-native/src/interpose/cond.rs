@@ -37,13 +37,13 @@ fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c
     if reply == Reply::TimedOut { ETIMEDOUT } else { 0 }
 }
 
-unsafe extern "C" fn init(condition: *mut c_void, attributes: *const c_void, _: usize) -> c_int {
+pub(super) unsafe extern "C" fn init(condition: *mut c_void, attributes: *const c_void, _: usize) -> c_int {
     enter(|| with(|runtime| runtime.objects.forget(condition as u64, Class::Condition)));
     // SAFETY: our caller's promise.
     unsafe { real::pthread_cond_init(condition, attributes) }
 }
 
-unsafe extern "C" fn destroy(condition: *mut c_void, place: usize) -> c_int {
+pub(super) unsafe extern "C" fn destroy(condition: *mut c_void, place: usize) -> c_int {
     enter(|| {
         if let Some((object, _)) = with(|runtime| runtime.objects.find(condition as u64, Class::Condition)) {
             step_on(Kind::Destroy, place, Access::Write, |_| object);
@@ -55,13 +55,13 @@ unsafe extern "C" fn destroy(condition: *mut c_void, place: usize) -> c_int {
     .unwrap_or_else(|| unsafe { real::pthread_cond_destroy(condition) })
 }
 
-unsafe extern "C" fn wait(condition: *mut c_void, mutex: *mut c_void, place: usize) -> c_int {
+pub(super) unsafe extern "C" fn wait(condition: *mut c_void, mutex: *mut c_void, place: usize) -> c_int {
     enter(|| act(condition, mutex, FOREVER, place))
         // SAFETY: our caller's promise.
         .unwrap_or_else(|| unsafe { real::pthread_cond_wait(condition, mutex) })
 }
 
-unsafe extern "C" fn timed_wait(
+pub(super) unsafe extern "C" fn timed_wait(
     condition: *mut c_void,
     mutex: *mut c_void,
     time: *const timespec,
@@ -97,13 +97,13 @@ fn wake(kind: Kind, condition: *mut c_void, place: usize) -> c_int {
     0
 }
 
-unsafe extern "C" fn signal(condition: *mut c_void, place: usize) -> c_int {
+pub(super) unsafe extern "C" fn signal(condition: *mut c_void, place: usize) -> c_int {
     enter(|| wake(Kind::Signal, condition, place))
         // SAFETY: our caller's promise.
         .unwrap_or_else(|| unsafe { real::pthread_cond_signal(condition) })
 }
 
-unsafe extern "C" fn broadcast(condition: *mut c_void, place: usize) -> c_int {
+pub(super) unsafe extern "C" fn broadcast(condition: *mut c_void, place: usize) -> c_int {
     enter(|| wake(Kind::Broadcast, condition, place))
         // SAFETY: our caller's promise.
         .unwrap_or_else(|| unsafe { real::pthread_cond_broadcast(condition) })

@@ -2,7 +2,11 @@
 //! for the place of the operation, converts, and asks the runtime; meaning lives in the engine.
 #![expect(unsafe_code, reason = "C functions are defined")]
 
+mod access;
+mod atomic;
+mod c11;
 mod cond;
+mod futex;
 mod mutex;
 mod once;
 mod process;

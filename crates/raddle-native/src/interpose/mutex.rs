@@ -73,13 +73,13 @@ fn answer(reply: Reply) -> c_int {
     }
 }
 
-unsafe extern "C" fn init(mutex: *mut c_void, attributes: *const c_void, _: usize) -> c_int {
+pub(super) unsafe extern "C" fn init(mutex: *mut c_void, attributes: *const c_void, _: usize) -> c_int {
     enter(|| with(|runtime| runtime.objects.forget(mutex as u64, Class::NormalMutex)));
     // SAFETY: our caller's promise.
     unsafe { real::pthread_mutex_init(mutex, attributes) }
 }
 
-unsafe extern "C" fn destroy(mutex: *mut c_void, place: usize) -> c_int {
+pub(super) unsafe extern "C" fn destroy(mutex: *mut c_void, place: usize) -> c_int {
     enter(|| {
         if with(|runtime| runtime.objects.find(mutex as u64, Class::NormalMutex)).is_some() {
             act(Kind::Destroy, mutex, FOREVER, place);
@@ -89,25 +89,25 @@ unsafe extern "C" fn destroy(mutex: *mut c_void, place: usize) -> c_int {
     unsafe { real::pthread_mutex_destroy(mutex) }
 }
 
-unsafe extern "C" fn lock(mutex: *mut c_void, place: usize) -> c_int {
+pub(super) unsafe extern "C" fn lock(mutex: *mut c_void, place: usize) -> c_int {
     enter(|| act(Kind::Lock, mutex, FOREVER, place))
         // SAFETY: our caller's promise.
         .unwrap_or_else(|| unsafe { real::pthread_mutex_lock(mutex) })
 }
 
-unsafe extern "C" fn try_lock(mutex: *mut c_void, place: usize) -> c_int {
+pub(super) unsafe extern "C" fn try_lock(mutex: *mut c_void, place: usize) -> c_int {
     enter(|| act(Kind::TryLock, mutex, FOREVER, place))
         // SAFETY: our caller's promise.
         .unwrap_or_else(|| unsafe { real::pthread_mutex_trylock(mutex) })
 }
 
-unsafe extern "C" fn unlock(mutex: *mut c_void, place: usize) -> c_int {
+pub(super) unsafe extern "C" fn unlock(mutex: *mut c_void, place: usize) -> c_int {
     enter(|| act(Kind::Unlock, mutex, FOREVER, place))
         // SAFETY: our caller's promise.
         .unwrap_or_else(|| unsafe { real::pthread_mutex_unlock(mutex) })
 }
 
-unsafe extern "C" fn timed_lock(mutex: *mut c_void, time: *const timespec, place: usize) -> c_int {
+pub(super) unsafe extern "C" fn timed_lock(mutex: *mut c_void, time: *const timespec, place: usize) -> c_int {
     enter(|| match remaining(Clock::Real, time) {
         Some(span) => act(Kind::Lock, mutex, span, place),
         None => EINVAL,

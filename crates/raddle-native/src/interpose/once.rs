@@ -20,7 +20,11 @@ fn object(runtime: &mut Runtime, once: *mut c_void) -> ObjectId {
     runtime.object(once as u64, Class::Once, || 0)
 }
 
-unsafe extern "C-unwind" fn once(once: *mut c_void, routine: extern "C-unwind" fn(), place: usize) -> c_int {
+pub(super) unsafe extern "C-unwind" fn once(
+    once: *mut c_void,
+    routine: extern "C-unwind" fn(),
+    place: usize,
+) -> c_int {
     // SAFETY: our caller promises that there is a `pthread_once_t`.
     if unsafe { *once.cast::<i32>() } == DONE {
         return 0;

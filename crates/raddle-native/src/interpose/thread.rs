@@ -10,7 +10,7 @@ use libc::{EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::native::MOST_THREADS;
 use raddle_model::{Access, Kind, Operation};
-use std::ffi::{c_char, c_int, c_void};
+use std::ffi::{CStr, c_char, c_int, c_void};
 
 entries! {
     pthread_create + "r8" => create;
@@ -27,7 +27,7 @@ struct Task {
     argument: *mut c_void,
 }
 
-unsafe extern "C" fn create(
+pub(super) unsafe extern "C" fn create(
     thread: *mut u64,
     attributes: *const c_void,
     start: *const c_void,
@@ -89,7 +89,9 @@ unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
     let block = [libc::SIG_BLOCK as usize, all.as_ptr() as usize, 0, 8, 0, 0];
     // SAFETY: the set has eight bytes. The carrier is never parked, so it gets all signals.
     unsafe { raw::syscall(libc::SYS_rt_sigprocmask, block) };
-    // SAFETY: the task lives as long as the process, and this is its OS thread.
+    // SAFETY: the task lives as long as the process.
+    unsafe { (*task).fiber.note_number() };
+    // SAFETY: as above, and this is its OS thread.
     unsafe { fiber::park(&raw mut (*task).fiber) };
     // From here on this is the carrier, inside the runtime.
     runtime::arrive();
@@ -186,7 +188,7 @@ enum JoinKind {
     Try,
 }
 
-unsafe extern "C" fn join(thread: u64, result: *mut *mut c_void, place: usize) -> c_int {
+pub(super) unsafe extern "C" fn join(thread: u64, result: *mut *mut c_void, place: usize) -> c_int {
     enter(|| join_within(JoinKind::Wait(FOREVER), thread, result, place))
         // SAFETY: our caller's promise.
         .unwrap_or_else(|| unsafe { real::pthread_join(thread, result) })
@@ -229,7 +231,7 @@ unsafe extern "C" fn clock_join(
 
 /// `pthread_detach`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_detach(thread: u64) -> c_int {
+pub(super) unsafe extern "C" fn pthread_detach(thread: u64) -> c_int {
     enter(|| {
         let Some(target) = with(|runtime| runtime.find_thread(thread)) else { return ESRCH };
         let (detached, ended) = with(|runtime| {
@@ -259,9 +261,9 @@ unsafe extern "C" fn pthread_exit() {
 }
 
 /// Notes what the current thread ends with, and gives the function that unwinds it.
-unsafe extern "C" fn note_exit(value: *mut c_void) -> usize {
+pub(super) unsafe extern "C" fn note_exit(value: *mut c_void) -> usize {
     enter(|| with(|runtime| runtime.me().result = value));
-    real::address_of("pthread_exit")
+    real::pthread_exit()
 }
 
 /// `pthread_cancel`, which is not supported yet: a thread that is cancelled would have to be woken from what it waits in.
@@ -272,16 +274,55 @@ unsafe extern "C" fn pthread_cancel(thread: u64) -> c_int {
         .unwrap_or_else(|| unsafe { real::pthread_cancel(thread) })
 }
 
+/// The longest name of a thread, with the zero at its end.
+const NAME: usize = 16;
+
 /// `pthread_setname_np`: the kernel's name of a thread would be that of the carrier.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_setname_np(thread: u64, name: *const c_char) -> c_int {
+    enter(|| {
+        // SAFETY: our caller promises a text that ends with a zero.
+        let name = unsafe { CStr::from_ptr(name) };
+        if name.count_bytes() >= NAME {
+            return libc::ERANGE;
+        }
+        with(|runtime| match runtime.find_thread(thread) {
+            Some(target) => {
+                runtime.threads[target.index()].name = Some(name.to_owned());
+                0
+            }
+            None => ESRCH,
+        })
+    })
     // SAFETY: our caller's promise.
-    if control::is_running() { 0 } else { unsafe { real::pthread_setname_np(thread, name) } }
+    .unwrap_or_else(|| unsafe { real::pthread_setname_np(thread, name) })
+}
+
+/// `pthread_getname_np`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_getname_np(thread: u64, name: *mut c_char, room: usize) -> c_int {
+    let known = enter(|| {
+        with(|runtime| {
+            let target = runtime.find_thread(thread)?;
+            runtime.threads[target.index()].name.clone()
+        })
+    });
+    match known.flatten() {
+        Some(_) if room < NAME => libc::ERANGE,
+        Some(known) => {
+            let bytes = known.as_bytes_with_nul();
+            // SAFETY: our caller promises so much room, and no name is longer.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), name, bytes.len()) };
+            0
+        }
+        // SAFETY: our caller's promise.
+        None => unsafe { real::pthread_getname_np(thread, name, room) },
+    }
 }
 
 /// `pthread_key_create`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: *const c_void) -> c_int {
+pub(super) unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: *const c_void) -> c_int {
     // SAFETY: our caller's promise.
     let error = unsafe { real::pthread_key_create(key, destructor) };
     if error == 0 {
@@ -294,7 +335,7 @@ unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: *const c_void
 
 /// `pthread_key_delete`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_key_delete(key: u32) -> c_int {
+pub(super) unsafe extern "C" fn pthread_key_delete(key: u32) -> c_int {
     enter(|| with(|runtime| runtime.keys.retain(|&(known, _)| known != key)));
     // SAFETY: our caller's promise.
     unsafe { real::pthread_key_delete(key) }

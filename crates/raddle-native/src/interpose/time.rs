@@ -65,7 +65,7 @@ impl Clock {
 }
 
 /// A time in nanoseconds, if it is a valid one.
-fn nanoseconds(time: *const timespec) -> Option<u64> {
+pub(super) fn nanoseconds(time: *const timespec) -> Option<u64> {
     // SAFETY: our caller's caller promises that there is a time.
     let time = unsafe { &*time };
     let parts = (0..SECOND as i64).contains(&time.tv_nsec).then_some(time.tv_nsec as u64)?;
@@ -83,7 +83,7 @@ fn pause(kind: Kind, span: u64, place: usize) {
     step(|runtime| Operation::new(kind, runtime.place(place)).with_argument(span));
 }
 
-unsafe extern "C" fn yield_now(place: usize) -> c_int {
+pub(super) unsafe extern "C" fn yield_now(place: usize) -> c_int {
     enter(|| {
         pause(Kind::Yield, Operation::UNTIMED, place);
         0
@@ -110,7 +110,7 @@ unsafe extern "C" fn sleep_microseconds(span: u32, place: usize) -> c_int {
     .unwrap_or_else(|| unsafe { real::usleep(span) })
 }
 
-unsafe extern "C" fn sleep_span(span: *const timespec, rest: *mut c_void, place: usize) -> c_int {
+pub(super) unsafe extern "C" fn sleep_span(span: *const timespec, rest: *mut c_void, place: usize) -> c_int {
     enter(|| match nanoseconds(span) {
         Some(span) => {
             pause(Kind::Sleep, span.min(u64::MAX - 1), place);

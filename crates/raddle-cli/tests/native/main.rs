@@ -1,0 +1,202 @@
+//! `raddle run` on small C programs, which are compiled here.
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+/// A folder of this test, empty.
+fn folder(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native").join(name);
+    _ = std::fs::remove_dir_all(&path);
+    std::fs::create_dir_all(&path).expect("a folder for the test can be made");
+    path
+}
+
+/// Compiles `NAME.c` of this folder into a folder for `test`, and gives that folder.
+fn compile(test: &str, name: &str, flags: &[&str]) -> PathBuf {
+    let folder = folder(test);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native").join(format!("{name}.c"));
+    let mut gcc = Command::new("gcc");
+    gcc.args(["-g", "-O0", "-pthread"]).args(flags).arg("-o").arg(folder.join(name)).arg(source);
+    assert!(gcc.status().expect("gcc starts").success(), "{name}.c is compiled");
+    folder
+}
+
+fn raddle(folder: &Path, words: &[&str]) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_raddle"))
+        .args(words)
+        .current_dir(folder)
+        .output()
+        .expect("raddle starts")
+}
+
+/// Runs `raddle run --json` and checks that its exit status fits what it says.
+#[track_caller]
+fn run(folder: &Path, words: &[&str]) -> Value {
+    let output = raddle(folder, &[&["run", "--json"], words].concat());
+    let messages = String::from_utf8_lossy(&output.stderr);
+    let report: Value = serde_json::from_slice(&output.stdout).unwrap_or_else(|e| panic!("{e}: {messages}"));
+    let failed = report["verdict"] == "failed";
+    assert_eq!(output.status.code(), Some(i32::from(failed)), "{report} {messages}");
+    assert_eq!(report["failures"].as_u64() > Some(0), failed, "{report}");
+    report
+}
+
+/// Replays the recorded run many times and checks that it is always the same.
+#[track_caller]
+fn replays(folder: &Path, report: &Value, times: usize) {
+    let file = report["failure_file"].as_str().expect("a failing run is recorded");
+    let first = raddle(folder, &["replay", file]);
+    assert_eq!(first.status.code(), Some(1), "{}", String::from_utf8_lossy(&first.stderr));
+    for _ in 1..times {
+        let again = raddle(folder, &["replay", file]);
+        assert_eq!(String::from_utf8_lossy(&again.stdout), String::from_utf8_lossy(&first.stdout));
+    }
+    let json = raddle(folder, &["replay", file, "--json"]);
+    let json: Value = serde_json::from_slice(&json.stdout).expect("a replay tells what it did");
+    assert_eq!((&json["verdict"], &json["message"]), (&report["kind"], &report["message"]));
+}
+
+/// Checks that it is refused with a message that holds all of `parts`.
+#[track_caller]
+fn refused(folder: &Path, words: &[&str], parts: &[&str]) {
+    let output = raddle(folder, words);
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("error: "), "{message}");
+    for part in parts {
+        assert!(message.contains(part), "`{part}` is missing in: {message}");
+    }
+}
+
+#[test]
+fn a_lost_update_is_found_and_replayed() {
+    let folder = compile("lost", "lost_update", &[]);
+    let report = run(&folder, &["--strategy", "random-walk", "--runs", "1000", "--", "./lost_update"]);
+    assert_eq!((&report["kind"], &report["threads"]), (&"assertion".into(), &3.into()), "{report}");
+    let message = report["message"].as_str().expect("a failure has a message");
+    assert!(message.contains("lost_update.c:14: assertion `counter == 2` failed"), "{message}");
+    let file = std::fs::read_to_string(folder.join("lost_update.raddle.json")).expect("the run was recorded");
+    assert!(file.contains(r#""front_end":"native""#), "{file}");
+    replays(&folder, &report, 20);
+    let shown = raddle(&folder, &["replay", "lost_update.raddle.json"]);
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.contains("It printed:\n  counter is 1\n"), "{shown}");
+}
+
+/// Two threads take two steps each that matter. Under the random walk the chance of a hit is a rational number that
+/// does not depend on the number of processes, and neither do the runs.
+#[test]
+fn results_do_not_depend_on_the_number_of_jobs() {
+    let folder = compile("jobs", "lost_update", &[]);
+    let words = |strategy: &'static str, jobs: &'static str| {
+        [
+            "--keep-going",
+            "--runs",
+            "120",
+            "--seed",
+            "5",
+            "--strategy",
+            strategy,
+            "--jobs",
+            jobs,
+            "--",
+            "./lost_update",
+        ]
+    };
+    for strategy in ["portfolio", "surw+pct:depth=2"] {
+        let (one, three) = (run(&folder, &words(strategy, "1")), run(&folder, &words(strategy, "3")));
+        assert_eq!(one, three);
+        assert!(one["failures"].as_u64() < Some(120), "{one}");
+    }
+}
+
+#[test]
+fn an_exhaustive_search_ends() {
+    // The memory of programs that are not instrumented is not seen, so dpor fits only where all is locked.
+    for (strategy, program) in [("dfs", "lost_update"), ("dfs", "abba"), ("dpor", "abba")] {
+        let folder = compile(&format!("{strategy}_{program}"), program, &[]);
+        let program = format!("./{program}");
+        let report = run(&folder, &["--strategy", strategy, "--keep-going", "--", &program]);
+        assert_eq!(report["exhausted"], true, "{report}");
+        assert!(report["failures"].as_u64() > Some(0), "{report}");
+        assert!(report["failures"].as_u64() < report["runs"].as_u64(), "{report}");
+    }
+}
+
+#[test]
+fn a_deadlock_tells_who_waits_for_whom() {
+    let folder = compile("abba", "abba", &[]);
+    let report = run(&folder, &["--strategy", "pos", "--", "./abba"]);
+    assert_eq!(report["kind"], "deadlock", "{report}");
+    let message = report["message"].as_str().expect("a failure has a message");
+    for part in ["T1 waits for mutex", "held by T2", "each waits for the next: T1 -> T2 -> T1"] {
+        assert!(message.contains(part), "`{part}` is missing in: {message}");
+    }
+    replays(&folder, &report, 20);
+}
+
+#[test]
+fn correct_use_of_all_primitives_passes() {
+    let folder = compile("all", "all_primitives", &[]);
+    for strategy in ["random-walk", "pos", "pct:depth=3", "surw", "rapos"] {
+        let words = ["--strategy", strategy, "--runs", "200", "--", "./all_primitives"];
+        let report = run(&folder, &words);
+        assert_eq!((&report["runs"], &report["verdict"]), (&200.into(), &"passed".into()), "{report}");
+        assert!(report["partial_orders"].as_u64() > Some(5), "{report}");
+    }
+}
+
+#[test]
+fn crashes_and_misuse_have_names() {
+    let folder = compile("crashes", "crashes", &[]);
+    let limit = ["--step-limit", "5000", "--patience", "0"];
+    for (way, kind, message) in [
+        ("segv", "signal", "got SIGSEGV for an access to address 0x10"),
+        ("abort", "abort", "got SIGABRT"),
+        ("unlock", "misuse", "unlocked while free"),
+        ("again", "deadlock", "held by T2"),
+        ("spin", "step-limit", "5000 steps"),
+    ] {
+        let report = run(&folder, &[&limit[..], &["--runs", "500", "--", "./crashes", way]].concat());
+        assert_eq!(report["kind"], kind, "{report}");
+        assert!(report["message"].as_str().is_some_and(|text| text.contains(message)), "{report}");
+        replays(&folder, &report, 2);
+    }
+}
+
+#[test]
+fn the_end_of_the_program_is_a_step() {
+    let folder = compile("ends", "ends", &[]);
+    let report = run(&folder, &["--runs", "300", "--", "./ends", "return"]);
+    assert_eq!(report["kind"], "assertion", "{report}");
+    for way in ["pthread_exit", "_exit"] {
+        let report = run(&folder, &["--runs", "100", "--", "./ends", way]);
+        assert_eq!(report["verdict"], "passed", "{report}");
+    }
+}
+
+#[test]
+fn what_cannot_be_controlled_is_refused() {
+    let folder = compile("refused", "lost_update", &["-static"]);
+    refused(&folder, &["run", "--", "./lost_update"], &["linked statically"]);
+    refused(&folder, &["run", "--", "./nothing"], &["cannot find ./nothing"]);
+    refused(&folder, &["run", "--", "no-such-program"], &["no such program in PATH"]);
+    refused(&folder, &["run", "--strategy", "pso", "--", "/bin/true"], &["no strategy is called `pso`"]);
+    std::fs::write(folder.join("script"), "#!/bin/sh\n").expect("the folder can be written to");
+    refused(&folder, &["run", "--", "./script"], &["it is a script"]);
+    let folder = compile("unwritable", "lost_update", &[]);
+    let words = ["run", "--record", "/nowhere/run.json", "--", "./lost_update"];
+    refused(&folder, &words, &["cannot write the failing run to /nowhere/run.json"]);
+}
+
+#[test]
+fn a_changed_program_is_noticed() {
+    let folder = compile("changed", "lost_update", &[]);
+    run(&folder, &["--", "./lost_update"]);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/abba.c");
+    let gcc =
+        Command::new("gcc").arg("-pthread").arg("-o").arg(folder.join("lost_update")).arg(source).status();
+    assert!(gcc.expect("gcc starts").success());
+    refused(&folder, &["replay", "lost_update.raddle.json"], &["does not repeat: at step"]);
+}

@@ -1,0 +1,217 @@
+//! Memory accesses of code that was compiled with `-fsanitize=thread`. The compiler calls these functions before each
+//! plain access, and in the place of each atomic one.
+//!
+//! Memory is told apart in units of eight bytes. Accesses of a program that has one thread so far are nobody's business.
+
+use super::entries;
+use crate::control::enter;
+use crate::objects::Class;
+use crate::runtime::{Runtime, SHARED, step, with};
+use raddle_model::native::Points;
+use raddle_model::{Access, Kind, MemoryOrder, Operation};
+use std::ffi::{c_int, c_void};
+
+/// How a unit of memory is numbered by its address.
+const UNIT_BITS: u32 = 3;
+/// Of longer accesses than this many units only the beginning is looked at.
+const LONGEST: u64 = 4096;
+
+entries! {
+    __tsan_read1 + "rsi" => read::<1>;
+    __tsan_read2 + "rsi" => read::<2>;
+    __tsan_read4 + "rsi" => read::<4>;
+    __tsan_read8 + "rsi" => read::<8>;
+    __tsan_read16 + "rsi" => read::<16>;
+    __tsan_unaligned_read2 + "rsi" => read::<2>;
+    __tsan_unaligned_read4 + "rsi" => read::<4>;
+    __tsan_unaligned_read8 + "rsi" => read::<8>;
+    __tsan_unaligned_read16 + "rsi" => read::<16>;
+    __tsan_volatile_read1 + "rsi" => read::<1>;
+    __tsan_volatile_read2 + "rsi" => read::<2>;
+    __tsan_volatile_read4 + "rsi" => read::<4>;
+    __tsan_volatile_read8 + "rsi" => read::<8>;
+    __tsan_volatile_read16 + "rsi" => read::<16>;
+    __tsan_unaligned_volatile_read2 + "rsi" => read::<2>;
+    __tsan_unaligned_volatile_read4 + "rsi" => read::<4>;
+    __tsan_unaligned_volatile_read8 + "rsi" => read::<8>;
+    __tsan_unaligned_volatile_read16 + "rsi" => read::<16>;
+    __tsan_write1 + "rsi" => write::<1>;
+    __tsan_write2 + "rsi" => write::<2>;
+    __tsan_write4 + "rsi" => write::<4>;
+    __tsan_write8 + "rsi" => write::<8>;
+    __tsan_write16 + "rsi" => write::<16>;
+    __tsan_unaligned_write2 + "rsi" => write::<2>;
+    __tsan_unaligned_write4 + "rsi" => write::<4>;
+    __tsan_unaligned_write8 + "rsi" => write::<8>;
+    __tsan_unaligned_write16 + "rsi" => write::<16>;
+    __tsan_volatile_write1 + "rsi" => write::<1>;
+    __tsan_volatile_write2 + "rsi" => write::<2>;
+    __tsan_volatile_write4 + "rsi" => write::<4>;
+    __tsan_volatile_write8 + "rsi" => write::<8>;
+    __tsan_volatile_write16 + "rsi" => write::<16>;
+    __tsan_unaligned_volatile_write2 + "rsi" => write::<2>;
+    __tsan_unaligned_volatile_write4 + "rsi" => write::<4>;
+    __tsan_unaligned_volatile_write8 + "rsi" => write::<8>;
+    __tsan_unaligned_volatile_write16 + "rsi" => write::<16>;
+    __tsan_read_write1 + "rsi" => read_write::<1>;
+    __tsan_read_write2 + "rsi" => read_write::<2>;
+    __tsan_read_write4 + "rsi" => read_write::<4>;
+    __tsan_read_write8 + "rsi" => read_write::<8>;
+    __tsan_read_write16 + "rsi" => read_write::<16>;
+    __tsan_unaligned_read_write2 + "rsi" => read_write::<2>;
+    __tsan_unaligned_read_write4 + "rsi" => read_write::<4>;
+    __tsan_unaligned_read_write8 + "rsi" => read_write::<8>;
+    __tsan_unaligned_read_write16 + "rsi" => read_write::<16>;
+    __tsan_read_range + "rdx" => read_range;
+    __tsan_write_range + "rdx" => write_range;
+    __tsan_vptr_read + "rsi" => read::<8>;
+    __tsan_vptr_update + "rdx" => vptr_update;
+    __tsan_memcpy + "rcx" => copy;
+    __tsan_memmove + "rcx" => copy;
+    __tsan_memset + "rcx" => fill;
+    __tsan_init + "rdi" => nothing;
+    __tsan_func_entry + "rsi" => nothing;
+    __tsan_func_exit + "rdi" => nothing;
+    __tsan_ignore_thread_begin + "rdi" => nothing;
+    __tsan_ignore_thread_end + "rdi" => nothing;
+    __tsan_acquire + "rsi" => nothing;
+    __tsan_release + "rsi" => nothing;
+    __tsan_atomic_thread_fence + "rsi" => nothing;
+    __tsan_atomic_signal_fence + "rsi" => nothing;
+}
+
+/// The units among which the schedule may change at this access, at most two, and takes note who touches them.
+fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> [Option<u64>; 2] {
+    let (first, last) = (address as u64 >> UNIT_BITS, (address + size.max(1) - 1) as u64 >> UNIT_BITS);
+    let mine = runtime.current.0 + 1;
+    let mut found = [None; 2];
+    runtime.accesses.count += 1;
+    for unit in first..=last.min(first + LONGEST) {
+        let is_point = match runtime.points {
+            Points::All => true,
+            Points::Sync => atomic,
+            Points::Shared => {
+                let by = runtime.accesses.touched.get(unit).unwrap_or(0);
+                if by == 0 || (by != mine && by != SHARED) {
+                    runtime.accesses.touched.set(unit, if by == 0 { mine } else { SHARED });
+                }
+                by != 0 && by != mine
+            }
+        };
+        if is_point {
+            match &mut found {
+                [first @ None, _] | [_, first @ None] => *first = Some(unit),
+                _ => break,
+            }
+        }
+    }
+    found
+}
+
+/// Announces an access, if the schedule may change there. Called inside the runtime.
+pub(super) fn announce(kind: Kind, address: usize, size: usize, orders: Orders, place: usize) -> bool {
+    let units = with(|runtime| {
+        if runtime.threads.len() == 1 {
+            return [None; 2];
+        }
+        points(runtime, address, size, orders != Orders::PLAIN)
+    });
+    let [Some(first), second] = units else { return false };
+    step(|runtime| {
+        let access = if kind == Kind::Read { Access::Read } else { Access::Write };
+        let object = runtime.object(first << UNIT_BITS, Class::Memory, || 0);
+        let mut operation = Operation::new(kind, runtime.place(place)).on(object, access);
+        if let Some(second) = second {
+            operation = operation.on(runtime.object(second << UNIT_BITS, Class::Memory, || 0), access);
+        }
+        match orders.failure {
+            Some(failure) => operation.exchanging(orders.success, failure),
+            None => operation.ordered(orders.success),
+        }
+    });
+    true
+}
+
+/// The memory orders of an access.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Orders {
+    success: MemoryOrder,
+    failure: Option<MemoryOrder>,
+}
+
+impl Orders {
+    const PLAIN: Orders = Orders { success: MemoryOrder::Plain, failure: None };
+
+    pub(super) fn atomic(order: c_int) -> Orders {
+        Orders { success: memory_order(order), failure: None }
+    }
+
+    pub(super) fn exchange(success: c_int, failure: c_int) -> Orders {
+        Orders { success: memory_order(success), failure: Some(memory_order(failure)) }
+    }
+}
+
+/// The order that C gives this number.
+fn memory_order(number: c_int) -> MemoryOrder {
+    match number & 7 {
+        0 => MemoryOrder::Relaxed,
+        1 | 2 => MemoryOrder::Acquire,
+        3 => MemoryOrder::Release,
+        4 => MemoryOrder::AcquireRelease,
+        _ => MemoryOrder::SequentiallyConsistent,
+    }
+}
+
+/// Takes note that the write or exchange executed last left the value as it was.
+pub(super) fn note_no_write() {
+    with(|runtime| {
+        runtime.engine.note_no_write(runtime.current);
+        runtime.unwritten.push(runtime.engine.step_count() as u32 - 1);
+    });
+}
+
+fn plain(kind: Kind, address: *const c_void, size: usize, place: usize) {
+    enter(|| announce(kind, address as usize, size, Orders::PLAIN, place));
+}
+
+unsafe extern "C" fn read<const SIZE: usize>(address: *const c_void, place: usize) {
+    plain(Kind::Read, address, SIZE, place);
+}
+
+unsafe extern "C" fn write<const SIZE: usize>(address: *const c_void, place: usize) {
+    plain(Kind::Write, address, SIZE, place);
+}
+
+/// Two accesses: others may come between them.
+unsafe extern "C" fn read_write<const SIZE: usize>(address: *const c_void, place: usize) {
+    plain(Kind::Read, address, SIZE, place);
+    plain(Kind::Write, address, SIZE, place);
+}
+
+unsafe extern "C" fn read_range(address: *const c_void, size: usize, place: usize) {
+    plain(Kind::Read, address, size, place);
+}
+
+unsafe extern "C" fn write_range(address: *const c_void, size: usize, place: usize) {
+    plain(Kind::Write, address, size, place);
+}
+
+unsafe extern "C" fn vptr_update(address: *const c_void, _: *const c_void, place: usize) {
+    plain(Kind::Write, address, 8, place);
+}
+
+unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize, place: usize) -> *mut c_void {
+    plain(Kind::Read, from, size, place);
+    plain(Kind::Write, to, size, place);
+    // SAFETY: our caller's promise; this one allows what the other does not.
+    unsafe { libc::memmove(to, from, size) }
+}
+
+unsafe extern "C" fn fill(to: *mut c_void, byte: c_int, size: usize, place: usize) -> *mut c_void {
+    plain(Kind::Write, to, size, place);
+    // SAFETY: our caller's promise.
+    unsafe { libc::memset(to, byte, size) }
+}
+
+/// What does not matter in a run that is sequentially consistent.
+unsafe extern "C" fn nothing() {}
