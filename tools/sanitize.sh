@@ -47,6 +47,7 @@ miri_package() {
         targets+=("--test=$(basename "$target" .rs)")
     done
     for target in "${targets[@]}"; do
+        echo "$package $target, $passed passed, ${#slow[@]} too long" >&2
         while read -r name; do
             status=0
             timeout "${MIRI_SECONDS:-60}" cargo +nightly miri test --quiet -p "$package" "$target" -- --exact "$name" \
