@@ -6,12 +6,17 @@
 # Needs the nightly toolchain, for Miri with its component (`rustup component add miri rust-src --toolchain nightly`), and
 # valgrind. Not part of `.ci/run`, because it takes long. Miri cannot switch stacks, so `crates/raddle` is not run under it.
 #
-# Each of the other two first has to find the bugs of `tools/sanitize` on a fiber, and nothing where there is none.
+# Each of the other two first has to find bugs of `tools/sanitize` on a fiber, and nothing where there is none. What was found out:
+# AddressSanitizer follows the switches (with corosensei's feature `sanitizer`) and finds a use after free and a write past an
+# array in a frame of a fiber. valgrind follows them too, finds the use after free, and cannot see the write: it knows no
+# bounds within a stack. Neither notices the use of a frame that has been left.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=x86_64-unknown-linux-gnu
 what=("$@")
 [ ${#what[@]} -gt 0 ] || what=(miri asan valgrind)
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
 
 step() {
     printf '\n== %s\n' "$*" >&2
@@ -22,23 +27,49 @@ step() {
 expect() {
     local bug=$1 wanted=$2 status=0
     shift 2
-    "$@" "$bug" >/tmp/sanitize.$$ 2>&1 || status=$?
+    "$@" "$bug" >"$log" 2>&1 || status=$?
     local got=silent
     [ $status -eq 0 ] || got=found
     if [ $got != "$wanted" ]; then
-        cat /tmp/sanitize.$$ >&2
+        cat "$log" >&2
         echo "$bug: should be $wanted, is $got" >&2
         exit 1
     fi
-    rm -f /tmp/sanitize.$$
     echo "$bug: $got, as it should be" >&2
 }
 
-# Tests of rates and of large tables: they make millions of steps, and what they touch is touched by others.
+# Runs each test of a package by itself: Miri is a thousand times slower than the machine, and tests that try every schedule
+# or measure rates would take hours. Those that take longer than MIRI_SECONDS are stopped, counted and named.
+miri_package() {
+    local package=$1 passed=0 target name status slow=()
+    local targets=(--lib)
+    for target in "crates/$package/tests"/*; do
+        targets+=("--test=$(basename "$target" .rs)")
+    done
+    for target in "${targets[@]}"; do
+        echo "$package $target, $passed passed, ${#slow[@]} too long" >&2
+        while read -r name; do
+            status=0
+            timeout "${MIRI_SECONDS:-60}" cargo +nightly miri test --quiet -p "$package" "$target" -- --exact "$name" \
+                >"$log" 2>&1 </dev/null || status=$?
+            case $status in
+                0) passed=$((passed + 1)) ;;
+                124) slow+=("$name") ;;
+                *)
+                    cat "$log" >&2
+                    echo "$package $target: $name fails under Miri" >&2
+                    exit 1
+                    ;;
+            esac
+        done < <(cargo +nightly miri test --quiet -p "$package" "$target" -- --list --format terse 2>"$log" |
+            sed -n 's/: test$//p')
+    done
+    echo "$package under Miri: $passed tests passed; ${#slow[@]} took too long: ${slow[*]-}" >&2
+}
+
 miri() {
-    local skip=(--skip counts_like_a_map --skip below_is_uniform)
-    step cargo +nightly miri test -p raddle-engine -- "${skip[@]}"
-    step cargo +nightly miri test -p raddle-strategies --lib -- "${strategies_skip[@]}"
+    miri_package raddle-engine
+    miri_package raddle-strategies
 }
 
 asan() {

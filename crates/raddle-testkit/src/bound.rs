@@ -2,8 +2,6 @@
 
 /// How many of the seeds `0..runs` hit.
 pub fn hits(runs: u64, mut hit: impl FnMut(u64) -> bool) -> u64 {
-    // Miri looks for undefined behaviour in a few runs; it is far too slow for rates.
-    let runs = if cfg!(miri) { runs.min(20) } else { runs };
     (0..runs).filter(|&seed| hit(seed)).count() as u64
 }
 
@@ -13,9 +11,6 @@ pub fn hits(runs: u64, mut hit: impl FnMut(u64) -> bool) -> u64 {
 /// this one set of seeds.
 pub fn assert_hit_rate(runs: u64, bound: f64, hit: impl FnMut(u64) -> bool) {
     let count = hits(runs, hit);
-    if cfg!(miri) {
-        return;
-    }
     let mean = bound * runs as f64;
     let least = mean - 3.0 * (mean * (1.0 - bound)).sqrt();
     assert!(

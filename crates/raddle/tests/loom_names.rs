@@ -131,3 +131,21 @@ fn statics_are_those_of_a_run() {
         assert_eq!(*TWICE, "texttext");
     });
 }
+
+#[test]
+fn a_thread_that_spins_waits_for_the_others() {
+    let outcome = Builder::new().outcome(|| {
+        let flag = Arc::new(AtomicBool::new(false));
+        let other = Arc::clone(&flag);
+        let thread = thread::spawn(move || {
+            thread::yield_now();
+            other.store(true, Ordering::Release);
+        });
+        while !flag.load(Ordering::Acquire) {
+            thread::yield_now();
+        }
+        thread.join().unwrap();
+    });
+    let passed = outcome.unwrap_or_else(|failed| panic!("{failed}"));
+    assert!(passed.exhausted && passed.runs < 10, "{passed}");
+}

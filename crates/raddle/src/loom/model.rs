@@ -3,6 +3,10 @@
 use crate::{Config, Failed, Passed, check_with};
 use std::time::Duration;
 
+/// How often a thread may come back to the same operation, without having written, before others go first. In Loom a thread
+/// that yields waits for the others at once; each further round would be another partial order to run.
+const PATIENCE: u32 = 1;
+
 /// Runs `test` once for each partial order of its operations and panics with the report of the first failure. The environment
 /// can change that as it can any check; see [`Config`].
 #[track_caller]
@@ -68,6 +72,7 @@ impl Builder {
             None => "dpor".to_owned(),
         };
         let mut config = Config::new().with_strategy(strategy).with_step_limit(self.max_branches as u64);
+        config.patience = PATIENCE;
         config.runs = self.max_permutations.map_or(u64::MAX, |runs| runs as u64);
         config.time_budget = self.max_duration;
         config

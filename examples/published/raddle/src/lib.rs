@@ -42,7 +42,7 @@ pub mod model {
                 }
                 Err(failed) => {
                     row.executions = failed.number.map_or(0, |number| number + 1);
-                    row.result = failed.to_string().lines().next().unwrap_or_default().to_owned();
+                    row.result = format!("found: {}", failed.failure.kind());
                 }
             }
             row.write();
