@@ -34,6 +34,8 @@ pub(crate) struct Thread {
     pub(crate) readings: u32,
     /// What it parks on while it waits on a futex, once it has done so.
     pub(crate) token: Option<ObjectId>,
+    /// Where its latest operation stands.
+    place: LocationId,
     /// What the program named it.
     pub(crate) name: Option<CString>,
 }
@@ -143,6 +145,7 @@ impl Runtime {
             first_touched: 0,
             readings: 0,
             token: None,
+            place: LocationId(0),
             name: None,
         });
     }
@@ -230,19 +233,25 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
         if operation.kind > Kind::ReadModifyWrite {
             runtime.me().readings = 0;
         }
+        runtime.me().place = operation.location;
         runtime.engine.announce(me, operation);
         match runtime.engine.next(&mut *runtime.strategy) {
             Next::Resume { thread, reply } if thread == me => Ok(reply),
             next => Err((me, next)),
         }
     });
-    match next {
+    let reply = match next {
         Ok(reply) => reply,
         Err((me, next)) => {
             hand_over(me, next);
             with(|runtime| runtime.me().reply)
         }
-    }
+    };
+    with(|runtime| {
+        let place = runtime.me().place;
+        results::note_running(runtime.current.0, runtime.places[place.index()]);
+    });
+    reply
 }
 
 /// Announces an operation on one object.

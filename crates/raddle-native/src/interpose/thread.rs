@@ -95,6 +95,7 @@ unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
     unsafe { fiber::park(&raw mut (*task).fiber) };
     // From here on this is the carrier, inside the runtime.
     runtime::arrive();
+    with(|runtime| crate::results::note_running(runtime.current.0, 0));
     // SAFETY: as above.
     let (start, argument) = unsafe { ((*task).start, (*task).argument) };
     let none = std::ptr::null_mut();
