@@ -8,7 +8,7 @@
 use crate::objects::Made;
 use crate::raw;
 use crate::runtime::{Runtime, SHARED};
-use raddle_model::{Event, Operation, Pick, Verdict};
+use raddle_model::{Event, Operation, Pick, ThreadId, Verdict};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The size of the memory; only what is written takes any.
@@ -42,6 +42,7 @@ pub(crate) struct Whole {
     /// Which threads have ended.
     pub(crate) ended: Vec<u8>,
     pub(crate) unwritten: Vec<u32>,
+    pub(crate) interrupts: Vec<(u32, ThreadId)>,
     /// Units of memory that several threads touched.
     pub(crate) shared: Vec<u64>,
     pub(crate) fingerprint: u64,
@@ -151,6 +152,7 @@ pub(crate) fn write(runtime: &Runtime) {
         && cursor.put(&summary.trace.pending)
         && cursor.put(&ended)
         && cursor.put(&runtime.unwritten)
+        && cursor.put(&runtime.interrupts)
         && cursor.put(&shared)
         && cursor.put(&[summary.fingerprint, summary.rests, runtime.status as u64, runtime.accesses.count]);
     if whole {
@@ -175,6 +177,7 @@ pub(crate) fn read() -> Results {
             let Ok(verdict) = serde_json::from_slice(&cursor.get::<u8>()) else { return Results::None };
             let (events, picks, made, places) = (cursor.get(), cursor.get(), cursor.get(), cursor.get());
             let (pending, ended, unwritten) = (cursor.get(), cursor.get(), cursor.get());
+            let interrupts = cursor.get();
             let shared = cursor.get();
             let numbers: Vec<u64> = cursor.get();
             let [fingerprint, rests, status, accesses] = numbers[..] else { return Results::None };
@@ -187,6 +190,7 @@ pub(crate) fn read() -> Results {
                 pending,
                 ended,
                 unwritten,
+                interrupts,
                 shared,
                 fingerprint,
                 rests,

@@ -36,6 +36,10 @@ pub(crate) struct Thread {
     pub(crate) token: Option<ObjectId>,
     /// Where its latest operation stands.
     place: LocationId,
+    /// Somebody has cancelled it.
+    pub(crate) cancelled: bool,
+    /// It does not want to be cancelled, or is at its end already.
+    pub(crate) uncancellable: bool,
     /// What the program named it.
     pub(crate) name: Option<CString>,
 }
@@ -60,6 +64,8 @@ pub(crate) struct Runtime {
     pub(crate) status: i32,
     /// The events that were writes and left the value as it was.
     pub(crate) unwritten: Vec<u32>,
+    /// Which threads were woken to be cancelled, each with the event that did it.
+    pub(crate) interrupts: Vec<(u32, ThreadId)>,
     /// Destructors of thread-specific keys.
     pub(crate) keys: Vec<(u32, usize)>,
     pub(crate) points: Points,
@@ -119,6 +125,7 @@ impl Runtime {
             fixed,
             status: 0,
             unwritten: Vec::new(),
+            interrupts: Vec::new(),
             keys: Vec::new(),
             points: Points::default(),
             accesses: Accesses::default(),
@@ -146,6 +153,8 @@ impl Runtime {
             readings: 0,
             token: None,
             place: LocationId(0),
+            cancelled: false,
+            uncancellable: false,
             name: None,
         });
     }

@@ -232,7 +232,6 @@ fn a_run_that_hangs_is_given_up() {
     let words = |way| ["run", "--run-time", "300ms", "--", "./hangs", way];
     refused(&folder, &words("spin"), &["did not end within 300 ms", "it computes without"]);
     refused(&folder, &words("read"), &["thread T1", "it waits in read, which raddle does not control"]);
-    refused(&folder, &words("cancel"), &["pthread_cancel, which raddle does not support yet"]);
 }
 
 #[test]
