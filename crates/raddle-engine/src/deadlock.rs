@@ -37,7 +37,7 @@ impl Engine {
         Blocked { thread: id, reason, object, location: operation.location, held_by }
     }
 
-    fn condition_of(&self, thread: ThreadId) -> Option<ObjectId> {
+    pub(crate) fn condition_of(&self, thread: ThreadId) -> Option<ObjectId> {
         (0..self.objects.len() as u32).map(ObjectId).find(|&object| {
             match &self.objects.get(object).resource {
                 Resource::Condition { waiters } => waiters.contains(&thread),

@@ -53,6 +53,8 @@ pub(crate) struct Thread {
     /// The run's step count after its last step.
     pub(crate) last_step: u64,
     pub(crate) spin: Spin,
+    /// Whether the wait that it is about to begin is to end at once; see [`Engine::interrupt`](crate::Engine::interrupt).
+    pub(crate) interrupted: bool,
     /// What it adds to the state hash.
     pub(crate) local: u64,
     /// The object that stands for it, once somebody asked for it.
@@ -99,6 +101,7 @@ impl Threads {
             deadline: u64::MAX,
             last_step: 0,
             spin: Spin::default(),
+            interrupted: false,
             local: 0,
             object: None,
         });

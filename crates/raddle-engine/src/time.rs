@@ -55,6 +55,34 @@ impl Engine {
         false
     }
 
+    /// Ends the wait of `thread` for a condition, a semaphore, a thread or a time, as if its time were over; if it is about to
+    /// begin to wait for a condition, as soon as it does. Has no effect on a thread that is about to do anything else. A
+    /// front end calls this as part of a step of another thread, for cancellation.
+    pub fn interrupt(&mut self, thread: ThreadId) {
+        let now = self.now;
+        let entry = self.threads.get_mut(thread);
+        if entry.status != Status::Pending {
+            return;
+        }
+        match entry.operation.kind {
+            Kind::ConditionWait => entry.interrupted = true,
+            Kind::SemaphoreWait | Kind::Join | Kind::Sleep | Kind::ConditionReacquire
+                if entry.wake == Wake::None =>
+            {
+                if entry.operation.kind == Kind::Sleep {
+                    entry.deadline = now;
+                }
+                if let Some(condition) = self.condition_of(thread)
+                    && let Resource::Condition { waiters } = &mut self.objects.get_mut(condition).resource
+                {
+                    waiters.retain(|&waiter| waiter != thread);
+                }
+                self.wake(thread, Wake::TimedOut);
+            }
+            _ => {}
+        }
+    }
+
     /// The earliest deadline of any thread that waits, `except` one. Called where no other thread is enabled.
     pub(crate) fn next_deadline(&self, except: Option<ThreadId>) -> Option<u64> {
         let waiting = self.threads.iter().filter(|&(id, thread)| Some(id) != except && waits(thread));

@@ -48,6 +48,8 @@ impl Program for Cast<'_> {
             if actor.last.is_some_and(|step| self.whole.unwritten.binary_search(&step).is_ok()) {
                 engine.note_no_write(thread);
             }
+            let interrupts = self.whole.interrupts.iter().filter(|(step, _)| Some(*step) == actor.last);
+            interrupts.for_each(|&(_, target)| engine.interrupt(target));
         }
         match (actor.next.pop_front(), &self.whole.verdict) {
             (Some(operation), _) => {

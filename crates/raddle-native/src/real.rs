@@ -86,6 +86,8 @@ hidden! {
     fn pthread_clockjoin_np(thread: u64, result: *mut Address, clock: c_int, time: Shared) -> c_int;
     fn pthread_detach(thread: u64) -> c_int;
     fn pthread_cancel(thread: u64) -> c_int;
+    fn pthread_testcancel();
+    fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
     fn pthread_key_create(key: *mut u32, destructor: Shared) -> c_int;
     fn pthread_key_delete(key: u32) -> c_int;
     fn pthread_getspecific(key: u32) -> Address;

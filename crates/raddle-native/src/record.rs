@@ -1,7 +1,7 @@
 //! A run as a trace file, with addresses told as module and offset.
 
 use crate::objects::{Class, Made};
-use crate::results::Whole;
+use crate::results::{self, Whole};
 use raddle_model::native::Setup;
 use raddle_model::{FORMAT_VERSION, TraceFile, TraceStep};
 
@@ -109,13 +109,40 @@ fn object(made: &Made, modules: &Modules) -> String {
     }
 }
 
-/// Why a run that has not ended after `patience` milliseconds cannot go on, as far as the kernel tells.
-pub(crate) fn stuck(process: i32, patience: i32) -> String {
+/// Why a run that has not ended after `patience` milliseconds cannot go on, as far as the kernel and the runtime tell.
+pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules) -> String {
     let call = std::fs::read_to_string(format!("/proc/{process}/syscall")).unwrap_or_default();
     let doing = match call.split_whitespace().next() {
         Some("running") => "it computes without coming to an operation that raddle sees".to_owned(),
-        Some(number) => format!("it waits in system call {number}, which raddle does not control"),
+        Some(number) => format!("it waits in {}, which raddle does not control", call_name(number)),
         None => "nothing is known of what it does".to_owned(),
     };
-    format!("a run did not end within {patience} ms: {doing}")
+    let (thread, place) = results::running();
+    let thread = if thread == 0 { "main".to_owned() } else { format!("T{thread}") };
+    let place = if place == 0 {
+        "from its start on".to_owned()
+    } else {
+        format!("after {}", modules.text(place - 1))
+    };
+    format!("a run did not end within {patience} ms: thread {thread}, {place}: {doing}")
+}
+
+/// The name of a system call that programs often wait in, or its number.
+fn call_name(number: &str) -> String {
+    let name = match number {
+        "0" => "read",
+        "7" | "271" => "poll",
+        "23" | "270" => "select",
+        "34" => "pause",
+        "43" | "288" => "accept",
+        "45" | "47" => "recv",
+        "61" | "247" => "wait",
+        "128" => "sigwait",
+        "130" => "sigsuspend",
+        "202" => "a futex",
+        "230" => "clock_nanosleep",
+        "232" | "281" => "epoll_wait",
+        other => return format!("system call {other}"),
+    };
+    name.to_owned()
 }

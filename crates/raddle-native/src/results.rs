@@ -1,14 +1,14 @@
 //! What a run leaves behind for the server, in memory that the two share.
 //!
 //! The server's and the run's process are the same program at the same addresses, so plain data is copied as it is. The
-//! memory begins with a number that says whether there are results, and what kind; then parts follow, each with its
-//! length in bytes before it.
+//! memory begins with a number that says whether there are results, and what kind, and with who runs and where; then parts
+//! follow, each with its length in bytes before it.
 #![expect(unsafe_code, reason = "plain data is copied to and from shared memory")]
 
 use crate::objects::Made;
 use crate::raw;
 use crate::runtime::{Runtime, SHARED};
-use raddle_model::{Event, Operation, Pick, Verdict};
+use raddle_model::{Event, Operation, Pick, ThreadId, Verdict};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
 /// The size of the memory; only what is written takes any.
@@ -42,6 +42,7 @@ pub(crate) struct Whole {
     /// Which threads have ended.
     pub(crate) ended: Vec<u8>,
     pub(crate) unwritten: Vec<u32>,
+    pub(crate) interrupts: Vec<(u32, ThreadId)>,
     /// Units of memory that several threads touched.
     pub(crate) shared: Vec<u64>,
     pub(crate) fingerprint: u64,
@@ -58,14 +59,36 @@ pub(crate) fn prepare() -> bool {
     !memory.is_null()
 }
 
+/// Where the parts begin.
+const PARTS: usize = 24;
+
+/// One of the numbers before the parts.
+fn number(index: usize) -> &'static AtomicU64 {
+    let base = MEMORY.load(Ordering::Relaxed) as *const AtomicU64;
+    // SAFETY: the memory is mapped for as long as the process lives, and its beginning is only used as atomics.
+    unsafe { &*base.add(index) }
+}
+
 fn state() -> &'static AtomicU64 {
-    // SAFETY: the memory is mapped for as long as the process lives, and only ever used as an atomic there.
-    unsafe { &*(MEMORY.load(Ordering::Relaxed) as *const AtomicU64) }
+    number(0)
+}
+
+/// Takes note who runs now, and after which place in the code, in case that nothing is heard of it any more.
+#[inline]
+pub(crate) fn note_running(thread: u32, place: u64) {
+    number(1).store(u64::from(thread), Ordering::Relaxed);
+    number(2).store(place, Ordering::Relaxed);
+}
+
+/// Who ran last, and after which place in the code.
+pub(crate) fn running() -> (u64, u64) {
+    (number(1).load(Ordering::Relaxed), number(2).load(Ordering::Relaxed))
 }
 
 /// Forgets the results of the run before.
 pub(crate) fn clear() {
     state().store(NONE, Ordering::Release);
+    note_running(0, 0);
 }
 
 /// Whether the run of now has written its results.
@@ -78,7 +101,7 @@ struct Cursor(usize);
 
 impl Cursor {
     fn new() -> Cursor {
-        Cursor(8)
+        Cursor(PARTS)
     }
 
     fn put<T: Copy>(&mut self, items: &[T]) -> bool {
@@ -129,6 +152,7 @@ pub(crate) fn write(runtime: &Runtime) {
         && cursor.put(&summary.trace.pending)
         && cursor.put(&ended)
         && cursor.put(&runtime.unwritten)
+        && cursor.put(&runtime.interrupts)
         && cursor.put(&shared)
         && cursor.put(&[summary.fingerprint, summary.rests, runtime.status as u64, runtime.accesses.count]);
     if whole {
@@ -153,6 +177,7 @@ pub(crate) fn read() -> Results {
             let Ok(verdict) = serde_json::from_slice(&cursor.get::<u8>()) else { return Results::None };
             let (events, picks, made, places) = (cursor.get(), cursor.get(), cursor.get(), cursor.get());
             let (pending, ended, unwritten) = (cursor.get(), cursor.get(), cursor.get());
+            let interrupts = cursor.get();
             let shared = cursor.get();
             let numbers: Vec<u64> = cursor.get();
             let [fingerprint, rests, status, accesses] = numbers[..] else { return Results::None };
@@ -165,6 +190,7 @@ pub(crate) fn read() -> Results {
                 pending,
                 ended,
                 unwritten,
+                interrupts,
                 shared,
                 fingerprint,
                 rests,

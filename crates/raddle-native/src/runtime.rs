@@ -34,6 +34,12 @@ pub(crate) struct Thread {
     pub(crate) readings: u32,
     /// What it parks on while it waits on a futex, once it has done so.
     pub(crate) token: Option<ObjectId>,
+    /// Where its latest operation stands.
+    place: LocationId,
+    /// Somebody has cancelled it.
+    pub(crate) cancelled: bool,
+    /// It does not want to be cancelled, or is at its end already.
+    pub(crate) uncancellable: bool,
     /// What the program named it.
     pub(crate) name: Option<CString>,
 }
@@ -58,6 +64,8 @@ pub(crate) struct Runtime {
     pub(crate) status: i32,
     /// The events that were writes and left the value as it was.
     pub(crate) unwritten: Vec<u32>,
+    /// Which threads were woken to be cancelled, each with the event that did it.
+    pub(crate) interrupts: Vec<(u32, ThreadId)>,
     /// Destructors of thread-specific keys.
     pub(crate) keys: Vec<(u32, usize)>,
     pub(crate) points: Points,
@@ -117,6 +125,7 @@ impl Runtime {
             fixed,
             status: 0,
             unwritten: Vec::new(),
+            interrupts: Vec::new(),
             keys: Vec::new(),
             points: Points::default(),
             accesses: Accesses::default(),
@@ -143,6 +152,9 @@ impl Runtime {
             first_touched: 0,
             readings: 0,
             token: None,
+            place: LocationId(0),
+            cancelled: false,
+            uncancellable: false,
             name: None,
         });
     }
@@ -230,19 +242,25 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
         if operation.kind > Kind::ReadModifyWrite {
             runtime.me().readings = 0;
         }
+        runtime.me().place = operation.location;
         runtime.engine.announce(me, operation);
         match runtime.engine.next(&mut *runtime.strategy) {
             Next::Resume { thread, reply } if thread == me => Ok(reply),
             next => Err((me, next)),
         }
     });
-    match next {
+    let reply = match next {
         Ok(reply) => reply,
         Err((me, next)) => {
             hand_over(me, next);
             with(|runtime| runtime.me().reply)
         }
-    }
+    };
+    with(|runtime| {
+        let place = runtime.me().place;
+        results::note_running(runtime.current.0, runtime.places[place.index()]);
+    });
+    reply
 }
 
 /// Announces an operation on one object.

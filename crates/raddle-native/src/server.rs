@@ -257,7 +257,7 @@ impl Server {
         let ready = if watch >= 0 { unsafe { libc::poll(&raw mut poll, 1, patience) } } else { 1 };
         let mut late = None;
         if ready == 0 {
-            late = Some(record::stuck(child, patience));
+            late = Some(record::stuck(child, patience, &self.modules));
             // SAFETY: the child was not waited for, so the number is still its own.
             unsafe { libc::kill(child, libc::SIGKILL) };
         }

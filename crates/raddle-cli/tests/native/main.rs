@@ -176,6 +176,64 @@ fn the_end_of_the_program_is_a_step() {
     }
 }
 
+/// Compiled as `-fsanitize=thread` does it, with hooks from a library that does nothing and comes after the runtime.
+#[test]
+fn accesses_of_instrumented_programs_are_steps() {
+    let folder = folder("instrumented");
+    let sources = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native");
+    let gcc = |words: &[&str]| {
+        let status = Command::new("gcc").args(words).current_dir(&folder).status().expect("gcc starts");
+        assert!(status.success(), "{words:?}");
+    };
+    let (program, hooks) = (sources.join("instrumented.c"), sources.join("hooks.c"));
+    let (program, hooks) = (program.to_str().expect("a plain path"), hooks.to_str().expect("a plain path"));
+    let plain = "tsan-instrument-func-entry-exit=0";
+    gcc(&["-g", "-O1", "-fsanitize=thread", "--param", plain, "-c", "-o", "program.o", program]);
+    gcc(&["-shared", "-fPIC", "-o", "libhooks.so", hooks]);
+    gcc(&["-pthread", "-o", "program", "program.o", "./libhooks.so"]);
+    for points in ["all", "shared"] {
+        let report = run(&folder, &["--points", points, "--strategy", "pos", "--", "./program"]);
+        assert_eq!(report["kind"], "assertion", "{report}");
+        replays(&folder, &report, 20);
+    }
+    let found = |points: &str, strategy: &str| {
+        let words =
+            ["--keep-going", "--runs", "100", "--points", points, "--strategy", strategy, "--", "./program"];
+        run(&folder, &words)
+    };
+    let (all, shared) = (found("all", "pos"), found("shared", "pos"));
+    // Each thread makes 40 accesses that nobody else sees.
+    assert!(all["steps"].as_u64() >= shared["steps"].as_u64().map(|steps| steps + 60), "{all} {shared}");
+    assert_eq!(found("sync", "pos")["verdict"], "passed");
+    // Now that memory is seen, reduction is sound.
+    let report = run(&folder, &["--strategy", "dpor", "--keep-going", "--", "./program"]);
+    assert_eq!((&report["exhausted"], &report["verdict"]), (&true.into(), &"failed".into()), "{report}");
+}
+
+/// Its std waits by futexes, through `syscall`.
+#[test]
+fn a_rust_program_is_controlled() {
+    let folder = folder("rust");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/std_threads.rs");
+    let rustc =
+        Command::new("rustc").args(["-O", "-o", "std_threads"]).arg(source).current_dir(&folder).status();
+    assert!(rustc.expect("rustc starts").success());
+    let report = run(&folder, &["--runs", "200", "--", "./std_threads"]);
+    assert_eq!(report["verdict"], "passed", "{report}");
+    assert!(report["partial_orders"].as_u64() > Some(20), "{report}");
+    let report = run(&folder, &["--runs", "1000", "--", "./std_threads", "deadlock"]);
+    assert_eq!(report["kind"], "deadlock", "{report}");
+    replays(&folder, &report, 5);
+}
+
+#[test]
+fn a_run_that_hangs_is_given_up() {
+    let folder = compile("hangs", "hangs", &[]);
+    let words = |way| ["run", "--run-time", "300ms", "--", "./hangs", way];
+    refused(&folder, &words("spin"), &["did not end within 300 ms", "it computes without"]);
+    refused(&folder, &words("read"), &["thread T1", "it waits in read, which raddle does not control"]);
+}
+
 #[test]
 fn what_cannot_be_controlled_is_refused() {
     let folder = compile("refused", "lost_update", &["-static"]);

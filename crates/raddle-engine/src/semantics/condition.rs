@@ -47,6 +47,9 @@ impl Engine {
         self.advance_local(thread);
         self.await_turn(thread, back);
         self.refresh(mutex);
+        if std::mem::take(&mut self.threads.get_mut(thread).interrupted) {
+            self.interrupt(thread);
+        }
         Effect::Stays
     }
 

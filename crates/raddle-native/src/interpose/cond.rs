@@ -1,7 +1,7 @@
 //! Condition variables.
 
 use super::time::{Clock, remaining};
-use super::{FOREVER, entries, mutex};
+use super::{FOREVER, cancel, cancellation_points, entries, mutex};
 use crate::control::enter;
 use crate::objects::Class;
 use crate::real;
@@ -14,11 +14,14 @@ use std::ffi::{c_int, c_void};
 entries! {
     pthread_cond_init + "rdx" => init;
     pthread_cond_destroy + "rsi" => destroy;
+    pthread_cond_signal + "rsi" => signal;
+    pthread_cond_broadcast + "rsi" => broadcast;
+}
+
+cancellation_points! {
     pthread_cond_wait + "rdx" => wait;
     pthread_cond_timedwait + "rcx" => timed_wait;
     pthread_cond_clockwait + "r8" => clock_wait;
-    pthread_cond_signal + "rsi" => signal;
-    pthread_cond_broadcast + "rsi" => broadcast;
 }
 
 /// Where glibc keeps the flags of a condition variable, and the one for the monotonic clock.
@@ -26,6 +29,9 @@ const FLAGS_AT: usize = 36;
 const MONOTONIC: u32 = 2;
 
 fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c_int {
+    if cancel::is_due() {
+        return 0;
+    }
     let reply = step(|runtime| {
         let condition = runtime.object(condition as u64, Class::Condition, || 0);
         let mutex = mutex::object(runtime, mutex as usize);
@@ -34,7 +40,11 @@ fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c
             .on(mutex, Access::Write)
             .with_argument(span)
     });
-    if reply == Reply::TimedOut { ETIMEDOUT } else { 0 }
+    if reply != Reply::TimedOut {
+        return 0;
+    }
+    cancel::is_due();
+    ETIMEDOUT
 }
 
 pub(super) unsafe extern "C" fn init(condition: *mut c_void, attributes: *const c_void, _: usize) -> c_int {

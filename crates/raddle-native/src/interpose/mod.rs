@@ -5,6 +5,7 @@
 mod access;
 mod atomic;
 mod c11;
+mod cancel;
 mod cond;
 mod futex;
 mod mutex;
@@ -27,6 +28,32 @@ macro_rules! entries {
     )*};
 }
 pub(crate) use entries;
+
+/// As [`entries`], for functions in which a thread may be cancelled: if ours says so, the thread is unwound from here, where
+/// no frame of ours is left.
+macro_rules! cancellation_points {
+    ($($name:ident + $register:literal => $target:path;)*) => {$(
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(
+                "sub rsp, 8",
+                concat!("mov ", $register, ", [rsp + 8]"),
+                "call {}",
+                "add rsp, 8",
+                "cmp byte ptr [rip + {}], 0",
+                "jne 2f",
+                "ret",
+                "2:",
+                "jmp {}",
+                sym $target,
+                sym $crate::interpose::cancel::DUE,
+                sym $crate::interpose::cancel::leave,
+            )
+        }
+    )*};
+}
+pub(crate) use cancellation_points;
 
 /// A span of time in the place of a time limit, for waits without one.
 pub(crate) const FOREVER: u64 = raddle_model::Operation::UNTIMED;

@@ -1,7 +1,7 @@
 //! Semaphores and barriers. The value of a semaphore is also kept where glibc has it, for `sem_getvalue`.
 
 use super::time::{Clock, remaining};
-use super::{FOREVER, entries};
+use super::{FOREVER, cancel, cancellation_points, entries};
 use crate::control::enter;
 use crate::objects::Class;
 use crate::real;
@@ -14,14 +14,17 @@ use std::ffi::{c_int, c_void};
 entries! {
     sem_init + "rcx" => init;
     sem_destroy + "rsi" => destroy;
-    sem_wait + "rsi" => wait;
     sem_trywait + "rsi" => try_wait;
-    sem_timedwait + "rdx" => timed_wait;
-    sem_clockwait + "rcx" => clock_wait;
     sem_post + "rsi" => post;
     pthread_barrier_init + "rcx" => barrier_init;
     pthread_barrier_destroy + "rsi" => barrier_destroy;
     pthread_barrier_wait + "rsi" => barrier_wait;
+}
+
+cancellation_points! {
+    sem_wait + "rsi" => wait;
+    sem_timedwait + "rdx" => timed_wait;
+    sem_clockwait + "rcx" => clock_wait;
 }
 
 /// Where glibc keeps how many threads a barrier is for.
@@ -41,13 +44,19 @@ fn refuse(error: c_int) -> c_int {
 
 fn take(kind: Kind, semaphore: *mut c_void, span: Option<u64>, place: usize) -> c_int {
     let Some(span) = span else { return refuse(EINVAL) };
+    if kind == Kind::SemaphoreWait && cancel::is_due() {
+        return -1;
+    }
     let reply = step(|runtime| {
         let object = object(runtime, semaphore);
         Operation::new(kind, runtime.place(place)).on(object, Access::Write).with_argument(span)
     });
     match reply {
         Reply::Busy => refuse(EAGAIN),
-        Reply::TimedOut => refuse(ETIMEDOUT),
+        Reply::TimedOut => {
+            cancel::is_due();
+            refuse(ETIMEDOUT)
+        }
         _ => {
             // SAFETY: there is a semaphore, and no other thread runs now.
             unsafe { *semaphore.cast::<u32>() -= 1 };

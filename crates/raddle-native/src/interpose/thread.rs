@@ -1,7 +1,7 @@
 //! Threads and what belongs to them.
 
 use super::time::{Clock, remaining};
-use super::{FOREVER, entries};
+use super::{FOREVER, cancel, cancellation_points, entries};
 use crate::control::{self, enter, leave};
 use crate::fiber::{self, Fiber};
 use crate::runtime::{self, step, with};
@@ -14,8 +14,11 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 
 entries! {
     pthread_create + "r8" => create;
-    pthread_join + "rdx" => join;
     pthread_tryjoin_np + "rdx" => try_join;
+}
+
+cancellation_points! {
+    pthread_join + "rdx" => join;
     pthread_timedjoin_np + "rcx" => timed_join;
     pthread_clockjoin_np + "r8" => clock_join;
 }
@@ -95,6 +98,7 @@ unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
     unsafe { fiber::park(&raw mut (*task).fiber) };
     // From here on this is the carrier, inside the runtime.
     runtime::arrive();
+    with(|runtime| crate::results::note_running(runtime.current.0, 0));
     // SAFETY: as above.
     let (start, argument) = unsafe { ((*task).start, (*task).argument) };
     let none = std::ptr::null_mut();
@@ -139,6 +143,9 @@ fn run_destructors() {
 }
 
 fn join_within(kind: JoinKind, thread: u64, result: *mut *mut c_void, place: usize) -> c_int {
+    if !matches!(kind, JoinKind::Try) && cancel::is_due() {
+        return 0;
+    }
     let target = match with(|runtime| (runtime.find_thread(thread), runtime.current)) {
         (None, _) => return ESRCH,
         (Some(target), me) if target == me => return EDEADLK,
@@ -167,6 +174,7 @@ fn join_within(kind: JoinKind, thread: u64, result: *mut *mut c_void, place: usi
         Operation::new(Kind::Join, runtime.place(place)).on(object, Access::Read).with_argument(span)
     });
     if reply == Reply::TimedOut {
+        cancel::is_due();
         return ETIMEDOUT;
     }
     let value = with(|runtime| {
@@ -262,16 +270,13 @@ unsafe extern "C" fn pthread_exit() {
 
 /// Notes what the current thread ends with, and gives the function that unwinds it.
 pub(super) unsafe extern "C" fn note_exit(value: *mut c_void) -> usize {
-    enter(|| with(|runtime| runtime.me().result = value));
+    enter(|| {
+        with(|runtime| {
+            runtime.me().result = value;
+            runtime.me().uncancellable = true;
+        });
+    });
     real::pthread_exit()
-}
-
-/// `pthread_cancel`, which is not supported yet: a thread that is cancelled would have to be woken from what it waits in.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn pthread_cancel(thread: u64) -> c_int {
-    enter(|| runtime::lose("the program calls pthread_cancel, which raddle does not support yet"))
-        // SAFETY: our caller's promise.
-        .unwrap_or_else(|| unsafe { real::pthread_cancel(thread) })
 }
 
 /// The longest name of a thread, with the zero at its end.

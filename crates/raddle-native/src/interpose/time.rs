@@ -3,7 +3,7 @@
 //! Virtual time stands still while a thread can do anything. So that a loop that waits for a time comes to its end,
 //! every reading of a clock takes a microsecond, and every so many readings in a row let other threads run.
 
-use super::entries;
+use super::{cancel, cancellation_points, entries};
 use crate::control::enter;
 use crate::real;
 use crate::runtime::{step, with};
@@ -14,13 +14,16 @@ use std::ffi::{c_int, c_long, c_void};
 entries! {
     sched_yield + "rdi" => yield_now;
     pthread_yield + "rdi" => yield_now;
+    clock_gettime + "rdx" => clock_time;
+    gettimeofday + "rdx" => time_of_day;
+    time + "rsi" => seconds;
+}
+
+cancellation_points! {
     sleep + "rsi" => sleep_seconds;
     usleep + "rsi" => sleep_microseconds;
     nanosleep + "rdx" => sleep_span;
     clock_nanosleep + "r8" => clock_sleep;
-    clock_gettime + "rdx" => clock_time;
-    gettimeofday + "rdx" => time_of_day;
-    time + "rsi" => seconds;
 }
 
 const SECOND: u64 = 1_000_000_000;
@@ -80,7 +83,13 @@ pub(super) fn remaining(clock: Clock, time: *const timespec) -> Option<u64> {
 }
 
 fn pause(kind: Kind, span: u64, place: usize) {
+    if kind == Kind::Sleep && cancel::is_due() {
+        return;
+    }
     step(|runtime| Operation::new(kind, runtime.place(place)).with_argument(span));
+    if kind == Kind::Sleep {
+        cancel::is_due();
+    }
 }
 
 pub(super) unsafe extern "C" fn yield_now(place: usize) -> c_int {

@@ -1,0 +1,86 @@
+//! Cancellation. A thread that is cancelled is woken from what it waits in, and is unwound by glibc as if it had called
+//! `pthread_exit` there. Only deferred cancellation is told apart from none; of the functions that glibc lets be cancelled,
+//! those that wait for threads, conditions, semaphores or a time are.
+
+use super::{cancellation_points, entries, thread};
+use crate::control::enter;
+use crate::real;
+use crate::runtime::{step_on, with};
+use libc::ESRCH;
+use raddle_model::{Access, Kind};
+use std::ffi::c_int;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+entries! {
+    pthread_cancel + "rsi" => cancel;
+}
+
+cancellation_points! {
+    pthread_testcancel + "rdi" => test;
+}
+
+/// Whether the function that is about to return unwinds its thread instead.
+pub(super) static DUE: AtomicU8 = AtomicU8::new(0);
+
+/// Unwinds the current thread. Jumped to in the place of returning to the program.
+#[unsafe(naked)]
+pub(super) unsafe extern "C" fn leave() {
+    std::arch::naked_asm!(
+        "mov byte ptr [rip + {}], 0",
+        // The value of a cancelled thread.
+        "mov rdi, -1",
+        "push rdi",
+        "call {}",
+        "pop rdi",
+        "jmp rax",
+        sym DUE,
+        sym thread::note_exit,
+    )
+}
+
+/// Whether the current thread has to end here, because it was cancelled; then the caller returns at once.
+pub(super) fn is_due() -> bool {
+    let due = with(|runtime| {
+        let me = runtime.me();
+        me.cancelled && !me.uncancellable
+    });
+    if due {
+        DUE.store(1, Ordering::Relaxed);
+    }
+    due
+}
+
+unsafe extern "C" fn test(_: usize) {
+    if enter(is_due).is_none() {
+        // SAFETY: outside of a run the thread is glibc's own.
+        unsafe { real::pthread_testcancel() };
+    }
+}
+
+unsafe extern "C" fn cancel(handle: u64, place: usize) -> c_int {
+    enter(|| {
+        let Some(target) = with(|runtime| runtime.find_thread(handle)) else { return ESRCH };
+        step_on(Kind::Write, place, Access::Write, |runtime| runtime.thread_object(target));
+        with(|runtime| {
+            let entry = &mut runtime.threads[target.index()];
+            entry.cancelled = true;
+            if !entry.uncancellable && target != runtime.current {
+                runtime.engine.interrupt(target);
+                runtime.interrupts.push((runtime.engine.step_count() as u32 - 1, target));
+            }
+        });
+        0
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_cancel(handle) })
+}
+
+/// `pthread_setcancelstate`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int {
+    /// `PTHREAD_CANCEL_DISABLE`.
+    const DISABLE: c_int = 1;
+    enter(|| with(|runtime| runtime.me().uncancellable = state == DISABLE));
+    // SAFETY: our caller's promise.
+    unsafe { real::pthread_setcancelstate(state, old) }
+}
