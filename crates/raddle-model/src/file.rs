@@ -14,7 +14,7 @@ pub const FORMAT_VERSION: u32 = 1;
 pub struct TraceFile {
     /// [`FORMAT_VERSION`] at the time of writing.
     pub raddle_trace: u32,
-    /// The front end that ran the program; `lab` so far.
+    /// The front end that ran the program: `lab`, `rust` or `native`.
     pub front_end: String,
     /// The program, as its front end names it: for the lab, the text of the program.
     pub program: String,

@@ -19,10 +19,10 @@ pub const MOST_THREADS: usize = 4096;
 pub enum Points {
     /// At all of them.
     All,
-    /// At those to memory that more than one thread has touched in this run or an earlier one.
+    /// At those to memory that more than one thread has touched, in this run or in those made to learn that.
     #[default]
     Shared,
-    /// At none: only at synchronisation and atomics.
+    /// At none: only at synchronisation and atomics, whoever touches them.
     Sync,
 }
 
@@ -60,7 +60,7 @@ pub enum Order {
         steps: Vec<TraceStep>,
         /// Every other decision.
         picks: Vec<(u32, u32, u32)>,
-        /// The memory that was known to be shared.
+        /// The memory that was known to be shared, in units of eight bytes.
         shared: Vec<u64>,
     },
 }

@@ -147,6 +147,21 @@ fn correct_use_of_all_primitives_passes() {
     }
 }
 
+/// With the strategies that learn, runs with cancelled threads are also enacted in the server.
+#[test]
+fn cancelled_threads_end() {
+    let folder = compile("cancels", "cancels", &[]);
+    for strategy in ["random-walk", "pct:depth=3", "surw", "pos"] {
+        let report = run(&folder, &["--strategy", strategy, "--runs", "200", "--", "./cancels"]);
+        assert_eq!((&report["runs"], &report["verdict"]), (&200.into(), &"passed".into()), "{report}");
+    }
+    let report = run(&folder, &["--strategy", "dfs", "--runs", "100", "--", "./cancels"]);
+    assert!(
+        report["partial_orders"].as_u64() > Some(1),
+        "a search that learns nothing repeats one run: {report}"
+    );
+}
+
 #[test]
 fn crashes_and_misuse_have_names() {
     let folder = compile("crashes", "crashes", &[]);
