@@ -2,7 +2,9 @@
 
 use crate::race::{self, Words};
 use crate::table::length;
-use raddle_model::{BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, ThreadId, TraceFile, Verdict};
+use raddle_model::{
+    BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, Operation, ThreadId, TraceFile, Verdict,
+};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
@@ -23,8 +25,7 @@ impl Default for Layout {
 
 /// The steps of a run, thread by thread, then the verdict.
 pub fn interleaving(file: &TraceFile, layout: Layout) -> String {
-    let mut out = String::new();
-    steps(&mut out, file, layout);
+    let mut out = steps(file, layout, &|operation| Names(file).location(operation.location));
     out.push('\n');
     for sentence in sentences(file) {
         out.push_str(&sentence);
@@ -45,8 +46,10 @@ pub fn sentences(file: &TraceFile) -> Vec<String> {
     }
 }
 
-fn steps(out: &mut String, file: &TraceFile, layout: Layout) {
-    let cells: Vec<(usize, String)> = (0..file.steps.len()).map(|step| cell(file, step)).collect();
+/// The steps of a run, thread by thread, each in the words of `statement`.
+pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(&Operation) -> String) -> String {
+    let mut out = String::new();
+    let cells: Vec<(usize, String)> = (0..file.steps.len()).map(|step| cell(file, step, statement)).collect();
     let head = layout.steps.div_ceil(2);
     let omitted = cells.len().saturating_sub(layout.steps);
     let shown = |step: usize| omitted == 0 || step < head || step >= head + omitted;
@@ -88,13 +91,14 @@ fn steps(out: &mut String, file: &TraceFile, layout: Layout) {
             let _ = writeln!(out, "  {:names$}  {text}", file.threads[*thread]);
         }
     }
+    out
 }
 
 /// Who took a step, and its statement with what the text alone does not tell.
-fn cell(file: &TraceFile, step: usize) -> (usize, String) {
+fn cell(file: &TraceFile, step: usize, statement: &dyn Fn(&Operation) -> String) -> (usize, String) {
     let entry = &file.steps[step];
     let names = Names(file);
-    let mut text = names.location(entry.operation.location);
+    let mut text = statement(&entry.operation);
     if entry.operation.kind == Kind::ConditionReacquire {
         text += " (woken)";
     }
@@ -225,7 +229,7 @@ impl Names<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::{Access, FORMAT_VERSION, Operation, Settings, TraceStep};
+    use raddle_model::{Access, FORMAT_VERSION, Settings, TraceStep};
 
     fn file(steps: u32) -> TraceFile {
         let step = |n: u32| TraceStep {

@@ -5,10 +5,12 @@
 //! a file or knows where its text goes.
 
 mod interleaving;
+mod operations;
 mod race;
 pub mod shape;
 mod table;
 pub mod text;
 
-pub use interleaving::{Layout, interleaving, sentences};
+pub use interleaving::{Layout, interleaving, sentences, steps};
+pub use operations::{acquisitions, verb};
 pub use table::{Align, Table};

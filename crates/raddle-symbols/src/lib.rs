@@ -1,4 +1,4 @@
-//! From addresses in native programs to functions and source lines, after the run and from the files alone.
+//! From addresses in native programs to functions, source lines and variables, after the run and from the files alone.
 //!
 //! [`Symbols`] reads the debugging information of a program or library at the first question about it and keeps it. A question
 //! never fails: where files, debugging information or symbols are missing or broken, the answer says less, down to
@@ -32,10 +32,28 @@ impl Symbols {
     /// loaded, which is 0 for a program that is not position-independent. It is the address of an instruction. A
     /// return address belongs to the instruction before it, so ask for the address less one.
     pub fn locate(&mut self, module: &Path, address: u64) -> Location {
-        if !self.modules.contains_key(module) {
-            self.modules.insert(module.to_owned(), Module::open(module));
+        let frames = self.module(module).frames(address);
+        Location { module: module.to_owned(), address, frames }
+    }
+
+    /// The global variable that holds an address, and how many bytes into it the address is. Nothing if the file names
+    /// none there. The address counts as for [`Symbols::locate`].
+    pub fn variable(&mut self, module: &Path, address: u64) -> Option<(String, u64)> {
+        self.module(module).variable(address)
+    }
+
+    /// The address that the file itself uses for its first page in memory: 0 for most files that are
+    /// position-independent. So an address in memory, less that of the module's first page, plus this is what
+    /// [`Symbols::locate`] wants. 0 if the file cannot be read.
+    pub fn first_address(&mut self, module: &Path) -> u64 {
+        self.module(module).first_address()
+    }
+
+    fn module(&mut self, path: &Path) -> &Module {
+        if !self.modules.contains_key(path) {
+            self.modules.insert(path.to_owned(), Module::open(path));
         }
-        Location { module: module.to_owned(), address, frames: self.modules[module].frames(address) }
+        &self.modules[path]
     }
 
     /// Where each of a list of addresses is, in the order of the list.

@@ -2,7 +2,7 @@
 
 use crate::location::Frame;
 use addr2line::{Loader, demangle_auto};
-use object::{Object, ObjectSymbol, SymbolKind};
+use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::borrow::Cow;
 use std::cell::OnceCell;
 use std::ops::Range;
@@ -13,8 +13,18 @@ pub(crate) struct Module {
     path: PathBuf,
     /// Nothing if the file cannot be read, or is no program.
     debugging: Option<Loader>,
-    /// Read only for an address without debugging information. Invariant: sorted by the beginning.
-    symbols: OnceCell<Vec<(Range<u64>, String)>>,
+    /// Read only for an address without debugging information, or one of data.
+    symbols: OnceCell<Symbols>,
+}
+
+/// What the tables of symbols say.
+#[derive(Default)]
+struct Symbols {
+    /// Invariant, as of the variables: sorted by the beginning.
+    functions: Vec<(Range<u64>, String)>,
+    variables: Vec<(Range<u64>, String)>,
+    /// The lowest page that is loaded.
+    first: u64,
 }
 
 impl Module {
@@ -36,14 +46,38 @@ impl Module {
         frames
     }
 
-    /// The symbol whose extent holds the address. The nearest one before it would often be a wrong answer, since a
-    /// stripped library has no symbols but for its exported functions.
-    fn symbol(&self, address: u64) -> Option<String> {
-        let symbols = self.symbols.get_or_init(|| symbols(&self.path).unwrap_or_default());
-        let end = symbols.partition_point(|(range, _)| range.start <= address);
-        let (range, name) = symbols[..end].last()?;
-        range.contains(&address).then(|| demangle_auto(Cow::from(name.as_str()), None).into_owned())
+    /// The global variable at an address, and how far into it the address is.
+    pub(crate) fn variable(&self, address: u64) -> Option<(String, u64)> {
+        let (range, name) = holder(&self.symbols().variables, address)?;
+        // The compiler numbers the static variables of functions: `count.0`.
+        let plain = name.rsplit_once('.').filter(|(_, end)| end.bytes().all(|byte| byte.is_ascii_digit()));
+        Some((demangled(plain.map_or(name, |(plain, _)| plain)), address - range.start))
     }
+
+    /// The lowest address that the file is loaded to, if it is loaded where it wants to be.
+    pub(crate) fn first_address(&self) -> u64 {
+        self.symbols().first
+    }
+
+    fn symbol(&self, address: u64) -> Option<String> {
+        holder(&self.symbols().functions, address).map(|(_, name)| demangled(name))
+    }
+
+    fn symbols(&self) -> &Symbols {
+        self.symbols.get_or_init(|| Symbols::read(&self.path).unwrap_or_default())
+    }
+}
+
+/// The symbol whose extent holds the address. The nearest one before it would often be a wrong answer, since a stripped
+/// library has no symbols but for its exported functions.
+fn holder(symbols: &[(Range<u64>, String)], address: u64) -> Option<(&Range<u64>, &str)> {
+    let end = symbols.partition_point(|(range, _)| range.start <= address);
+    let (range, name) = symbols[..end].last()?;
+    range.contains(&address).then_some((range, name))
+}
+
+fn demangled(name: &str) -> String {
+    demangle_auto(Cow::from(name), None).into_owned()
 }
 
 /// What the debugging information says, as far as it can be read.
@@ -68,18 +102,30 @@ fn debugged(loader: &Loader, address: u64) -> Vec<Frame> {
     frames
 }
 
-fn symbols(path: &Path) -> Option<Vec<(Range<u64>, String)>> {
-    let data = std::fs::read(path).ok()?;
-    let file = object::File::parse(&*data).ok()?;
-    let functions = file.symbols().chain(file.dynamic_symbols());
-    let functions = functions.filter(|symbol| symbol.kind() == SymbolKind::Text && symbol.is_definition());
-    let mut symbols: Vec<_> = functions
+impl Symbols {
+    fn read(path: &Path) -> Option<Symbols> {
+        const PAGE: u64 = 0x1000;
+        let data = std::fs::read(path).ok()?;
+        let file = object::File::parse(&*data).ok()?;
+        let first = file.segments().map(|segment| segment.address()).min().unwrap_or_default();
+        Some(Symbols {
+            functions: of_kind(&file, SymbolKind::Text),
+            variables: of_kind(&file, SymbolKind::Data),
+            first: first & !(PAGE - 1),
+        })
+    }
+}
+
+fn of_kind(file: &object::File<'_>, kind: SymbolKind) -> Vec<(Range<u64>, String)> {
+    let all = file.symbols().chain(file.dynamic_symbols());
+    let mut symbols: Vec<_> = all
+        .filter(|symbol| symbol.kind() == kind && symbol.is_definition())
         .filter_map(|symbol| {
             let end = symbol.address().checked_add(symbol.size())?;
             Some((symbol.address()..end, symbol.name().ok()?.to_owned()))
         })
         .collect();
-    // Of several names of one function the first in the alphabet is taken, so that the answer is always the same.
+    // Of several names of one thing the first in the alphabet is taken, so that the answer is always the same.
     symbols.sort_by(|(a, a_name), (b, b_name)| (a.start, a.end, b_name).cmp(&(b.start, b.end, a_name)));
-    Some(symbols)
+    symbols
 }

@@ -110,6 +110,29 @@ int main() { bank::Account account; account.pay(1); std::printf(\"%lx\\n\", (uns
 }
 
 #[test]
+fn global_variables_are_named() {
+    const SOURCE: &str = "\
+#include <stdio.h>
+static long table[4] = {1};
+static void *within(void) { static int count; return &count; }
+int main(void) { printf(\"%lx\\n%lx\\n\", (unsigned long)&table[2], (unsigned long)within()); return 0; }
+";
+    // Without position independence the addresses in memory are those of the file.
+    let program = compile("globals", "cc", "globals.c", SOURCE, &["-O0", "-no-pie", "-fno-pie"]);
+    let output = Command::new(&program).output().expect("the program starts");
+    let text = String::from_utf8(output.stdout).expect("it prints numbers");
+    let addresses: Vec<u64> =
+        text.lines().map(|line| u64::from_str_radix(line, 16).expect("a number")).collect();
+    let mut symbols = Symbols::new();
+    assert_eq!(symbols.variable(&program, addresses[0]), Some(("table".to_owned(), 16)));
+    assert_eq!(symbols.variable(&program, addresses[1]), Some(("count".to_owned(), 0)));
+    assert_eq!(symbols.variable(&program, 1), None);
+    assert_eq!(symbols.first_address(&program), 0x40_0000);
+    let pie = compile("globals_pie", "cc", "globals.c", SOURCE, &["-O0", "-pie", "-fPIE"]);
+    assert_eq!(symbols.first_address(&pie), 0);
+}
+
+#[test]
 fn nothing_fails_hard() {
     let program = compile("cut", "cc", "program.c", PROGRAM, &["-g", "-O1"]);
     let address = printed(&program);

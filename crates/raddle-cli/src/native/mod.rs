@@ -2,8 +2,10 @@
 
 mod explore;
 mod launch;
+mod places;
 mod replay;
 mod run;
+mod show;
 
 pub(crate) use replay::replay;
 pub(crate) use run::run;

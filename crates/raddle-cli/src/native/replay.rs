@@ -1,7 +1,8 @@
 //! `raddle replay` of a run of a pthreads program.
 
 use super::launch::{Library, Server, find};
-use super::run::{POINTS, show};
+use super::run::POINTS;
+use super::show::{message, show};
 use crate::Outcome;
 use crate::args::ReplayArgs;
 use anyhow::{Context, Result, bail, ensure};
@@ -62,7 +63,7 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
     let out = if args.json {
         shape::line(&Replayed {
             verdict: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
-            message: sentences(file).join("\n"),
+            message: message(file).join("\n"),
             steps: file.steps.len() as u64,
             fingerprint: format!("{:016x}", file.fingerprint),
             strategy: file.strategy.clone(),

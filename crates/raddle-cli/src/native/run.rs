@@ -3,6 +3,8 @@
 use super::FRONT_END;
 use super::explore::{Plan, Tally};
 use super::launch::find;
+use super::places;
+use super::show::{message, show};
 use crate::Outcome;
 use crate::args::{NativeArgs, PointsArg, TimeoutsArg, cores};
 use crate::progress::Progress;
@@ -10,7 +12,7 @@ use anyhow::{Context, Result};
 use raddle_model::native::{Points, Ran, SHARED, Setup};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, TraceFile};
 use raddle_report::shape::{self, NativeRun};
-use raddle_report::{Layout, interleaving, sentences, text};
+use raddle_report::text;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -47,12 +49,13 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     let mut failing = None;
     if let Some((number, ran)) = &tally.first {
         let path = args.record.clone().unwrap_or_else(|| default_record(&program));
-        let file = trace_file(ran, &words, setup.points);
+        let mut file = trace_file(ran, &words, setup.points);
+        places::translate(&mut file);
         std::fs::write(&path, file.to_json())
             .with_context(|| format!("cannot write the failing run to {}", path.display()))?;
         report.first_failure = Some(*number);
         report.failure_file = Some(path.display().to_string());
-        report.message = Some(sentences(&file).join("\n"));
+        report.message = Some(message(&file).join("\n"));
         failing = Some((file, ran.output.clone(), path));
     }
     if args.json {
@@ -156,16 +159,4 @@ fn summary(report: &NativeRun) -> String {
         }
     }
     out
-}
-
-/// The failing run: its steps, what was wrong, and what the program printed.
-pub(super) fn show(out: &mut String, file: &TraceFile, output: &str, width: usize) {
-    out.push('\n');
-    out.push_str(&interleaving(file, Layout { width, ..Layout::default() }));
-    if !output.is_empty() {
-        out.push_str("\nIt printed:\n");
-        for line in output.lines() {
-            let _ = writeln!(out, "  {line}");
-        }
-    }
 }

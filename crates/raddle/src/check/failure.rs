@@ -2,8 +2,8 @@
 
 use super::ordinal;
 use super::panics::Panic;
-use raddle_model::{Failure, Kind, LocationId, ObjectId, Operation, ThreadId, TraceFile};
-use raddle_report::{Layout, interleaving, sentences};
+use raddle_model::{Failure, Kind, LocationId, Operation, ThreadId, TraceFile};
+use raddle_report::{Layout, acquisitions, sentences, verb};
 use std::fmt::{self, Display, Formatter};
 use std::path::{Path, PathBuf};
 use std::{fs, io};
@@ -131,15 +131,8 @@ impl Display for Failed {
 
 /// The steps thread by thread, each with what it does besides where.
 fn steps(trace: &TraceFile) -> String {
-    let mut shown = trace.clone();
-    for step in &mut shown.steps {
-        let text = statement(trace, &step.operation);
-        step.operation.location = LocationId(shown.locations.len() as u32);
-        shown.locations.push(text);
-    }
-    let text = interleaving(&shown, Layout { width: 120, ..Layout::default() });
-    let end: String = sentences(&shown).into_iter().map(|line| line + "\n").collect();
-    text.strip_suffix(&end).unwrap_or(&text).to_owned()
+    let layout = Layout { width: 120, ..Layout::default() };
+    raddle_report::steps(trace, layout, &|operation| statement(trace, operation)) + "\n"
 }
 
 /// What an operation does, to what, and where.
@@ -173,92 +166,11 @@ fn verdict(trace: &TraceFile, failure: &Failure) -> Vec<String> {
         }
         Failure::Deadlock { blocked, .. } => {
             let mut lines = sentences(trace);
-            let mut told = Vec::new();
-            let holds = blocked
-                .iter()
-                .flat_map(|entry| entry.held_by.iter().filter_map(|&holder| Some((holder, entry.object?))));
-            for (holder, object) in holds {
-                if told.contains(&(holder, object)) {
-                    continue;
-                }
-                told.push((holder, object));
-                if let Some(location) = taken_at(trace, holder, object) {
-                    let (name, place) = (thread_name(trace, holder), place(trace, location));
-                    lines.push(format!("  {name} took #{} at {place}", object.0));
-                }
-            }
+            lines.extend(acquisitions(trace, blocked).into_iter().map(|(holder, object, location)| {
+                format!("  {} took #{} at {}", thread_name(trace, holder), object.0, place(trace, location))
+            }));
             lines
         }
         _ => sentences(trace),
-    }
-}
-
-/// Where `thread` took `object`, which it holds at the end of the run: its first acquisition since it last let go.
-fn taken_at(trace: &TraceFile, thread: ThreadId, object: ObjectId) -> Option<LocationId> {
-    let mut taken = None;
-    let own = trace.steps.iter().filter(|step| step.thread == thread.0);
-    for operation in own.map(|step| &step.operation) {
-        if !operation.objects().any(|(touched, _)| touched == object) {
-            continue;
-        }
-        match operation.kind {
-            Kind::Lock
-            | Kind::TryLock
-            | Kind::ReadLock
-            | Kind::WriteLock
-            | Kind::ConditionReacquire
-            | Kind::OnceBegin => taken = taken.or(Some(operation.location)),
-            Kind::Unlock | Kind::ReadWriteUnlock | Kind::ConditionWait | Kind::OnceEnd => taken = None,
-            _ => {}
-        }
-    }
-    taken
-}
-
-/// A kind of operation in a report.
-fn verb(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Read => "read",
-        Kind::Write => "write",
-        Kind::ReadModifyWrite => "update",
-        Kind::Lock => "lock",
-        Kind::TryLock => "try to lock",
-        Kind::Unlock => "unlock",
-        Kind::ReadLock => "lock for reading",
-        Kind::WriteLock => "lock for writing",
-        Kind::ReadWriteUnlock => "unlock",
-        Kind::ConditionWait => "wait",
-        Kind::ConditionReacquire => "lock again",
-        Kind::Signal => "notify one",
-        Kind::Broadcast => "notify all",
-        Kind::SemaphoreWait => "acquire",
-        Kind::SemaphoreTryWait => "try to acquire",
-        Kind::SemaphorePost => "release",
-        Kind::Barrier => "arrive",
-        Kind::OnceBegin => "begin once",
-        Kind::OnceEnd => "end once",
-        Kind::Spawn => "spawn",
-        Kind::Join => "join",
-        Kind::Yield => "yield",
-        Kind::Sleep => "sleep",
-        Kind::Choose => "choose",
-        Kind::Fence => "fence",
-        Kind::Destroy => "destroy",
-        Kind::Exit => "exit",
-        Kind::TryReadLock => "try to lock for reading",
-        Kind::TryWriteLock => "try to lock for writing",
-        Kind::OnceTry => "look at once",
-        Kind::Send => "send",
-        Kind::TrySend => "try to send",
-        Kind::SendEnd => "end send",
-        Kind::ReceiveBegin => "begin receive",
-        Kind::Receive => "receive",
-        Kind::TryReceive => "try to receive",
-        Kind::Close => "close",
-        Kind::Park => "park",
-        Kind::Unpark => "unpark",
-        Kind::Downgrade => "downgrade",
-        Kind::OnceWait => "wait for once",
-        _ => "step",
     }
 }

@@ -1,0 +1,115 @@
+//! From `module+0x12ab`, as the native runtime tells places and objects, to the words of the source.
+//!
+//! Replay compares the numbers of places and objects, never their texts, so that they may be told in any words.
+
+use raddle_model::TraceFile;
+use raddle_symbols::{Frame, Symbols};
+use std::collections::BTreeSet;
+use std::path::{Component, Path, PathBuf};
+
+/// What stands between a function and the one that it was inlined into.
+const INLINED: &str = ", inlined into ";
+
+/// Folders whose code is not the user's.
+const SYSTEM: &[&str] = &["/usr/include/", "/usr/lib/"];
+
+/// Tells the places of a run as `function at file.c:12` and its objects by the names of global variables, as far as the
+/// files of the program know them. A file of the source is called by as much of the end of its path as tells it from others.
+pub(super) fn translate(file: &mut TraceFile) {
+    let mut symbols = Symbols::new();
+    let located: Vec<Vec<Frame>> = file.locations.iter().map(|text| frames(&mut symbols, text)).collect();
+    let sources: BTreeSet<PathBuf> =
+        located.iter().flatten().filter_map(|frame| frame.file.as_deref()).map(plain).collect();
+    for (text, frames) in file.locations.iter_mut().zip(located) {
+        let frames = frames.into_iter().map(|mut frame| {
+            frame.file = frame.file.map(|file| short(&plain(&file), &sources));
+            frame.to_string()
+        });
+        let told = frames.collect::<Vec<_>>().join(INLINED);
+        if !told.is_empty() {
+            *text = told;
+        }
+    }
+    for text in &mut file.objects {
+        let Some((module, address)) = address(&mut symbols, text) else { continue };
+        match symbols.variable(&module, address) {
+            Some((name, 0)) => *text = name,
+            Some((name, offset)) => *text = format!("{name}+{offset:#x}"),
+            None => {}
+        }
+    }
+}
+
+/// Of a place as [`translate`] tells it only the files and lines, if they are known.
+pub(super) fn lines(place: &str) -> String {
+    let frames = place.split(INLINED).map(|frame| frame.rsplit_once(" at ").map_or(frame, |(_, line)| line));
+    frames.collect::<Vec<_>>().join(" < ")
+}
+
+/// The module and the address in its own terms that a text of the native runtime tells.
+fn address(symbols: &mut Symbols, text: &str) -> Option<(PathBuf, u64)> {
+    let (module, offset) = text.rsplit_once("+0x")?;
+    let offset = u64::from_str_radix(offset, 16).ok()?;
+    let module = PathBuf::from(module);
+    let address = offset.checked_add(symbols.first_address(&module))?;
+    module.is_absolute().then_some((module, address))
+}
+
+/// The functions at a place, the innermost first, from the first of the user on.
+fn frames(symbols: &mut Symbols, text: &str) -> Vec<Frame> {
+    let Some((module, address)) = address(symbols, text) else { return Vec::new() };
+    let mut frames = symbols.locate(&module, address).frames;
+    let users = |frame: &Frame| {
+        frame.file.as_ref().is_some_and(|file| !SYSTEM.iter().any(|system| file.starts_with(system)))
+    };
+    if let Some(first) = frames.iter().position(users) {
+        frames.drain(..first);
+    } else if frames.iter().all(|frame| frame.file.is_none()) {
+        // The name of a function alone says less than the address.
+        for frame in &mut frames {
+            frame.function = frame.function.take().map(|function| format!("{function} ({text})"));
+        }
+    }
+    frames
+}
+
+/// A path without `.` and `..`.
+fn plain(path: &str) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in Path::new(path).components() {
+        match part {
+            Component::CurDir => {}
+            Component::ParentDir if plain.file_name().is_some() => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    plain
+}
+
+/// The shortest end of `path` that no other path has.
+fn short(path: &Path, paths: &BTreeSet<PathBuf>) -> String {
+    let parts: Vec<Component<'_>> = path.components().collect();
+    let ends = (0..parts.len()).rev().map(|from| parts[from..].iter().collect::<PathBuf>());
+    let alone = |end: &PathBuf| paths.iter().filter(|path| path.ends_with(end)).count() <= 1;
+    ends.into_iter().find(alone).unwrap_or_else(|| path.to_owned()).display().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_are_told_apart_by_as_little_as_needed() {
+        let paths = ["/home/a/x/../lock.c", "/home/b/lock.c", "/home/b/./main.c"].map(plain);
+        let set = BTreeSet::from(paths.clone());
+        assert_eq!(paths.map(|path| short(&path, &set)), ["a/lock.c", "b/lock.c", "main.c"]);
+    }
+
+    #[test]
+    fn the_lines_of_a_place() {
+        assert_eq!(lines("push at a.h:3, inlined into main at b.c:7"), "a.h:3 < b.c:7");
+        assert_eq!(lines("0x12ab"), "0x12ab");
+    }
+}

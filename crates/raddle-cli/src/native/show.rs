@@ -1,0 +1,51 @@
+//! A run of a pthreads program for a person.
+
+use super::places;
+use raddle_model::{Failure, Operation, TraceFile};
+use raddle_report::{Layout, acquisitions, sentences, steps, verb};
+use std::fmt::Write;
+
+/// The run: its steps, what was wrong, and what the program printed.
+pub(super) fn show(out: &mut String, file: &TraceFile, output: &str, width: usize) {
+    out.push('\n');
+    let layout = Layout { width, ..Layout::default() };
+    out.push_str(&steps(file, layout, &|operation| statement(file, operation)));
+    out.push('\n');
+    for line in message(file) {
+        let _ = writeln!(out, "{line}");
+    }
+    if !output.is_empty() {
+        out.push_str("\nIt printed:\n");
+        for line in output.lines() {
+            let _ = writeln!(out, "  {line}");
+        }
+    }
+}
+
+/// What was wrong, and for a deadlock where each lock was taken: a line each.
+pub(super) fn message(file: &TraceFile) -> Vec<String> {
+    let mut lines = sentences(file);
+    if let Some(Failure::Deadlock { blocked, .. }) = file.verdict.failure() {
+        for (holder, object, location) in acquisitions(file, blocked) {
+            let thread = name(&file.threads, holder.index());
+            let (object, place) =
+                (name(&file.objects, object.index()), name(&file.locations, location.index()));
+            lines.push(format!("  {thread} took {object}; {place}"));
+        }
+    }
+    lines
+}
+
+/// What an operation does, to what, and on which line.
+fn statement(file: &TraceFile, operation: &Operation) -> String {
+    let objects = operation.objects().map(|(object, _)| name(&file.objects, object.index()));
+    let objects = objects.collect::<Vec<_>>().join(", ");
+    let gap = if objects.is_empty() { "" } else { " " };
+    let place = places::lines(name(&file.locations, operation.location.index()));
+    format!("{}{gap}{objects} at {place}", verb(operation.kind))
+}
+
+/// A damaged file may lack a name.
+fn name(names: &[String], index: usize) -> &str {
+    names.get(index).map_or("?", |name| name)
+}

@@ -1,0 +1,52 @@
+//! Reports in the words of the source.
+
+use super::{folder, raddle, replays, run};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Command;
+
+/// The number of the line that is `after` lines after the first one with `before`.
+fn line(source: &str, before: &str, after: usize) -> usize {
+    source.lines().position(|line| line.contains(before)).expect("the line is there") + 1 + after
+}
+
+/// Both waits, both acquisitions and both mutexes, wherever the program is loaded, in all that is told of the run.
+#[test]
+fn a_deadlock_is_told_in_the_words_of_the_source() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/c/fail/abba_deadlock.c");
+    let source = std::fs::read_to_string(&path).expect("the program is there");
+    let (forth, back) = (line(&source, "*forth(", 1), line(&source, "*back(", 1));
+    for (name, flags) in [("pie", ["-pie", "-fPIE"]), ("fixed", ["-no-pie", "-fno-pie"])] {
+        let folder = folder(&format!("places_{name}"));
+        let mut gcc = Command::new("gcc");
+        gcc.args(["-g", "-O1", "-pthread"]).args(flags).arg("-o").arg(folder.join("abba")).arg(&path);
+        assert!(gcc.status().expect("gcc starts").success(), "it is compiled");
+        let report = run(&folder, &["--strategy", "pos", "--", "./abba"]);
+        let message = report["message"].as_str().expect("a failure has a message");
+        let told = [
+            format!("T1 waits for mutex m2, held by T2; forth at abba_deadlock.c:{}\n", forth + 1),
+            format!("T2 waits for mutex m1, held by T1; back at abba_deadlock.c:{}\n", back + 1),
+            format!("  T1 took m1; forth at abba_deadlock.c:{forth}"),
+            format!("  T2 took m2; back at abba_deadlock.c:{back}"),
+        ];
+        let steps =
+            [format!("lock m1 at abba_deadlock.c:{forth}\n"), format!("lock m2 at abba_deadlock.c:{back}\n")];
+        replays(&folder, &report, 2);
+        let again = raddle(&folder, &["run", "--strategy", "pos", "--", "./abba"]);
+        let again = String::from_utf8_lossy(&again.stdout);
+        assert!(again.ends_with("\nReplay it: raddle replay abba.raddle.json\n"), "{again}");
+        let replayed = raddle(&folder, &["replay", "abba.raddle.json"]);
+        let replayed = String::from_utf8_lossy(&replayed.stdout);
+        for part in &told {
+            assert!(message.contains(part), "{name}: `{part}` is missing in: {message}");
+        }
+        for part in told.iter().chain(&steps) {
+            assert!(again.contains(part), "{name}: `{part}` is missing in: {again}");
+            assert!(replayed.contains(part), "{name}: `{part}` is missing in: {replayed}");
+        }
+        let file = std::fs::read_to_string(folder.join("abba.raddle.json")).expect("the run was recorded");
+        let file: Value = serde_json::from_str(&file).expect("it is JSON");
+        let place = Value::from(format!("forth at abba_deadlock.c:{forth}"));
+        assert!(file["locations"].as_array().expect("a list").contains(&place), "{file}");
+    }
+}
