@@ -2,6 +2,7 @@
 
 mod explore;
 mod launch;
+mod races;
 mod replay;
 mod run;
 

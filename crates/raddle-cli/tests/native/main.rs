@@ -1,5 +1,7 @@
 //! `raddle run` on small C programs, which are compiled here.
 
+mod memory;
+
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};

@@ -7,6 +7,7 @@ mod atomic;
 mod c11;
 mod cond;
 mod futex;
+mod heap;
 mod mutex;
 mod once;
 mod process;
