@@ -46,8 +46,8 @@ fn freed_memory_is_not_to_be_touched_or_freed() {
 #[test]
 fn correct_use_of_the_heap_passes() {
     let folder = instrument("heap", "crates/raddle-cli/tests/native/heap.c");
-    let report = run(&folder, &["--runs", "60", "--races", "fail", "--", "./program"]);
-    assert_eq!((&report["verdict"], &report["runs"]), (&"passed".into(), &60.into()), "{report}");
+    let report = run(&folder, &["--runs", "20", "--races", "fail", "--", "./program"]);
+    assert_eq!((&report["verdict"], &report["runs"]), (&"passed".into(), &20.into()), "{report}");
 }
 
 #[test]
