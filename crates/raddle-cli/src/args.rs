@@ -89,6 +89,9 @@ pub(crate) struct NativeArgs {
     /// At which memory accesses of an instrumented program the schedule may change
     #[arg(long, value_enum, default_value_t = PointsArg::Shared)]
     pub(crate) points: PointsArg,
+    /// What becomes of data races in an instrumented program
+    #[arg(long, value_enum, default_value_t = RacesArg::Report)]
+    pub(crate) races: RacesArg,
     /// When a timed wait may time out: when nothing else can run, or at any moment
     #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
     pub(crate) timeouts: TimeoutsArg,
@@ -120,6 +123,16 @@ pub(crate) enum PointsArg {
     Shared,
     /// At none
     Sync,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RacesArg {
+    /// Nobody looks for them
+    Off,
+    /// If no run failed, some more runs look for them; they are counted, and are no failure
+    Report,
+    /// A run with one fails
+    Fail,
 }
 
 #[derive(Subcommand)]

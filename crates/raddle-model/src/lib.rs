@@ -21,4 +21,4 @@ pub use memory_order::MemoryOrder;
 pub use name::{Name, mix};
 pub use operation::{Access, Kind, Operation, Reads, Touch, dependent};
 pub use trace::{Event, Pick, Trace};
-pub use verdict::{BlockReason, Blocked, Failure, RacingAccess, Verdict};
+pub use verdict::{BlockReason, Blocked, Failure, FreedBlock, RacingAccess, Verdict};

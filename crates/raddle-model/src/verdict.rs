@@ -89,6 +89,28 @@ pub enum Failure {
         /// The address whose access was refused, for signals that have one.
         address: Option<u64>,
     },
+    /// Memory was accessed that had been given back.
+    UseAfterFree {
+        /// Whose access it was.
+        thread: ThreadId,
+        /// Where it stands.
+        location: LocationId,
+        /// Whether it would have read or written.
+        access: Access,
+        /// How many bytes after the beginning of the block.
+        offset: u64,
+        /// What was freed.
+        block: FreedBlock,
+    },
+    /// Memory was given back a second time.
+    DoubleFree {
+        /// Who did it.
+        thread: ThreadId,
+        /// Where.
+        location: LocationId,
+        /// What had been freed before.
+        block: FreedBlock,
+    },
 }
 
 impl Failure {
@@ -102,6 +124,8 @@ impl Failure {
             Failure::DataRace { .. } => "data-race",
             Failure::Signal { signal, .. } if signal == "SIGABRT" => "abort",
             Failure::Signal { .. } => "signal",
+            Failure::UseAfterFree { .. } => "use-after-free",
+            Failure::DoubleFree { .. } => "double-free",
         }
     }
 }
@@ -119,6 +143,23 @@ pub struct RacingAccess {
     pub access: Access,
     /// [`MemoryOrder::Plain`] for at least one of the two.
     pub order: MemoryOrder,
+}
+
+/// A block of memory that was allocated and freed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FreedBlock {
+    /// Where it begins.
+    pub address: u64,
+    /// How many bytes were asked for.
+    pub size: u64,
+    /// Who allocated it.
+    pub allocated_by: ThreadId,
+    /// Where it was allocated.
+    pub allocated_at: LocationId,
+    /// Who freed it.
+    pub freed_by: ThreadId,
+    /// Where it was freed.
+    pub freed_at: LocationId,
 }
 
 /// A thread that cannot go on.

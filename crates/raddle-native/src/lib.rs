@@ -19,6 +19,7 @@ mod control;
 mod crash;
 mod enact;
 mod fiber;
+mod heap;
 mod interpose;
 mod memory;
 mod objects;

@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "one OS thread shares a static with itself, and fibers are switched")]
 
 use crate::fiber::{self, Fiber};
+use crate::heap::Heap;
 use crate::objects::{Class, Made, Objects};
 use crate::table::Table;
 use crate::{control, raw, real, results};
@@ -70,6 +71,7 @@ pub(crate) struct Runtime {
     pub(crate) keys: Vec<(u32, usize)>,
     pub(crate) points: Points,
     pub(crate) accesses: Accesses,
+    pub(crate) heap: Heap,
     /// Who waits on which futex, in order of arrival: address, bits, thread.
     pub(crate) sleepers: Vec<(u64, u32, ThreadId)>,
 }
@@ -79,6 +81,8 @@ pub(crate) struct Runtime {
 pub(crate) struct Accesses {
     /// By address in units: one more than the number of the thread that touched it, or [`SHARED`].
     pub(crate) touched: Table,
+    /// If data races count: the four-byte parts of memory, by address, that are told apart by bytes.
+    pub(crate) parts: Option<Table>,
     /// How many accesses there were.
     pub(crate) count: u64,
 }
@@ -129,6 +133,7 @@ impl Runtime {
             keys: Vec::new(),
             points: Points::default(),
             accesses: Accesses::default(),
+            heap: Heap::default(),
             sleepers: Vec::new(),
         };
         // SAFETY: it has no condition.

@@ -9,7 +9,7 @@ use crate::runtime::{self, Runtime, SHARED};
 use crate::table::Table;
 use crate::wire::Wire;
 use crate::{enact, fiber, raw, real, record};
-use raddle_engine::{Config, Engine, Plan, Replay, Rng, Strategy, Timeouts};
+use raddle_engine::{Config, Engine, Plan, Races, Replay, Rng, Strategy, Timeouts};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup};
 use raddle_model::{Settings, Verdict};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -205,6 +205,7 @@ impl Server {
         let mut runtime = Runtime::new(engine, strategy, self.modules.ranges());
         runtime.points = points;
         runtime.accesses.touched = shared;
+        runtime.accesses.parts = self.setup.settings.races.then(Table::default);
         runtime::install(runtime);
         results::clear();
         let end = self.fork();
@@ -323,5 +324,6 @@ fn config(settings: Settings) -> Config {
     config.step_limit = settings.step_limit;
     config.patience = settings.patience;
     config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
+    config.races = if settings.races { Races::All } else { Races::Ignored };
     config
 }

@@ -3,7 +3,8 @@
 use crate::race::{self, Words};
 use crate::table::length;
 use raddle_model::{
-    BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, Operation, ThreadId, TraceFile, Verdict,
+    Access, BlockReason, Blocked, Failure, FreedBlock, Kind, LocationId, ObjectId, Operation, ThreadId,
+    TraceFile, Verdict,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -196,8 +197,36 @@ impl Names<'_> {
                 let (thread, place) = (self.thread(*thread), self.location(*location));
                 vec![format!("{}: thread {thread} got {signal}{what}; {place}", failure.kind())]
             }
+            Failure::UseAfterFree { thread, location, access, offset, block } => {
+                let does = if *access == Access::Write { "writes to" } else { "reads" };
+                let mut lines = vec![format!(
+                    "use after free: thread {} {does} byte {offset} of a freed block; {}",
+                    self.thread(*thread),
+                    self.location(*location)
+                )];
+                lines.extend(self.block(block));
+                lines
+            }
+            Failure::DoubleFree { thread, location, block } => {
+                let (thread, place) = (self.thread(*thread), self.location(*location));
+                let mut lines = vec![format!("double free: thread {thread} frees a freed block; {place}")];
+                lines.extend(self.block(block));
+                lines
+            }
             other => vec![format!("failed: {}", other.kind())],
         }
+    }
+
+    fn block(&self, block: &FreedBlock) -> [String; 3] {
+        [
+            format!("  the block has {} bytes and begins at {:#x}", block.size, block.address),
+            format!(
+                "  allocated by {}, {}",
+                self.thread(block.allocated_by),
+                self.location(block.allocated_at)
+            ),
+            format!("  freed by {}, {}", self.thread(block.freed_by), self.location(block.freed_at)),
+        ]
     }
 
     fn blocked(&self, entry: &Blocked) -> String {

@@ -98,6 +98,19 @@ pub struct NativeRun {
     pub strategy: String,
     /// The seed.
     pub seed: u64,
+    /// What a second look for data races found, if there was one.
+    pub races: Option<Races>,
+}
+
+/// Data races that are no failures.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Races {
+    /// How many runs were looked at.
+    pub runs: u64,
+    /// How many of them had a data race.
+    pub racing: u64,
+    /// The first one, in sentences.
+    pub message: Option<String>,
 }
 
 /// What `raddle lab micro --json` prints.

@@ -3,6 +3,7 @@
 mod explore;
 mod launch;
 mod places;
+mod races;
 mod replay;
 mod run;
 mod show;

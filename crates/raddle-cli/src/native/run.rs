@@ -4,14 +4,15 @@ use super::FRONT_END;
 use super::explore::{Plan, Tally};
 use super::launch::find;
 use super::places;
+use super::races;
 use super::show::{message, show};
 use crate::Outcome;
-use crate::args::{NativeArgs, PointsArg, TimeoutsArg, cores};
+use crate::args::{NativeArgs, PointsArg, RacesArg, TimeoutsArg, cores};
 use crate::progress::Progress;
 use anyhow::{Context, Result};
 use raddle_model::native::{Points, Ran, SHARED, Setup};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, TraceFile};
-use raddle_report::shape::{self, NativeRun};
+use raddle_report::shape::{self, NativeRun, Races};
 use raddle_report::text;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -42,9 +43,12 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
         look: &look,
     };
     let tally = plan.explore()?;
+    let second_look = args.races == RacesArg::Report && tally.failures == 0;
+    let races = if second_look { races::look(&plan, &program)? } else { None };
     drop(progress);
 
     let mut report = report(args, &tally);
+    report.races = races;
     let status = if tally.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let mut failing = None;
     if let Some((number, ran)) = &tally.first {
@@ -85,7 +89,7 @@ fn setup(args: &NativeArgs) -> Result<Setup> {
             step_limit: args.step_limit,
             timeouts_anytime: args.timeouts == TimeoutsArg::Any,
             patience: args.patience,
-            races: false,
+            races: args.races == RacesArg::Fail,
         },
         points: match args.points {
             PointsArg::All => Points::All,
@@ -149,6 +153,16 @@ fn summary(report: &NativeRun) -> String {
     out.push_str(if report.exhausted { "; no schedule is left.\n" } else { ".\n" });
     if report.rests > 0 {
         let _ = writeln!(out, "Spinning threads were held back {} times.", text::count(report.rests));
+    }
+    if let Some(Races { runs, racing, message }) = &report.races
+        && *racing > 0
+    {
+        let of = text::plural(*runs, "further run");
+        let _ =
+            writeln!(out, "Note: data races in {} of {of}; --races fail records one.", text::count(*racing));
+        message.iter().flat_map(|message| message.lines()).for_each(|line| {
+            let _ = writeln!(out, "  {line}");
+        });
     }
     match report.first_failure {
         None => out.push_str("No run failed.\n"),

@@ -1,5 +1,6 @@
 //! `raddle run` on small C programs, which are compiled here.
 
+mod memory;
 mod places;
 
 use serde_json::Value;

@@ -5,6 +5,7 @@
 
 use super::entries;
 use crate::control::enter;
+use crate::heap;
 use crate::objects::Class;
 use crate::runtime::{Runtime, SHARED, step, with};
 use raddle_model::native::Points;
@@ -76,7 +77,7 @@ entries! {
     __tsan_ignore_thread_end + "rdi" => nothing;
     __tsan_acquire + "rsi" => nothing;
     __tsan_release + "rsi" => nothing;
-    __tsan_atomic_thread_fence + "rsi" => nothing;
+    __tsan_atomic_thread_fence + "rsi" => fence;
     __tsan_atomic_signal_fence + "rsi" => nothing;
 }
 
@@ -108,8 +109,56 @@ fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> [
     found
 }
 
-/// Announces an access, if the schedule may change there. Called inside the runtime.
+/// The parts of memory that an access to `units` has to be told as where data races count: neighbours in one unit are no
+/// race. Parts are four bytes, or one byte where the run has seen a shorter or unaligned access; whoever touches a part touches its
+/// first byte. At most two parts are looked at.
+fn parts(
+    runtime: &mut Runtime,
+    (first, second): (u64, Option<u64>),
+    address: u64,
+    size: u64,
+) -> (u64, Option<u64>) {
+    /// Four bytes.
+    const PART_BITS: u32 = 2;
+    const PART: u64 = 1 << PART_BITS;
+    let begin = address.max(first << UNIT_BITS);
+    let last = second.unwrap_or(first);
+    let end = (address + size.max(1)).min((last + 1) << UNIT_BITS);
+    let Some(split) = &mut runtime.accesses.parts else { return (begin, None) };
+    if size < PART || !begin.is_multiple_of(PART) {
+        split.set(begin >> PART_BITS, 1);
+    }
+    let step = if split.get(begin >> PART_BITS).is_some() { 1 } else { PART };
+    let begin = begin & !(step - 1);
+    (begin, Some(begin + step).filter(|&next| next < end))
+}
+
+/// Takes note that the current thread frees memory. Whoever else has touched it shared it, so that in later runs the
+/// schedule may change before those accesses. It does not change here: the C library may hold a lock of its own.
+pub(super) fn note_free(address: usize, size: usize) {
+    with(|runtime| {
+        if runtime.threads.len() == 1 || runtime.accesses.count == 0 || runtime.points != Points::Shared {
+            return;
+        }
+        let (first, last) = (address as u64 >> UNIT_BITS, (address + size.max(1) - 1) as u64 >> UNIT_BITS);
+        let mine = runtime.current.0 + 1;
+        for unit in first..=last.min(first + LONGEST) {
+            if runtime.accesses.touched.get(unit).is_some_and(|by| by != mine) {
+                runtime.accesses.touched.set(unit, SHARED);
+            }
+        }
+    });
+}
+
+/// Announces an access, if the schedule may change there, and tells whether it may. When it returns, the access is about to
+/// be executed. Called inside the runtime.
 pub(super) fn announce(kind: Kind, address: usize, size: usize, orders: Orders, place: usize) -> bool {
+    let announced = announce_point(kind, address, size, orders, place);
+    heap::check(kind, address, size, place);
+    announced
+}
+
+fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place: usize) -> bool {
     let units = with(|runtime| {
         if runtime.threads.len() == 1 {
             return [None; 2];
@@ -119,10 +168,14 @@ pub(super) fn announce(kind: Kind, address: usize, size: usize, orders: Orders, 
     let [Some(first), second] = units else { return false };
     step(|runtime| {
         let access = if kind == Kind::Read { Access::Read } else { Access::Write };
-        let object = runtime.object(first << UNIT_BITS, Class::Memory, || 0);
+        let (first, second) = match runtime.accesses.parts {
+            Some(_) => parts(runtime, (first, second), address as u64, size as u64),
+            None => (first << UNIT_BITS, second.map(|second| second << UNIT_BITS)),
+        };
+        let object = runtime.object(first, Class::Memory, || 0);
         let mut operation = Operation::new(kind, runtime.place(place)).on(object, access);
         if let Some(second) = second {
-            operation = operation.on(runtime.object(second << UNIT_BITS, Class::Memory, || 0), access);
+            operation = operation.on(runtime.object(second, Class::Memory, || 0), access);
         }
         match orders.failure {
             Some(failure) => operation.exchanging(orders.success, failure),
@@ -170,6 +223,11 @@ pub(super) fn note_no_write() {
     });
 }
 
+/// Takes note that the exchange executed last found another value than the expected one.
+pub(super) fn note_failed_exchange() {
+    with(|runtime| runtime.engine.note_failed_exchange(runtime.current));
+}
+
 fn plain(kind: Kind, address: *const c_void, size: usize, place: usize) {
     enter(|| announce(kind, address as usize, size, Orders::PLAIN, place));
 }
@@ -211,6 +269,17 @@ unsafe extern "C" fn fill(to: *mut c_void, byte: c_int, size: usize, place: usiz
     plain(Kind::Write, to, size, place);
     // SAFETY: our caller's promise.
     unsafe { libc::memset(to, byte, size) }
+}
+
+/// Where data races count, a fence is told, because it orders what is around it.
+unsafe extern "C" fn fence(order: c_int, place: usize) {
+    enter(|| {
+        let told = with(|runtime| runtime.accesses.parts.is_some() && runtime.threads.len() > 1);
+        let order = memory_order(order);
+        if told && order != MemoryOrder::Relaxed {
+            step(|runtime| Operation::new(Kind::Fence, runtime.place(place)).ordered(order));
+        }
+    });
 }
 
 /// What does not matter in a run that is sequentially consistent.

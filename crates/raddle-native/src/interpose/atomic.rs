@@ -1,7 +1,7 @@
 //! Atomic accesses of code that was compiled with `-fsanitize=thread`. The compiler leaves them to these functions
 //! altogether. They are executed sequentially consistently, which is at least the order asked for.
 
-use super::access::{Orders, announce, note_no_write};
+use super::access::{Orders, announce, note_failed_exchange, note_no_write};
 use super::entries;
 use crate::control::enter;
 use raddle_model::Kind;
@@ -18,12 +18,24 @@ fn access<R>(
     place: usize,
     execute: impl FnOnce() -> (R, bool),
 ) -> R {
+    access_and_tell(kind, address, size, orders, place, execute).0
+}
+
+/// The same; also tells whether it was announced.
+fn access_and_tell<R>(
+    kind: Kind,
+    address: usize,
+    size: usize,
+    orders: Orders,
+    place: usize,
+    execute: impl FnOnce() -> (R, bool),
+) -> (R, bool) {
     let announced = enter(|| announce(kind, address, size, orders, place)) == Some(true);
     let (result, wrote) = execute();
     if announced && !wrote && kind != Kind::Read {
         enter(note_no_write);
     }
-    result
+    (result, announced)
 }
 
 macro_rules! atomics {
@@ -159,12 +171,17 @@ macro_rules! atomics {
                 place: usize,
             ) -> $type {
                 let orders = Orders::exchange(order, failure);
-                access(Kind::ReadModifyWrite, p as usize, size_of::<$type>(), orders, place, || {
-                    match at(p).compare_exchange(expected, value, SeqCst, SeqCst) {
-                        Ok(old) => (old, old != value),
-                        Err(old) => (old, false),
-                    }
-                })
+                let execute = || match at(p).compare_exchange(expected, value, SeqCst, SeqCst) {
+                    Ok(old) => (old, old != value),
+                    Err(old) => (old, false),
+                };
+                let kind = Kind::ReadModifyWrite;
+                let (found, announced) =
+                    access_and_tell(kind, p as usize, size_of::<$type>(), orders, place, execute);
+                if announced && found != expected {
+                    enter(note_failed_exchange);
+                }
+                found
             }
 
             /// Tells whether the value was the expected one, and leaves the one found in its place if not.

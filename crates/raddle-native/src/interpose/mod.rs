@@ -8,6 +8,7 @@ mod c11;
 mod cancel;
 mod cond;
 mod futex;
+mod heap;
 mod mutex;
 mod once;
 mod process;

@@ -110,6 +110,7 @@ unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
     }
     leave(run_destructors);
     runtime::end_thread(result);
+    super::heap::note_end_of_thread();
     // From here on this is the thread's own OS thread again, which ends as glibc wants it.
     result
 }

@@ -1,0 +1,47 @@
+//! The second look that `raddle run --races report` takes: some more runs of a program that has not failed, each of which
+//! ends at its first data race.
+
+use super::explore::Plan;
+use anyhow::{Context, Result};
+use raddle_report::sentences;
+use raddle_report::shape::Races;
+use std::path::Path;
+
+/// One run in so many is made again.
+const SHARE: u64 = 10;
+/// The most runs of a second look.
+const MOST: u64 = 200;
+
+/// Looks for data races in a tenth of the runs of `plan`, unless the program is not instrumented, so that nobody could see
+/// any.
+pub(super) fn look(plan: &Plan<'_>, program: &Path) -> Result<Option<Races>> {
+    if !is_instrumented(program)? {
+        return Ok(None);
+    }
+    let mut setup = plan.setup.clone();
+    setup.settings.races = true;
+    let again = Plan {
+        setup: &setup,
+        runs: plan.runs.div_ceil(SHARE).min(MOST),
+        time: plan.time.map(|time| time / SHARE as u32),
+        keep_going: true,
+        look: &|_, _| (),
+        ..*plan
+    };
+    let tally = again.explore()?;
+    let racing = tally.kinds.get(KIND).copied().unwrap_or(0);
+    let first = tally.first.iter().filter(|(_, ran)| ran.kind.as_deref() == Some(KIND));
+    let message =
+        first.filter_map(|(_, ran)| ran.trace.as_deref()).map(|file| sentences(file).join("\n")).next();
+    Ok(Some(Races { runs: tally.runs, racing, message }))
+}
+
+/// The kind of failure that a data race is.
+const KIND: &str = "data-race";
+
+/// Whether the program was compiled so that it calls the hooks of memory accesses.
+fn is_instrumented(program: &Path) -> Result<bool> {
+    const HOOKS: &[u8] = b"__tsan_";
+    let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
+    Ok(bytes.windows(HOOKS.len()).any(|window| window == HOOKS))
+}

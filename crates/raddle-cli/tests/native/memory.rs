@@ -1,0 +1,77 @@
+//! Freed memory and data races, in programs of `tests/c` and of this folder, compiled by `raddle cc`.
+
+use super::{folder, raddle, replays, run};
+use std::path::{Path, PathBuf};
+
+/// Compiles `source`, a path from the root of the repository, with instrumentation into a folder for this test.
+fn instrument(test: &str, source: &str) -> PathBuf {
+    let folder = folder(test);
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(source);
+    let source = source.to_str().expect("the path is a text");
+    let output = raddle(&folder, &["cc", "-g", "-O1", "-pthread", source, "-o", "program"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    folder
+}
+
+#[test]
+fn freed_memory_is_not_to_be_touched_or_freed() {
+    for (name, kind, parts) in [
+        (
+            "use_after_free",
+            "use-after-free",
+            &["reads byte 0", "has 4 bytes", "allocated by main", "freed by T2"],
+        ),
+        (
+            "exit_with_live_thread",
+            "use-after-free",
+            &["T1 reads byte 0", "16 bytes", "allocated by main", "freed by main"],
+        ),
+        (
+            "double_free",
+            "double-free",
+            &["frees a freed block", "40 bytes", "allocated by main", "freed by T"],
+        ),
+    ] {
+        let folder = instrument(name, &format!("tests/c/fail/{name}.c"));
+        let report = run(&folder, &["--runs", "1000", "--", "./program"]);
+        assert_eq!(report["kind"], kind, "{report}");
+        let message = report["message"].as_str().expect("a failure has a message");
+        for part in parts {
+            assert!(message.contains(part), "`{part}` is missing in: {message}");
+        }
+        replays(&folder, &report, 10);
+    }
+}
+
+#[test]
+fn correct_use_of_the_heap_passes() {
+    let folder = instrument("heap", "crates/raddle-cli/tests/native/heap.c");
+    let report = run(&folder, &["--runs", "20", "--races", "fail", "--", "./program"]);
+    assert_eq!((&report["verdict"], &report["runs"]), (&"passed".into(), &20.into()), "{report}");
+}
+
+#[test]
+fn a_data_race_is_a_note_or_a_failure_or_nothing() {
+    let folder = instrument("race", "tests/c/fail/race_on_flag.c");
+    let report = run(&folder, &["--runs", "300", "--races", "fail", "--", "./program"]);
+    assert_eq!(report["kind"], "data-race", "{report}");
+    replays(&folder, &report, 10);
+    let noted = run(&folder, &["--runs", "300", "--", "./program"]);
+    assert_eq!((&noted["verdict"], &noted["races"]["runs"]), (&"passed".into(), &30.into()), "{noted}");
+    assert!(noted["races"]["racing"].as_u64() > Some(0), "{noted}");
+    assert!(noted["races"]["message"].as_str().is_some_and(|text| text.contains("data race")), "{noted}");
+    let shown = raddle(&folder, &["run", "--runs", "300", "--", "./program"]);
+    assert!(String::from_utf8_lossy(&shown.stdout).contains("Note: data races in "), "{shown:?}");
+    let unseen = run(&folder, &["--runs", "300", "--races", "off", "--", "./program"]);
+    assert_eq!((&unseen["verdict"], unseen["races"].is_null()), (&"passed".into(), true), "{unseen}");
+}
+
+/// Neighbours in one word, publication by atomics and by fences, and exchanges that fail.
+#[test]
+fn what_is_ordered_or_beside_each_other_is_no_race() {
+    let folder = instrument("no_race", "crates/raddle-cli/tests/native/no_race.c");
+    let report = run(&folder, &["--runs", "400", "--races", "fail", "--", "./program"]);
+    assert_eq!(report["verdict"], "passed", "{report}");
+    let report = run(&folder, &["--runs", "400", "--races", "fail", "--", "./program", "relaxed"]);
+    assert_eq!(report["kind"], "data-race", "{report}");
+}
