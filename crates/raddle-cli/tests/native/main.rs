@@ -2,6 +2,7 @@
 
 mod memory;
 mod places;
+mod programs;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

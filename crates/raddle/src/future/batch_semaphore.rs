@@ -1,6 +1,6 @@
 //! Shuttle's semaphore, of which several permits are taken at once.
 //!
-//! It is made of a [`Mutex`](crate::sync::Mutex) and wakers, so a step of it is one of these in reports.
+//! It is made of a [`Mutex`] and wakers, so a step of it is one of these in reports.
 
 use crate::future::block_on;
 use crate::sync::{Mutex, MutexGuard, PoisonError};
