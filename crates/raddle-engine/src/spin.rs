@@ -7,6 +7,10 @@
 //! is left to do is spinning. It rests again after each further such return, until it writes. A compare-and-exchange
 //! that failed, or a swap that put the same value back, has written nothing; the front end has to say so.
 //!
+//! A thread that polls under a lock (`lock; look; unlock` in a circle) goes round without writing too. But so does, to the
+//! eye of a front end that does not see plain memory, one that works under a lock. So a circle with a lock in it is
+//! given [`LOCKING`] times the patience, and then a rest only every `patience` returns.
+//!
 //! Effect on guarantees: schedules in which one thread makes more than `patience` idle returns in a row while others
 //! could run are not explored, and a bound such as PCT's holds for runs without a rest. [`RunSummary::rests`]
 //! (crate::RunSummary) counts them, so that nobody has to guess.
@@ -27,6 +31,22 @@ pub(crate) struct Spin {
     returned: bool,
     /// The power and the returns before the latest write, in case that it was none.
     before_write: (u32, u32),
+    /// Whether a lock was taken since the latest effect on others.
+    locked: bool,
+}
+
+/// How much more patience there is with a circle in which locks are taken and given back.
+const LOCKING: u32 = 16;
+
+/// What an executed operation means to others.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Mark {
+    /// Nothing.
+    None,
+    /// Nothing, once a lock that was taken has been given back.
+    Lock,
+    /// That something has changed.
+    Lasting,
 }
 
 impl Spin {
@@ -35,10 +55,10 @@ impl Spin {
     pub(crate) fn note_memory(&mut self, operation: &Operation) {
         match operation.kind {
             Kind::Local => self.returned = false,
-            Kind::Read => self.note(operation, true),
+            Kind::Read => self.note(operation, Mark::None),
             _ => {
                 let before_write = (self.power, self.returns);
-                *self = Spin { returned: false, returns: 0, power: 0, before_write, ..*self };
+                *self = Spin { returned: false, returns: 0, power: 0, before_write, locked: false, ..*self };
             }
         }
     }
@@ -47,23 +67,26 @@ impl Spin {
     #[inline]
     pub(crate) fn note_no_write(&mut self, operation: &Operation) {
         (self.power, self.returns) = self.before_write;
-        self.note(operation, true);
+        self.note(operation, Mark::None);
     }
 
-    /// Takes note of an executed operation that had no effect on others (`idle`) or had one.
+    /// Takes note of an executed operation that left a mark for others, or none.
     #[inline]
-    pub(crate) fn note(&mut self, operation: &Operation, idle: bool) {
+    pub(crate) fn note(&mut self, operation: &Operation, mark: Mark) {
         self.returned = false;
-        if !idle {
+        if mark == Mark::Lasting {
             self.returns = 0;
             self.power = 0;
+            self.locked = false;
             return;
         }
+        self.locked |= mark == Mark::Lock;
         let key = u64::from(operation.location.0) << 32
             | u64::from(operation.object().map_or(u32::MAX >> 8, |object| object.0)) << 8
             | operation.kind as u64;
         if self.power == 0 {
-            *self = Spin { anchor: key, power: 1, before_write: self.before_write, ..Spin::default() };
+            let (before_write, locked) = (self.before_write, self.locked);
+            *self = Spin { anchor: key, power: 1, before_write, locked, ..Spin::default() };
         } else if key == self.anchor {
             self.returns = self.returns.saturating_add(1);
             self.returned = true;
@@ -89,7 +112,13 @@ impl Spin {
     /// Whether it has just come back once more than `patience` allows; never, if that is 0.
     #[inline]
     pub(crate) fn is_over(&self, patience: u32) -> bool {
-        self.returned && self.returns >= patience && patience > 0
+        self.returned && self.returns >= patience && patience > 0 && (!self.locked || self.is_long(patience))
+    }
+
+    /// Whether it is time for a thread to rest that takes locks.
+    #[cold]
+    fn is_long(&self, patience: u32) -> bool {
+        self.returns >= patience.saturating_mul(LOCKING) && self.returns.is_multiple_of(patience)
     }
 
     /// How often it has come back to where it was without writing.
@@ -99,14 +128,16 @@ impl Spin {
     }
 }
 
-/// Whether an operation of this kind leaves no mark for others, if it did not succeed in acquiring anything.
+/// What an operation of this kind leaves for others, given whether it acquired something.
 #[inline]
-pub(crate) fn is_idle(kind: Kind, acquired: bool) -> bool {
+pub(crate) fn mark(kind: Kind, acquired: bool) -> Mark {
     match kind {
-        Kind::Read | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::OnceTry => true,
-        Kind::TryLock | Kind::TryReadLock | Kind::TryWriteLock | Kind::Park => !acquired,
-        Kind::SemaphoreTryWait | Kind::TrySend | Kind::TryReceive => !acquired,
-        _ => false,
+        Kind::Read | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::OnceTry => Mark::None,
+        Kind::Park | Kind::SemaphoreTryWait | Kind::TrySend | Kind::TryReceive if !acquired => Mark::None,
+        Kind::TryLock | Kind::TryReadLock | Kind::TryWriteLock if !acquired => Mark::None,
+        Kind::TryLock | Kind::TryReadLock | Kind::TryWriteLock => Mark::Lock,
+        Kind::Lock | Kind::ReadLock | Kind::WriteLock | Kind::Unlock | Kind::ReadWriteUnlock => Mark::Lock,
+        _ => Mark::Lasting,
     }
 }
 

@@ -108,7 +108,7 @@ impl Engine {
             spin.pass_over();
         } else {
             let acquired = effect == Effect::Goes(Reply::Acquired);
-            spin.note(operation, spin::is_idle(operation.kind, acquired));
+            spin.note(operation, spin::mark(operation.kind, acquired));
         }
         match effect {
             Effect::Goes(reply) => Some(reply),

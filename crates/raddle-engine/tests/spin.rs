@@ -25,6 +25,10 @@ enum Line {
     Local(u32),
     /// Compares and exchanges until the flag is set.
     ExchangeUntil(u32),
+    /// Takes the lock, reads the flag and gives the lock back, until the flag is set.
+    AwaitLocked(u32),
+    /// Takes the lock and gives it back, so often.
+    LockAndUnlock(u32),
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -86,6 +90,16 @@ impl Loops {
                 Line::Sleep(span) => (count == 0).then(|| new(Kind::Sleep).with_argument(span)),
                 Line::Lock(lock) => (count == 0).then(|| write(Kind::Lock, lock)),
                 Line::Local(steps) => (count < steps).then(|| new(Kind::Local)),
+                Line::AwaitLocked(flag) => match count % 3 {
+                    0 if count > 0 && self.set[flag as usize] => None,
+                    0 => Some(write(Kind::Lock, LOCK)),
+                    1 => Some(read(flag)),
+                    _ => Some(write(Kind::Unlock, LOCK)),
+                },
+                Line::LockAndUnlock(times) => {
+                    let kind = if count % 2 == 0 { Kind::Lock } else { Kind::Unlock };
+                    (count < 2 * times).then(|| write(kind, LOCK))
+                }
                 Line::ExchangeUntil(flag) => {
                     let done = count > 0 && self.set[flag as usize];
                     (!done).then(|| write(Kind::ReadModifyWrite, flag))
@@ -176,6 +190,26 @@ fn a_thread_that_tries_a_lock_is_a_spinner() {
     let (verdict, _, rests) = under(config(8), &[&holder, &other, &setter], &[0, 1, 2]);
     assert_eq!(verdict, stuck(&[1]), "the lock stays locked");
     assert!(rests > 0);
+}
+
+#[test]
+fn a_thread_that_polls_under_a_lock_is_a_spinner_after_long() {
+    let poller = [Line::AwaitLocked(0)];
+    let (verdict, steps, rests) = under(config(4), &[&poller, &WORKER], &[0, 1]);
+    assert_eq!((verdict, rests), (Verdict::Passed, 3), "once for each step of the worker");
+    assert!(steps > 3 * 4 * 16, "and not before its greater patience is over");
+    let (verdict, _, rests) = under(config(0), &[&poller, &WORKER], &[0, 1]);
+    assert_eq!((verdict, rests), (stuck(&[0]), 0), "the rule is turned off");
+}
+
+#[test]
+fn a_thread_that_takes_a_lock_often_rests_seldom() {
+    // Its work under the lock is not seen.
+    for (times, rests) in [(1_023, 0), (1_026, 1), (1_090, 2)] {
+        let worker = [Line::LockAndUnlock(times)];
+        let run = under(config(64), &[&worker, &[Line::Work(50)]], &[0, 1]);
+        assert_eq!(run, (Verdict::Passed, 2 * times as usize + 50, rests));
+    }
 }
 
 fn stuck(threads: &[u32]) -> Verdict {
