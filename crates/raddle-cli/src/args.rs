@@ -12,6 +12,7 @@ use std::time::Duration;
     after_help = "\
 Examples:
   raddle run -- ./program args                      a pthreads program, 10,000 runs
+  raddle run program.c args                         the same, compiled before
   raddle lab run program.rdl                        10,000 runs under pos
   raddle lab run program.rdl --strategy dpor        every partial order once
   raddle lab run program.rdl --until-bug --record bug.json
@@ -60,7 +61,10 @@ Examples:
   raddle run -- ./program args
   raddle run --strategy pct:depth=3 --runs 1e5 --seed 7 -- ./program
   raddle run --time 30s --keep-going --json -- ./program
+  raddle run --cflags \"-std=c11 -lm\" program.c args
 
+A C or C++ file (.c, .cc, .cpp, .cxx, .C) is compiled first, as by `raddle cc -g -O1 -pthread`, into the folder `programs` of
+the cache (see `raddle cc --help`). There it stays, so that recorded runs replay even if the source was edited since.
 The program runs as it is, if it is linked dynamically. The schedule may change where it synchronises, and where it
 touches shared memory, if it was compiled for that. Time is virtual, the standard input is empty.
 `portfolio` is several strategies that take turns; others can be joined by +, such as pos+pct:depth=2.
@@ -104,13 +108,16 @@ pub(crate) struct NativeArgs {
     /// Give up a run that has not ended after so much time
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
     pub(crate) run_time: Duration,
+    /// More arguments for the compiler, if PROGRAM is a source file
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub(crate) cflags: Option<String>,
     /// Where the first failing run is written to; PROGRAM.raddle.json if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
-    /// The program and its arguments
+    /// The program, or its C or C++ source, and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<String>,
 }

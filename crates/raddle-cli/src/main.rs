@@ -12,7 +12,7 @@ mod strategies;
 
 use args::{Cli, Command, LabCommand};
 use clap::Parser;
-use raddle_model::EXIT_USAGE;
+use raddle_model::{EXIT_BUG_FOUND, EXIT_USAGE};
 use std::io::{ErrorKind, Write};
 use std::process::ExitCode;
 
@@ -38,18 +38,18 @@ fn main() -> ExitCode {
         Command::Cc { args } => cc::run(cc::Language::C, args),
         Command::Cpp { args } => cc::run(cc::Language::Cpp, args),
     };
-    let done = outcome.and_then(|outcome| {
-        emit(&outcome.text)?;
-        Ok(outcome.status)
-    });
-    match done {
-        Ok(status) => ExitCode::from(status),
-        Err(error) => {
-            // There is nobody left to tell if this fails.
-            let _ = writeln!(std::io::stderr().lock(), "error: {error:#}");
-            ExitCode::from(EXIT_USAGE)
-        }
-    }
+    let (error, status) = match outcome {
+        Ok(outcome) => match emit(&outcome.text) {
+            Ok(()) => return ExitCode::from(outcome.status),
+            // That a bug was found is not lost with the text about it.
+            Err(error) if outcome.status == EXIT_BUG_FOUND => (error, EXIT_BUG_FOUND),
+            Err(error) => (error, EXIT_USAGE),
+        },
+        Err(error) => (error, EXIT_USAGE),
+    };
+    // There is nobody left to tell if this fails.
+    let _ = writeln!(std::io::stderr().lock(), "error: {error:#}");
+    ExitCode::from(status)
 }
 
 /// Prints a text. That nobody reads it to the end is no error.

@@ -224,7 +224,11 @@ impl Server {
         // SAFETY: this process has one thread.
         let child = unsafe { real::fork() };
         if child < 0 {
-            return End::Refused("a run could not be forked: no process is left".to_owned());
+            let error = std::io::Error::last_os_error();
+            return End::Refused(format!(
+                "a process for the run could not be made: {error}; this is a limit of the system (`ulimit -u`, memory), not a \
+                 failure of the program; raise it, or make fewer runs at a time with --jobs"
+            ));
         }
         if child == 0 {
             self.become_run();

@@ -94,12 +94,16 @@ pub struct NativeRun {
     pub cut_off: u64,
     /// Whether no strategy has a schedule left.
     pub exhausted: bool,
+    /// Whether that is true only of orders of synchronisation, because accesses to memory were not seen.
+    pub synchronisation_only: bool,
     /// The strategy, as it was named.
     pub strategy: String,
     /// The seed.
     pub seed: u64,
     /// What a second look for data races found, if there was one.
     pub races: Option<Races>,
+    /// What else has to be known to judge the result.
+    pub notes: Vec<String>,
 }
 
 /// Data races that are no failures.

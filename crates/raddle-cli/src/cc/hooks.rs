@@ -50,7 +50,8 @@ pub(super) fn prepare(compiler: &Compiler) -> Result<Hooks> {
     Ok(hooks)
 }
 
-fn cache() -> Result<PathBuf> {
+/// The folder for what can be made again.
+pub(super) fn cache() -> Result<PathBuf> {
     let folder = |name: &str| var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(folder) = folder("RADDLE_CACHE") {
         return Ok(folder);

@@ -6,14 +6,17 @@
 mod call;
 mod compiler;
 mod hooks;
+mod source;
 
 use crate::Outcome;
 use anyhow::{Context, Result, bail};
 use call::Call;
 pub(crate) use compiler::Language;
 use compiler::{Compiler, Kind};
+pub(crate) use source::{Source, was_compiled_here};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
+use std::process::Command;
 
 /// For `--help`.
 const HELP: &str = "\
@@ -50,13 +53,19 @@ pub(crate) fn run(language: Language, args: &[OsString]) -> Result<Outcome> {
     {
         return Ok(Outcome { text: HELP.to_owned(), status: 0 });
     }
-    let compiler = Compiler::find(language)?;
+    let mut command = instrumented(&Compiler::find(language)?, args)?;
+    let error = command.exec();
+    Err(error).with_context(|| format!("cannot start {}", command.get_program().display()))
+}
+
+/// The call of the compiler with these arguments, and those that bring the hooks.
+fn instrumented(compiler: &Compiler, args: &[OsString]) -> Result<Command> {
     let call = Call::read(compiler.own_arguments().chain(args.iter().cloned()));
     if let Some(word) = &call.refused {
         bail!("`{}` cannot be combined with Raddle's hooks; compile without it", word.display());
     }
     let mut command = compiler.command();
-    let hooks = if call.compiles || call.links { Some(hooks::prepare(&compiler)?) } else { None };
+    let hooks = if call.compiles || call.links { Some(hooks::prepare(compiler)?) } else { None };
     if let (true, Some(hooks)) = (call.compiles, &hooks) {
         command.arg("-g");
         match compiler.kind {
@@ -79,6 +88,5 @@ pub(crate) fn run(language: Language, args: &[OsString]) -> Result<Outcome> {
         // As an argument of the linker it is safe from `-x c`.
         command.arg("-Xlinker").arg(if call.is_static { &hooks.object } else { &hooks.library });
     }
-    let error = command.exec();
-    Err(error).with_context(|| format!("cannot start {}", command.get_program().display()))
+    Ok(command)
 }

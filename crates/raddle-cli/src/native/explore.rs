@@ -5,7 +5,7 @@
 //! depend on the number of servers, but for a time budget.
 
 use super::launch::{Library, Server};
-use anyhow::{Result, anyhow};
+use anyhow::{Context, Result, anyhow};
 use raddle_engine::Census;
 use raddle_model::native::{Answer, Order, Ran, Setup};
 use std::collections::BTreeMap;
@@ -39,6 +39,8 @@ pub(crate) struct Tally {
     /// The failing run with the smallest number.
     pub(crate) first: Option<(u64, Box<Ran>)>,
     pub(crate) exhausted: bool,
+    /// Why a server gave up, although another one has found a failing run.
+    pub(crate) lost: Option<String>,
 }
 
 impl Tally {
@@ -74,6 +76,13 @@ struct Shared {
     begun: Instant,
 }
 
+impl Shared {
+    /// Lets no server begin another run.
+    fn give_up(&self) {
+        self.stop.store(true, Ordering::Relaxed);
+    }
+}
+
 /// The runs of one strategy that one server makes.
 struct Stream {
     lane: usize,
@@ -107,22 +116,33 @@ impl Plan<'_> {
         let first = Server::start(&library, self.words, self.setup)?;
         let outcomes: Vec<Result<()>> = std::thread::scope(|scope| {
             let (shared, library, learns) = (&shared, &library, &learns);
+            let start = move |job| {
+                let server =
+                    Server::start(library, self.words, self.setup).inspect_err(|_| shared.give_up())?;
+                self.work(shared, server, self.streams(learns, job))
+            };
             let others: Vec<_> = (1..self.jobs)
-                .map(|job| {
-                    scope.spawn(move || {
-                        let server = Server::start(library, self.words, self.setup)?;
-                        self.work(shared, server, self.streams(learns, job))
-                    })
-                })
+                .map(|job| std::thread::Builder::new().spawn_scoped(scope, move || start(job)))
                 .collect();
+            if others.iter().any(Result::is_err) {
+                shared.give_up();
+            }
             let mine = self.work(shared, first, self.streams(learns, 0));
-            let others = others
-                .into_iter()
-                .map(|other| other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload)));
+            let others = others.into_iter().map(|other| {
+                let other =
+                    other.context("a thread for another job cannot be made; --jobs sets their number")?;
+                other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload))
+            });
             [mine].into_iter().chain(others).collect()
         });
-        outcomes.into_iter().collect::<Result<()>>()?;
+        let lost = outcomes.into_iter().find_map(Result::err);
         let mut tally = shared.tally.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+        if let Some(error) = lost {
+            if tally.first.is_none() {
+                return Err(error);
+            }
+            tally.lost = Some(format!("{error:#}"));
+        }
         tally.exhausted = shared.exhausted.into_inner() == learns.len();
         Ok(tally)
     }
@@ -176,13 +196,13 @@ impl Plan<'_> {
                     streams.retain(|stream| stream.lane != strategy);
                 }
                 Ok(Answer::Lost { message }) => {
-                    shared.stop.store(true, Ordering::Relaxed);
+                    shared.give_up();
                     return Err(anyhow!(message)
                         .context(format!("{}: run {number} cannot be controlled", self.words[0])));
                 }
                 Ok(Answer::Ready) => return Err(anyhow!("the native runtime has begun anew")),
                 Err(error) => {
-                    shared.stop.store(true, Ordering::Relaxed);
+                    shared.give_up();
                     return Err(error);
                 }
             }

@@ -1,6 +1,6 @@
 //! Starts a program with the native runtime inside and talks to it.
 
-use anyhow::{Context, Result, bail, ensure};
+use anyhow::{Context, Result, anyhow, bail, ensure};
 use raddle_model::native::{Answer, Order, SOCKET, Setup};
 use serde::Serialize;
 use std::ffi::OsString;
@@ -9,7 +9,8 @@ use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
-use std::path::{Path, PathBuf};
+use std::os::unix::process::ExitStatusExt;
+use std::path::PathBuf;
 use std::process::{Child, Command, Stdio};
 
 /// The runtime that the binary carries.
@@ -52,6 +53,10 @@ fn fresh() -> u64 {
     RandomState::new().hash_one(0)
 }
 
+/// The exit status of the dynamic loader if it cannot load what a program needs.
+const LOADER_FAILED: i32 = 127;
+const SIGKILL: i32 = 9;
+
 /// A program that stands before its `main` and makes runs.
 pub(crate) struct Server {
     process: Child,
@@ -74,20 +79,46 @@ impl Server {
         command.args(&words[1..]).env("LD_PRELOAD", preload).env(SOCKET, "0");
         // The library takes the socket from the place of the standard input, and gives the program an empty one.
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::inherit());
-        let process = command.spawn().with_context(|| format!("cannot start {program}"))?;
+        let process = command.spawn().map_err(|error| {
+            let limit = error.kind() == std::io::ErrorKind::WouldBlock;
+            let hint = if limit {
+                "; `ulimit -u` may be too low for another process, or --jobs too high"
+            } else {
+                ""
+            };
+            anyhow!("cannot start {program}: {error}{hint}")
+        })?;
         drop(command);
         let mut server = Server { process, stream: mine, program };
         match server.receive() {
             Ok(Answer::Ready) => {}
             Ok(Answer::Lost { message }) => bail!("{}: {message}", server.program),
-            Ok(_) | Err(_) => bail!(
-                "{}: it does not come to its `main` with raddle's runtime inside; is it linked statically, or does it end \
-                 before?",
-                server.program
-            ),
+            Ok(_) | Err(_) => {
+                let why = server.why_not_ready();
+                bail!("{}: {why}", server.program)
+            }
         }
         server.send(setup)?;
         Ok(server)
+    }
+
+    /// Why the program has not come to its `main`, by how its process ended.
+    fn why_not_ready(&mut self) -> String {
+        // Has no effect if it has ended, and then the status is its own.
+        _ = self.process.kill();
+        let status = self.process.wait().ok();
+        match status.map(|status| (status.code(), status.signal())) {
+            Some((Some(LOADER_FAILED), _)) => {
+                "the dynamic loader cannot start it, as it says above; is a library missing? \
+                 `ldd` lists what it needs, LD_LIBRARY_PATH names folders to look in"
+                    .to_owned()
+            }
+            Some((Some(code), _)) => format!("it ends with status {code} before it comes to its `main`"),
+            Some((_, Some(signal))) if signal != SIGKILL => {
+                format!("it is ended by signal {signal} before it comes to its `main`")
+            }
+            _ => "it does not come to its `main` with raddle's runtime inside".to_owned(),
+        }
     }
 
     /// Gives an order and waits for what comes of it.
@@ -119,49 +150,4 @@ impl Drop for Server {
         _ = self.process.kill();
         _ = self.process.wait();
     }
-}
-
-/// The program that a user means by `name`: a path, or a name to be looked for in `PATH`. Says what is wrong with one that
-/// cannot be put under control.
-pub(crate) fn find(name: &str) -> Result<PathBuf> {
-    let path = if name.contains('/') {
-        PathBuf::from(name)
-    } else {
-        let paths = std::env::var_os("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&paths).map(|folder| folder.join(name)).find(|path| path.is_file());
-        found.with_context(|| {
-            format!("{name}: no such program in PATH; write ./{name} for one that is here")
-        })?
-    };
-    let path = std::fs::canonicalize(&path).with_context(|| format!("cannot find {name}"))?;
-    check(&path)?;
-    Ok(path)
-}
-
-/// Refuses files that are no dynamically linked programs for this machine.
-fn check(path: &Path) -> Result<()> {
-    const INTERPRETER: u32 = 3;
-    const X86_64: u16 = 62;
-    let shown = path.display();
-    let file = std::fs::File::open(path).with_context(|| format!("cannot read {shown}"))?;
-    let mut head = Vec::new();
-    file.take(4096).read_to_end(&mut head).with_context(|| format!("cannot read {shown}"))?;
-    if head.starts_with(b"#!") {
-        bail!("{shown}: it is a script; name the program that it starts");
-    }
-    ensure!(head.len() >= 64 && head.starts_with(b"\x7fELF"), "{shown}: it is no program for Linux");
-    ensure!(head[4] == 2, "{shown}: it is a 32-bit program; raddle controls 64-bit ones");
-    let short = |at: usize| u16::from_le_bytes([head[at], head[at + 1]]);
-    ensure!(short(18) == X86_64, "{shown}: it is for another processor; raddle controls programs for x86-64");
-    let table = usize::from(head[32]) | usize::from(head[33]) << 8;
-    let (size, count) = (usize::from(short(54)), usize::from(short(56)));
-    let dynamic = (0..count).any(|index| {
-        let at = table + index * size;
-        head.get(at..at + 4).is_some_and(|kind| kind == INTERPRETER.to_le_bytes())
-    });
-    ensure!(
-        dynamic,
-        "{shown}: it is linked statically, so nothing can be put under control; link it dynamically"
-    );
-    Ok(())
 }

@@ -3,6 +3,7 @@
 mod explore;
 mod launch;
 mod places;
+mod program;
 mod races;
 mod replay;
 mod run;

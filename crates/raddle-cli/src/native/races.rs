@@ -2,7 +2,8 @@
 //! ends at its first data race.
 
 use super::explore::Plan;
-use anyhow::{Context, Result};
+use super::program::is_instrumented;
+use anyhow::Result;
 use raddle_report::sentences;
 use raddle_report::shape::Races;
 use std::path::Path;
@@ -38,10 +39,3 @@ pub(super) fn look(plan: &Plan<'_>, program: &Path) -> Result<Option<Races>> {
 
 /// The kind of failure that a data race is.
 const KIND: &str = "data-race";
-
-/// Whether the program was compiled so that it calls the hooks of memory accesses.
-fn is_instrumented(program: &Path) -> Result<bool> {
-    const HOOKS: &[u8] = b"__tsan_";
-    let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
-    Ok(bytes.windows(HOOKS.len()).any(|window| window == HOOKS))
-}

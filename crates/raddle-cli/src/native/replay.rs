@@ -1,15 +1,18 @@
 //! `raddle replay` of a run of a pthreads program.
 
-use super::launch::{Library, Server, find};
+use super::launch::{Library, Server};
+use super::program::find;
 use super::run::POINTS;
 use super::show::{message, show};
 use crate::Outcome;
 use crate::args::ReplayArgs;
+use crate::cc::was_compiled_here;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::native::{Answer, Order, Points, Setup};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, TraceFile};
 use raddle_report::shape::{self, Replayed};
 use raddle_report::{sentences, text};
+use std::path::Path;
 
 /// How long a replay may take, in milliseconds. It is one run, and nobody else waits.
 const PATIENCE: u64 = 600_000;
@@ -19,6 +22,14 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
     let words: Vec<String> = serde_json::from_str(&file.program)
         .with_context(|| format!("{shown}: the program in the file is not a list of words"))?;
     ensure!(!words.is_empty(), "{shown}: the file names no program");
+    let program = Path::new(&words[0]);
+    if !program.exists() && was_compiled_here(program) {
+        bail!(
+            "{shown}: the program was compiled by `raddle run` and is no longer in the cache, at {}; the same `raddle run` of the \
+             same source makes it again",
+            words[0]
+        );
+    }
     find(&words[0])?;
     let points = file.parameters.iter().find(|(name, _)| name == POINTS).map_or(0, |&(_, points)| points);
     let points = [Points::All, Points::Shared, Points::Sync]

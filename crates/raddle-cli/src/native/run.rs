@@ -2,14 +2,15 @@
 
 use super::FRONT_END;
 use super::explore::{Plan, Tally};
-use super::launch::find;
 use super::places;
+use super::program::{find, is_instrumented};
 use super::races;
 use super::show::{message, show};
 use crate::Outcome;
 use crate::args::{NativeArgs, PointsArg, RacesArg, TimeoutsArg, cores};
+use crate::cc::Source;
 use crate::progress::Progress;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use raddle_model::native::{Points, Ran, SHARED, Setup};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, TraceFile};
 use raddle_report::shape::{self, NativeRun, Races};
@@ -21,7 +22,7 @@ use std::path::{Path, PathBuf};
 const PORTFOLIO: &[&str] = &["pos", "pct:depth=3", "surw", "oos", "upo", "random-walk"];
 
 pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
-    let program = find(&args.program[0])?;
+    let program = program(args)?;
     let mut words = vec![program.to_str().context("the program's path is no text")?.to_owned()];
     words.extend_from_slice(&args.program[1..]);
     let setup = setup(args)?;
@@ -44,33 +45,91 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     };
     let tally = plan.explore()?;
     let second_look = args.races == RacesArg::Report && tally.failures == 0;
-    let races = if second_look { races::look(&plan, &program)? } else { None };
+    let races = if second_look { races::look(&plan, &program) } else { Ok(None) };
     drop(progress);
 
     let mut report = report(args, &tally);
-    report.races = races;
+    let mut notes = Vec::new();
+    match races {
+        Ok(races) => report.races = races,
+        Err(error) => notes.push(format!("the further runs that look for data races ended early: {error:#}")),
+    }
+    if tally.exhausted
+        && let Some(note) = unseen_memory(args, &program)?
+    {
+        notes.push(note);
+        report.synchronisation_only = true;
+    }
+    notes.extend(tally.lost.iter().map(|why| format!("not all runs were made: {why}")));
     let status = if tally.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let mut failing = None;
     if let Some((number, ran)) = &tally.first {
         let path = args.record.clone().unwrap_or_else(|| default_record(&program));
         let mut file = trace_file(ran, &words, setup.points);
         places::translate(&mut file);
-        std::fs::write(&path, file.to_json())
-            .with_context(|| format!("cannot write the failing run to {}", path.display()))?;
         report.first_failure = Some(*number);
-        report.failure_file = Some(path.display().to_string());
         report.message = Some(message(&file).join("\n"));
-        failing = Some((file, ran.output.clone(), path));
+        match write(&path, &file.to_json()) {
+            Ok(()) => report.failure_file = Some(path.display().to_string()),
+            Err(error) => notes.push(format!(
+                "the failing run could not be written to {}: {error}; the same command with --record FILE writes it elsewhere",
+                path.display()
+            )),
+        }
+        failing = Some((file, ran.output.clone()));
     }
+    report.notes = notes;
     if args.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
     let mut out = summary(&report);
-    if let Some((file, output, path)) = failing {
+    if let Some((file, output)) = failing {
         show(&mut out, &file, &output, width);
-        let _ = writeln!(out, "\nReplay it: raddle replay {}", path.display());
+        if let Some(path) = &report.failure_file {
+            let _ = writeln!(out, "\nReplay it: raddle replay {path}");
+        }
+    }
+    for (index, note) in report.notes.iter().enumerate() {
+        let gap = if index == 0 { "\n" } else { "" };
+        let _ = writeln!(out, "{gap}Note: {note}.");
     }
     Ok(Outcome { text: out, status })
+}
+
+/// What an exhaustive search has not seen, if the schedule could not change at accesses to memory.
+fn unseen_memory(args: &NativeArgs, program: &Path) -> Result<Option<String>> {
+    let why = if args.points == PointsArg::Sync {
+        "with --points sync"
+    } else if !is_instrumented(program)? {
+        "in a program that was not compiled with `raddle cc` or `raddle c++`"
+    } else {
+        return Ok(None);
+    };
+    // Reduction leaves out orders that differ in nothing it sees; accesses to memory may tell them apart.
+    let reduces = args.strategy.split('+').any(|spec| spec.starts_with("dpor"));
+    let consequence = if reduces {
+        "dpor has also left out orders of synchronisation that differ only in what memory holds then, so bugs may be left; dfs \
+         leaves out none"
+    } else {
+        "bugs that need another order of accesses between two of its points are left"
+    };
+    Ok(Some(format!(
+        "the search was over points of synchronisation only: accesses to memory are not seen {why}; {consequence}"
+    )))
+}
+
+/// The file to be run, which is compiled first if it is a source.
+fn program(args: &NativeArgs) -> Result<PathBuf> {
+    let name = &args.program[0];
+    let flags: Vec<String> =
+        args.cflags.iter().flat_map(|flags| flags.split_whitespace()).map(str::to_owned).collect();
+    match Source::of(name) {
+        Some(source) => find(&source.compile(&flags)?.to_string_lossy()),
+        None => {
+            ensure!(flags.is_empty(), "{name} is no C or C++ source, so --cflags has no use");
+            find(name)
+        }
+    }
 }
 
 fn setup(args: &NativeArgs) -> Result<Setup> {
@@ -108,6 +167,16 @@ fn trace_file(ran: &Ran, words: &[String], points: Points) -> TraceFile {
     file.parameters = vec![(POINTS.to_owned(), points as i64)];
     file.parameters.extend(ran.shared.iter().map(|&unit| (SHARED.to_owned(), unit as i64)));
     file
+}
+
+/// Writes a file as a whole or not at all.
+fn write(path: &Path, text: &str) -> std::io::Result<()> {
+    let written = std::fs::write(path, text);
+    if written.is_err() && path.is_file() {
+        // What came to the disk before it was full is of no use.
+        _ = std::fs::remove_file(path);
+    }
+    written
 }
 
 /// The parameter of a trace file that tells at which accesses the schedule could change.
@@ -150,7 +219,11 @@ fn summary(report: &NativeRun) -> String {
         text::plural(report.threads, "thread"),
         text::plural(report.steps, "step")
     );
-    out.push_str(if report.exhausted { "; no schedule is left.\n" } else { ".\n" });
+    out.push_str(match (report.exhausted, report.synchronisation_only) {
+        (false, _) => ".\n",
+        (true, false) => "; no schedule is left.\n",
+        (true, true) => "; no order of synchronisation is left to be tried.\n",
+    });
     if report.rests > 0 {
         let _ = writeln!(out, "Spinning threads were held back {} times.", text::count(report.rests));
     }

@@ -3,6 +3,8 @@
 mod memory;
 mod places;
 mod programs;
+mod refusals;
+mod source;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -125,6 +127,12 @@ fn an_exhaustive_search_ends() {
         assert_eq!(report["exhausted"], true, "{report}");
         assert!(report["failures"].as_u64() > Some(0), "{report}");
         assert!(report["failures"].as_u64() < report["runs"].as_u64(), "{report}");
+        assert_eq!(report["synchronisation_only"], true, "{report}");
+        let text = raddle(&folder, &["run", "--strategy", strategy, "--keep-going", "--", &program]);
+        let text = String::from_utf8_lossy(&text.stdout);
+        assert!(text.contains("; no order of synchronisation is left to be tried.\n"), "{text}");
+        assert!(text.contains("\nNote: the search was over points of synchronisation only: "), "{text}");
+        assert_eq!(text.contains("dpor has also left out"), strategy == "dpor", "{text}");
     }
 }
 
@@ -227,6 +235,17 @@ fn accesses_of_instrumented_programs_are_steps() {
     // Now that memory is seen, reduction is sound.
     let report = run(&folder, &["--strategy", "dpor", "--keep-going", "--", "./program"]);
     assert_eq!((&report["exhausted"], &report["verdict"]), (&true.into(), &"failed".into()), "{report}");
+    assert_eq!(
+        (&report["synchronisation_only"], &report["notes"]),
+        (&false.into(), &Value::Array(vec![])),
+        "{report}"
+    );
+    let report = run(&folder, &["--strategy", "dpor", "--points", "sync", "--", "./program"]);
+    assert_eq!(
+        (&report["exhausted"], &report["synchronisation_only"]),
+        (&true.into(), &true.into()),
+        "{report}"
+    );
 }
 
 /// Its std waits by futexes, through `syscall`.
@@ -251,20 +270,6 @@ fn a_run_that_hangs_is_given_up() {
     let words = |way| ["run", "--run-time", "300ms", "--", "./hangs", way];
     refused(&folder, &words("spin"), &["did not end within 300 ms", "it computes without"]);
     refused(&folder, &words("read"), &["thread T1", "it waits in read, which raddle does not control"]);
-}
-
-#[test]
-fn what_cannot_be_controlled_is_refused() {
-    let folder = compile("refused", "lost_update", &["-static"]);
-    refused(&folder, &["run", "--", "./lost_update"], &["linked statically"]);
-    refused(&folder, &["run", "--", "./nothing"], &["cannot find ./nothing"]);
-    refused(&folder, &["run", "--", "no-such-program"], &["no such program in PATH"]);
-    refused(&folder, &["run", "--strategy", "pso", "--", "/bin/true"], &["no strategy is called `pso`"]);
-    std::fs::write(folder.join("script"), "#!/bin/sh\n").expect("the folder can be written to");
-    refused(&folder, &["run", "--", "./script"], &["it is a script"]);
-    let folder = compile("unwritable", "lost_update", &[]);
-    let words = ["run", "--record", "/nowhere/run.json", "--", "./lost_update"];
-    refused(&folder, &words, &["cannot write the failing run to /nowhere/run.json"]);
 }
 
 #[test]

@@ -39,7 +39,7 @@ pub(super) unsafe extern "C" fn create(
 ) -> c_int {
     enter(|| {
         if with(|runtime| runtime.threads.len()) >= MOST_THREADS {
-            return libc::EAGAIN;
+            runtime::lose(&format!("it makes more than {MOST_THREADS} threads, which raddle does not control"));
         }
         let task = Box::into_raw(Box::new(Task { fiber: Fiber::new(), start, argument }));
         let (attributes, detached) = joinable(attributes);
@@ -47,6 +47,14 @@ pub(super) unsafe extern "C" fn create(
         // SAFETY: `run` takes a task; the rest is our caller's promise.
         let error =
             leave(|| unsafe { real::pthread_create(thread, attributes, run as *const c_void, task.cast()) });
+        if error == libc::EAGAIN {
+            // How many threads the system has room for differs from machine to machine, and no schedule decides it.
+            let made = with(|runtime| runtime.threads.len());
+            runtime::lose(&format!(
+                "the system refuses to make thread T{made} (EAGAIN); this is a limit of the system (`ulimit -u`, memory for stacks), \
+                 not a failure of the program; raise it, or make fewer runs at a time with --jobs"
+            ));
+        }
         if error != 0 {
             return error;
         }

@@ -1,0 +1,133 @@
+//! `raddle run program.c`: a source file in the place of a program.
+//!
+//! The program is kept in the cache folder, under a name made of all that it comes from: the text after preprocessing, the
+//! compiler and its flags. So a recorded run names a file that stays as it was when the source is edited, and that the same
+//! command makes again if the cache was emptied.
+
+use super::compiler::{Compiler, Language};
+use super::{hooks, instrumented};
+use anyhow::{Context, Result, ensure};
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio, id};
+
+/// The folder of programs in the cache folder.
+const PROGRAMS: &str = "programs";
+/// What a source file is compiled with, before the user's flags.
+const FLAGS: &[&str] = &["-g", "-O1", "-pthread"];
+
+/// A source file that is to be compiled and run.
+pub(crate) struct Source<'a> {
+    path: &'a Path,
+    language: Language,
+}
+
+impl<'a> Source<'a> {
+    /// The source file that `name` is, if it ends like one.
+    pub(crate) fn of(name: &'a str) -> Option<Source<'a>> {
+        let path = Path::new(name);
+        let language = match path.extension()?.to_str()? {
+            "c" => Language::C,
+            "cc" | "cp" | "cpp" | "cxx" | "c++" | "C" | "CPP" => Language::Cpp,
+            _ => return None,
+        };
+        Some(Source { path, language })
+    }
+
+    /// The program that it is compiled to, with hooks; `flags` come after the source, so that they may name libraries.
+    /// The compiler's complaints go to standard error as they are.
+    pub(crate) fn compile(&self, flags: &[String]) -> Result<PathBuf> {
+        let shown = self.path.display();
+        // Compilers tell this in many words.
+        std::fs::File::open(self.path).with_context(|| format!("cannot read {shown}"))?;
+        let failed = || format!("{shown} was not compiled; the compiler says why above");
+        let compiler = Compiler::find(self.language)?;
+        let preprocessed = output(&mut self.call(&compiler, flags, &["-E".into()])?)?;
+        if !preprocessed.status.success() {
+            // There is nobody left to tell if this fails.
+            let _ = std::io::stderr().lock().write_all(&preprocessed.stderr);
+        }
+        ensure!(preprocessed.status.success(), failed());
+
+        let folder = hooks::cache()?.join(PROGRAMS).join(self.key(&compiler, flags, &preprocessed.stdout)?);
+        let program = folder.join(self.path.file_stem().unwrap_or_default());
+        if program.is_file() {
+            return Ok(program);
+        }
+        let writable = || {
+            let folder = folder.display();
+            format!(
+                "cannot write a program into {folder}; set RADDLE_CACHE to a folder that can be written to"
+            )
+        };
+        std::fs::create_dir_all(&folder).with_context(writable)?;
+        let own = folder.join(format!("{}.part", id()));
+        let mut call = self.call(&compiler, flags, &["-o".into(), own.clone().into()])?;
+        let name = call.get_program().display().to_string();
+        let status = call.stdout(Stdio::null()).status().with_context(|| format!("cannot start {name}"))?;
+        if !status.success() {
+            // Nothing else is in it, or another process uses it.
+            let _ = std::fs::remove_dir(&folder);
+        }
+        ensure!(status.success(), failed());
+        std::fs::rename(&own, &program).with_context(writable)?;
+        Ok(program)
+    }
+
+    fn call(&self, compiler: &Compiler, flags: &[String], mode: &[OsString]) -> Result<Command> {
+        let mut args: Vec<OsString> = FLAGS.iter().map(OsString::from).collect();
+        args.extend_from_slice(mode);
+        args.push(self.path.into());
+        args.extend(flags.iter().map(OsString::from));
+        instrumented(compiler, &args)
+    }
+
+    /// Tells apart all that can make another program.
+    fn key(&self, compiler: &Compiler, flags: &[String], preprocessed: &[u8]) -> Result<String> {
+        let call = self.call(compiler, flags, &[])?;
+        let version = output(compiler.command().arg("--version"))?.stdout;
+        let here = std::env::current_dir().context("the current folder is gone")?;
+        let mut hasher = DefaultHasher::new();
+        // The folder is in the debug information.
+        (preprocessed, version, here, call.get_program()).hash(&mut hasher);
+        call.get_args().for_each(|argument| argument.hash(&mut hasher));
+        Ok(format!("{:016x}", hasher.finish()))
+    }
+}
+
+/// Whether a program was made by [`Source::compile`].
+pub(crate) fn was_compiled_here(program: &Path) -> bool {
+    let Ok(cache) = hooks::cache() else { return false };
+    // Recorded paths have no links in them.
+    let cache = cache.canonicalize().unwrap_or(cache);
+    program.starts_with(cache.join(PROGRAMS))
+}
+
+fn output(command: &mut Command) -> Result<Output> {
+    let name = command.get_program().display().to_string();
+    command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sources_are_told_by_their_ends() {
+        let language = |name| Source::of(name).map(|source| matches!(source.language, Language::Cpp));
+        for (name, cpp) in [
+            ("a.c", Some(false)),
+            ("./b/a.cc", Some(true)),
+            ("a.C", Some(true)),
+            ("a.cpp", Some(true)),
+            ("a.o", None),
+            ("./program", None),
+            ("c", None),
+            (".c", None),
+        ] {
+            assert_eq!(language(name), cpp, "{name}");
+        }
+    }
+}

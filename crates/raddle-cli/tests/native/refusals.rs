@@ -1,0 +1,187 @@
+//! What cannot be controlled or written is told, and a verdict is never lost.
+
+use super::{compile, folder, raddle, refused};
+use serde_json::Value;
+use std::fs::{Permissions, set_permissions, write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::process::{Command, Stdio};
+
+#[track_caller]
+fn set_mode(path: &Path, mode: u32) {
+    set_permissions(path, Permissions::from_mode(mode)).expect("the file is ours");
+}
+
+/// Writes an executable file.
+#[track_caller]
+fn executable(folder: &Path, name: &str, content: &[u8]) {
+    write(folder.join(name), content).expect("the folder can be written to");
+    set_mode(&folder.join(name), 0o755);
+}
+
+#[test]
+fn programs_that_are_not_there_are_refused() {
+    let folder = folder("not_there");
+    refused(&folder, &["run", "--", "./nothing"], &["cannot find ./nothing: No such file"]);
+    refused(
+        &folder,
+        &["run", "--", "no-such-program"],
+        &["no such program in PATH; write ./no-such-program"],
+    );
+    refused(&folder, &["run", "--strategy", "pso", "--", "/bin/true"], &["no strategy is called `pso`"]);
+    std::fs::create_dir(folder.join("inner")).expect("the folder can be written to");
+    refused(&folder, &["run", "--", "./inner"], &["inner: it is a directory"]);
+    write(folder.join("plain"), "text").expect("the folder can be written to");
+    refused(&folder, &["run", "--", "./plain"], &["it is not executable; chmod +x"]);
+    set_mode(&folder.join("plain"), 0o755);
+    refused(&folder, &["run", "--", "./plain"], &["it is no program for Linux; if it is a script, name"]);
+}
+
+#[test]
+fn scripts_are_refused_with_what_runs_them() {
+    let folder = folder("scripts");
+    for (first, parts) in [
+        (
+            "#!/bin/sh -e\n",
+            &["it is a script, run by `/bin/sh -e`", "raddle run -- /bin/sh -e /", "/scripts/script\n"][..],
+        ),
+        ("#! /usr/bin/env python3\n", &["run by `/usr/bin/env python3`", "raddle run -- python3 /"]),
+        ("#!\n", &["it is a script that names no interpreter"]),
+    ] {
+        executable(&folder, "script", first.as_bytes());
+        refused(&folder, &["run", "--", "./script"], parts);
+    }
+}
+
+#[test]
+fn programs_for_other_machines_are_refused() {
+    let folder = compile("foreign", "lost_update", &["-static"]);
+    refused(&folder, &["run", "--", "./lost_update"], &["it is linked statically", "link it dynamically"]);
+    let dynamic = compile("foreign_dynamic", "lost_update", &[]);
+    let bytes = std::fs::read(dynamic.join("lost_update")).expect("it was compiled");
+    let changed = |changes: &[(usize, u8)], parts: &[&str]| {
+        let mut bytes = bytes.clone();
+        changes.iter().for_each(|&(at, byte)| bytes[at] = byte);
+        executable(&dynamic, "changed", &bytes);
+        refused(&dynamic, &["run", "--", "./changed"], parts);
+    };
+    // The class of the file, the order of bytes, and the processor.
+    changed(&[(4, 1), (18, 3)], &["it is a 32-bit program for x86 with 32 bits"]);
+    changed(
+        &[(18, 183)],
+        &[
+            "it is a 64-bit program for ARM with 64 bits (aarch64)",
+            "raddle controls 64-bit programs for x86-64",
+        ],
+    );
+    changed(&[(5, 2), (18, 0), (19, 22)], &["for S/390"]);
+    changed(&[(18, 250)], &["for processor 250"]);
+    let loader = b"/lib64/ld-linux";
+    let at = bytes.windows(loader.len()).position(|window| window == loader).expect("it names its loader");
+    changed(&[(at + 1, b'L')], &["its dynamic loader, /Lib64/ld-linux-x86-64.so.2, is not on this machine"]);
+}
+
+#[test]
+fn a_program_with_the_rights_of_its_owner_is_refused() {
+    let folder = compile("setuid", "lost_update", &[]);
+    for mode in [0o4755, 0o2755] {
+        set_mode(&folder.join("lost_update"), mode);
+        refused(
+            &folder,
+            &["run", "--", "./lost_update"],
+            &["with the rights of its owner", "a copy made by `cp`"],
+        );
+    }
+    let copied = Command::new("cp").args(["lost_update", "copy"]).current_dir(&folder).status();
+    assert!(copied.expect("cp starts").success());
+    assert_eq!(raddle(&folder, &["run", "--runs", "1", "--", "./copy"]).status.code(), Some(0));
+}
+
+#[test]
+fn a_missing_library_is_told() {
+    let folder = folder("library");
+    let gcc = |words: &[&str]| {
+        let status = Command::new("gcc").args(words).current_dir(&folder).status().expect("gcc starts");
+        assert!(status.success(), "{words:?}");
+    };
+    write(folder.join("part.c"), "int part(void) { return 0; }\n").expect("the folder can be written to");
+    let main = "int part(void);\nint main(void) { return part(); }\n";
+    write(folder.join("main.c"), main).expect("the folder can be written to");
+    gcc(&["-shared", "-fPIC", "part.c", "-o", "libpart.so"]);
+    gcc(&["main.c", "-L.", "-lpart", "-o", "main"]);
+    let words = ["run", "--", "./main"];
+    refused(&folder, &words, &["libpart.so", "the dynamic loader cannot start it", "is a library missing?"]);
+    let main = "#include <unistd.h>\n__attribute__((constructor)) void early(void) { _exit(3); }\nint main(void) { return 0; }\n";
+    write(folder.join("main.c"), main).expect("the folder can be written to");
+    gcc(&["main.c", "-o", "main"]);
+    refused(&folder, &words, &["it ends with status 3 before it comes to its `main`"]);
+}
+
+/// The program asserts that its threads are made: it must not be blamed for that.
+#[test]
+fn limits_of_the_system_are_no_failures_of_the_program() {
+    let folder = compile("limits", "limits", &[]);
+    let words = ["run", "--jobs", "1", "--", "./limits"];
+    refused(
+        &folder,
+        &words,
+        &["the system refuses to make thread T1 (EAGAIN)", "not a failure of the program"],
+    );
+    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    let output =
+        command.args(words).current_dir(&folder).env("LIMIT_PROCESSES", "1").output().expect("raddle starts");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    for part in ["a process for the run could not be made: Resource temporarily unavailable", "`ulimit -u`"] {
+        assert!(message.contains(part), "`{part}` is missing in: {message}");
+    }
+}
+
+/// Whatever cannot be written, the failure is shown and the exit status tells of it.
+#[test]
+fn a_failure_is_shown_where_it_cannot_be_written() {
+    let folder = compile("unwritable", "lost_update", &[]);
+    for (path, why) in [("/nowhere/run.json", "No such file"), ("/dev/full", "No space left")] {
+        let output = raddle(&folder, &["run", "--record", path, "--", "./lost_update"]);
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(1), "{text}");
+        assert!(text.contains("assertion `counter == 2` failed") && !text.contains("Replay it"), "{text}");
+        let note = format!("\nNote: the failing run could not be written to {path}: {why}");
+        assert!(text.contains(&note) && text.contains("with --record FILE writes it elsewhere"), "{text}");
+        let output = raddle(&folder, &["run", "--json", "--record", path, "--", "./lost_update"]);
+        let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+        assert_eq!((output.status.code(), &report["kind"]), (Some(1), &"assertion".into()), "{report}");
+        assert!(report["failure_file"].is_null() && report["notes"][0].as_str().is_some(), "{report}");
+    }
+    let full = std::fs::File::options().write(true).open("/dev/full").expect("it is there");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    command.args(["run", "--", "./lost_update"]).current_dir(&folder).stdout(full).stderr(Stdio::piped());
+    let output = command.output().expect("raddle starts");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("cannot write to standard output"));
+    assert!(folder.join("lost_update.raddle.json").is_file());
+}
+
+/// Whichever comes first under a seed: a failing run is told, even if a later one is lost.
+#[test]
+fn a_failure_is_not_lost_with_a_later_run() {
+    let folder = compile("lost_run", "lost", &[]);
+    let mut statuses = std::collections::BTreeSet::new();
+    for seed in 1..=20 {
+        let seed = seed.to_string();
+        let words =
+            ["run", "--json", "--keep-going", "--runs", "50", "--jobs", "1", "--seed", &seed, "--", "./lost"];
+        let output = raddle(&folder, &words);
+        statuses.insert(output.status.code());
+        if output.status.code() == Some(1) {
+            let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+            let note = report["notes"][0].as_str().unwrap_or_default();
+            assert!(
+                note.starts_with("not all runs were made: ") && note.contains("cannot be controlled"),
+                "{report}"
+            );
+            assert_eq!(report["kind"], "assertion", "{report}");
+        }
+    }
+    assert_eq!(statuses, [Some(1), Some(2)].into());
+}
