@@ -1,6 +1,7 @@
 //! The command line of Raddle. Thin: it reads arguments and files, starts the work, and prints what comes back.
 
 mod args;
+mod bench;
 mod cc;
 mod lab_bound;
 mod lab_micro;
@@ -35,6 +36,7 @@ fn main() -> ExitCode {
         Command::Lab { command: LabCommand::Micro(args) } => lab_micro::run(args, width),
         Command::Lab { command: LabCommand::Bound(args) } => lab_bound::run(args, width),
         Command::Replay(args) => replay::run(args, width),
+        Command::Bench(args) => bench::run(args),
         Command::Cc { args } => cc::run(cc::Language::C, args),
         Command::Cpp { args } => cc::run(cc::Language::Cpp, args),
     };

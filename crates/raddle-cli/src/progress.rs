@@ -15,9 +15,15 @@ pub(crate) struct Progress {
 impl Progress {
     /// Progress through so many runs. Nothing is drawn unless standard error is a terminal.
     pub(crate) fn new(runs: u64) -> Progress {
-        let style = "{bar:40} {human_pos}/{human_len} runs, {per_sec}, {eta} left{msg}";
-        let style = ProgressStyle::with_template(style).unwrap_or_else(|_| ProgressStyle::default_bar());
-        let bar = ProgressBar::with_draw_target(Some(runs), ProgressDrawTarget::hidden()).with_style(style);
+        Progress::of(runs, "runs")
+    }
+
+    /// Progress through so many of something.
+    pub(crate) fn of(number: u64, what: &str) -> Progress {
+        let style =
+            format!("{{bar:40}} {{human_pos}}/{{human_len}} {what}, {{per_sec}}, {{eta}} left{{msg}}");
+        let style = ProgressStyle::with_template(&style).unwrap_or_else(|_| ProgressStyle::default_bar());
+        let bar = ProgressBar::with_draw_target(Some(number), ProgressDrawTarget::hidden()).with_style(style);
         Progress { bar, shown: Once::new() }
     }
 

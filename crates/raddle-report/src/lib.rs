@@ -1,9 +1,10 @@
 //! Plain data in, text and JSON out.
 //!
 //! [`Table`] aligns text in columns, [`interleaving`] shows one recorded run thread by thread, [`shape`] holds the
-//! JSON shapes that scripts may rely on, and [`text`] tells the same to a person. Nothing here runs a program, reads
+//! JSON shapes that scripts may rely on, and [`text`] tells the same to a person. [`bench`] is what was measured over a suite. Nothing here runs a program, reads
 //! a file or knows where its text goes.
 
+pub mod bench;
 mod interleaving;
 mod operations;
 mod race;

@@ -36,6 +36,8 @@ pub(crate) struct Tally {
     pub(crate) steps: u64,
     pub(crate) kinds: BTreeMap<String, u64>,
     pub(crate) census: Census,
+    /// The run that was counted last: its partial order, and how it failed. Nothing if it was cut off.
+    pub(crate) latest: Option<(u64, Option<String>)>,
     /// The failing run with the smallest number.
     pub(crate) first: Option<(u64, Box<Ran>)>,
     pub(crate) exhausted: bool,
@@ -45,6 +47,7 @@ pub(crate) struct Tally {
 
 impl Tally {
     fn count(&mut self, number: u64, ran: Box<Ran>) {
+        self.latest = (!ran.cut_off).then(|| (ran.fingerprint, ran.kind.clone()));
         if ran.cut_off {
             self.cut_off += 1;
             return;

@@ -9,8 +9,10 @@ mod replay;
 mod run;
 mod show;
 
+pub(crate) use explore::{Plan, Tally};
+pub(crate) use program::find;
 pub(crate) use replay::replay;
-pub(crate) use run::run;
+pub(crate) use run::{run, specs};
 
 /// The front end's name in trace files.
 pub(crate) const FRONT_END: &str = "native";

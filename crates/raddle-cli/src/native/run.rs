@@ -132,15 +132,21 @@ fn program(args: &NativeArgs) -> Result<PathBuf> {
     }
 }
 
-fn setup(args: &NativeArgs) -> Result<Setup> {
-    let strategies: Vec<String> = if args.strategy == "portfolio" {
+/// The strategies that take turns under a name on the command line.
+pub(crate) fn specs(strategy: &str) -> Result<Vec<String>> {
+    let strategies: Vec<String> = if strategy == "portfolio" {
         PORTFOLIO.iter().map(|&spec| spec.to_owned()).collect()
     } else {
-        args.strategy.split('+').map(str::to_owned).collect()
+        strategy.split('+').map(str::to_owned).collect()
     };
     for spec in &strategies {
         raddle_strategies::build(spec)?;
     }
+    Ok(strategies)
+}
+
+fn setup(args: &NativeArgs) -> Result<Setup> {
+    let strategies = specs(&args.strategy)?;
     Ok(Setup {
         strategies,
         seed: args.seed,

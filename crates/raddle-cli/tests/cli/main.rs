@@ -1,5 +1,6 @@
 //! The command line as its users see it: the built program, its output and its exit status.
 
+mod bench;
 mod cc;
 mod common;
 mod golden;

@@ -1,0 +1,215 @@
+//! One program under one strategy.
+
+use super::manifest::Program;
+use crate::cc::Source;
+use crate::native::{self, Plan, specs};
+use crate::replay::{compile, config};
+use anyhow::{Context, Result};
+use raddle_engine::{Census, Engine, explore};
+use raddle_lab::{Machine, bound};
+use raddle_model::Settings;
+use raddle_model::native::{Points, Setup};
+use raddle_report::bench::Cell;
+use std::ops::ControlFlow;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+/// How a cell is measured.
+#[derive(Clone, Copy)]
+pub(super) struct Measure {
+    pub(super) runs: u64,
+    /// 0: the share of runs that show the bug.
+    pub(super) trials: u64,
+    pub(super) seed: u64,
+    pub(super) fixed: bool,
+}
+
+/// A program that can be run.
+pub(super) enum Ready {
+    Native(Vec<String>),
+    Lab(Box<Machine>),
+}
+
+impl Program {
+    /// Compiles it, if it has to be.
+    pub(super) fn prepare(&self, fixed: bool) -> Result<Ready> {
+        let shown = self.source.display();
+        let mut define = self.define.clone();
+        if fixed {
+            define.extend_from_slice(&self.fixed);
+        }
+        let name = self.source.to_str().with_context(|| format!("{shown}: the path is no text"))?;
+        if self.source.extension().is_some_and(|end| end == "rdl") {
+            let text =
+                std::fs::read_to_string(&self.source).with_context(|| format!("cannot read {shown}"))?;
+            let set: Vec<(String, i64)> = define.iter().map(|text| parameter(text)).collect::<Result<_>>()?;
+            return Ok(Ready::Lab(Box::new(compile(&text, &set).with_context(|| shown.to_string())?)));
+        }
+        let program = match Source::of(name) {
+            Some(source) => {
+                let flags: Vec<String> = define.iter().map(|text| format!("-D{text}")).collect();
+                source.compile(&flags)?
+            }
+            None => native::find(name)?,
+        };
+        let mut words = vec![program.to_str().context("the program's path is no text")?.to_owned()];
+        words.extend_from_slice(&self.arguments);
+        Ok(Ready::Native(words))
+    }
+}
+
+fn parameter(text: &str) -> Result<(String, i64)> {
+    let wrong = || format!("`{text}` is no parameter of a lab program, such as n=5");
+    let (name, value) = text.split_once('=').with_context(wrong)?;
+    Ok((name.to_owned(), value.parse().ok().with_context(wrong)?))
+}
+
+/// What is counted while runs are made.
+struct Count<'a> {
+    cell: Cell,
+    verdict: &'a [String],
+    census: Census,
+    begun: Instant,
+    /// How many runs of the present trial were made.
+    trial: u64,
+}
+
+impl Count<'_> {
+    /// Counts a run; tells whether it showed the bug.
+    fn count(&mut self, fingerprint: u64, kind: Option<&str>) -> bool {
+        let cell = &mut self.cell;
+        cell.runs += 1;
+        self.trial += 1;
+        self.census.count(fingerprint);
+        cell.partial_orders = self.census.distinct() as u64;
+        if cell.runs.is_power_of_two() {
+            cell.growth.push(cell.partial_orders);
+        }
+        let Some(kind) = kind else { return false };
+        if !self.verdict.iter().any(|expected| expected == kind) {
+            *cell.unexpected.entry(kind.to_owned()).or_default() += 1;
+            return false;
+        }
+        cell.hits += 1;
+        let elapsed = self.begun.elapsed().as_secs_f64();
+        cell.seconds_to_bug.get_or_insert(elapsed);
+        true
+    }
+}
+
+/// Makes the runs of a cell, on one core.
+#[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock; it decides nothing")]
+pub(super) fn measure(program: &Program, ready: &Ready, strategy: &str, how: Measure) -> Result<Cell> {
+    let cell = Cell { case: program.case.name.clone(), strategy: strategy.to_owned(), ..Cell::default() };
+    let begun = Instant::now();
+    let count =
+        Mutex::new(Count { cell, verdict: &program.verdict, census: Census::default(), begun, trial: 0 });
+    for trial in 0..how.trials.max(1) {
+        let seed = how.seed.wrapping_add(trial);
+        locked(&count).trial = 0;
+        let before = locked(&count).cell.hits;
+        match ready {
+            Ready::Native(words) => native_runs(words, strategy, seed, how, &count)?,
+            Ready::Lab(machine) => lab_runs(machine, strategy, seed, how, &count)?,
+        }
+        if how.trials > 0 {
+            let mut count = locked(&count);
+            let found = (count.cell.hits > before).then_some(count.trial);
+            count.cell.first.push(found);
+        }
+    }
+    let mut cell = count.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()).cell;
+    cell.seconds = begun.elapsed().as_secs_f64();
+    cell.interval = bound::interval(cell.hits, cell.runs).ok().map(|(low, high)| [low, high]);
+    Ok(cell)
+}
+
+fn locked<'a, 'b>(count: &'a Mutex<Count<'b>>) -> std::sync::MutexGuard<'a, Count<'b>> {
+    count.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+fn settings() -> Settings {
+    /// Enough for every program here, and not a second for one that goes round in circles.
+    const STEPS: u64 = 100_000;
+    Settings { step_limit: STEPS, timeouts_anytime: false, patience: 64, races: false }
+}
+
+fn native_runs(
+    words: &[String],
+    strategy: &str,
+    seed: u64,
+    how: Measure,
+    count: &Mutex<Count<'_>>,
+) -> Result<()> {
+    const PATIENCE: Duration = Duration::from_secs(20);
+    let setup = Setup {
+        strategies: specs(strategy)?,
+        seed,
+        settings: settings(),
+        points: Points::Shared,
+        patience_ms: PATIENCE.as_millis() as u64,
+    };
+    let look = |tally: &native::Tally, _: &str| {
+        let mut count = locked(count);
+        if let Some((fingerprint, kind)) = &tally.latest {
+            count.count(*fingerprint, kind.as_deref());
+        }
+        count.cell.threads = count.cell.threads.max(tally.threads);
+        count.cell.steps = count.cell.steps.max(tally.steps);
+    };
+    let plan = Plan {
+        words,
+        setup: &setup,
+        runs: how.runs,
+        time: None,
+        jobs: 1,
+        keep_going: how.trials == 0,
+        look: &look,
+    };
+    plan.explore()?;
+    Ok(())
+}
+
+fn lab_runs(
+    machine: &Machine,
+    strategy: &str,
+    seed: u64,
+    how: Measure,
+    count: &Mutex<Count<'_>>,
+) -> Result<()> {
+    let specs = specs(strategy)?;
+    let lanes = specs.len() as u64;
+    let mut strategies =
+        specs.iter().map(|spec| raddle_strategies::build(spec)).collect::<Result<Vec<_>, _>>()?;
+    let mut machine = machine.clone();
+    let mut engine = Engine::new(config(settings()));
+    let mut left = vec![true; strategies.len()];
+    let mut number = 0;
+    while number < how.runs && left.contains(&true) {
+        let lane = (number % lanes) as usize;
+        let mut found = false;
+        let mut made = false;
+        if left[lane] {
+            explore(
+                &mut engine,
+                &mut machine,
+                &mut *strategies[lane],
+                (seed, number / lanes, 1),
+                |_, run| {
+                    made = true;
+                    let mut count = locked(count);
+                    found = count.count(run.fingerprint, run.verdict.failure().map(|failure| failure.kind()));
+                    count.cell.steps = count.cell.steps.max(run.trace.events.len() as u64);
+                    count.cell.threads = count.cell.threads.max(run.trace.parents.len() as u64);
+                    ControlFlow::Continue(())
+                },
+            );
+            left[lane] = made;
+        }
+        if found && how.trials > 0 {
+            break;
+        }
+        number += 1;
+    }
+    Ok(())
+}

@@ -1,0 +1,228 @@
+//! `raddle bench`: every strategy on every program of a suite.
+//!
+//! Cells are measured on one core each and shared out between workers, so that a cell does not depend on the others or
+//! on their number. Each finished cell is added to `cells.jsonl` in the output folder at once; a later call with the same
+//! question begins with what is there.
+
+mod manifest;
+mod measure;
+
+use crate::Outcome;
+use crate::args::{BenchArgs, cores};
+use crate::native::specs;
+use crate::progress::Progress;
+use anyhow::{Context, Result, bail};
+use manifest::{Program, Suite};
+use measure::{Measure, Ready, measure};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND};
+use raddle_report::bench::{Bench, Cell, markdown, page, pictures};
+use serde::{Deserialize, Serialize};
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::path::Path;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Mutex, OnceLock};
+
+pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
+    let mut suite = Suite::read(&args.suite)?;
+    select(&mut suite, &args.case)?;
+    args.strategy.iter().try_for_each(|spec| specs(spec).map(drop))?;
+    let how =
+        Measure { runs: args.runs, trials: args.trials.unwrap_or(0), seed: args.seed, fixed: args.fixed };
+    let store = Store::open(args.output.as_deref())?;
+    let cells = measure_all(&suite.programs, &args.strategy, how, &store, cores(args.jobs))?;
+    let bench = Bench {
+        command: command(args),
+        seed: args.seed,
+        runs: args.runs,
+        trials: how.trials,
+        strategies: args.strategy.clone(),
+        cases: suite.programs.iter().map(|program| program.case.clone()).collect(),
+        cells,
+        published: suite.published,
+        suite: suite.name,
+    };
+    if let Some(folder) = &args.output {
+        write_all(folder, &bench)?;
+    }
+    let false_alarm =
+        args.fixed && bench.cells.iter().any(|cell| cell.hits > 0 || !cell.unexpected.is_empty());
+    let status = if false_alarm { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
+    let text = if args.json {
+        let mut line = serde_json::to_string(&bench).context("the results cannot be written as JSON")?;
+        line.push('\n');
+        line
+    } else {
+        markdown(&bench)
+    };
+    Ok(Outcome { text, status })
+}
+
+fn select(suite: &mut Suite, wanted: &[String]) -> Result<()> {
+    for name in wanted {
+        if !suite.programs.iter().any(|program| program.case.name == *name) {
+            let known: Vec<&str> = suite.programs.iter().map(|program| program.case.name.as_str()).collect();
+            bail!("{name}: no such case in the suite {}; there are {}", suite.name, known.join(", "));
+        }
+    }
+    if !wanted.is_empty() {
+        suite.programs.retain(|program| wanted.contains(&program.case.name));
+    }
+    Ok(())
+}
+
+/// The command that measures this again.
+fn command(args: &BenchArgs) -> String {
+    let mut words = vec!["raddle bench".to_owned(), format!("--suite {}", args.suite)];
+    words.extend(args.case.iter().map(|case| format!("--case {case}")));
+    words.extend(args.strategy.iter().map(|strategy| format!("--strategy {strategy}")));
+    words.push(format!("--runs {}", args.runs));
+    words.extend(args.trials.map(|trials| format!("--trials {trials}")));
+    words.extend(args.fixed.then(|| "--fixed".to_owned()));
+    words.join(" ")
+}
+
+fn measure_all(
+    programs: &[Program],
+    strategies: &[String],
+    how: Measure,
+    store: &Store,
+    jobs: usize,
+) -> Result<Vec<Cell>> {
+    let total = (programs.len() * strategies.len()) as u64;
+    let progress = Progress::of(total, "cells");
+    let next = AtomicUsize::new(0);
+    let ready: Vec<OnceLock<Ready>> = programs.iter().map(|_| OnceLock::new()).collect();
+    let work = || -> Result<Vec<(usize, Cell)>> {
+        let mut mine = Vec::new();
+        loop {
+            let number = next.fetch_add(1, Ordering::Relaxed);
+            let (case, strategy) = (number / strategies.len(), number % strategies.len());
+            let Some(program) = programs.get(case) else { return Ok(mine) };
+            let strategy = &strategies[strategy];
+            let cell = match store.find(&program.case.name, strategy, how) {
+                Some(cell) => cell,
+                None => {
+                    let result = ready_of(&ready[case], program, how.fixed)
+                        .and_then(|ready| measure(program, ready, strategy, how));
+                    let cell = result.inspect_err(|_| next.store(usize::MAX / 2, Ordering::Relaxed));
+                    let cell = cell.with_context(|| format!("{} under {strategy}", program.case.name))?;
+                    store.add(&cell, how)?;
+                    cell
+                }
+            };
+            mine.push((number, cell));
+            progress.add(1);
+            progress.note(&|| format!("{} under {strategy}", program.case.name));
+        }
+    };
+    let results: Vec<Result<Vec<(usize, Cell)>>> = std::thread::scope(|scope| {
+        let workers: Vec<_> = (0..jobs).map(|_| scope.spawn(work)).collect();
+        workers
+            .into_iter()
+            .map(|worker| worker.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload)))
+            .collect()
+    });
+    let mut cells: Vec<(usize, Cell)> = results.into_iter().collect::<Result<Vec<_>>>()?.concat();
+    cells.sort_by_key(|(number, _)| *number);
+    Ok(cells.into_iter().map(|(_, cell)| cell).collect())
+}
+
+/// The program, compiled once.
+fn ready_of<'a>(slot: &'a OnceLock<Ready>, program: &Program, fixed: bool) -> Result<&'a Ready> {
+    /// One worker compiles; the others find the program there.
+    static COMPILING: Mutex<()> = Mutex::new(());
+    let _compiling = COMPILING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if let Some(ready) = slot.get() {
+        return Ok(ready);
+    }
+    let ready = program.prepare(fixed)?;
+    Ok(slot.get_or_init(|| ready))
+}
+
+/// The cells that were measured before, and the file that further ones are added to.
+struct Store {
+    known: Vec<Stored>,
+    file: Option<Mutex<File>>,
+}
+
+/// A cell with what it depends on.
+#[derive(Serialize, Deserialize)]
+struct Stored {
+    runs: u64,
+    trials: u64,
+    seed: u64,
+    fixed: bool,
+    version: String,
+    cell: Cell,
+}
+
+/// Cells of another version may have other numbers.
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+impl Store {
+    fn open(folder: Option<&Path>) -> Result<Store> {
+        let Some(folder) = folder else { return Ok(Store { known: Vec::new(), file: None }) };
+        std::fs::create_dir_all(folder)
+            .with_context(|| format!("cannot make the folder {}", folder.display()))?;
+        let path = folder.join("cells.jsonl");
+        let mut known = Vec::new();
+        if path.exists() {
+            let text =
+                std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+            let whole = text.rfind('\n').map_or("", |end| &text[..=end]);
+            for (number, line) in whole.lines().enumerate() {
+                known.push(serde_json::from_str(line).with_context(|| {
+                    format!(
+                        "{}:{}: no result of a bench; remove the file to begin anew",
+                        path.display(),
+                        number + 1
+                    )
+                })?);
+            }
+            // A last line without an end is what an interruption has left.
+            let file = OpenOptions::new().write(true).open(&path);
+            file.and_then(|file| file.set_len(whole.len() as u64))
+                .with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        let file = OpenOptions::new().create(true).append(true).open(&path);
+        let file = file.with_context(|| format!("cannot write {}", path.display()))?;
+        Ok(Store { known, file: Some(Mutex::new(file)) })
+    }
+
+    fn find(&self, case: &str, strategy: &str, how: Measure) -> Option<Cell> {
+        let same = |stored: &&Stored| {
+            let Stored { runs, trials, seed, fixed, version, cell } = stored;
+            (*runs, *trials, *seed, *fixed) == (how.runs, how.trials, how.seed, how.fixed)
+                && version == VERSION
+                && cell.case == case
+                && cell.strategy == strategy
+        };
+        self.known.iter().rfind(same).map(|stored| stored.cell.clone())
+    }
+
+    fn add(&self, cell: &Cell, how: Measure) -> Result<()> {
+        let Some(file) = &self.file else { return Ok(()) };
+        let Measure { runs, trials, seed, fixed } = how;
+        let stored = Stored { runs, trials, seed, fixed, version: VERSION.to_owned(), cell: cell.clone() };
+        let mut line = serde_json::to_string(&stored).context("a result cannot be written as JSON")?;
+        line.push('\n');
+        let mut file = file.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+        file.write_all(line.as_bytes()).context("cannot write a result; is the disk full?")
+    }
+}
+
+fn write_all(folder: &Path, bench: &Bench) -> Result<()> {
+    let write = |name: &str, text: &str| {
+        let path = folder.join(name);
+        std::fs::write(&path, text).with_context(|| format!("cannot write {}", path.display()))
+    };
+    let json = serde_json::to_string_pretty(bench).context("the results cannot be written as JSON")?;
+    write("results.json", &(json + "\n"))?;
+    write("results.md", &markdown(bench))?;
+    write("page.html", &page(bench))?;
+    for picture in pictures(bench) {
+        write(&format!("{}.svg", picture.name), &picture.svg)?;
+    }
+    Ok(())
+}
