@@ -16,6 +16,7 @@ Examples:
   raddle lab run program.rdl --strategy dpor        every partial order once
   raddle lab run program.rdl --until-bug --record bug.json
   raddle replay bug.json                            the same run again, step by step
+  raddle minimize bug.json                          the same failure with fewer switches
   raddle strategies                                 what can follow --strategy
 
 Exit status: 0 no bug was found, 1 a bug was found, 2 a mistake in arguments or files."
@@ -38,6 +39,8 @@ pub(crate) enum Command {
     },
     /// Repeat a recorded run exactly and show it
     Replay(ReplayArgs),
+    /// Look for a run with the same failure and fewer switches between threads
+    Minimize(MinimizeArgs),
     /// Compile C with hooks for `raddle run`: make CC="raddle cc"
     #[command(disable_help_flag = true)]
     Cc {
@@ -104,9 +107,12 @@ pub(crate) struct NativeArgs {
     /// Give up a run that has not ended after so much time
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
     pub(crate) run_time: Duration,
-    /// Where the first failing run is written to; PROGRAM.raddle.json if not given
+    /// Where the first failing run is written to; raddle-failure-ID.json if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Keep the first failing run as it was found, with all its switches between threads
+    #[arg(long)]
+    pub(crate) no_minimize: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -203,9 +209,12 @@ pub(crate) struct RunArgs {
     /// How many cores; all of them if not given
     #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Write the first failing run to a file, for `raddle replay`
-    #[arg(long, value_name = "FILE")]
+    /// Write the first failing run to a file, for `raddle replay`; raddle-failure-ID.json if no name is given
+    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
     pub(crate) record: Option<PathBuf>,
+    /// Show and record the first failing run as it was found, with all its switches between threads
+    #[arg(long)]
+    pub(crate) no_minimize: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -294,11 +303,39 @@ Example:
 The program, its parameters and every decision are in the file. If the run does not repeat, the step and the cause
 are told and the exit status is 2.")]
 pub(crate) struct ReplayArgs {
-    /// A file written by --record, or - for standard input
+    /// A failure file, or - for standard input
     pub(crate) trace: String,
+    /// If the program has changed, follow the recorded run as far as possible and tell how it ends now
+    #[arg(long)]
+    pub(crate) tolerant: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  raddle run --no-minimize --record bug.json -- ./program
+  raddle minimize bug.json -o small.json && raddle replay small.json
+
+Every candidate is really run. The result fails in the same way, with the fewest switches between threads that were
+found, then with the fewest that take the turn from a thread which could have gone on, then with the fewest steps. The
+file is written whenever a smaller run was found, so that nothing is lost by stopping early.
+
+Exit status: 1 the smallest run was written, 2 a mistake, or a run that does not repeat.")]
+pub(crate) struct MinimizeArgs {
+    /// A failure file, or - for standard input
+    pub(crate) file: String,
+    /// Where the smallest run is written to; FILE with .min.json at its end if not given
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Make at most so many runs
+    #[arg(long, short = 'n', value_name = "N", default_value = "20000", value_parser = runs)]
+    pub(crate) runs: u64,
+    /// Begin no run after so much time, such as 30s or 5m
+    #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
+    pub(crate) time: Duration,
 }
 
 /// A positive whole number, also written as 5e7 or 10_000.

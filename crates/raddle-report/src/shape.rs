@@ -344,6 +344,23 @@ pub struct Replayed {
     pub run: u64,
 }
 
+/// What a tolerant replay brought, where the run left the recorded one.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Resembled {
+    /// `passed`, or the kind of failure, of the run of now.
+    pub verdict: String,
+    /// The same of the recorded run.
+    pub recorded: String,
+    /// What happens now, in sentences.
+    pub message: String,
+    /// The first recorded step that could not be repeated, from 0.
+    pub left_at: u64,
+    /// What was different there.
+    pub left_because: String,
+    /// How many steps the run of now has.
+    pub steps: u64,
+}
+
 /// A shape as one line of JSON.
 pub fn line<T: Serialize>(shape: &T) -> String {
     let mut text = serde_json::to_string(shape).expect("shapes have only string keys");

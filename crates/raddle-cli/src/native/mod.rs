@@ -2,12 +2,14 @@
 
 mod explore;
 mod launch;
+mod minimize;
 mod places;
 mod races;
 mod replay;
 mod run;
 mod show;
 
+pub(crate) use minimize::minimize;
 pub(crate) use replay::replay;
 pub(crate) use run::run;
 

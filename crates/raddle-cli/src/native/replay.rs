@@ -1,12 +1,13 @@
 //! `raddle replay` of a run of a pthreads program.
 
 use super::launch::{Library, Server, find};
+use super::places;
 use super::run::POINTS;
 use super::show::{message, show};
 use crate::Outcome;
 use crate::args::ReplayArgs;
 use anyhow::{Context, Result, bail, ensure};
-use raddle_model::native::{Answer, Order, Points, Setup};
+use raddle_model::native::{Answer, Order, Points, Ran, Setup};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, TraceFile};
 use raddle_report::shape::{self, Replayed};
 use raddle_report::{sentences, text};
@@ -16,29 +17,13 @@ const PATIENCE: u64 = 600_000;
 
 /// Repeats the run of `file`, which messages call `shown`.
 pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: usize) -> Result<Outcome> {
-    let words: Vec<String> = serde_json::from_str(&file.program)
-        .with_context(|| format!("{shown}: the program in the file is not a list of words"))?;
-    ensure!(!words.is_empty(), "{shown}: the file names no program");
-    find(&words[0])?;
-    let points = file.parameters.iter().find(|(name, _)| name == POINTS).map_or(0, |&(_, points)| points);
-    let points = [Points::All, Points::Shared, Points::Sync]
-        .into_iter()
-        .find(|known| *known as i64 == points)
-        .with_context(|| format!("{shown}: the parameter `{POINTS}` has no known value"))?;
-    let setup = Setup {
-        strategies: Vec::new(),
-        seed: file.seed,
-        settings: file.settings,
-        points,
-        patience_ms: PATIENCE,
-    };
     let library = Library::write()?;
-    let mut server = Server::start(&library, &words, &setup)?;
-    let ran = match server.order(&Order::replay(file))? {
-        Answer::Ran(ran) => ran,
-        Answer::Lost { message } => bail!("{shown}: the run cannot be repeated: {message}"),
-        Answer::Ready | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),
-    };
+    let mut server = start(&library, file, shown)?;
+    let ran = made(server.order(&Order::replay(file))?, shown)?;
+    if args.tolerant && ran.divergence.is_some() {
+        let again = made(server.order(&Order::resemble(file))?, shown)?;
+        return tolerant(args, file, &ran, &again, shown, width);
+    }
     if let Some((step, what)) = &ran.divergence {
         bail!(
             "{shown}: the run does not repeat: at step {} of {}: {what}; the program or its surroundings have changed",
@@ -81,5 +66,55 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
         show(&mut out, file, &ran.output, width);
         out
     };
+    Ok(Outcome { text: out, status })
+}
+
+/// Starts the program of `file`, so that it can make runs like the recorded one.
+pub(super) fn start(library: &Library, file: &TraceFile, shown: &str) -> Result<Server> {
+    ensure!(!file.program.is_empty(), "{shown}: the file names no program");
+    find(&file.program)?;
+    let words = [&[file.program.clone()], &file.arguments[..]].concat();
+    let points = file.parameters.iter().find(|(name, _)| name == POINTS).map_or(0, |&(_, points)| points);
+    let points = [Points::All, Points::Shared, Points::Sync]
+        .into_iter()
+        .find(|known| *known as i64 == points)
+        .with_context(|| format!("{shown}: the parameter `{POINTS}` has no known value"))?;
+    let setup = Setup {
+        strategies: Vec::new(),
+        seed: file.seed,
+        settings: file.settings,
+        points,
+        patience_ms: PATIENCE,
+    };
+    Server::start(library, &words, &setup)
+}
+
+fn made(answer: Answer, shown: &str) -> Result<Box<Ran>> {
+    match answer {
+        Answer::Ran(ran) => Ok(ran),
+        Answer::Lost { message } => bail!("{shown}: the run cannot be repeated: {message}"),
+        Answer::Ready | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),
+    }
+}
+
+/// What became of a run that was followed as far as possible.
+fn tolerant(
+    args: &ReplayArgs,
+    file: &TraceFile,
+    exact: &Ran,
+    again: &Ran,
+    shown: &str,
+    width: usize,
+) -> Result<Outcome> {
+    let mut now = again.trace.as_deref().cloned().context("the native runtime has told nothing of the run")?;
+    places::translate(&mut now);
+    let (step, what) = exact.divergence.as_ref().context("only a run that was left is followed loosely")?;
+    let left = crate::replay::Left { step: *step, what };
+    let status = if now.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
+    if args.json {
+        return Ok(Outcome { text: crate::replay::tolerant_line(file, &now, &left), status });
+    }
+    let mut out = crate::replay::tolerant_head(file, &now, &left, shown);
+    show(&mut out, &now, &again.output, width);
     Ok(Outcome { text: out, status })
 }

@@ -3,6 +3,7 @@
 use super::FRONT_END;
 use super::explore::{Plan, Tally};
 use super::launch::find;
+use super::minimize;
 use super::places;
 use super::races;
 use super::show::{message, show};
@@ -15,7 +16,7 @@ use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, TraceFile};
 use raddle_report::shape::{self, NativeRun, Races};
 use raddle_report::text;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// The strategies of `portfolio`, in the order of their turns.
 const PORTFOLIO: &[&str] = &["pos", "pct:depth=3", "surw", "oos", "upo", "random-walk"];
@@ -52,21 +53,31 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     let status = if tally.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let mut failing = None;
     if let Some((number, ran)) = &tally.first {
-        let path = args.record.clone().unwrap_or_else(|| default_record(&program));
         let mut file = trace_file(ran, &words, setup.points);
+        file.build = raddle_symbols::build(&program).ok();
+        let raw = file.clone();
         places::translate(&mut file);
-        std::fs::write(&path, file.to_json())
-            .with_context(|| format!("cannot write the failing run to {}", path.display()))?;
+        file.id = file.short_id();
+        let path = args.record.clone().unwrap_or_else(|| PathBuf::from(file.file_name()));
+        crate::minimize::write(&path, &file)?;
+        let mut output = ran.output.clone();
+        let raw = TraceFile { id: file.id.clone(), ..raw };
+        if !args.no_minimize
+            && let Some((small, printed)) = minimize::after_failure(&raw, &path)?
+        {
+            (file, output) = (small, printed);
+        }
         report.first_failure = Some(*number);
         report.failure_file = Some(path.display().to_string());
         report.message = Some(message(&file).join("\n"));
-        failing = Some((file, ran.output.clone(), path));
+        failing = Some((file, output, path));
     }
     if args.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
     let mut out = summary(&report);
     if let Some((file, output, path)) = failing {
+        crate::minimize::tell(&mut out, &file);
         show(&mut out, &file, &output, width);
         let _ = writeln!(out, "\nReplay it: raddle replay {}", path.display());
     }
@@ -104,7 +115,8 @@ fn setup(args: &NativeArgs) -> Result<Setup> {
 fn trace_file(ran: &Ran, words: &[String], points: Points) -> TraceFile {
     let mut file = ran.trace.as_deref().cloned().expect("the first failing run was asked for with its trace");
     file.front_end = FRONT_END.to_owned();
-    file.program = serde_json::to_string(words).expect("words are texts");
+    file.program = words[0].clone();
+    file.arguments = words[1..].to_vec();
     file.parameters = vec![(POINTS.to_owned(), points as i64)];
     file.parameters.extend(ran.shared.iter().map(|&unit| (SHARED.to_owned(), unit as i64)));
     file
@@ -112,11 +124,6 @@ fn trace_file(ran: &Ran, words: &[String], points: Points) -> TraceFile {
 
 /// The parameter of a trace file that tells at which accesses the schedule could change.
 pub(super) const POINTS: &str = "points";
-
-fn default_record(program: &Path) -> PathBuf {
-    let name = program.file_name().map_or_else(|| "program".into(), |name| name.to_string_lossy());
-    PathBuf::from(format!("{name}.raddle.json"))
-}
 
 fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {
     let failed = tally.failures > 0;

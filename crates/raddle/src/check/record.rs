@@ -3,7 +3,7 @@
 use super::panics::Panic;
 use crate::runtime::Runtime;
 use raddle_model::{
-    FORMAT_VERSION, Failure, LocationId, ObjectId, Settings, ThreadId, TraceFile, TraceStep, Verdict,
+    Failure, LocationId, ObjectId, Settings, ThreadId, TraceFile, TraceStep, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -50,14 +50,17 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
     }
     let threads = (0..summary.thread_count() as u32).map(|thread| runtime.shown_name(ThreadId(thread)));
     TraceFile {
-        raddle_trace: FORMAT_VERSION,
+        id: String::new(),
         front_end: FRONT_END.to_owned(),
         program: origin.program.to_owned(),
+        arguments: Vec::new(),
+        build: None,
         parameters: vec![(LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads))],
         settings: origin.settings,
         strategy: origin.strategy.to_owned(),
         seed: origin.seed,
         run: origin.run,
+        minimized: None,
         verdict,
         fingerprint: summary.fingerprint,
         threads: threads.collect(),
