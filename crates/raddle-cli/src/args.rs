@@ -336,6 +336,9 @@ pub(crate) struct MinimizeArgs {
     /// Begin no run after so much time, such as 30s or 5m
     #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
     pub(crate) time: Duration,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 /// A positive whole number, also written as 5e7 or 10_000.

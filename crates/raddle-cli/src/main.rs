@@ -36,7 +36,7 @@ fn main() -> ExitCode {
         Command::Lab { command: LabCommand::Micro(args) } => lab_micro::run(args, width),
         Command::Lab { command: LabCommand::Bound(args) } => lab_bound::run(args, width),
         Command::Replay(args) => replay::run(args, width),
-        Command::Minimize(args) => minimize::run(args, width),
+        Command::Minimize(args) => minimize::run(args),
         Command::Cc { args } => cc::run(cc::Language::C, args),
         Command::Cpp { args } => cc::run(cc::Language::Cpp, args),
     };

@@ -9,7 +9,8 @@ use raddle_engine::Follow;
 use raddle_explain::{Budget, Execute, Execution, Smallest, minimize};
 use raddle_lab::Machine;
 use raddle_model::{EXIT_BUG_FOUND, Schedule, TraceFile};
-use raddle_report::text;
+use raddle_report::shape::{self, Reduced};
+use raddle_report::{sentences, text};
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -24,7 +25,7 @@ pub(crate) struct Limits {
 /// After a failure, when a person waits for the report.
 pub(crate) const AFTER_A_FAILURE: Limits = Limits { runs: 2_000, time: Duration::from_secs(10) };
 
-pub(crate) fn run(args: &MinimizeArgs, _width: usize) -> Result<Outcome> {
+pub(crate) fn run(args: &MinimizeArgs) -> Result<Outcome> {
     let shown = shown(&args.file);
     let file = TraceFile::from_json(&read(&args.file)?).with_context(|| shown.to_owned())?;
     if file.verdict.failure().is_none() {
@@ -49,6 +50,19 @@ pub(crate) fn run(args: &MinimizeArgs, _width: usize) -> Result<Outcome> {
         format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")
     })?;
     write(&path, &small)?;
+    if let Some(minimized) = small.minimized.filter(|_| args.json) {
+        let text = shape::line(&Reduced {
+            verdict: small.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
+            message: sentences(&small).join("\n"),
+            failure_file: path.display().to_string(),
+            executions: minimized.executions,
+            switches: small.switches(),
+            switches_before: minimized.switches_before,
+            steps: small.steps.len() as u64,
+            steps_before: minimized.steps_before,
+        });
+        return Ok(Outcome { text, status: EXIT_BUG_FOUND });
+    }
     let mut out = String::new();
     tell(&mut out, &small);
     let _ = writeln!(out, "Replay it: raddle replay {}", path.display());
@@ -69,14 +83,20 @@ pub(crate) fn write(path: &Path, file: &TraceFile) -> Result<()> {
 /// Says how a run became smaller, if it did.
 pub(crate) fn tell(out: &mut String, file: &TraceFile) {
     let Some(minimized) = file.minimized else { return };
+    let now = (file.switches(), file.steps.len() as u64);
+    if now == (minimized.switches_before, minimized.steps_before) {
+        let runs = text::plural(minimized.executions, "run");
+        let _ = writeln!(out, "It has {} switches between threads; {runs} found none with fewer.", now.0);
+        return;
+    }
     let _ = writeln!(
         out,
-        "Made smaller by {}: {} and {}, before {} and {}.",
+        "Made smaller by {}: switches between threads {} -> {}, steps {} -> {}.",
         text::plural(minimized.executions, "run"),
-        text::plural(file.switches(), "switch").replace("switchs", "switches"),
-        text::plural(file.steps.len() as u64, "step"),
         text::count(minimized.switches_before),
-        text::count(minimized.steps_before)
+        text::count(now.0),
+        text::count(minimized.steps_before),
+        text::count(now.1)
     );
 }
 
@@ -144,3 +164,6 @@ impl Execute for Lab {
         run.verdict.failure().is_some().then_some(Execution { run, preemptions })
     }
 }
+
+#[cfg(test)]
+mod tests;

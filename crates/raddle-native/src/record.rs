@@ -1,4 +1,4 @@
-//! A run as a trace file, with addresses told as module and offset.
+//! A run as a failure file, with addresses told as module and offset.
 
 use crate::objects::{Class, Made};
 use crate::results::{self, Whole};

@@ -361,6 +361,27 @@ pub struct Resembled {
     pub steps: u64,
 }
 
+/// A failing run that was made smaller.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Reduced {
+    /// The kind of failure.
+    pub verdict: String,
+    /// What happens, in sentences.
+    pub message: String,
+    /// The file with the smaller run.
+    pub failure_file: String,
+    /// How many runs were made for that.
+    pub executions: u64,
+    /// How many switches between threads it has.
+    pub switches: u64,
+    /// How many there were when it was found.
+    pub switches_before: u64,
+    /// How many steps it has.
+    pub steps: u64,
+    /// How many there were when it was found.
+    pub steps_before: u64,
+}
+
 /// A shape as one line of JSON.
 pub fn line<T: Serialize>(shape: &T) -> String {
     let mut text = serde_json::to_string(shape).expect("shapes have only string keys");

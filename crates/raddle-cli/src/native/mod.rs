@@ -13,5 +13,5 @@ pub(crate) use minimize::minimize;
 pub(crate) use replay::replay;
 pub(crate) use run::run;
 
-/// The front end's name in trace files.
+/// The front end's name in failure files.
 pub(crate) const FRONT_END: &str = "native";

@@ -122,7 +122,7 @@ fn trace_file(ran: &Ran, words: &[String], points: Points) -> TraceFile {
     file
 }
 
-/// The parameter of a trace file that tells at which accesses the schedule could change.
+/// The parameter of a failure file that tells at which accesses the schedule could change.
 pub(super) const POINTS: &str = "points";
 
 fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {

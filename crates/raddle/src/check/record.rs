@@ -1,4 +1,4 @@
-//! A run as a trace file: numbers become texts that mean something in another process.
+//! A run as a failure file: numbers become texts that mean something in another process.
 
 use super::panics::Panic;
 use crate::runtime::Runtime;
@@ -7,7 +7,7 @@ use raddle_model::{
 };
 use std::collections::BTreeMap;
 
-/// The front end's name in trace files.
+/// The front end's name in failure files.
 pub(super) const FRONT_END: &str = "rust";
 
 /// The text of location 0, which stands for no place in the code.
@@ -26,7 +26,7 @@ pub(super) struct Origin<'a> {
     pub(super) locations: &'a [String],
 }
 
-/// The parameter of a trace file that tells whether a run failed if it left threads behind.
+/// The parameter of a failure file that tells whether a run failed if it left threads behind.
 pub(super) const LEAKED: &str = "fail_on_leaked_threads";
 
 /// The run that `runtime` has just ended. Places are numbered in the order in which the run came to them, so that the
