@@ -17,6 +17,7 @@ Examples:
   raddle lab run program.rdl --until-bug --record bug.json
   raddle replay bug.json                            the same run again, step by step
   raddle minimize bug.json                          the same failure with fewer switches
+  raddle explain bug.json                           which order of operations makes it fail
   raddle strategies                                 what can follow --strategy
 
 Exit status: 0 no bug was found, 1 a bug was found, 2 a mistake in arguments or files."
@@ -41,6 +42,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Look for a run with the same failure and fewer switches between threads
     Minimize(MinimizeArgs),
+    /// Tell which order of operations makes a recorded run fail
+    Explain(ExplainArgs),
     /// Compile C with hooks for `raddle run`: make CC="raddle cc"
     #[command(disable_help_flag = true)]
     Cc {
@@ -336,6 +339,29 @@ pub(crate) struct MinimizeArgs {
     /// Begin no run after so much time, such as 30s or 5m
     #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
     pub(crate) time: Duration,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  raddle run -- ./program; raddle explain raddle-failure-0123abcd.json
+
+The closest run that passes is the one with the fewest pairs of dependent operations in another order. The depth is that
+of PCT: how many orders of two operations make every schedule fail that keeps them. It is estimated from random schedules.
+
+Exit status: 1 the failure came again and was explained as far as possible, 2 a mistake, or a run that does not repeat.")]
+pub(crate) struct ExplainArgs {
+    /// A failure file, or - for standard input
+    pub(crate) file: String,
+    /// Make at most so many runs
+    #[arg(long, short = 'n', value_name = "N", default_value = "20000", value_parser = runs)]
+    pub(crate) runs: u64,
+    /// Try each set of orders with so many random schedules
+    #[arg(long, value_name = "N", default_value = "100", value_parser = whole)]
+    pub(crate) samples: u64,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

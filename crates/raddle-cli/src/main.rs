@@ -2,6 +2,7 @@
 
 mod args;
 mod cc;
+mod explain;
 mod lab_bound;
 mod lab_micro;
 mod lab_run;
@@ -37,6 +38,7 @@ fn main() -> ExitCode {
         Command::Lab { command: LabCommand::Bound(args) } => lab_bound::run(args, width),
         Command::Replay(args) => replay::run(args, width),
         Command::Minimize(args) => minimize::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Cc { args } => cc::run(cc::Language::C, args),
         Command::Cpp { args } => cc::run(cc::Language::Cpp, args),
     };

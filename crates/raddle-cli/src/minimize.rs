@@ -6,7 +6,7 @@ use crate::replay::{compile, follow, origin, read, shown};
 use crate::{Outcome, native};
 use anyhow::{Context, Result, bail};
 use raddle_engine::Follow;
-use raddle_explain::{Budget, Execute, Execution, Smallest, minimize};
+use raddle_explain::{Budget, Execute, Execution, Smallest, Wanted, minimize};
 use raddle_lab::Machine;
 use raddle_model::{EXIT_BUG_FOUND, Schedule, TraceFile};
 use raddle_report::shape::{self, Reduced};
@@ -158,10 +158,10 @@ impl Lab {
 }
 
 impl Execute for Lab {
-    fn execute(&mut self, schedule: &Schedule) -> Option<Execution> {
-        let (run, preemptions) =
-            follow(&mut self.machine, &self.origin, &mut Follow::new(schedule.clone()));
-        run.verdict.failure().is_some().then_some(Execution { run, preemptions })
+    fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
+        let mut strategy = Follow::new(schedule.clone());
+        let run = follow(&mut self.machine, &self.origin, &mut strategy);
+        wanted.takes(&run.verdict).then_some(Execution { run, preemptions: strategy.preemptions() })
     }
 }
 

@@ -33,7 +33,7 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
         && args.tolerant
     {
         let mut resemble = Resemble::new(events, file.picks().collect());
-        let (now, _) = follow(&mut machine, &file, &mut resemble);
+        let now = follow(&mut machine, &file, &mut resemble);
         let left = Left { step: divergence.step, what: &divergence.what };
         let status = if now.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
         if args.json {
@@ -126,15 +126,14 @@ pub(crate) fn tolerant_line(file: &TraceFile, now: &TraceFile, left: &Left<'_>) 
     })
 }
 
-/// Makes a run of the program of `file` with `strategy`, and gives it as a file with the same origin and how many
-/// preemptions it has, if the strategy records who is enabled.
-pub(crate) fn follow(machine: &mut Machine, file: &TraceFile, strategy: &mut dyn Strategy) -> (TraceFile, u64) {
+/// Makes a run of the program of `file` with `strategy`, and gives it as a file with the same origin.
+pub(crate) fn follow(machine: &mut Machine, file: &TraceFile, strategy: &mut dyn Strategy) -> TraceFile {
     let mut engine = Engine::new(config(file.settings));
     strategy.begin(Rng::for_run(0, 0));
     run_once(&mut engine, machine, strategy);
     let summary = engine.summary();
     let step = |event: &Event| TraceStep { thread: event.thread.0, operation: event.operation };
-    let run = TraceFile {
+    TraceFile {
         verdict: summary.verdict.clone(),
         fingerprint: summary.fingerprint,
         threads: machine.thread_names(),
@@ -143,8 +142,7 @@ pub(crate) fn follow(machine: &mut Machine, file: &TraceFile, strategy: &mut dyn
         steps: summary.trace.events.iter().map(step).collect(),
         picks: summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
         ..origin(file)
-    };
-    (run, summary.trace.preemptions() as u64)
+    }
 }
 
 /// What a file says of where its run comes from, without the run.

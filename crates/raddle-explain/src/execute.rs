@@ -1,15 +1,31 @@
 //! What a front end has to be able to do, and what a run costs the person who reads it.
 
-use raddle_model::{Schedule, TraceFile};
+use raddle_model::{Schedule, TraceFile, Verdict};
 
 /// Makes runs of one program.
 pub trait Execute {
     /// Makes a run that follows `schedule` as far as that is possible (see [`raddle_engine::Follow`]). Gives nothing if it
-    /// passes, or cannot be made.
-    fn execute(&mut self, schedule: &Schedule) -> Option<Execution>;
+    /// cannot be made, or is not wanted.
+    fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution>;
 }
 
-/// A failing run.
+/// Which runs somebody wants to see.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Wanted {
+    /// Those that fail.
+    Failing,
+    /// Those that pass too.
+    Any,
+}
+
+impl Wanted {
+    /// Whether this run is wanted.
+    pub fn takes(self, verdict: &Verdict) -> bool {
+        self == Wanted::Any || verdict.failure().is_some()
+    }
+}
+
+/// A run that was made.
 #[derive(Clone, Debug)]
 pub struct Execution {
     /// What happened.

@@ -13,7 +13,7 @@
 //!
 //! The result need not be the smallest there is; the tests compare it with that.
 
-use crate::execute::{Cost, Execute, Execution};
+use crate::execute::{Cost, Execute, Execution, Wanted};
 use crate::same::Symptom;
 use raddle_model::{Minimized, Schedule, Segment, ThreadId, TraceFile, mix};
 use std::collections::BTreeSet;
@@ -46,7 +46,7 @@ pub fn minimize<'a>(
     execute: &'a mut dyn Execute,
 ) -> Option<Smallest> {
     file.verdict.failure()?;
-    let first = execute.execute(&Schedule::of(file))?;
+    let first = execute.execute(&Schedule::of(file), Wanted::Failing)?;
     let symptom = Symptom::of(&first.run)?;
     let same_kind = |run: &TraceFile| run.verdict.failure().map(|failure| failure.kind());
     if same_kind(&first.run) != same_kind(file) {
@@ -131,8 +131,8 @@ impl Search<'_> {
             return false;
         }
         self.best.executions += 1;
-        let candidate = Schedule { segments, answers: self.schedule.answers.clone() };
-        let Some(execution) = self.execute.execute(&candidate) else { return false };
+        let candidate = Schedule { segments, ..self.schedule.clone() };
+        let Some(execution) = self.execute.execute(&candidate, Wanted::Failing) else { return false };
         self.take(execution)
     }
 
@@ -149,12 +149,14 @@ impl Search<'_> {
 
     /// Beginnings, the shortest first.
     fn shorten(&mut self) {
+        /// With more threads, trying each of them takes too long.
+        const MOST_THREADS: u32 = 32;
         let mut length = 0;
         while length < self.schedule.segments.len() && !self.is_over {
             let beginning = self.schedule.segments[..length].to_vec();
             let mut found = self.attempt(beginning.clone());
             for thread in 0..self.threads() {
-                if found || length > 8 {
+                if found || length > 8 || self.threads() > MOST_THREADS {
                     break;
                 }
                 let next = Segment { thread: ThreadId(thread), until: Segment::ALL };

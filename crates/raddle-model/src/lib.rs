@@ -21,6 +21,6 @@ pub use ids::{LocationId, ObjectId, ThreadId};
 pub use memory_order::MemoryOrder;
 pub use name::{Name, mix};
 pub use operation::{Access, Kind, Operation, Reads, Touch, dependent};
-pub use schedule::{Schedule, Segment};
+pub use schedule::{Completion, Constraint, Schedule, Segment};
 pub use trace::{Event, Pick, Trace};
 pub use verdict::{BlockReason, Blocked, Failure, FreedBlock, RacingAccess, Verdict};

@@ -67,6 +67,8 @@ pub enum Order {
     Follow {
         /// The schedule.
         schedule: Schedule,
+        /// Whether the trace is wanted if it passes, too.
+        any: bool,
         /// As for a replay.
         shared: Vec<u64>,
     },
@@ -139,8 +141,9 @@ impl Order {
     }
 
     /// The order to follow `schedule`, where memory is shared as in `file`.
-    pub fn follow(file: &TraceFile, schedule: &Schedule) -> Order {
-        Order::Follow { schedule: schedule.clone(), shared: shared(file) }
+    /// The trace of a run that passes comes only if `any` run is wanted.
+    pub fn follow(file: &TraceFile, schedule: &Schedule, any: bool) -> Order {
+        Order::Follow { schedule: schedule.clone(), any, shared: shared(file) }
     }
 
     /// The decisions of a replay.

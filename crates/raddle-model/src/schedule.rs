@@ -19,21 +19,47 @@ impl Segment {
     pub const ALL: u32 = u32::MAX;
 }
 
-/// Who runs how far, and what is answered where a number is asked for. After the last segment no thread is interrupted any
-/// more: each runs until it ends or waits, then the enabled one with the lowest number goes on.
+/// Who runs after the last segment.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Completion {
+    /// No thread is interrupted any more: each runs until it ends or waits, then the enabled one with the lowest number
+    /// goes on.
+    #[default]
+    Uninterrupted,
+    /// Any enabled thread with equal probability, drawn from this seed, but for those that a constraint holds back.
+    Random(u64),
+}
+
+/// An order of two steps: a thread does not take its own step number `after.until` before another has taken its own step
+/// number `before.until`, both from 1. A thread is held back only while another one can run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+pub struct Constraint {
+    /// What comes first.
+    pub before: Segment,
+    /// What comes later.
+    pub after: Segment,
+}
+
+/// Who runs how far, and what is answered where a number is asked for.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub struct Schedule {
     /// One after the other. One whose thread cannot run, or is that far already, is passed over.
     pub segments: Vec<Segment>,
     /// For every thread, the answers of the decisions in its steps in order, as (how many answers, answer).
     pub answers: Vec<Vec<(u32, u32)>>,
+    /// Orders that hold after the last segment, where threads are drawn.
+    pub constraints: Vec<Constraint>,
+    /// Who runs after the last segment.
+    pub completion: Completion,
 }
 
 impl Schedule {
     /// The schedule of a recorded run.
     pub fn of(file: &TraceFile) -> Schedule {
         let mut taken: Vec<u32> = vec![0; file.threads.len()];
-        let mut schedule = Schedule { segments: Vec::new(), answers: vec![Vec::new(); file.threads.len()] };
+        let mut schedule =
+            Schedule { answers: vec![Vec::new(); file.threads.len()], ..Schedule::default() };
         for run in file.steps.chunk_by(|a, b| a.thread == b.thread) {
             let thread = run[0].thread;
             let until = &mut taken[thread as usize];

@@ -9,7 +9,7 @@ use crate::runtime::{self, Runtime, SHARED};
 use crate::table::Table;
 use crate::wire::Wire;
 use crate::{enact, fiber, raw, real, record};
-use raddle_engine::{Config, Engine, Follow, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
+use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup};
 use raddle_model::{Settings, Verdict};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,7 +117,7 @@ impl Server {
                     Ok(whole) => whole,
                     Err(message) => return Some(Answer::Lost { message }),
                 };
-                if self.strategies[*strategy].learns() && enact::enact(&mut self.engine, &whole, &*copy) {
+                if self.strategies[*strategy].learns() && enact::enact(&mut self.engine, &whole, copy.needs()) {
                     self.strategies[*strategy].learn(&self.engine.summary());
                 }
                 let mut ran = self.ran(&whole);
@@ -135,15 +135,18 @@ impl Server {
                 let resemble = Resemble::new(enact::events(steps), Order::picks(picks));
                 self.repeat(Box::new(resemble), steps, shared)
             }
-            Order::Follow { schedule, shared } => {
-                let follow = Follow::new(schedule.clone());
+            Order::Follow { schedule, any, shared } => {
+                let mut follow = Follow::new(schedule.clone());
+                // It has a seed of its own, where it draws at all.
+                follow.begin(Rng::for_run(0, 0));
                 let whole = match self.make_run(follow.fork(), self.setup.points, table(shared))? {
                     Ok(whole) => whole,
                     Err(message) => return Some(Answer::Lost { message }),
                 };
                 let mut ran = self.ran(&whole);
-                if ran.kind.is_some() {
-                    if enact::enact(&mut self.engine, &whole, &follow) {
+                if *any || ran.kind.is_some() {
+                    let needs = Needs { enabled: true, ..Needs::default() };
+                    if enact::enact(&mut self.engine, &whole, needs) {
                         ran.preemptions = self.engine.summary().trace.preemptions() as u64;
                     }
                     self.add_trace(&mut ran, &whole, String::new(), 0);

@@ -382,6 +382,51 @@ pub struct Reduced {
     pub steps_before: u64,
 }
 
+/// Why a run fails.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Explained {
+    /// The kind of failure.
+    pub verdict: String,
+    /// What happens, in sentences.
+    pub message: String,
+    /// The pairs of operations that happen in the other order in the closest run that passes.
+    pub swapped: Vec<ExplainedPair>,
+    /// Whether all sampled schedules fail.
+    pub always: bool,
+    /// The estimated depth of the bug, if it was found.
+    pub depth: Option<u64>,
+    /// The orders that are enough for the failure.
+    pub constraints: Vec<ExplainedPair>,
+    /// Which of Maple's idioms they are, if they are one.
+    pub idiom: Option<u8>,
+    /// With how many random schedules each set of orders was tried.
+    pub samples: u64,
+    /// How many runs were made.
+    pub executions: u64,
+}
+
+/// Two operations in the order in which they happen in the failing run.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ExplainedPair {
+    /// The earlier one.
+    pub first: ExplainedStep,
+    /// The later one.
+    pub second: ExplainedStep,
+}
+
+/// One of the two.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct ExplainedStep {
+    /// Which step of the run it is, from 0; nothing if its thread waits for it in the end.
+    pub step: Option<u64>,
+    /// Whose it is.
+    pub thread: String,
+    /// What it does.
+    pub operation: String,
+    /// Where.
+    pub location: String,
+}
+
 /// A shape as one line of JSON.
 pub fn line<T: Serialize>(shape: &T) -> String {
     let mut text = serde_json::to_string(shape).expect("shapes have only string keys");

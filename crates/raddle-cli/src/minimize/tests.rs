@@ -85,7 +85,7 @@ fn measured(name: &str, parameters: &[(String, i64)]) -> (u64, u64, Option<u64>)
     let limits = Limits { runs: 2_000, time: Duration::from_secs(600) };
     let small = reduce(&found, &mut lab, limits, &|_| Ok(())).unwrap().expect("the failure comes again");
     assert_eq!(Symptom::of(&small), Symptom::of(&found), "{name}");
-    let again = lab.execute(&Schedule::of(&small)).expect("a smaller run is a run");
+    let again = lab.execute(&Schedule::of(&small), Wanted::Failing).expect("a smaller run is a run");
     assert_eq!((again.run.steps, again.run.verdict), (small.steps.clone(), small.verdict.clone()), "{name}");
     let mut fewest = found.switches();
     let symptom = Symptom::of(&found);

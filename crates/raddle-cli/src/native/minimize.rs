@@ -5,7 +5,7 @@ use super::places;
 use super::replay::start;
 use crate::minimize::{AFTER_A_FAILURE, Limits, reduce, write};
 use anyhow::Result;
-use raddle_explain::{Execute, Execution};
+use raddle_explain::{Effort, Execute, Execution, Explanation, Wanted};
 use raddle_model::native::{Answer, Order};
 use raddle_model::{Schedule, TraceFile};
 use std::path::Path;
@@ -46,6 +46,30 @@ fn search(
     Ok(Some((small, printed)))
 }
 
+/// Explains the failing run of `file`, which is made small before unless it is already; gives that run too, with the places of
+/// the source.
+pub(crate) fn explain(
+    file: &TraceFile,
+    shown: &str,
+    effort: Effort,
+) -> Result<(TraceFile, Option<Explanation>)> {
+    let library = Library::write()?;
+    let server = start(&library, file, shown)?;
+    let mut native = Native { server, file, printed: Vec::new() };
+    let mut small = match file.minimized {
+        Some(_) => None,
+        None => reduce(file, &mut native, AFTER_A_FAILURE, &|_| Ok(()))?,
+    };
+    let mut found = raddle_explain::explain(small.as_ref().unwrap_or(file), effort, &mut native);
+    if let Some(passing) = found.as_mut().and_then(|found| found.passing.as_mut()) {
+        places::translate(passing);
+    }
+    if let Some(small) = &mut small {
+        places::translate(small);
+    }
+    Ok((small.unwrap_or_else(|| file.clone()), found))
+}
+
 /// Makes runs of a pthreads program.
 struct Native<'a> {
     server: Server,
@@ -55,9 +79,10 @@ struct Native<'a> {
 }
 
 impl Execute for Native<'_> {
-    fn execute(&mut self, schedule: &Schedule) -> Option<Execution> {
+    fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
         // A server that does not answer any more makes no run, and so do those after it.
-        let Ok(Answer::Ran(ran)) = self.server.order(&Order::follow(self.file, schedule)) else { return None };
+        let order = Order::follow(self.file, schedule, wanted == Wanted::Any);
+        let Ok(Answer::Ran(ran)) = self.server.order(&order) else { return None };
         let run = *ran.trace?;
         if !ran.output.is_empty() {
             self.printed.push((run.fingerprint, ran.output));

@@ -9,7 +9,7 @@ mod replay;
 mod run;
 mod show;
 
-pub(crate) use minimize::minimize;
+pub(crate) use minimize::{explain, minimize};
 pub(crate) use replay::replay;
 pub(crate) use run::run;
 

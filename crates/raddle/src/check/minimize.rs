@@ -7,8 +7,8 @@ use super::panics::{self, Panic};
 use super::record::{Origin, record};
 use super::turns;
 use crate::runtime::{self, Conflict, Runtime};
-use raddle_engine::{Engine, Follow, Strategy};
-use raddle_explain::{Budget, Execute, Execution, Smallest, minimize};
+use raddle_engine::{Engine, Follow, Rng, Strategy};
+use raddle_explain::{Budget, Execute, Execution, Smallest, Wanted, minimize};
 use raddle_model::{Schedule, TraceFile};
 use std::sync::Arc;
 use std::time::Duration;
@@ -41,9 +41,12 @@ struct Runs<'a> {
 }
 
 impl Execute for Runs<'_> {
-    fn execute(&mut self, schedule: &Schedule) -> Option<Execution> {
-        let (runtime, panics) = turns::take(|_| self.run(schedule));
-        runtime.engine.summary().verdict.failure()?;
+    fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
+        let follow = Follow::new(schedule.clone());
+        let (runtime, panics) = turns::take(|_| self.run(follow.fork()));
+        if !wanted.takes(runtime.engine.summary().verdict) {
+            return None;
+        }
         let origin = Origin {
             program: &self.found.program,
             settings: self.found.settings,
@@ -55,17 +58,17 @@ impl Execute for Runs<'_> {
         };
         let run = record(&runtime, &panics, origin);
         self.panics.push((run.fingerprint, panics));
-        let preemptions = runtime.engine.summary().trace.preemptions() as u64;
-        Some(Execution { run, preemptions })
+        Some(Execution { run, preemptions: follow.preemptions() })
     }
 }
 
 impl Runs<'_> {
     /// Makes the run; gives nothing if it met another check at a static.
-    fn run(&self, schedule: &Schedule) -> Option<(Box<Runtime>, Vec<Panic>)> {
+    fn run(&self, mut follow: Box<dyn Strategy>) -> Option<(Box<Runtime>, Vec<Panic>)> {
         let conflict = Conflict::default();
         let engine = Engine::new(config::engine(self.found.settings));
-        let follow: Box<dyn Strategy> = Box::new(Follow::new(schedule.clone()));
+        // It draws nothing from this stream.
+        follow.begin(Rng::for_run(0, 0));
         let mut runtime = Runtime::new(engine, follow, conflict.clone());
         runtime.fail_on_leaked_threads = self.config.fail_on_leaked_threads;
         let body = Arc::clone(self.test);
