@@ -213,8 +213,8 @@ pub(crate) struct RunArgs {
     #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
     /// Write the first failing run to a file, for `raddle replay`; raddle-failure-ID.json if no name is given
-    #[arg(long, value_name = "FILE", num_args = 0..=1, default_missing_value = "")]
-    pub(crate) record: Option<PathBuf>,
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<Option<PathBuf>>,
     /// Show and record the first failing run as it was found, with all its switches between threads
     #[arg(long)]
     pub(crate) no_minimize: bool,

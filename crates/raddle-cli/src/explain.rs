@@ -29,7 +29,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
         bail!("{shown}: the recorded run passed; there is no failure to explain");
     }
     let effort = Effort { executions: args.runs, samples: args.samples };
-    let (file, found) = match &file.front_end[..] {
+    let found = match &file.front_end[..] {
         "lab" => {
             let machine = compile(&file.program, &file.parameters)
                 .with_context(|| format!("{shown}: the program in the file"))?;
@@ -39,9 +39,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
                 Some(_) => None,
                 None => reduce(&file, &mut lab, AFTER_A_FAILURE, &|_| Ok(()))?,
             };
-            let file = small.unwrap_or(file);
-            let found = explain(&file, effort, &mut lab);
-            (file, found)
+            explain(small.as_ref().unwrap_or(&file), effort, &mut lab)
         }
         native::FRONT_END => native::explain(&file, shown, effort)?,
         other => bail!(
@@ -51,7 +49,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let found = found.with_context(|| {
         format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")
     })?;
-    let text = if args.json { json(&file, &found, effort) } else { told(&file, &found, effort) };
+    let run = TraceFile { program: file.program.clone(), ..found.run.clone().unwrap_or(file) };
+    let text = if args.json { json(&run, &found, effort) } else { told(&run, &found, effort) };
     Ok(Outcome { text, status: EXIT_BUG_FOUND })
 }
 

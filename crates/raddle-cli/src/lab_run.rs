@@ -15,7 +15,7 @@ use raddle_report::shape::{self, FirstFailure, Run};
 use raddle_report::{Layout, interleaving, sentences, text};
 use raddle_strategies::Family;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     let source = read(&args.file)?;
@@ -206,9 +206,9 @@ fn trace_file(
     })
 }
 
-/// Where the run of `file` is recorded: at `path`, or under its own name if that is empty.
-fn record_path(path: &Path, file: &TraceFile) -> PathBuf {
-    if path.as_os_str().is_empty() { PathBuf::from(file.file_name()) } else { path.to_owned() }
+/// Where the run of `file` is recorded: at `path`, or under its own name if there is none.
+fn record_path(path: &Option<PathBuf>, file: &TraceFile) -> PathBuf {
+    path.clone().unwrap_or_else(|| PathBuf::from(file.file_name()))
 }
 
 /// The failing run, and the command that brings it back.

@@ -12,8 +12,8 @@
 use crate::execute::{Execute, Wanted};
 use crate::same::Symptom;
 use raddle_model::{
-    Access, BlockReason, Blocked, Completion, Constraint, Failure, Kind, Operation, Reads, Schedule, Segment,
-    ThreadId, TraceFile, TraceStep, dependent,
+    Access, BlockReason, Blocked, Completion, Constraint, Failure, Kind, LocationId, ObjectId, Operation, Reads, Schedule, Segment,
+    ThreadId, Touch, TraceFile, TraceStep, dependent,
 };
 use std::collections::BTreeMap;
 
@@ -38,7 +38,10 @@ pub struct Pair {
 /// What was found out.
 #[derive(Clone, Debug, Default)]
 pub struct Explanation {
-    /// The steps of the failing run, then the locks that threads of a deadlock wait for.
+    /// The failing run as it was made again, with names for all of `steps`.
+    pub run: Option<TraceFile>,
+    /// The steps of the failing run, then some that it has not come to: the locks that threads of a deadlock wait for, and
+    /// what a run that passes does besides.
     pub steps: Vec<TraceStep>,
     /// The passing run that is closest to the failing one, if there is one.
     pub passing: Option<TraceFile>,
@@ -61,17 +64,26 @@ pub fn explain(file: &TraceFile, effort: Effort, execute: &mut dyn Execute) -> O
     let again = execute.execute(&Schedule::of(file), Wanted::Any)?;
     let run = again.run;
     let symptom = Symptom::of(&run)?;
-    let steps: Vec<TraceStep> = run.steps.iter().copied().chain(pending(&run)).collect();
-    let pairs = pairs(&steps);
-    let places = places(&steps);
-    let found = Explanation { steps: steps.clone(), ..Explanation::default() };
-    let mut search = Search { run, steps, symptom, places, effort, execute, found };
-    search.found.executions = 1;
+    let mut found = Explanation { steps: [&run.steps[..], &pending(&run)].concat(), ..Explanation::default() };
+    found.executions = 1;
+    let mut search = Search { happened: run.steps.len(), run, symptom, places: Vec::new(), effort, execute, found };
+    search.places = places(&search.found.steps);
+    search.add_missing();
+    let pairs = search.pairs();
     for &pair in &pairs {
         search.swap(pair);
     }
     search.depth(&pairs);
-    Some(search.found)
+    Some(Explanation { run: Some(search.run), ..search.found })
+}
+
+/// The index of `name` in `names`, where it is put if it is new.
+fn number(names: &mut Vec<String>, name: &str) -> u32 {
+    let known = names.iter().position(|known| known == name);
+    known.unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    }) as u32
 }
 
 /// What the threads of a deadlock wait for, as far as it is a lock: steps that they would take next.
@@ -132,8 +144,8 @@ fn places(steps: &[TraceStep]) -> Vec<(u32, u32)> {
 
 struct Search<'a> {
     run: TraceFile,
-    /// With those that are pending.
-    steps: Vec<TraceStep>,
+    /// How many of the steps have happened.
+    happened: usize,
     symptom: Symptom,
     /// As [`places`] tells.
     places: Vec<(u32, u32)>,
@@ -152,6 +164,39 @@ impl Search<'_> {
         Some(self.execute.execute(schedule, Wanted::Any)?.run)
     }
 
+    /// Adds the steps that the failing run did not come to and another one did, which passes.
+    fn add_missing(&mut self) {
+        let passing = (0..self.effort.samples).find_map(|seed| {
+            let schedule = Schedule { completion: Completion::Random(seed), ..Schedule::default() };
+            self.run(&schedule).filter(|run| run.verdict == raddle_model::Verdict::Passed)
+        });
+        let Some(passing) = passing else { return };
+        for (step, place) in passing.steps.iter().zip(places(&passing.steps)) {
+            if self.places.contains(&place) || place.0 as usize >= self.run.threads.len() {
+                continue;
+            }
+            let mut step = *step;
+            let location = passing.locations.get(step.operation.location.index()).map_or("", |text| text);
+            step.operation.location = LocationId(number(&mut self.run.locations, location));
+            let (touched, operation) = (step.operation.objects(), &mut step.operation);
+            operation.touches = [Touch::NONE; 2];
+            for (object, writes) in touched {
+                let name = passing.objects.get(object.index()).map_or("", |name| name);
+                let object = ObjectId(number(&mut self.run.objects, name));
+                *operation = operation.on(object, if writes { Access::Write } else { Access::Read });
+            }
+            self.found.steps.push(step);
+            self.places.push(place);
+        }
+    }
+
+    /// The pairs that could have happened in the other order; at least one of the two has happened.
+    fn pairs(&self) -> Vec<Pair> {
+        let mut pairs = pairs(&self.found.steps);
+        pairs.retain(|pair| pair.first < self.happened);
+        pairs
+    }
+
     /// Tries a run in which the second step of `pair` comes before the first.
     fn swap(&mut self, pair: Pair) {
         let Some(run) = self.run(&self.swapped_schedule(pair)) else { return };
@@ -167,7 +212,7 @@ impl Search<'_> {
 
     /// All up to the first step of `pair`; then what does not depend on that, up to the second one; then the rest in order.
     fn swapped_schedule(&self, pair: Pair) -> Schedule {
-        let steps = &self.steps;
+        let steps = &self.found.steps;
         let mut late = vec![pair.first];
         let mut early = Vec::new();
         for step in pair.first + 1..=pair.second {
@@ -178,7 +223,13 @@ impl Search<'_> {
             });
             if own || !follows { early.push(step) } else { late.push(step) }
         }
-        let order = (0..pair.first).chain(early).chain(late).chain(pair.second + 1..steps.len());
+        // Of what has not happened, only what the second step needs is said.
+        let rest = pair.second + 1..self.happened;
+        let late = late.into_iter().filter(|&step| step < self.happened);
+        let early = early.into_iter().filter(|&step| {
+            step < self.happened || steps[step].thread == steps[pair.second].thread
+        });
+        let order = (0..pair.first).chain(early).chain(late).chain(rest);
         let mut schedule = Schedule { answers: Schedule::of(&self.run).answers, ..Schedule::default() };
         for step in order {
             let (thread, own) = self.places[step];
@@ -201,11 +252,11 @@ impl Search<'_> {
             places(&other.steps).into_iter().enumerate().map(|(step, place)| (place, step)).collect();
         let same = |step: usize| {
             let at = *there.get(&self.places[step])?;
-            let (now, then) = (&other.steps[at], &self.steps[step]);
+            let (now, then) = (&other.steps[at], &self.found.steps[step]);
             (text(other, now) == text(&self.run, then)).then_some(at)
         };
-        let at: Vec<Option<usize>> = (0..self.steps.len()).map(same).collect();
-        let mut swapped: Vec<Pair> = pairs(&self.steps);
+        let at: Vec<Option<usize>> = (0..self.found.steps.len()).map(same).collect();
+        let mut swapped: Vec<Pair> = self.pairs();
         swapped.retain(|pair| at[pair.first].zip(at[pair.second]).is_some_and(|(a, b)| b < a));
         swapped
     }
@@ -257,7 +308,7 @@ impl Search<'_> {
     /// Which of Maple's idioms a set of orders is.
     fn idiom(&self, set: &[Pair]) -> Option<u8> {
         let thread = |step: usize| self.places[step].0;
-        let object = |step: usize| self.steps[step].operation.object();
+        let object = |step: usize| self.found.steps[step].operation.object();
         let set: Vec<(usize, usize)> = set.iter().map(|pair| (pair.first, pair.second)).collect();
         match set[..] {
             [_] => Some(1),

@@ -46,28 +46,20 @@ fn search(
     Ok(Some((small, printed)))
 }
 
-/// Explains the failing run of `file`, which is made small before unless it is already; gives that run too, with the places of
-/// the source.
-pub(crate) fn explain(
-    file: &TraceFile,
-    shown: &str,
-    effort: Effort,
-) -> Result<(TraceFile, Option<Explanation>)> {
+/// Explains the failing run of `file`, which is made small before unless it is already. The runs have the places of the
+/// source.
+pub(crate) fn explain(file: &TraceFile, shown: &str, effort: Effort) -> Result<Option<Explanation>> {
     let library = Library::write()?;
     let server = start(&library, file, shown)?;
     let mut native = Native { server, file, printed: Vec::new() };
-    let mut small = match file.minimized {
+    let small = match file.minimized {
         Some(_) => None,
         None => reduce(file, &mut native, AFTER_A_FAILURE, &|_| Ok(()))?,
     };
     let mut found = raddle_explain::explain(small.as_ref().unwrap_or(file), effort, &mut native);
-    if let Some(passing) = found.as_mut().and_then(|found| found.passing.as_mut()) {
-        places::translate(passing);
-    }
-    if let Some(small) = &mut small {
-        places::translate(small);
-    }
-    Ok((small.unwrap_or_else(|| file.clone()), found))
+    let runs = found.iter_mut().flat_map(|found| found.passing.iter_mut().chain(found.run.as_mut()));
+    runs.for_each(places::translate);
+    Ok(found)
 }
 
 /// Makes runs of a pthreads program.

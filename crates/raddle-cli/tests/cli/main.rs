@@ -2,6 +2,7 @@
 
 mod cc;
 mod common;
+mod explain;
 mod golden;
 mod lab_micro;
 mod lab_run;
