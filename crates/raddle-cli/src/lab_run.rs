@@ -6,6 +6,7 @@ use crate::replay::{compile, config, read, repeat, shown};
 use crate::{Outcome, minimize, strategies};
 use anyhow::{Context, Result};
 use raddle_engine::{Config, Replay};
+use raddle_explain::MOST_AUTOMATIC_STEPS;
 use raddle_lab::exact::{self, ExactStrategy, Limits};
 use raddle_lab::{Job, Machine, Recording, Tally, bound, sample_all};
 use raddle_model::{
@@ -56,7 +57,8 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
             };
             save(&file)?;
             // Nobody sees a run that is neither shown nor kept.
-            if is_first && !args.no_minimize && (recorded.is_some() || !args.json) {
+            let is_short = file.steps.len() <= MOST_AUTOMATIC_STEPS;
+            if is_first && is_short && !args.no_minimize && (recorded.is_some() || !args.json) {
                 let mut lab = minimize::Lab::new(machine.clone(), &file);
                 file = minimize::reduce(&file, &mut lab, minimize::AFTER_A_FAILURE, &save)?.unwrap_or(file);
                 save(&file)?;

@@ -74,9 +74,19 @@ fn default_output(file: &str) -> PathBuf {
     PathBuf::from(format!("{stem}.min.json"))
 }
 
-/// Writes a failure file.
+/// Writes a failure file, so that nobody ever reads half of it.
 pub(crate) fn write(path: &Path, file: &TraceFile) -> Result<()> {
-    std::fs::write(path, file.to_json())
+    let text = file.to_json();
+    // What is there already and is no plain file, such as a pipe, is not replaced.
+    let written = match std::fs::metadata(path) {
+        Ok(there) if !there.is_file() => std::fs::write(path, text),
+        _ => {
+            let mut half = path.as_os_str().to_owned();
+            half.push(format!(".{}.part", std::process::id()));
+            std::fs::write(&half, text).and_then(|()| std::fs::rename(&half, path))
+        }
+    };
+    written
         .with_context(|| format!("cannot write the failing run to {}", path.display()))
 }
 

@@ -12,5 +12,5 @@ mod same;
 
 pub use execute::{Cost, Execute, Execution, Wanted};
 pub use explain::{Effort, Explanation, Pair, explain};
-pub use minimize::{Budget, Smallest, minimize};
+pub use minimize::{Budget, MOST_AUTOMATIC_STEPS, Smallest, minimize};
 pub use same::Symptom;

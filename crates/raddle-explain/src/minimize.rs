@@ -18,6 +18,9 @@ use crate::same::Symptom;
 use raddle_model::{Minimized, Schedule, Segment, ThreadId, TraceFile, mix};
 use std::collections::BTreeSet;
 
+/// A run with more steps is not made smaller unless somebody asks for it: that would take long.
+pub const MOST_AUTOMATIC_STEPS: usize = 100_000;
+
 /// How much may be done.
 pub struct Budget<'a> {
     /// The most executions.

@@ -10,6 +10,9 @@ use raddle_model::native::{Answer, Order};
 use raddle_model::{Schedule, TraceFile};
 use std::path::Path;
 
+/// How long a run may take, in milliseconds. There are others that do not.
+const PATIENCE: u64 = 5_000;
+
 /// Looks for a smaller run than that of `file`, which messages call `shown`. Every smaller one is written to `path`, with
 /// places as the runtime tells them; the last has those of the source.
 pub(crate) fn minimize(
@@ -23,7 +26,10 @@ pub(crate) fn minimize(
 
 /// The same after a run has failed, with what the smaller run printed.
 pub(super) fn after_failure(file: &TraceFile, path: &Path) -> Result<Option<(TraceFile, String)>> {
-    let Some((small, printed)) = search(file, "the failing run", AFTER_A_FAILURE, path)? else { return Ok(None) };
+    // The run as it was found is kept already; if the program cannot be started again, that has to do.
+    let Ok(Some((small, printed))) = search(file, "the failing run", AFTER_A_FAILURE, path) else {
+        return Ok(None);
+    };
     write(path, &small)?;
     Ok(Some((small, printed)))
 }
@@ -35,7 +41,7 @@ fn search(
     path: &Path,
 ) -> Result<Option<(TraceFile, String)>> {
     let library = Library::write()?;
-    let server = start(&library, file, shown)?;
+    let server = start(&library, file, shown, PATIENCE)?;
     let mut native = Native { server, file, printed: Vec::new() };
     let Some(mut small) = reduce(file, &mut native, limits, &|small| write(path, small))? else {
         return Ok(None);
@@ -50,7 +56,7 @@ fn search(
 /// source.
 pub(crate) fn explain(file: &TraceFile, shown: &str, effort: Effort) -> Result<Option<Explanation>> {
     let library = Library::write()?;
-    let server = start(&library, file, shown)?;
+    let server = start(&library, file, shown, PATIENCE)?;
     let mut native = Native { server, file, printed: Vec::new() };
     let small = match file.minimized {
         Some(_) => None,

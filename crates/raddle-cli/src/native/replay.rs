@@ -11,6 +11,7 @@ use raddle_model::native::{Answer, Order, Points, Ran, Setup};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, TraceFile};
 use raddle_report::shape::{self, Replayed};
 use raddle_report::{sentences, text};
+use std::path::Path;
 
 /// How long a replay may take, in milliseconds. It is one run, and nobody else waits.
 const PATIENCE: u64 = 600_000;
@@ -18,7 +19,7 @@ const PATIENCE: u64 = 600_000;
 /// Repeats the run of `file`, which messages call `shown`.
 pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: usize) -> Result<Outcome> {
     let library = Library::write()?;
-    let mut server = start(&library, file, shown)?;
+    let mut server = start(&library, file, shown, PATIENCE)?;
     let ran = made(server.order(&Order::replay(file))?, shown)?;
     if args.tolerant && ran.divergence.is_some() {
         let again = made(server.order(&Order::resemble(file))?, shown)?;
@@ -63,14 +64,17 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
             file.strategy,
             text::plural(file.steps.len() as u64, "step")
         );
+        if is_another_build(file) {
+            out.push_str("The program was built anew since.\n");
+        }
         show(&mut out, file, &ran.output, width);
         out
     };
     Ok(Outcome { text: out, status })
 }
 
-/// Starts the program of `file`, so that it can make runs like the recorded one.
-pub(super) fn start(library: &Library, file: &TraceFile, shown: &str) -> Result<Server> {
+/// Starts the program of `file`, so that it can make runs like the recorded one; none may take longer than `patience_ms`.
+pub(super) fn start(library: &Library, file: &TraceFile, shown: &str, patience_ms: u64) -> Result<Server> {
     ensure!(!file.program.is_empty(), "{shown}: the file names no program");
     find(&file.program)?;
     let words = [&[file.program.clone()], &file.arguments[..]].concat();
@@ -84,9 +88,15 @@ pub(super) fn start(library: &Library, file: &TraceFile, shown: &str) -> Result<
         seed: file.seed,
         settings: file.settings,
         points,
-        patience_ms: PATIENCE,
+        patience_ms,
     };
     Server::start(library, &words, &setup)
+}
+
+/// Whether the program is another one than then, as far as that is known.
+fn is_another_build(file: &TraceFile) -> bool {
+    let now = raddle_symbols::build(Path::new(&file.program)).ok();
+    now.zip(file.build.as_ref()).is_some_and(|(now, then)| now != *then)
 }
 
 fn made(answer: Answer, shown: &str) -> Result<Box<Ran>> {

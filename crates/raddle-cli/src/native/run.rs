@@ -63,6 +63,7 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
         let mut output = ran.output.clone();
         let raw = TraceFile { id: file.id.clone(), ..raw };
         if !args.no_minimize
+            && raw.steps.len() <= raddle_explain::MOST_AUTOMATIC_STEPS
             && let Some((small, printed)) = minimize::after_failure(&raw, &path)?
         {
             (file, output) = (small, printed);

@@ -42,7 +42,7 @@ pub struct Config {
     /// in Rust, whatever values came of it.
     pub races: bool,
     /// Whether a failing run is reported with as few switches between threads as can be found by up to 1,000 further runs, and
-    /// not as it was found. The default.
+    /// not as it was found. The default, but for runs of more than 100,000 steps.
     pub minimize: bool,
 }
 

@@ -169,7 +169,8 @@ fn run(name: &str, config: &Config, test: driver::Test) -> Result<Passed, Box<Fa
     let check = driver::Check { name, config, lanes: &lanes, test: Arc::clone(&test) };
     check.run().map_err(|mut failed| {
         failed.trace.id = failed.trace.short_id();
-        let mut failed = if config.minimize { minimize::smaller(failed, config, &test) } else { failed };
+        let wanted = config.minimize && failed.trace.steps.len() <= raddle_explain::MOST_AUTOMATIC_STEPS;
+        let mut failed = if wanted { minimize::smaller(failed, config, &test) } else { failed };
         failed.write(config.failures.as_deref());
         failed
     })
