@@ -17,6 +17,8 @@ Examples:
   raddle lab run program.rdl --strategy dpor        every partial order once
   raddle lab run program.rdl --until-bug --record bug.json
   raddle replay bug.json                            the same run again, step by step
+  raddle minimize bug.json                          the same failure with fewer switches
+  raddle explain bug.json                           which order of operations makes it fail
   raddle strategies                                 what can follow --strategy
 
 Exit status: 0 no bug was found, 1 a bug was found, 2 a mistake in arguments or files."
@@ -41,6 +43,10 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Measure how soon strategies find the bugs of a suite of programs
     Bench(BenchArgs),
+    /// Look for a run with the same failure and fewer switches between threads
+    Minimize(MinimizeArgs),
+    /// Tell which order of operations makes a recorded run fail
+    Explain(ExplainArgs),
     /// Compile C with hooks for `raddle run`: make CC="raddle cc"
     #[command(disable_help_flag = true)]
     Cc {
@@ -113,9 +119,12 @@ pub(crate) struct NativeArgs {
     /// More arguments for the compiler, if PROGRAM is a source file
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub(crate) cflags: Option<String>,
-    /// Where the first failing run is written to; PROGRAM.raddle.json if not given
+    /// Where the first failing run is written to; raddle-failure-ID.json if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Keep the first failing run as it was found, with all its switches between threads
+    #[arg(long)]
+    pub(crate) no_minimize: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -212,9 +221,12 @@ pub(crate) struct RunArgs {
     /// How many cores; all of them if not given
     #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: Option<u16>,
-    /// Write the first failing run to a file, for `raddle replay`
+    /// Write the first failing run to a file, for `raddle replay`; raddle-failure-ID.json if no name is given
     #[arg(long, value_name = "FILE")]
-    pub(crate) record: Option<PathBuf>,
+    pub(crate) record: Option<Option<PathBuf>>,
+    /// Show and record the first failing run as it was found, with all its switches between threads
+    #[arg(long)]
+    pub(crate) no_minimize: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -303,8 +315,62 @@ Example:
 The program, its parameters and every decision are in the file. If the run does not repeat, the step and the cause
 are told and the exit status is 2.")]
 pub(crate) struct ReplayArgs {
-    /// A file written by --record, or - for standard input
+    /// A failure file, or - for standard input
     pub(crate) trace: String,
+    /// If the program has changed, follow the recorded run as far as possible and tell how it ends now
+    #[arg(long)]
+    pub(crate) tolerant: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  raddle run --no-minimize --record bug.json -- ./program
+  raddle minimize bug.json -o small.json && raddle replay small.json
+
+Every candidate is really run. The result fails in the same way, with the fewest switches between threads that were
+found, then with the fewest that take the turn from a thread which could have gone on, then with the fewest steps. The
+file is written whenever a smaller run was found, so that nothing is lost by stopping early.
+
+Exit status: 1 the smallest run was written, 2 a mistake, or a run that does not repeat.")]
+pub(crate) struct MinimizeArgs {
+    /// A failure file, or - for standard input
+    pub(crate) file: String,
+    /// Where the smallest run is written to; FILE with .min.json at its end if not given
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Make at most so many runs
+    #[arg(long, short = 'n', value_name = "N", default_value = "20000", value_parser = runs)]
+    pub(crate) runs: u64,
+    /// Begin no run after so much time, such as 30s or 5m
+    #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
+    pub(crate) time: Duration,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  raddle run -- ./program; raddle explain raddle-failure-0123abcd.json
+
+The closest run that passes is the one with the fewest pairs of dependent operations in another order. The depth is that
+of PCT: how many orders of two operations make every schedule fail that keeps them. It is estimated from random schedules.
+
+Exit status: 1 the failure came again and was explained as far as possible, 2 a mistake, or a run that does not repeat.")]
+pub(crate) struct ExplainArgs {
+    /// A failure file, or - for standard input
+    pub(crate) file: String,
+    /// Make at most so many runs
+    #[arg(long, short = 'n', value_name = "N", default_value = "20000", value_parser = runs)]
+    pub(crate) runs: u64,
+    /// Try each set of orders with so many random schedules
+    #[arg(long, value_name = "N", default_value = "100", value_parser = whole)]
+    pub(crate) samples: u64,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

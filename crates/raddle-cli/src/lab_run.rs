@@ -3,18 +3,18 @@
 use crate::args::{RunArgs, TimeoutsArg, cores};
 use crate::progress::Progress;
 use crate::replay::{compile, config, read, repeat, shown};
-use crate::{Outcome, strategies};
+use crate::{Outcome, minimize, strategies};
 use anyhow::{Context, Result};
 use raddle_engine::{Config, Replay};
+use raddle_explain::MOST_AUTOMATIC_STEPS;
 use raddle_lab::exact::{self, ExactStrategy, Limits};
 use raddle_lab::{Job, Machine, Recording, Tally, bound, sample_all};
-use raddle_model::{
-    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FORMAT_VERSION, Reads, Settings, TraceFile, TraceStep,
-};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Reads, Settings, TraceFile, TraceStep};
 use raddle_report::shape::{self, FirstFailure, Run};
 use raddle_report::{Layout, interleaving, sentences, text};
 use raddle_strategies::Family;
 use std::fmt::Write;
+use std::path::PathBuf;
 
 pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     let source = read(&args.file)?;
@@ -45,18 +45,28 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
             add_exact(&mut report, &machine, config(settings), spec, limits(args.exact_limit));
         }
         if let Some(recording) = &tally.first_failure {
-            let file = trace_file(args, &source, &machine, settings, spec, recording)?;
-            let recorded = args.record.as_ref().filter(|_| shown_failure.is_none());
-            if let Some(path) = recorded {
-                std::fs::write(path, file.to_json())
-                    .with_context(|| format!("cannot write {}", path.display()))?;
+            let mut file = trace_file(args, &source, &machine, settings, spec, recording)?;
+            file.id = file.short_id();
+            let is_first = shown_failure.is_none();
+            let recorded = args.record.as_ref().filter(|_| is_first).map(|path| record_path(path, &file));
+            let save = |file: &TraceFile| match &recorded {
+                Some(path) => minimize::write(path, file),
+                None => Ok(()),
+            };
+            save(&file)?;
+            // Nobody sees a run that is neither shown nor kept.
+            let is_short = file.steps.len() <= MOST_AUTOMATIC_STEPS;
+            if is_first && is_short && !args.no_minimize && (recorded.is_some() || !args.json) {
+                let mut lab = minimize::Lab::new(machine.clone(), &file);
+                file = minimize::reduce(&file, &mut lab, minimize::AFTER_A_FAILURE, &save)?.unwrap_or(file);
+                save(&file)?;
             }
             report.first_failure = Some(FirstFailure {
                 run: recording.run,
                 kind: recording.verdict.failure().map_or("", |failure| failure.kind()).to_owned(),
                 message: sentences(&file).join("\n"),
                 steps: file.steps.len() as u64,
-                recorded: recorded.map(|path| path.display().to_string()),
+                recorded: recorded.as_ref().map(|path| path.display().to_string()),
             });
             shown_failure.get_or_insert(file);
         }
@@ -171,14 +181,17 @@ fn trace_file(
     let repeated = repeat(&mut machine, config(settings), Replay::new(&recording.trace))
         .with_context(|| format!("run {} does not repeat, which is a mistake of raddle", recording.run))?;
     Ok(TraceFile {
-        raddle_trace: FORMAT_VERSION,
+        id: String::new(),
         front_end: "lab".to_owned(),
         program: source.to_owned(),
+        arguments: Vec::new(),
+        build: None,
         parameters: machine.program().params.clone(),
         settings,
         strategy: spec.to_owned(),
         seed: args.seed,
         run: recording.run,
+        minimized: None,
         verdict: repeated.verdict,
         fingerprint: repeated.fingerprint,
         threads: repeated.threads,
@@ -193,6 +206,11 @@ fn trace_file(
     })
 }
 
+/// Where the run of `file` is recorded: at `path`, or under its own name if there is none.
+fn record_path(path: &Option<PathBuf>, file: &TraceFile) -> PathBuf {
+    path.clone().unwrap_or_else(|| PathBuf::from(file.file_name()))
+}
+
 /// The failing run, and the command that brings it back.
 fn show(out: &mut String, args: &RunArgs, file: &TraceFile, width: usize) {
     let _ = writeln!(
@@ -203,10 +221,12 @@ fn show(out: &mut String, args: &RunArgs, file: &TraceFile, width: usize) {
         file.strategy,
         text::plural(file.steps.len() as u64, "step")
     );
+    minimize::tell(out, file);
     out.push_str(&interleaving(file, Layout { width, ..Layout::default() }));
     match &args.record {
         Some(path) => {
-            let _ = writeln!(out, "\nReplay it: raddle replay {}", quoted(&path.display().to_string()));
+            let path = record_path(path, file).display().to_string();
+            let _ = writeln!(out, "\nReplay it: raddle replay {}", quoted(&path));
         }
         None => {
             let _ = writeln!(

@@ -3,9 +3,11 @@
 mod args;
 mod bench;
 mod cc;
+mod explain;
 mod lab_bound;
 mod lab_micro;
 mod lab_run;
+mod minimize;
 mod native;
 mod progress;
 mod replay;
@@ -37,6 +39,8 @@ fn main() -> ExitCode {
         Command::Lab { command: LabCommand::Bound(args) } => lab_bound::run(args, width),
         Command::Replay(args) => replay::run(args, width),
         Command::Bench(args) => bench::run(args),
+        Command::Minimize(args) => minimize::run(args),
+        Command::Explain(args) => explain::run(args),
         Command::Cc { args } => cc::run(cc::Language::C, args),
         Command::Cpp { args } => cc::run(cc::Language::Cpp, args),
     };

@@ -3,11 +3,13 @@
 use crate::args::ReplayArgs;
 use crate::{Outcome, native};
 use anyhow::{Context, Result, bail, ensure};
-use raddle_engine::{Config, Divergence, Engine, Replay, Rng, Strategy, Timeouts, run as run_once};
+use raddle_engine::{Config, Divergence, Engine, Replay, Resemble, Rng, Strategy, Timeouts, run as run_once};
 use raddle_lab::Machine;
 use raddle_lab::syntax;
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Event, Pick, Settings, ThreadId, TraceFile, Verdict};
-use raddle_report::shape::{self, Replayed};
+use raddle_model::{
+    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Event, Pick, Settings, ThreadId, TraceFile, TraceStep, Verdict,
+};
+use raddle_report::shape::{self, Replayed, Resembled};
 use raddle_report::{Layout, interleaving, sentences, text};
 use std::io::Read;
 
@@ -26,8 +28,25 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
         .with_context(|| format!("{shown}: the program in the file"))?;
     let events =
         file.steps.iter().map(|step| Event { thread: ThreadId(step.thread), operation: step.operation });
-    let replay = Replay::of(events.collect(), file.picks().collect());
-    let repeated = repeat(&mut machine, config(file.settings), replay).map_err(|divergence| {
+    let events: Vec<Event> = events.collect();
+    let replay = Replay::of(events.clone(), file.picks().collect());
+    let repeated = repeat(&mut machine, config(file.settings), replay);
+    if let Err(divergence) = &repeated
+        && args.tolerant
+    {
+        let mut resemble = Resemble::new(events, file.picks().collect());
+        let now = follow(&mut machine, &file, &mut resemble);
+        let left = Left { step: divergence.step, what: &divergence.what };
+        let status = if now.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
+        if args.json {
+            return Ok(Outcome { text: tolerant_line(&file, &now, &left), status });
+        }
+        let mut text = tolerant_head(&file, &now, &left, shown);
+        text.push('\n');
+        text.push_str(&interleaving(&now, Layout { width, ..Layout::default() }));
+        return Ok(Outcome { text, status });
+    }
+    let repeated = repeated.map_err(|divergence| {
         anyhow::anyhow!(
             "{shown}: the run does not repeat: at step {} of {}: {}; the file was changed, or another version of \
              raddle wrote it",
@@ -72,6 +91,84 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
         )
     };
     Ok(Outcome { text: out, status })
+}
+
+/// Where a run left the recorded one.
+pub(crate) struct Left<'a> {
+    /// The step, from 0.
+    pub(crate) step: usize,
+    pub(crate) what: &'a str,
+}
+
+/// What a tolerant replay has to say first: where the run left the recorded one, and how it ends now.
+pub(crate) fn tolerant_head(file: &TraceFile, now: &TraceFile, left: &Left<'_>, shown: &str) -> String {
+    let end = |file: &TraceFile| file.verdict.failure().map_or("passed", |failure| failure.kind());
+    let steps = now.steps.len() as u64;
+    format!(
+        "{shown}: the run leaves the recorded one at step {} of {}: {}.\nFollowed as far as possible, it takes {} and ends so: \
+         {}; the recorded one: {}.\n",
+        left.step + 1,
+        file.steps.len(),
+        left.what,
+        text::plural(steps, "step"),
+        end(now),
+        end(file)
+    )
+}
+
+/// The same as a line of JSON.
+pub(crate) fn tolerant_line(file: &TraceFile, now: &TraceFile, left: &Left<'_>) -> String {
+    shape::line(&Resembled {
+        verdict: now.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
+        recorded: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
+        message: sentences(now).join("\n"),
+        left_at: left.step as u64,
+        left_because: left.what.to_owned(),
+        steps: now.steps.len() as u64,
+    })
+}
+
+/// Makes a run of the program of `file` with `strategy`, and gives it as a file with the same origin.
+pub(crate) fn follow(machine: &mut Machine, file: &TraceFile, strategy: &mut dyn Strategy) -> TraceFile {
+    let mut engine = Engine::new(config(file.settings));
+    strategy.begin(Rng::for_run(0, 0));
+    run_once(&mut engine, machine, strategy);
+    let summary = engine.summary();
+    let step = |event: &Event| TraceStep { thread: event.thread.0, operation: event.operation };
+    TraceFile {
+        verdict: summary.verdict.clone(),
+        fingerprint: summary.fingerprint,
+        threads: machine.thread_names(),
+        objects: machine.object_names(summary.object_count()),
+        locations: machine.location_names(),
+        steps: summary.trace.events.iter().map(step).collect(),
+        picks: summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
+        ..origin(file)
+    }
+}
+
+/// What a file says of where its run comes from, without the run.
+pub(crate) fn origin(file: &TraceFile) -> TraceFile {
+    TraceFile {
+        id: file.id.clone(),
+        front_end: file.front_end.clone(),
+        program: file.program.clone(),
+        arguments: file.arguments.clone(),
+        build: file.build.clone(),
+        parameters: file.parameters.clone(),
+        settings: file.settings,
+        strategy: file.strategy.clone(),
+        seed: file.seed,
+        run: file.run,
+        minimized: file.minimized,
+        verdict: Verdict::Passed,
+        fingerprint: 0,
+        threads: Vec::new(),
+        objects: Vec::new(),
+        locations: Vec::new(),
+        steps: Vec::new(),
+        picks: Vec::new(),
+    }
 }
 
 /// A run that was repeated, with the names that only the running program knows.

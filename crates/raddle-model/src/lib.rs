@@ -11,14 +11,16 @@ mod memory_order;
 mod name;
 pub mod native;
 mod operation;
+mod schedule;
 mod trace;
 mod verdict;
 
 pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
-pub use file::{FORMAT_VERSION, FileError, Settings, TraceFile, TraceStep};
+pub use file::{FORMAT_VERSION, FileError, MOST_FILE_STEPS, Minimized, Settings, TraceFile, TraceStep};
 pub use ids::{LocationId, ObjectId, ThreadId};
 pub use memory_order::MemoryOrder;
 pub use name::{Name, mix};
 pub use operation::{Access, Kind, Operation, Reads, Touch, dependent};
+pub use schedule::{Completion, Constraint, Schedule, Segment};
 pub use trace::{Event, Pick, Trace};
 pub use verdict::{BlockReason, Blocked, Failure, FreedBlock, RacingAccess, Verdict};

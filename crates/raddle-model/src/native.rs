@@ -4,7 +4,7 @@
 //! socket, over which each sends messages: four bytes with the length, least significant first, then JSON. The runtime
 //! begins with [`Answer::Ready`]; the command line sends one [`Setup`] and then orders, each of which gets one answer.
 
-use crate::{Pick, Settings, TraceFile, TraceStep};
+use crate::{Pick, Schedule, Settings, TraceFile, TraceStep};
 use serde::{Deserialize, Serialize};
 
 /// The environment variable that holds the number of the socket. Without it the library does nothing.
@@ -63,6 +63,24 @@ pub enum Order {
         /// The memory that was known to be shared, in units of eight bytes.
         shared: Vec<u64>,
     },
+    /// Make a run that follows a schedule as far as that is possible.
+    Follow {
+        /// The schedule.
+        schedule: Schedule,
+        /// Whether the trace is wanted if it passes, too.
+        any: bool,
+        /// As for a replay.
+        shared: Vec<u64>,
+    },
+    /// Make a run that follows a recorded run as far as that is possible, though the program has changed.
+    Resemble {
+        /// The executed operations.
+        steps: Vec<TraceStep>,
+        /// Every other decision.
+        picks: Vec<(u32, u32, u32)>,
+        /// As for a replay.
+        shared: Vec<u64>,
+    },
 }
 
 /// What came of an order.
@@ -99,6 +117,8 @@ pub struct Ran {
     pub rests: u64,
     /// With what status the program ended, if it did.
     pub status: Option<i32>,
+    /// How many steps took the turn from a thread that could have gone on, where a schedule was followed.
+    pub preemptions: u64,
     /// Where a replay left the recorded run, if it did: the step, from 0, and how.
     pub divergence: Option<(usize, String)>,
     /// The run, if it failed and was asked for. Its program is empty.
@@ -112,12 +132,18 @@ pub struct Ran {
 impl Order {
     /// The order to repeat the run of `file`.
     pub fn replay(file: &TraceFile) -> Order {
-        let shared = file.parameters.iter().filter(|(name, _)| name == SHARED);
-        Order::Replay {
-            steps: file.steps.clone(),
-            picks: file.picks.clone(),
-            shared: shared.map(|&(_, address)| address as u64).collect(),
-        }
+        Order::Replay { steps: file.steps.clone(), picks: file.picks.clone(), shared: shared(file) }
+    }
+
+    /// The order to repeat the run of `file` as far as the program still does what it did.
+    pub fn resemble(file: &TraceFile) -> Order {
+        Order::Resemble { steps: file.steps.clone(), picks: file.picks.clone(), shared: shared(file) }
+    }
+
+    /// The order to follow `schedule`, where memory is shared as in `file`.
+    /// The trace of a run that passes comes only if `any` run is wanted.
+    pub fn follow(file: &TraceFile, schedule: &Schedule, any: bool) -> Order {
+        Order::Follow { schedule: schedule.clone(), any, shared: shared(file) }
     }
 
     /// The decisions of a replay.
@@ -126,5 +152,11 @@ impl Order {
     }
 }
 
-/// The parameter of a trace file that holds an address of shared memory; there may be many.
+/// The memory that was known to be shared when the run of `file` was made.
+fn shared(file: &TraceFile) -> Vec<u64> {
+    let shared = file.parameters.iter().filter(|(name, _)| name == SHARED);
+    shared.map(|&(_, unit)| unit as u64).collect()
+}
+
+/// The parameter of a failure file that holds an address of shared memory; there may be many.
 pub const SHARED: &str = "shared";

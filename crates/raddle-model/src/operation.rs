@@ -120,6 +120,16 @@ impl Touch {
         Touch(object.0 << 1 | (access == Access::Write) as u32)
     }
 
+    /// The touch as one number.
+    pub(crate) fn to_bits(self) -> u32 {
+        self.0
+    }
+
+    /// The touch that was `bits`. Any number is one.
+    pub(crate) fn from_bits(bits: u32) -> Touch {
+        Touch(bits)
+    }
+
     /// The object touched, if any.
     #[inline]
     pub fn object(self) -> Option<ObjectId> {

@@ -2,13 +2,13 @@
 //! happened in another process.
 
 use crate::results::Whole;
-use raddle_engine::{Engine, Program, Replay, Reply, Strategy, run};
+use raddle_engine::{Engine, Needs, Program, Replay, Reply, Strategy, run};
 use raddle_model::{Event, Kind, Operation, ThreadId, Verdict};
 use std::collections::VecDeque;
 
-/// Brings `engine` into the state in which the run ended. The copy of the strategy that made the run tells what is tracked.
+/// Brings `engine` into the state in which the run ended, with what the strategy that made the run needs tracked.
 /// Tells whether that went as recorded; if not, there is nothing to be learnt.
-pub(crate) fn enact(engine: &mut Engine, whole: &Whole, made_by: &dyn Strategy) -> bool {
+pub(crate) fn enact(engine: &mut Engine, whole: &Whole, needs: Needs) -> bool {
     let mut actors: Vec<Actor> = whole.ended.iter().map(|_| Actor::default()).collect();
     for event in whole.events.iter().filter(|event| event.operation.kind != Kind::ConditionReacquire) {
         actors[event.thread.index()].next.push_back(event.operation);
@@ -18,7 +18,7 @@ pub(crate) fn enact(engine: &mut Engine, whole: &Whole, made_by: &dyn Strategy) 
     }
     let mut cast = Cast { whole, actors };
     let replay = Replay::of(whole.events.clone(), whole.picks.clone());
-    let mut follower = Follower { replay, made_by };
+    let mut follower = Follower { replay, needs };
     run(engine, &mut cast, &mut follower);
     engine.summary().trace.events.len() == whole.events.len()
 }
@@ -68,12 +68,12 @@ impl Program for Cast<'_> {
 }
 
 /// Follows the recorded run and tracks what the strategy that made it needs.
-struct Follower<'a> {
+struct Follower {
     replay: Replay,
-    made_by: &'a dyn Strategy,
+    needs: Needs,
 }
 
-impl Strategy for Follower<'_> {
+impl Strategy for Follower {
     fn begin(&mut self, rng: raddle_engine::Rng) -> raddle_engine::Plan {
         self.replay.begin(rng)
     }
@@ -86,8 +86,8 @@ impl Strategy for Follower<'_> {
         self.replay.pick(arity)
     }
 
-    fn needs(&self) -> raddle_engine::Needs {
-        self.made_by.needs()
+    fn needs(&self) -> Needs {
+        self.needs
     }
 
     fn learns(&self) -> bool {

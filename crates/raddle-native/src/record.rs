@@ -1,11 +1,11 @@
-//! A run as a trace file, with addresses told as module and offset.
+//! A run as a failure file, with addresses told as module and offset.
 
 use crate::objects::{Class, Made};
 use crate::results::{self, Whole};
 use raddle_model::native::Setup;
-use raddle_model::{FORMAT_VERSION, TraceFile, TraceStep};
+use raddle_model::{TraceFile, TraceStep};
 
-/// The front end's name in trace files.
+/// The front end's name in failure files.
 const FRONT_END: &str = "native";
 /// The text of place 0.
 const NOWHERE: &str = "no place in the code";
@@ -79,14 +79,17 @@ pub(crate) fn record(
         number => format!("T{number}"),
     });
     TraceFile {
-        raddle_trace: FORMAT_VERSION,
+        id: String::new(),
         front_end: FRONT_END.to_owned(),
         program: String::new(),
+        arguments: Vec::new(),
+        build: None,
         parameters: Vec::new(),
         settings: setup.settings,
         strategy,
         seed: setup.seed,
         run,
+        minimized: None,
         verdict: whole.verdict.clone(),
         fingerprint: whole.fingerprint,
         threads: threads.collect(),

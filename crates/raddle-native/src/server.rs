@@ -9,7 +9,7 @@ use crate::runtime::{self, Runtime, SHARED};
 use crate::table::Table;
 use crate::wire::Wire;
 use crate::{enact, fiber, raw, real, record};
-use raddle_engine::{Config, Engine, Plan, Races, Replay, Rng, Strategy, Timeouts};
+use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup};
 use raddle_model::{Settings, Verdict};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -117,7 +117,8 @@ impl Server {
                     Ok(whole) => whole,
                     Err(message) => return Some(Answer::Lost { message }),
                 };
-                if self.strategies[*strategy].learns() && enact::enact(&mut self.engine, &whole, &*copy) {
+                if self.strategies[*strategy].learns() && enact::enact(&mut self.engine, &whole, copy.needs())
+                {
                     self.strategies[*strategy].learn(&self.engine.summary());
                 }
                 let mut ran = self.ran(&whole);
@@ -128,23 +129,52 @@ impl Server {
                 Some(Answer::Ran(Box::new(ran)))
             }
             Order::Replay { steps, picks, shared } => {
-                let mut known = Table::default();
-                shared.iter().for_each(|&unit| known.set(unit, SHARED));
-                let events = enact::events(steps);
-                let mut replay = Replay::of(events, Order::picks(picks));
-                // A replay draws nothing; any stream will do.
-                replay.begin(Rng::for_run(0, 0));
-                let whole = match self.make_run(replay.fork(), self.setup.points, known)? {
+                let replay = Replay::of(enact::events(steps), Order::picks(picks));
+                self.repeat(Box::new(replay), steps, shared)
+            }
+            Order::Resemble { steps, picks, shared } => {
+                let resemble = Resemble::new(enact::events(steps), Order::picks(picks));
+                self.repeat(Box::new(resemble), steps, shared)
+            }
+            Order::Follow { schedule, any, shared } => {
+                let mut follow = Follow::new(schedule.clone());
+                // It has a seed of its own, where it draws at all.
+                follow.begin(Rng::for_run(0, 0));
+                let whole = match self.make_run(follow.fork(), self.setup.points, table(shared))? {
                     Ok(whole) => whole,
                     Err(message) => return Some(Answer::Lost { message }),
                 };
-                // The copy that followed the run is gone; following what was executed tells where it left.
                 let mut ran = self.ran(&whole);
-                ran.divergence = divergence(steps, &whole);
-                self.add_trace(&mut ran, &whole, String::new(), 0);
+                if *any || ran.kind.is_some() {
+                    let needs = Needs { enabled: true, ..Needs::default() };
+                    if enact::enact(&mut self.engine, &whole, needs) {
+                        ran.preemptions = self.engine.summary().trace.preemptions() as u64;
+                    }
+                    self.add_trace(&mut ran, &whole, String::new(), 0);
+                }
                 Some(Answer::Ran(Box::new(ran)))
             }
         }
+    }
+
+    /// Makes a run with `strategy`, which follows `steps`, and tells where it left them.
+    fn repeat(
+        &mut self,
+        mut strategy: Box<dyn Strategy>,
+        steps: &[raddle_model::TraceStep],
+        shared: &[u64],
+    ) -> Option<Answer> {
+        // A replay draws nothing; any stream will do.
+        strategy.begin(Rng::for_run(0, 0));
+        let whole = match self.make_run(strategy, self.setup.points, table(shared))? {
+            Ok(whole) => whole,
+            Err(message) => return Some(Answer::Lost { message }),
+        };
+        // The copy that followed the run is gone; following what was executed tells where it left.
+        let mut ran = self.ran(&whole);
+        ran.divergence = divergence(steps, &whole);
+        self.add_trace(&mut ran, &whole, String::new(), 0);
+        Some(Answer::Ran(Box::new(ran)))
     }
 
     /// Makes the first runs of an instrumented program only to learn which memory is shared, the same in every server.
@@ -291,6 +321,13 @@ impl Server {
         };
         String::from_utf8_lossy(&text).into_owned()
     }
+}
+
+/// The units of memory that are known to be shared.
+fn table(shared: &[u64]) -> Table {
+    let mut known = Table::default();
+    shared.iter().for_each(|&unit| known.set(unit, SHARED));
+    known
 }
 
 /// Why a run left nothing behind, by the status of its process.

@@ -5,9 +5,11 @@
 //! `module+0x12ab`. Debugging information is looked for where debuggers look: in the file, behind its debug link or build
 //! id, and in split files.
 
+mod build;
 mod location;
 mod module;
 
+pub use build::build;
 pub use location::{Frame, Location};
 
 use module::Module;

@@ -167,6 +167,7 @@ fn the_first_failure_is_the_same_for_any_number_of_jobs() {
                 let mut many = check_with(&config.clone().with_jobs(jobs), rarely_wrong).unwrap_err();
                 // It is a later check of this test, with a file of its own.
                 many.trace.program.clone_from(&one.trace.program);
+                many.trace.id.clone_from(&one.trace.id);
                 many.file = one.file.clone();
                 assert_eq!(*many, *one, "{strategy}, seed {seed}, {jobs} jobs");
             }
@@ -278,4 +279,37 @@ fn check_pct_finds_as_shuttle_does() {
 fn check_dfs_finds_as_shuttle_does() {
     raddle::check_dfs(correct, None);
     raddle::check_dfs(lost_update, Some(1_000));
+}
+
+/// Two threads lose an update, among steps that have nothing to do with it.
+fn lost_among_others() {
+    let balance = Arc::new(Mutex::new(0));
+    let work = |balance: Arc<Mutex<i32>>| {
+        move || {
+            let own = AtomicUsize::new(0);
+            (0..10).for_each(|_| _ = own.fetch_add(1, Ordering::SeqCst));
+            let before = *balance.lock().unwrap();
+            own.fetch_add(1, Ordering::SeqCst);
+            *balance.lock().unwrap() = before + 1;
+            (0..10).for_each(|_| _ = own.fetch_add(1, Ordering::SeqCst));
+        }
+    };
+    let threads = [thread::spawn(work(balance.clone())), thread::spawn(work(balance.clone()))];
+    threads.map(|thread| thread.join().unwrap());
+    assert_eq!(*balance.lock().unwrap(), 2, "a deposit was lost");
+}
+
+#[test]
+fn a_failure_is_shown_with_few_switches() {
+    let config = config("random-walk");
+    let found = check_with(&config.clone().with_minimize(false), lost_among_others).unwrap_err();
+    let shown = check_with(&config, lost_among_others).unwrap_err();
+    assert_eq!((found.trace.minimized, found.run), (None, shown.run));
+    // To the first, to the second, back to the first, and to main, which may have to wait once more.
+    assert!(found.trace.switches() > 10 && shown.trace.switches() <= 5, "{shown}");
+    assert_eq!(shown.trace.minimized.unwrap().switches_before, found.trace.switches());
+    assert_eq!(shown.panics, found.panics, "the panics are those of the run that is shown");
+    assert!(shown.to_string().contains(" switches between threads, found with "), "{shown}");
+    let Err(ReplayError::Failed(again)) = try_replay(lost_among_others, path(&shown)) else { panic!() };
+    assert_eq!(again.trace, shown.trace);
 }

@@ -92,7 +92,7 @@ fn a_damaged_file_is_named() {
     std::fs::write(&path, &text[..text.len() / 2]).unwrap();
     let cut = error(&path, test(1, true));
     assert!(cut.contains(&path.display().to_string()), "{cut}");
-    assert!(cut.contains("the file is damaged or not a Raddle trace"), "{cut}");
+    assert!(cut.contains("the file is damaged or not a Raddle failure"), "{cut}");
     let mut file = TraceFile::from_json(&text).unwrap();
     file.front_end = "lab".to_owned();
     std::fs::write(&path, file.to_json()).unwrap();

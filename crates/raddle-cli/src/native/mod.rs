@@ -2,6 +2,7 @@
 
 mod explore;
 mod launch;
+mod minimize;
 mod places;
 mod program;
 mod races;
@@ -10,9 +11,10 @@ mod run;
 mod show;
 
 pub(crate) use explore::{Plan, Tally};
+pub(crate) use minimize::{explain, minimize};
 pub(crate) use program::find;
 pub(crate) use replay::replay;
 pub(crate) use run::{run, specs};
 
-/// The front end's name in trace files.
+/// The front end's name in failure files.
 pub(crate) const FRONT_END: &str = "native";

@@ -1,6 +1,7 @@
 //! `raddle replay` of a run of a pthreads program.
 
 use super::launch::{Library, Server};
+use super::places;
 use super::program::find;
 use super::run::POINTS;
 use super::show::{message, show};
@@ -8,7 +9,7 @@ use crate::Outcome;
 use crate::args::ReplayArgs;
 use crate::cc::was_compiled_here;
 use anyhow::{Context, Result, bail, ensure};
-use raddle_model::native::{Answer, Order, Points, Setup};
+use raddle_model::native::{Answer, Order, Points, Ran, Setup};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, TraceFile};
 use raddle_report::shape::{self, Replayed};
 use raddle_report::{sentences, text};
@@ -19,37 +20,13 @@ const PATIENCE: u64 = 600_000;
 
 /// Repeats the run of `file`, which messages call `shown`.
 pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: usize) -> Result<Outcome> {
-    let words: Vec<String> = serde_json::from_str(&file.program)
-        .with_context(|| format!("{shown}: the program in the file is not a list of words"))?;
-    ensure!(!words.is_empty(), "{shown}: the file names no program");
-    let program = Path::new(&words[0]);
-    if !program.exists() && was_compiled_here(program) {
-        bail!(
-            "{shown}: the program was compiled by `raddle run` and is no longer in the cache, at {}; the same `raddle run` of the \
-             same source makes it again",
-            words[0]
-        );
-    }
-    find(&words[0])?;
-    let points = file.parameters.iter().find(|(name, _)| name == POINTS).map_or(0, |&(_, points)| points);
-    let points = [Points::All, Points::Shared, Points::Sync]
-        .into_iter()
-        .find(|known| *known as i64 == points)
-        .with_context(|| format!("{shown}: the parameter `{POINTS}` has no known value"))?;
-    let setup = Setup {
-        strategies: Vec::new(),
-        seed: file.seed,
-        settings: file.settings,
-        points,
-        patience_ms: PATIENCE,
-    };
     let library = Library::write()?;
-    let mut server = Server::start(&library, &words, &setup)?;
-    let ran = match server.order(&Order::replay(file))? {
-        Answer::Ran(ran) => ran,
-        Answer::Lost { message } => bail!("{shown}: the run cannot be repeated: {message}"),
-        Answer::Ready | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),
-    };
+    let mut server = start(&library, file, shown, PATIENCE)?;
+    let ran = made(server.order(&Order::replay(file))?, shown)?;
+    if args.tolerant && ran.divergence.is_some() {
+        let again = made(server.order(&Order::resemble(file))?, shown)?;
+        return tolerant(args, file, &ran, &again, shown, width);
+    }
     if let Some((step, what)) = &ran.divergence {
         bail!(
             "{shown}: the run does not repeat: at step {} of {}: {what}; the program or its surroundings have changed",
@@ -89,8 +66,71 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
             file.strategy,
             text::plural(file.steps.len() as u64, "step")
         );
+        if is_another_build(file) {
+            out.push_str("The program was built anew since.\n");
+        }
         show(&mut out, file, &ran.output, width);
         out
     };
+    Ok(Outcome { text: out, status })
+}
+
+/// Starts the program of `file`, so that it can make runs like the recorded one; none may take longer than `patience_ms`.
+pub(super) fn start(library: &Library, file: &TraceFile, shown: &str, patience_ms: u64) -> Result<Server> {
+    ensure!(!file.program.is_empty(), "{shown}: the file names no program");
+    let program = Path::new(&file.program);
+    if !program.exists() && was_compiled_here(program) {
+        bail!(
+            "{shown}: the program was compiled by `raddle run` and is no longer in the cache, at {}; the same `raddle run` of the \
+             same source makes it again",
+            file.program
+        );
+    }
+    find(&file.program)?;
+    let words = [&[file.program.clone()], &file.arguments[..]].concat();
+    let points = file.parameters.iter().find(|(name, _)| name == POINTS).map_or(0, |&(_, points)| points);
+    let points = [Points::All, Points::Shared, Points::Sync]
+        .into_iter()
+        .find(|known| *known as i64 == points)
+        .with_context(|| format!("{shown}: the parameter `{POINTS}` has no known value"))?;
+    let setup =
+        Setup { strategies: Vec::new(), seed: file.seed, settings: file.settings, points, patience_ms };
+    Server::start(library, &words, &setup)
+}
+
+/// Whether the program is another one than then, as far as that is known.
+fn is_another_build(file: &TraceFile) -> bool {
+    let now = raddle_symbols::build(Path::new(&file.program)).ok();
+    now.zip(file.build.as_ref()).is_some_and(|(now, then)| now != *then)
+}
+
+fn made(answer: Answer, shown: &str) -> Result<Box<Ran>> {
+    match answer {
+        Answer::Ran(ran) => Ok(ran),
+        Answer::Lost { message } => bail!("{shown}: the run cannot be repeated: {message}"),
+        Answer::Ready | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),
+    }
+}
+
+/// What became of a run that was followed as far as possible.
+fn tolerant(
+    args: &ReplayArgs,
+    file: &TraceFile,
+    exact: &Ran,
+    again: &Ran,
+    shown: &str,
+    width: usize,
+) -> Result<Outcome> {
+    let mut now =
+        again.trace.as_deref().cloned().context("the native runtime has told nothing of the run")?;
+    places::translate(&mut now);
+    let (step, what) = exact.divergence.as_ref().context("only a run that was left is followed loosely")?;
+    let left = crate::replay::Left { step: *step, what };
+    let status = if now.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
+    if args.json {
+        return Ok(Outcome { text: crate::replay::tolerant_line(file, &now, &left), status });
+    }
+    let mut out = crate::replay::tolerant_head(file, &now, &left, shown);
+    show(&mut out, &now, &again.output, width);
     Ok(Outcome { text: out, status })
 }

@@ -2,6 +2,7 @@
 
 use super::FRONT_END;
 use super::explore::{Plan, Tally};
+use super::minimize;
 use super::places;
 use super::program::{find, is_instrumented};
 use super::races;
@@ -64,19 +65,32 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     let status = if tally.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let mut failing = None;
     if let Some((number, ran)) = &tally.first {
-        let path = args.record.clone().unwrap_or_else(|| default_record(&program));
         let mut file = trace_file(ran, &words, setup.points);
+        file.build = raddle_symbols::build(&program).ok();
+        let raw = file.clone();
         places::translate(&mut file);
+        file.id = file.short_id();
+        let path = args.record.clone().unwrap_or_else(|| PathBuf::from(file.file_name()));
+        let mut output = ran.output.clone();
+        let raw = TraceFile { id: file.id.clone(), ..raw };
+        let is_short = raw.steps.len() <= raddle_explain::MOST_AUTOMATIC_STEPS;
+        let written = crate::minimize::write(&path, &file).and_then(|()| {
+            if is_short && !args.no_minimize { minimize::after_failure(&raw, &path) } else { Ok(None) }
+        });
+        match written {
+            Ok(small) => {
+                report.failure_file = Some(path.display().to_string());
+                if let Some((small, printed)) = small {
+                    (file, output) = (small, printed);
+                }
+            }
+            Err(error) => {
+                notes.push(format!("{error:#}; the same command with --record FILE writes it elsewhere"));
+            }
+        }
         report.first_failure = Some(*number);
         report.message = Some(message(&file).join("\n"));
-        match write(&path, &file.to_json()) {
-            Ok(()) => report.failure_file = Some(path.display().to_string()),
-            Err(error) => notes.push(format!(
-                "the failing run could not be written to {}: {error}; the same command with --record FILE writes it elsewhere",
-                path.display()
-            )),
-        }
-        failing = Some((file, ran.output.clone()));
+        failing = Some((file, output));
     }
     report.notes = notes;
     if args.json {
@@ -84,6 +98,7 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     }
     let mut out = summary(&report);
     if let Some((file, output)) = failing {
+        crate::minimize::tell(&mut out, &file);
         show(&mut out, &file, &output, width);
         if let Some(path) = &report.failure_file {
             let _ = writeln!(out, "\nReplay it: raddle replay {path}");
@@ -169,29 +184,15 @@ fn setup(args: &NativeArgs) -> Result<Setup> {
 fn trace_file(ran: &Ran, words: &[String], points: Points) -> TraceFile {
     let mut file = ran.trace.as_deref().cloned().expect("the first failing run was asked for with its trace");
     file.front_end = FRONT_END.to_owned();
-    file.program = serde_json::to_string(words).expect("words are texts");
+    file.program = words[0].clone();
+    file.arguments = words[1..].to_vec();
     file.parameters = vec![(POINTS.to_owned(), points as i64)];
     file.parameters.extend(ran.shared.iter().map(|&unit| (SHARED.to_owned(), unit as i64)));
     file
 }
 
-/// Writes a file as a whole or not at all.
-fn write(path: &Path, text: &str) -> std::io::Result<()> {
-    let written = std::fs::write(path, text);
-    if written.is_err() && path.is_file() {
-        // What came to the disk before it was full is of no use.
-        _ = std::fs::remove_file(path);
-    }
-    written
-}
-
-/// The parameter of a trace file that tells at which accesses the schedule could change.
+/// The parameter of a failure file that tells at which accesses the schedule could change.
 pub(super) const POINTS: &str = "points";
-
-fn default_record(program: &Path) -> PathBuf {
-    let name = program.file_name().map_or_else(|| "program".into(), |name| name.to_string_lossy());
-    PathBuf::from(format!("{name}.raddle.json"))
-}
 
 fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {
     let failed = tally.failures > 0;

@@ -3,6 +3,7 @@
 mod bench;
 mod cc;
 mod common;
+mod explain;
 mod golden;
 mod lab_micro;
 mod lab_run;

@@ -23,7 +23,7 @@ fn a_missing_file() {
     raddle(&["replay", "no/such.json"]).is_mistake(&["cannot read no/such.json"]);
     raddle(&["lab", "micro", "no/such.json"]).is_mistake(&["cannot read no/such.json"]);
     let words = ["lab", "run", &figure("abba"), "--runs", "100", "--record", "no/such/folder/bug.json"];
-    raddle(&words).is_mistake(&["cannot write no/such/folder/bug.json"]);
+    raddle(&words).is_mistake(&["cannot write the failing run to no/such/folder/bug.json"]);
 }
 
 #[test]

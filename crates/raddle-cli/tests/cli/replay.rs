@@ -82,12 +82,16 @@ fn a_damaged_file_is_refused() {
     refused(
         &trace,
         &whole[..whole.len() / 2],
-        &["damaged.json: line ", "column", "damaged or not a Raddle trace"],
+        &["damaged.json: line ", "column", "damaged or not a Raddle failure"],
     );
-    refused(&trace, "", &["line 1", "not a Raddle trace"]);
-    refused(&trace, "{\"programs\": []}", &["line 1", "raddle_trace"]);
+    refused(&trace, "", &["line 1", "not a Raddle failure"]);
+    refused(&trace, "{\"programs\": []}", &["no field `raddle_failure`"]);
     refused(&trace, "not JSON at all\n", &["line 1"]);
-    refused(&trace, &whole.replacen("\"raddle_trace\":1", "\"raddle_trace\":7", 1), &["trace format 7"]);
+    refused(
+        &trace,
+        &whole.replacen("\"raddle_failure\": 2", "\"raddle_failure\": 7", 1),
+        &["failure format 7"],
+    );
     refused(&trace, &whole.replacen("\"lab\"", "\"other\"", 1), &["front end `other`"]);
 }
 
@@ -109,4 +113,60 @@ fn a_changed_file_does_not_repeat() {
     with(&|file| file.steps[3].thread = 7, &["step 4: thread 7 of 2"]);
     with(&|file| file.parameters.push(("n".into(), 1)), &["the program in the file", "`n`"]);
     with(&|file| file.settings.step_limit = 4, &["does not repeat: at step 5 of 10"]);
+}
+
+/// The program is in the file, where a person may change it.
+#[test]
+fn a_changed_program_is_followed_if_asked_for() {
+    let (trace, file) = recorded("tolerant.json");
+    let same = raddle(&["replay", &trace, "--tolerant", "--json"]);
+    assert_eq!(
+        (same.status, &same.json()["verdict"]),
+        (1, &"assertion".into()),
+        "what repeats is not followed"
+    );
+    let mut changed = file.clone();
+    changed.program = file.program.replacen("assert z < 5", "step\n    assert z < 5", 1);
+    assert_ne!(changed.program, file.program);
+    refused(&trace, &changed.to_json(), &["does not repeat: at step"]);
+    let now = raddle(&["replay", &trace, "--tolerant", "--json"]).json();
+    assert_eq!(now["recorded"], "assertion", "{now}");
+    assert!(now["steps"].as_u64() > Some(file.steps.len() as u64), "{now}");
+    let told = raddle(&["replay", &trace, "--tolerant"]).out;
+    assert!(
+        told.contains("the run leaves the recorded one at step ") && told.contains("ends so: "),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_recorded_run_can_be_named_by_itself() {
+    let ran = raddle(&["lab", "run", &figure("abba"), "--until-bug", "--no-minimize", "--json", "--record"]);
+    let name = ran.json()["first_failure"]["recorded"].as_str().expect("it was recorded").to_owned();
+    let path = root().join(&name);
+    let text = std::fs::read_to_string(&path).expect("the run was recorded");
+    std::fs::remove_file(&path).expect("it is ours");
+    let file = TraceFile::from_json(&text).expect("what is written can be read");
+    assert_eq!(name, format!("raddle-failure-{}.json", file.id));
+    assert_eq!((file.minimized, file.id.len()), (None, 8));
+}
+
+#[test]
+fn a_failure_is_made_smaller() {
+    let (trace, small) = (scratch("large.json"), scratch("small.json"));
+    let words = ["lab", "run", &figure("lost_update"), "-s", "random-walk", "--until-bug", "--no-minimize"];
+    assert_eq!(raddle(&[&words[..], &["--set", "n=4", "--record", &trace]].concat()).status, 1);
+    let ran = raddle(&["minimize", &trace, "-o", &small]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    let read = |path: &str| TraceFile::from_json(&std::fs::read_to_string(path).unwrap()).unwrap();
+    let (before, after) = (read(&trace), read(&small));
+    assert!(after.switches() < before.switches(), "{} -> {}", before.switches(), after.switches());
+    assert_eq!(after.minimized.expect("it tells of it").switches_before, before.switches());
+    assert_eq!((&after.id, after.run), (&before.id, before.run));
+    assert!(raddle(&["replay", &small]).out.contains("it repeats exactly"));
+    let told = raddle(&["minimize", &trace, "-o", &small, "--json"]).json();
+    assert_eq!((&told["switches"], &told["verdict"]), (&after.switches().into(), &"assertion".into()));
+    // Twice the same.
+    assert_eq!(raddle(&["minimize", &trace, "-o", &small]).out, ran.out);
+    assert_eq!(read(&small), after);
 }

@@ -82,10 +82,12 @@ fn a_lost_update_is_found_and_replayed() {
     assert_eq!((&report["kind"], &report["threads"]), (&"assertion".into(), &3.into()), "{report}");
     let message = report["message"].as_str().expect("a failure has a message");
     assert!(message.contains("lost_update.c:14: assertion `counter == 2` failed"), "{message}");
-    let file = std::fs::read_to_string(folder.join("lost_update.raddle.json")).expect("the run was recorded");
-    assert!(file.contains(r#""front_end":"native""#), "{file}");
+    let name = report["failure_file"].as_str().expect("a failure has a file");
+    assert!(name.starts_with("raddle-failure-"), "{name}");
+    let file = std::fs::read_to_string(folder.join(name)).expect("the run was recorded");
+    assert!(file.contains(r#""front_end": "native""#) && file.contains(r#""build": "gnu:"#), "{file}");
     replays(&folder, &report, 20);
-    let shown = raddle(&folder, &["replay", "lost_update.raddle.json"]);
+    let shown = raddle(&folder, &["replay", name]);
     let shown = String::from_utf8_lossy(&shown.stdout);
     assert!(shown.contains("It printed:\n  counter is 1\n"), "{shown}");
 }
@@ -275,10 +277,15 @@ fn a_run_that_hangs_is_given_up() {
 #[test]
 fn a_changed_program_is_noticed() {
     let folder = compile("changed", "lost_update", &[]);
-    run(&folder, &["--", "./lost_update"]);
+    run(&folder, &["--record", "run.json", "--", "./lost_update"]);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/abba.c");
     let gcc =
         Command::new("gcc").arg("-pthread").arg("-o").arg(folder.join("lost_update")).arg(source).status();
     assert!(gcc.expect("gcc starts").success());
-    refused(&folder, &["replay", "lost_update.raddle.json"], &["does not repeat: at step"]);
+    refused(&folder, &["replay", "run.json"], &["does not repeat: at step"]);
+    let now = raddle(&folder, &["replay", "run.json", "--tolerant", "--json"]);
+    let now: serde_json::Value = serde_json::from_slice(&now.stdout).expect("it is followed all the same");
+    assert_eq!(now["recorded"], "assertion", "{now}");
+    assert!(now["verdict"] == "passed" || now["verdict"] == "deadlock", "{now}");
+    assert!(now["steps"].as_u64() > Some(4) && now["left_because"].is_string(), "{now}");
 }

@@ -32,10 +32,10 @@ fn a_deadlock_is_told_in_the_words_of_the_source() {
         let steps =
             [format!("lock m1 at abba_deadlock.c:{forth}\n"), format!("lock m2 at abba_deadlock.c:{back}\n")];
         replays(&folder, &report, 2);
-        let again = raddle(&folder, &["run", "--strategy", "pos", "--", "./abba"]);
+        let again = raddle(&folder, &["run", "--strategy", "pos", "--record", "run.json", "--", "./abba"]);
         let again = String::from_utf8_lossy(&again.stdout);
-        assert!(again.ends_with("\nReplay it: raddle replay abba.raddle.json\n"), "{again}");
-        let replayed = raddle(&folder, &["replay", "abba.raddle.json"]);
+        assert!(again.ends_with("\nReplay it: raddle replay run.json\n"), "{again}");
+        let replayed = raddle(&folder, &["replay", "run.json"]);
         let replayed = String::from_utf8_lossy(&replayed.stdout);
         for part in &told {
             assert!(message.contains(part), "{name}: `{part}` is missing in: {message}");
@@ -44,7 +44,7 @@ fn a_deadlock_is_told_in_the_words_of_the_source() {
             assert!(again.contains(part), "{name}: `{part}` is missing in: {again}");
             assert!(replayed.contains(part), "{name}: `{part}` is missing in: {replayed}");
         }
-        let file = std::fs::read_to_string(folder.join("abba.raddle.json")).expect("the run was recorded");
+        let file = std::fs::read_to_string(folder.join("run.json")).expect("the run was recorded");
         let file: Value = serde_json::from_str(&file).expect("it is JSON");
         let place = Value::from(format!("forth at abba_deadlock.c:{forth}"));
         assert!(file["locations"].as_array().expect("a list").contains(&place), "{file}");

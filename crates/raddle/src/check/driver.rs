@@ -43,18 +43,18 @@ struct Shared {
 }
 
 /// When no further run may begin: the only use of the clock.
-struct Deadline(Option<(Instant, Duration)>);
+pub(super) struct Deadline(Option<(Instant, Duration)>);
 
 impl Deadline {
     #[expect(
         clippy::disallowed_methods,
         reason = "a time budget is looked at between runs and decides nothing in them"
     )]
-    fn new(budget: Option<Duration>) -> Deadline {
+    pub(super) fn new(budget: Option<Duration>) -> Deadline {
         Deadline(budget.map(|budget| (Instant::now(), budget)))
     }
 
-    fn is_over(&self) -> bool {
+    pub(super) fn is_over(&self) -> bool {
         self.0.is_some_and(|(begun, budget)| begun.elapsed() >= budget)
     }
 }

@@ -11,6 +11,7 @@ pub(super) struct Overrides {
     pub(super) jobs: Option<usize>,
     pub(super) strategy: Option<String>,
     pub(super) replay: Option<PathBuf>,
+    pub(super) minimize: Option<bool>,
 }
 
 impl Overrides {
@@ -22,6 +23,7 @@ impl Overrides {
             jobs: number("RADDLE_JOBS"),
             strategy: text("RADDLE_STRATEGY"),
             replay: text("RADDLE_REPLAY").map(PathBuf::from),
+            minimize: number::<u8>("RADDLE_MINIMIZE").map(|number| number != 0),
         }
     }
 }

@@ -72,9 +72,7 @@ impl Failed {
     }
 
     fn try_write(&self, directory: &Path) -> Result<PathBuf, String> {
-        let name = format!("{}-{}-{}-{}", self.trace.program, self.strategy, self.seed, self.run);
-        let plain = |c: char| if c.is_alphanumeric() || "-_.".contains(c) { c } else { '_' };
-        let path = directory.join(name.chars().map(plain).collect::<String>() + ".json");
+        let path = directory.join(self.trace.file_name());
         let written = std::path::absolute(path).and_then(|path| {
             fs::create_dir_all(path.parent().unwrap_or(directory))?;
             replace(&path, &self.trace.to_json())?;
@@ -120,6 +118,14 @@ impl Display for Failed {
         match self.number {
             Some(number) if number != self.run => writeln!(f, " (run {number} of the check)")?,
             _ => writeln!(f)?,
+        }
+        if let Some(minimized) = self.trace.minimized.filter(|m| m.switches_before > self.trace.switches()) {
+            writeln!(
+                f,
+                "shown with {} switches between threads, found with {}",
+                self.trace.switches(),
+                minimized.switches_before
+            )?;
         }
         match (&self.file, self.replay_command()) {
             (_, Some(command)) => write!(f, "replay it: {command}"),

@@ -9,6 +9,7 @@ mod config;
 mod driver;
 mod environment;
 mod failure;
+mod minimize;
 mod ordinal;
 mod panics;
 mod passed;
@@ -165,8 +166,11 @@ fn run(name: &str, config: &Config, test: driver::Test) -> Result<Passed, Box<Fa
         Err(error) if environment.strategy.is_some() => panic!("RADDLE_STRATEGY: {error}"),
         Err(error) => panic!("{error}"),
     };
-    let check = driver::Check { name, config, lanes: &lanes, test };
+    let check = driver::Check { name, config, lanes: &lanes, test: Arc::clone(&test) };
     check.run().map_err(|mut failed| {
+        failed.trace.id = failed.trace.short_id();
+        let wanted = config.minimize && failed.trace.steps.len() <= raddle_explain::MOST_AUTOMATIC_STEPS;
+        let mut failed = if wanted { minimize::smaller(failed, config, &test) } else { failed };
         failed.write(config.failures.as_deref());
         failed
     })

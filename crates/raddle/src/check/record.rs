@@ -1,13 +1,11 @@
-//! A run as a trace file: numbers become texts that mean something in another process.
+//! A run as a failure file: numbers become texts that mean something in another process.
 
 use super::panics::Panic;
 use crate::runtime::Runtime;
-use raddle_model::{
-    FORMAT_VERSION, Failure, LocationId, ObjectId, Settings, ThreadId, TraceFile, TraceStep, Verdict,
-};
+use raddle_model::{Failure, LocationId, ObjectId, Settings, ThreadId, TraceFile, TraceStep, Verdict};
 use std::collections::BTreeMap;
 
-/// The front end's name in trace files.
+/// The front end's name in failure files.
 pub(super) const FRONT_END: &str = "rust";
 
 /// The text of location 0, which stands for no place in the code.
@@ -26,7 +24,7 @@ pub(super) struct Origin<'a> {
     pub(super) locations: &'a [String],
 }
 
-/// The parameter of a trace file that tells whether a run failed if it left threads behind.
+/// The parameter of a failure file that tells whether a run failed if it left threads behind.
 pub(super) const LEAKED: &str = "fail_on_leaked_threads";
 
 /// The run that `runtime` has just ended. Places are numbered in the order in which the run came to them, so that the
@@ -50,14 +48,17 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
     }
     let threads = (0..summary.thread_count() as u32).map(|thread| runtime.shown_name(ThreadId(thread)));
     TraceFile {
-        raddle_trace: FORMAT_VERSION,
+        id: String::new(),
         front_end: FRONT_END.to_owned(),
         program: origin.program.to_owned(),
+        arguments: Vec::new(),
+        build: None,
         parameters: vec![(LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads))],
         settings: origin.settings,
         strategy: origin.strategy.to_owned(),
         seed: origin.seed,
         run: origin.run,
+        minimized: None,
         verdict,
         fingerprint: summary.fingerprint,
         threads: threads.collect(),

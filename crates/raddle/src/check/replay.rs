@@ -134,7 +134,8 @@ pub(super) fn repeat(file: &TraceFile, test: &Test) -> Result<Repeated, Left> {
         run: file.run,
         locations: &file.locations,
     };
-    let trace = record(&runtime, &panics, origin);
+    let mut trace = record(&runtime, &panics, origin);
+    (trace.id, trace.minimized) = (file.id.clone(), file.minimized);
     match difference(file, &trace) {
         Some(what) => Err(Left { step: file.steps.len().saturating_sub(1), what }),
         None => Ok(Repeated { runtime, trace, panics }),

@@ -1,0 +1,147 @@
+//! Failing runs of the figures are made as small as they can be, or nearly so.
+
+use super::*;
+use crate::replay::config;
+use raddle_engine::{Engine, Plan, Rng, run as run_once};
+use raddle_explain::Symptom;
+use raddle_model::{Settings, TraceStep, Verdict};
+
+const SETTINGS: Settings =
+    Settings { step_limit: 10_000, timeouts_anytime: false, patience: 64, races: false };
+
+/// The most runs of an exhaustive search.
+const MOST: u64 = 400_000;
+
+fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
+    let path = format!("{}/../raddle-lab/figures/{name}.rdl", env!("CARGO_MANIFEST_DIR"));
+    TraceFile {
+        id: "a".into(),
+        front_end: "lab".into(),
+        program: std::fs::read_to_string(path).unwrap(),
+        arguments: Vec::new(),
+        build: None,
+        parameters: parameters.to_vec(),
+        settings: SETTINGS,
+        strategy: String::new(),
+        seed: 1,
+        run: 0,
+        minimized: None,
+        verdict: Verdict::Passed,
+        fingerprint: 0,
+        threads: Vec::new(),
+        objects: Vec::new(),
+        locations: Vec::new(),
+        steps: Vec::new(),
+        picks: Vec::new(),
+    }
+}
+
+/// Looks at the failing runs of a strategy, until there is none left or `look` has seen enough. Tells whether no run is left.
+fn failing(file: &TraceFile, strategy: &str, runs: u64, look: &mut dyn FnMut(TraceFile) -> bool) -> bool {
+    let mut machine = compile(&file.program, &file.parameters).unwrap();
+    let mut strategy = raddle_strategies::build(strategy).unwrap();
+    let mut engine = Engine::new(config(file.settings));
+    for run in 0..runs {
+        if strategy.begin(Rng::for_run(1, run)) == Plan::Exhausted {
+            return true;
+        }
+        run_once(&mut engine, &mut machine, &mut *strategy);
+        let summary = engine.summary();
+        strategy.learn(&summary);
+        if summary.verdict.failure().is_none() {
+            continue;
+        }
+        let step =
+            |event: &raddle_model::Event| TraceStep { thread: event.thread.0, operation: event.operation };
+        let found = TraceFile {
+            verdict: summary.verdict.clone(),
+            threads: machine.thread_names(),
+            locations: machine.location_names(),
+            steps: summary.trace.events.iter().map(step).collect(),
+            picks: summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
+            ..file.clone()
+        };
+        if look(found) {
+            return false;
+        }
+    }
+    false
+}
+
+/// The failing run of a random walk with the most switches among a few, as it was found, as it became, and the fewest
+/// switches that any run with that failure has, if all runs could be looked at.
+fn measured(name: &str, parameters: &[(String, i64)]) -> (u64, u64, Option<u64>) {
+    let file = figure(name, parameters);
+    let mut found: Option<TraceFile> = None;
+    let mut seen = 0;
+    failing(&file, "random-walk", 100_000, &mut |new| {
+        seen += 1;
+        if found.as_ref().is_none_or(|old| new.switches() > old.switches()) {
+            found = Some(new);
+        }
+        seen == 20
+    });
+    let found = found.unwrap_or_else(|| panic!("{name} fails"));
+    let machine = compile(&file.program, &file.parameters).unwrap();
+    let mut lab = Lab::new(machine.clone(), &found);
+    let limits = Limits { runs: 2_000, time: Duration::from_secs(600) };
+    let small = reduce(&found, &mut lab, limits, &|_| Ok(())).unwrap().expect("the failure comes again");
+    assert_eq!(Symptom::of(&small), Symptom::of(&found), "{name}");
+    let again = lab.execute(&Schedule::of(&small), Wanted::Failing).expect("a smaller run is a run");
+    assert_eq!((again.run.steps, again.run.verdict), (small.steps.clone(), small.verdict.clone()), "{name}");
+    let mut fewest = found.switches();
+    let symptom = Symptom::of(&found);
+    let all = failing(&file, "dfs", MOST, &mut |run| {
+        if run.switches() < fewest && Symptom::of(&run) == symptom {
+            fewest = run.switches();
+        }
+        false
+    });
+    (found.switches(), small.switches(), all.then_some(fewest))
+}
+
+#[test]
+fn figures_become_small() {
+    let few = [("n".to_owned(), 2)];
+    let programs: Vec<(&str, &[(String, i64)])> = [
+        "abba",
+        "lost_update",
+        "lost_wakeup",
+        "pct_fig1a",
+        "pct_fig1b",
+        "pct_fig1c",
+        "pct_fig2",
+        "pct_fig3",
+        "pct_fig4",
+        "pct_fig5",
+        "philosophers",
+        "pos_fig1a",
+        "pos_fig1b",
+        "pos_fig2",
+        "shuttle_depth3",
+        "stride_fig1",
+        "stride_fig2",
+        "thesis_fig1_2",
+        "thesis_fig2_3",
+    ]
+    .into_iter()
+    .map(|name| (name, &[][..]))
+    .chain([("reorder", &few[..]), ("twostage", &few[..])])
+    .collect();
+    let mut known = 0;
+    let mut exact = 0;
+    let mut table = String::new();
+    for (name, parameters) in &programs {
+        let (found, small, fewest) = measured(name, parameters);
+        let _ = writeln!(table, "{name}: {found} -> {small}, fewest {fewest:?}");
+        assert!(small <= found, "{table}");
+        if let Some(fewest) = fewest {
+            known += 1;
+            exact += usize::from(small == fewest);
+            assert!(small <= 2 * fewest, "{table}");
+        }
+    }
+    assert!(programs.len() > 20 && known >= 15, "{known} known\n{table}");
+    // Half of them are as small as can be; so the median is no more than the fewest.
+    assert!(2 * exact > known, "{exact} of {known}\n{table}");
+}

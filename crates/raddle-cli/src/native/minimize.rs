@@ -1,0 +1,85 @@
+//! Makes failing runs of pthreads programs smaller.
+
+use super::launch::{Library, Server};
+use super::places;
+use super::replay::start;
+use crate::minimize::{AFTER_A_FAILURE, Limits, reduce, write};
+use anyhow::Result;
+use raddle_explain::{Effort, Execute, Execution, Explanation, Wanted};
+use raddle_model::native::{Answer, Order};
+use raddle_model::{Schedule, TraceFile};
+use std::path::Path;
+
+/// How long a run may take, in milliseconds. There are others that do not.
+const PATIENCE: u64 = 5_000;
+
+/// Looks for a smaller run than that of `file`, which messages call `shown`. Every smaller one is written to `path`, with
+/// places as the runtime tells them; the last has those of the source.
+pub(crate) fn minimize(
+    file: &TraceFile,
+    shown: &str,
+    limits: Limits,
+    path: &Path,
+) -> Result<Option<TraceFile>> {
+    Ok(search(file, shown, limits, path)?.map(|(small, _)| small))
+}
+
+/// The same after a run has failed, with what the smaller run printed.
+pub(super) fn after_failure(file: &TraceFile, path: &Path) -> Result<Option<(TraceFile, String)>> {
+    // The run as it was found is kept already; if the program cannot be started again, that has to do.
+    let Ok(Some((small, printed))) = search(file, "the failing run", AFTER_A_FAILURE, path) else {
+        return Ok(None);
+    };
+    write(path, &small)?;
+    Ok(Some((small, printed)))
+}
+
+fn search(file: &TraceFile, shown: &str, limits: Limits, path: &Path) -> Result<Option<(TraceFile, String)>> {
+    let library = Library::write()?;
+    let server = start(&library, file, shown, PATIENCE)?;
+    let mut native = Native { server, file, printed: Vec::new() };
+    let Some(mut small) = reduce(file, &mut native, limits, &|small| write(path, small))? else {
+        return Ok(None);
+    };
+    let printed = native.printed.iter().find(|(fingerprint, _)| *fingerprint == small.fingerprint);
+    let printed = printed.map(|(_, printed)| printed.clone()).unwrap_or_default();
+    places::translate(&mut small);
+    Ok(Some((small, printed)))
+}
+
+/// Explains the failing run of `file`, which is made small before unless it is already. The runs have the places of the
+/// source.
+pub(crate) fn explain(file: &TraceFile, shown: &str, effort: Effort) -> Result<Option<Explanation>> {
+    let library = Library::write()?;
+    let server = start(&library, file, shown, PATIENCE)?;
+    let mut native = Native { server, file, printed: Vec::new() };
+    let small = match file.minimized {
+        Some(_) => None,
+        None => reduce(file, &mut native, AFTER_A_FAILURE, &|_| Ok(()))?,
+    };
+    let mut found = raddle_explain::explain(small.as_ref().unwrap_or(file), effort, &mut native);
+    let runs = found.iter_mut().flat_map(|found| found.passing.iter_mut().chain(found.run.as_mut()));
+    runs.for_each(places::translate);
+    Ok(found)
+}
+
+/// Makes runs of a pthreads program.
+struct Native<'a> {
+    server: Server,
+    file: &'a TraceFile,
+    /// What failing runs printed, by their fingerprints.
+    printed: Vec<(u64, String)>,
+}
+
+impl Execute for Native<'_> {
+    fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
+        // A server that does not answer any more makes no run, and so do those after it.
+        let order = Order::follow(self.file, schedule, wanted == Wanted::Any);
+        let Ok(Answer::Ran(ran)) = self.server.order(&order) else { return None };
+        let run = *ran.trace?;
+        if !ran.output.is_empty() {
+            self.printed.push((run.fingerprint, ran.output));
+        }
+        Some(Execution { run, preemptions: ran.preemptions })
+    }
+}

@@ -1,0 +1,126 @@
+//! Follows a schedule as far as that is possible: every schedule gives a run, and the run tells what it was.
+
+use crate::Rng;
+use crate::strategy::{Choice, Plan, Point, Strategy};
+use raddle_model::{Completion, Constraint, Schedule, ThreadId};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// A strategy that follows a [`Schedule`]. Nothing is wrong with a run that differs from it; whoever asks for one looks at
+/// the trace. Copies count preemptions together, so that one can be asked after another has made the run.
+#[derive(Clone, Debug)]
+pub struct Follow {
+    schedule: Schedule,
+    /// The segment of now.
+    at: usize,
+    /// Who takes the latest step.
+    current: Option<ThreadId>,
+    /// How many answers of each thread were given.
+    given: Vec<usize>,
+    /// For [`Completion::Random`].
+    rng: Rng,
+    preemptions: Arc<AtomicU64>,
+}
+
+impl Follow {
+    /// Follows `schedule`.
+    pub fn new(schedule: Schedule) -> Follow {
+        let given = vec![0; schedule.answers.len()];
+        let rng = Follow::rng(schedule.completion);
+        Follow { schedule, at: 0, current: None, given, rng, preemptions: Arc::default() }
+    }
+
+    /// How many steps of the latest run took the turn from a thread that could have gone on.
+    pub fn preemptions(&self) -> u64 {
+        self.preemptions.load(Ordering::Relaxed)
+    }
+
+    /// Lets `thread` take the next step.
+    fn take(&mut self, point: &Point<'_>, thread: ThreadId) -> Choice {
+        let interrupted = self.current.is_some_and(|current| current != thread && point.is_enabled(current));
+        self.preemptions.fetch_add(u64::from(interrupted), Ordering::Relaxed);
+        self.current = Some(thread);
+        Choice::Run(thread)
+    }
+
+    fn rng(completion: Completion) -> Rng {
+        match completion {
+            Completion::Uninterrupted => Rng::for_run(0, 0),
+            Completion::Random(seed) => Rng::for_run(seed, 0),
+        }
+    }
+
+    /// Whether an order of two steps does not let `thread` go on now.
+    fn is_held(&self, point: &Point<'_>, thread: ThreadId) -> bool {
+        self.schedule.constraints.iter().any(|constraint| {
+            let Constraint { before, after } = constraint;
+            let taken = |thread: ThreadId| {
+                if thread.index() < point.thread_count() { point.progress(thread) } else { 0 }
+            };
+            after.thread == thread && taken(thread) + 1 >= after.until && taken(before.thread) < before.until
+        })
+    }
+
+    /// Any thread that is not held back, or any thread.
+    fn drawn(&mut self, point: &Point<'_>) -> Option<ThreadId> {
+        let mut threads = point.enabled().to_vec();
+        threads.sort_unstable();
+        let free: Vec<ThreadId> =
+            threads.iter().copied().filter(|&thread| !self.is_held(point, thread)).collect();
+        let among = if free.is_empty() { threads } else { free };
+        let index = if among.len() > 1 { self.rng.below(among.len() as u64) } else { 0 };
+        among.get(index as usize).copied()
+    }
+
+    /// Who runs when nothing is said any more: nobody is interrupted.
+    fn uninterrupted(&self, point: &Point<'_>) -> Option<ThreadId> {
+        let current = self.current.filter(|&thread| point.is_enabled(thread));
+        current.or_else(|| point.enabled().iter().copied().min())
+    }
+}
+
+impl Strategy for Follow {
+    fn begin(&mut self, _rng: Rng) -> Plan {
+        self.at = 0;
+        self.current = None;
+        self.preemptions.store(0, Ordering::Relaxed);
+        self.given.fill(0);
+        self.rng = Follow::rng(self.schedule.completion);
+        Plan::Run
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        while let Some(segment) = self.schedule.segments.get(self.at) {
+            let is_there = segment.thread.index() < point.thread_count() && point.is_enabled(segment.thread);
+            if is_there && point.progress(segment.thread) < segment.until {
+                let thread = segment.thread;
+                return self.take(point, thread);
+            }
+            self.at += 1;
+        }
+        let next = match self.schedule.completion {
+            Completion::Uninterrupted => self.uninterrupted(point),
+            Completion::Random(_) => self.drawn(point),
+        };
+        next.map_or(Choice::CutOff, |thread| self.take(point, thread))
+    }
+
+    fn pick(&mut self, arity: u32) -> u32 {
+        if self.schedule.completion != Completion::Uninterrupted {
+            return self.rng.below(u64::from(arity)) as u32;
+        }
+        let Some(thread) = self.current.map(ThreadId::index) else { return 0 };
+        let Some(given) = self.given.get_mut(thread) else { return 0 };
+        let answer = self.schedule.answers[thread].get(*given);
+        *given += 1;
+        answer.map_or(0, |&(_, value)| value.min(arity - 1))
+    }
+
+    fn learns(&self) -> bool {
+        false
+    }
+
+    fn fork(&self) -> Box<dyn Strategy> {
+        Box::new(self.clone())
+    }
+}

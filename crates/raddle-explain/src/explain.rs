@@ -1,0 +1,357 @@
+//! Why a run fails: the order of two operations that makes the difference, and how many such orders are needed.
+//!
+//! The run is one that [`minimize`](crate::minimize) has made small. Two questions are put to the program, by executing it:
+//!
+//! * *Which swap makes it pass?* For two dependent steps of different threads, the later one is brought before the earlier
+//!   one, with as little else changed as possible. Among the runs that pass, the one with the fewest swapped pairs of dependent
+//!   operations is the closest.
+//! * *How deep is the bug?* By PCT's definition, the depth is the smallest number of ordering constraints that make every
+//!   schedule fail which keeps them. One constraint, then two, then three are tried, each set with some random schedules; so
+//!   the answer is an estimate.
+
+use crate::execute::{Execute, Wanted};
+use crate::same::Symptom;
+use raddle_model::{
+    Access, BlockReason, Blocked, Completion, Constraint, Failure, Kind, LocationId, ObjectId, Operation,
+    Reads, Schedule, Segment, ThreadId, Touch, TraceFile, TraceStep, dependent,
+};
+use std::collections::BTreeMap;
+
+/// How much may be done.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Effort {
+    /// The most executions.
+    pub executions: u64,
+    /// With how many random schedules a set of constraints is tried.
+    pub samples: u64,
+}
+
+/// Two dependent steps of different threads, as indices of [`Explanation::steps`], in the order in which they happened.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Pair {
+    /// The earlier one.
+    pub first: usize,
+    /// The later one.
+    pub second: usize,
+}
+
+/// What was found out.
+#[derive(Clone, Debug, Default)]
+pub struct Explanation {
+    /// The failing run as it was made again, with names for all of `steps`.
+    pub run: Option<TraceFile>,
+    /// The steps of the failing run, then some that it has not come to: the locks that threads of a deadlock wait for, and
+    /// what a run that passes does besides.
+    pub steps: Vec<TraceStep>,
+    /// The passing run that is closest to the failing one, if there is one.
+    pub passing: Option<TraceFile>,
+    /// The pairs of dependent operations of the failing run that happened in the other order in the passing one. One pair, if
+    /// a single swap makes the difference.
+    pub swapped: Vec<Pair>,
+    /// The smallest set of orders that was found to make the program fail; empty if there is none, or if the program fails
+    /// whatever the order, which [`Explanation::always`] tells.
+    pub constraints: Vec<Pair>,
+    /// Whether all sampled schedules fail, without any constraint.
+    pub always: bool,
+    /// Which of Maple's idioms the constraints are, if they are one: 1 to 6.
+    pub idiom: Option<u8>,
+    /// How many executions there were.
+    pub executions: u64,
+}
+
+/// Explains the failing run of `file`. Gives nothing if it does not fail again.
+pub fn explain(file: &TraceFile, effort: Effort, execute: &mut dyn Execute) -> Option<Explanation> {
+    let again = execute.execute(&Schedule::of(file), Wanted::Any)?;
+    let run = again.run;
+    let symptom = Symptom::of(&run)?;
+    let mut found =
+        Explanation { steps: [&run.steps[..], &pending(&run)].concat(), ..Explanation::default() };
+    found.executions = 1;
+    let mut search =
+        Search { happened: run.steps.len(), run, symptom, places: Vec::new(), effort, execute, found };
+    search.places = places(&search.found.steps);
+    search.add_missing();
+    let pairs = search.pairs();
+    for &pair in &pairs {
+        search.swap(pair);
+    }
+    search.depth(&pairs);
+    Some(Explanation { run: Some(search.run), ..search.found })
+}
+
+/// The index of `name` in `names`, where it is put if it is new.
+fn number(names: &mut Vec<String>, name: &str) -> u32 {
+    let known = names.iter().position(|known| known == name);
+    known.unwrap_or_else(|| {
+        names.push(name.to_owned());
+        names.len() - 1
+    }) as u32
+}
+
+/// What the threads of a deadlock wait for, as far as it is a lock: steps that they would take next.
+fn pending(run: &TraceFile) -> Vec<TraceStep> {
+    let Some(Failure::Deadlock { blocked, .. }) = run.verdict.failure() else { return Vec::new() };
+    let step = |entry: &Blocked| {
+        let kind = match entry.reason {
+            BlockReason::Mutex => Kind::Lock,
+            BlockReason::ReadWriteLock => Kind::WriteLock,
+            _ => return None,
+        };
+        let operation = Operation::new(kind, entry.location).on(entry.object?, Access::Write);
+        Some(TraceStep { thread: entry.thread.0, operation })
+    };
+    blocked.iter().filter_map(step).collect()
+}
+
+/// The most steps of a run for which pairs are looked for.
+const MOST_STEPS: usize = 5_000;
+
+/// Pairs of steps that could have happened in the other order: for each step, the latest dependent one of each other thread
+/// before it. The end of a critical section is none: what could be swapped is its beginning. The last pairs come first, since
+/// they are nearest to the failure.
+fn pairs(steps: &[TraceStep]) -> Vec<Pair> {
+    let from = steps.len().saturating_sub(MOST_STEPS);
+    let ends = |kind: Kind| matches!(kind, Kind::Unlock | Kind::ReadWriteUnlock | Kind::Join | Kind::Spawn);
+    let mut pairs = Vec::new();
+    for (second, later) in steps.iter().enumerate().skip(from).rev() {
+        let mut seen: Vec<u32> = vec![later.thread];
+        if ends(later.operation.kind) {
+            continue;
+        }
+        for first in (from..second).rev() {
+            let earlier = &steps[first];
+            if seen.contains(&earlier.thread)
+                || ends(earlier.operation.kind)
+                || !dependent(&earlier.operation, &later.operation, Reads::Independent)
+            {
+                continue;
+            }
+            seen.push(earlier.thread);
+            pairs.push(Pair { first, second });
+        }
+    }
+    pairs
+}
+
+/// Who takes each step, and which of the thread's own steps it is, from 0.
+fn places(steps: &[TraceStep]) -> Vec<(u32, u32)> {
+    let mut taken: BTreeMap<u32, u32> = BTreeMap::new();
+    let place = |step: &TraceStep| {
+        let next = taken.entry(step.thread).or_default();
+        *next += 1;
+        (step.thread, *next - 1)
+    };
+    steps.iter().map(place).collect()
+}
+
+struct Search<'a> {
+    run: TraceFile,
+    /// How many of the steps have happened.
+    happened: usize,
+    symptom: Symptom,
+    /// As [`places`] tells.
+    places: Vec<(u32, u32)>,
+    effort: Effort,
+    execute: &'a mut dyn Execute,
+    found: Explanation,
+}
+
+impl Search<'_> {
+    /// Makes a run, if there may be another one.
+    fn run(&mut self, schedule: &Schedule) -> Option<TraceFile> {
+        if self.found.executions >= self.effort.executions {
+            return None;
+        }
+        self.found.executions += 1;
+        Some(self.execute.execute(schedule, Wanted::Any)?.run)
+    }
+
+    /// Adds the steps that the failing run did not come to and another one did, which passes.
+    fn add_missing(&mut self) {
+        let passing = (0..self.effort.samples).find_map(|seed| {
+            let schedule = Schedule { completion: Completion::Random(seed), ..Schedule::default() };
+            self.run(&schedule).filter(|run| run.verdict == raddle_model::Verdict::Passed)
+        });
+        let Some(passing) = passing else { return };
+        for (step, place) in passing.steps.iter().zip(places(&passing.steps)) {
+            if self.places.contains(&place) || place.0 as usize >= self.run.threads.len() {
+                continue;
+            }
+            let mut step = *step;
+            let location = passing.locations.get(step.operation.location.index()).map_or("", |text| text);
+            step.operation.location = LocationId(number(&mut self.run.locations, location));
+            let (touched, operation) = (step.operation.objects(), &mut step.operation);
+            operation.touches = [Touch::NONE; 2];
+            for (object, writes) in touched {
+                let name = passing.objects.get(object.index()).map_or("", |name| name);
+                let object = ObjectId(number(&mut self.run.objects, name));
+                *operation = operation.on(object, if writes { Access::Write } else { Access::Read });
+            }
+            self.found.steps.push(step);
+            self.places.push(place);
+        }
+    }
+
+    /// The pairs that could have happened in the other order; at least one of the two has happened.
+    fn pairs(&self) -> Vec<Pair> {
+        let mut pairs = pairs(&self.found.steps);
+        pairs.retain(|pair| pair.first < self.happened);
+        pairs
+    }
+
+    /// Tries a run in which the second step of `pair` comes before the first.
+    fn swap(&mut self, pair: Pair) {
+        let Some(run) = self.run(&self.swapped_schedule(pair)) else { return };
+        if run.verdict != raddle_model::Verdict::Passed {
+            return;
+        }
+        let swapped = self.swapped_pairs(&run);
+        let is_closer = self.found.passing.is_none() || swapped.len() < self.found.swapped.len();
+        if swapped.contains(&pair) && is_closer {
+            (self.found.swapped, self.found.passing) = (swapped, Some(run));
+        }
+    }
+
+    /// All up to the first step of `pair`; then what does not depend on that, up to the second one; then the rest in order.
+    fn swapped_schedule(&self, pair: Pair) -> Schedule {
+        let steps = &self.found.steps;
+        let mut late = vec![pair.first];
+        let mut early = Vec::new();
+        for step in pair.first + 1..=pair.second {
+            let own = steps[step].thread == steps[pair.second].thread;
+            let follows = late.iter().any(|&before| {
+                steps[before].thread == steps[step].thread
+                    || dependent(&steps[before].operation, &steps[step].operation, Reads::Independent)
+            });
+            if own || !follows { early.push(step) } else { late.push(step) }
+        }
+        // Of what has not happened, only what the second step needs is said.
+        let rest = pair.second + 1..self.happened;
+        let late = late.into_iter().filter(|&step| step < self.happened);
+        let early = early
+            .into_iter()
+            .filter(|&step| step < self.happened || steps[step].thread == steps[pair.second].thread);
+        let order = (0..pair.first).chain(early).chain(late).chain(rest);
+        let mut schedule = Schedule { answers: Schedule::of(&self.run).answers, ..Schedule::default() };
+        for step in order {
+            let (thread, own) = self.places[step];
+            let thread = ThreadId(thread);
+            match schedule.segments.last_mut() {
+                Some(last) if last.thread == thread => last.until = last.until.max(own + 1),
+                _ => schedule.segments.push(Segment { thread, until: own + 1 }),
+            }
+        }
+        schedule
+    }
+
+    /// The pairs of dependent steps of the failing run that are in the other order in `other`. Steps are the same if they
+    /// are the same of their thread, at the same place.
+    fn swapped_pairs(&self, other: &TraceFile) -> Vec<Pair> {
+        let text = |file: &TraceFile, step: &TraceStep| {
+            file.locations.get(step.operation.location.index()).cloned().unwrap_or_default()
+        };
+        let there: BTreeMap<(u32, u32), usize> =
+            places(&other.steps).into_iter().enumerate().map(|(step, place)| (place, step)).collect();
+        let same = |step: usize| {
+            let at = *there.get(&self.places[step])?;
+            let (now, then) = (&other.steps[at], &self.found.steps[step]);
+            (text(other, now) == text(&self.run, then)).then_some(at)
+        };
+        let at: Vec<Option<usize>> = (0..self.found.steps.len()).map(same).collect();
+        let mut swapped: Vec<Pair> = self.pairs();
+        swapped.retain(|pair| at[pair.first].zip(at[pair.second]).is_some_and(|(a, b)| b < a));
+        swapped
+    }
+
+    /// Looks for the smallest set of orders that are enough for the failure.
+    fn depth(&mut self, pairs: &[Pair]) {
+        /// Of more pairs only so many are combined, those nearest to the failure.
+        const MOST: [usize; 3] = [200, 40, 14];
+        if self.is_enough(&[]) {
+            self.found.always = true;
+            return;
+        }
+        let sets = |size: usize| combinations(&pairs[..pairs.len().min(MOST[size - 1])], size);
+        for size in 1..=MOST.len() {
+            let mut enough: Vec<Vec<Pair>> = Vec::new();
+            for set in sets(size) {
+                if self.is_enough(&set) {
+                    enough.push(set);
+                }
+            }
+            // One that has a name says more than one that has none.
+            let named = enough.iter().find(|set| self.idiom(set).is_some()).or(enough.first());
+            if let Some(set) = named {
+                self.found.idiom = self.idiom(set);
+                self.found.constraints.clone_from(set);
+                return;
+            }
+        }
+    }
+
+    /// Whether all sampled schedules that keep these orders fail.
+    fn is_enough(&mut self, set: &[Pair]) -> bool {
+        let constraint = |pair: &Pair| Constraint {
+            before: place(self.places[pair.first]),
+            after: place(self.places[pair.second]),
+        };
+        let constraints: Vec<Constraint> = set.iter().map(constraint).collect();
+        (0..self.effort.samples).all(|seed| {
+            let schedule = Schedule {
+                constraints: constraints.clone(),
+                completion: Completion::Random(seed),
+                ..Schedule::default()
+            };
+            let failed = self.run(&schedule).and_then(|run| Symptom::of(&run));
+            failed.as_ref() == Some(&self.symptom)
+        })
+    }
+
+    /// Which of Maple's idioms a set of orders is.
+    fn idiom(&self, set: &[Pair]) -> Option<u8> {
+        let thread = |step: usize| self.places[step].0;
+        let object = |step: usize| self.found.steps[step].operation.object();
+        let set: Vec<(usize, usize)> = set.iter().map(|pair| (pair.first, pair.second)).collect();
+        match set[..] {
+            [_] => Some(1),
+            [one, other] => {
+                let ((a, b), (c, d)) = if one < other { (one, other) } else { (other, one) };
+                let (one, two) = (thread(a), thread(b));
+                let same_object = object(a) == object(c);
+                if thread(c) == one && thread(d) == two {
+                    return (!same_object).then_some(6);
+                }
+                if thread(c) != two || thread(d) != one {
+                    return None;
+                }
+                Some(match (same_object, c.cmp(&b)) {
+                    (true, std::cmp::Ordering::Equal) => 2,
+                    (true, std::cmp::Ordering::Greater) => 3,
+                    (true, std::cmp::Ordering::Less) => return None,
+                    (false, std::cmp::Ordering::Less) => 5,
+                    (false, _) => 4,
+                })
+            }
+            _ => None,
+        }
+    }
+}
+
+fn place((thread, own): (u32, u32)) -> Segment {
+    Segment { thread: ThreadId(thread), until: own + 1 }
+}
+
+/// All sets of so many of `pairs`, in order.
+fn combinations(pairs: &[Pair], size: usize) -> Vec<Vec<Pair>> {
+    if size == 0 {
+        return vec![Vec::new()];
+    }
+    let mut sets = Vec::new();
+    for (index, &pair) in pairs.iter().enumerate() {
+        for mut rest in combinations(&pairs[index + 1..], size - 1) {
+            rest.insert(0, pair);
+            sets.push(rest);
+        }
+    }
+    sets
+}

@@ -1,0 +1,180 @@
+//! Failure files as text: what of them is readable, what is packed, and how old versions are read.
+
+use super::{FORMAT_VERSION, FileError, MOST_FILE_STEPS, Minimized, Settings, TraceFile, base64, packed};
+use crate::native::SHARED;
+use crate::{Kind, Name, Verdict, mix};
+use serde::{Deserialize, Serialize};
+
+/// The file of version 2, field by field in the order of the text.
+#[derive(Serialize, Deserialize)]
+struct Readable {
+    raddle_failure: u32,
+    id: String,
+    front_end: String,
+    program: String,
+    arguments: Vec<String>,
+    build: Option<String>,
+    parameters: Vec<(String, i64)>,
+    settings: Settings,
+    strategy: String,
+    seed: u64,
+    run: u64,
+    minimized: Option<Minimized>,
+    verdict: Verdict,
+    fingerprint: u64,
+    threads: Vec<String>,
+    locations: Vec<String>,
+    kinds: Vec<Kind>,
+    /// How many there are.
+    steps: u64,
+    /// How many bytes the packed part has when it is inflated.
+    packed_length: u64,
+    packed: String,
+}
+
+/// What tells one version from another. Version 1 had another name for its field.
+#[derive(Deserialize)]
+struct Version {
+    raddle_failure: Option<u32>,
+    raddle_trace: Option<u32>,
+}
+
+impl TraceFile {
+    /// The file as text.
+    pub fn to_json(&self) -> String {
+        let (mut readable, bytes) = self.take_apart();
+        readable.packed = base64::encode(&packed::deflate(&bytes));
+        if readable.id.is_empty() {
+            readable.id = id(&readable, &bytes);
+        }
+        let mut text = serde_json::to_string_pretty(&readable)
+            .expect("a failure file has only string keys and finite numbers");
+        text.push('\n');
+        text
+    }
+
+    /// Eight digits that tell this failure from others: the same for the same content, whatever [`TraceFile::id`] is.
+    pub fn short_id(&self) -> String {
+        let (readable, bytes) = self.take_apart();
+        id(&readable, &bytes)
+    }
+
+    /// Reads a file's text and checks that it is consistent.
+    pub fn from_json(text: &str) -> Result<TraceFile, FileError> {
+        let version: Version = serde_json::from_str(text).map_err(syntax)?;
+        let file = match (version.raddle_failure, version.raddle_trace) {
+            (Some(FORMAT_VERSION), _) => serde_json::from_str::<Readable>(text).map_err(syntax)?.whole()?,
+            (None, Some(1)) => version_1(text)?,
+            (Some(found), _) | (None, Some(found)) => return Err(FileError::Version { found }),
+            (None, None) => return Err(FileError::Foreign),
+        };
+        file.check()?;
+        Ok(file)
+    }
+
+    /// The readable part without what is packed and without an id of its own, and the columns to be packed.
+    fn take_apart(&self) -> (Readable, Vec<u8>) {
+        let mut kinds: Vec<Kind> = Vec::new();
+        for step in &self.steps {
+            if !kinds.contains(&step.operation.kind) {
+                kinds.push(step.operation.kind);
+            }
+        }
+        let (shared, others): (Vec<_>, Vec<_>) =
+            self.parameters.iter().cloned().partition(|(name, _)| name == SHARED);
+        let shared: Vec<i64> = shared.into_iter().map(|(_, unit)| unit).collect();
+        let bytes = packed::pack(self, &kinds, &shared);
+        let readable = Readable {
+            raddle_failure: FORMAT_VERSION,
+            id: self.id.clone(),
+            front_end: self.front_end.clone(),
+            program: self.program.clone(),
+            arguments: self.arguments.clone(),
+            build: self.build.clone(),
+            parameters: others,
+            settings: self.settings,
+            strategy: self.strategy.clone(),
+            seed: self.seed,
+            run: self.run,
+            minimized: self.minimized,
+            verdict: self.verdict.clone(),
+            fingerprint: self.fingerprint,
+            threads: self.threads.clone(),
+            locations: self.locations.clone(),
+            kinds,
+            steps: self.steps.len() as u64,
+            packed_length: bytes.len() as u64,
+            packed: String::new(),
+        };
+        (readable, bytes)
+    }
+}
+
+impl Readable {
+    /// The file with what was packed. Shared memory comes after the other parameters.
+    fn whole(self) -> Result<TraceFile, FileError> {
+        let damaged = |message: String| FileError::Packed { message };
+        if self.steps > MOST_FILE_STEPS {
+            return Err(damaged(format!(
+                "{} steps, more than the {MOST_FILE_STEPS} that a reader takes",
+                self.steps
+            )));
+        }
+        let small = base64::decode(&self.packed)
+            .map_err(|at| damaged(format!("character {} of them is none of base64", at + 1)))?;
+        let bytes = packed::inflate(&small, self.packed_length).map_err(damaged)?;
+        let packed = packed::unpack(&bytes, self.steps, &self.kinds).map_err(damaged)?;
+        let mut parameters = self.parameters;
+        parameters.extend(packed.shared.into_iter().map(|unit| (SHARED.to_owned(), unit)));
+        Ok(TraceFile {
+            id: self.id,
+            front_end: self.front_end,
+            program: self.program,
+            arguments: self.arguments,
+            build: self.build,
+            parameters,
+            settings: self.settings,
+            strategy: self.strategy,
+            seed: self.seed,
+            run: self.run,
+            minimized: self.minimized,
+            verdict: self.verdict,
+            fingerprint: self.fingerprint,
+            threads: self.threads,
+            objects: packed.objects,
+            locations: self.locations,
+            steps: packed.steps,
+            picks: packed.picks,
+        })
+    }
+}
+
+/// A file of version 1: every step was written out, and a native program was a JSON list of its words.
+fn version_1(text: &str) -> Result<TraceFile, FileError> {
+    let mut file: TraceFile = serde_json::from_str(text).map_err(syntax)?;
+    if file.front_end == "native"
+        && let Ok(mut words) = serde_json::from_str::<Vec<String>>(&file.program)
+        && !words.is_empty()
+    {
+        file.program = words.remove(0);
+        file.arguments = words;
+    }
+    Ok(file)
+}
+
+fn id(readable: &Readable, bytes: &[u8]) -> String {
+    let Readable { program, arguments, strategy, seed, run, fingerprint, .. } = readable;
+    let text = format!("{program}\0{arguments:?}\0{strategy}\0{seed}\0{run}\0{fingerprint}");
+    let Name(start) = Name::of_text(&text);
+    let hash = bytes.chunks(8).fold(start, |hash, chunk| {
+        let word = chunk.iter().rev().fold(0, |word, &byte| word << 8 | u64::from(byte));
+        mix(hash ^ word).wrapping_add(chunk.len() as u64)
+    });
+    format!("{:08x}", hash >> 32)
+}
+
+fn syntax(error: serde_json::Error) -> FileError {
+    let message = error.to_string();
+    let message = message.split(" at line ").next().unwrap_or(&message).to_owned();
+    FileError::Syntax { line: error.line(), column: error.column(), message }
+}

@@ -1,0 +1,81 @@
+//! Makes a failing run of a test smaller, before anybody sees it.
+
+use super::config::{self, Config};
+use super::driver::{Deadline, Test, failed};
+use super::failure::Failed;
+use super::panics::{self, Panic};
+use super::record::{Origin, record};
+use super::turns;
+use crate::runtime::{self, Conflict, Runtime};
+use raddle_engine::{Engine, Follow, Rng, Strategy};
+use raddle_explain::{Budget, Execute, Execution, Smallest, Wanted, minimize};
+use raddle_model::{Schedule, TraceFile};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// The most runs that are made for that.
+const RUNS: u64 = 1_000;
+/// No run begins after this time. With it, what is found may depend on the machine, but only where runs are long.
+const TIME: Duration = Duration::from_secs(5);
+
+/// The failure with the fewest switches that was found, or the one that was given, if it does not come again.
+pub(super) fn smaller(found: Box<Failed>, config: &Config, test: &Test) -> Box<Failed> {
+    let deadline = Deadline::new(Some(TIME));
+    let mut go_on = |_: &Smallest, _: bool| !deadline.is_over();
+    let budget = Budget { executions: RUNS, go_on: &mut go_on };
+    let mut runs = Runs { found: &found.trace, config, test, panics: Vec::new() };
+    let Some(smallest) = minimize(&found.trace, budget, &mut runs) else { return found };
+    let panics = runs.panics.into_iter().rfind(|(print, _)| *print == smallest.run.fingerprint);
+    let mut small = failed(smallest.run, panics.map(|(_, panics)| panics).unwrap_or_default(), found.number);
+    small.trace.id = found.trace.id;
+    Box::new(small)
+}
+
+/// Makes runs of a test.
+struct Runs<'a> {
+    found: &'a TraceFile,
+    config: &'a Config,
+    test: &'a Test,
+    /// The panics of failing runs, by their fingerprints.
+    panics: Vec<(u64, Vec<Panic>)>,
+}
+
+impl Execute for Runs<'_> {
+    fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
+        let follow = Follow::new(schedule.clone());
+        let (runtime, panics) = turns::take(|_| self.run(follow.fork()));
+        if !wanted.takes(runtime.engine.summary().verdict) {
+            return None;
+        }
+        let origin = Origin {
+            program: &self.found.program,
+            settings: self.found.settings,
+            fail_on_leaked_threads: runtime.fail_on_leaked_threads,
+            strategy: &self.found.strategy,
+            seed: self.found.seed,
+            run: self.found.run,
+            locations: &[],
+        };
+        let run = record(&runtime, &panics, origin);
+        self.panics.push((run.fingerprint, panics));
+        Some(Execution { run, preemptions: follow.preemptions() })
+    }
+}
+
+impl Runs<'_> {
+    /// Makes the run; gives nothing if it met another check at a static.
+    fn run(&self, mut follow: Box<dyn Strategy>) -> Option<(Box<Runtime>, Vec<Panic>)> {
+        let conflict = Conflict::default();
+        let engine = Engine::new(config::engine(self.found.settings));
+        // It draws nothing from this stream.
+        follow.begin(Rng::for_run(0, 0));
+        let mut runtime = Runtime::new(engine, follow, conflict.clone());
+        runtime.fail_on_leaked_threads = self.config.fail_on_leaked_threads;
+        let body = Arc::clone(self.test);
+        runtime = runtime::run(runtime, Box::new(move || body()));
+        // The run is looked at when it is the turn of others.
+        runtime.let_go();
+        let panics = panics::take();
+        (!conflict.is_met()).then_some((runtime, panics))
+    }
+}
