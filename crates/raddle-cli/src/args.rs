@@ -98,6 +98,9 @@ pub(crate) struct NativeArgs {
     /// Go on after a failing run, and count them
     #[arg(long)]
     pub(crate) keep_going: bool,
+    /// For comparison, run the program without control
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) baseline: Option<BaselineArg>,
     /// At which memory accesses of an instrumented program the schedule may change
     #[arg(long, value_enum, default_value_t = PointsArg::Shared)]
     pub(crate) points: PointsArg,
@@ -131,6 +134,14 @@ pub(crate) struct NativeArgs {
     /// The program, or its C or C++ source, and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BaselineArg {
+    /// As it is
+    Stress,
+    /// With random delays at synchronisation and, in an instrumented program, at memory accesses
+    Delay,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 /// The environment variable that holds the number of the socket. Without it the library does nothing.
 pub const SOCKET: &str = "RADDLE_NATIVE_SOCKET";
 
+/// The environment variable that holds the seed of random delays, for a program that is not under control.
+pub const DELAY: &str = "RADDLE_NATIVE_DELAY";
+
 /// The largest number of threads of a run under control.
 pub const MOST_THREADS: usize = 4096;
 

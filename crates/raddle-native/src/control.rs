@@ -3,6 +3,7 @@
 //! All threads of a run are fibers of one OS thread, and no other OS thread runs code of the program. So one variable is
 //! enough. It changes with every call into the runtime, also if the runtime comes back on another fiber.
 
+use crate::delay;
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Nothing is under control: before the run, after its end, or in a process that the program forked.
@@ -18,6 +19,7 @@ static PHASE: AtomicU8 = AtomicU8::new(PASSIVE);
 #[inline]
 pub(crate) fn enter<R>(action: impl FnOnce() -> R) -> Option<R> {
     if PHASE.load(Ordering::Relaxed) != RUNNING {
+        delay::perhaps();
         return None;
     }
     PHASE.store(INSIDE, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Puts the threads of an unmodified pthreads program under control. Linux on x86-64 with glibc.
 //!
 //! The library is preloaded. If [`raddle_model::native::SOCKET`] is not in the environment, every function in it hands
-//! its call on to the one that it hides. Otherwise, in the order of a run:
+//! its call on to the one that it hides, after a [`delay`] if the environment asks for that. Otherwise, in the order of a run:
 //!
 //! 1. [`start`] takes the place of `__libc_start_main`. When the program's constructors have run, it stops before `main`
 //!    and becomes a fork server ([`server`]): each run is a child, and what it leaves behind in shared memory
@@ -17,6 +17,7 @@
 
 mod control;
 mod crash;
+mod delay;
 mod enact;
 mod fiber;
 mod heap;

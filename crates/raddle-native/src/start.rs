@@ -6,8 +6,8 @@
 //! ```
 #![expect(unsafe_code, reason = "the C library's start-up is taken over")]
 
-use crate::{control, crash, fiber, raw, real, runtime, server};
-use raddle_model::native::SOCKET;
+use crate::{control, crash, delay, fiber, raw, real, runtime, server};
+use raddle_model::native::{DELAY, SOCKET};
 use raddle_model::{Kind, LocationId, Operation};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -32,6 +32,10 @@ unsafe extern "C" fn __libc_start_main(
 ) -> c_int {
     real::find_all();
     let (mut main, mut rtld_fini) = (main, rtld_fini);
+    if let Some(seed) = from_environment(DELAY) {
+        clean_environment();
+        delay::begin(seed);
+    }
     if socket().is_some() {
         start_without_randomisation(argv);
         MAIN.store(main as usize, Ordering::Relaxed);
@@ -79,7 +83,12 @@ fn move_socket(socket: i32) -> i32 {
 
 /// The number of the socket to the command line, if it is in the environment.
 fn socket() -> Option<i32> {
-    let name = std::ffi::CString::new(SOCKET).ok()?;
+    from_environment(SOCKET)
+}
+
+/// A number in the environment.
+fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
+    let name = std::ffi::CString::new(name).ok()?;
     // SAFETY: the name ends with a zero; nobody changes the environment meanwhile.
     let value = unsafe { libc::getenv(name.as_ptr()) };
     if value.is_null() {
@@ -148,7 +157,7 @@ pub(crate) fn end_program() {
 
 /// Takes the library out of the environment: programs that this one starts are not under control.
 fn clean_environment() {
-    for name in [c"LD_PRELOAD", c"RADDLE_NATIVE_SOCKET"] {
+    for name in [c"LD_PRELOAD", c"RADDLE_NATIVE_SOCKET", c"RADDLE_NATIVE_DELAY"] {
         // SAFETY: the program has no other thread yet.
         unsafe { libc::unsetenv(name.as_ptr()) };
     }

@@ -38,6 +38,21 @@ impl Library {
         file.write_all(LIBRARY).with_context(|| format!("cannot write {shown}"))?;
         Ok(library)
     }
+
+    /// What has to be preloaded: the library, and what the user preloads.
+    pub(crate) fn preload(&self) -> OsString {
+        let mut preload = OsString::from(&self.0);
+        if let Some(theirs) = preloaded_by_user() {
+            preload.push(":");
+            preload.push(theirs);
+        }
+        preload
+    }
+}
+
+/// What the user preloads into programs.
+fn preloaded_by_user() -> Option<OsString> {
+    std::env::var_os("LD_PRELOAD").filter(|value| !value.is_empty())
 }
 
 impl Drop for Library {
@@ -70,13 +85,10 @@ impl Server {
         let program = words[0].clone();
         let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
         let mut command = Command::new(&program);
-        let mut preload = OsString::from(&library.0);
-        if let Some(theirs) = std::env::var_os("LD_PRELOAD").filter(|value| !value.is_empty()) {
-            command.env("RADDLE_LD_PRELOAD", &theirs);
-            preload.push(":");
-            preload.push(&theirs);
+        if let Some(theirs) = preloaded_by_user() {
+            command.env("RADDLE_LD_PRELOAD", theirs);
         }
-        command.args(&words[1..]).env("LD_PRELOAD", preload).env(SOCKET, "0");
+        command.args(&words[1..]).env("LD_PRELOAD", library.preload()).env(SOCKET, "0");
         // The library takes the socket from the place of the standard input, and gives the program an empty one.
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::inherit());
         let process = command.spawn().map_err(|error| {

@@ -1,6 +1,7 @@
 //! `raddle run`.
 
 use super::FRONT_END;
+use super::baseline;
 use super::explore::{Plan, Tally};
 use super::minimize;
 use super::places;
@@ -26,6 +27,12 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     let program = program(args)?;
     let mut words = vec![program.to_str().context("the program's path is no text")?.to_owned()];
     words.extend_from_slice(&args.program[1..]);
+    if let Some(kind) = args.baseline {
+        let report = baseline::run(args, kind, &words)?;
+        let status = if report.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
+        let text = if args.json { shape::line(&report) } else { uncontrolled(&report) };
+        return Ok(Outcome { text, status });
+    }
     let setup = setup(args)?;
     let progress = Progress::new(args.runs);
     let look = |tally: &Tally, strategy: &str| {
@@ -212,6 +219,24 @@ fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {
         seed: args.seed,
         ..NativeRun::default()
     }
+}
+
+/// What is told of runs that were not under control.
+fn uncontrolled(report: &NativeRun) -> String {
+    let mut out = format!("{}, {}: ", text::plural(report.runs, "run"), report.strategy);
+    match report.first_failure {
+        None => out.push_str("none failed.\n"),
+        Some(first) => {
+            let kinds: Vec<String> =
+                report.kinds.iter().map(|(kind, times)| format!("{} {kind}", text::count(*times))).collect();
+            let _ = writeln!(
+                out,
+                "failed: {}; the first is run {first}. It cannot be repeated.",
+                kinds.join(", ")
+            );
+        }
+    }
+    out
 }
 
 fn summary(report: &NativeRun) -> String {
