@@ -96,6 +96,9 @@ pub(crate) struct NativeArgs {
     /// What becomes of data races in an instrumented program
     #[arg(long, value_enum, default_value_t = RacesArg::Report)]
     pub(crate) races: RacesArg,
+    /// What the program's threads are; the runs are the same
+    #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
+    pub(crate) threads: ThreadsArg,
     /// When a timed wait may time out: when nothing else can run, or at any moment
     #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
     pub(crate) timeouts: TimeoutsArg,
@@ -140,6 +143,14 @@ pub(crate) enum RacesArg {
     Report,
     /// A run with one fails
     Fail,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ThreadsArg {
+    /// Fibers of one OS thread, where the machine allows that
+    Fibers,
+    /// OS threads, one of which runs at a time; slower
+    Os,
 }
 
 #[derive(Subcommand)]
@@ -303,6 +314,9 @@ are told and the exit status is 2.")]
 pub(crate) struct ReplayArgs {
     /// A file written by --record, or - for standard input
     pub(crate) trace: String,
+    /// What the threads of a pthreads program are
+    #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
+    pub(crate) threads: ThreadsArg,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

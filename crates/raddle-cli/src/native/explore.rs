@@ -41,6 +41,8 @@ pub(crate) struct Tally {
     pub(crate) exhausted: bool,
     /// Why a server gave up, although another one has found a failing run.
     pub(crate) lost: Option<String>,
+    /// Whether the machine lets threads be fibers.
+    pub(crate) fibers: bool,
 }
 
 impl Tally {
@@ -114,6 +116,7 @@ impl Plan<'_> {
         let library = Library::write()?;
         // The first server is started alone, so that what is wrong with the program is told once.
         let first = Server::start(&library, self.words, self.setup)?;
+        let fibers = first.fibers;
         let outcomes: Vec<Result<()>> = std::thread::scope(|scope| {
             let (shared, library, learns) = (&shared, &library, &learns);
             let start = move |job| {
@@ -143,6 +146,7 @@ impl Plan<'_> {
             }
             tally.lost = Some(format!("{error:#}"));
         }
+        tally.fibers = fibers;
         tally.exhausted = shared.exhausted.into_inner() == learns.len();
         Ok(tally)
     }
@@ -200,7 +204,7 @@ impl Plan<'_> {
                     return Err(anyhow!(message)
                         .context(format!("{}: run {number} cannot be controlled", self.words[0])));
                 }
-                Ok(Answer::Ready) => return Err(anyhow!("the native runtime has begun anew")),
+                Ok(Answer::Ready { .. }) => return Err(anyhow!("the native runtime has begun anew")),
                 Err(error) => {
                     shared.give_up();
                     return Err(error);

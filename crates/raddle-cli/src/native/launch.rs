@@ -1,7 +1,7 @@
 //! Starts a program with the native runtime inside and talks to it.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use raddle_model::native::{Answer, Order, SOCKET, Setup};
+use raddle_model::native::{Answer, Order, SOCKET, Setup, Threads};
 use serde::Serialize;
 use std::ffi::OsString;
 use std::fs::OpenOptions;
@@ -62,6 +62,8 @@ pub(crate) struct Server {
     process: Child,
     stream: UnixStream,
     program: String,
+    /// Whether the machine lets threads be fibers; if not, they are OS threads, whatever was asked for.
+    pub(crate) fibers: bool,
 }
 
 impl Server {
@@ -89,16 +91,17 @@ impl Server {
             anyhow!("cannot start {program}: {error}{hint}")
         })?;
         drop(command);
-        let mut server = Server { process, stream: mine, program };
+        let mut server = Server { process, stream: mine, program, fibers: true };
         match server.receive() {
-            Ok(Answer::Ready) => {}
+            Ok(Answer::Ready { fibers }) => server.fibers = fibers,
             Ok(Answer::Lost { message }) => bail!("{}: {message}", server.program),
             Ok(_) | Err(_) => {
                 let why = server.why_not_ready();
                 bail!("{}: {why}", server.program)
             }
         }
-        server.send(setup)?;
+        let threads = if server.fibers { setup.threads } else { Threads::Os };
+        server.send(&Setup { threads, ..setup.clone() })?;
         Ok(server)
     }
 

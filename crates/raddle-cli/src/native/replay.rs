@@ -2,7 +2,7 @@
 
 use super::launch::{Library, Server};
 use super::program::find;
-use super::run::POINTS;
+use super::run::{POINTS, threads};
 use super::show::{message, show};
 use crate::Outcome;
 use crate::args::ReplayArgs;
@@ -41,6 +41,7 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
         seed: file.seed,
         settings: file.settings,
         points,
+        threads: threads(args.threads),
         patience_ms: PATIENCE,
     };
     let library = Library::write()?;
@@ -48,7 +49,7 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
     let ran = match server.order(&Order::replay(file))? {
         Answer::Ran(ran) => ran,
         Answer::Lost { message } => bail!("{shown}: the run cannot be repeated: {message}"),
-        Answer::Ready | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),
+        Answer::Ready { .. } | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),
     };
     if let Some((step, what)) = &ran.divergence {
         bail!(

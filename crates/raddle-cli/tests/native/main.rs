@@ -1,6 +1,7 @@
 //! `raddle run` on small C programs, which are compiled here.
 
 mod memory;
+mod os_threads;
 mod places;
 mod programs;
 mod refusals;
