@@ -224,6 +224,9 @@ pub(crate) unsafe extern "C" fn guard(
     unwound: *mut u8,
 ) -> *mut c_void {
     naked_asm!(
+        // To unwinders and debuggers this is the first frame of the thread.
+        ".cfi_startproc",
+        ".cfi_undefined rip",
         "push rbp",
         "push rbx",
         "push r12",
@@ -231,6 +234,7 @@ pub(crate) unsafe extern "C" fn guard(
         "push r14",
         "push r15",
         "sub rsp, 120",
+        ".cfi_def_cfa_offset 176",
         "mov rbx, rdi",
         "mov r12, rsi",
         "mov r13, rdx",
@@ -264,6 +268,7 @@ pub(crate) unsafe extern "C" fn guard(
         "pop rbx",
         "pop rbp",
         "ret",
+        ".cfi_endproc",
         sigsetjmp = sym __sigsetjmp,
         register = sym __pthread_register_cancel,
         unregister = sym __pthread_unregister_cancel,

@@ -69,8 +69,9 @@ fn move_socket(socket: i32) -> i32 {
         if moved < 0 || empty < 0 {
             return socket;
         }
-        libc::dup2(empty, socket);
-        if empty != socket {
+        libc::close(socket);
+        if empty != 0 {
+            libc::dup2(empty, 0);
             libc::close(empty);
         }
         moved

@@ -4,7 +4,7 @@
 //! servers by run number; one that learns stays with one, which makes all of its runs in order. So the results do not
 //! depend on the number of servers, but for a time budget.
 
-use super::launch::{Library, Server};
+use super::launch::{Server, Temporary};
 use anyhow::{Context, Result, anyhow};
 use raddle_engine::Census;
 use raddle_model::native::{Answer, Order, Ran, Setup};
@@ -113,7 +113,7 @@ impl Plan<'_> {
             stop: AtomicBool::new(false),
             begun: Instant::now(),
         };
-        let library = Library::write()?;
+        let library = Temporary::library()?;
         // The first server is started alone, so that what is wrong with the program is told once.
         let first = Server::start(&library, self.words, self.setup)?;
         let fibers = first.fibers;

@@ -1,5 +1,6 @@
 //! `raddle run`, and `raddle replay` of what it recorded: pthreads programs under control.
 
+mod debug;
 mod explore;
 mod launch;
 mod places;

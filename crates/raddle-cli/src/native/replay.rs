@@ -1,6 +1,7 @@
 //! `raddle replay` of a run of a pthreads program.
 
-use super::launch::{Library, Server};
+use super::debug;
+use super::launch::{Server, Temporary};
 use super::program::find;
 use super::run::{POINTS, threads};
 use super::show::{message, show};
@@ -44,12 +45,17 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
         threads: threads(args.threads),
         patience_ms: PATIENCE,
     };
-    let library = Library::write()?;
-    let mut server = Server::start(&library, &words, &setup)?;
-    let ran = match server.order(&Order::replay(file))? {
-        Answer::Ran(ran) => ran,
-        Answer::Lost { message } => bail!("{shown}: the run cannot be repeated: {message}"),
-        Answer::Ready { .. } | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),
+    let ran = if args.gdb {
+        debug::replay(&words, &setup, &Order::replay(file), &args.gdb_args)
+            .with_context(|| shown.to_owned())?
+    } else {
+        let library = Temporary::library()?;
+        let mut server = Server::start(&library, &words, &setup)?;
+        match server.order(&Order::replay(file))? {
+            Answer::Ran(ran) => ran,
+            Answer::Lost { message } => bail!("{shown}: the run cannot be repeated: {message}"),
+            Answer::Ready { .. } | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),
+        }
     };
     if let Some((step, what)) = &ran.divergence {
         bail!(

@@ -8,8 +8,11 @@ static void *add(void *counter) {
     return NULL;
 }
 
-int main(void) {
+char **main_arguments;
+
+int main(int count, char **arguments) {
     int counter = 0;
+    main_arguments = count ? arguments : NULL;
     pthread_t a, b;
     pthread_create(&a, NULL, add, &counter);
     pthread_create(&b, NULL, add, &counter);
