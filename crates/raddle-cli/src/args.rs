@@ -107,6 +107,9 @@ pub(crate) struct NativeArgs {
     /// What becomes of data races in an instrumented program
     #[arg(long, value_enum, default_value_t = RacesArg::Report)]
     pub(crate) races: RacesArg,
+    /// What the program's threads are; the runs are the same
+    #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
+    pub(crate) threads: ThreadsArg,
     /// When a timed wait may time out: when nothing else can run, or at any moment
     #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
     pub(crate) timeouts: TimeoutsArg,
@@ -162,6 +165,14 @@ pub(crate) enum RacesArg {
     Report,
     /// A run with one fails
     Fail,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ThreadsArg {
+    /// Fibers of one OS thread, where the machine allows that
+    Fibers,
+    /// OS threads, one of which runs at a time; slower
+    Os,
 }
 
 #[derive(Subcommand)]
@@ -322,18 +333,35 @@ pub(crate) struct BoundArgs {
 Example:
   raddle lab run abba.rdl --until-bug --record bug.json
   raddle replay bug.json
+  raddle replay bug.json --gdb
+  raddle replay bug.json --gdb -- -ex 'break push' -ex continue -ex 'thread apply all bt'
 
 The program, its parameters and every decision are in the file. If the run does not repeat, the step and the cause
-are told and the exit status is 2.")]
+are told and the exit status is 2.
+
+--gdb begins at `main` of the recorded run, with the threads as OS threads: breakpoints, watchpoints, `info threads` and the
+stacks of all threads are as usual, and every `run` is the same run again. One thread runs at a time, and the schedule is the
+recorded one: a step that waits for another thread lets that one run. `set scheduler-locking on` and `call` of
+functions that synchronise break the run. The output of the program comes at the end.
+If the standard input is no terminal, gdb gets its commands from the arguments, and then lets the run go to its end.")]
 pub(crate) struct ReplayArgs {
     /// A failure file, or - for standard input
     pub(crate) trace: String,
     /// If the program has changed, follow the recorded run as far as possible and tell how it ends now
     #[arg(long)]
     pub(crate) tolerant: bool,
+    /// What the threads of a pthreads program are
+    #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
+    pub(crate) threads: ThreadsArg,
+    /// Make the run of a pthreads program under gdb
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) gdb: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+    /// More arguments for gdb, after --
+    #[arg(last = true, requires = "gdb", allow_hyphen_values = true, value_name = "GDB ARGUMENTS")]
+    pub(crate) gdb_args: Vec<String>,
 }
 
 #[derive(Args)]

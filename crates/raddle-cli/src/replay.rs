@@ -19,6 +19,7 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
     if file.front_end == native::FRONT_END {
         return native::replay(args, &file, shown, width);
     }
+    ensure!(!args.gdb, "{shown}: it is no run of a pthreads program, so there is nothing for gdb to look at");
     ensure!(
         file.front_end == "lab",
         "{shown}: the run was recorded by the front end `{}`; this raddle can replay those of `lab` and `native`",

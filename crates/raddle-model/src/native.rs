@@ -29,6 +29,17 @@ pub enum Points {
     Sync,
 }
 
+/// What the threads of a run are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Threads {
+    /// Fibers of one OS thread.
+    #[default]
+    Fibers,
+    /// OS threads, one of which has the turn. The runs are the same.
+    Os,
+}
+
 /// What holds for all runs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Setup {
@@ -40,6 +51,8 @@ pub struct Setup {
     pub settings: Settings,
     /// Where the schedule may change.
     pub points: Points,
+    /// What threads are.
+    pub threads: Threads,
     /// After how many milliseconds without an end a run is given up.
     pub patience_ms: u64,
 }
@@ -91,7 +104,10 @@ pub enum Order {
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
     /// The program stands before its `main`.
-    Ready,
+    Ready {
+        /// Whether the machine lets threads be fibers.
+        fibers: bool,
+    },
     /// A run was made.
     Ran(Box<Ran>),
     /// The strategy has no schedule left.

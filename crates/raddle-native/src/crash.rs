@@ -10,12 +10,10 @@ const FATAL: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGI
 /// The stack on which a crash is told; it has room for writing the results.
 const STACK: usize = 1 << 20;
 
-/// Watches for signals that end the program. The stack of the handler belongs to the carrier, and so to all threads.
+/// Watches for signals that end the program. The stack of the handler belongs to the carrier, and so to all threads; where
+/// threads stay on their OS threads, each of the others calls [`use_own_stack`].
 pub(crate) fn watch() {
-    let stack = libc::stack_t { ss_sp: raw::map(STACK, false, 0).cast(), ss_flags: 0, ss_size: STACK };
-    let arguments = [std::ptr::from_ref(&stack) as usize, 0, 0, 0, 0, 0];
-    // SAFETY: the stack is fresh memory that stays mapped.
-    unsafe { raw::syscall(libc::SYS_sigaltstack, arguments) };
+    use_own_stack();
     for signal in FATAL {
         // SAFETY: an action of zeroes is a valid one; the handler has the type that the flags say.
         unsafe {
@@ -25,6 +23,21 @@ pub(crate) fn watch() {
             libc::sigaction(signal, &raw const action, std::ptr::null_mut());
         }
     }
+}
+
+/// Gives the current OS thread a stack for the handlers of signals. It is of the library's own memory, so that what the
+/// program maps has the same addresses with and without it.
+pub(crate) fn use_own_stack() {
+    let Ok(layout) = std::alloc::Layout::from_size_align(STACK, 4096) else { return };
+    // SAFETY: the layout has a size.
+    let memory = unsafe { std::alloc::alloc(layout) };
+    if memory.is_null() {
+        return;
+    }
+    let stack = libc::stack_t { ss_sp: memory.cast(), ss_flags: 0, ss_size: STACK };
+    let arguments = [std::ptr::from_ref(&stack) as usize, 0, 0, 0, 0, 0];
+    // SAFETY: the stack is fresh memory that is never freed.
+    unsafe { raw::syscall(libc::SYS_sigaltstack, arguments) };
 }
 
 /// The name of a signal.

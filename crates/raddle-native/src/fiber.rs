@@ -10,12 +10,27 @@
 //! ```text
 //! sp -> x87 control word and MXCSR, r15, r14, r13, r12, rbx, rbp, return address
 //! ```
+//!
+//! If [`use_os_threads`] was called, all of this is done by [`os_thread`] instead.
 #![expect(unsafe_code, reason = "registers, stacks and FS bases are switched by hand")]
 
-use crate::raw;
+use crate::{os_thread, raw};
 use std::arch::naked_asm;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+
+/// Whether threads stay on their OS threads.
+static OS_THREADS: AtomicBool = AtomicBool::new(false);
+
+/// From now on threads stay on their own OS threads. Called before there is a run.
+pub(crate) fn use_os_threads() {
+    OS_THREADS.store(true, Ordering::Relaxed);
+}
+
+/// Whether threads stay on their own OS threads.
+pub(crate) fn uses_os_threads() -> bool {
+    OS_THREADS.load(Ordering::Relaxed)
+}
 
 /// A thread that can be switched to while it is suspended.
 #[repr(C)]
@@ -23,17 +38,19 @@ pub(crate) struct Fiber {
     // The assembly below knows the offsets of the first three.
     stack_pointer: usize,
     fs_base: usize,
-    state: AtomicU32,
-    /// The kernel's number of the OS thread; 0 for the carrier.
-    number: AtomicU32,
+    pub(crate) state: AtomicU32,
+    /// The kernel's number of the OS thread; 0 for the carrier, or the main thread.
+    pub(crate) number: AtomicU32,
 }
 
 /// Not parked yet.
 const NEW: u32 = 0;
 /// The OS thread waits; its context belongs to the carrier.
-const PARKED: u32 = 1;
+pub(crate) const PARKED: u32 = 1;
 /// The OS thread may go on from where the carrier left its context.
-const RELEASED: u32 = 2;
+pub(crate) const RELEASED: u32 = 2;
+/// The OS thread may go on with what it was doing; only where threads stay on their own.
+pub(crate) const TURN: u32 = 3;
 
 impl Fiber {
     /// A fiber without a context. The carrier's own gets one when it is switched away from, others by parking.
@@ -76,8 +93,34 @@ impl Fiber {
 ///
 /// # Safety
 /// Only the carrier calls this. `to` holds a suspended context, whose stack and thread descriptor exist.
+#[inline]
+pub(crate) unsafe fn switch(from: *mut Fiber, to: *const Fiber) {
+    if uses_os_threads() {
+        // SAFETY: fibers are never freed, and only their atomics are used.
+        let (from, to) = unsafe { (&*from, &*to) };
+        return os_thread::switch(from, to);
+    }
+    // SAFETY: our caller's promise.
+    unsafe { switch_stacks(from, to) }
+}
+
+/// Suspends the current context in `fiber` and parks the OS thread until it is released. Returns twice: on the carrier
+/// when it switches to the fiber, and, if the carrier has left the fiber by [`switch`], from that call on this OS thread.
+///
+/// # Safety
+/// Called once, by the OS thread that `fiber` is for, with all signals blocked.
+pub(crate) unsafe fn park(fiber: *mut Fiber) {
+    if uses_os_threads() {
+        // SAFETY: fibers are never freed, and only its atomics are used.
+        return os_thread::park(unsafe { &*fiber });
+    }
+    // SAFETY: our caller's promise.
+    unsafe { park_stack(fiber) }
+}
+
+/// [`switch`] on the carrier.
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn switch(from: *mut Fiber, to: *const Fiber) {
+unsafe extern "C" fn switch_stacks(from: *mut Fiber, to: *const Fiber) {
     naked_asm!(
         "push rbp",
         "push rbx",
@@ -107,13 +150,9 @@ pub(crate) unsafe extern "C" fn switch(from: *mut Fiber, to: *const Fiber) {
     )
 }
 
-/// Suspends the current context in `fiber` and parks the OS thread until it is released. Returns twice: on the carrier
-/// when it switches to the fiber, and, if the carrier has left the fiber by [`switch`], from that call on this OS thread.
-///
-/// # Safety
-/// Called once, by the OS thread that `fiber` is for, with all signals blocked.
+/// [`park`] for the carrier.
 #[unsafe(naked)]
-pub(crate) unsafe extern "C" fn park(fiber: *mut Fiber) {
+unsafe extern "C" fn park_stack(fiber: *mut Fiber) {
     naked_asm!(
         "push rbp",
         "push rbx",
@@ -185,6 +224,9 @@ pub(crate) unsafe extern "C" fn guard(
     unwound: *mut u8,
 ) -> *mut c_void {
     naked_asm!(
+        // To unwinders and debuggers this is the first frame of the thread.
+        ".cfi_startproc",
+        ".cfi_undefined rip",
         "push rbp",
         "push rbx",
         "push r12",
@@ -192,6 +234,7 @@ pub(crate) unsafe extern "C" fn guard(
         "push r14",
         "push r15",
         "sub rsp, 120",
+        ".cfi_def_cfa_offset 176",
         "mov rbx, rdi",
         "mov r12, rsi",
         "mov r13, rdx",
@@ -225,9 +268,35 @@ pub(crate) unsafe extern "C" fn guard(
         "pop rbx",
         "pop rbp",
         "ret",
+        ".cfi_endproc",
         sigsetjmp = sym __sigsetjmp,
         register = sym __pthread_register_cancel,
         unregister = sym __pthread_unregister_cancel,
+    )
+}
+
+/// Calls `function(a, b)` further down on the current stack, at an address that is the same however much lies at the top of
+/// the stack, as long as it is less than 256 KiB. Arguments and environment lie there.
+///
+/// # Safety
+/// `function` can be called with these arguments, and the stack has room for as much again.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn call_further_down(
+    function: unsafe extern "C" fn(usize, *mut c_void) -> i32,
+    a: usize,
+    b: *mut c_void,
+) -> i32 {
+    naked_asm!(
+        "push rbp",
+        "mov rbp, rsp",
+        "and rsp, -0x40000",
+        "mov rax, rdi",
+        "mov rdi, rsi",
+        "mov rsi, rdx",
+        "call rax",
+        "mov rsp, rbp",
+        "pop rbp",
+        "ret",
     )
 }
 

@@ -123,6 +123,9 @@ hidden! {
     fn pthread_barrier_init(barrier: Address, attributes: Shared, count: u32) -> c_int;
     fn pthread_barrier_destroy(barrier: Address) -> c_int;
     fn pthread_barrier_wait(barrier: Address) -> c_int;
+    fn __cxa_guard_acquire(guard: Address) -> c_int;
+    fn __cxa_guard_release(guard: Address);
+    fn __cxa_guard_abort(guard: Address);
     fn pthread_once(once: Address, routine: Shared) -> c_int;
     fn pthread_spin_init(lock: Address, shared: c_int) -> c_int;
     fn pthread_spin_destroy(lock: Address) -> c_int;

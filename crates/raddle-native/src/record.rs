@@ -114,7 +114,11 @@ fn object(made: &Made, modules: &Modules) -> String {
 
 /// Why a run that has not ended after `patience` milliseconds cannot go on, as far as the kernel and the runtime tell.
 pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules) -> String {
-    let call = std::fs::read_to_string(format!("/proc/{process}/syscall")).unwrap_or_default();
+    let carrier = match results::carrier() {
+        0 => process as u64,
+        other => other,
+    };
+    let call = std::fs::read_to_string(format!("/proc/{process}/task/{carrier}/syscall")).unwrap_or_default();
     let doing = match call.split_whitespace().next() {
         Some("running") => "it computes without coming to an operation that raddle sees".to_owned(),
         Some(number) => format!("it waits in {}, which raddle does not control", call_name(number)),

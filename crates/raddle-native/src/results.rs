@@ -60,7 +60,7 @@ pub(crate) fn prepare() -> bool {
 }
 
 /// Where the parts begin.
-const PARTS: usize = 24;
+const PARTS: usize = 32;
 
 /// One of the numbers before the parts.
 fn number(index: usize) -> &'static AtomicU64 {
@@ -85,10 +85,21 @@ pub(crate) fn running() -> (u64, u64) {
     (number(1).load(Ordering::Relaxed), number(2).load(Ordering::Relaxed))
 }
 
+/// Takes note on which OS thread the run goes on; 0 is the main one.
+pub(crate) fn note_carrier(number: u32) {
+    self::number(3).store(u64::from(number), Ordering::Relaxed);
+}
+
+/// The OS thread on which the run went on last; 0 is the main one.
+pub(crate) fn carrier() -> u64 {
+    number(3).load(Ordering::Relaxed)
+}
+
 /// Forgets the results of the run before.
 pub(crate) fn clear() {
     state().store(NONE, Ordering::Release);
     note_running(0, 0);
+    note_carrier(0);
 }
 
 /// Whether the run of now has written its results.

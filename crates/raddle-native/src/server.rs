@@ -10,7 +10,7 @@ use crate::table::Table;
 use crate::wire::Wire;
 use crate::{enact, fiber, raw, real, record};
 use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
-use raddle_model::native::{Answer, Order, Points, Ran, Setup};
+use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
 use raddle_model::{Settings, Verdict};
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -30,16 +30,15 @@ pub(crate) fn is_foreign() {
 /// Makes runs as the command line orders. Returns only in children, each of which is to make one run.
 pub(crate) fn serve(socket: i32) {
     let wire = Wire(socket);
-    if !fiber::is_supported() {
-        wire.send(&Answer::Lost { message: "this machine does not let programs set the FS base".to_owned() });
-        raw::exit(0);
-    }
     if !results::prepare() {
         wire.send(&Answer::Lost { message: "there is no memory to be shared with runs".to_owned() });
         raw::exit(0);
     }
-    wire.send(&Answer::Ready);
+    wire.send(&Answer::Ready { fibers: fiber::is_supported() });
     let Ok(setup) = serde_json::from_slice::<Setup>(&wire.receive()) else { raw::exit(0) };
+    if setup.threads == Threads::Os {
+        fiber::use_os_threads();
+    }
     let mut server = Server::new(wire, setup);
     if server.learn_shared() {
         return;
@@ -49,6 +48,10 @@ pub(crate) fn serve(socket: i32) {
         match server.obey(&order) {
             Some(answer) => wire.send(&answer),
             None => return,
+        }
+        if matches!(order, Order::Replay { .. }) {
+            // A debugger that starts the program again does so on the same socket, and the next order is for that one.
+            raw::exit(0);
         }
     }
 }

@@ -73,8 +73,9 @@ fn move_socket(socket: i32) -> i32 {
         if moved < 0 || empty < 0 {
             return socket;
         }
-        libc::dup2(empty, socket);
-        if empty != socket {
+        libc::close(socket);
+        if empty != 0 {
+            libc::dup2(empty, 0);
             libc::close(empty);
         }
         moved
@@ -106,6 +107,12 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
     clean_environment();
     server::serve(socket);
     // This is a child that makes one run.
+    // SAFETY: `run_main` takes what `main` takes, and the stack of the main thread grows as far as it is used.
+    unsafe { fiber::call_further_down(run_main, argc, argv) }
+}
+
+/// Makes the run of this process.
+unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
     crash::watch();
     // SAFETY: `note_status` can be called at the end of the program.
     unsafe { on_exit(note_status, std::ptr::null_mut()) };

@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use raddle_engine::{Census, Engine, explore};
 use raddle_lab::{Machine, bound};
 use raddle_model::Settings;
-use raddle_model::native::{Points, Setup};
+use raddle_model::native::{Points, Setup, Threads};
 use raddle_report::bench::Cell;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -147,6 +147,7 @@ fn native_runs(
         seed,
         settings: settings(),
         points: Points::Shared,
+        threads: Threads::Fibers,
         patience_ms: PATIENCE.as_millis() as u64,
     };
     let look = |tally: &native::Tally, _: &str| {

@@ -1,7 +1,7 @@
 //! `raddle run --baseline`: the program as it is, again and again, for comparison. Nothing is under control, so that a run
 //! can neither be named nor repeated.
 
-use super::launch::Library;
+use super::launch::{Temporary, preload};
 use crate::args::{BaselineArg, NativeArgs, cores};
 use crate::progress::Progress;
 use anyhow::{Context, Result};
@@ -29,7 +29,7 @@ struct Tally {
 /// Runs the program without control.
 #[expect(clippy::disallowed_methods, reason = "nothing here is repeatable anyway")]
 pub(super) fn run(args: &NativeArgs, kind: BaselineArg, words: &[String]) -> Result<NativeRun> {
-    let library = (kind == BaselineArg::Delay).then(Library::write).transpose()?;
+    let library = (kind == BaselineArg::Delay).then(Temporary::library).transpose()?;
     let progress = Progress::new(args.runs);
     let (next, tally) = (AtomicU64::new(0), Mutex::new(Tally::default()));
     let begun = Instant::now();
@@ -85,7 +85,7 @@ pub(super) fn run(args: &NativeArgs, kind: BaselineArg, words: &[String]) -> Res
 /// One run; tells how it failed, if it did.
 fn once(
     args: &NativeArgs,
-    library: Option<&Library>,
+    library: Option<&Temporary>,
     words: &[String],
     number: u64,
 ) -> Result<Option<String>> {
@@ -93,7 +93,7 @@ fn once(
     command.args(&words[1..]);
     if let Some(library) = library {
         let seed = args.seed.wrapping_mul(0x0001_0000_0000).wrapping_add(number);
-        command.env("LD_PRELOAD", library.preload()).env(DELAY, seed.to_string());
+        command.env("LD_PRELOAD", preload(library.path().as_os_str()).0).env(DELAY, seed.to_string());
     }
     let mut complaints = tempfile().context("cannot make a file for what the program complains of")?;
     let stderr = complaints.try_clone().context("cannot share a file")?;

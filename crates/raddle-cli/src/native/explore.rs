@@ -4,7 +4,7 @@
 //! servers by run number; one that learns stays with one, which makes all of its runs in order. So the results do not
 //! depend on the number of servers, but for a time budget.
 
-use super::launch::{Library, Server};
+use super::launch::{Server, Temporary};
 use anyhow::{Context, Result, anyhow};
 use raddle_engine::Census;
 use raddle_model::native::{Answer, Order, Ran, Setup};
@@ -43,6 +43,8 @@ pub(crate) struct Tally {
     pub(crate) exhausted: bool,
     /// Why a server gave up, although another one has found a failing run.
     pub(crate) lost: Option<String>,
+    /// Whether the machine lets threads be fibers.
+    pub(crate) fibers: bool,
 }
 
 impl Tally {
@@ -114,9 +116,10 @@ impl Plan<'_> {
             stop: AtomicBool::new(false),
             begun: Instant::now(),
         };
-        let library = Library::write()?;
+        let library = Temporary::library()?;
         // The first server is started alone, so that what is wrong with the program is told once.
         let first = Server::start(&library, self.words, self.setup)?;
+        let fibers = first.fibers;
         let outcomes: Vec<Result<()>> = std::thread::scope(|scope| {
             let (shared, library, learns) = (&shared, &library, &learns);
             let start = move |job| {
@@ -146,6 +149,7 @@ impl Plan<'_> {
             }
             tally.lost = Some(format!("{error:#}"));
         }
+        tally.fibers = fibers;
         tally.exhausted = shared.exhausted.into_inner() == learns.len();
         Ok(tally)
     }
@@ -203,7 +207,7 @@ impl Plan<'_> {
                     return Err(anyhow!(message)
                         .context(format!("{}: run {number} cannot be controlled", self.words[0])));
                 }
-                Ok(Answer::Ready) => return Err(anyhow!("the native runtime has begun anew")),
+                Ok(Answer::Ready { .. }) => return Err(anyhow!("the native runtime has begun anew")),
                 Err(error) => {
                     shared.give_up();
                     return Err(error);

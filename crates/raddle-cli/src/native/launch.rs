@@ -1,65 +1,89 @@
 //! Starts a program with the native runtime inside and talks to it.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use raddle_model::native::{Answer, Order, SOCKET, Setup};
+use raddle_model::native::{Answer, Order, SOCKET, Setup, Threads};
 use serde::Serialize;
-use std::ffi::OsString;
+use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 
 /// The runtime that the binary carries.
 static LIBRARY: &[u8] = include_bytes!(env!("RADDLE_NATIVE_LIBRARY"));
 
-/// The runtime as a file that programs can load; removed when this is dropped.
-pub(crate) struct Library(PathBuf);
+/// A file that is removed when this is dropped.
+pub(crate) struct Temporary(PathBuf);
 
-impl Library {
-    pub(crate) fn write() -> Result<Library> {
-        let name = format!("raddle-native-{}-{:016x}.so", std::process::id(), fresh());
-        let path = std::env::temp_dir().join(name);
-        let shown = path.display().to_string();
+impl Temporary {
+    /// The runtime as a file that programs can load.
+    pub(crate) fn library() -> Result<Temporary> {
+        let shown = std::env::temp_dir().display().to_string();
         ensure!(
             !shown.contains([' ', ':']),
             "{shown}: the dynamic loader takes no path with a space or colon; set TMPDIR to another directory"
         );
-        let library = Library(path);
+        Temporary::write("native.so", LIBRARY)
+    }
+
+    /// A file whose name ends in `end`.
+    pub(super) fn write(end: &str, content: &[u8]) -> Result<Temporary> {
+        let name = format!("raddle-{}-{:016x}-{end}", std::process::id(), fresh());
+        let path = std::env::temp_dir().join(name);
+        let shown = path.display().to_string();
+        let made = Temporary(path);
         let mut file = OpenOptions::new()
             .write(true)
             .create_new(true)
             .mode(0o700)
-            .open(&library.0)
+            .open(&made.0)
             .with_context(|| format!("cannot create {shown}"))?;
-        file.write_all(LIBRARY).with_context(|| format!("cannot write {shown}"))?;
-        Ok(library)
+        file.write_all(content)
+            .with_context(|| format!("cannot write {shown}; TMPDIR names another place for it"))?;
+        Ok(made)
     }
 
-    /// What has to be preloaded: the library, and what the user preloads.
-    pub(crate) fn preload(&self) -> OsString {
-        let mut preload = OsString::from(&self.0);
-        if let Some(theirs) = preloaded_by_user() {
-            preload.push(":");
-            preload.push(theirs);
-        }
-        preload
+    pub(super) fn path(&self) -> &Path {
+        &self.0
     }
 }
 
-/// What the user preloads into programs.
-fn preloaded_by_user() -> Option<OsString> {
-    std::env::var_os("LD_PRELOAD").filter(|value| !value.is_empty())
-}
-
-impl Drop for Library {
+impl Drop for Temporary {
     fn drop(&mut self) {
         // If it is gone already, all is well.
         _ = std::fs::remove_file(&self.0);
     }
+}
+
+/// What a program has to preload, and what it would preload without us, if anything.
+pub(super) fn preload(library: &OsStr) -> (OsString, Option<OsString>) {
+    let mut preload = library.to_owned();
+    let theirs = std::env::var_os("LD_PRELOAD").filter(|value| !value.is_empty());
+    if let Some(theirs) = &theirs {
+        preload.push(":");
+        preload.push(theirs);
+    }
+    (preload, theirs)
+}
+
+/// Sends a message.
+pub(super) fn send(mut stream: &UnixStream, message: &impl Serialize) -> Result<()> {
+    let text = serde_json::to_vec(message).context("a message cannot be written")?;
+    let length = u32::try_from(text.len()).context("a message is too long")?.to_le_bytes();
+    stream.write_all(&length).and_then(|()| stream.write_all(&text)).context("nobody listens any more")
+}
+
+/// Waits for an answer.
+pub(super) fn receive(mut stream: &UnixStream) -> Result<Answer> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length).context("nobody answers any more")?;
+    let mut text = vec![0; u32::from_le_bytes(length) as usize];
+    stream.read_exact(&mut text).context("nobody answers any more")?;
+    serde_json::from_slice(&text).context("an answer of the native runtime cannot be read")
 }
 
 /// A number that no other run of raddle has, for the name of a file.
@@ -77,18 +101,21 @@ pub(crate) struct Server {
     process: Child,
     stream: UnixStream,
     program: String,
+    /// Whether the machine lets threads be fibers; if not, they are OS threads, whatever was asked for.
+    pub(crate) fibers: bool,
 }
 
 impl Server {
     /// Starts `words[0]`, a path, with the other words as arguments.
-    pub(crate) fn start(library: &Library, words: &[String], setup: &Setup) -> Result<Server> {
+    pub(crate) fn start(library: &Temporary, words: &[String], setup: &Setup) -> Result<Server> {
         let program = words[0].clone();
         let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
         let mut command = Command::new(&program);
-        if let Some(theirs) = preloaded_by_user() {
+        let (preload, theirs_before) = preload(library.path().as_os_str());
+        if let Some(theirs) = theirs_before {
             command.env("RADDLE_LD_PRELOAD", theirs);
         }
-        command.args(&words[1..]).env("LD_PRELOAD", library.preload()).env(SOCKET, "0");
+        command.args(&words[1..]).env("LD_PRELOAD", preload).env(SOCKET, "0");
         // The library takes the socket from the place of the standard input, and gives the program an empty one.
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::inherit());
         let process = command.spawn().map_err(|error| {
@@ -101,16 +128,17 @@ impl Server {
             anyhow!("cannot start {program}: {error}{hint}")
         })?;
         drop(command);
-        let mut server = Server { process, stream: mine, program };
+        let mut server = Server { process, stream: mine, program, fibers: true };
         match server.receive() {
-            Ok(Answer::Ready) => {}
+            Ok(Answer::Ready { fibers }) => server.fibers = fibers,
             Ok(Answer::Lost { message }) => bail!("{}: {message}", server.program),
             Ok(_) | Err(_) => {
                 let why = server.why_not_ready();
                 bail!("{}: {why}", server.program)
             }
         }
-        server.send(setup)?;
+        let threads = if server.fibers { setup.threads } else { Threads::Os };
+        server.send(&Setup { threads, ..setup.clone() })?;
         Ok(server)
     }
 
@@ -140,19 +168,15 @@ impl Server {
     }
 
     fn send(&mut self, message: &impl Serialize) -> Result<()> {
-        let text = serde_json::to_vec(message).context("a message cannot be written")?;
-        let length = u32::try_from(text.len()).context("a message is too long")?.to_le_bytes();
-        let sent = self.stream.write_all(&length).and_then(|()| self.stream.write_all(&text));
-        sent.with_context(|| format!("{}: the process in which it makes its runs has ended", self.program))
+        send(&self.stream, message).with_context(|| self.ended())
     }
 
     fn receive(&mut self) -> Result<Answer> {
-        let ended = || format!("{}: the process in which it makes its runs has ended", self.program);
-        let mut length = [0; 4];
-        self.stream.read_exact(&mut length).with_context(ended)?;
-        let mut text = vec![0; u32::from_le_bytes(length) as usize];
-        self.stream.read_exact(&mut text).with_context(ended)?;
-        serde_json::from_slice(&text).context("an answer of the native runtime cannot be read")
+        receive(&self.stream).with_context(|| self.ended())
+    }
+
+    fn ended(&self) -> String {
+        format!("{}: the process in which it makes its runs has ended", self.program)
     }
 }
 

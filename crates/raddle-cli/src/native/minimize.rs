@@ -1,6 +1,6 @@
 //! Makes failing runs of pthreads programs smaller.
 
-use super::launch::{Library, Server};
+use super::launch::{Server, Temporary};
 use super::places;
 use super::replay::start;
 use crate::minimize::{AFTER_A_FAILURE, Limits, reduce, write};
@@ -35,7 +35,7 @@ pub(super) fn after_failure(file: &TraceFile, path: &Path) -> Result<Option<(Tra
 }
 
 fn search(file: &TraceFile, shown: &str, limits: Limits, path: &Path) -> Result<Option<(TraceFile, String)>> {
-    let library = Library::write()?;
+    let library = Temporary::library()?;
     let server = start(&library, file, shown, PATIENCE)?;
     let mut native = Native { server, file, printed: Vec::new() };
     let Some(mut small) = reduce(file, &mut native, limits, &|small| write(path, small))? else {
@@ -50,7 +50,7 @@ fn search(file: &TraceFile, shown: &str, limits: Limits, path: &Path) -> Result<
 /// Explains the failing run of `file`, which is made small before unless it is already. The runs have the places of the
 /// source.
 pub(crate) fn explain(file: &TraceFile, shown: &str, effort: Effort) -> Result<Option<Explanation>> {
-    let library = Library::write()?;
+    let library = Temporary::library()?;
     let server = start(&library, file, shown, PATIENCE)?;
     let mut native = Native { server, file, printed: Vec::new() };
     let small = match file.minimized {

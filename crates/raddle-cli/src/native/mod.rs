@@ -1,6 +1,7 @@
 //! `raddle run`, and `raddle replay` of what it recorded: pthreads programs under control.
 
 mod baseline;
+mod debug;
 mod explore;
 mod launch;
 mod minimize;

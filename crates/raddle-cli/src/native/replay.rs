@@ -1,15 +1,16 @@
 //! `raddle replay` of a run of a pthreads program.
 
-use super::launch::{Library, Server};
+use super::debug;
+use super::launch::{Server, Temporary};
 use super::places;
 use super::program::find;
-use super::run::POINTS;
+use super::run::{POINTS, threads};
 use super::show::{message, show};
 use crate::Outcome;
 use crate::args::ReplayArgs;
 use crate::cc::was_compiled_here;
 use anyhow::{Context, Result, bail, ensure};
-use raddle_model::native::{Answer, Order, Points, Ran, Setup};
+use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, TraceFile};
 use raddle_report::shape::{self, Replayed};
 use raddle_report::{sentences, text};
@@ -20,13 +21,24 @@ const PATIENCE: u64 = 600_000;
 
 /// Repeats the run of `file`, which messages call `shown`.
 pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: usize) -> Result<Outcome> {
-    let library = Library::write()?;
-    let mut server = start(&library, file, shown, PATIENCE)?;
-    let ran = made(server.order(&Order::replay(file))?, shown)?;
+    let (words, setup) = setup(file, shown, threads(args.threads), PATIENCE)?;
+    let order = Order::replay(file);
+    if args.gdb {
+        let ran = debug::replay(&words, &setup, &order, &args.gdb_args).with_context(|| shown.to_owned())?;
+        return repeated(args, file, &ran, shown, width);
+    }
+    let library = Temporary::library()?;
+    let mut server = Server::start(&library, &words, &setup)?;
+    let ran = made(server.order(&order)?, shown)?;
     if args.tolerant && ran.divergence.is_some() {
         let again = made(server.order(&Order::resemble(file))?, shown)?;
         return tolerant(args, file, &ran, &again, shown, width);
     }
+    repeated(args, file, &ran, shown, width)
+}
+
+/// What is told of a run that was to repeat that of `file`.
+fn repeated(args: &ReplayArgs, file: &TraceFile, ran: &Ran, shown: &str, width: usize) -> Result<Outcome> {
     if let Some((step, what)) = &ran.divergence {
         bail!(
             "{shown}: the run does not repeat: at step {} of {}: {what}; the program or its surroundings have changed",
@@ -76,7 +88,13 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
 }
 
 /// Starts the program of `file`, so that it can make runs like the recorded one; none may take longer than `patience_ms`.
-pub(super) fn start(library: &Library, file: &TraceFile, shown: &str, patience_ms: u64) -> Result<Server> {
+pub(super) fn start(library: &Temporary, file: &TraceFile, shown: &str, patience_ms: u64) -> Result<Server> {
+    let (words, setup) = setup(file, shown, Threads::Fibers, patience_ms)?;
+    Server::start(library, &words, &setup)
+}
+
+/// The program of `file` with its arguments, and what holds for runs like the recorded one.
+fn setup(file: &TraceFile, shown: &str, threads: Threads, patience_ms: u64) -> Result<(Vec<String>, Setup)> {
     ensure!(!file.program.is_empty(), "{shown}: the file names no program");
     let program = Path::new(&file.program);
     if !program.exists() && was_compiled_here(program) {
@@ -93,9 +111,8 @@ pub(super) fn start(library: &Library, file: &TraceFile, shown: &str, patience_m
         .into_iter()
         .find(|known| *known as i64 == points)
         .with_context(|| format!("{shown}: the parameter `{POINTS}` has no known value"))?;
-    let setup =
-        Setup { strategies: Vec::new(), seed: file.seed, settings: file.settings, points, patience_ms };
-    Server::start(library, &words, &setup)
+    let (seed, settings) = (file.seed, file.settings);
+    Ok((words, Setup { strategies: Vec::new(), seed, settings, points, threads, patience_ms }))
 }
 
 /// Whether the program is another one than then, as far as that is known.
@@ -108,7 +125,7 @@ fn made(answer: Answer, shown: &str) -> Result<Box<Ran>> {
     match answer {
         Answer::Ran(ran) => Ok(ran),
         Answer::Lost { message } => bail!("{shown}: the run cannot be repeated: {message}"),
-        Answer::Ready | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),
+        Answer::Ready { .. } | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),
     }
 }
 

@@ -9,11 +9,11 @@ use super::program::{find, is_instrumented};
 use super::races;
 use super::show::{message, show};
 use crate::Outcome;
-use crate::args::{NativeArgs, PointsArg, RacesArg, TimeoutsArg, cores};
+use crate::args::{NativeArgs, PointsArg, RacesArg, ThreadsArg, TimeoutsArg, cores};
 use crate::cc::Source;
 use crate::progress::Progress;
 use anyhow::{Context, Result, ensure};
-use raddle_model::native::{Points, Ran, SHARED, Setup};
+use raddle_model::native::{Points, Ran, SHARED, Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, TraceFile};
 use raddle_report::shape::{self, NativeRun, Races};
 use raddle_report::text;
@@ -22,6 +22,10 @@ use std::path::{Path, PathBuf};
 
 /// The strategies of `portfolio`, in the order of their turns.
 const PORTFOLIO: &[&str] = &["pos", "pct:depth=3", "surw", "oos", "upo", "random-walk"];
+
+/// Told where threads could not be what was asked for.
+const NO_FIBERS: &str = "this machine does not let programs set the FS base (FSGSBASE), so threads were OS threads, as with \
+     --threads os: the runs are the same, but slower";
 
 pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     let program = program(args)?;
@@ -67,6 +71,9 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     {
         notes.push(note);
         report.synchronisation_only = true;
+    }
+    if !tally.fibers && args.threads == ThreadsArg::Fibers {
+        notes.push(NO_FIBERS.to_owned());
     }
     notes.extend(tally.lost.iter().map(|why| format!("not all runs were made: {why}")));
     let status = if tally.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
@@ -183,8 +190,17 @@ fn setup(args: &NativeArgs) -> Result<Setup> {
             PointsArg::Shared => Points::Shared,
             PointsArg::Sync => Points::Sync,
         },
+        threads: threads(args.threads),
         patience_ms: u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX),
     })
+}
+
+/// What threads are to be.
+pub(super) fn threads(arg: ThreadsArg) -> Threads {
+    match arg {
+        ThreadsArg::Fibers => Threads::Fibers,
+        ThreadsArg::Os => Threads::Os,
+    }
 }
 
 /// The failing run with the program that it is of.

@@ -1,6 +1,8 @@
 //! `raddle run` on small C programs, which are compiled here.
 
+mod gdb;
 mod memory;
+mod os_threads;
 mod places;
 mod programs;
 mod refusals;

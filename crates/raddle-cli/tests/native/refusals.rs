@@ -78,6 +78,8 @@ fn programs_for_other_machines_are_refused() {
     changed(&[(18, 250)], &["for processor 250"]);
     let loader = b"/lib64/ld-linux";
     let at = bytes.windows(loader.len()).position(|window| window == loader).expect("it names its loader");
+    let musl: Vec<(usize, u8)> = (at + 10..).zip(*b"musl").collect();
+    changed(&musl, &["it is linked against musl"]);
     changed(&[(at + 1, b'L')], &["its dynamic loader, /Lib64/ld-linux-x86-64.so.2, is not on this machine"]);
 }
 

@@ -75,8 +75,6 @@ entries! {
     __tsan_func_exit + "rdi" => nothing;
     __tsan_ignore_thread_begin + "rdi" => nothing;
     __tsan_ignore_thread_end + "rdi" => nothing;
-    __tsan_acquire + "rsi" => nothing;
-    __tsan_release + "rsi" => nothing;
     __tsan_atomic_thread_fence + "rsi" => fence;
     __tsan_atomic_signal_fence + "rsi" => nothing;
 }

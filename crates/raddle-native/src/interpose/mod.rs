@@ -3,11 +3,13 @@
 #![expect(unsafe_code, reason = "C functions are defined")]
 
 mod access;
+mod annotate;
 mod atomic;
 mod c11;
 mod cancel;
 mod cond;
 mod futex;
+mod guard;
 mod heap;
 mod mutex;
 mod once;
@@ -16,6 +18,7 @@ mod rwlock;
 mod sem;
 mod thread;
 mod time;
+mod wide;
 
 /// Defines functions of C. Each jumps to the function of ours behind it, with the address that it will return to as one
 /// more argument, in the named register.
@@ -38,15 +41,20 @@ macro_rules! cancellation_points {
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             std::arch::naked_asm!(
+                // Debuggers show the stack below while the thread waits.
+                ".cfi_startproc",
                 "sub rsp, 8",
+                ".cfi_def_cfa_offset 16",
                 concat!("mov ", $register, ", [rsp + 8]"),
                 "call {}",
                 "add rsp, 8",
+                ".cfi_def_cfa_offset 8",
                 "cmp byte ptr [rip + {}], 0",
                 "jne 2f",
                 "ret",
                 "2:",
                 "jmp {}",
+                ".cfi_endproc",
                 sym $target,
                 sym $crate::interpose::cancel::DUE,
                 sym $crate::interpose::cancel::leave,

@@ -5,7 +5,7 @@ use super::{FOREVER, cancel, cancellation_points, entries};
 use crate::control::{self, enter, leave};
 use crate::fiber::{self, Fiber};
 use crate::runtime::{self, step, with};
-use crate::{raw, real};
+use crate::{crash, os_thread, real};
 use libc::{EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::native::MOST_THREADS;
@@ -96,15 +96,19 @@ fn joinable(attributes: *const c_void) -> (Option<libc::pthread_attr_t>, bool) {
 /// on its own OS thread again.
 unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
     let task = task.cast::<Task>();
-    let all = [!0_u64];
-    let block = [libc::SIG_BLOCK as usize, all.as_ptr() as usize, 0, 8, 0, 0];
-    // SAFETY: the set has eight bytes. The carrier is never parked, so it gets all signals.
-    unsafe { raw::syscall(libc::SYS_rt_sigprocmask, block) };
+    // The carrier is never parked, so it gets all signals.
+    let mask = os_thread::block_signals();
+    if fiber::uses_os_threads() {
+        crash::use_own_stack();
+    }
     // SAFETY: the task lives as long as the process.
     unsafe { (*task).fiber.note_number() };
     // SAFETY: as above, and this is its OS thread.
     unsafe { fiber::park(&raw mut (*task).fiber) };
     // From here on this is the carrier, inside the runtime.
+    if fiber::uses_os_threads() {
+        os_thread::set_signals(mask);
+    }
     runtime::arrive();
     with(|runtime| crate::results::note_running(runtime.current.0, 0));
     // SAFETY: as above.

@@ -1,0 +1,127 @@
+//! `raddle replay --gdb`: the recorded run under gdb.
+//!
+//! gdb starts the program, which becomes the fork server as usual, and follows it into the child that makes the run. The
+//! socket goes to the program through gdb, as a file with a number of its own, because gdb needs the standard input.
+
+use super::launch::{Temporary, preload, receive, send};
+use anyhow::{Context, Result, anyhow, bail, ensure};
+use raddle_model::native::{Answer, Order, Ran, SOCKET, Setup, Threads};
+use std::ffi::OsStr;
+use std::fmt::Write;
+use std::io::IsTerminal;
+use std::net::Shutdown;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Command, Stdio};
+
+/// The shell moves the socket from the standard input to where the program looks for it. On a terminal gdb becomes a job
+/// of the shell, so that Ctrl-C is meant for gdb and not for us.
+const AT_TERMINAL: &str = "exec 7<&0 </dev/tty; set -m; gdb \"$@\"";
+const IN_BATCH: &str = "exec 7<&0 </dev/null; exec gdb \"$@\"";
+const NUMBER: &str = "7";
+
+/// Lets the run go to its end after the user's last command.
+const GO_ON: &str = "delete\nwhile $_thread != 0\n  continue\nend\n";
+
+/// Makes the run of `order` under gdb, with more arguments for gdb. Returns when gdb has ended.
+pub(super) fn replay(words: &[String], setup: &Setup, order: &Order, more: &[String]) -> Result<Box<Ran>> {
+    let there = Command::new("gdb").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
+    there.context("cannot start gdb; is it installed?")?;
+    let library = Temporary::library()?;
+    let begin = Temporary::write("begin.gdb", commands(library.path().as_os_str(), &words[1..])?.as_bytes())?;
+    let end = Temporary::write("end.gdb", GO_ON.as_bytes())?;
+    let interactive = std::io::stdin().is_terminal();
+
+    let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
+    let mut shell = Command::new("sh");
+    shell.arg("-c").arg(if interactive { AT_TERMINAL } else { IN_BATCH }).args(["sh", "-q"]);
+    if !interactive {
+        shell.arg("-batch");
+    }
+    shell.arg("-x").arg(begin.path()).args(more);
+    if !interactive {
+        shell.arg("-x").arg(end.path());
+    }
+    shell.arg(&words[0]).env("SHELL", "/bin/sh").stdin(Stdio::from(OwnedFd::from(theirs)));
+    let mut gdb = shell.spawn().context("cannot start a shell for gdb")?;
+    drop(shell);
+    // Every thread is one for gdb too. Nobody knows how long a person looks at a run.
+    let setup = Setup { threads: Threads::Os, patience_ms: u64::MAX, ..setup.clone() };
+    let last = std::thread::scope(|scope| {
+        let talk = scope.spawn(|| talk(&mine, &setup, order));
+        let ended = gdb.wait();
+        // A server that waits for orders ends now.
+        _ = mine.shutdown(Shutdown::Write);
+        let last = talk.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload));
+        ended.map(|_| last)
+    });
+    match last.context("gdb was not waited for")? {
+        Some(Ok(ran)) => Ok(ran),
+        Some(Err(message)) => Err(anyhow!("the run did not come to its end under gdb: {message}")),
+        None => bail!("gdb has ended before the run did"),
+    }
+}
+
+/// What gdb does first: it goes to the `main` of the run. It does the same at every `run`, because to gdb the child is another
+/// program with arguments of its own.
+fn commands(library: &OsStr, arguments: &[String]) -> Result<String> {
+    let (preload, theirs) = preload(library);
+    // The shell that gdb starts the program by must not become the program.
+    let mut wrapper = format!("env -u LINES -u COLUMNS {SOCKET}={NUMBER}");
+    let mut set = |name: &str, value: &OsStr| {
+        let value = value.to_str().with_context(|| format!("{name} is no text"))?;
+        let _ = write!(wrapper, " {name}={}", quoted(value)?);
+        anyhow::Ok(())
+    };
+    set("LD_PRELOAD", &preload)?;
+    theirs.map_or(Ok(()), |theirs| set("RADDLE_LD_PRELOAD", &theirs))?;
+    std::env::var_os("SHELL").map_or(Ok(()), |shell| set("SHELL", &shell))?;
+    let arguments = arguments.iter().map(|word| quoted(word)).collect::<Result<Vec<_>>>()?.join(" ");
+    // The first child is the run. What the program forks later is not.
+    Ok(format!(
+        "set breakpoint pending on\nset print thread-events off\nset exec-wrapper {wrapper}\n\
+         define hook-run\nset args {arguments}\nset follow-fork-mode child\ntbreak main\nend\n\
+         define hookpost-run\nset follow-fork-mode parent\nend\n\
+         run\n"
+    ))
+}
+
+/// A word for the shell, on a line of gdb.
+fn quoted(word: &str) -> Result<String> {
+    ensure!(!word.contains('\n'), "gdb takes no arguments or variables of several lines");
+    if word.is_empty() {
+        return Ok("''".to_owned());
+    }
+    let plain = |c: char| c.is_alphanumeric() || "_-+=:,./".contains(c);
+    Ok(word.chars().flat_map(|c| (!plain(c)).then_some('\\').into_iter().chain([c])).collect())
+}
+
+/// Orders the run from every server that says it is there, because gdb can start the program again. Gives the last answer.
+fn talk(stream: &UnixStream, setup: &Setup, order: &Order) -> Option<Result<Box<Ran>, String>> {
+    let mut last = None;
+    loop {
+        match receive(stream) {
+            Ok(Answer::Ready { .. }) => {
+                last = None;
+                send(stream, setup).and_then(|()| send(stream, order)).ok()?;
+            }
+            Ok(Answer::Ran(ran)) => last = Some(Ok(ran)),
+            Ok(Answer::Lost { message }) => last = Some(Err(message)),
+            Ok(Answer::Exhausted) => {}
+            Err(_) => return last,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_are_quoted() {
+        assert_eq!(
+            ["a/b-1", "", "a b", "it's", "\"x\""].map(quoted),
+            ["a/b-1", "''", "a\\ b", "it\\'s", "\\\"x\\\""]
+        );
+    }
+}

@@ -1,0 +1,25 @@
+// expect: pass
+// points: shared
+// build: c++
+// options: --races fail
+// What was written under std::call_once is ordered before every call that returns, also a late one.
+#include <cassert>
+#include <mutex>
+#include <thread>
+
+static std::once_flag once;
+static int value;
+
+static void use() {
+    std::call_once(once, [] { value = 42; });
+    assert(value == 42);
+    std::call_once(once, [] { value = 43; });
+    assert(value == 42);
+}
+
+int main() {
+    std::thread a(use), b(use), c(use);
+    a.join();
+    b.join();
+    c.join();
+}
