@@ -97,6 +97,12 @@ pub struct Ran {
     pub threads: u64,
     /// How often a spinning thread was held back.
     pub rests: u64,
+    /// How often it waited for something from outside the program, so that it may not repeat.
+    #[serde(default)]
+    pub outside_waits: u64,
+    /// How many processes the program started, which are not under control.
+    #[serde(default)]
+    pub processes: u64,
     /// With what status the program ended, if it did.
     pub status: Option<i32>,
     /// Where a replay left the recorded run, if it did: the step, from 0, and how.

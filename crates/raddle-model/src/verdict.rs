@@ -199,4 +199,6 @@ pub enum BlockReason {
     Channel,
     /// The thread's token is not there.
     Park,
+    /// Nothing has come that a call of the operating system waits for, and nobody is left who could send it.
+    Descriptor,
 }

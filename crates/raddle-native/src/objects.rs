@@ -21,6 +21,8 @@ pub(crate) enum Class {
     Thread,
     /// The waiters of a futex, each with a token of its own; the value tells them apart.
     Token,
+    /// Something that the operating system keeps; see [`crate::outside`]. The value tells what.
+    Descriptor,
 }
 
 impl Class {
@@ -47,7 +49,7 @@ impl Made {
     /// Makes it an object of `engine`.
     pub(crate) fn add(&self, engine: &mut Engine) -> ObjectId {
         let resource = match self.class {
-            Class::Memory => Resource::Memory,
+            Class::Memory | Class::Descriptor => Resource::Memory,
             Class::NormalMutex => Resource::mutex(MutexKind::Normal),
             Class::RecursiveMutex => Resource::mutex(MutexKind::Recursive),
             Class::CheckingMutex => Resource::mutex(MutexKind::ErrorChecking),

@@ -7,6 +7,7 @@
 use crate::fiber::{self, Fiber};
 use crate::heap::Heap;
 use crate::objects::{Class, Made, Objects};
+use crate::outside::Outside;
 use crate::table::Table;
 use crate::{control, raw, real, results};
 use raddle_engine::{Engine, Next, Reply, Strategy};
@@ -74,6 +75,7 @@ pub(crate) struct Runtime {
     pub(crate) heap: Heap,
     /// Who waits on which futex, in order of arrival: address, bits, thread.
     pub(crate) sleepers: Vec<(u64, u32, ThreadId)>,
+    pub(crate) outside: Outside,
 }
 
 /// What the run knows of memory that instrumented code touches.
@@ -135,6 +137,7 @@ impl Runtime {
             accesses: Accesses::default(),
             heap: Heap::default(),
             sleepers: Vec::new(),
+            outside: Outside::default(),
         };
         // SAFETY: it has no condition.
         let handle = unsafe { libc::pthread_self() };
@@ -226,6 +229,24 @@ impl Runtime {
         self.engine.now().saturating_add(self.ticks)
     }
 
+    /// Takes note of a thread and of its place, in case that nothing is heard of the run any more.
+    #[inline]
+    pub(crate) fn note_running(&self, thread: ThreadId) {
+        let place = self.threads[thread.index()].place;
+        results::note_running(thread.0, self.places[place.index()]);
+    }
+
+    /// What the engine says is next, after having waited for the outside where nothing else is left to do.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Next {
+        loop {
+            match self.engine.next(&mut *self.strategy) {
+                Next::Idle { spinning, until } => self.await_outside(spinning, until),
+                next => return next,
+            }
+        }
+    }
+
     /// Ends the run with a failure of the thread that runs, at a place in its code.
     pub(crate) fn fail(&mut self, place: usize, failure: impl FnOnce(ThreadId, LocationId) -> Failure) {
         let location = self.place(place);
@@ -249,7 +270,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
         }
         runtime.me().place = operation.location;
         runtime.engine.announce(me, operation);
-        match runtime.engine.next(&mut *runtime.strategy) {
+        match runtime.next() {
             Next::Resume { thread, reply } if thread == me => Ok(reply),
             next => Err((me, next)),
         }
@@ -261,10 +282,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
             with(|runtime| runtime.me().reply)
         }
     };
-    with(|runtime| {
-        let place = runtime.me().place;
-        results::note_running(runtime.current.0, runtime.places[place.index()]);
-    });
+    with(|runtime| runtime.note_running(runtime.current));
     reply
 }
 
@@ -319,7 +337,7 @@ pub(crate) fn end_thread(result: *mut c_void) {
         runtime.me().result = result;
         runtime.leaving = Some(me).filter(|&me| me != ThreadId(0));
         runtime.engine.finish(me);
-        (me, runtime.engine.next(&mut *runtime.strategy))
+        (me, runtime.next())
     });
     let Next::Resume { thread, reply } = next else { end_run() };
     let (from, to) = with(|runtime| {

@@ -182,6 +182,8 @@ impl Server {
             threads: whole.ended.len() as u64,
             rests: whole.rests,
             status: Some(whole.status),
+            outside_waits: whole.outside_waits,
+            processes: whole.processes,
             ..Ran::default()
         }
     }

@@ -6,6 +6,7 @@
 //! ```
 #![expect(unsafe_code, reason = "the C library's start-up is taken over")]
 
+use crate::interpose::child;
 use crate::{control, crash, fiber, raw, real, runtime, server};
 use raddle_model::native::SOCKET;
 use raddle_model::{Kind, LocationId, Operation};
@@ -34,6 +35,8 @@ unsafe extern "C" fn __libc_start_main(
     let (mut main, mut rtld_fini) = (main, rtld_fini);
     if socket().is_some() {
         start_without_randomisation(argv);
+        // SAFETY: the function can be called in any new process.
+        unsafe { libc::pthread_atfork(None, None, Some(child::begin_foreign)) };
         MAIN.store(main as usize, Ordering::Relaxed);
         LOADER_END.store(rtld_fini as usize, Ordering::Relaxed);
         main = before_main as *const c_void;

@@ -130,6 +130,8 @@ fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {
         threads: tally.threads,
         steps: tally.steps,
         rests: tally.rests,
+        outside_waits: tally.outside_waits,
+        processes: tally.processes,
         cut_off: tally.cut_off,
         exhausted: tally.exhausted,
         strategy: args.strategy.clone(),
@@ -153,6 +155,14 @@ fn summary(report: &NativeRun) -> String {
     out.push_str(if report.exhausted { "; no schedule is left.\n" } else { ".\n" });
     if report.rests > 0 {
         let _ = writeln!(out, "Spinning threads were held back {} times.", text::count(report.rests));
+    }
+    if report.processes > 0 {
+        let count = text::count(report.processes);
+        let _ = writeln!(out, "Note: processes started by the program, not under control: {count}.");
+    }
+    if report.outside_waits > 0 {
+        let times = text::plural(report.outside_waits, "time");
+        let _ = writeln!(out, "Note: runs waited {times} for something from outside; they may not repeat.");
     }
     if let Some(Races { runs, racing, message }) = &report.races
         && *racing > 0

@@ -1,6 +1,7 @@
 //! `raddle run` on small C programs, which are compiled here.
 
 mod memory;
+mod outside;
 mod places;
 mod programs;
 
@@ -250,7 +251,12 @@ fn a_run_that_hangs_is_given_up() {
     let folder = compile("hangs", "hangs", &[]);
     let words = |way| ["run", "--run-time", "300ms", "--", "./hangs", way];
     refused(&folder, &words("spin"), &["did not end within 300 ms", "it computes without"]);
-    refused(&folder, &words("read"), &["thread T1", "it waits in read, which raddle does not control"]);
+    refused(&folder, &words("getc"), &["thread T1", "it waits in read, which raddle does not control"]);
+    refused(
+        &folder,
+        &words("accept"),
+        &["thread T1", "no thread can go on before something comes from outside"],
+    );
 }
 
 #[test]

@@ -67,6 +67,7 @@ unsafe extern "C" fn cancel(handle: u64, place: usize) -> c_int {
             if !entry.uncancellable && target != runtime.current {
                 runtime.engine.interrupt(target);
                 runtime.interrupts.push((runtime.engine.step_count() as u32 - 1, target));
+                runtime.wake_cancelled(target);
             }
         });
         0

@@ -3,9 +3,9 @@
 //! A wait is two operations: looking at the word and queueing, then waiting for the own token. Waking is one that takes
 //! waiters out of the queue, and one for the token of each.
 
-use super::FOREVER;
 use super::time::{Clock, nanoseconds, remaining};
-use crate::control::enter;
+use super::{FOREVER, PLACE, descriptor, process};
+use crate::control::{self, enter};
 use crate::objects::Class;
 use crate::real;
 use crate::runtime::{self, step, step_on, with};
@@ -13,10 +13,7 @@ use libc::{EAGAIN, EINVAL, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, ObjectId, Operation, ThreadId};
 use std::ffi::{c_int, c_long};
-use std::sync::atomic::{AtomicUsize, Ordering};
-
-/// Where `syscall` was called from last. It has no register left for that.
-static PLACE: AtomicUsize = AtomicUsize::new(0);
+use std::sync::atomic::Ordering;
 
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
@@ -67,6 +64,15 @@ unsafe extern "C" fn call(
         if enter(|| step(|runtime| Operation::new(Kind::Yield, runtime.place(place)))).is_some() {
             return 0;
         }
+    }
+    if number == libc::SYS_exit_group {
+        process::end_with(a as c_int);
+    }
+    // SAFETY: our caller's promise.
+    if control::is_running()
+        && let Some(result) = unsafe { descriptor::by_number(number, a, b, c) }
+    {
+        return result as c_long;
     }
     // SAFETY: our caller's promise.
     unsafe { real::syscall(number, a, b, c, d, e, f) }
@@ -125,7 +131,7 @@ fn touch(kind: Kind, call: &Call) {
     });
 }
 
-fn token(thread: ThreadId) -> ObjectId {
+pub(super) fn token(thread: ThreadId) -> ObjectId {
     with(|runtime| {
         if let Some(token) = runtime.threads[thread.index()].token {
             return token;
