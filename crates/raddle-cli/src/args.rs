@@ -104,6 +104,9 @@ pub(crate) struct NativeArgs {
     /// Give up a run that has not ended after so much time
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
     pub(crate) run_time: Duration,
+    /// A run whose standard output is not exactly the content of FILE fails
+    #[arg(long, value_name = "FILE")]
+    pub(crate) expect_output: Option<PathBuf>,
     /// Where the first failing run is written to; PROGRAM.raddle.json if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,

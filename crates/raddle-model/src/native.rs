@@ -39,6 +39,9 @@ pub struct Setup {
     pub points: Points,
     /// After how many milliseconds without an end a run is given up.
     pub patience_ms: u64,
+    /// A file whose content the standard output of every run has to be.
+    #[serde(default)]
+    pub expected: Option<String>,
 }
 
 /// What the runtime is to do next.
@@ -62,6 +65,8 @@ pub enum Order {
         picks: Vec<(u32, u32, u32)>,
         /// The memory that was known to be shared, in units of eight bytes.
         shared: Vec<u64>,
+        /// The number that the program's random numbers follow from, besides the seed.
+        random: u64,
     },
 }
 
@@ -116,13 +121,14 @@ pub struct Ran {
 }
 
 impl Order {
-    /// The order to repeat the run of `file`.
-    pub fn replay(file: &TraceFile) -> Order {
+    /// The order to repeat the run of `file`, whose random numbers followed from `random`.
+    pub fn replay(file: &TraceFile, random: u64) -> Order {
         let shared = file.parameters.iter().filter(|(name, _)| name == SHARED);
         Order::Replay {
             steps: file.steps.clone(),
             picks: file.picks.clone(),
             shared: shared.map(|&(_, address)| address as u64).collect(),
+            random,
         }
     }
 

@@ -391,6 +391,15 @@ fn pending_signals() -> u64 {
     set
 }
 
+/// Whether reading a file gives random numbers.
+pub(crate) fn is_random(descriptor: c_int) -> bool {
+    // The numbers of /dev/random and /dev/urandom, as Linux has them for ever.
+    let (random, urandom) = (libc::makedev(1, 8), libc::makedev(1, 9));
+    status(descriptor).is_some_and(|status| {
+        status.st_mode & libc::S_IFMT == libc::S_IFCHR && [random, urandom].contains(&status.st_rdev)
+    })
+}
+
 /// What tells a pipe or socket from others.
 fn inode(status: &libc::stat) -> u64 {
     status.st_ino ^ status.st_dev << 40

@@ -145,6 +145,11 @@ hidden! {
     fn gettimeofday(time: Address, zone: Address) -> c_int;
     fn time(time: Address) -> c_long;
     fn fork() -> c_int;
+    fn getrandom(buffer: Address, length: usize, flags: u32) -> isize;
+    fn getentropy(buffer: Address, length: usize) -> c_int;
+    fn getauxval(kind: u64) -> u64;
+    fn fopen(path: *const c_char, mode: *const c_char) -> Address;
+    fn fopen64(path: *const c_char, mode: *const c_char) -> Address;
     fn system(command: *const c_char) -> c_int;
     fn popen(command: *const c_char, kind: *const c_char) -> Address;
     fn posix_spawn(process: *mut c_int, path: *const c_char, actions: Shared, attributes: Shared, arguments: Shared, environment: Shared) -> c_int;

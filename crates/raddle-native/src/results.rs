@@ -86,6 +86,17 @@ pub(crate) fn note_running(thread: u32, place: u64) {
     number(2).store(place, Ordering::Relaxed);
 }
 
+/// Takes note how many steps the run has taken.
+#[inline]
+pub(crate) fn note_steps(steps: u64) {
+    number(4).store(steps, Ordering::Relaxed);
+}
+
+/// How many steps the run has taken.
+pub(crate) fn steps() -> u64 {
+    number(4).load(Ordering::Relaxed)
+}
+
 /// Takes note whether the run waits for something from outside.
 pub(crate) fn note_outside(waits: bool) {
     number(3).store(u64::from(waits), Ordering::Relaxed);
@@ -106,6 +117,7 @@ pub(crate) fn clear() {
     state().store(NONE, Ordering::Release);
     note_running(0, 0);
     note_outside(false);
+    note_steps(0);
 }
 
 /// Whether the run of now has written its results.

@@ -35,6 +35,7 @@ unsafe extern "C" fn __libc_start_main(
     let (mut main, mut rtld_fini) = (main, rtld_fini);
     if socket().is_some() {
         start_without_randomisation(argv);
+        server::starts();
         // SAFETY: the function can be called in any new process.
         unsafe { libc::pthread_atfork(None, None, Some(child::begin_foreign)) };
         MAIN.store(main as usize, Ordering::Relaxed);
@@ -104,6 +105,7 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
     // SAFETY: `note_status` can be called at the end of the program.
     unsafe { on_exit(note_status, std::ptr::null_mut()) };
     control::begin();
+    control::enter(runtime::halt_if_due);
     let mut unwound = 0;
     let main = MAIN.load(Ordering::Relaxed) as *const c_void;
     // SAFETY: this is how the C library calls `main`, and `environ` is what it would pass.

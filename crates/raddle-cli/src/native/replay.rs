@@ -7,7 +7,7 @@ use crate::Outcome;
 use crate::args::ReplayArgs;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::native::{Answer, Order, Points, Setup};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Failure, TraceFile};
 use raddle_report::shape::{self, Replayed};
 use raddle_report::{sentences, text};
 
@@ -31,10 +31,16 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
         settings: file.settings,
         points,
         patience_ms: PATIENCE,
+        expected: match file.verdict.failure() {
+            Some(Failure::Output { file, .. }) => Some(file.clone()),
+            _ => None,
+        },
     };
     let library = Library::write()?;
     let mut server = Server::start(&library, &words, &setup)?;
-    let ran = match server.order(&Order::replay(file))? {
+    let learns = raddle_strategies::build(&file.strategy).is_ok_and(|strategy| strategy.learns());
+    let random = if learns { 0 } else { file.run };
+    let ran = match server.order(&Order::replay(file, random))? {
         Answer::Ran(ran) => ran,
         Answer::Lost { message } => bail!("{shown}: the run cannot be repeated: {message}"),
         Answer::Ready | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),

@@ -97,7 +97,14 @@ fn setup(args: &NativeArgs) -> Result<Setup> {
             PointsArg::Sync => Points::Sync,
         },
         patience_ms: u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX),
+        expected: args.expect_output.as_deref().map(expected).transpose()?,
     })
+}
+
+/// The path of a file with the expected output, for processes and replays that may be elsewhere.
+fn expected(path: &Path) -> Result<String> {
+    let whole = std::fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
+    Ok(whole.to_str().context("the path of the expected output is no text")?.to_owned())
 }
 
 /// The failing run with the program that it is of.

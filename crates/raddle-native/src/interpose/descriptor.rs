@@ -3,9 +3,9 @@
 //! Calls with regular files go on at once and are no steps.
 
 use super::access::note_no_write;
-use super::{FOREVER, cancel, futex, place, system_calls, told};
+use super::{FOREVER, cancel, futex, place, random, system_calls, told};
 use crate::control::enter;
-use crate::outside::{Awaited, Waiter, What};
+use crate::outside::{self, Awaited, Waiter, What};
 use crate::runtime::{Runtime, step, with};
 use crate::{raw, real};
 use libc::{EAGAIN, EINTR, c_int, c_short, iovec, pollfd};
@@ -173,6 +173,10 @@ fn change(file: c_int, place: usize, call: impl FnOnce() -> isize) -> isize {
 unsafe extern "C" fn read_bytes(file: c_int, buffer: *mut c_void, length: usize) -> isize {
     let place = place();
     enter(|| {
+        if outside::is_random(file) {
+            random::fill_inside(buffer, length);
+            return length as isize;
+        }
         transfer(Use::new(file, libc::POLLIN, place), || {
             // SAFETY: our caller's promise.
             unsafe { raw::syscall(libc::SYS_read, [file as usize, buffer as usize, length, 0, 0, 0]) }

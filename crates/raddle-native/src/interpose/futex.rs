@@ -4,7 +4,7 @@
 //! waiters out of the queue, and one for the token of each.
 
 use super::time::{Clock, nanoseconds, remaining};
-use super::{FOREVER, PLACE, descriptor, process};
+use super::{FOREVER, PLACE, descriptor, process, random};
 use crate::control::{self, enter};
 use crate::objects::Class;
 use crate::real;
@@ -64,6 +64,11 @@ unsafe extern "C" fn call(
         if enter(|| step(|runtime| Operation::new(Kind::Yield, runtime.place(place)))).is_some() {
             return 0;
         }
+    }
+    if number == libc::SYS_getrandom
+        && let Some(result) = random::by_number(a, b)
+    {
+        return result as c_long;
     }
     if number == libc::SYS_exit_group {
         process::end_with(a as c_int);

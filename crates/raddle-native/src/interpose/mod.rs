@@ -15,6 +15,7 @@ mod mutex;
 mod once;
 mod poll;
 mod process;
+mod random;
 mod rwlock;
 mod sem;
 mod signal;
