@@ -363,6 +363,12 @@ impl Runtime {
     }
 }
 
+/// Lets a moment really pass: the program looks again and again for something from outside, without waiting for it.
+pub(crate) fn nap() {
+    const MOMENT: u64 = 100_000;
+    poll(&mut [], MOMENT);
+}
+
 /// The time that really is, in nanoseconds.
 fn real_now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };

@@ -1,4 +1,4 @@
-// Prints random numbers of every kind from two threads, each into its own lines, and fails so that they are seen.
+// Prints random numbers of every kind from two threads, and fails in some runs so that they are seen.
 #include <cassert>
 #include <cstdio>
 #include <cstdlib>
@@ -40,5 +40,6 @@ int main() {
     printf("early %u\n", early);
     for (int i = 0; i < 8; i++) printf("%d: %u %u\n", i, numbers[0][i], numbers[1][i]);
     fflush(stdout);
-    abort();
+    if (numbers[0][0] % 8 == 0) abort();
+    return 0;
 }

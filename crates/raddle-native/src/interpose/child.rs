@@ -4,7 +4,7 @@ use super::access::note_no_write;
 use super::descriptor::{self, touch};
 use super::{FOREVER, cancel, place, system_calls, told};
 use crate::control::{self, enter};
-use crate::outside::{Awaited, What};
+use crate::outside::{self, Awaited, What};
 use crate::runtime::with;
 use crate::{raw, real, server};
 use libc::{EINTR, c_int};
@@ -68,6 +68,7 @@ fn reap(child: Awaited, place: usize, waits: bool, call: impl Fn() -> isize) -> 
         }
         note_no_write();
         if !waits {
+            outside::nap();
             return 0;
         }
     }

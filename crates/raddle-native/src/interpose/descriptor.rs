@@ -133,6 +133,9 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
             return result;
         }
         note_no_write();
+        if (never_waits || !waits) && !inside() {
+            outside::nap();
+        }
         if never_waits || !waits || !came || !wait(awaited(), inside(), place, span, object) {
             return result;
         }
@@ -182,6 +185,7 @@ unsafe extern "C" fn read_bytes(file: c_int, buffer: *mut c_void, length: usize)
             unsafe { raw::syscall(libc::SYS_read, [file as usize, buffer as usize, length, 0, 0, 0]) }
         })
     })
+    // SAFETY: our caller's promise.
     .map_or_else(|| unsafe { real::read(file, buffer, length) }, told)
 }
 

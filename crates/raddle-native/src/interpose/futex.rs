@@ -4,7 +4,7 @@
 //! waiters out of the queue, and one for the token of each.
 
 use super::time::{Clock, nanoseconds, remaining};
-use super::{FOREVER, PLACE, descriptor, process, random};
+use super::{FOREVER, PLACE, cancel, descriptor, process, random};
 use crate::control::{self, enter};
 use crate::objects::Class;
 use crate::real;
@@ -13,8 +13,8 @@ use libc::{EAGAIN, EINVAL, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, ObjectId, Operation, ThreadId};
 use std::ffi::{c_int, c_long};
-use std::sync::atomic::Ordering;
 
+/// Its last argument is on the stack, so that nothing may be put between.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall() {
@@ -37,7 +37,7 @@ unsafe extern "C" fn call(
     f: usize,
 ) -> c_long {
     if number == libc::SYS_futex {
-        let place = PLACE.load(Ordering::Relaxed);
+        let place = super::place();
         let answer = enter(|| {
             futex(Call {
                 address: a,
@@ -60,7 +60,7 @@ unsafe extern "C" fn call(
         }
     }
     if number == libc::SYS_sched_yield {
-        let place = PLACE.load(Ordering::Relaxed);
+        let place = super::place();
         if enter(|| step(|runtime| Operation::new(Kind::Yield, runtime.place(place)))).is_some() {
             return 0;
         }
@@ -73,11 +73,14 @@ unsafe extern "C" fn call(
     if number == libc::SYS_exit_group {
         process::end_with(a as c_int);
     }
-    // SAFETY: our caller's promise.
-    if control::is_running()
-        && let Some(result) = unsafe { descriptor::by_number(number, a, b, c) }
-    {
-        return result as c_long;
+    if control::is_running() {
+        // SAFETY: our caller's promise.
+        let result = unsafe { descriptor::by_number(number, a, b, c) };
+        if let Some(result) = result {
+            // No thread is cancelled in `syscall`.
+            cancel::put_off();
+            return result as c_long;
+        }
     }
     // SAFETY: our caller's promise.
     unsafe { real::syscall(number, a, b, c, d, e, f) }

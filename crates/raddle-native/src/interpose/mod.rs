@@ -64,7 +64,7 @@ macro_rules! cancellation_points {
 }
 pub(crate) use cancellation_points;
 
-/// As [`cancellation_points`], for functions that may have no register left: the address that the function will return to is
+/// As [`cancellation_points`], for functions that may have no register left, and no argument on the stack: the address that the function will return to is
 /// in [`PLACE`] when ours is called.
 macro_rules! system_calls {
     ($($name:ident => $target:path;)*) => {$(

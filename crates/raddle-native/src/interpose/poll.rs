@@ -5,7 +5,7 @@ use super::descriptor::{touch, wait};
 use super::time::nanoseconds;
 use super::{FOREVER, cancel, place, system_calls, told};
 use crate::control::enter;
-use crate::outside::{Awaited, What};
+use crate::outside::{self, Awaited, What};
 use crate::runtime::{Runtime, with};
 use crate::{raw, real};
 use libc::{EINTR, EINVAL, c_int, c_short, fd_set, pollfd, timespec, timeval};
@@ -46,6 +46,9 @@ fn look(files: &[pollfd], span: u64, place: usize, call: impl Fn() -> isize) -> 
             }
             note_no_write();
             if span == 0 {
+                if !inside() {
+                    outside::nap();
+                }
                 return 0;
             }
         }
@@ -120,8 +123,8 @@ unsafe extern "C" fn poll_masked(
 ) -> c_int {
     let place = place();
     enter(|| limit(time).map_or(-(EINVAL as isize), |span| poll_inside(files, count, span, place)))
-        // SAFETY: our caller's promise.
         .map_or_else(
+            // SAFETY: our caller's promise.
             || unsafe { real::ppoll(files.cast(), count, time.cast(), mask) },
             |result| told(result) as c_int,
         )
