@@ -34,8 +34,11 @@ static void *fork_one(void *unused) {
     pid_t child = fork();
     assert(child >= 0);
     if (child == 0) {
+        usleep(2000); /* This process sleeps in earnest, and nobody else can answer meanwhile. */
         _exit(write(answer[1], "child", 5) == 5 ? 7 : 8);
     }
+    char text[5];
+    assert(read(answer[0], text, 5) == 5 && memcmp(text, "child", 5) == 0);
     assert(ended_with(child) == 7);
     return unused;
 }
@@ -43,10 +46,9 @@ static void *fork_one(void *unused) {
 int main(void) {
     must(pipe(answer));
     pthread_t holding = start(hold, NULL), forking = start(fork_one, NULL);
-    char text[64];
-    assert(read(answer[0], text, 5) == 5 && memcmp(text, "child", 5) == 0);
     join(forking);
 
+    char text[64];
     FILE *command = popen("echo from another program", "r");
     assert(command && fgets(text, sizeof text, command));
     assert(strcmp(text, "from another program\n") == 0);
