@@ -125,6 +125,9 @@ pub(crate) struct NativeArgs {
     /// More arguments for the compiler, if PROGRAM is a source file
     #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
     pub(crate) cflags: Option<String>,
+    /// A run whose standard output is not exactly the content of FILE fails
+    #[arg(long, value_name = "FILE")]
+    pub(crate) expect_output: Option<PathBuf>,
     /// Where the first failing run is written to; raddle-failure-ID.json if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,

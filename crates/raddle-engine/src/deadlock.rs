@@ -30,7 +30,14 @@ impl Engine {
             Kind::OnceBegin | Kind::OnceWait => BlockReason::Once,
             Kind::Join => BlockReason::Join,
             Kind::Send | Kind::SendEnd | Kind::Receive => BlockReason::Channel,
-            Kind::Park => BlockReason::Park,
+            Kind::Park => match operation.touches[1].object() {
+                // What its token stands for.
+                Some(awaited) => {
+                    object = Some(awaited);
+                    BlockReason::Descriptor
+                }
+                None => BlockReason::Park,
+            },
             _ => BlockReason::Mutex,
         };
         let held_by = object.map_or_else(Vec::new, |object| self.holders(object));

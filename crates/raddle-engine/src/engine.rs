@@ -51,6 +51,15 @@ pub enum Next {
         /// What its operation brought.
         reply: Reply,
     },
+    /// No thread can go on unless time passes or something comes from outside the program. The front end may wait for that
+    /// and give tokens ([`Engine::give_token`]), then asks again. Said only after [`Engine::expect_outside`], and not twice
+    /// before the next step.
+    Idle {
+        /// Whether there are threads that spin, which will be let go on.
+        spinning: bool,
+        /// The virtual time at which the first wait ends by itself, if any does.
+        until: Option<u64>,
+    },
     /// The run is over; see [`Engine::summary`].
     Done,
 }
@@ -108,6 +117,10 @@ pub struct Engine {
     first_threads: u64,
     /// How many memory accesses the thread that runs may make without a choice.
     pub(crate) burst: u64,
+    /// Whether something may come from outside.
+    pub(crate) outside: bool,
+    /// Whether the front end was told, since the latest step, that no thread can go on.
+    told_idle: bool,
 }
 
 impl Engine {
@@ -135,6 +148,8 @@ impl Engine {
             background: 0,
             first_threads: 0,
             burst: 0,
+            outside: false,
+            told_idle: false,
         }
     }
 
@@ -160,6 +175,8 @@ impl Engine {
         self.background = 0;
         self.first_threads = 0;
         self.burst = 0;
+        self.outside = false;
+        self.told_idle = false;
     }
 
     /// Adds a thread that exists from the start. It will be resumed before the first choice.
@@ -343,6 +360,11 @@ impl Engine {
                 self.verdict = Some(Verdict::Passed);
                 continue;
             }
+            if self.outside && !self.told_idle && !self.threads.any_enabled() {
+                self.told_idle = true;
+                let spinning = !self.resting.is_empty();
+                return Next::Idle { spinning, until: self.next_deadline(None) };
+            }
             if !self.resting.is_empty() {
                 if !self.threads.any_enabled() {
                     self.pass_time();
@@ -375,6 +397,7 @@ impl Engine {
             };
             assert!(self.threads.is_enabled(thread), "a strategy chose a thread that is not enabled");
             self.threads.forget_changes();
+            self.told_idle = false;
             self.burst = if more > 0 { self.burst(thread, more) } else { 0 };
             if let Some(reply) = self.execute(thread, strategy) {
                 return Next::Resume { thread, reply };

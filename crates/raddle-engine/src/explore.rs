@@ -14,6 +14,9 @@ pub trait Program {
     /// Lets `thread` run up to its next operation. Must end in [`Engine::announce`] or [`Engine::finish`] for that
     /// thread, or in [`Engine::fail`].
     fn resume(&mut self, engine: &mut Engine, thread: ThreadId, reply: Reply);
+
+    /// Called where no thread can go on and something was expected from outside. Gives the tokens of what has come.
+    fn idle(&mut self, _engine: &mut Engine) {}
 }
 
 /// Runs `program` once under a strategy whose run has begun.
@@ -21,8 +24,12 @@ pub trait Program {
 pub fn run<P: Program + ?Sized>(engine: &mut Engine, program: &mut P, strategy: &mut dyn Strategy) {
     engine.begin(strategy.needs());
     program.start(engine);
-    while let Next::Resume { thread, reply } = engine.next(strategy) {
-        program.resume(engine, thread, reply);
+    loop {
+        match engine.next(strategy) {
+            Next::Resume { thread, reply } => program.resume(engine, thread, reply),
+            Next::Idle { .. } => program.idle(engine),
+            Next::Done => break,
+        }
     }
 }
 

@@ -149,7 +149,8 @@ impl Engine {
         self.threads.settle();
         let others = self.threads.enabled().iter().any(|&other| other != thread)
             || self.next_deadline(Some(thread)).is_some()
-            || self.alive == self.background;
+            || self.alive == self.background
+            || self.outside;
         if others {
             let steps = self.steps;
             let entry = self.threads.get_mut(thread);

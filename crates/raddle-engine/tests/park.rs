@@ -1,6 +1,6 @@
 //! Tokens of threads.
 
-use raddle_engine::{Config, Engine, Needs, Next, Resource, Timeouts};
+use raddle_engine::{Config, Engine, Needs, Next, Reply, Resource, Timeouts};
 use raddle_model::{Access, BlockReason, Failure, Kind, LocationId, Name, Operation, ThreadId, Verdict};
 use raddle_testkit::Act::{On, With};
 use raddle_testkit::{Act, Follow, Script, every_schedule, once_under};
@@ -85,4 +85,46 @@ fn a_run_does_not_wait_for_the_background() {
     assert_eq!(main_ends(true, 5), (Verdict::Passed, 0), "no time passes for it");
     assert_eq!(main_ends(false, 5), (Verdict::Passed, 5));
     assert!(matches!(main_ends(false, forever), (Verdict::Failed { failure: Failure::Deadlock { .. } }, 0)));
+}
+
+/// A run with one thread that parks, for so long, and a front end that gives the token where nobody can go on, or does not.
+fn idle(outside: bool, given: bool, nanoseconds: u64) -> (Vec<Next>, Verdict) {
+    let mut engine = Engine::new(Config::default());
+    engine.begin(Needs::default());
+    engine.add_thread();
+    let token = engine.add_object(Name::PROGRAM.child(9), Resource::token());
+    let park = Operation::new(Kind::Park, LocationId(0)).on(token, Access::Write).with_argument(nanoseconds);
+    engine.expect_outside(outside);
+    let (mut seen, mut parked) = (Vec::new(), false);
+    loop {
+        let next = engine.next(&mut Follow::new(&[]));
+        seen.push(next);
+        match next {
+            Next::Resume { thread, .. } if parked => engine.finish(thread),
+            Next::Resume { thread, .. } => {
+                engine.announce(thread, park);
+                parked = true;
+            }
+            Next::Idle { .. } if given => engine.give_token(token),
+            Next::Idle { .. } => {}
+            Next::Done => return (seen, engine.summary().verdict.clone()),
+        }
+    }
+}
+
+#[test]
+fn what_comes_from_outside_is_asked_for_before_time_passes() {
+    let thread = ThreadId(0);
+    let begin = Next::Resume { thread, reply: Reply::Go };
+    let idle_until = |until| Next::Idle { spinning: false, until };
+    let end = |reply| Next::Resume { thread, reply };
+    let came = idle(true, true, 7);
+    assert_eq!(came, (vec![begin, idle_until(Some(7)), end(Reply::Acquired), Next::Done], Verdict::Passed));
+    let late = idle(true, false, 7);
+    assert_eq!(late, (vec![begin, idle_until(Some(7)), end(Reply::TimedOut), Next::Done], Verdict::Passed));
+    let (seen, verdict) = idle(true, false, Operation::UNTIMED);
+    assert_eq!(seen, [begin, idle_until(None), Next::Done], "it is said once");
+    assert_eq!(verdict.failure().map(Failure::kind), Some("deadlock"));
+    let (seen, _) = idle(false, true, Operation::UNTIMED);
+    assert_eq!(seen, [begin, Next::Done], "nobody expects anything");
 }

@@ -55,6 +55,9 @@ pub struct Setup {
     pub threads: Threads,
     /// After how many milliseconds without an end a run is given up.
     pub patience_ms: u64,
+    /// A file whose content the standard output of every run has to be.
+    #[serde(default)]
+    pub expected: Option<String>,
 }
 
 /// What the runtime is to do next.
@@ -78,6 +81,8 @@ pub enum Order {
         picks: Vec<(u32, u32, u32)>,
         /// The memory that was known to be shared, in units of eight bytes.
         shared: Vec<u64>,
+        /// The number that the program's random numbers follow from, besides the seed.
+        random: u64,
     },
     /// Make a run that follows a schedule as far as that is possible.
     Follow {
@@ -87,6 +92,8 @@ pub enum Order {
         any: bool,
         /// As for a replay.
         shared: Vec<u64>,
+        /// As for a replay.
+        random: u64,
     },
     /// Make a run that follows a recorded run as far as that is possible, though the program has changed.
     Resemble {
@@ -96,6 +103,8 @@ pub enum Order {
         picks: Vec<(u32, u32, u32)>,
         /// As for a replay.
         shared: Vec<u64>,
+        /// As for a replay.
+        random: u64,
     },
 }
 
@@ -134,6 +143,12 @@ pub struct Ran {
     pub threads: u64,
     /// How often a spinning thread was held back.
     pub rests: u64,
+    /// How often it waited for something from outside the program, so that it may not repeat.
+    #[serde(default)]
+    pub outside_waits: u64,
+    /// How many processes the program started, which are not under control.
+    #[serde(default)]
+    pub processes: u64,
     /// With what status the program ended, if it did.
     pub status: Option<i32>,
     /// How many steps took the turn from a thread that could have gone on, where a schedule was followed.
@@ -149,20 +164,20 @@ pub struct Ran {
 }
 
 impl Order {
-    /// The order to repeat the run of `file`.
-    pub fn replay(file: &TraceFile) -> Order {
-        Order::Replay { steps: file.steps.clone(), picks: file.picks.clone(), shared: shared(file) }
+    /// The order to repeat the run of `file`, whose random numbers followed from `random`.
+    pub fn replay(file: &TraceFile, random: u64) -> Order {
+        Order::Replay { steps: file.steps.clone(), picks: file.picks.clone(), shared: shared(file), random }
     }
 
     /// The order to repeat the run of `file` as far as the program still does what it did.
-    pub fn resemble(file: &TraceFile) -> Order {
-        Order::Resemble { steps: file.steps.clone(), picks: file.picks.clone(), shared: shared(file) }
+    pub fn resemble(file: &TraceFile, random: u64) -> Order {
+        Order::Resemble { steps: file.steps.clone(), picks: file.picks.clone(), shared: shared(file), random }
     }
 
     /// The order to follow `schedule`, where memory is shared as in `file`.
     /// The trace of a run that passes comes only if `any` run is wanted.
-    pub fn follow(file: &TraceFile, schedule: &Schedule, any: bool) -> Order {
-        Order::Follow { schedule: schedule.clone(), any, shared: shared(file) }
+    pub fn follow(file: &TraceFile, schedule: &Schedule, random: u64, any: bool) -> Order {
+        Order::Follow { schedule: schedule.clone(), any, shared: shared(file), random }
     }
 
     /// The decisions of a replay.

@@ -111,6 +111,17 @@ pub enum Failure {
         /// What had been freed before.
         block: FreedBlock,
     },
+    /// The program ended, and its standard output was not the expected one.
+    Output {
+        /// The file with the expected output.
+        file: String,
+        /// In which line the first difference is, from 1.
+        line: u64,
+        /// How many bytes are the same.
+        byte: u64,
+        /// How many bytes the program wrote, and how many were expected.
+        lengths: (u64, u64),
+    },
 }
 
 impl Failure {
@@ -126,6 +137,7 @@ impl Failure {
             Failure::Signal { .. } => "signal",
             Failure::UseAfterFree { .. } => "use-after-free",
             Failure::DoubleFree { .. } => "double-free",
+            Failure::Output { .. } => "output",
         }
     }
 }
@@ -199,4 +211,6 @@ pub enum BlockReason {
     Channel,
     /// The thread's token is not there.
     Park,
+    /// Nothing has come that a call of the operating system waits for, and nobody is left who could send it.
+    Descriptor,
 }

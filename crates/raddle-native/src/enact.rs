@@ -1,6 +1,7 @@
 //! Runs the recorded operations of a run again without the program, so that the server's strategy can learn from a run that
 //! happened in another process.
 
+use crate::outside;
 use crate::results::Whole;
 use raddle_engine::{Engine, Needs, Program, Replay, Reply, Strategy, run};
 use raddle_model::{Event, Kind, Operation, ThreadId, Verdict};
@@ -16,7 +17,7 @@ pub(crate) fn enact(engine: &mut Engine, whole: &Whole, needs: Needs) -> bool {
     for (actor, pending) in actors.iter_mut().zip(&whole.pending) {
         actor.next.extend(pending.filter(|operation| operation.kind != Kind::ConditionReacquire));
     }
-    let mut cast = Cast { whole, actors };
+    let mut cast = Cast { whole, actors, woken: 0, waiting: 0 };
     let replay = Replay::of(whole.events.clone(), whole.picks.clone());
     let mut follower = Follower { replay, needs };
     run(engine, &mut cast, &mut follower);
@@ -28,11 +29,30 @@ struct Actor {
     next: VecDeque<Operation>,
     /// Its latest operation, as an event of the run.
     last: Option<u32>,
+    /// Whether it waits for something that the operating system keeps.
+    waits: bool,
 }
 
 struct Cast<'a> {
     whole: &'a Whole,
     actors: Vec<Actor>,
+    /// How many of the tokens that were given without a step have been given again.
+    woken: usize,
+    /// How many threads wait for something that the operating system keeps.
+    waiting: usize,
+}
+
+impl Cast<'_> {
+    /// Gives the tokens that were given at this point of the run.
+    fn wake(&mut self, engine: &mut Engine, idle: bool) {
+        while let Some(wake) = self.whole.wakes.get(self.woken)
+            && u64::from(wake.step) == engine.step_count()
+            && wake.idle == idle
+        {
+            self.woken += 1;
+            engine.give_token(wake.token);
+        }
+    }
 }
 
 impl Program for Cast<'_> {
@@ -41,6 +61,11 @@ impl Program for Cast<'_> {
     }
 
     fn resume(&mut self, engine: &mut Engine, thread: ThreadId, reply: Reply) {
+        if std::mem::take(&mut self.actors[thread.index()].waits) {
+            self.waiting -= 1;
+            engine.expect_outside(self.waiting > 0);
+        }
+        self.wake(engine, false);
         let actor = &mut self.actors[thread.index()];
         if reply == Reply::Go {
             let latest = (engine.step_count() as u32).checked_sub(1);
@@ -57,6 +82,11 @@ impl Program for Cast<'_> {
                 for made in self.whole.made.iter().take(known).skip(engine.object_count()) {
                     made.add(engine);
                 }
+                if outside::is_wait(&operation) {
+                    actor.waits = true;
+                    self.waiting += 1;
+                    engine.expect_outside(true);
+                }
                 engine.announce(thread, operation);
             }
             (None, Verdict::Failed { failure }) if self.whole.ended[thread.index()] == 0 => {
@@ -64,6 +94,10 @@ impl Program for Cast<'_> {
             }
             (None, _) => engine.finish(thread),
         }
+    }
+
+    fn idle(&mut self, engine: &mut Engine) {
+        self.wake(engine, true);
     }
 }
 

@@ -10,7 +10,8 @@
 //!    [`control`] whether the call comes from the program or from inside the runtime, and announces an operation.
 //! 3. [`runtime`] hands operations to the engine and runs the thread that it names. All threads are fibers of one OS
 //!    thread ([`fiber`]), or, if that is asked for, have their turns on their own ([`os_thread`]).
-//! 4. When the engine says that the run is over, or a signal does ([`crash`]), the results are written and the child ends.
+//! 4. A thread that waits for a file, a signal or a process lets others run ([`outside`]).
+//! 5. When the engine says that the run is over, or a signal does ([`crash`]), the results are written and the child ends.
 //!
 //! The library has its own allocator ([`memory`]) and uses no lock of std, because those would call the functions that it
 //! replaces.
@@ -25,6 +26,7 @@ mod interpose;
 mod memory;
 mod objects;
 mod os_thread;
+mod outside;
 mod raw;
 mod real;
 mod record;

@@ -23,6 +23,8 @@ pub(crate) enum Class {
     Token,
     /// An address that the program tells of as ThreadSanitizer wants it.
     Annotation,
+    /// Something that the operating system keeps; see [`crate::outside`]. The value tells what.
+    Descriptor,
 }
 
 impl Class {
@@ -49,7 +51,7 @@ impl Made {
     /// Makes it an object of `engine`.
     pub(crate) fn add(&self, engine: &mut Engine) -> ObjectId {
         let resource = match self.class {
-            Class::Memory | Class::Annotation => Resource::Memory,
+            Class::Memory | Class::Annotation | Class::Descriptor => Resource::Memory,
             Class::NormalMutex => Resource::mutex(MutexKind::Normal),
             Class::RecursiveMutex => Resource::mutex(MutexKind::Recursive),
             Class::CheckingMutex => Resource::mutex(MutexKind::ErrorChecking),

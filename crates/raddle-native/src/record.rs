@@ -1,6 +1,7 @@
 //! A run as a failure file, with addresses told as module and offset.
 
 use crate::objects::{Class, Made};
+use crate::outside;
 use crate::results::{self, Whole};
 use raddle_model::native::Setup;
 use raddle_model::{TraceFile, TraceStep};
@@ -107,6 +108,7 @@ pub(crate) fn record(
 fn object(made: &Made, modules: &Modules) -> String {
     match made.class {
         Class::Thread => format!("T{}", made.value),
+        Class::Descriptor => outside::text(made.value),
         Class::Token => format!("futex of T{}", made.value),
         _ => modules.text(made.address),
     }
@@ -120,6 +122,7 @@ pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules) -> String {
     };
     let call = std::fs::read_to_string(format!("/proc/{process}/task/{carrier}/syscall")).unwrap_or_default();
     let doing = match call.split_whitespace().next() {
+        _ if results::is_outside() => "no thread can go on before something comes from outside".to_owned(),
         Some("running") => "it computes without coming to an operation that raddle sees".to_owned(),
         Some(number) => format!("it waits in {}, which raddle does not control", call_name(number)),
         None => "nothing is known of what it does".to_owned(),

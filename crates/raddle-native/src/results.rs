@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "plain data is copied to and from shared memory")]
 
 use crate::objects::Made;
+use crate::outside::Wake;
 use crate::raw;
 use crate::runtime::{Runtime, SHARED};
 use raddle_model::{Event, Operation, Pick, ThreadId, Verdict};
@@ -43,6 +44,7 @@ pub(crate) struct Whole {
     pub(crate) ended: Vec<u8>,
     pub(crate) unwritten: Vec<u32>,
     pub(crate) interrupts: Vec<(u32, ThreadId)>,
+    pub(crate) wakes: Vec<Wake>,
     /// Units of memory that several threads touched.
     pub(crate) shared: Vec<u64>,
     pub(crate) fingerprint: u64,
@@ -50,6 +52,10 @@ pub(crate) struct Whole {
     pub(crate) status: i32,
     /// How many memory accesses instrumented code made.
     pub(crate) accesses: u64,
+    /// How often it waited for something from outside.
+    pub(crate) outside_waits: u64,
+    /// How many processes it started.
+    pub(crate) processes: u64,
 }
 
 /// Makes the memory; called once, by the server. Tells whether there is any.
@@ -60,7 +66,7 @@ pub(crate) fn prepare() -> bool {
 }
 
 /// Where the parts begin.
-const PARTS: usize = 32;
+const PARTS: usize = 64;
 
 /// One of the numbers before the parts.
 fn number(index: usize) -> &'static AtomicU64 {
@@ -80,6 +86,27 @@ pub(crate) fn note_running(thread: u32, place: u64) {
     number(2).store(place, Ordering::Relaxed);
 }
 
+/// Takes note how many steps the run has taken.
+#[inline]
+pub(crate) fn note_steps(steps: u64) {
+    number(4).store(steps, Ordering::Relaxed);
+}
+
+/// How many steps the run has taken.
+pub(crate) fn steps() -> u64 {
+    number(4).load(Ordering::Relaxed)
+}
+
+/// Takes note whether the run waits for something from outside.
+pub(crate) fn note_outside(waits: bool) {
+    number(3).store(u64::from(waits), Ordering::Relaxed);
+}
+
+/// Whether the run waits for something from outside.
+pub(crate) fn is_outside() -> bool {
+    number(3).load(Ordering::Relaxed) != 0
+}
+
 /// Who ran last, and after which place in the code.
 pub(crate) fn running() -> (u64, u64) {
     (number(1).load(Ordering::Relaxed), number(2).load(Ordering::Relaxed))
@@ -87,12 +114,12 @@ pub(crate) fn running() -> (u64, u64) {
 
 /// Takes note on which OS thread the run goes on; 0 is the main one.
 pub(crate) fn note_carrier(number: u32) {
-    self::number(3).store(u64::from(number), Ordering::Relaxed);
+    self::number(5).store(u64::from(number), Ordering::Relaxed);
 }
 
 /// The OS thread on which the run went on last; 0 is the main one.
 pub(crate) fn carrier() -> u64 {
-    number(3).load(Ordering::Relaxed)
+    number(5).load(Ordering::Relaxed)
 }
 
 /// Forgets the results of the run before.
@@ -100,6 +127,8 @@ pub(crate) fn clear() {
     state().store(NONE, Ordering::Release);
     note_running(0, 0);
     note_carrier(0);
+    note_outside(false);
+    note_steps(0);
 }
 
 /// Whether the run of now has written its results.
@@ -164,8 +193,16 @@ pub(crate) fn write(runtime: &Runtime) {
         && cursor.put(&ended)
         && cursor.put(&runtime.unwritten)
         && cursor.put(&runtime.interrupts)
+        && cursor.put(&runtime.outside.wakes)
         && cursor.put(&shared)
-        && cursor.put(&[summary.fingerprint, summary.rests, runtime.status as u64, runtime.accesses.count]);
+        && cursor.put(&[
+            summary.fingerprint,
+            summary.rests,
+            runtime.status as u64,
+            runtime.accesses.count,
+            runtime.outside.waits,
+            runtime.outside.processes,
+        ]);
     if whole {
         state().store(WHOLE, Ordering::Release);
     } else {
@@ -189,9 +226,12 @@ pub(crate) fn read() -> Results {
             let (events, picks, made, places) = (cursor.get(), cursor.get(), cursor.get(), cursor.get());
             let (pending, ended, unwritten) = (cursor.get(), cursor.get(), cursor.get());
             let interrupts = cursor.get();
+            let wakes = cursor.get();
             let shared = cursor.get();
             let numbers: Vec<u64> = cursor.get();
-            let [fingerprint, rests, status, accesses] = numbers[..] else { return Results::None };
+            let [fingerprint, rests, status, accesses, outside_waits, processes] = numbers[..] else {
+                return Results::None;
+            };
             Results::Whole(Box::new(Whole {
                 verdict,
                 events,
@@ -202,11 +242,14 @@ pub(crate) fn read() -> Results {
                 ended,
                 unwritten,
                 interrupts,
+                wakes,
                 shared,
                 fingerprint,
                 rests,
                 status: status as i32,
                 accesses,
+                outside_waits,
+                processes,
             }))
         }
         _ => Results::None,

@@ -7,9 +7,10 @@
 use crate::fiber::{self, Fiber};
 use crate::heap::Heap;
 use crate::objects::{Class, Made, Objects};
+use crate::outside::Outside;
 use crate::table::Table;
-use crate::{control, raw, real, results};
-use raddle_engine::{Engine, Next, Reply, Strategy};
+use crate::{control, crash, raw, real, results, start};
+use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
 use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict, mix};
 use std::cell::UnsafeCell;
@@ -41,6 +42,8 @@ pub(crate) struct Thread {
     pub(crate) cancelled: bool,
     /// It does not want to be cancelled, or is at its end already.
     pub(crate) uncancellable: bool,
+    /// Its random numbers, once it has asked for one.
+    pub(crate) random: Option<Rng>,
     /// What the program named it.
     pub(crate) name: Option<CString>,
 }
@@ -74,6 +77,28 @@ pub(crate) struct Runtime {
     pub(crate) heap: Heap,
     /// Who waits on which futex, in order of arrival: address, bits, thread.
     pub(crate) sleepers: Vec<(u64, u32, ThreadId)>,
+    pub(crate) outside: Outside,
+    /// What the random numbers of the program follow from: a seed and the number of a run.
+    pub(crate) random: (u64, u64),
+    /// Where the run is to end, if it is one that ended there unseen when it was made before.
+    pub(crate) halt: Option<Halt>,
+}
+
+/// The point at which a run ended unseen, and how.
+#[derive(Clone, Copy)]
+pub(crate) struct Halt {
+    /// After so many steps, in this thread, after this place.
+    pub(crate) steps: u64,
+    pub(crate) thread: u64,
+    pub(crate) place: u64,
+    pub(crate) end: UnseenEnd,
+}
+
+/// How a process ended.
+#[derive(Clone, Copy)]
+pub(crate) enum UnseenEnd {
+    Signal(i32),
+    Exit(i32),
 }
 
 /// What the run knows of memory that instrumented code touches.
@@ -135,6 +160,9 @@ impl Runtime {
             accesses: Accesses::default(),
             heap: Heap::default(),
             sleepers: Vec::new(),
+            outside: Outside::default(),
+            random: (0, 0),
+            halt: None,
         };
         // SAFETY: it has no condition.
         let handle = unsafe { libc::pthread_self() };
@@ -160,6 +188,7 @@ impl Runtime {
             place: LocationId(0),
             cancelled: false,
             uncancellable: false,
+            random: None,
             name: None,
         });
     }
@@ -175,9 +204,12 @@ impl Runtime {
         Some(ThreadId(found as u32))
     }
 
-    /// The number of a place in the code.
+    /// The number of a place in the code; 0 is no place.
     pub(crate) fn place(&mut self, address: usize) -> LocationId {
         let address = address as u64;
+        if address == 0 {
+            return LocationId(0);
+        }
         if let Some(number) = self.numbers.get(address) {
             return LocationId(number);
         }
@@ -226,6 +258,25 @@ impl Runtime {
         self.engine.now().saturating_add(self.ticks)
     }
 
+    /// Takes note of a thread and of its place, in case that nothing is heard of the run any more.
+    #[inline]
+    pub(crate) fn note_running(&self, thread: ThreadId) {
+        let place = self.threads[thread.index()].place;
+        results::note_running(thread.0, self.places[place.index()]);
+        results::note_steps(self.engine.step_count());
+    }
+
+    /// What the engine says is next, after having waited for the outside where nothing else is left to do.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Next {
+        loop {
+            match self.engine.next(&mut *self.strategy) {
+                Next::Idle { spinning, until } => self.await_outside(spinning, until),
+                next => return next,
+            }
+        }
+    }
+
     /// Ends the run with a failure of the thread that runs, at a place in its code.
     pub(crate) fn fail(&mut self, place: usize, failure: impl FnOnce(ThreadId, LocationId) -> Failure) {
         let location = self.place(place);
@@ -249,7 +300,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
         }
         runtime.me().place = operation.location;
         runtime.engine.announce(me, operation);
-        match runtime.engine.next(&mut *runtime.strategy) {
+        match runtime.next() {
             Next::Resume { thread, reply } if thread == me => Ok(reply),
             next => Err((me, next)),
         }
@@ -261,11 +312,43 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
             with(|runtime| runtime.me().reply)
         }
     };
-    with(|runtime| {
-        let place = runtime.me().place;
-        results::note_running(runtime.current.0, runtime.places[place.index()]);
-    });
+    with(|runtime| runtime.note_running(runtime.current));
+    halt_if_due();
     reply
+}
+
+/// Ends the run where it ended before, if this is that point. Called wherever a thread begins to run code of the program.
+#[inline]
+pub(crate) fn halt_if_due() {
+    if with(|runtime| runtime.halt.is_some()) {
+        halt();
+    }
+}
+
+#[cold]
+fn halt() {
+    let due = with(|runtime| {
+        let here = (runtime.engine.step_count(), u64::from(runtime.current.0));
+        runtime.halt.take_if(|halt| (halt.steps, halt.thread) == here)
+    });
+    match due {
+        None => {}
+        Some(Halt { end: UnseenEnd::Exit(status), .. }) => {
+            with(|runtime| runtime.status = status);
+            start::end_program();
+        }
+        Some(Halt { end: UnseenEnd::Signal(signal), place, .. }) => {
+            with(|runtime| {
+                runtime.fail(place as usize, |thread, location| Failure::Signal {
+                    thread,
+                    location,
+                    signal: crash::name(signal),
+                    address: None,
+                });
+            });
+            end_run();
+        }
+    }
 }
 
 /// Announces an operation on one object.
@@ -319,7 +402,7 @@ pub(crate) fn end_thread(result: *mut c_void) {
         runtime.me().result = result;
         runtime.leaving = Some(me).filter(|&me| me != ThreadId(0));
         runtime.engine.finish(me);
-        (me, runtime.engine.next(&mut *runtime.strategy))
+        (me, runtime.next())
     });
     let Next::Resume { thread, reply } = next else { end_run() };
     let (from, to) = with(|runtime| {

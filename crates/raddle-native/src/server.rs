@@ -5,17 +5,30 @@
 #![expect(unsafe_code, reason = "processes are forked and waited for")]
 
 use crate::results::{self, Results, Whole};
-use crate::runtime::{self, Runtime, SHARED};
+use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
 use crate::table::Table;
 use crate::wire::Wire;
 use crate::{enact, fiber, raw, real, record};
 use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
-use raddle_model::{Settings, Verdict};
+use raddle_model::{Failure, Settings, Verdict};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether this process makes a run.
 static RUN: AtomicBool = AtomicBool::new(false);
+
+/// Whether this process is about to serve runs and has not begun.
+static STARTING: AtomicBool = AtomicBool::new(false);
+
+/// Takes note that this process is about to serve runs.
+pub(crate) fn starts() {
+    STARTING.store(true, Ordering::Relaxed);
+}
+
+/// Whether this process is about to serve runs.
+pub(crate) fn is_starting() -> bool {
+    STARTING.load(Ordering::Relaxed)
+}
 
 /// Whether this process makes a run and is not one that the program forked.
 pub(crate) fn is_run() -> bool {
@@ -29,6 +42,7 @@ pub(crate) fn is_foreign() {
 
 /// Makes runs as the command line orders. Returns only in children, each of which is to make one run.
 pub(crate) fn serve(socket: i32) {
+    STARTING.store(false, Ordering::Relaxed);
     let wire = Wire(socket);
     if !results::prepare() {
         wire.send(&Answer::Lost { message: "there is no memory to be shared with runs".to_owned() });
@@ -66,6 +80,8 @@ struct Server {
     modules: record::Modules,
     /// A file in memory for what the program prints.
     output: i32,
+    /// If the standard output is expected to be this, another file for that alone.
+    expected: Option<(Vec<u8>, i32)>,
     /// Memory that is known to be shared.
     shared: Table,
 }
@@ -94,17 +110,17 @@ impl Server {
                 }
             }
         }
-        // SAFETY: the name ends with a zero.
-        let output = unsafe { libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC) };
-        // SAFETY: the number is our own. It is moved out of the way of the program's numbers.
-        let output = unsafe {
-            let moved = libc::fcntl(output, libc::F_DUPFD_CLOEXEC, wire.0);
-            libc::close(output);
-            moved
-        };
+        let output = memory_file(wire.0);
+        let expected = setup.expected.as_ref().map(|path| match std::fs::read(path) {
+            Ok(text) => (text, memory_file(wire.0)),
+            Err(error) => {
+                wire.send(&Answer::Lost { message: format!("cannot read {path}: {error}") });
+                raw::exit(0);
+            }
+        });
         let engine = Engine::new(config(setup.settings));
         let modules = record::Modules::read();
-        Server { wire, setup, strategies, engine, modules, output, shared: Table::default() }
+        Server { wire, setup, strategies, engine, modules, output, expected, shared: Table::default() }
     }
 
     /// Carries out an order. Gives nothing in the child that is to make the run.
@@ -116,7 +132,9 @@ impl Server {
                     return Some(Answer::Exhausted);
                 }
                 let points = self.setup.points;
-                let whole = match self.make_run(copy.fork(), points, self.shared.clone())? {
+                let random = if copy.learns() { 0 } else { *run };
+                let shared = self.shared.clone();
+                let mut whole = match self.make_run(&*copy, random, points, &shared)? {
                     Ok(whole) => whole,
                     Err(message) => return Some(Answer::Lost { message }),
                 };
@@ -124,6 +142,7 @@ impl Server {
                 {
                     self.strategies[*strategy].learn(&self.engine.summary());
                 }
+                self.check_output(&mut whole);
                 let mut ran = self.ran(&whole);
                 if *trace && ran.kind.is_some() {
                     let spec = self.setup.strategies[*strategy].clone();
@@ -131,22 +150,23 @@ impl Server {
                 }
                 Some(Answer::Ran(Box::new(ran)))
             }
-            Order::Replay { steps, picks, shared } => {
-                let replay = Replay::of(enact::events(steps), Order::picks(picks));
-                self.repeat(Box::new(replay), steps, shared)
+            Order::Replay { steps, picks, shared, random } => {
+                let mut replay = Replay::of(enact::events(steps), Order::picks(picks));
+                self.repeat(&mut replay, steps, (shared, *random))
             }
-            Order::Resemble { steps, picks, shared } => {
-                let resemble = Resemble::new(enact::events(steps), Order::picks(picks));
-                self.repeat(Box::new(resemble), steps, shared)
+            Order::Resemble { steps, picks, shared, random } => {
+                let mut resemble = Resemble::new(enact::events(steps), Order::picks(picks));
+                self.repeat(&mut resemble, steps, (shared, *random))
             }
-            Order::Follow { schedule, any, shared } => {
+            Order::Follow { schedule, any, shared, random } => {
                 let mut follow = Follow::new(schedule.clone());
                 // It has a seed of its own, where it draws at all.
                 follow.begin(Rng::for_run(0, 0));
-                let whole = match self.make_run(follow.fork(), self.setup.points, table(shared))? {
+                let mut whole = match self.make_run(&follow, *random, self.setup.points, &table(shared))? {
                     Ok(whole) => whole,
                     Err(message) => return Some(Answer::Lost { message }),
                 };
+                self.check_output(&mut whole);
                 let mut ran = self.ran(&whole);
                 if *any || ran.kind.is_some() {
                     let needs = Needs { enabled: true, ..Needs::default() };
@@ -163,16 +183,17 @@ impl Server {
     /// Makes a run with `strategy`, which follows `steps`, and tells where it left them.
     fn repeat(
         &mut self,
-        mut strategy: Box<dyn Strategy>,
+        strategy: &mut dyn Strategy,
         steps: &[raddle_model::TraceStep],
-        shared: &[u64],
+        (shared, random): (&[u64], u64),
     ) -> Option<Answer> {
         // A replay draws nothing; any stream will do.
         strategy.begin(Rng::for_run(0, 0));
-        let whole = match self.make_run(strategy, self.setup.points, table(shared))? {
+        let mut whole = match self.make_run(strategy, random, self.setup.points, &table(shared))? {
             Ok(whole) => whole,
             Err(message) => return Some(Answer::Lost { message }),
         };
+        self.check_output(&mut whole);
         // The copy that followed the run is gone; following what was executed tells where it left.
         let mut ran = self.ran(&whole);
         ran.divergence = divergence(steps, &whole);
@@ -194,7 +215,8 @@ impl Server {
         for run in 0..MOST {
             let Ok(mut walk) = raddle_strategies::build("random-walk") else { return false };
             walk.begin(Rng::for_run(!self.setup.seed, run));
-            let Some(made) = self.make_run(walk, Points::Shared, self.shared.clone()) else { return true };
+            let shared = self.shared.clone();
+            let Some(made) = self.make_run(&*walk, run, Points::Shared, &shared) else { return true };
             let Ok(whole) = made else { return false };
             let new = whole.shared.iter().filter(|&&unit| self.shared.get(unit).is_none()).count();
             whole.shared.iter().for_each(|&unit| self.shared.set(unit, SHARED));
@@ -215,6 +237,8 @@ impl Server {
             threads: whole.ended.len() as u64,
             rests: whole.rests,
             status: Some(whole.status),
+            outside_waits: whole.outside_waits,
+            processes: whole.processes,
             ..Ran::default()
         }
     }
@@ -228,32 +252,53 @@ impl Server {
     }
 
     /// Makes one run. Gives nothing in the child that is to make it, and otherwise what came of it or why it was lost.
+    ///
+    /// A process may end in a way that the runtime does not see, and then leaves nothing but how many steps it had taken. So the
+    /// run is made once more, to end by itself at that point.
     fn make_run(
         &mut self,
-        strategy: Box<dyn Strategy>,
+        strategy: &dyn Strategy,
+        random: u64,
         points: Points,
-        shared: Table,
+        shared: &Table,
     ) -> Option<Result<Box<Whole>, String>> {
-        let engine = Engine::new(config(self.setup.settings));
-        let mut runtime = Runtime::new(engine, strategy, self.modules.ranges());
-        runtime.points = points;
-        runtime.accesses.touched = shared;
-        runtime.accesses.parts = self.setup.settings.races.then(Table::default);
-        runtime::install(runtime);
-        results::clear();
-        let end = self.fork();
-        Some(match (end, results::read()) {
-            (End::Child, _) => return None,
-            (_, Results::Whole(whole)) => Ok(whole),
-            (_, Results::Lost(message)) | (End::Refused(message), _) => Err(message),
-            (End::Late(message), Results::None) => Err(message),
-            (End::Ended(status), Results::None) => Err(unseen(status)),
-        })
+        let mut halt = None;
+        loop {
+            let engine = Engine::new(config(self.setup.settings));
+            let mut runtime = Runtime::new(engine, strategy.fork(), self.modules.ranges());
+            runtime.points = points;
+            runtime.accesses.touched = shared.clone();
+            runtime.accesses.parts = self.setup.settings.races.then(Table::default);
+            runtime.random = (self.setup.seed, random);
+            runtime.halt = halt;
+            runtime::install(runtime);
+            results::clear();
+            let end = self.fork();
+            let status = match (end, results::read()) {
+                (End::Child, _) => return None,
+                (_, Results::Whole(whole)) => return Some(Ok(whole)),
+                (_, Results::Lost(message)) | (End::Refused(message), _) => return Some(Err(message)),
+                (End::Late(message), Results::None) => return Some(Err(message)),
+                (End::Ended(status), Results::None) => status,
+            };
+            if halt.is_some() {
+                return Some(Err(unseen(status)));
+            }
+            let (thread, place) = results::running();
+            let end = if libc::WIFSIGNALED(status) {
+                UnseenEnd::Signal(libc::WTERMSIG(status))
+            } else {
+                UnseenEnd::Exit(libc::WEXITSTATUS(status))
+            };
+            halt = Some(Halt { steps: results::steps(), thread, place, end });
+        }
     }
 
     fn fork(&mut self) -> End {
-        // SAFETY: the file is ours.
-        unsafe { libc::ftruncate(self.output, 0) };
+        for file in self.files() {
+            // SAFETY: the file is ours.
+            unsafe { libc::ftruncate(file, 0) };
+        }
         // SAFETY: this process has one thread.
         let child = unsafe { real::fork() };
         if child < 0 {
@@ -277,10 +322,14 @@ impl Server {
         // server, because that was ended, is of no use.
         unsafe {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            libc::lseek(self.output, 0, libc::SEEK_SET);
-            libc::dup2(self.output, 1);
+            for file in self.files() {
+                libc::lseek(file, 0, libc::SEEK_SET);
+            }
+            libc::dup2(self.expected.as_ref().map_or(self.output, |(_, file)| *file), 1);
             libc::dup2(self.output, 2);
-            libc::close(self.output);
+            for file in self.files() {
+                libc::close(file);
+            }
             libc::close(self.wire.0);
         }
     }
@@ -310,19 +359,60 @@ impl Server {
         }
     }
 
+    /// The files for what the program prints.
+    fn files(&self) -> impl Iterator<Item = i32> + '_ {
+        self.expected.iter().map(|(_, file)| *file).chain([self.output])
+    }
+
     /// What the latest run printed; of much, the end.
     fn printed(&self) -> String {
         const MOST: usize = 64 << 10;
-        // SAFETY: the file is ours, and the buffer is writable for its length.
-        let text = unsafe {
-            let length = libc::lseek(self.output, 0, libc::SEEK_END).max(0) as usize;
-            let mut text = vec![0_u8; length.min(MOST)];
-            let from = length - text.len();
-            let count = libc::pread(self.output, text.as_mut_ptr().cast(), text.len(), from as i64);
-            text.truncate(count.max(0) as usize);
-            text
+        let texts = self.files().map(|file| contents(file, MOST));
+        texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect()
+    }
+
+    /// Makes a run that has passed a failing one if its output is not the expected one.
+    fn check_output(&self, whole: &mut Whole) {
+        let Some((expected, file)) = self.expected.as_ref().filter(|_| whole.verdict == Verdict::Passed)
+        else {
+            return;
         };
-        String::from_utf8_lossy(&text).into_owned()
+        let found = contents(*file, usize::MAX);
+        if found == *expected {
+            return;
+        }
+        let same = found.iter().zip(expected).take_while(|(found, expected)| found == expected).count();
+        let failure = Failure::Output {
+            file: self.setup.expected.clone().unwrap_or_default(),
+            line: found[..same].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1,
+            byte: same as u64,
+            lengths: (found.len() as u64, expected.len() as u64),
+        };
+        whole.verdict = Verdict::Failed { failure };
+    }
+}
+
+/// A new file in memory, out of the way of the program's numbers, which are less than `from`.
+fn memory_file(from: i32) -> i32 {
+    // SAFETY: the name ends with a zero, and the number is our own.
+    unsafe {
+        let file = libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC);
+        let moved = libc::fcntl(file, libc::F_DUPFD_CLOEXEC, from);
+        libc::close(file);
+        moved
+    }
+}
+
+/// The end of a file, no more than `most` bytes.
+fn contents(file: i32, most: usize) -> Vec<u8> {
+    // SAFETY: the file is ours, and the buffer is writable for its length.
+    unsafe {
+        let length = libc::lseek(file, 0, libc::SEEK_END).max(0) as usize;
+        let mut bytes = vec![0_u8; length.min(most)];
+        let from = length - bytes.len();
+        let count = libc::pread(file, bytes.as_mut_ptr().cast(), bytes.len(), from as i64);
+        bytes.truncate(count.max(0) as usize);
+        bytes
     }
 }
 
@@ -337,9 +427,10 @@ fn table(shared: &[u64]) -> Table {
 fn unseen(status: i32) -> String {
     if libc::WIFSIGNALED(status) {
         let signal = crate::crash::name(libc::WTERMSIG(status));
-        return format!("a run was ended from outside by {signal}");
+        return format!("a run was ended by {signal}, and not at the same point when it was made again");
     }
-    "a run ended by a system call that raddle does not see".to_owned()
+    "a run ended by a system call that raddle does not see, and not at the same point when it was made again"
+        .to_owned()
 }
 
 /// Where a replay left the recorded steps.

@@ -6,6 +6,7 @@
 //! ```
 #![expect(unsafe_code, reason = "the C library's start-up is taken over")]
 
+use crate::interpose::child;
 use crate::{control, crash, delay, fiber, raw, real, runtime, server};
 use raddle_model::native::{DELAY, SOCKET};
 use raddle_model::{Kind, LocationId, Operation};
@@ -38,6 +39,9 @@ unsafe extern "C" fn __libc_start_main(
     }
     if socket().is_some() {
         start_without_randomisation(argv);
+        server::starts();
+        // SAFETY: the function can be called in any new process.
+        unsafe { libc::pthread_atfork(None, None, Some(child::begin_foreign)) };
         MAIN.store(main as usize, Ordering::Relaxed);
         LOADER_END.store(rtld_fini as usize, Ordering::Relaxed);
         main = before_main as *const c_void;
@@ -117,6 +121,7 @@ unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
     // SAFETY: `note_status` can be called at the end of the program.
     unsafe { on_exit(note_status, std::ptr::null_mut()) };
     control::begin();
+    control::enter(runtime::halt_if_due);
     let mut unwound = 0;
     let main = MAIN.load(Ordering::Relaxed) as *const c_void;
     // SAFETY: this is how the C library calls `main`, and `environ` is what it would pass.

@@ -189,6 +189,11 @@ impl Names<'_> {
                 };
                 race::sentences(self.0, &words, *object, first, second)
             }
+            Failure::Output { file, line, byte, lengths: (found, expected) } => vec![
+                format!("output: the standard output is not the content of {file}"),
+                format!("  the first difference is in line {line}, after {byte} bytes that are the same"),
+                format!("  it has {found} bytes, expected are {expected}"),
+            ],
             Failure::Signal { thread, location, signal, address } => {
                 let what = match address {
                     Some(address) => format!(" for an access to address {address:#x}"),
@@ -250,6 +255,7 @@ impl Names<'_> {
             BlockReason::Join => format!("thread {} to end", self.threads(&entry.held_by)),
             BlockReason::Channel => format!("the other side of channel {object}"),
             BlockReason::Park => "being unparked".to_owned(),
+            BlockReason::Descriptor => format!("{object} to be ready"),
         };
         format!("{} waits for {what}; {}", self.thread(entry.thread), self.location(entry.location))
     }

@@ -90,6 +90,10 @@ pub struct NativeRun {
     pub kinds: BTreeMap<String, u64>,
     /// How often a spinning thread was held back.
     pub rests: u64,
+    /// How often a run waited for something from outside the program, which may come at another moment in a replay.
+    pub outside_waits: u64,
+    /// How many processes the program started, in all runs; they are not under control.
+    pub processes: u64,
     /// Runs that the strategy cut off because another one covers them.
     pub cut_off: u64,
     /// Whether no strategy has a schedule left.

@@ -149,6 +149,7 @@ fn native_runs(
         points: Points::Shared,
         threads: Threads::Fibers,
         patience_ms: PATIENCE.as_millis() as u64,
+        expected: None,
     };
     let look = |tally: &native::Tally, _: &str| {
         let mut count = locked(count);

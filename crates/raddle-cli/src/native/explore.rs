@@ -32,6 +32,10 @@ pub(crate) struct Tally {
     pub(crate) failures: u64,
     pub(crate) cut_off: u64,
     pub(crate) rests: u64,
+    /// How often runs waited for something from outside.
+    pub(crate) outside_waits: u64,
+    /// How many processes runs started.
+    pub(crate) processes: u64,
     pub(crate) threads: u64,
     pub(crate) steps: u64,
     pub(crate) kinds: BTreeMap<String, u64>,
@@ -56,6 +60,8 @@ impl Tally {
         }
         self.runs += 1;
         self.rests += ran.rests;
+        self.outside_waits += ran.outside_waits;
+        self.processes += ran.processes;
         self.threads = self.threads.max(ran.threads);
         self.steps = self.steps.max(ran.steps);
         self.census.count(ran.fingerprint);

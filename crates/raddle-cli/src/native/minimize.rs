@@ -2,7 +2,7 @@
 
 use super::launch::{Server, Temporary};
 use super::places;
-use super::replay::start;
+use super::replay::{random, start};
 use crate::minimize::{AFTER_A_FAILURE, Limits, reduce, write};
 use anyhow::Result;
 use raddle_explain::{Effort, Execute, Execution, Explanation, Wanted};
@@ -74,7 +74,7 @@ struct Native<'a> {
 impl Execute for Native<'_> {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
         // A server that does not answer any more makes no run, and so do those after it.
-        let order = Order::follow(self.file, schedule, wanted == Wanted::Any);
+        let order = Order::follow(self.file, schedule, random(self.file), wanted == Wanted::Any);
         let Ok(Answer::Ran(ran)) = self.server.order(&order) else { return None };
         let run = *ran.trace?;
         if !ran.output.is_empty() {

@@ -11,7 +11,7 @@ use crate::args::ReplayArgs;
 use crate::cc::was_compiled_here;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Failure, TraceFile};
 use raddle_report::shape::{self, Replayed};
 use raddle_report::{sentences, text};
 use std::path::Path;
@@ -22,7 +22,7 @@ const PATIENCE: u64 = 600_000;
 /// Repeats the run of `file`, which messages call `shown`.
 pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: usize) -> Result<Outcome> {
     let (words, setup) = setup(file, shown, threads(args.threads), PATIENCE)?;
-    let order = Order::replay(file);
+    let order = Order::replay(file, random(file));
     if args.gdb {
         let ran = debug::replay(&words, &setup, &order, &args.gdb_args).with_context(|| shown.to_owned())?;
         return repeated(args, file, &ran, shown, width);
@@ -31,7 +31,7 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
     let mut server = Server::start(&library, &words, &setup)?;
     let ran = made(server.order(&order)?, shown)?;
     if args.tolerant && ran.divergence.is_some() {
-        let again = made(server.order(&Order::resemble(file))?, shown)?;
+        let again = made(server.order(&Order::resemble(file, random(file)))?, shown)?;
         return tolerant(args, file, &ran, &again, shown, width);
     }
     repeated(args, file, &ran, shown, width)
@@ -111,8 +111,18 @@ fn setup(file: &TraceFile, shown: &str, threads: Threads, patience_ms: u64) -> R
         .into_iter()
         .find(|known| *known as i64 == points)
         .with_context(|| format!("{shown}: the parameter `{POINTS}` has no known value"))?;
+    let expected = match file.verdict.failure() {
+        Some(Failure::Output { file, .. }) => Some(file.clone()),
+        _ => None,
+    };
     let (seed, settings) = (file.seed, file.settings);
-    Ok((words, Setup { strategies: Vec::new(), seed, settings, points, threads, patience_ms }))
+    Ok((words, Setup { strategies: Vec::new(), seed, settings, points, threads, patience_ms, expected }))
+}
+
+/// What the random numbers of the run of `file` followed from. A strategy that learns has the same in all runs.
+pub(super) fn random(file: &TraceFile) -> u64 {
+    let learns = raddle_strategies::build(&file.strategy).is_ok_and(|strategy| strategy.learns());
+    if learns { 0 } else { file.run }
 }
 
 /// Whether the program is another one than then, as far as that is known.

@@ -192,6 +192,7 @@ fn setup(args: &NativeArgs) -> Result<Setup> {
         },
         threads: threads(args.threads),
         patience_ms: u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX),
+        expected: args.expect_output.as_deref().map(expected).transpose()?,
     })
 }
 
@@ -201,6 +202,12 @@ pub(super) fn threads(arg: ThreadsArg) -> Threads {
         ThreadsArg::Fibers => Threads::Fibers,
         ThreadsArg::Os => Threads::Os,
     }
+}
+
+/// The path of a file with the expected output, for processes and replays that may be elsewhere.
+fn expected(path: &Path) -> Result<String> {
+    let whole = std::fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
+    Ok(whole.to_str().context("the path of the expected output is no text")?.to_owned())
 }
 
 /// The failing run with the program that it is of.
@@ -229,6 +236,8 @@ fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {
         threads: tally.threads,
         steps: tally.steps,
         rests: tally.rests,
+        outside_waits: tally.outside_waits,
+        processes: tally.processes,
         cut_off: tally.cut_off,
         exhausted: tally.exhausted,
         strategy: args.strategy.clone(),
@@ -274,6 +283,14 @@ fn summary(report: &NativeRun) -> String {
     });
     if report.rests > 0 {
         let _ = writeln!(out, "Spinning threads were held back {} times.", text::count(report.rests));
+    }
+    if report.processes > 0 {
+        let count = text::count(report.processes);
+        let _ = writeln!(out, "Note: processes started by the program, not under control: {count}.");
+    }
+    if report.outside_waits > 0 {
+        let times = text::plural(report.outside_waits, "time");
+        let _ = writeln!(out, "Note: runs waited {times} for something from outside; they may not repeat.");
     }
     if let Some(Races { runs, racing, message }) = &report.races
         && *racing > 0

@@ -3,6 +3,7 @@
 mod gdb;
 mod memory;
 mod os_threads;
+mod outside;
 mod places;
 mod programs;
 mod refusals;
@@ -273,7 +274,12 @@ fn a_run_that_hangs_is_given_up() {
     let folder = compile("hangs", "hangs", &[]);
     let words = |way| ["run", "--run-time", "300ms", "--", "./hangs", way];
     refused(&folder, &words("spin"), &["did not end within 300 ms", "it computes without"]);
-    refused(&folder, &words("read"), &["thread T1", "it waits in read, which raddle does not control"]);
+    refused(&folder, &words("getc"), &["thread T1", "it waits in read, which raddle does not control"]);
+    refused(
+        &folder,
+        &words("accept"),
+        &["thread T1", "no thread can go on before something comes from outside"],
+    );
 }
 
 #[test]

@@ -36,4 +36,20 @@ impl Engine {
             _ => self.not_usable(thread, object, operation),
         }
     }
+
+    /// Says whether something from outside the program may let a thread go on: then [`Engine::next`] says
+    /// [`Next::Idle`](crate::Next::Idle) before it lets time pass or calls a deadlock.
+    pub fn expect_outside(&mut self, expected: bool) {
+        self.outside = expected;
+    }
+
+    /// Puts the token `object` there without a step: something has come from outside the program, or from the thread that
+    /// runs by a way that is no operation. To be told again at the same point when the run is enacted.
+    pub fn give_token(&mut self, object: ObjectId) {
+        self.burst = 0;
+        if let Resource::Token { available } = &mut self.objects.get_mut(object).resource {
+            *available = true;
+            self.refresh(object);
+        }
+    }
 }

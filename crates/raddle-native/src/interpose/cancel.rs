@@ -50,6 +50,11 @@ pub(super) fn is_due() -> bool {
     due
 }
 
+/// Lets the function that is about to return do so.
+pub(super) fn put_off() {
+    DUE.store(0, Ordering::Relaxed);
+}
+
 unsafe extern "C" fn test(_: usize) {
     if enter(is_due).is_none() {
         // SAFETY: outside of a run the thread is glibc's own.
@@ -67,6 +72,7 @@ unsafe extern "C" fn cancel(handle: u64, place: usize) -> c_int {
             if !entry.uncancellable && target != runtime.current {
                 runtime.engine.interrupt(target);
                 runtime.interrupts.push((runtime.engine.step_count() as u32 - 1, target));
+                runtime.wake_cancelled(target);
             }
         });
         0

@@ -3,9 +3,9 @@
 //! A wait is two operations: looking at the word and queueing, then waiting for the own token. Waking is one that takes
 //! waiters out of the queue, and one for the token of each.
 
-use super::FOREVER;
 use super::time::{Clock, nanoseconds, remaining};
-use crate::control::enter;
+use super::{FOREVER, PLACE, cancel, descriptor, process, random};
+use crate::control::{self, enter};
 use crate::objects::Class;
 use crate::real;
 use crate::runtime::{self, step, step_on, with};
@@ -13,11 +13,8 @@ use libc::{EAGAIN, EINVAL, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, ObjectId, Operation, ThreadId};
 use std::ffi::{c_int, c_long};
-use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Where `syscall` was called from last. It has no register left for that.
-static PLACE: AtomicUsize = AtomicUsize::new(0);
-
+/// Its last argument is on the stack, so that nothing may be put between.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn syscall() {
@@ -40,7 +37,7 @@ unsafe extern "C" fn call(
     f: usize,
 ) -> c_long {
     if number == libc::SYS_futex {
-        let place = PLACE.load(Ordering::Relaxed);
+        let place = super::place();
         let answer = enter(|| {
             futex(Call {
                 address: a,
@@ -63,9 +60,26 @@ unsafe extern "C" fn call(
         }
     }
     if number == libc::SYS_sched_yield {
-        let place = PLACE.load(Ordering::Relaxed);
+        let place = super::place();
         if enter(|| step(|runtime| Operation::new(Kind::Yield, runtime.place(place)))).is_some() {
             return 0;
+        }
+    }
+    if number == libc::SYS_getrandom
+        && let Some(result) = random::by_number(a, b)
+    {
+        return result as c_long;
+    }
+    if number == libc::SYS_exit_group {
+        process::end_with(a as c_int);
+    }
+    if control::is_running() {
+        // SAFETY: our caller's promise.
+        let result = unsafe { descriptor::by_number(number, a, b, c) };
+        if let Some(result) = result {
+            // No thread is cancelled in `syscall`.
+            cancel::put_off();
+            return result as c_long;
         }
     }
     // SAFETY: our caller's promise.
@@ -125,7 +139,7 @@ fn touch(kind: Kind, call: &Call) {
     });
 }
 
-fn token(thread: ThreadId) -> ObjectId {
+pub(super) fn token(thread: ThreadId) -> ObjectId {
     with(|runtime| {
         if let Some(token) = runtime.threads[thread.index()].token {
             return token;

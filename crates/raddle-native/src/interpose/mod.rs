@@ -7,18 +7,26 @@ mod annotate;
 mod atomic;
 mod c11;
 mod cancel;
+pub(crate) mod child;
 mod cond;
+mod descriptor;
 mod futex;
 mod guard;
 mod heap;
 mod mutex;
 mod once;
+mod poll;
 mod process;
+mod random;
 mod rwlock;
 mod sem;
+mod signal;
+mod socket;
 mod thread;
 mod time;
 mod wide;
+
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Defines functions of C. Each jumps to the function of ours behind it, with the address that it will return to as one
 /// more argument, in the named register.
@@ -63,6 +71,52 @@ macro_rules! cancellation_points {
     )*};
 }
 pub(crate) use cancellation_points;
+
+/// As [`cancellation_points`], for functions that may have no register left, and no argument on the stack: the address that the function will return to is
+/// in [`PLACE`] when ours is called.
+macro_rules! system_calls {
+    ($($name:ident => $target:path;)*) => {$(
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(
+                "mov rax, [rsp]",
+                "mov qword ptr [rip + {}], rax",
+                "sub rsp, 8",
+                "call {}",
+                "add rsp, 8",
+                "cmp byte ptr [rip + {}], 0",
+                "jne 2f",
+                "ret",
+                "2:",
+                "jmp {}",
+                sym $crate::interpose::PLACE,
+                sym $target,
+                sym $crate::interpose::cancel::DUE,
+                sym $crate::interpose::cancel::leave,
+            )
+        }
+    )*};
+}
+pub(crate) use system_calls;
+
+/// Where the system call that is being made was called from.
+static PLACE: AtomicUsize = AtomicUsize::new(0);
+
+/// Where the function that [`system_calls`] led to was called from; to be asked first of all.
+fn place() -> usize {
+    PLACE.load(Ordering::Relaxed)
+}
+
+/// What a function of libc returns for a result of the kernel; sets `errno`.
+fn told(result: isize) -> isize {
+    if result >= 0 {
+        return result;
+    }
+    // SAFETY: each thread has its own.
+    unsafe { *libc::__errno_location() = -result as i32 };
+    -1
+}
 
 /// A span of time in the place of a time limit, for waits without one.
 pub(crate) const FOREVER: u64 = raddle_model::Operation::UNTIMED;

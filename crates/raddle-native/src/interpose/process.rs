@@ -1,9 +1,9 @@
-//! The ends of the program, and its children.
+//! The ends of the program.
 
 use super::entries;
-use crate::control::{self, enter};
+use crate::control::enter;
 use crate::runtime::{end_run, with};
-use crate::{real, server, start};
+use crate::{real, start};
 use raddle_model::Failure;
 use std::ffi::{CStr, c_char, c_int};
 
@@ -48,7 +48,7 @@ unsafe extern "C" fn abort_here(place: usize) {
     unsafe { real::abort() }
 }
 
-fn end_with(status: c_int) {
+pub(super) fn end_with(status: c_int) {
     enter(|| {
         with(|runtime| runtime.status = status);
         start::end_program();
@@ -77,23 +77,4 @@ unsafe extern "C" fn quick_exit(status: c_int) {
     end_with(status);
     // SAFETY: it has no condition.
     unsafe { real::quick_exit(status) }
-}
-
-/// `fork`: the child is not under control.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fork() -> c_int {
-    // SAFETY: our caller's promise; there is one OS thread that runs code of the program.
-    let child = unsafe { real::fork() };
-    if child == 0 && server::is_run() {
-        server::is_foreign();
-        control::end();
-    }
-    child
-}
-
-/// `vfork`, as `fork`: the child would share the memory of the runtime.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn vfork() -> c_int {
-    // SAFETY: what holds for `vfork` holds for `fork`.
-    unsafe { fork() }
 }

@@ -110,7 +110,11 @@ unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
         os_thread::set_signals(mask);
     }
     runtime::arrive();
-    with(|runtime| crate::results::note_running(runtime.current.0, 0));
+    with(|runtime| {
+        crate::results::note_running(runtime.current.0, 0);
+        crate::results::note_steps(runtime.engine.step_count());
+    });
+    runtime::halt_if_due();
     // SAFETY: as above.
     let (start, argument) = unsafe { ((*task).start, (*task).argument) };
     let none = std::ptr::null_mut();

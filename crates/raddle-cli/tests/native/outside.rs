@@ -1,0 +1,140 @@
+//! What programs ask of the outside: files, signals, processes, random numbers.
+
+use super::{compile, folder, raddle, replays, run};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// Compiles a program of `tests/c` by `raddle cc`.
+fn controlled(name: &str) -> PathBuf {
+    let folder = folder(&format!("outside-{}", name.replace('/', "-")));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/c").join(format!("{name}.c"));
+    let mut compiler = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    compiler.args(["cc", "-g", "-O1", "-pthread", "-o"]).arg(folder.join("program")).arg(source);
+    assert!(compiler.status().expect("the compiler starts").success(), "{name}.c is compiled");
+    folder
+}
+
+/// What both ends of is in the program is part of the schedule: the runs repeat, differ from each other, and none of them
+/// waits for the outside.
+#[test]
+fn threads_talk_through_files() {
+    for (name, orders) in [("pass/pipes", 50), ("pass/event_loop", 5), ("pass/signals", 2)] {
+        let folder = controlled(name);
+        for strategy in ["random-walk", "surw"] {
+            let words = ["--strategy", strategy, "--runs", "100", "--", "./program"];
+            let report = run(&folder, &words);
+            assert_eq!((&report["runs"], &report["verdict"]), (&100.into(), &"passed".into()), "{report}");
+            assert_eq!((&report["outside_waits"], &report["processes"]), (&0.into(), &0.into()), "{report}");
+            assert!(report["partial_orders"].as_u64() >= Some(orders), "{name}: {report}");
+            assert_eq!(run(&folder, &words), report, "{name} under {strategy}");
+        }
+    }
+}
+
+/// Which threads wait in a file is known to a search, so that it ends.
+#[test]
+fn a_search_through_files_ends() {
+    let folder = controlled("pass/event_loop");
+    let report = run(&folder, &["--strategy", "dpor", "--", "./program"]);
+    assert_eq!((&report["exhausted"], &report["cut_off"]), (&true.into(), &0.into()), "{report}");
+    assert!(report["runs"].as_u64() > Some(5), "{report}");
+}
+
+#[test]
+fn a_read_that_nobody_answers_is_a_deadlock() {
+    let folder = compile("silence", "hangs", &[]);
+    let report = run(&folder, &["--", "./hangs", "read"]);
+    assert_eq!(report["kind"], "deadlock", "{report}");
+    let message = report["message"].as_str().expect("a failure has a message");
+    assert!(message.contains("T1 waits for pipe 3 to be ready"), "{message}");
+    replays(&folder, &report, 3);
+}
+
+#[test]
+fn processes_are_counted() {
+    let folder = controlled("pass/processes");
+    let report = run(&folder, &["--runs", "20", "--", "./program"]);
+    assert_eq!((&report["verdict"], &report["processes"]), (&"passed".into(), &120.into()), "{report}");
+    assert!(report["outside_waits"].as_u64() > Some(20), "{report}");
+    let text = raddle(&folder, &["run", "--runs", "2", "--", "./program"]).stdout;
+    let text = String::from_utf8_lossy(&text);
+    assert!(text.contains("Note: processes started by the program, not under control: 12."), "{text}");
+    assert!(text.contains("for something from outside"), "{text}");
+}
+
+/// The random numbers of a run follow from the seed and its number, in a replay too. Those before `main` are always the same.
+#[test]
+fn random_numbers_repeat() {
+    let folder = folder("random");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/random.cc");
+    let mut compiler = Command::new("g++");
+    compiler.args(["-g", "-O0", "-pthread", "-o"]).arg(folder.join("random")).arg(source);
+    assert!(compiler.status().expect("g++ starts").success(), "random.cc is compiled");
+    let printed = |words: &[&str]| {
+        let output = raddle(&folder, words);
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        let (_, numbers) = text.split_once("It printed:\n").unwrap_or_else(|| panic!("{text}"));
+        let first = text.contains("the first is run 0.");
+        let numbers =
+            numbers.lines().take_while(|line| line.starts_with("  ")).filter(|line| line.contains(": "));
+        (numbers.map(str::to_owned).collect::<Vec<String>>(), first)
+    };
+    let numbers = |seed| printed(&["run", "--strategy", "random-walk", "--seed", seed, "--", "./random"]);
+    let (first, is_first) = numbers("1");
+    let (other, is_other_first) = numbers("2");
+    assert!(!is_first && !is_other_first, "otherwise this does not see that the number of the run counts");
+    assert_eq!(printed(&["replay", "random.raddle.json"]).0, other);
+    assert_eq!(numbers("1").0, first);
+    // What the kernel hands over at the start is the same for all, and an old C library lacks the last kind.
+    for line in 0..6 {
+        assert_ne!(first[line], other[line], "{first:?} {other:?}");
+        let words: Vec<&str> = first[line].split_whitespace().collect();
+        assert_ne!(words[1], words[2], "each thread has numbers of its own: {first:?}");
+    }
+}
+
+#[test]
+fn an_end_that_nobody_sees_keeps_its_trace() {
+    let folder = compile("dies", "dies", &[]);
+    for (way, message) in [
+        ("kill", "thread T1 got SIGKILL; work at dies.c:14"),
+        ("raise", "thread T1 got SIGTERM; work at dies.c:15"),
+        ("pipe", "thread T1 got SIGPIPE; work at dies.c:16"),
+        // Nothing is seen of an instruction; the last place before it is told.
+        ("trap", "thread T1 got SIGTRAP; work at dies.c:13"),
+        ("first", "thread main got SIGTRAP; no place in the code"),
+    ] {
+        let report = run(&folder, &["--runs", "20", "--", "./dies", way]);
+        assert_eq!(report["kind"], "signal", "{report}");
+        assert!(report["message"].as_str().is_some_and(|text| text.contains(message)), "{way}: {report}");
+        replays(&folder, &report, 2);
+    }
+    for way in ["exit_group", "instruction"] {
+        let report = run(&folder, &["--runs", "100", "--", "./dies", way]);
+        assert_eq!((&report["runs"], &report["verdict"]), (&100.into(), &"passed".into()), "{report}");
+        // The end comes before, between and after the steps of the main thread.
+        assert!(report["partial_orders"].as_u64() > Some(1), "{report}");
+    }
+}
+
+/// Two threads print a line each; only one order is the expected one.
+#[test]
+fn an_unexpected_output_is_a_failure() {
+    let folder = compile("prints", "prints", &[]);
+    std::fs::write(folder.join("expected"), "first\nsecond\n").expect("the folder can be written to");
+    let words = ["--expect-output", "expected", "--runs", "200", "--", "./prints"];
+    let report = run(&folder, &words);
+    assert_eq!(report["kind"], "output", "{report}");
+    let message = report["message"].as_str().expect("a failure has a message");
+    assert!(message.contains("the first difference is in line 1, after 0 bytes"), "{message}");
+    assert!(message.contains("it has 13 bytes, expected are 13"), "{message}");
+    replays(&folder, &report, 3);
+    // What goes to the standard error is no output, and is shown with it.
+    let shown = raddle(&folder, &["replay", "prints.raddle.json"]);
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.contains("It printed:\n  second\n  first\n  to the standard error\n"), "{shown}");
+    let report = run(&folder, &[&words[..6], &["locked"]].concat());
+    assert_eq!((&report["verdict"], &report["runs"]), (&"passed".into(), &200.into()), "{report}");
+    let missing = ["run", "--expect-output", "nothing", "--", "./prints"];
+    super::refused(&folder, &missing, &["cannot find nothing"]);
+}

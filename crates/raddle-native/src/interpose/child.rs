@@ -1,0 +1,191 @@
+//! Other processes that the program starts and waits for. They are not under control.
+
+use super::access::note_no_write;
+use super::descriptor::{self, touch};
+use super::{FOREVER, cancel, place, system_calls, told};
+use crate::control::{self, enter};
+use crate::outside::{self, Awaited, What};
+use crate::runtime::with;
+use crate::{raw, real, server};
+use libc::{EINTR, c_int};
+use std::ffi::{c_char, c_void};
+
+system_calls! {
+    fork => fork_here;
+    vfork => fork_here;
+    wait => wait_any;
+    waitpid => wait_process;
+    wait3 => wait_any_usage;
+    wait4 => wait_usage;
+    waitid => wait_by;
+}
+
+/// Takes note of a new process, which may have any file of this one.
+fn note_process() {
+    with(|runtime| {
+        runtime.outside.processes += 1;
+        runtime.outside.handed_out = true;
+    });
+}
+
+/// `fork`, and `vfork`, whose child would share the memory of the runtime.
+unsafe extern "C" fn fork_here() -> c_int {
+    let place = place();
+    enter(|| {
+        touch(place, |runtime| runtime.all(What::Children));
+        note_process();
+    });
+    // SAFETY: our caller's promise; there is one OS thread that runs code of the program.
+    unsafe { real::fork() }
+}
+
+/// Called in every new process before anything else in it.
+pub(crate) unsafe extern "C" fn begin_foreign() {
+    if server::is_run() {
+        server::is_foreign();
+        control::end();
+    }
+}
+
+/// Waits for a child by `call`, which does not wait and gives 0 if there is none.
+fn reap(child: Awaited, place: usize, waits: bool, call: impl Fn() -> isize) -> isize {
+    let Awaited::Child(kind, id, flags) = child else { return -(EINTR as isize) };
+    loop {
+        if cancel::is_due() {
+            return -(EINTR as isize);
+        }
+        if waits {
+            let children = |runtime: &mut crate::runtime::Runtime| runtime.all(What::Children);
+            descriptor::wait(Awaited::Child(kind, id, flags), false, place, FOREVER, children);
+            if cancel::is_due() {
+                return -(EINTR as isize);
+            }
+        }
+        touch(place, |runtime| runtime.all(What::Children));
+        let result = call();
+        if result != 0 {
+            return result;
+        }
+        note_no_write();
+        if !waits {
+            outside::nap();
+            return 0;
+        }
+    }
+}
+
+unsafe extern "C" fn wait_any(status: *mut c_int) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe { wait_usage(-1, status, 0, std::ptr::null_mut()) }
+}
+
+unsafe extern "C" fn wait_process(process: c_int, status: *mut c_int, options: c_int) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe { wait_usage(process, status, options, std::ptr::null_mut()) }
+}
+
+unsafe extern "C" fn wait_any_usage(status: *mut c_int, options: c_int, usage: *mut c_void) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe { wait_usage(-1, status, options, usage) }
+}
+
+unsafe extern "C" fn wait_usage(
+    process: c_int,
+    status: *mut c_int,
+    options: c_int,
+    usage: *mut c_void,
+) -> c_int {
+    let place = place();
+    enter(|| {
+        let (kind, id) = match process {
+            -1 => (libc::P_ALL, 0),
+            1.. => (libc::P_PID, process),
+            _ => (libc::P_PGID, process.saturating_neg()),
+        };
+        let mut flags = libc::WEXITED;
+        flags |= if options & libc::WUNTRACED != 0 { libc::WSTOPPED } else { 0 };
+        flags |= options & libc::WCONTINUED;
+        let child = Awaited::Child(kind as usize, id as usize, flags);
+        reap(child, place, options & libc::WNOHANG == 0, || {
+            let options = (options | libc::WNOHANG) as usize;
+            let arguments = [process as usize, status as usize, options, usage as usize, 0, 0];
+            // SAFETY: our caller's promise.
+            unsafe { raw::syscall(libc::SYS_wait4, arguments) }
+        })
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(|| unsafe { real::wait4(process, status, options, usage) }, |result| told(result) as c_int)
+}
+
+unsafe extern "C" fn wait_by(kind: c_int, id: u32, info: *mut libc::siginfo_t, options: c_int) -> c_int {
+    let place = place();
+    enter(|| {
+        let child = Awaited::Child(kind as usize, id as usize, options & !(libc::WNOHANG | libc::WNOWAIT));
+        let result = reap(child, place, options & libc::WNOHANG == 0, || {
+            // SAFETY: what is told may be all zeroes.
+            let mut told: libc::siginfo_t = unsafe { std::mem::zeroed() };
+            let options = (options | libc::WNOHANG) as usize;
+            let arguments = [kind as usize, id as usize, &raw mut told as usize, options, 0, 0];
+            // SAFETY: there is room for what is told.
+            let result = unsafe { raw::syscall(libc::SYS_waitid, arguments) };
+            if !info.is_null() && result == 0 {
+                // SAFETY: our caller's promise.
+                unsafe { *info = told };
+            }
+            // SAFETY: the call has filled it, or left the zeroes.
+            if result == 0 { isize::from(unsafe { told.si_pid() } != 0) } else { result }
+        });
+        result.min(0)
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(|| unsafe { real::waitid(kind, id, info.cast(), options) }, |result| told(result) as c_int)
+}
+
+/// `system`: all threads stand still while the command runs.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn system(command: *const c_char) -> c_int {
+    enter(|| {
+        note_process();
+        with(|runtime| runtime.outside.waits += 1);
+    });
+    // SAFETY: our caller's promise.
+    unsafe { real::system(command) }
+}
+
+/// `popen`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn popen(command: *const c_char, kind: *const c_char) -> *mut c_void {
+    enter(note_process);
+    // SAFETY: our caller's promise.
+    unsafe { real::popen(command, kind) }
+}
+
+/// `posix_spawn`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawn(
+    process: *mut c_int,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: *const c_void,
+    environment: *const c_void,
+) -> c_int {
+    enter(note_process);
+    // SAFETY: our caller's promise.
+    unsafe { real::posix_spawn(process, path, actions, attributes, arguments, environment) }
+}
+
+/// `posix_spawnp`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawnp(
+    process: *mut c_int,
+    file: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: *const c_void,
+    environment: *const c_void,
+) -> c_int {
+    enter(note_process);
+    // SAFETY: our caller's promise.
+    unsafe { real::posix_spawnp(process, file, actions, attributes, arguments, environment) }
+}

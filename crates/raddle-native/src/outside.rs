@@ -1,0 +1,421 @@
+//! What threads wait for that the operating system keeps: files, signals and processes.
+//!
+//! A call that would block is tried without blocking instead. If that brings nothing, the thread parks and others run. What
+//! it waits for is *inside* if only this program can bring it: a pipe, a pair of sockets or an event counter that it
+//! made itself and that no other process has. Then it is looked at after every call that may have changed it, and whether the
+//! thread can go on depends on the schedule alone. Everything else is *outside*, and is looked at only where no
+//! thread can go on: when it comes is then as little of a choice as possible, and the runs of a seed repeat as far as the
+//! outside does. There, and only there, the process really waits, and time goes by as outside.
+//!
+//! Limits: functions of stdio make their system calls inside libc, where they are not seen. A call of theirs that blocks stops all
+//! threads; one that changes a file is noticed where no thread can go on. Time-outs of sockets and polls are virtual; timers that are
+//! files are not.
+#![expect(unsafe_code, reason = "the operating system is asked")]
+
+use crate::objects::Class;
+use crate::raw;
+use crate::runtime::Runtime;
+use libc::{c_int, pollfd};
+use raddle_model::{Access, Kind, ObjectId, Operation, ThreadId};
+
+/// What a thread waits for.
+pub(crate) enum Awaited {
+    /// One of these files is ready, for what is asked of it.
+    Files(Vec<pollfd>),
+    /// One of these signals is pending, as bits.
+    Signals(u64),
+    /// A child has changed its state: the first two arguments and the flags of `waitid`.
+    Child(usize, usize, c_int),
+    /// Any signal has been handled.
+    Handler,
+}
+
+impl Awaited {
+    /// Whether it is there. Changes nothing.
+    fn is_there(&self) -> bool {
+        match self {
+            Awaited::Files(files) => {
+                let mut copy = files.clone();
+                poll(&mut copy, 0) > 0
+            }
+            Awaited::Signals(set) => pending_signals() & set != 0,
+            &Awaited::Child(kind, id, flags) => {
+                // SAFETY: room for what is told of a child, which may be all zeroes.
+                let mut told: libc::siginfo_t = unsafe { std::mem::zeroed() };
+                let flags = (flags | libc::WNOHANG | libc::WNOWAIT) as usize;
+                let arguments = [kind, id, &raw mut told as usize, flags, 0, 0];
+                // SAFETY: as above; no child is forgotten by this.
+                let error = unsafe { raw::syscall(libc::SYS_waitid, arguments) };
+                // SAFETY: the call has filled it, or left the zeroes.
+                error < 0 || unsafe { told.si_pid() } != 0
+            }
+            Awaited::Handler => false,
+        }
+    }
+}
+
+/// One thread that waits.
+pub(crate) struct Waiter {
+    pub(crate) thread: ThreadId,
+    pub(crate) token: ObjectId,
+    pub(crate) awaited: Awaited,
+    /// Whether only this program could bring it, when it began to wait.
+    pub(crate) inside: bool,
+    pub(crate) woken: bool,
+}
+
+/// A token that was given without a step. Plain data.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Wake {
+    /// After how many steps of the run.
+    pub(crate) step: u32,
+    pub(crate) token: ObjectId,
+    /// Whether no thread could go on.
+    pub(crate) idle: bool,
+}
+
+/// What a file is to the run.
+#[derive(Clone, Copy)]
+pub(crate) struct Known {
+    /// Its number in the file system of pipes or sockets; 0 for one that is known by its descriptor.
+    inode: u64,
+    descriptor: c_int,
+    /// Files whose readiness depends on each other have the same one.
+    pub(crate) number: u64,
+    what: What,
+    /// Whether this program has made it.
+    made: bool,
+}
+
+/// Kinds of files that calls wait for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+#[repr(u8)]
+pub(crate) enum What {
+    All,
+    Sockets,
+    Others,
+    Pipe,
+    Pair,
+    Counter,
+    Signals,
+    Children,
+    /// A set of files, as `epoll` has them.
+    Set,
+}
+
+/// How the reports call a file whose object has this value.
+pub(crate) fn text(value: u64) -> String {
+    let number = value >> 8;
+    let named = |kind: What| value as u8 == kind as u8;
+    if named(What::Pipe) {
+        format!("pipe {number}")
+    } else if named(What::Pair) {
+        format!("socket pair {number}")
+    } else if named(What::Counter) {
+        format!("event counter {number}")
+    } else if named(What::Set) {
+        format!("epoll {number}")
+    } else if named(What::Sockets) {
+        "sockets".to_owned()
+    } else if named(What::Others) {
+        "other files".to_owned()
+    } else if named(What::Signals) {
+        "signals".to_owned()
+    } else if named(What::Children) {
+        "child processes".to_owned()
+    } else {
+        "all files".to_owned()
+    }
+}
+
+/// Whether an operation waits for something that the operating system keeps.
+pub(crate) fn is_wait(operation: &Operation) -> bool {
+    operation.kind == Kind::Park && operation.touches[1].object().is_some()
+}
+
+/// What the run knows of the outside.
+#[derive(Default)]
+pub(crate) struct Outside {
+    pub(crate) waiters: Vec<Waiter>,
+    known: Vec<Known>,
+    /// The sets of `epoll`, each with its files.
+    sets: Vec<(c_int, Vec<c_int>)>,
+    /// Other processes may have files of this one, so that nothing is inside any more.
+    pub(crate) handed_out: bool,
+    /// A timer of the program may send it a signal.
+    pub(crate) timers: bool,
+    /// How many numbers were given to files.
+    numbers: u64,
+    pub(crate) wakes: Vec<Wake>,
+    pub(crate) waits: u64,
+    pub(crate) processes: u64,
+}
+
+/// The first numbers of objects stand for what has no file of its own.
+const FIRST: u64 = 16;
+
+impl Outside {
+    /// Takes note of files that the program has made, and whose readiness depends on each other.
+    pub(crate) fn note_made(&mut self, what: What, descriptors: &[c_int]) {
+        let number = self.next_number();
+        for &descriptor in descriptors {
+            let by_descriptor = matches!(what, What::Counter | What::Set);
+            if by_descriptor {
+                self.note_closed(descriptor);
+            }
+            let inode = if by_descriptor { 0 } else { status(descriptor).map_or(0, |status| inode(&status)) };
+            self.known.push(Known { inode, descriptor, number, what, made: true });
+            if what == What::Set {
+                self.sets.push((descriptor, Vec::new()));
+            }
+        }
+    }
+
+    fn next_number(&mut self) -> u64 {
+        self.numbers += 1;
+        FIRST + self.numbers
+    }
+
+    /// Takes note that a descriptor means nothing any more.
+    pub(crate) fn note_closed(&mut self, descriptor: c_int) {
+        self.known.retain(|known| known.inode != 0 || known.descriptor != descriptor);
+        self.sets.retain(|(set, _)| *set != descriptor);
+    }
+
+    /// Takes note that a descriptor was copied.
+    pub(crate) fn note_copied(&mut self, from: c_int, to: c_int) {
+        self.note_closed(to);
+        let copied = self.known.iter().find(|known| known.inode == 0 && known.descriptor == from).copied();
+        self.known.extend(copied.map(|known| Known { descriptor: to, ..known }));
+        let set = self.sets.iter().find(|(set, _)| *set == from).map(|(_, files)| files.clone());
+        self.sets.extend(set.map(|files| (to, files)));
+    }
+
+    /// Takes note that a file was put into a set.
+    pub(crate) fn note_member(&mut self, set: c_int, file: c_int) {
+        if let Some((_, files)) = self.sets.iter_mut().find(|(known, _)| *known == set) {
+            files.push(file);
+        }
+    }
+
+    /// What a descriptor is to the run; nothing if calls with it never wait for long, or there is no such file.
+    fn find(&mut self, descriptor: c_int) -> Option<Known> {
+        let status = status(descriptor)?;
+        let common = |number, what| Known { inode: 0, descriptor: -1, number, what, made: false };
+        match status.st_mode & libc::S_IFMT {
+            libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK | libc::S_IFCHR | libc::S_IFLNK => None,
+            libc::S_IFIFO | libc::S_IFSOCK => {
+                if let Some(known) = self.known.iter().find(|known| known.inode == inode(&status)) {
+                    return Some(*known);
+                }
+                if status.st_mode & libc::S_IFMT == libc::S_IFSOCK {
+                    return Some(common(What::Sockets as u64, What::Sockets));
+                }
+                let (inode, number) = (inode(&status), self.next_number());
+                self.known.push(Known { inode, descriptor, number, what: What::Pipe, made: false });
+                self.known.last().copied()
+            }
+            _ => {
+                let by_descriptor = |known: &&Known| known.inode == 0 && known.descriptor == descriptor;
+                let known = self.known.iter().find(by_descriptor).copied();
+                Some(known.unwrap_or(common(What::Others as u64, What::Others)))
+            }
+        }
+    }
+
+    /// Whether only this program can make a file ready.
+    pub(crate) fn is_inside(&mut self, descriptor: c_int) -> bool {
+        if self.handed_out {
+            return false;
+        }
+        match self.find(descriptor) {
+            Some(Known { what: What::Set, .. }) => {
+                let set = self.sets.iter().find(|(set, _)| *set == descriptor);
+                let files = set.map_or_else(Vec::new, |(_, files)| files.clone());
+                files.into_iter().all(|file| file != descriptor && self.is_inside(file))
+            }
+            Some(known) => known.made,
+            // It is ready at all times.
+            None => true,
+        }
+    }
+
+    fn is_outside(&self, waiter: &Waiter) -> bool {
+        !waiter.inside || self.handed_out
+    }
+}
+
+impl Runtime {
+    /// The object of a file, if calls with it may wait.
+    pub(crate) fn file(&mut self, descriptor: c_int) -> Option<ObjectId> {
+        let known = self.outside.find(descriptor)?;
+        let shown = if known.number < FIRST { 0 } else { known.descriptor as u64 };
+        let value = shown << 8 | known.what as u64;
+        Some(self.object(known.number, Class::Descriptor, || value))
+    }
+
+    /// The object of all that is `what`.
+    pub(crate) fn all(&mut self, what: What) -> ObjectId {
+        self.object(what as u64, Class::Descriptor, || what as u64)
+    }
+
+    /// Lets threads go on that wait for what has come from inside.
+    pub(crate) fn look_inside(&mut self) {
+        for index in 0..self.outside.waiters.len() {
+            let waiter = &self.outside.waiters[index];
+            if !waiter.woken && !self.outside.is_outside(waiter) && waiter.awaited.is_there() {
+                self.wake(index, false);
+            }
+        }
+    }
+
+    /// A signal was sent to `target`, or to any thread, and its handler has run: lets that thread go on if it waits for that; of
+    /// any thread, the first.
+    pub(crate) fn wake_pausing(&mut self, target: Option<ThreadId>) {
+        let waiters = self.outside.waiters.iter().enumerate();
+        let pausing = waiters.filter(|(_, w)| !w.woken && matches!(w.awaited, Awaited::Handler));
+        let wanted = pausing.filter(|(_, w)| target.is_none_or(|target| w.thread == target));
+        if let Some((index, _)) = wanted.min_by_key(|(_, waiter)| waiter.thread) {
+            self.wake(index, false);
+        }
+    }
+
+    /// Lets a thread go on if it waits, because it was cancelled.
+    pub(crate) fn wake_cancelled(&mut self, thread: ThreadId) {
+        if let Some(index) = self.outside.waiters.iter().position(|w| w.thread == thread && !w.woken) {
+            self.wake(index, false);
+        }
+    }
+
+    fn wake(&mut self, index: usize, idle: bool) {
+        let waiter = &mut self.outside.waiters[index];
+        waiter.woken = true;
+        let token = waiter.token;
+        self.engine.give_token(token);
+        let step = self.engine.step_count() as u32;
+        self.outside.wakes.push(Wake { step, token, idle });
+    }
+
+    /// Called where no thread can go on: waits until something has come for one, but no longer than until the virtual time
+    /// goes on, or a moment if there are threads that spin.
+    #[cold]
+    pub(crate) fn await_outside(&mut self, spinning: bool, until: Option<u64>) {
+        const MOMENT: u64 = 1_000_000;
+        let begun = real_now();
+        let span = until.map_or(u64::MAX, |until| until.saturating_sub(self.engine.now()));
+        let span = if spinning { span.min(MOMENT) } else { span };
+        let mut interrupted = false;
+        loop {
+            if self.wake_all(interrupted) {
+                return;
+            }
+            let mut files = Vec::new();
+            let mut slice = u64::MAX;
+            let mut any = false;
+            for waiter in self.outside.waiters.iter().filter(|waiter| self.outside.is_outside(waiter)) {
+                any = true;
+                match &waiter.awaited {
+                    Awaited::Files(awaited) => files.extend_from_slice(awaited),
+                    // The kernel has no way to wait for these and for files.
+                    _ => slice = MOMENT,
+                }
+            }
+            let left = span.saturating_sub(real_now() - begun);
+            if !any || left == 0 {
+                return;
+            }
+            if let Some(waiter) = self.outside.waiters.iter().find(|waiter| self.outside.is_outside(waiter)) {
+                self.note_running(waiter.thread);
+            }
+            crate::results::note_outside(true);
+            interrupted = poll(&mut files, left.min(slice)) == -(libc::EINTR as isize);
+            crate::results::note_outside(false);
+        }
+    }
+
+    /// Wakes every thread that waits for what is there. Tells whether there was one.
+    fn wake_all(&mut self, interrupted: bool) -> bool {
+        let mut any = false;
+        for index in 0..self.outside.waiters.len() {
+            let waiter = &self.outside.waiters[index];
+            let handled = interrupted && matches!(waiter.awaited, Awaited::Handler);
+            if !waiter.woken && (handled || waiter.awaited.is_there()) {
+                any = true;
+                self.outside.waits += u64::from(self.outside.is_outside(waiter));
+                self.wake(index, true);
+            }
+        }
+        any
+    }
+
+    /// The operation of waiting for `object`, for so long.
+    pub(crate) fn wait_operation(
+        &mut self,
+        token: ObjectId,
+        object: ObjectId,
+        place: usize,
+        span: u64,
+    ) -> Operation {
+        let place = self.place(place);
+        let park = Operation::new(Kind::Park, place).on(token, Access::Write);
+        park.on(object, Access::Read).with_argument(span)
+    }
+}
+
+/// Lets a moment really pass: the program looks again and again for something from outside, without waiting for it.
+pub(crate) fn nap() {
+    const MOMENT: u64 = 100_000;
+    poll(&mut [], MOMENT);
+}
+
+/// The time that really is, in nanoseconds.
+fn real_now() -> u64 {
+    let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: there is room for a time.
+    unsafe {
+        raw::syscall(
+            libc::SYS_clock_gettime,
+            [libc::CLOCK_MONOTONIC as usize, &raw mut time as usize, 0, 0, 0, 0],
+        )
+    };
+    time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
+}
+
+fn poll(files: &mut [pollfd], span: u64) -> isize {
+    let time =
+        libc::timespec { tv_sec: (span / 1_000_000_000) as i64, tv_nsec: (span % 1_000_000_000) as i64 };
+    let limit = if span == u64::MAX { 0 } else { &raw const time as usize };
+    // SAFETY: the files are as many as it says, and the time lives long enough.
+    unsafe { raw::syscall(libc::SYS_ppoll, [files.as_mut_ptr() as usize, files.len(), limit, 0, 8, 0]) }
+}
+
+fn pending_signals() -> u64 {
+    let mut set = 0_u64;
+    // SAFETY: the set has eight bytes.
+    unsafe { raw::syscall(libc::SYS_rt_sigpending, [&raw mut set as usize, 8, 0, 0, 0, 0]) };
+    set
+}
+
+/// Whether reading a file gives random numbers.
+pub(crate) fn is_random(descriptor: c_int) -> bool {
+    // The numbers of /dev/random and /dev/urandom, as Linux has them for ever.
+    let (random, urandom) = (libc::makedev(1, 8), libc::makedev(1, 9));
+    status(descriptor).is_some_and(|status| {
+        status.st_mode & libc::S_IFMT == libc::S_IFCHR && [random, urandom].contains(&status.st_rdev)
+    })
+}
+
+/// What tells a pipe or socket from others.
+fn inode(status: &libc::stat) -> u64 {
+    status.st_ino ^ status.st_dev << 40
+}
+
+fn status(descriptor: c_int) -> Option<libc::stat> {
+    // SAFETY: zeroes are a valid status.
+    let mut status: libc::stat = unsafe { std::mem::zeroed() };
+    // SAFETY: there is room for a status.
+    let error =
+        unsafe { raw::syscall(libc::SYS_fstat, [descriptor as usize, &raw mut status as usize, 0, 0, 0, 0]) };
+    (error == 0).then_some(status)
+}
