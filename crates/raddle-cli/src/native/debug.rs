@@ -119,9 +119,11 @@ mod tests {
 
     #[test]
     fn words_are_quoted() {
-        assert_eq!(
-            ["a/b-1", "", "a b", "it's", "\"x\""].map(quoted),
-            ["a/b-1", "''", "a\\ b", "it\\'s", "\\\"x\\\""]
-        );
+        for (word, told) in
+            [("a/b-1", "a/b-1"), ("", "''"), ("a b", "a\\ b"), ("it's", "it\\'s"), ("$x", "\\$x")]
+        {
+            assert_eq!(quoted(word).ok().as_deref(), Some(told));
+        }
+        assert!(quoted("a\nb").is_err());
     }
 }

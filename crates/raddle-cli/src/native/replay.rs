@@ -31,6 +31,8 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
     let mut server = Server::start(&library, &words, &setup)?;
     let ran = made(server.order(&order)?, shown)?;
     if args.tolerant && ran.divergence.is_some() {
+        // A server makes one replay.
+        let mut server = Server::start(&library, &words, &setup)?;
         let again = made(server.order(&Order::resemble(file, random(file)))?, shown)?;
         return tolerant(args, file, &ran, &again, shown, width);
     }
