@@ -59,13 +59,17 @@ fn told(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
     let mut out = sentences(file).join("\n");
     out.push_str("\n\n");
     match &found.swapped[..] {
-        [] => out.push_str("No single pair of operations makes the difference: no run with one pair swapped passes.\n"),
+        [] => out.push_str(
+            "No single pair of operations makes the difference: no run with one pair swapped passes.\n",
+        ),
         [pair] => {
             let _ = writeln!(out, "{};\nswap them and the run passes.", order(file, found, *pair));
             excerpt(&mut out, file, found, *pair);
         }
         pairs => {
-            out.push_str("The closest run that passes swaps more than one pair of operations. In the failing run:\n");
+            out.push_str(
+                "The closest run that passes swaps more than one pair of operations. In the failing run:\n",
+            );
             for &pair in pairs {
                 let _ = writeln!(out, "  {}", order(file, found, pair));
             }
@@ -106,9 +110,10 @@ fn order(file: &TraceFile, found: &Explanation, pair: Pair) -> String {
 
 fn statement(file: &TraceFile, step: &TraceStep) -> String {
     let name = |names: &[String], index: usize| names.get(index).cloned().unwrap_or_else(|| "?".to_owned());
-    let objects = step.operation.objects().map(|(object, _)| format!(" `{}`", name(&file.objects, object.index())));
+    let objects =
+        step.operation.objects().map(|(object, _)| format!(" `{}`", name(&file.objects, object.index())));
     format!(
-        "{}: {}{} at {}",
+        "{}: {}{} ({})",
         name(&file.threads, step.thread as usize),
         verb(step.operation.kind),
         objects.collect::<Vec<_>>().join(","),
@@ -124,7 +129,9 @@ fn excerpt(out: &mut String, file: &TraceFile, found: &Explanation, pair: Pair) 
         let beside = Path::new(&file.program).parent().map(|folder| folder.join(&name));
         let paths = [Some(PathBuf::from(&name)), beside];
         let content = paths.into_iter().flatten().find_map(|path| std::fs::read_to_string(path).ok());
-        if let Some(content) = content.as_deref().and_then(|content| content.lines().nth(line.checked_sub(1)?)) {
+        if let Some(content) =
+            content.as_deref().and_then(|content| content.lines().nth(line.checked_sub(1)?))
+        {
             let _ = writeln!(out, "  {name}:{line}  {}", content.trim());
         }
     }
@@ -149,7 +156,10 @@ fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
         }
     };
     let pairs = |pairs: &[Pair]| {
-        pairs.iter().map(|pair| ExplainedPair { first: step(pair.first), second: step(pair.second) }).collect()
+        pairs
+            .iter()
+            .map(|pair| ExplainedPair { first: step(pair.first), second: step(pair.second) })
+            .collect()
     };
     shape::line(&Explained {
         verdict: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),

@@ -6,7 +6,9 @@ use anyhow::{Context, Result, bail, ensure};
 use raddle_engine::{Config, Divergence, Engine, Replay, Resemble, Rng, Strategy, Timeouts, run as run_once};
 use raddle_lab::Machine;
 use raddle_lab::syntax;
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Event, Pick, Settings, ThreadId, TraceFile, TraceStep, Verdict};
+use raddle_model::{
+    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Event, Pick, Settings, ThreadId, TraceFile, TraceStep, Verdict,
+};
 use raddle_report::shape::{self, Replayed, Resembled};
 use raddle_report::{Layout, interleaving, sentences, text};
 use std::io::Read;

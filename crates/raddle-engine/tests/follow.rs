@@ -78,8 +78,7 @@ fn new_steps_are_taken_at_once() {
     let now = Script::straight(2, &[]).thread(&[Act::W(0), Bare(Yield, 0), Act::R(1), Act::W(0)]);
     let now = now.thread(&[Act::R(0), Act::W(1), Act::W(1)]);
     let run = resemble(program(), &[(1, 1), (0, 1), (1, 2), (0, 2), (1, 3)], now);
-    let expected =
-        [(1, Read), (0, Write), (1, Write), (0, Yield), (0, Read), (1, Write), (0, Write)];
+    let expected = [(1, Read), (0, Write), (1, Write), (0, Yield), (0, Read), (1, Write), (0, Write)];
     assert_eq!(run, expected);
 }
 

@@ -12,8 +12,8 @@
 use crate::execute::{Execute, Wanted};
 use crate::same::Symptom;
 use raddle_model::{
-    Access, BlockReason, Blocked, Completion, Constraint, Failure, Kind, LocationId, ObjectId, Operation, Reads, Schedule, Segment,
-    ThreadId, Touch, TraceFile, TraceStep, dependent,
+    Access, BlockReason, Blocked, Completion, Constraint, Failure, Kind, LocationId, ObjectId, Operation,
+    Reads, Schedule, Segment, ThreadId, Touch, TraceFile, TraceStep, dependent,
 };
 use std::collections::BTreeMap;
 
@@ -64,9 +64,11 @@ pub fn explain(file: &TraceFile, effort: Effort, execute: &mut dyn Execute) -> O
     let again = execute.execute(&Schedule::of(file), Wanted::Any)?;
     let run = again.run;
     let symptom = Symptom::of(&run)?;
-    let mut found = Explanation { steps: [&run.steps[..], &pending(&run)].concat(), ..Explanation::default() };
+    let mut found =
+        Explanation { steps: [&run.steps[..], &pending(&run)].concat(), ..Explanation::default() };
     found.executions = 1;
-    let mut search = Search { happened: run.steps.len(), run, symptom, places: Vec::new(), effort, execute, found };
+    let mut search =
+        Search { happened: run.steps.len(), run, symptom, places: Vec::new(), effort, execute, found };
     search.places = places(&search.found.steps);
     search.add_missing();
     let pairs = search.pairs();
@@ -226,9 +228,9 @@ impl Search<'_> {
         // Of what has not happened, only what the second step needs is said.
         let rest = pair.second + 1..self.happened;
         let late = late.into_iter().filter(|&step| step < self.happened);
-        let early = early.into_iter().filter(|&step| {
-            step < self.happened || steps[step].thread == steps[pair.second].thread
-        });
+        let early = early
+            .into_iter()
+            .filter(|&step| step < self.happened || steps[step].thread == steps[pair.second].thread);
         let order = (0..pair.first).chain(early).chain(late).chain(rest);
         let mut schedule = Schedule { answers: Schedule::of(&self.run).answers, ..Schedule::default() };
         for step in order {

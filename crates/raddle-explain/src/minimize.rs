@@ -43,11 +43,7 @@ pub struct Smallest {
 
 /// Looks for a smaller run that fails as the one of `file` does. Gives nothing if the schedule of `file` does not fail in the
 /// same way again, or if the run did not fail.
-pub fn minimize<'a>(
-    file: &TraceFile,
-    budget: Budget<'a>,
-    execute: &'a mut dyn Execute,
-) -> Option<Smallest> {
+pub fn minimize<'a>(file: &TraceFile, budget: Budget<'a>, execute: &'a mut dyn Execute) -> Option<Smallest> {
     file.verdict.failure()?;
     let first = execute.execute(&Schedule::of(file), Wanted::Failing)?;
     let symptom = Symptom::of(&first.run)?;
@@ -205,7 +201,9 @@ impl Search<'_> {
         const MOST: usize = 24;
         let switches = self.best.cost.switches;
         let mut places: Vec<Segment> = self.schedule.segments.clone();
-        places.extend((0..self.threads()).map(|thread| Segment { thread: ThreadId(thread), until: Segment::ALL }));
+        places.extend(
+            (0..self.threads()).map(|thread| Segment { thread: ThreadId(thread), until: Segment::ALL }),
+        );
         places.sort_unstable();
         places.dedup();
         if places.len() > MOST || switches < 2 {
@@ -238,6 +236,7 @@ impl Search<'_> {
 }
 
 fn hash(segments: &[Segment]) -> u64 {
-    let fold = |hash, segment: &Segment| mix(hash ^ u64::from(segment.thread.0) << 32 ^ u64::from(segment.until));
+    let fold =
+        |hash, segment: &Segment| mix(hash ^ u64::from(segment.thread.0) << 32 ^ u64::from(segment.until));
     segments.iter().fold(segments.len() as u64, fold)
 }

@@ -22,7 +22,8 @@ impl Symptom {
             }
             Failure::Deadlock { blocked, cycle } => {
                 // Whoever only waits for the ring to open is not part of the failure.
-                let counts = |entry: &&raddle_model::Blocked| cycle.is_empty() || cycle.contains(&entry.thread);
+                let counts =
+                    |entry: &&raddle_model::Blocked| cycle.is_empty() || cycle.contains(&entry.thread);
                 (blocked.iter().filter(counts).map(|entry| entry.location).collect(), "")
             }
             Failure::DataRace { first, second, .. } => (vec![first.location, second.location], ""),

@@ -58,8 +58,7 @@ impl Schedule {
     /// The schedule of a recorded run.
     pub fn of(file: &TraceFile) -> Schedule {
         let mut taken: Vec<u32> = vec![0; file.threads.len()];
-        let mut schedule =
-            Schedule { answers: vec![Vec::new(); file.threads.len()], ..Schedule::default() };
+        let mut schedule = Schedule { answers: vec![Vec::new(); file.threads.len()], ..Schedule::default() };
         for run in file.steps.chunk_by(|a, b| a.thread == b.thread) {
             let thread = run[0].thread;
             let until = &mut taken[thread as usize];

@@ -117,7 +117,8 @@ impl Server {
                     Ok(whole) => whole,
                     Err(message) => return Some(Answer::Lost { message }),
                 };
-                if self.strategies[*strategy].learns() && enact::enact(&mut self.engine, &whole, copy.needs()) {
+                if self.strategies[*strategy].learns() && enact::enact(&mut self.engine, &whole, copy.needs())
+                {
                     self.strategies[*strategy].learn(&self.engine.summary());
                 }
                 let mut ran = self.ran(&whole);

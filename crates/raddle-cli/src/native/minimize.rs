@@ -34,12 +34,7 @@ pub(super) fn after_failure(file: &TraceFile, path: &Path) -> Result<Option<(Tra
     Ok(Some((small, printed)))
 }
 
-fn search(
-    file: &TraceFile,
-    shown: &str,
-    limits: Limits,
-    path: &Path,
-) -> Result<Option<(TraceFile, String)>> {
+fn search(file: &TraceFile, shown: &str, limits: Limits, path: &Path) -> Result<Option<(TraceFile, String)>> {
     let library = Library::write()?;
     let server = start(&library, file, shown, PATIENCE)?;
     let mut native = Native { server, file, printed: Vec::new() };

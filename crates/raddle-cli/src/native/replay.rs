@@ -77,19 +77,14 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
 pub(super) fn start(library: &Library, file: &TraceFile, shown: &str, patience_ms: u64) -> Result<Server> {
     ensure!(!file.program.is_empty(), "{shown}: the file names no program");
     find(&file.program)?;
-    let words = [&[file.program.clone()], &file.arguments[..]].concat();
+    let words = [std::slice::from_ref(&file.program), &file.arguments[..]].concat();
     let points = file.parameters.iter().find(|(name, _)| name == POINTS).map_or(0, |&(_, points)| points);
     let points = [Points::All, Points::Shared, Points::Sync]
         .into_iter()
         .find(|known| *known as i64 == points)
         .with_context(|| format!("{shown}: the parameter `{POINTS}` has no known value"))?;
-    let setup = Setup {
-        strategies: Vec::new(),
-        seed: file.seed,
-        settings: file.settings,
-        points,
-        patience_ms,
-    };
+    let setup =
+        Setup { strategies: Vec::new(), seed: file.seed, settings: file.settings, points, patience_ms };
     Server::start(library, &words, &setup)
 }
 
@@ -116,7 +111,8 @@ fn tolerant(
     shown: &str,
     width: usize,
 ) -> Result<Outcome> {
-    let mut now = again.trace.as_deref().cloned().context("the native runtime has told nothing of the run")?;
+    let mut now =
+        again.trace.as_deref().cloned().context("the native runtime has told nothing of the run")?;
     places::translate(&mut now);
     let (step, what) = exact.divergence.as_ref().context("only a run that was left is followed loosely")?;
     let left = crate::replay::Left { step: *step, what };

@@ -41,7 +41,9 @@ fn the_depth_of_known_bugs() {
 
 #[test]
 fn the_pair_that_makes_the_difference() {
-    let step = |step: &Value| format!("{} {} {}", step["thread"], step["operation"], step["location"]).replace('"', "");
+    let step = |step: &Value| {
+        format!("{} {} {}", step["thread"], step["operation"], step["location"]).replace('"', "")
+    };
     for (name, first, second) in [
         ("pct_fig1a", "T2 read line 16", "T1 write line 10"),
         ("pct_fig1b", "T1 write line 10", "T2 read line 16"),

@@ -87,7 +87,11 @@ fn a_damaged_file_is_refused() {
     refused(&trace, "", &["line 1", "not a Raddle failure"]);
     refused(&trace, "{\"programs\": []}", &["no field `raddle_failure`"]);
     refused(&trace, "not JSON at all\n", &["line 1"]);
-    refused(&trace, &whole.replacen("\"raddle_failure\": 2", "\"raddle_failure\": 7", 1), &["failure format 7"]);
+    refused(
+        &trace,
+        &whole.replacen("\"raddle_failure\": 2", "\"raddle_failure\": 7", 1),
+        &["failure format 7"],
+    );
     refused(&trace, &whole.replacen("\"lab\"", "\"other\"", 1), &["front end `other`"]);
 }
 
@@ -116,7 +120,11 @@ fn a_changed_file_does_not_repeat() {
 fn a_changed_program_is_followed_if_asked_for() {
     let (trace, file) = recorded("tolerant.json");
     let same = raddle(&["replay", &trace, "--tolerant", "--json"]);
-    assert_eq!((same.status, &same.json()["verdict"]), (1, &"assertion".into()), "what repeats is not followed");
+    assert_eq!(
+        (same.status, &same.json()["verdict"]),
+        (1, &"assertion".into()),
+        "what repeats is not followed"
+    );
     let mut changed = file.clone();
     changed.program = file.program.replacen("assert z < 5", "step\n    assert z < 5", 1);
     assert_ne!(changed.program, file.program);
@@ -125,7 +133,10 @@ fn a_changed_program_is_followed_if_asked_for() {
     assert_eq!(now["recorded"], "assertion", "{now}");
     assert!(now["steps"].as_u64() > Some(file.steps.len() as u64), "{now}");
     let told = raddle(&["replay", &trace, "--tolerant"]).out;
-    assert!(told.contains("the run leaves the recorded one at step ") && told.contains("ends so: "), "{told}");
+    assert!(
+        told.contains("the run leaves the recorded one at step ") && told.contains("ends so: "),
+        "{told}"
+    );
 }
 
 #[test]

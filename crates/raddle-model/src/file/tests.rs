@@ -99,8 +99,7 @@ fn damage_is_named() {
         assert!(matches!(error, FileError::Inconsistent { step: 0, .. }), "{error}");
     }
     let mut file = sample();
-    let failure =
-        Failure::Assertion { thread: ThreadId(1), location: LocationId(0), message: String::new() };
+    let failure = Failure::Assertion { thread: ThreadId(1), location: LocationId(0), message: String::new() };
     file.verdict = Verdict::Failed { failure };
     let error = TraceFile::from_json(&file.to_json()).unwrap_err().to_string();
     assert_eq!(error, "the verdict: thread 1 of 1; the file is damaged");

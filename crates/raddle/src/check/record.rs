@@ -2,9 +2,7 @@
 
 use super::panics::Panic;
 use crate::runtime::Runtime;
-use raddle_model::{
-    Failure, LocationId, ObjectId, Settings, ThreadId, TraceFile, TraceStep, Verdict,
-};
+use raddle_model::{Failure, LocationId, ObjectId, Settings, ThreadId, TraceFile, TraceStep, Verdict};
 use std::collections::BTreeMap;
 
 /// The front end's name in failure files.
