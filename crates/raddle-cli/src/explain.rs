@@ -59,6 +59,10 @@ fn told(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
     let mut out = sentences(file).join("\n");
     out.push_str("\n\n");
     match &found.swapped[..] {
+        [] if found.candidates == 0 => out.push_str(
+            "No two operations of different threads that depend on each other were seen. Memory accesses of a pthreads program \
+             are seen only if it was compiled by `raddle cc` or `raddle c++`.\n",
+        ),
         [] => out.push_str(
             "No single pair of operations makes the difference: no run with one pair swapped passes.\n",
         ),
