@@ -59,6 +59,10 @@ fn told(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
     let mut out = sentences(file).join("\n");
     out.push_str("\n\n");
     match &found.swapped[..] {
+        [] if found.candidates == 0 => out.push_str(
+            "No two operations of different threads that depend on each other were seen. Memory accesses of a pthreads program \
+             are seen only if it was compiled by `raddle cc` or `raddle c++`.\n",
+        ),
         [] => out.push_str(
             "No single pair of operations makes the difference: no run with one pair swapped passes.\n",
         ),
@@ -113,7 +117,7 @@ fn statement(file: &TraceFile, step: &TraceStep) -> String {
     let objects =
         step.operation.objects().map(|(object, _)| format!(" `{}`", name(&file.objects, object.index())));
     format!(
-        "{}: {}{} at {}",
+        "{}: {}{} ({})",
         name(&file.threads, step.thread as usize),
         verb(step.operation.kind),
         objects.collect::<Vec<_>>().join(","),

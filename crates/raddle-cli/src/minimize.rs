@@ -100,7 +100,8 @@ pub(crate) fn tell(out: &mut String, file: &TraceFile) {
     let now = (file.switches(), file.steps.len() as u64);
     if now == (minimized.switches_before, minimized.steps_before) {
         let runs = text::plural(minimized.executions, "run");
-        let _ = writeln!(out, "It has {} switches between threads; {runs} found none with fewer.", now.0);
+        let switches = if now.0 == 1 { "1 switch" } else { &format!("{} switches", text::count(now.0)) };
+        let _ = writeln!(out, "It has {switches} between threads; {runs} found no smaller one.");
         return;
     }
     let _ = writeln!(
@@ -116,6 +117,7 @@ pub(crate) fn tell(out: &mut String, file: &TraceFile) {
 
 /// Looks for a smaller run that fails as the one of `file` does; `save` gets every smaller one. Nothing if the failure does
 /// not come again.
+#[expect(clippy::disallowed_methods, reason = "a person waits; the clock only decides when to stop")]
 pub(crate) fn reduce(
     file: &TraceFile,
     execute: &mut dyn Execute,

@@ -55,6 +55,8 @@ pub struct Explanation {
     pub always: bool,
     /// Which of Maple's idioms the constraints are, if they are one: 1 to 6.
     pub idiom: Option<u8>,
+    /// How many pairs of operations there are that could have happened in the other order.
+    pub candidates: usize,
     /// How many executions there were.
     pub executions: u64,
 }
@@ -72,6 +74,7 @@ pub fn explain(file: &TraceFile, effort: Effort, execute: &mut dyn Execute) -> O
     search.places = places(&search.found.steps);
     search.add_missing();
     let pairs = search.pairs();
+    search.found.candidates = pairs.len();
     for &pair in &pairs {
         search.swap(pair);
     }
@@ -107,11 +110,13 @@ fn pending(run: &TraceFile) -> Vec<TraceStep> {
 const MOST_STEPS: usize = 5_000;
 
 /// Pairs of steps that could have happened in the other order: for each step, the latest dependent one of each other thread
-/// before it. The end of a critical section is none: what could be swapped is its beginning. The last pairs come first, since
-/// they are nearest to the failure.
+/// before it. The end of a critical section is none: what could be swapped is its beginning; nor is the end of the program. The last
+/// pairs come first, since they are nearest to the failure.
 fn pairs(steps: &[TraceStep]) -> Vec<Pair> {
     let from = steps.len().saturating_sub(MOST_STEPS);
-    let ends = |kind: Kind| matches!(kind, Kind::Unlock | Kind::ReadWriteUnlock | Kind::Join | Kind::Spawn);
+    let ends = |kind: Kind| {
+        matches!(kind, Kind::Unlock | Kind::ReadWriteUnlock | Kind::Join | Kind::Spawn | Kind::Exit)
+    };
     let mut pairs = Vec::new();
     for (second, later) in steps.iter().enumerate().skip(from).rev() {
         let mut seen: Vec<u32> = vec![later.thread];

@@ -264,7 +264,7 @@ impl Names<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::{Access, FORMAT_VERSION, Settings, TraceStep};
+    use raddle_model::{Access, Settings, TraceStep};
 
     fn file(steps: u32) -> TraceFile {
         let step = |n: u32| TraceStep {
@@ -272,14 +272,17 @@ mod tests {
             operation: Operation::new(Kind::Lock, LocationId(n % 2)).on(ObjectId(n % 2), Access::Write),
         };
         TraceFile {
-            raddle_trace: FORMAT_VERSION,
+            id: String::new(),
             front_end: "lab".into(),
             program: String::new(),
+            arguments: Vec::new(),
+            build: None,
             parameters: Vec::new(),
             settings: Settings { step_limit: 9, timeouts_anytime: false, patience: 2, races: false },
             strategy: "pos".into(),
             seed: 1,
             run: 0,
+            minimized: None,
             verdict: Verdict::Passed,
             fingerprint: 0,
             threads: vec!["A".into(), "B".into()],

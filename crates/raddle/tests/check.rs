@@ -295,7 +295,9 @@ fn lost_among_others() {
         }
     };
     let threads = [thread::spawn(work(balance.clone())), thread::spawn(work(balance.clone()))];
-    threads.map(|thread| thread.join().unwrap());
+    for thread in threads {
+        thread.join().unwrap();
+    }
     assert_eq!(*balance.lock().unwrap(), 2, "a deposit was lost");
 }
 

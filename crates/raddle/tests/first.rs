@@ -53,6 +53,7 @@ fn a_lost_update_is_found_and_the_same_run_fails_again() {
         let mut again = check_with(&config(strategy, 1_000), lost_update).unwrap_err();
         // It is a later check of this test, with a file of its own.
         again.trace.program.clone_from(&failed.trace.program);
+        again.trace.id.clone_from(&failed.trace.id);
         again.file = failed.file.clone();
         assert_eq!(*again, *failed);
     }

@@ -107,7 +107,7 @@ fn setup(file: &TraceFile, shown: &str, threads: Threads, patience_ms: u64) -> R
         );
     }
     find(&file.program)?;
-    let words = [&[file.program.clone()], &file.arguments[..]].concat();
+    let words = [std::slice::from_ref(&file.program), &file.arguments[..]].concat();
     let points = file.parameters.iter().find(|(name, _)| name == POINTS).map_or(0, |&(_, points)| points);
     let points = [Points::All, Points::Shared, Points::Sync]
         .into_iter()

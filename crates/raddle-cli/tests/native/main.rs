@@ -283,6 +283,28 @@ fn a_run_that_hangs_is_given_up() {
 }
 
 #[test]
+fn a_failing_run_is_made_smaller() {
+    let folder = compile("smaller", "lost_update", &[]);
+    let words = ["--strategy", "random-walk", "--no-minimize", "--record", "run.json", "--", "./lost_update"];
+    let found = run(&folder, &words);
+    let small = raddle(&folder, &["minimize", "run.json", "--json"]);
+    let small: serde_json::Value = serde_json::from_slice(&small.stdout).expect("it tells of it");
+    assert_eq!(
+        (&small["verdict"], &small["failure_file"]),
+        (&found["kind"], &"run.min.json".into()),
+        "{small}"
+    );
+    // To one thread, to the other, and back to main: no run that fails has fewer.
+    assert_eq!(small["switches"], 3, "{small}");
+    let shown = raddle(&folder, &["replay", "run.min.json"]);
+    let shown = String::from_utf8_lossy(&shown.stdout);
+    assert!(shown.contains("it repeats exactly") && shown.contains("counter is 1"), "{shown}");
+    let explained = raddle(&folder, &["explain", "run.min.json"]);
+    let explained = String::from_utf8_lossy(&explained.stdout);
+    assert!(explained.contains("seen only if it was compiled by `raddle cc`"), "{explained}");
+}
+
+#[test]
 fn a_changed_program_is_noticed() {
     let folder = compile("changed", "lost_update", &[]);
     run(&folder, &["--record", "run.json", "--", "./lost_update"]);

@@ -44,6 +44,18 @@ fn a_deadlock_is_told_in_the_words_of_the_source() {
             assert!(again.contains(part), "{name}: `{part}` is missing in: {again}");
             assert!(replayed.contains(part), "{name}: `{part}` is missing in: {replayed}");
         }
+        let explained = raddle(&folder, &["explain", "run.json"]);
+        let explained = String::from_utf8_lossy(&explained.stdout);
+        for part in [
+            format!(
+                "T1: lock `m1` (forth at abba_deadlock.c:{forth}) before T2: lock `m1` (back at abba_deadlock.c:"
+            ),
+            "swap them and the run passes".to_owned(),
+            "Depth 2 (an estimate".to_owned(),
+            "Maple's idiom 5".to_owned(),
+        ] {
+            assert!(explained.contains(&part), "{name}: `{part}` is missing in: {explained}");
+        }
         let file = std::fs::read_to_string(folder.join("run.json")).expect("the run was recorded");
         let file: Value = serde_json::from_str(&file).expect("it is JSON");
         let place = Value::from(format!("forth at abba_deadlock.c:{forth}"));
