@@ -25,6 +25,10 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
     let order = Order::replay(file, random(file));
     if args.gdb {
         let ran = debug::replay(&words, &setup, &order, &args.gdb_args).with_context(|| shown.to_owned())?;
+        if let Some((step, what)) = &ran.divergence {
+            let of = file.steps.len();
+            bail!("{shown}: the run did not come to its end under gdb: at step {} of {of}: {what}", step + 1);
+        }
         return repeated(args, file, &ran, shown, width);
     }
     let library = Temporary::library()?;

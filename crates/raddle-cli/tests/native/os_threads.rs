@@ -41,6 +41,10 @@ fn every_program_has_the_same_runs() {
             let report = run(&folder, &[&words[..], &options[..], &["--", "./program"]].concat());
             (report, std::fs::read_to_string(folder.join("run.json")).ok())
         });
+        // What comes from outside comes when it likes.
+        if both[0].0["outside_waits"].as_u64() > Some(0) {
+            continue;
+        }
         if both[0] != both[1] {
             different.push(format!("{}: {} {}", program.name, both[0].0, both[1].0));
         } else if both[0].1.is_some() {
@@ -76,7 +80,7 @@ fn crashes_are_told() {
 #[test]
 fn a_run_that_hangs_is_told_by_the_thread_that_runs() {
     let folder = compile("os_hangs", "hangs", &[]);
-    let words = ["run", "--threads", "os", "--run-time", "300ms", "--", "./hangs", "read"];
+    let words = ["run", "--threads", "os", "--run-time", "300ms", "--", "./hangs", "getc"];
     super::refused(&folder, &words, &["thread T1", "it waits in read, which raddle does not control"]);
 }
 

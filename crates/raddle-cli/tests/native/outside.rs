@@ -79,11 +79,23 @@ fn random_numbers_repeat() {
             numbers.lines().take_while(|line| line.starts_with("  ")).filter(|line| line.contains(": "));
         (numbers.map(str::to_owned).collect::<Vec<String>>(), first)
     };
-    let numbers = |seed| printed(&["run", "--strategy", "random-walk", "--seed", seed, "--", "./random"]);
+    let numbers = |seed| {
+        printed(&[
+            "run",
+            "--record",
+            "run.json",
+            "--strategy",
+            "random-walk",
+            "--seed",
+            seed,
+            "--",
+            "./random",
+        ])
+    };
     let (first, is_first) = numbers("1");
     let (other, is_other_first) = numbers("2");
     assert!(!is_first && !is_other_first, "otherwise this does not see that the number of the run counts");
-    assert_eq!(printed(&["replay", "random.raddle.json"]).0, other);
+    assert_eq!(printed(&["replay", "run.json"]).0, other);
     assert_eq!(numbers("1").0, first);
     // What the kernel hands over at the start is the same for all, and an old C library lacks the last kind.
     for line in 0..6 {
@@ -130,7 +142,8 @@ fn an_unexpected_output_is_a_failure() {
     assert!(message.contains("it has 13 bytes, expected are 13"), "{message}");
     replays(&folder, &report, 3);
     // What goes to the standard error is no output, and is shown with it.
-    let shown = raddle(&folder, &["replay", "prints.raddle.json"]);
+    let recorded = report["failure_file"].as_str().expect("a failing run is written");
+    let shown = raddle(&folder, &["replay", recorded]);
     let shown = String::from_utf8_lossy(&shown.stdout);
     assert!(shown.contains("It printed:\n  second\n  first\n  to the standard error\n"), "{shown}");
     let report = run(&folder, &[&words[..6], &["locked"]].concat());

@@ -143,14 +143,13 @@ fn send(target: Option<ThreadId>, signal: c_int, place: usize, call: impl FnOnce
     result
 }
 
-/// Sends a signal to this process, on the OS thread that runs.
+/// Sends a signal to this process. All OS threads but the one that runs block it, and if that one does too, whichever runs
+/// later finds it pending.
 fn send_here(signal: c_int) -> isize {
-    // SAFETY: these tell numbers.
-    let (process, thread) =
-        unsafe { (raw::syscall(libc::SYS_getpid, [0; 6]), raw::syscall(libc::SYS_gettid, [0; 6])) };
-    let arguments = [process as usize, thread as usize, signal as usize, 0, 0, 0];
+    // SAFETY: it tells a number.
+    let process = unsafe { raw::syscall(libc::SYS_getpid, [0; 6]) };
     // SAFETY: the program asks for it.
-    unsafe { raw::syscall(libc::SYS_tgkill, arguments) }
+    unsafe { raw::syscall(libc::SYS_kill, [process as usize, signal as usize, 0, 0, 0, 0]) }
 }
 
 unsafe extern "C" fn send_process(process: c_int, signal: c_int) -> c_int {
