@@ -12,8 +12,8 @@
 use crate::execute::{Execute, Wanted};
 use crate::same::Symptom;
 use raddle_model::{
-    Access, BlockReason, Blocked, Completion, Constraint, Failure, Kind, LocationId, ObjectId, Operation,
-    Reads, Schedule, Segment, ThreadId, Touch, TraceFile, TraceStep, dependent,
+    Access, Completion, Constraint, Kind, LocationId, ObjectId, Reads, Schedule, Segment, ThreadId, Touch,
+    TraceFile, TraceStep, dependent,
 };
 use std::collections::BTreeMap;
 
@@ -40,8 +40,7 @@ pub struct Pair {
 pub struct Explanation {
     /// The failing run as it was made again, with names for all of `steps`.
     pub run: Option<TraceFile>,
-    /// The steps of the failing run, then some that it has not come to: the locks that threads of a deadlock wait for, and
-    /// what a run that passes does besides.
+    /// The steps of the failing run, then those that it has not come to and a run that passes has.
     pub steps: Vec<TraceStep>,
     /// The passing run that is closest to the failing one, if there is one.
     pub passing: Option<TraceFile>,
@@ -66,8 +65,7 @@ pub fn explain(file: &TraceFile, effort: Effort, execute: &mut dyn Execute) -> O
     let again = execute.execute(&Schedule::of(file), Wanted::Any)?;
     let run = again.run;
     let symptom = Symptom::of(&run)?;
-    let mut found =
-        Explanation { steps: [&run.steps[..], &pending(&run)].concat(), ..Explanation::default() };
+    let mut found = Explanation { steps: run.steps.clone(), ..Explanation::default() };
     found.executions = 1;
     let mut search =
         Search { happened: run.steps.len(), run, symptom, places: Vec::new(), effort, execute, found };
@@ -89,21 +87,6 @@ fn number(names: &mut Vec<String>, name: &str) -> u32 {
         names.push(name.to_owned());
         names.len() - 1
     }) as u32
-}
-
-/// What the threads of a deadlock wait for, as far as it is a lock: steps that they would take next.
-fn pending(run: &TraceFile) -> Vec<TraceStep> {
-    let Some(Failure::Deadlock { blocked, .. }) = run.verdict.failure() else { return Vec::new() };
-    let step = |entry: &Blocked| {
-        let kind = match entry.reason {
-            BlockReason::Mutex => Kind::Lock,
-            BlockReason::ReadWriteLock => Kind::WriteLock,
-            _ => return None,
-        };
-        let operation = Operation::new(kind, entry.location).on(entry.object?, Access::Write);
-        Some(TraceStep { thread: entry.thread.0, operation })
-    };
-    blocked.iter().filter_map(step).collect()
 }
 
 /// The most steps of a run for which pairs are looked for.

@@ -4,7 +4,7 @@ use super::*;
 use crate::replay::config;
 use raddle_engine::{Engine, Plan, Rng, run as run_once};
 use raddle_explain::Symptom;
-use raddle_model::{Settings, TraceStep, Verdict};
+use raddle_model::{Failure, Settings, TraceStep, Verdict};
 
 const SETTINGS: Settings =
     Settings { step_limit: 10_000, timeouts_anytime: false, patience: 64, races: false };
@@ -144,4 +144,28 @@ fn figures_become_small() {
     assert!(programs.len() > 20 && known >= 15, "{known} known\n{table}");
     // Nearly all of them are as small as can be.
     assert!(10 * exact >= 9 * known, "{exact} of {known}\n{table}");
+}
+
+/// The second assertion fails only if the thread is interrupted; the first one fails with fewer switches.
+#[test]
+fn another_failure_is_not_taken_for_the_same() {
+    let mut file = figure("abba", &[]);
+    file.program =
+        "shared x = 0\nthread A {\n    local r\n    r = x\n    assert r == 0\n    step\n    r = x\n    \
+                    assert r == 0\n}\nthread B {\n    step\n    x = 1\n}\n"
+            .to_owned();
+    let mut found = None;
+    failing(&file, "random-walk", 1_000, &mut |run| {
+        let late = matches!(run.verdict.failure(), Some(Failure::Assertion { location, .. })
+            if run.locations[location.index()].contains("line 8"));
+        if late && run.switches() > 2 {
+            found = Some(run);
+        }
+        found.is_some()
+    });
+    let found = found.expect("the second assertion fails sometimes");
+    let machine = compile(&file.program, &[]).unwrap();
+    let limits = Limits { runs: 2_000, time: Duration::from_secs(600) };
+    let small = reduce(&found, &mut Lab::new(machine, &found), limits, &|_| Ok(())).unwrap().unwrap();
+    assert_eq!((Symptom::of(&small), small.switches()), (Symptom::of(&found), 2));
 }

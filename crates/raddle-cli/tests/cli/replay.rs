@@ -59,6 +59,9 @@ fn an_old_file_repeats() {
     let ran = raddle(&["replay", "crates/raddle-cli/tests/traces/format-1-lost-wakeup.json", "--json"]);
     assert_eq!(ran.status, 1, "{}", ran.err);
     assert_eq!(ran.json()["verdict"], "deadlock");
+    let ran = raddle(&["replay", "crates/raddle-cli/tests/traces/format-2-lost-update.json", "--json"]);
+    assert_eq!(ran.status, 1, "{}", ran.err);
+    assert_eq!(ran.json()["verdict"], "assertion");
 }
 
 /// A recorded run of `pos_fig2`.
