@@ -75,7 +75,8 @@ A C or C++ file (.c, .cc, .cpp, .cxx, .C) is compiled first, as by `raddle cc -g
 the cache (see `raddle cc --help`). There it stays, so that recorded runs replay even if the source was edited since.
 The program runs as it is, if it is linked dynamically. The schedule may change where it synchronises, and where it
 touches shared memory, if it was compiled for that. Time is virtual, the standard input is empty.
-`portfolio` is several strategies that take turns; others can be joined by +, such as pos+pct:depth=2.
+`portfolio` is several strategies that take turns, and whoever finds more new partial orders has more of them; others can be
+joined by +, such as pos+pct:depth=2, with equally many turns.
 The same seed gives the same runs, whatever --jobs says.
 
 Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments, or a program that cannot be controlled.")]

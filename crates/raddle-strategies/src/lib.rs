@@ -25,6 +25,7 @@ pub mod preemption_bounding;
 
 // Around others.
 pub mod conflict_analysis;
+pub mod portfolio;
 
 mod catalogue;
 mod frontier;

@@ -2,7 +2,7 @@
 
 use super::manifest::Program;
 use crate::cc::Source;
-use crate::native::{self, Plan, specs};
+use crate::native::{self, Plan, adapts, specs};
 use crate::replay::{compile, config};
 use anyhow::{Context, Result};
 use raddle_engine::{Census, Engine, explore};
@@ -10,6 +10,7 @@ use raddle_lab::{Machine, bound};
 use raddle_model::Settings;
 use raddle_model::native::{Points, Setup, Threads};
 use raddle_report::bench::Cell;
+use raddle_strategies::portfolio::Rounds;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -166,6 +167,7 @@ fn native_runs(
         time: None,
         jobs: 1,
         keep_going: how.trials == 0,
+        adapt: adapts(strategy),
         look: &look,
     };
     plan.explore()?;
@@ -180,38 +182,44 @@ fn lab_runs(
     count: &Mutex<Count<'_>>,
 ) -> Result<()> {
     let specs = specs(strategy)?;
-    let lanes = specs.len() as u64;
     let mut strategies =
         specs.iter().map(|spec| raddle_strategies::build(spec)).collect::<Result<Vec<_>, _>>()?;
     let mut machine = machine.clone();
     let mut engine = Engine::new(config(settings()));
     let mut left = vec![true; strategies.len()];
-    let mut number = 0;
-    while number < how.runs && left.contains(&true) {
-        let lane = (number % lanes) as usize;
-        let mut found = false;
-        let mut made = false;
-        if left[lane] {
-            explore(
-                &mut engine,
-                &mut machine,
-                &mut *strategies[lane],
-                (seed, number / lanes, 1),
-                |_, run| {
-                    made = true;
-                    let mut count = locked(count);
-                    found = count.count(run.fingerprint, run.verdict.failure().map(|failure| failure.kind()));
-                    count.cell.steps = count.cell.steps.max(run.trace.events.len() as u64);
-                    count.cell.threads = count.cell.threads.max(run.trace.parents.len() as u64);
-                    ControlFlow::Continue(())
-                },
-            );
-            left[lane] = made;
+    let rounds = Rounds::new(strategies.len(), 1, adapts(strategy));
+    let mut round = rounds.begin();
+    loop {
+        let (mut seen, mut over) = (Vec::new(), Vec::new());
+        for turn in round {
+            if turn.number >= how.runs || !left.contains(&true) {
+                return Ok(());
+            }
+            if !left[turn.lane] {
+                continue;
+            }
+            let (mut found, mut made) = (false, false);
+            let strategy = &mut *strategies[turn.lane];
+            explore(&mut engine, &mut machine, strategy, (seed, turn.run, 1), |_, run| {
+                made = true;
+                let mut count = locked(count);
+                found = count.count(run.fingerprint, run.verdict.failure().map(|failure| failure.kind()));
+                count.cell.steps = count.cell.steps.max(run.trace.events.len() as u64);
+                count.cell.threads = count.cell.threads.max(run.trace.parents.len() as u64);
+                if rounds.adapts() {
+                    seen.push((turn.lane, run.fingerprint));
+                }
+                ControlFlow::Continue(())
+            });
+            if !made {
+                left[turn.lane] = false;
+                over.push(turn.lane);
+            }
+            if found && how.trials > 0 {
+                return Ok(());
+            }
         }
-        if found && how.trials > 0 {
-            break;
-        }
-        number += 1;
+        let Some(next) = rounds.meet(&seen, &over) else { return Ok(()) };
+        round = next;
     }
-    Ok(())
 }

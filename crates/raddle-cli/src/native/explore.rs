@@ -1,13 +1,14 @@
 //! The runs of one `raddle run`, spread over servers.
 //!
-//! Run `r` with `n` strategies is run `r / n` of strategy `r mod n`. A strategy that does not learn is split between the
-//! servers by run number; one that learns stays with one, which makes all of its runs in order. So the results do not
-//! depend on the number of servers, but for a time budget.
+//! [`raddle_strategies::portfolio`] says whose turn it is. A strategy that does not learn is split between the servers by
+//! run number; one that learns stays with one, which makes all of its runs in order. So the results do not depend on the
+//! number of servers, but for a time budget.
 
 use super::launch::{Server, Temporary};
 use anyhow::{Context, Result, anyhow};
 use raddle_engine::Census;
 use raddle_model::native::{Answer, Order, Ran, Setup};
+use raddle_strategies::portfolio::{Rounds, Turn};
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
@@ -21,6 +22,8 @@ pub(crate) struct Plan<'a> {
     pub(crate) time: Option<Duration>,
     pub(crate) jobs: usize,
     pub(crate) keep_going: bool,
+    /// Whether strategies that find more have more turns.
+    pub(crate) adapt: bool,
     /// Called after each run, with what was found so far.
     pub(crate) look: &'a (dyn Fn(&Tally, &str) + Sync),
 }
@@ -85,6 +88,7 @@ struct Shared {
     /// Whether a server has given up.
     stop: AtomicBool,
     begun: Instant,
+    rounds: Rounds,
 }
 
 impl Shared {
@@ -94,11 +98,12 @@ impl Shared {
     }
 }
 
-/// The runs of one strategy that one server makes.
+/// The runs of one strategy that one server makes: those whose numbers leave this `rest` when divided by `stride`.
 struct Stream {
-    lane: usize,
-    next: u64,
+    rest: u64,
     stride: u64,
+    /// It has no schedule left.
+    over: bool,
 }
 
 impl Plan<'_> {
@@ -121,6 +126,7 @@ impl Plan<'_> {
             exhausted: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
             begun: Instant::now(),
+            rounds: Rounds::new(learns.len(), self.jobs, self.adapt),
         };
         let library = Temporary::library()?;
         // The first server is started alone, so that what is wrong with the program is told once.
@@ -129,17 +135,21 @@ impl Plan<'_> {
         let outcomes: Vec<Result<()>> = std::thread::scope(|scope| {
             let (shared, library, learns) = (&shared, &library, &learns);
             let start = move |job| {
-                let server =
-                    Server::start(library, self.words, self.setup).inspect_err(|_| shared.give_up())?;
-                self.work(shared, server, self.streams(learns, job))
+                let work = Server::start(library, self.words, self.setup)
+                    .inspect_err(|_| shared.give_up())
+                    .and_then(|server| self.work(shared, server, self.streams(learns, job)));
+                shared.rounds.leave();
+                work
             };
             let others: Vec<_> = (1..self.jobs)
                 .map(|job| std::thread::Builder::new().spawn_scoped(scope, move || start(job)))
                 .collect();
-            if others.iter().any(Result::is_err) {
+            for _ in others.iter().filter(|other| other.is_err()) {
                 shared.give_up();
+                shared.rounds.leave();
             }
             let mine = self.work(shared, first, self.streams(learns, 0));
+            shared.rounds.leave();
             let others = others.into_iter().map(|other| {
                 let other =
                     other.context("a thread for another job cannot be made; --jobs sets their number")?;
@@ -160,64 +170,79 @@ impl Plan<'_> {
         Ok(tally)
     }
 
-    fn streams(&self, learns: &[bool], job: usize) -> Vec<Stream> {
+    /// For each strategy what of it is this server's, if anything.
+    fn streams(&self, learns: &[bool], job: usize) -> Vec<Option<Stream>> {
         let mut learning = 0;
-        let mut streams = Vec::new();
-        for (lane, &learns) in learns.iter().enumerate() {
-            if learns {
-                if learning % self.jobs == job {
-                    streams.push(Stream { lane, next: 0, stride: 1 });
-                }
-                learning += 1;
-            } else {
-                streams.push(Stream { lane, next: job as u64, stride: self.jobs as u64 });
+        let stream = |&learns: &bool| {
+            if !learns {
+                return Some(Stream { rest: job as u64, stride: self.jobs as u64, over: false });
             }
-        }
-        streams
+            learning += 1;
+            ((learning - 1) % self.jobs == job).then_some(Stream { rest: 0, stride: 1, over: false })
+        };
+        learns.iter().map(stream).collect()
     }
 
-    fn work(&self, shared: &Shared, mut server: Server, mut streams: Vec<Stream>) -> Result<()> {
-        let lanes = self.setup.strategies.len() as u64;
+    /// Makes the runs of one server by number.
+    fn work(&self, shared: &Shared, mut server: Server, mut streams: Vec<Option<Stream>>) -> Result<()> {
+        let mut round = shared.rounds.begin();
         loop {
-            let number =
-                |stream: &Stream| stream.next.saturating_mul(lanes).saturating_add(stream.lane as u64);
-            let Some(stream) = streams.iter_mut().min_by_key(|stream| number(stream)) else { return Ok(()) };
-            let number = number(stream);
-            let late = self.time.is_some_and(|time| shared.begun.elapsed() >= time);
-            if late || number >= shared.end.load(Ordering::Relaxed) || shared.stop.load(Ordering::Relaxed) {
-                return Ok(());
-            }
-            let (strategy, run) = (stream.lane, stream.next);
-            stream.next += stream.stride;
-            let trace = number < shared.traced.load(Ordering::Relaxed);
-            let answer = server.order(&Order::Run { strategy, run, trace });
-            match answer {
-                Ok(Answer::Ran(ran)) => {
-                    if ran.kind.is_some() {
-                        shared.traced.fetch_min(number, Ordering::Relaxed);
-                        if !self.keep_going {
-                            // Earlier runs of other servers may fail as well; the first one counts.
-                            shared.end.fetch_min(number, Ordering::Relaxed);
-                        }
+            let (mut seen, mut over) = (Vec::new(), Vec::new());
+            for turn in round {
+                let late = self.time.is_some_and(|time| shared.begun.elapsed() >= time);
+                let end = shared.end.load(Ordering::Relaxed);
+                if late || turn.number >= end || shared.stop.load(Ordering::Relaxed) {
+                    return Ok(());
+                }
+                if streams.iter().flatten().all(|stream| stream.over) {
+                    break;
+                }
+                let own = |own: &&mut Stream| !own.over && turn.run % own.stride == own.rest;
+                let Some(stream) = streams[turn.lane].as_mut().filter(own) else { continue };
+                match self.make(shared, &mut server, turn)? {
+                    Some(fingerprint) if self.adapt => seen.push((turn.lane, fingerprint)),
+                    Some(_) => {}
+                    None => {
+                        stream.over = true;
+                        over.push(turn.lane);
+                        shared.exhausted.fetch_add(1, Ordering::Relaxed);
                     }
-                    let mut tally = shared.tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                    tally.count(number, ran);
-                    (self.look)(&tally, &self.setup.strategies[strategy]);
                 }
-                Ok(Answer::Exhausted) => {
-                    shared.exhausted.fetch_add(1, Ordering::Relaxed);
-                    streams.retain(|stream| stream.lane != strategy);
+            }
+            let Some(next) = shared.rounds.meet(&seen, &over) else { return Ok(()) };
+            round = next;
+        }
+    }
+
+    /// Makes one run and counts it. Gives its partial order, or nothing if the strategy has no schedule left.
+    fn make(&self, shared: &Shared, server: &mut Server, turn: Turn) -> Result<Option<u64>> {
+        let Turn { number, lane: strategy, run } = turn;
+        let trace = number < shared.traced.load(Ordering::Relaxed);
+        match server.order(&Order::Run { strategy, run, trace }) {
+            Ok(Answer::Ran(ran)) => {
+                if ran.kind.is_some() {
+                    shared.traced.fetch_min(number, Ordering::Relaxed);
+                    if !self.keep_going {
+                        // Earlier runs of other servers may fail as well; the first one counts.
+                        shared.end.fetch_min(number, Ordering::Relaxed);
+                    }
                 }
-                Ok(Answer::Lost { message }) => {
-                    shared.give_up();
-                    return Err(anyhow!(message)
-                        .context(format!("{}: run {number} cannot be controlled", self.words[0])));
-                }
-                Ok(Answer::Ready { .. }) => return Err(anyhow!("the native runtime has begun anew")),
-                Err(error) => {
-                    shared.give_up();
-                    return Err(error);
-                }
+                let fingerprint = ran.fingerprint;
+                let mut tally = shared.tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                tally.count(number, ran);
+                (self.look)(&tally, &self.setup.strategies[strategy]);
+                Ok(Some(fingerprint))
+            }
+            Ok(Answer::Exhausted) => Ok(None),
+            Ok(Answer::Lost { message }) => {
+                shared.give_up();
+                let what = format!("{}: run {number} cannot be controlled", self.words[0]);
+                Err(anyhow!(message).context(what))
+            }
+            Ok(Answer::Ready { .. }) => Err(anyhow!("the native runtime has begun anew")),
+            Err(error) => {
+                shared.give_up();
+                Err(error)
             }
         }
     }

@@ -16,7 +16,7 @@ pub(crate) use explore::{Plan, Tally};
 pub(crate) use minimize::{explain, minimize};
 pub(crate) use program::find;
 pub(crate) use replay::replay;
-pub(crate) use run::{run, specs};
+pub(crate) use run::{adapts, run, specs};
 
 /// The front end's name in failure files.
 pub(crate) const FRONT_END: &str = "native";

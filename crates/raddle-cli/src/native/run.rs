@@ -17,11 +17,9 @@ use raddle_model::native::{Points, Ran, SHARED, Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, TraceFile};
 use raddle_report::shape::{self, NativeRun, Races};
 use raddle_report::text;
+use raddle_strategies::portfolio::PORTFOLIO;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-
-/// The strategies of `portfolio`, in the order of their turns.
-const PORTFOLIO: &[&str] = &["pos", "pct:depth=3", "surw", "oos", "upo", "random-walk"];
 
 /// Told where threads could not be what was asked for.
 const NO_FIBERS: &str = "this machine does not let programs set the FS base (FSGSBASE), so threads were OS threads, as with \
@@ -53,6 +51,7 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
         time: args.time,
         jobs: cores(args.jobs),
         keep_going: args.keep_going,
+        adapt: adapts(&args.strategy),
         look: &look,
     };
     let tally = plan.explore()?;
@@ -161,9 +160,14 @@ fn program(args: &NativeArgs) -> Result<PathBuf> {
     }
 }
 
+/// Whether the strategies under a name on the command line have more turns if they find more.
+pub(crate) fn adapts(strategy: &str) -> bool {
+    strategy == "portfolio"
+}
+
 /// The strategies that take turns under a name on the command line.
 pub(crate) fn specs(strategy: &str) -> Result<Vec<String>> {
-    let strategies: Vec<String> = if strategy == "portfolio" {
+    let strategies: Vec<String> = if adapts(strategy) {
         PORTFOLIO.iter().map(|&spec| spec.to_owned()).collect()
     } else {
         strategy.split('+').map(str::to_owned).collect()

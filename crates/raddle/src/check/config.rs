@@ -16,7 +16,8 @@ use std::time::Duration;
 #[non_exhaustive]
 pub struct Config {
     /// The strategy by its specification (`pos`, `pct:depth=2`), several with `+` between them, or `portfolio`, the
-    /// default: see [`PORTFOLIO`](crate::PORTFOLIO). Several take turns, one run each.
+    /// default: see [`PORTFOLIO`](crate::PORTFOLIO). Several take turns, one run each; in the
+    /// portfolio whoever finds more new partial orders has more turns.
     pub strategy: String,
     /// The most runs. Runs that a strategy cuts off because they would repeat another one use up a number too.
     pub runs: u64,

@@ -1,6 +1,6 @@
 //! The runs of a check, spread over OS threads.
 //!
-//! Every run has a number, which tells strategy and seed (see [`super::portfolio`]). A strategy that does not learn is
+//! Every run has a number, which tells strategy and seed (see [`raddle_strategies::portfolio`]). A strategy that does not learn is
 //! split between the jobs by run number; one that learns stays with one job, which makes all of its runs in order. Each
 //! job goes through its runs by number and stops when a failure with a smaller number is known. So the failure with the
 //! smallest number is found whatever the number of jobs.
@@ -9,12 +9,13 @@ use super::config::{self, Config};
 use super::failure::{Failed, FailureFile};
 use super::panics;
 use super::passed::{Passed, Tally};
-use super::portfolio::Lane;
+use super::portfolio::{self, Lane};
 use super::record::{Origin, record};
 use super::turns::{self, Turn};
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Plan, Rng, Strategy};
 use raddle_model::Verdict;
+use raddle_strategies::portfolio::{Rounds, Turn as Run};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -40,6 +41,7 @@ struct Shared {
     covered: AtomicUsize,
     deadline: Deadline,
     conflict: Conflict,
+    rounds: Rounds,
 }
 
 /// When no further run may begin: the only use of the clock.
@@ -59,19 +61,13 @@ impl Deadline {
     }
 }
 
-/// The runs of one strategy that one job makes.
+/// The runs of one strategy that one job makes: those whose numbers leave this `rest` when divided by `stride`.
 struct Stream {
-    lane: usize,
     strategy: Box<dyn Strategy>,
-    /// The strategy's own number of the next run.
-    next: u64,
+    rest: u64,
     stride: u64,
-}
-
-impl Stream {
-    fn number(&self, lanes: usize) -> u64 {
-        self.next.saturating_mul(lanes as u64).saturating_add(self.lane as u64)
-    }
+    /// It has no schedule left.
+    over: bool,
 }
 
 impl Check<'_> {
@@ -93,6 +89,7 @@ impl Check<'_> {
             exhausted: AtomicUsize::new(0),
             covered: AtomicUsize::new(0),
             deadline: Deadline::new(self.config.time_budget),
+            rounds: Rounds::new(self.lanes.len(), jobs, self.config.strategy == portfolio::NAME),
         };
         let outcomes: Vec<(Tally, Option<Box<Failed>>)> = std::thread::scope(|scope| {
             let work = |job| {
@@ -129,28 +126,26 @@ impl Check<'_> {
         Some(Ok(passed))
     }
 
-    fn streams(&self, job: usize, jobs: usize) -> Vec<Stream> {
-        let mut streams = Vec::new();
+    /// For each strategy what of it is this job's, if anything.
+    fn streams(&self, job: usize, jobs: usize) -> Vec<Option<Stream>> {
         let mut learning = 0;
-        for (lane, Lane { strategy, .. }) in self.lanes.iter().enumerate() {
-            let (mine, next, stride) = if strategy.learns() {
+        let stream = |Lane { strategy, .. }: &Lane| {
+            let (mine, rest, stride) = if strategy.learns() {
                 learning += 1;
                 ((learning - 1) % jobs == job, 0, 1)
             } else {
                 (true, job as u64, jobs as u64)
             };
-            if mine {
-                streams.push(Stream { lane, strategy: strategy.fork(), next, stride });
-            }
-        }
-        streams
+            mine.then(|| Stream { strategy: strategy.fork(), rest, stride, over: false })
+        };
+        self.lanes.iter().map(stream).collect()
     }
 }
 
 struct Job<'a> {
     check: &'a Check<'a>,
     shared: &'a Shared,
-    streams: Vec<Stream>,
+    streams: Vec<Option<Stream>>,
     tally: Tally,
 }
 
@@ -161,7 +156,8 @@ impl<'a> Job<'a> {
 
     fn run(mut self) -> (Tally, Option<Box<Failed>>) {
         let failed = self.explore();
-        for stream in &self.streams {
+        self.shared.rounds.leave();
+        for stream in self.streams.iter().flatten() {
             self.tally.passed.estimate = stream.strategy.space().or(self.tally.passed.estimate);
         }
         (self.tally, failed)
@@ -169,53 +165,80 @@ impl<'a> Job<'a> {
 
     /// Makes the runs of this job by number, until one fails or none is left.
     fn explore(&mut self) -> Option<Box<Failed>> {
-        let Check { config, lanes, test, .. } = self.check;
-        let first = self.streams.first()?;
+        let Check { config, lanes, .. } = self.check;
+        let rounds = &self.shared.rounds;
         let engine = Engine::new(config::engine(config.settings()));
-        let mut runtime = Runtime::new(engine, first.strategy.fork(), self.shared.conflict.clone());
+        let strategy = lanes.first()?.strategy.fork();
+        let mut runtime = Runtime::new(engine, strategy, self.shared.conflict.clone());
         runtime.fail_on_leaked_threads = config.fail_on_leaked_threads;
+        let mut round = rounds.begin();
         loop {
-            let streams = self.streams.iter_mut();
-            let stream = streams.min_by_key(|stream| stream.number(lanes.len()))?;
-            let number = stream.number(lanes.len());
-            if number >= self.shared.end.load(Ordering::Relaxed) || self.shared.deadline.is_over() {
-                return None;
-            }
-            let run = stream.next;
-            stream.next = run.saturating_add(stream.stride);
-            std::mem::swap(&mut runtime.strategy, &mut stream.strategy);
-            if runtime.strategy.begin(Rng::for_run(config.seed, run)) == Plan::Exhausted {
+            let (mut seen, mut over) = (Vec::new(), Vec::new());
+            for turn in round {
+                if turn.number >= self.shared.end.load(Ordering::Relaxed) || self.shared.deadline.is_over() {
+                    return None;
+                }
+                if self.streams.iter().flatten().all(|stream| stream.over) {
+                    break;
+                }
+                let stream = self.streams[turn.lane].as_mut();
+                let own = |own: &&mut Stream| !own.over && turn.run % own.stride == own.rest;
+                let Some(stream) = stream.filter(own) else { continue };
                 std::mem::swap(&mut runtime.strategy, &mut stream.strategy);
-                // It has no further turn.
-                stream.next = u64::MAX;
-                let lane = &lanes[stream.lane];
-                self.shared.exhausted.fetch_add(1, Ordering::Relaxed);
-                if lane.covers_everything() {
-                    self.shared.covered.fetch_add(1, Ordering::Relaxed);
-                    self.shared.end.fetch_min(number, Ordering::Relaxed);
+                let is_left = runtime.strategy.begin(Rng::for_run(config.seed, turn.run)) == Plan::Run;
+                if is_left {
+                    let failed;
+                    (runtime, failed) = self.make(runtime, turn);
+                    if failed.is_some() || self.shared.conflict.is_met() {
+                        return failed;
+                    }
+                    if rounds.adapts() {
+                        seen.push((turn.lane, runtime.engine.summary().fingerprint));
+                    }
                 }
-                continue;
-            }
-            let body = Arc::clone(test);
-            runtime = runtime::run(runtime, Box::new(move || body()));
-            let panics = panics::take();
-            if self.shared.conflict.is_met() {
-                return None;
-            }
-            let summary = runtime.engine.summary();
-            runtime.strategy.learn(&summary);
-            let lane = &lanes[stream.lane];
-            match summary.verdict {
-                // PCT's first run only learns how long runs are.
-                Verdict::Passed => self.tally.count(&summary, lane.pct_depth.filter(|_| run > 0)),
-                Verdict::CutOff => self.tally.passed.cut_off += 1,
-                Verdict::Failed { .. } => {
-                    self.shared.end.fetch_min(number, Ordering::Relaxed);
-                    return Some(Box::new(self.check.failed(&runtime, panics, &lane.spec, run, number)));
+                let stream = self.streams[turn.lane].as_mut()?;
+                std::mem::swap(&mut runtime.strategy, &mut stream.strategy);
+                if !is_left {
+                    stream.over = true;
+                    over.push(turn.lane);
+                    self.note_exhausted(turn);
                 }
             }
-            std::mem::swap(&mut runtime.strategy, &mut stream.strategy);
+            round = rounds.meet(&seen, &over)?;
         }
+    }
+
+    /// Takes note that a strategy has no schedule left for its turn.
+    fn note_exhausted(&self, turn: Run) {
+        self.shared.exhausted.fetch_add(1, Ordering::Relaxed);
+        if self.check.lanes[turn.lane].covers_everything() {
+            self.shared.covered.fetch_add(1, Ordering::Relaxed);
+            self.shared.end.fetch_min(turn.number, Ordering::Relaxed);
+        }
+    }
+
+    /// Makes one run, under the strategy of the runtime, which has begun.
+    fn make(&mut self, runtime: Box<Runtime>, turn: Run) -> (Box<Runtime>, Option<Box<Failed>>) {
+        let body = Arc::clone(&self.check.test);
+        let mut runtime = runtime::run(runtime, Box::new(move || body()));
+        let panics = panics::take();
+        if self.shared.conflict.is_met() {
+            return (runtime, None);
+        }
+        let summary = runtime.engine.summary();
+        runtime.strategy.learn(&summary);
+        let lane = &self.check.lanes[turn.lane];
+        match summary.verdict {
+            // PCT's first run only learns how long runs are.
+            Verdict::Passed => self.tally.count(&summary, lane.pct_depth.filter(|_| turn.run > 0)),
+            Verdict::CutOff => self.tally.passed.cut_off += 1,
+            Verdict::Failed { .. } => {
+                self.shared.end.fetch_min(turn.number, Ordering::Relaxed);
+                let failed = self.check.failed(&runtime, panics, &lane.spec, turn.run, turn.number);
+                return (runtime, Some(Box::new(failed)));
+            }
+        }
+        (runtime, None)
     }
 }
 

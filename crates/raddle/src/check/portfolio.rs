@@ -1,16 +1,11 @@
-//! Several strategies that take turns.
-//!
-//! Run `r` of a check with `n` strategies is run `r / n` of strategy `r mod n`, in the order in which they are listed. So
-//! the runs of each are those that it would make alone with the same seed, and nothing depends on how fast they are. A
-//! strategy that has no schedule left gives up its turns.
+//! The strategies of a check; [`raddle_strategies::portfolio`] says whose turn it is.
 
 use raddle_engine::Strategy;
 use raddle_strategies::SpecError;
+pub use raddle_strategies::portfolio::PORTFOLIO;
 
-/// The strategies of `portfolio`, in the order of their turns. None is best for every program: POS and OOS vary the order
-/// of conflicting accesses, PCT finds bugs that need few ordered events in long runs, SURW and UPO sample what they have
-/// learnt to count, and the random walk assumes nothing.
-pub const PORTFOLIO: &[&str] = &["pos", "pct:depth=3", "surw", "oos", "upo", "random-walk"];
+/// What the default is called.
+pub(super) const NAME: &str = "portfolio";
 
 /// One strategy of a check.
 pub(super) struct Lane {
@@ -40,7 +35,7 @@ fn pct_depth(spec: &str) -> Option<u64> {
 
 /// The strategies that `text` names.
 pub(super) fn lanes(text: &str) -> Result<Vec<Lane>, SpecError> {
-    let specs: Vec<&str> = if text == "portfolio" { PORTFOLIO.to_vec() } else { text.split('+').collect() };
+    let specs: Vec<&str> = if text == NAME { PORTFOLIO.to_vec() } else { text.split('+').collect() };
     let lane = |&spec: &&str| {
         let strategy = raddle_strategies::build(spec)?;
         Ok(Lane { spec: spec.to_owned(), strategy, pct_depth: pct_depth(spec) })

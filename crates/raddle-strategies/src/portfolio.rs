@@ -1,0 +1,295 @@
+//! Several strategies that take turns, on one or more jobs.
+//!
+//! Turns come in rounds. In the first all strategies have equally many. Then, for the default portfolio, whoever found more new
+//! partial orders in a round has more turns in the next, and nobody has none: a bug may hide from whoever covers most. What
+//! counts is what was new to all before the round began, so a round does not depend on who finished first, and all jobs
+//! agree on the next one when they meet at its end.
+//!
+//! The runs of each strategy are those that it would make alone with the same seed.
+
+use raddle_engine::Census;
+use std::sync::{Condvar, Mutex, MutexGuard};
+
+/// The strategies of the default portfolio, in the order of their turns. None is best for every program: POS and OOS vary the
+/// order of conflicting accesses, PCT finds bugs that need few ordered events in long runs, SURW and UPO sample what they have
+/// learnt to count, and the random walk assumes nothing.
+pub const PORTFOLIO: &[&str] = &["pos", "pct:depth=3", "surw", "oos", "upo", "random-walk"];
+
+/// The turns of each strategy in the first round.
+const FIRST: u64 = 32;
+/// No round has more turns for each strategy, on average.
+const LONGEST: u64 = 4096;
+/// How much more often the most successful strategy has its turn than one that finds nothing new.
+const PREFERENCE: u64 = 4;
+
+/// One run: its number among all, which strategy makes it, and its number among the runs of that one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Turn {
+    /// Among all.
+    pub number: u64,
+    /// The strategy's index.
+    pub lane: usize,
+    /// Among the runs of that strategy.
+    pub run: u64,
+}
+
+/// The turns of a round, in order.
+#[derive(Clone, Debug)]
+pub struct Round {
+    /// How many turns each strategy has, in proportion.
+    weights: Vec<u64>,
+    /// Who is next: the one with the most credit.
+    credits: Vec<i64>,
+    runs: Vec<u64>,
+    number: u64,
+    end: u64,
+}
+
+impl Round {
+    fn new(lanes: usize, end: u64) -> Round {
+        Round { weights: vec![1; lanes], credits: vec![0; lanes], runs: vec![0; lanes], number: 0, end }
+    }
+}
+
+impl Iterator for Round {
+    type Item = Turn;
+
+    fn next(&mut self) -> Option<Turn> {
+        if self.number >= self.end {
+            return None;
+        }
+        let all: u64 = self.weights.iter().sum();
+        for (credit, &weight) in self.credits.iter_mut().zip(&self.weights) {
+            *credit += weight as i64;
+        }
+        let best = self.credits.iter().copied().max()?;
+        let lane = self.credits.iter().position(|&credit| credit == best)?;
+        self.credits[lane] -= all as i64;
+        let turn = Turn { number: self.number, lane, run: self.runs[lane] };
+        self.number += 1;
+        self.runs[lane] += 1;
+        Some(turn)
+    }
+}
+
+/// Where the jobs of one exploration meet between rounds.
+#[derive(Debug)]
+pub struct Rounds {
+    adapts: bool,
+    state: Mutex<State>,
+    settled: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    jobs: usize,
+    waiting: usize,
+    count: u64,
+    round: Round,
+    /// The partial orders of earlier rounds.
+    known: Census,
+    /// Those of this round that were not known, for each strategy.
+    new: Vec<Census>,
+    exhausted: Vec<bool>,
+}
+
+impl Rounds {
+    /// Turns of so many strategies on so many jobs. Those that do not `adapt` have one endless round, in which all have equally
+    /// many turns.
+    pub fn new(lanes: usize, jobs: usize, adapt: bool) -> Rounds {
+        let end = if adapt { FIRST * lanes as u64 } else { u64::MAX };
+        let state = State {
+            jobs,
+            waiting: 0,
+            count: 0,
+            round: Round::new(lanes, end),
+            known: Census::default(),
+            new: vec![Census::default(); lanes],
+            exhausted: vec![false; lanes],
+        };
+        Rounds { adapts: adapt, state: Mutex::new(state), settled: Condvar::new() }
+    }
+
+    /// The first round.
+    pub fn begin(&self) -> Round {
+        self.lock().round.clone()
+    }
+
+    /// Whether there is another round after the first. If not, nobody wants to know what was seen.
+    pub fn adapts(&self) -> bool {
+        self.adapts
+    }
+
+    /// Tells what a job has seen in the round that it has come to the end of: partial orders by strategy, and strategies
+    /// that have no schedule left. Waits for the other jobs and gives the next round, if there is one.
+    pub fn meet(&self, seen: &[(usize, u64)], exhausted: &[usize]) -> Option<Round> {
+        if !self.adapts {
+            return None;
+        }
+        let mut state = self.lock();
+        state.note(seen, exhausted);
+        state.waiting += 1;
+        let count = state.count;
+        if state.waiting == state.jobs {
+            state.settle();
+            self.settled.notify_all();
+        }
+        while state.count == count {
+            state = self.settled.wait(state).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        Some(state.round.clone()).filter(|round| round.number < round.end)
+    }
+
+    /// Says that a job makes no further run, so that nobody waits for it.
+    pub fn leave(&self) {
+        let mut state = self.lock();
+        state.jobs -= 1;
+        if self.adapts && state.jobs > 0 && state.waiting == state.jobs {
+            state.settle();
+            self.settled.notify_all();
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+    }
+}
+
+impl State {
+    fn note(&mut self, seen: &[(usize, u64)], exhausted: &[usize]) {
+        for &(lane, fingerprint) in seen {
+            if self.known.of(fingerprint) == 0 {
+                self.new[lane].count(fingerprint);
+            }
+        }
+        exhausted.iter().for_each(|&lane| self.exhausted[lane] = true);
+    }
+
+    /// Ends the round, all of whose runs have been noted, and makes the next one.
+    fn settle(&mut self) {
+        let round = &mut self.round;
+        // Everybody has gone through the round with a copy.
+        let before = round.runs.clone();
+        round.by_ref().for_each(drop);
+        let made = round.runs.iter().zip(&before).map(|(after, before)| after - before);
+        let rates: Vec<u64> =
+            made.zip(&self.new).map(|(made, new)| 1_000 * new.distinct() as u64 / made.max(1)).collect();
+        let best = rates.iter().copied().max().unwrap_or(0).max(1);
+        round.weights = rates.iter().map(|rate| best + (PREFERENCE - 1) * rate).collect();
+        for (weight, _) in round.weights.iter_mut().zip(&self.exhausted).filter(|(_, over)| **over) {
+            *weight = 0;
+        }
+        round.credits.iter_mut().for_each(|credit| *credit = 0);
+        let lanes = round.weights.len() as u64;
+        let length = (FIRST << (self.count + 1).min(32)).min(LONGEST) * lanes;
+        round.end = if round.weights.iter().all(|&weight| weight == 0) { 0 } else { round.number + length };
+        for new in &mut self.new {
+            new.iter().for_each(|(fingerprint, _)| {
+                self.known.count(fingerprint);
+            });
+            *new = Census::default();
+        }
+        self.waiting = 0;
+        self.count += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn lanes(round: Round) -> Vec<usize> {
+        round.map(|turn| turn.lane).collect()
+    }
+
+    #[test]
+    fn at_first_all_have_equally_many_turns() {
+        let round = Rounds::new(3, 1, true).begin();
+        for (number, turn) in round.enumerate() {
+            let number = number as u64;
+            assert_eq!(turn, Turn { number, lane: (number % 3) as usize, run: number / 3 });
+        }
+        let endless = Rounds::new(2, 1, false).begin();
+        assert!(endless.take(1_000_000).last().is_some_and(|turn| turn.run == 499_999));
+    }
+
+    #[test]
+    fn whoever_finds_more_has_more_turns_and_nobody_none() {
+        let rounds = Rounds::new(3, 1, true);
+        let first: Vec<Turn> = rounds.begin().collect();
+        // The first strategy finds something new every time, the second once, the third what the first found.
+        let seen = first.iter().map(|turn| (turn.lane, if turn.lane == 1 { 7 } else { 100 + turn.run }));
+        let seen: Vec<(usize, u64)> =
+            seen.map(|(lane, order)| (lane, if lane == 2 { 100 } else { order })).collect();
+        let second = lanes(rounds.meet(&seen, &[]).expect("it goes on"));
+        let count = |lane| second.iter().filter(|&&other| other == lane).count();
+        assert_eq!(second.len(), 2 * first.len(), "rounds grow");
+        assert!(count(0) > 3 * count(1) && count(0) > 3 * count(2), "{} {} {}", count(0), count(1), count(2));
+        assert!(count(1) > second.len() / 10 && count(2) > second.len() / 10);
+        // Nothing is new to anybody any more.
+        let third = lanes(rounds.meet(&seen, &[]).expect("it goes on"));
+        assert_eq!(third[..6], [0, 1, 2, 0, 1, 2]);
+    }
+
+    #[test]
+    fn runs_of_a_strategy_go_on_from_round_to_round() {
+        let rounds = Rounds::new(2, 1, true);
+        let mut next = [0, 0];
+        let mut round = rounds.begin();
+        for _ in 0..4 {
+            for turn in round {
+                assert_eq!(turn.run, next[turn.lane]);
+                next[turn.lane] += 1;
+            }
+            round = rounds.meet(&[(0, next[0])], &[]).expect("it goes on");
+        }
+    }
+
+    #[test]
+    fn a_strategy_without_schedules_has_no_turns() {
+        let rounds = Rounds::new(2, 1, true);
+        let second = rounds.meet(&[(0, 1)], &[0]).expect("one is left");
+        assert!(lanes(second).iter().all(|&lane| lane == 1));
+        assert!(rounds.meet(&[], &[1]).is_none(), "nobody is left");
+    }
+
+    #[test]
+    fn the_next_round_does_not_depend_on_the_number_of_jobs() {
+        let order = |turn: &Turn| (turn.lane, (turn.run * 7 + turn.lane as u64) % 90);
+        let alone = Rounds::new(3, 1, true);
+        let mut expected = alone.begin();
+        for _ in 0..3 {
+            let seen: Vec<(usize, u64)> = expected.map(|turn| order(&turn)).collect();
+            expected = alone.meet(&seen, &[]).expect("it goes on");
+        }
+        let together = Rounds::new(3, 3, true);
+        let found: Vec<Round> = std::thread::scope(|scope| {
+            let job = |job| {
+                let together = &together;
+                scope.spawn(move || {
+                    let mut round = together.begin();
+                    for _ in 0..3 {
+                        let mine = round.filter(|turn| turn.run % 3 == job);
+                        let seen: Vec<(usize, u64)> = mine.map(|turn| order(&turn)).collect();
+                        round = together.meet(&seen, &[]).expect("it goes on");
+                    }
+                    together.leave();
+                    round
+                })
+            };
+            [0, 1, 2].map(job).map(|job| job.join().expect("it ends")).to_vec()
+        });
+        let expected = lanes(expected);
+        assert!(found.into_iter().all(|round| lanes(round) == expected));
+    }
+
+    #[test]
+    fn nobody_waits_for_a_job_that_has_left() {
+        let rounds = Rounds::new(1, 2, true);
+        std::thread::scope(|scope| {
+            let waits = scope.spawn(|| rounds.meet(&[], &[]));
+            rounds.leave();
+            assert!(waits.join().expect("it ends").is_some());
+        });
+    }
+}
