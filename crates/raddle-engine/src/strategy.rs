@@ -192,11 +192,12 @@ impl<'a> Point<'a> {
         self.engine.threads.progress(thread)
     }
 
-    /// A hash of where every thread stands and what every object holds, as far as the front end tells. Equal states
-    /// have equal hashes. Zero unless [`Needs::state`] was asked for.
+    /// A hash of where every thread stands and what every object holds, if the front end tells that; otherwise of the partial
+    /// order so far, from which both follow. Equal states have equal hashes in the first case, and equivalent beginnings of
+    /// a run in both. Means nothing unless [`Needs::state`] was asked for.
     #[inline]
     pub fn state(&self) -> u64 {
-        self.engine.state
+        self.engine.state()
     }
 
     /// The partial-order fingerprint of the steps so far: equal for equivalent beginnings of a run.

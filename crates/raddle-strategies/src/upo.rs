@@ -15,8 +15,8 @@
 //! Guarantee: none for a run before the estimates below its path are exact. Once they are (after finitely many runs of a
 //! finite program, as every candidate keeps a positive probability until it is known to lead nowhere), every partial order
 //! has the same probability. Tests: `becomes_uniform`, `counts_exactly`.
-//! Limits: states are told apart by the front end's hash of locals and values ([`Point::state`]); at most 64 threads and a
-//! given number of nodes are kept track of. With more threads the choice is POS's. At a node that there was no room for it is
+//! Limits: states are told apart by the front end's hash of locals and values, or by the partial order that led to them
+//! ([`Point::state`]); at most 64 threads and a given number of nodes are kept track of. With more threads the choice is POS's. At a node that there was no room for it is
 //! POS's too, among the threads that are not asleep, and there is no estimate any more. A run in which every enabled thread is
 //! asleep is finished by POS, not given up.
 
