@@ -1,21 +1,25 @@
 //! Several strategies that take turns, on one or more jobs.
 //!
-//! Turns come in rounds. In the first all strategies have equally many. Then, for the default portfolio, whoever found more new
-//! partial orders in a round has more turns in the next, and nobody has none: a bug may hide from whoever covers most. What
-//! counts is what was new to all before the round began, so a round does not depend on who finished first, and all jobs
-//! agree on the next one when they meet at its end.
+//! A list of strategies has equally many turns each. In the default portfolio turns come in rounds. The first has shares that the
+//! corpus of bugs speaks for (`docs/design/benchmarks.md`); then whoever found more new partial orders in a round has more
+//! turns in the next, and nobody has none: a bug may hide from whoever covers most. What counts is what was new to all before
+//! the round began, so a round does not depend on who finished first, and all jobs agree on the next one when they meet at
+//! its end.
 //!
 //! The runs of each strategy are those that it would make alone with the same seed.
 
 use raddle_engine::Census;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// The strategies of the default portfolio, in the order of their turns. None is best for every program: POS and OOS vary the
-/// order of conflicting accesses, PCT finds bugs that need few ordered events in long runs, SURW and UPO sample what they have
-/// learnt to count, and the random walk assumes nothing.
-pub const PORTFOLIO: &[&str] = &["pos", "pct:depth=3", "surw", "oos", "upo", "random-walk"];
+/// The strategies of the default portfolio, in the order of their turns. None is best for every program: OOS and POS vary the
+/// order of conflicting accesses, SURW and UPO sample what they have learnt to count, the random walk assumes nothing, and PCT
+/// finds bugs that need few ordered events in long runs.
+pub const PORTFOLIO: &[&str] = &["oos", "surw", "upo", "pos", "random-walk", "pct:depth=3"];
 
-/// The turns of each strategy in the first round.
+/// How many turns each of them has at first, in proportion.
+const SHARES: [u64; PORTFOLIO.len()] = [5, 3, 2, 1, 1, 1];
+
+/// The turns of each strategy in the first round, on average.
 const FIRST: u64 = 32;
 /// No round has more turns for each strategy, on average.
 const LONGEST: u64 = 4096;
@@ -46,8 +50,9 @@ pub struct Round {
 }
 
 impl Round {
-    fn new(lanes: usize, end: u64) -> Round {
-        Round { weights: vec![1; lanes], credits: vec![0; lanes], runs: vec![0; lanes], number: 0, end }
+    fn new(weights: Vec<u64>, end: u64) -> Round {
+        let lanes = weights.len();
+        Round { weights, credits: vec![0; lanes], runs: vec![0; lanes], number: 0, end }
     }
 }
 
@@ -86,6 +91,7 @@ struct State {
     waiting: usize,
     count: u64,
     round: Round,
+    shares: Vec<u64>,
     /// The partial orders of earlier rounds.
     known: Census,
     /// Those of this round that were not known, for each strategy.
@@ -94,15 +100,25 @@ struct State {
 }
 
 impl Rounds {
-    /// Turns of so many strategies on so many jobs. Those that do not `adapt` have one endless round, in which all have equally
-    /// many turns.
-    pub fn new(lanes: usize, jobs: usize, adapt: bool) -> Rounds {
+    /// Equal turns of so many strategies, in one endless round.
+    pub fn equal(lanes: usize) -> Rounds {
+        Rounds::with(vec![1; lanes], 1, false)
+    }
+
+    /// The turns of [`PORTFOLIO`] on so many jobs.
+    pub fn portfolio(jobs: usize) -> Rounds {
+        Rounds::with(SHARES.to_vec(), jobs, true)
+    }
+
+    fn with(shares: Vec<u64>, jobs: usize, adapt: bool) -> Rounds {
+        let lanes = shares.len();
         let end = if adapt { FIRST * lanes as u64 } else { u64::MAX };
         let state = State {
             jobs,
             waiting: 0,
             count: 0,
-            round: Round::new(lanes, end),
+            round: Round::new(shares.clone(), end),
+            shares,
             known: Census::default(),
             new: vec![Census::default(); lanes],
             exhausted: vec![false; lanes],
@@ -142,9 +158,12 @@ impl Rounds {
 
     /// Says that a job makes no further run, so that nobody waits for it.
     pub fn leave(&self) {
+        if !self.adapts {
+            return;
+        }
         let mut state = self.lock();
         state.jobs -= 1;
-        if self.adapts && state.jobs > 0 && state.waiting == state.jobs {
+        if state.jobs > 0 && state.waiting == state.jobs {
             state.settle();
             self.settled.notify_all();
         }
@@ -175,7 +194,9 @@ impl State {
         let rates: Vec<u64> =
             made.zip(&self.new).map(|(made, new)| 1_000 * new.distinct() as u64 / made.max(1)).collect();
         let best = rates.iter().copied().max().unwrap_or(0).max(1);
-        round.weights = rates.iter().map(|rate| best + (PREFERENCE - 1) * rate).collect();
+        let preferred =
+            rates.iter().zip(&self.shares).map(|(rate, share)| share * (best + (PREFERENCE - 1) * rate));
+        round.weights = preferred.collect();
         for (weight, _) in round.weights.iter_mut().zip(&self.exhausted).filter(|(_, over)| **over) {
             *weight = 0;
         }
@@ -198,24 +219,40 @@ impl State {
 mod tests {
     use super::*;
 
+    /// Rounds that begin with equal shares.
+    fn even(lanes: usize, jobs: usize) -> Rounds {
+        Rounds::with(vec![1; lanes], jobs, true)
+    }
+
     fn lanes(round: Round) -> Vec<usize> {
         round.map(|turn| turn.lane).collect()
     }
 
     #[test]
+    fn the_portfolio_begins_with_its_shares() {
+        let turns: Vec<Turn> = Rounds::portfolio(1).begin().take(13 * 10).collect();
+        for (lane, share) in SHARES.into_iter().enumerate() {
+            let own = turns.iter().filter(|turn| turn.lane == lane);
+            assert_eq!(own.count() as u64, 10 * share);
+        }
+        let begin: std::collections::BTreeSet<usize> = turns[..13].iter().map(|turn| turn.lane).collect();
+        assert_eq!(begin.len(), PORTFOLIO.len(), "all have a turn soon");
+    }
+
+    #[test]
     fn at_first_all_have_equally_many_turns() {
-        let round = Rounds::new(3, 1, true).begin();
+        let round = even(3, 1).begin();
         for (number, turn) in round.enumerate() {
             let number = number as u64;
             assert_eq!(turn, Turn { number, lane: (number % 3) as usize, run: number / 3 });
         }
-        let endless = Rounds::new(2, 1, false).begin();
+        let endless = Rounds::equal(2).begin();
         assert!(endless.take(1_000_000).last().is_some_and(|turn| turn.run == 499_999));
     }
 
     #[test]
     fn whoever_finds_more_has_more_turns_and_nobody_none() {
-        let rounds = Rounds::new(3, 1, true);
+        let rounds = even(3, 1);
         let first: Vec<Turn> = rounds.begin().collect();
         // The first strategy finds something new every time, the second once, the third what the first found.
         let seen = first.iter().map(|turn| (turn.lane, if turn.lane == 1 { 7 } else { 100 + turn.run }));
@@ -233,7 +270,7 @@ mod tests {
 
     #[test]
     fn runs_of_a_strategy_go_on_from_round_to_round() {
-        let rounds = Rounds::new(2, 1, true);
+        let rounds = even(2, 1);
         let mut next = [0, 0];
         let mut round = rounds.begin();
         for _ in 0..4 {
@@ -247,7 +284,7 @@ mod tests {
 
     #[test]
     fn a_strategy_without_schedules_has_no_turns() {
-        let rounds = Rounds::new(2, 1, true);
+        let rounds = even(2, 1);
         let second = rounds.meet(&[(0, 1)], &[0]).expect("one is left");
         assert!(lanes(second).iter().all(|&lane| lane == 1));
         assert!(rounds.meet(&[], &[1]).is_none(), "nobody is left");
@@ -256,13 +293,13 @@ mod tests {
     #[test]
     fn the_next_round_does_not_depend_on_the_number_of_jobs() {
         let order = |turn: &Turn| (turn.lane, (turn.run * 7 + turn.lane as u64) % 90);
-        let alone = Rounds::new(3, 1, true);
+        let alone = even(3, 1);
         let mut expected = alone.begin();
         for _ in 0..3 {
             let seen: Vec<(usize, u64)> = expected.map(|turn| order(&turn)).collect();
             expected = alone.meet(&seen, &[]).expect("it goes on");
         }
-        let together = Rounds::new(3, 3, true);
+        let together = even(3, 3);
         let found: Vec<Round> = std::thread::scope(|scope| {
             let job = |job| {
                 let together = &together;
@@ -285,7 +322,7 @@ mod tests {
 
     #[test]
     fn nobody_waits_for_a_job_that_has_left() {
-        let rounds = Rounds::new(1, 2, true);
+        let rounds = even(1, 2);
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| rounds.meet(&[], &[]));
             rounds.leave();

@@ -187,7 +187,7 @@ fn lab_runs(
     let mut machine = machine.clone();
     let mut engine = Engine::new(config(settings()));
     let mut left = vec![true; strategies.len()];
-    let rounds = Rounds::new(strategies.len(), 1, adapts(strategy));
+    let rounds = if adapts(strategy) { Rounds::portfolio(1) } else { Rounds::equal(strategies.len()) };
     let mut round = rounds.begin();
     loop {
         let (mut seen, mut over) = (Vec::new(), Vec::new());

@@ -126,7 +126,7 @@ impl Plan<'_> {
             exhausted: AtomicUsize::new(0),
             stop: AtomicBool::new(false),
             begun: Instant::now(),
-            rounds: Rounds::new(learns.len(), self.jobs, self.adapt),
+            rounds: if self.adapt { Rounds::portfolio(self.jobs) } else { Rounds::equal(learns.len()) },
         };
         let library = Temporary::library()?;
         // The first server is started alone, so that what is wrong with the program is told once.

@@ -89,7 +89,10 @@ impl Check<'_> {
             exhausted: AtomicUsize::new(0),
             covered: AtomicUsize::new(0),
             deadline: Deadline::new(self.config.time_budget),
-            rounds: Rounds::new(self.lanes.len(), jobs, self.config.strategy == portfolio::NAME),
+            rounds: match &self.config.strategy[..] {
+                portfolio::NAME => Rounds::portfolio(jobs),
+                _ => Rounds::equal(self.lanes.len()),
+            },
         };
         let outcomes: Vec<(Tally, Option<Box<Failed>>)> = std::thread::scope(|scope| {
             let work = |job| {
