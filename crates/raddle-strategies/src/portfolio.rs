@@ -17,7 +17,7 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 pub const PORTFOLIO: &[&str] = &["oos", "surw", "upo", "pos", "random-walk", "pct:depth=3"];
 
 /// How many turns each of them has at first, in proportion.
-const SHARES: [u64; PORTFOLIO.len()] = [5, 3, 2, 1, 1, 1];
+const SHARES: [u64; PORTFOLIO.len()] = [6, 2, 4, 1, 1, 1];
 
 /// The turns of each strategy in the first round, on average.
 const FIRST: u64 = 32;
@@ -230,12 +230,12 @@ mod tests {
 
     #[test]
     fn the_portfolio_begins_with_its_shares() {
-        let turns: Vec<Turn> = Rounds::portfolio(1).begin().take(13 * 10).collect();
+        let turns: Vec<Turn> = Rounds::portfolio(1).begin().take(15 * 10).collect();
         for (lane, share) in SHARES.into_iter().enumerate() {
             let own = turns.iter().filter(|turn| turn.lane == lane);
             assert_eq!(own.count() as u64, 10 * share);
         }
-        let begin: std::collections::BTreeSet<usize> = turns[..13].iter().map(|turn| turn.lane).collect();
+        let begin: std::collections::BTreeSet<usize> = turns[..15].iter().map(|turn| turn.lane).collect();
         assert_eq!(begin.len(), PORTFOLIO.len(), "all have a turn soon");
     }
 
