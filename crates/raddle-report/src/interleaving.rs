@@ -258,7 +258,7 @@ impl Names<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::{Access, FORMAT_VERSION, Settings, TraceStep};
+    use raddle_model::{Access, Settings, TraceStep};
 
     fn file(steps: u32) -> TraceFile {
         let step = |n: u32| TraceStep {
@@ -266,9 +266,12 @@ mod tests {
             operation: Operation::new(Kind::Lock, LocationId(n % 2)).on(ObjectId(n % 2), Access::Write),
         };
         TraceFile {
-            raddle_trace: FORMAT_VERSION,
+            id: String::new(),
             front_end: "lab".into(),
             program: String::new(),
+            arguments: Vec::new(),
+            build: None,
+            minimized: None,
             parameters: Vec::new(),
             settings: Settings { step_limit: 9, timeouts_anytime: false, patience: 2, races: false },
             strategy: "pos".into(),
@@ -374,6 +377,7 @@ passed: the program ended and nothing was wrong
                 .to_owned();
         assert_eq!(sentences(&file), expected);
         let read = TraceFile::from_json(&file.to_json()).unwrap();
+        file.id.clone_from(&read.id);
         assert_eq!(read, file, "a race is part of the file");
     }
 
