@@ -2,11 +2,13 @@
 //!
 //! [`Table`] aligns text in columns, [`interleaving`] shows one recorded run thread by thread, [`shape`] holds the
 //! JSON shapes that scripts may rely on, and [`text`] tells the same to a person. [`bench`] is what was measured over a
-//! suite. A [`Story`] is one failure with all that is known of it.
+//! suite. A [`Story`] is one failure with all that is known of it; [`format`](mod@format) has a module for each
+//! way to tell it.
 //! Nothing here runs a program, reads a file or knows where its text goes.
 
 pub mod bench;
 pub mod events;
+pub mod format;
 mod interleaving;
 mod operations;
 mod race;

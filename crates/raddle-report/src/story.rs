@@ -74,6 +74,13 @@ pub struct Source {
     pub text: String,
 }
 
+impl Source {
+    /// Its name for a person.
+    pub fn title(&self) -> &str {
+        if self.name.is_empty() { "program" } else { &self.name }
+    }
+}
+
 impl Story {
     /// What the file alone tells.
     pub fn of(file: &TraceFile) -> Story {
@@ -141,6 +148,19 @@ impl Story {
     /// What happened in one line.
     pub fn headline(&self) -> &str {
         self.failing.message.first().map_or("nothing is known of the end", |line| line)
+    }
+
+    /// How the run ended, why, and how it was found: a text of several lines.
+    pub fn told(&self) -> String {
+        let mut parts = vec![self.failing.message.join("\n")];
+        parts.extend(
+            [&self.why, &self.notes]
+                .into_iter()
+                .filter(|lines| !lines.is_empty())
+                .map(|lines| lines.join("\n")),
+        );
+        parts.push(format!("Found in {}.", self.found));
+        parts.join("\n\n")
     }
 
     /// The event that shows the failure best: the one that a racing pair ends with, or the last that was executed.
