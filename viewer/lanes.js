@@ -3,6 +3,9 @@
 const ROW = 24;
 const HEAD = 26;
 const NUMBERS = 56;
+const NARROWEST = 108;
+// In a narrower lane there is no room for places.
+const WITH_PLACES = 180;
 // Browsers do not scroll further than some millions of pixels; a longer run is scrolled in larger steps.
 const TALLEST = 8e6;
 const MOST_ARROWS = 400;
@@ -57,7 +60,7 @@ class Lanes {
   resize() {
     const room = this.box.clientWidth || 600;
     const lanes = Math.max(1, this.lanes.length);
-    this.lane = Math.max(150, Math.min(340, Math.floor((room - NUMBERS - 8) / lanes)));
+    this.lane = Math.max(NARROWEST, Math.min(340, Math.floor((room - NUMBERS - 8) / lanes)));
     this.width = Math.max(room - 4, NUMBERS + lanes * this.lane);
     this.tall = this.steps.length * ROW + 8;
     this.height = Math.min(this.tall, TALLEST);
@@ -125,13 +128,14 @@ class Lanes {
     node.style.cssText = `top:${place * ROW}px;width:${this.width}px`;
     node.dataset.step = step;
     const waits = step >= run.executed;
-    const cell = make('button', waits ? 'cell waiting' : 'cell', (waits ? 'waits: ' : '') + run.statement(step));
+    const isWide = this.lane >= WITH_PLACES;
+    const cell = make('button', waits ? 'cell waiting' : 'cell', (waits && isWide ? 'waits: ' : '') + run.statement(step));
     cell.type = 'button';
     cell.tabIndex = -1;
-    cell.append(make('small', '', run.short(step)));
-    cell.title = `${run.threads[thread]}: ${run.statement(step)}\n${run.places[run.place[step]][0]}`;
+    if (isWide) cell.append(make('small', '', run.short(step)));
+    cell.title = `${run.threads[thread]}${waits ? ' waits' : ''}: ${run.statement(step)}\n${run.places[run.place[step]][0]}`;
     const left = NUMBERS + this.laneOf[thread] * this.lane + 12;
-    cell.style.cssText = `left:${left}px;max-width:${this.lane - 22}px;--hue:${hue(thread)}`;
+    cell.style.cssText = `left:${left}px;max-width:${this.lane - 18}px;--hue:${hue(thread)}`;
     cell.addEventListener('click', () => this.choose(step));
     node.append(make('span', 'number', waits ? '…' : step + 1), cell);
     return node;

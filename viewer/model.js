@@ -29,9 +29,12 @@ class Run {
 
   statement(step) {
     const [, , , , statement] = this.places[this.place[step]];
+    const objects = this.objectsOf(step).map((object) => this.objects[object]);
     let text = statement;
-    if (!text) {
-      const objects = this.objectsOf(step).map((object) => this.objects[object]);
+    if (text) {
+      // Which element of an array it is.
+      for (const name of objects) if (name.endsWith(']') && !text.includes(name)) text += ` (${name})`;
+    } else {
       text = [this.verbs[this.verb[step]], objects.join(', ')].filter(Boolean).join(' ');
     }
     const answer = this.answers.get(step);

@@ -204,7 +204,8 @@ dark.addEventListener('change', () => setTheme(dark.matches ? 'dark' : 'light'))
 by('kind').textContent = data.kind;
 by('kind').classList.toggle('passed', data.kind === 'passed');
 by('title').textContent = data.title;
-by('told').textContent = data.told;
+by('happened').textContent = data.happened;
+by('reason').textContent = data.reason;
 // A long run may have more objects than anybody would look through.
 const MOST_OBJECTS = 3000;
 const touched = new Map();

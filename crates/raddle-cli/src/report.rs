@@ -3,7 +3,7 @@
 use crate::args::{FormatArg, ReportArgs};
 use crate::replay::{read, shown};
 use crate::{Outcome, explain, native};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use raddle_explain::{Effort, Pair};
 use raddle_model::{EXIT_NOTHING_FOUND, TraceFile};
 use raddle_report::events::Stream;
@@ -45,6 +45,9 @@ pub(crate) fn run(args: &ReportArgs, width: usize) -> Result<Outcome> {
     let Some(path) = &args.output else {
         return Ok(Outcome { text, status: EXIT_NOTHING_FOUND });
     };
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let is_input = real(path).is_some_and(|output| real(Path::new(&args.file)) == Some(output));
+    ensure!(!is_input, "{shown}: the report would replace the failure file; give another name");
     std::fs::write(path, text).with_context(|| format!("cannot write the report to {}", path.display()))?;
     Ok(Outcome { text: String::new(), status: EXIT_NOTHING_FOUND })
 }

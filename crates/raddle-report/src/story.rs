@@ -150,19 +150,6 @@ impl Story {
         self.failing.message.first().map_or("nothing is known of the end", |line| line)
     }
 
-    /// How the run ended, why, and how it was found: a text of several lines.
-    pub fn told(&self) -> String {
-        let mut parts = vec![self.failing.message.join("\n")];
-        parts.extend(
-            [&self.why, &self.notes]
-                .into_iter()
-                .filter(|lines| !lines.is_empty())
-                .map(|lines| lines.join("\n")),
-        );
-        parts.push(format!("Found in {}.", self.found));
-        parts.join("\n\n")
-    }
-
     /// The event that shows the failure best: the one that a racing pair ends with, or the last that was executed.
     pub fn last(&self) -> Option<u32> {
         let race = self.pairs.iter().find(|pair| pair.role == PairRole::Race);

@@ -167,13 +167,20 @@ impl Stream {
 
     /// What a step does: the statement of a program of the lab, else a verb and its objects.
     pub fn statement(&self, event: &DisplayEvent) -> String {
+        let objects: Vec<String> = self.objects_of(event).map(|(name, _)| name).collect();
         let mut text = match self.place(event).and_then(|place| place.statement.as_ref()) {
-            Some(statement) if event.operation.kind == Kind::ConditionReacquire => {
-                format!("{statement} (woken)")
+            Some(statement) => {
+                let woken = event.operation.kind == Kind::ConditionReacquire && event.executed;
+                let mut text = statement.clone() + if woken { " (woken)" } else { "" };
+                // Which element of an array it is.
+                for name in objects.iter().filter(|name| name.ends_with(']')) {
+                    if !text.contains(name.as_str()) {
+                        text.push_str(&format!(" ({name})"));
+                    }
+                }
+                text
             }
-            Some(statement) => statement.clone(),
             None => {
-                let objects: Vec<String> = self.objects_of(event).map(|(name, _)| name).collect();
                 let gap = if objects.is_empty() { "" } else { " " };
                 format!("{}{gap}{}", verb(event.operation.kind), objects.join(", "))
             }

@@ -47,12 +47,19 @@ fn data(story: &Story) -> Value {
         runs.push(run(story, passing));
         labels.push("the closest run that passes".to_owned());
     }
+    // The kind stands beside the title.
+    let kind = format!("{}: ", story.kind());
+    let headline = story.headline().strip_prefix(&kind).unwrap_or(story.headline());
+    let happened =
+        [&story.failing.message[..], &[String::new(), format!("Found in {}.", story.found)]].concat();
+    let reason = [&story.why[..], &story.notes].concat();
     let number = |role: PairRole| PairRole::ALL.iter().position(|known| *known == role).unwrap_or(0) as u32;
     let pairs = story.pairs.iter().flat_map(|pair| [pair.first, pair.second, number(pair.role)]);
     json!({
         "kind": story.kind(),
-        "title": format!("{}: {}", story.program, story.headline()),
-        "told": story.told(),
+        "title": format!("{}: {headline}", story.program),
+        "happened": happened.join("\n"),
+        "reason": reason.join("\n"),
         "labels": labels,
         "runs": runs,
         "pairs": pairs.collect::<Vec<u32>>(),

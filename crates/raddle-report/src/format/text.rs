@@ -49,7 +49,7 @@ pub fn text(story: &Story, terminal: Terminal) -> String {
         if !lines.is_empty() {
             out.push('\n');
         }
-        for line in lines.iter().flat_map(|line| line.lines()) {
+        for line in lines.iter().flat_map(|line| line.split('\n')) {
             paragraph(&mut out, line, terminal.width);
         }
     }
