@@ -141,6 +141,13 @@ impl Stream {
         let locks = locks::follow(&stream);
         let orders = edges::follow(&stream, file);
         stream.waits = waits::follow(&stream, file, &locks, &orders);
+        // What is joined is a thread for the reader.
+        for (&object, &thread) in &orders.joined {
+            let name = stream.thread(thread);
+            if let Some(object) = stream.objects.get_mut(object as usize) {
+                *object = name;
+            }
+        }
         stream.edges = locks.edges;
         stream.edges.extend(orders.edges);
         stream.edges.sort_unstable();

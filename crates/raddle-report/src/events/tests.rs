@@ -118,6 +118,10 @@ fn threads_begin_after_their_spawn_and_end_before_their_join() {
         edges(&stream),
         [(1, 2, "spawn"), (0, 3, "spawn"), (4, 5, "post"), (2, 6, "join"), (4, 7, "join")]
     );
+    assert_eq!(stream.statement(&stream.events[6]), "join C");
+    // Without a name it is the only one that has ended and was not joined.
+    let nameless = TraceFile { objects: vec!["C".into(), "#1, a thread".into()], ..named };
+    assert_eq!(edges(&Stream::of(&nameless)).last(), Some(&(4, 7, "join")));
 }
 
 #[test]

@@ -243,3 +243,20 @@ fn colours_are_only_where_they_are_wanted() {
         ["\x1b[36m", "\x1b[33m", "\x1b[0m"].iter().fold(coloured, |text, code| text.replace(code, ""));
     assert_eq!(without, text(&story("m"), Terminal::default()), "colours take no room");
 }
+
+#[test]
+fn of_many_switches_the_middle_is_left_out() {
+    let mut file = file();
+    file.verdict = Verdict::Passed;
+    let step = |step: u32| {
+        let thread = step % 2;
+        let operation = Operation::new(Kind::Read, LocationId(thread)).on(ObjectId(2), Access::Read);
+        TraceStep { thread, operation }
+    };
+    file.steps = (0..1_000).map(step).collect();
+    let found = text(&Story::of(&file), Terminal { most: 4, ..Terminal::default() });
+    let rows: Vec<&str> = found.lines().skip(3).take_while(|line| !line.is_empty()).collect();
+    let ends: Vec<&str> = rows.iter().map(|row| row.split_whitespace().next().unwrap_or("")).collect();
+    assert_eq!(ends, ["1", "2", "...", "999", "1000"], "{found}");
+    assert_eq!(rows[2].trim(), "... 996 steps");
+}

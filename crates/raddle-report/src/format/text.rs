@@ -168,14 +168,14 @@ fn beside(run: &Stream, cells: &BTreeMap<usize, String>) -> BTreeMap<u32, (usize
 /// A step with what its thread holds after it.
 fn cell(run: &Stream, event: &DisplayEvent, held: &[u32], with_place: bool) -> String {
     let mut text = run.statement(event);
-    if !event.executed {
-        text = format!("waits: {text}");
-    }
     if let Some(place) = run.place(event).filter(|_| with_place) {
         text = match place.statement {
             Some(_) => format!("{}: {text}", place.short()),
             None => format!("{text} at {}", place.short()),
         };
+    }
+    if !event.executed {
+        text = format!("waits: {text}");
     }
     if !held.is_empty() && event.executed {
         let names: Vec<String> = held.iter().map(|&object| run.object(object)).collect();
