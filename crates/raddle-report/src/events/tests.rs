@@ -85,14 +85,8 @@ fn a_signal_wakes_the_waiter_it_names() {
     assert!(edges(&stream).contains(&(1, 2, "unlock")), "a wait gives the mutex back");
     assert!(edges(&stream).contains(&(6, 7, "unlock")));
     // A is a waiter to the end; B until the signal, and then it waits for the mutex.
-    let expected = [
-        (1, 0, 1, Some(0)),
-        (2, 0, 1, Some(0)),
-        (0, 1, 8, Some(2)),
-        (2, 2, 3, Some(0)),
-        (1, 3, 5, Some(2)),
-        (1, 5, 6, Some(0)),
-    ];
+    let expected =
+        [(1, 0, 1, Some(0)), (2, 0, 3, Some(0)), (0, 1, 8, Some(2)), (1, 3, 5, Some(2)), (1, 5, 6, Some(0))];
     assert_eq!(spans(&stream.waits), expected);
     assert_eq!(stream.statement(&stream.events[5]), "notify one c -> waiter 2 of 2");
 }

@@ -66,7 +66,8 @@ fn between(
     }
 }
 
-/// The parts of a time in which another thread has a lock.
+/// One wait for a lock, from when another thread had it first to when it was given back last. That it was free for a moment in
+/// between is not told: with many waiters there would be more of those than anybody could read.
 fn while_held(
     from: u32,
     to: u32,
@@ -79,8 +80,12 @@ fn while_held(
     let Some(holds) = holds.get(&object) else { return };
     let end = holds.partition_point(|hold| hold.span.from < to);
     let overlapping = holds[..end].iter().rev().take_while(|hold| hold.span.to > from);
-    for hold in overlapping.filter(|hold| hold.span.thread != thread && !(is_reader && hold.is_shared)) {
-        let (from, to) = (hold.span.from.max(from), hold.span.to.min(to));
+    let others = overlapping.filter(|hold| hold.span.thread != thread && !(is_reader && hold.is_shared));
+    let whole = others.fold(None, |whole: Option<(u32, u32)>, hold| {
+        let (first, last) = whole.unwrap_or((u32::MAX, 0));
+        Some((first.min(hold.span.from.max(from)), last.max(hold.span.to.min(to))))
+    });
+    if let Some((from, to)) = whole {
         waits.push(Span { from, to, thread, object: Some(object) });
     }
 }

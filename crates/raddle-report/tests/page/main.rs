@@ -111,7 +111,10 @@ fn the_page_of_a_deadlock() {
 #[test]
 fn a_run_of_a_hundred_threads_and_a_hundred_thousand_steps() {
     let Some((mut browser, folder)) = browser("page_long") else { return };
-    open(&mut browser, &folder, &stories::long(100, 100_000));
+    let story = stories::long(100, 100_000);
+    let size = raddle_report::format::html(&story).len();
+    assert!(size < 5_000_000, "a page of {size} bytes");
+    open(&mut browser, &folder, &story);
     assert_eq!(browser.complaints(), [""; 0]);
     let rows = "document.querySelectorAll('.row').length";
     let at =
