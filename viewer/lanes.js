@@ -119,6 +119,17 @@ class Lanes {
     this.window.replaceChildren(this.picture(from, to), ...rows);
   }
 
+  words(step) {
+    const isWaiting = step >= this.run.executed && this.lane >= WITH_PLACES;
+    return (isWaiting ? 'waits: ' : '') + this.run.statement(step);
+  }
+
+  // About how wide the cell of a step is.
+  room(step) {
+    const place = this.lane >= WITH_PLACES ? this.run.short(step).length * 6.7 + 6 : 0;
+    return Math.min(this.lane - 18, this.words(step).length * 7.55 + place + 10);
+  }
+
   row(step, place) {
     const run = this.run;
     const thread = run.thread[step];
@@ -128,11 +139,10 @@ class Lanes {
     node.style.cssText = `top:${place * ROW}px;width:${this.width}px`;
     node.dataset.step = step;
     const waits = step >= run.executed;
-    const isWide = this.lane >= WITH_PLACES;
-    const cell = make('button', waits ? 'cell waiting' : 'cell', (waits && isWide ? 'waits: ' : '') + run.statement(step));
+    const cell = make('button', waits ? 'cell waiting' : 'cell', this.words(step));
     cell.type = 'button';
     cell.tabIndex = -1;
-    if (isWide) cell.append(make('small', '', run.short(step)));
+    if (this.lane >= WITH_PLACES) cell.append(make('small', '', run.short(step)));
     cell.title = `${run.threads[thread]}${waits ? ' waits' : ''}: ${run.statement(step)}\n${run.places[run.place[step]][0]}`;
     const left = NUMBERS + this.laneOf[thread] * this.lane + 12;
     cell.style.cssText = `left:${left}px;max-width:${this.lane - 18}px;--hue:${hue(thread)}`;
@@ -169,7 +179,7 @@ class Lanes {
       drawn++;
       const isRight = x(second) >= x(first);
       const [x1, y1, y2] = [x(first) + 40, middle(one) + ROW / 2 - 3, middle(other)];
-      const x2 = isRight ? x(second) + 11 : x(second) + Math.min(this.lane - 10, 150);
+      const x2 = isRight ? x(second) + 11 : x(second) + 13 + this.room(second);
       const path = draw('path', { class: name, d: `M${x1} ${y1} Q${x1} ${y2} ${x2} ${y2}` });
       path.append(draw('title', {}));
       path.firstChild.textContent = words;

@@ -58,12 +58,14 @@ class Run {
     return low === 0 ? NONE : own[low - 1];
   }
 
-  // The step of `other` that is the same step of the same thread, or NONE. Threads are the same by name.
+  // The step of `other` that is the same step of the same thread at the same place, or NONE. Numbers may differ between
+  // runs, names do not.
   twin(step, other) {
     const thread = other.threads.indexOf(this.threads[this.thread[step]]);
     const own = thread === NONE ? [] : other.stepsOf[thread];
     const found = own[this.nth[step]];
-    return found === undefined ? NONE : found;
+    const text = (run, at) => run.places[run.place[at]][0];
+    return found === undefined || text(this, step) !== text(other, found) ? NONE : found;
   }
 
   // For each thread what it holds and what it waits for after a step.

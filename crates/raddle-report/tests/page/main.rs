@@ -75,6 +75,9 @@ fn the_page_of_a_deadlock() {
     assert_eq!(browser.ask("document.querySelectorAll('.run').length"), 2);
     browser.press("Home");
     assert_eq!(browser.ask("document.querySelector('.row.twin')?.dataset.step"), "0");
+    browser.ask("document.querySelector('.row[data-step=\"2\"] .cell').click()");
+    assert_eq!(browser.ask("document.querySelectorAll('.row.twin').length"), 0, "it has no such step");
+    browser.press("Home");
     assert_eq!(browser.ask("document.querySelectorAll('h1 b, .cell b').length"), 0);
     assert_eq!(browser.ask("document.getElementById('title').textContent.includes('<b>')"), true);
     let arrows = browser.ask("document.querySelector('.run').querySelectorAll('.pair').length");

@@ -60,8 +60,11 @@ pub(crate) fn deadlock() -> Story {
         blocked: vec![blocked(0, 1, 2), blocked(1, 0, 9)],
         cycle: vec![ThreadId(0), ThreadId(1)],
     };
-    let passing = file(threads, objects, 12, steps);
-    let failing = TraceFile { verdict: Verdict::Failed { failure }, ..passing.clone() };
+    let failing = file(threads, objects, 12, steps);
+    let mut passing = failing.clone();
+    let failing = TraceFile { verdict: Verdict::Failed { failure }, ..failing };
+    // Its third step is another one.
+    passing.steps[2].operation.location = LocationId(5);
     let mut story = Story::of(&failing);
     story.passing = Some(Stream::of(&passing));
     story.pairs = vec![ConflictPair { first: 3, second: 4, role: PairRole::Swap }];
