@@ -12,6 +12,11 @@ use raddle_report::{PairRole, Source, Story};
 use raddle_symbols::Symbols;
 use std::path::{Path, PathBuf};
 
+/// How many runs are made for the explanation if the user does not say it, and about how many steps they may have together:
+/// somebody waits for the report.
+const MOST_RUNS: u64 = 3_000;
+const MOST_STEPS: u64 = 20_000_000;
+
 /// With how many random schedules a set of orders is tried.
 const SAMPLES: u64 = 50;
 
@@ -71,7 +76,8 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> Story {
     if args.no_explain || file.verdict.failure().is_none() {
         return Story::of(file);
     }
-    let effort = Effort { executions: args.runs, samples: SAMPLES };
+    let few = (MOST_STEPS / (file.steps.len() as u64).max(1)).clamp(100, MOST_RUNS);
+    let effort = Effort { executions: args.runs.unwrap_or(few), samples: SAMPLES };
     let (run, found) = match explain::search(file, shown, effort) {
         Ok(explained) => explained,
         Err(error) => {

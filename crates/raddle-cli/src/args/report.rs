@@ -35,9 +35,9 @@ pub(crate) struct ReportArgs {
     /// Run nothing
     #[arg(long)]
     pub(crate) no_explain: bool,
-    /// Make at most so many runs for the explanation
-    #[arg(long, short = 'n', value_name = "N", default_value = "3000", value_parser = runs)]
-    pub(crate) runs: u64,
+    /// Make at most so many runs for the explanation; if not given, 3000, and fewer of a run with many steps
+    #[arg(long, short = 'n', value_name = "N", value_parser = runs)]
+    pub(crate) runs: Option<u64>,
     /// A folder with source files; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) source: Vec<PathBuf>,

@@ -16,7 +16,7 @@ pub fn sarif(story: &Story) -> String {
     if !story.why.is_empty() {
         message = format!("{message}\n\n{}", story.why.join("\n"));
     }
-    let result = json!({
+    let mut result = json!({
         "ruleId": rule,
         "ruleIndex": 0,
         "level": if run.failure.is_some() { "error" } else { "none" },
@@ -26,8 +26,12 @@ pub fn sarif(story: &Story) -> String {
         "relatedLocations": story.pairs.iter().flat_map(|pair| [pair.first, pair.second])
             .filter_map(|step| run.events.get(step as usize)).map(|event| location(run, event)).collect::<Vec<_>>(),
         "partialFingerprints": { "raddleFailure/v1": story.id },
-        "codeFlows": [{ "message": { "text": story.found }, "threadFlows": flows(run) }],
     });
+    // A code flow has at least one thread flow.
+    let flows = flows(run);
+    if !flows.is_empty() {
+        result["codeFlows"] = json!([{ "message": { "text": story.found }, "threadFlows": flows }]);
+    }
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
         "version": "2.1.0",

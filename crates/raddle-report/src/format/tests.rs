@@ -153,6 +153,12 @@ fn sarif_has_what_the_standard_asks_for() {
     order.sort_unstable();
     assert_eq!(order, (1..=15).collect::<Vec<u64>>());
     assert_eq!(flows[0]["locations"][9]["state"][NASTY]["text"], "held");
+    // A program may fail before its first step.
+    let failure = Failure::StepLimit { limit: 0, spinning: Vec::new() };
+    let empty = TraceFile { steps: Vec::new(), verdict: Verdict::Failed { failure }, ..file() };
+    let result = &parsed(&sarif(&Story::of(&empty)))["runs"][0]["results"][0];
+    assert!(result["codeFlows"].is_null() && result["message"]["text"].is_string(), "{result}");
+    assert!(text(&Story::of(&empty), Terminal::default()).contains("step limit"));
 }
 
 #[test]

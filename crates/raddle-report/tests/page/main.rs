@@ -46,6 +46,13 @@ fn the_page_of_a_deadlock() {
     open(&mut browser, &folder, &stories::deadlock());
     assert_eq!(browser.complaints(), [""; 0]);
 
+    // A program may fail before its first step.
+    open(&mut browser, &folder, &stories::long(1, 0));
+    browser.press("End");
+    assert_eq!(browser.ask("document.querySelectorAll('.row').length"), 0);
+    assert_eq!(browser.complaints(), [""; 0]);
+    open(&mut browser, &folder, &stories::deadlock());
+
     // It begins at the last step; both threads are at their lines.
     assert_eq!(browser.ask(NOW), json!(["9", "3", "Step 4 of 4"]));
     browser.press("k");
