@@ -19,7 +19,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
 /// The bytes of `text`; the error is where it is wrong, from 0.
 pub(super) fn decode(text: &str) -> Result<Vec<u8>, usize> {
     let text = text.as_bytes();
-    if text.len() % 4 != 0 {
+    if !text.len().is_multiple_of(4) {
         return Err(text.len());
     }
     let mut bytes = Vec::with_capacity(text.len() / 4 * 3);

@@ -20,7 +20,7 @@ pub(crate) fn find() -> Option<&'static str> {
         let command = command.arg("--version").stdout(Stdio::null()).stderr(Stdio::null());
         command.status().is_ok_and(|status| status.success())
     };
-    NAMES.into_iter().find(|name| starts(&name))
+    NAMES.into_iter().find(starts)
 }
 
 /// A browser with one page.
