@@ -1,5 +1,9 @@
 //! The arguments, and the help that explains them.
 
+mod report;
+
+pub(crate) use report::{FormatArg, ReportArgs};
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
 use std::path::PathBuf;
@@ -19,6 +23,7 @@ Examples:
   raddle replay bug.json                            the same run again, step by step
   raddle minimize bug.json                          the same failure with fewer switches
   raddle explain bug.json                           which order of operations makes it fail
+  raddle report bug.json -o bug.html                a page to step through the run
   raddle strategies                                 what can follow --strategy
 
 Exit status: 0 no bug was found, 1 a bug was found, 2 a mistake in arguments or files."
@@ -47,6 +52,8 @@ pub(crate) enum Command {
     Minimize(MinimizeArgs),
     /// Tell which order of operations makes a recorded run fail
     Explain(ExplainArgs),
+    /// Show a recorded run: a page, a text, or a file for other tools
+    Report(ReportArgs),
     /// Compile C with hooks for `raddle run`: make CC="raddle cc"
     #[command(disable_help_flag = true)]
     Cc {

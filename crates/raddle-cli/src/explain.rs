@@ -7,6 +7,7 @@ use crate::{Outcome, native};
 use anyhow::{Context, Result, bail};
 use raddle_explain::{Effort, Explanation, Pair, explain};
 use raddle_model::{EXIT_BUG_FOUND, TraceFile, TraceStep};
+use raddle_report::events::Place;
 use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep};
 use raddle_report::{sentences, text, verb};
 use std::fmt::Write;
@@ -25,23 +26,30 @@ const IDIOMS: [&str; 6] = [
 pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let shown = shown(&args.file);
     let file = TraceFile::from_json(&read(&args.file)?).with_context(|| shown.to_owned())?;
+    let effort = Effort { executions: args.runs, samples: args.samples };
+    let (run, found) = search(&file, shown, effort)?;
+    let text = if args.json { json(&run, &found, effort) } else { told(&run, &found, effort) };
+    Ok(Outcome { text, status: EXIT_BUG_FOUND })
+}
+
+/// Explains the failing run of `file`, which messages call `shown`: the run as it was made again, and what was found out.
+pub(crate) fn search(file: &TraceFile, shown: &str, effort: Effort) -> Result<(TraceFile, Explanation)> {
     if file.verdict.failure().is_none() {
         bail!("{shown}: the recorded run passed; there is no failure to explain");
     }
-    let effort = Effort { executions: args.runs, samples: args.samples };
     let found = match &file.front_end[..] {
         "lab" => {
             let machine = compile(&file.program, &file.parameters)
                 .with_context(|| format!("{shown}: the program in the file"))?;
-            let mut lab = Lab::new(machine, &file);
+            let mut lab = Lab::new(machine, file);
             // What is known to be small is not made smaller again.
             let small = match file.minimized {
                 Some(_) => None,
-                None => reduce(&file, &mut lab, AFTER_A_FAILURE, &|_| Ok(()))?,
+                None => reduce(file, &mut lab, AFTER_A_FAILURE, &|_| Ok(()))?,
             };
-            explain(small.as_ref().unwrap_or(&file), effort, &mut lab)
+            explain(small.as_ref().unwrap_or(file), effort, &mut lab)
         }
-        native::FRONT_END => native::explain(&file, shown, effort)?,
+        native::FRONT_END => native::explain(file, shown, effort)?,
         other => bail!(
             "{shown}: the run was recorded by the front end `{other}`; this raddle can explain those of `lab` and `native`"
         ),
@@ -49,15 +57,18 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let found = found.with_context(|| {
         format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")
     })?;
-    let run = TraceFile { program: file.program.clone(), ..found.run.clone().unwrap_or(file) };
-    let text = if args.json { json(&run, &found, effort) } else { told(&run, &found, effort) };
-    Ok(Outcome { text, status: EXIT_BUG_FOUND })
+    let run = found.run.clone().unwrap_or_else(|| file.clone());
+    Ok((TraceFile { program: file.program.clone(), ..run }, found))
 }
 
 /// The explanation for a person.
 fn told(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
-    let mut out = sentences(file).join("\n");
-    out.push_str("\n\n");
+    format!("{}\n\n{}", sentences(file).join("\n"), why(file, found, effort))
+}
+
+/// Which order makes the run fail, and how many orders it needs.
+pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
+    let mut out = String::new();
     match &found.swapped[..] {
         [] if found.candidates == 0 => out.push_str(
             "No two operations of different threads that depend on each other were seen. Memory accesses of a pthreads program \
@@ -129,24 +140,17 @@ fn statement(file: &TraceFile, step: &TraceStep) -> String {
 fn excerpt(out: &mut String, file: &TraceFile, found: &Explanation, pair: Pair) {
     for step in [pair.first, pair.second] {
         let place = file.locations.get(found.steps[step].operation.location.index());
-        let Some((name, line)) = place.and_then(|place| source(place)) else { continue };
+        let place = place.map(|place| Place::parse(place)).unwrap_or_default();
+        let Some((name, line)) = place.file.zip(place.line) else { continue };
         let beside = Path::new(&file.program).parent().map(|folder| folder.join(&name));
         let paths = [Some(PathBuf::from(&name)), beside];
         let content = paths.into_iter().flatten().find_map(|path| std::fs::read_to_string(path).ok());
         if let Some(content) =
-            content.as_deref().and_then(|content| content.lines().nth(line.checked_sub(1)?))
+            content.as_deref().and_then(|content| content.lines().nth(line.checked_sub(1)? as usize))
         {
             let _ = writeln!(out, "  {name}:{line}  {}", content.trim());
         }
     }
-}
-
-/// The file and line of a place such as `add at bank.c:14`.
-fn source(place: &str) -> Option<(String, usize)> {
-    let place = place.split(", inlined into ").next()?;
-    let place = place.rsplit_once(" at ").map_or(place, |(_, place)| place);
-    let (name, line) = place.rsplit_once(':')?;
-    Some((name.to_owned(), line.parse().ok()?))
 }
 
 fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
@@ -176,16 +180,4 @@ fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
         samples: effort.samples,
         executions: found.executions,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_with_a_file_are_known() {
-        assert_eq!(source("add at bank.c:14"), Some(("bank.c".to_owned(), 14)));
-        assert_eq!(source("push at a.h:3, inlined into main at b.c:7"), Some(("a.h".to_owned(), 3)));
-        assert_eq!(source("line 7: x = 1"), None);
-    }
 }

@@ -11,6 +11,7 @@ mod minimize;
 mod native;
 mod progress;
 mod replay;
+mod report;
 mod strategies;
 
 use args::{Cli, Command, LabCommand};
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => bench::run(args),
         Command::Minimize(args) => minimize::run(args),
         Command::Explain(args) => explain::run(args),
+        Command::Report(args) => report::run(args, width),
         Command::Cc { args } => cc::run(cc::Language::C, args),
         Command::Cpp { args } => cc::run(cc::Language::Cpp, args),
     };

@@ -124,6 +124,7 @@ pub(crate) fn reduce(
     limits: Limits,
     save: &dyn Fn(&TraceFile) -> Result<()>,
 ) -> Result<Option<TraceFile>> {
+    #[expect(clippy::disallowed_methods, reason = "the user waits for the search")]
     let begun = Instant::now();
     let progress = Progress::new(limits.runs);
     let mut saved = Ok(());

@@ -1,17 +1,23 @@
 //! Plain data in, text and JSON out.
 //!
 //! [`Table`] aligns text in columns, [`interleaving`] shows one recorded run thread by thread, [`shape`] holds the
-//! JSON shapes that scripts may rely on, and [`text`] tells the same to a person. [`bench`] is what was measured over a suite. Nothing here runs a program, reads
-//! a file or knows where its text goes.
+//! JSON shapes that scripts may rely on, and [`text`] tells the same to a person. [`bench`] is what was measured over a
+//! suite. A [`Story`] is one failure with all that is known of it; [`format`](mod@format) has a module for each
+//! way to tell it.
+//! Nothing here runs a program, reads a file or knows where its text goes.
 
 pub mod bench;
+pub mod events;
+pub mod format;
 mod interleaving;
 mod operations;
 mod race;
 pub mod shape;
+mod story;
 mod table;
 pub mod text;
 
 pub use interleaving::{Layout, interleaving, sentences, steps};
 pub use operations::{acquisitions, verb};
+pub use story::{ConflictPair, PairRole, Source, Story};
 pub use table::{Align, Table};

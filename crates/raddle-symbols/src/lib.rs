@@ -13,7 +13,7 @@ pub use build::build;
 pub use location::{Frame, Location};
 
 use module::Module;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// Answers where addresses are in the source. Reads each module at most once.
@@ -49,6 +49,11 @@ impl Symbols {
     /// [`Symbols::locate`] wants. 0 if the file cannot be read.
     pub fn first_address(&mut self, module: &Path) -> u64 {
         self.module(module).first_address()
+    }
+
+    /// The source files that a module was made from, as its debugging information names them; none if it has none.
+    pub fn sources(&mut self, module: &Path) -> BTreeSet<String> {
+        self.module(module).sources()
     }
 
     fn module(&mut self, path: &Path) -> &Module {

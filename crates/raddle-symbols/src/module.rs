@@ -5,6 +5,7 @@ use addr2line::{Loader, demangle_auto};
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::borrow::Cow;
 use std::cell::OnceCell;
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
 
@@ -52,6 +53,12 @@ impl Module {
         // The compiler numbers the static variables of functions: `count.0`.
         let plain = name.rsplit_once('.').filter(|(_, end)| end.bytes().all(|byte| byte.is_ascii_digit()));
         Some((demangled(plain.map_or(name, |(plain, _)| plain)), address - range.start))
+    }
+
+    /// The source files that debugging information names.
+    pub(crate) fn sources(&self) -> BTreeSet<String> {
+        let lines = self.debugging.as_ref().and_then(|loader| loader.find_location_range(0, u64::MAX).ok());
+        lines.into_iter().flatten().filter_map(|(_, _, line)| line.file.map(str::to_owned)).collect()
     }
 
     /// The lowest address that the file is loaded to, if it is loaded where it wants to be.

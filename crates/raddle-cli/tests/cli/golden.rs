@@ -3,7 +3,7 @@
 use crate::common::{figure, raddle, root};
 
 #[track_caller]
-fn golden(name: &str, found: &str) {
+pub(crate) fn golden(name: &str, found: &str) {
     let path = root().join("crates/raddle-cli/tests/golden").join(name);
     #[expect(clippy::disallowed_methods, reason = "the test itself is told to rewrite its files")]
     let bless = std::env::var("RADDLE_BLESS").is_ok();

@@ -1,0 +1,101 @@
+//! The arguments of `raddle report`.
+
+use super::runs;
+use clap::{Args, ValueEnum};
+use std::path::{Path, PathBuf};
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  raddle report bug.json                            the steps around switches, in the terminal
+  raddle report bug.json -o bug.html                a page to step through, for any browser, without a network
+  raddle report bug.json -o report.xml              JUnit, for continuous integration
+  raddle report bug.json --format sarif > bug.sarif
+
+Without --format, the end of OUT's name tells it: .html, .txt, .xml (JUnit), .sarif, .trace.json or .perfetto.json (for
+ui.perfetto.dev), .json (the events). Without OUT it is text.
+
+The failure is explained before, as by `raddle explain` but with less effort, and the closest run that passes is shown beside.
+For that the program is run again; where it cannot be, or with --no-explain, the report is made from the file alone. Source files
+are put into a page if they are found: where the program's debugging information says, here, beside the program, or in --source.
+
+Exit status: 0 the report was made, 2 a mistake in arguments or files.")]
+pub(crate) struct ReportArgs {
+    /// A failure file, or - for standard input
+    pub(crate) file: String,
+    /// Where the report is written to; standard output if not given
+    #[arg(long, short, value_name = "OUT")]
+    pub(crate) output: Option<PathBuf>,
+    /// What the report is
+    #[arg(long, short, value_enum)]
+    pub(crate) format: Option<FormatArg>,
+    /// The same as --format json
+    #[arg(long, conflicts_with = "format")]
+    pub(crate) json: bool,
+    /// Run nothing
+    #[arg(long)]
+    pub(crate) no_explain: bool,
+    /// Make at most so many runs for the explanation; if not given, 3000, and fewer of a run with many steps
+    #[arg(long, short = 'n', value_name = "N", value_parser = runs)]
+    pub(crate) runs: Option<u64>,
+    /// A folder with source files; may be given several times
+    #[arg(long, value_name = "DIR")]
+    pub(crate) source: Vec<PathBuf>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum FormatArg {
+    /// A page to step through
+    Html,
+    /// A failed test, for continuous integration
+    Junit,
+    /// SARIF 2.1.0 with a flow for each thread
+    Sarif,
+    /// The trace format of Chrome and Perfetto
+    Perfetto,
+    /// The events, for scripts
+    Json,
+    /// Columns for a terminal
+    Text,
+}
+
+impl FormatArg {
+    /// The format that the end of a name tells. The longest end counts.
+    pub(crate) fn of(path: &Path) -> Option<FormatArg> {
+        let name = path.file_name()?.to_str()?.to_ascii_lowercase();
+        let ends = [
+            (".html", FormatArg::Html),
+            (".htm", FormatArg::Html),
+            (".xml", FormatArg::Junit),
+            (".sarif", FormatArg::Sarif),
+            (".sarif.json", FormatArg::Sarif),
+            (".perfetto.json", FormatArg::Perfetto),
+            (".trace.json", FormatArg::Perfetto),
+            (".txt", FormatArg::Text),
+            (".json", FormatArg::Json),
+        ];
+        ends.into_iter().find(|(end, _)| name.ends_with(end)).map(|(_, format)| format)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_of_a_name_tells_the_format() {
+        for (name, format) in [
+            ("a/b.html", Some(FormatArg::Html)),
+            ("B.XML", Some(FormatArg::Junit)),
+            ("b.sarif", Some(FormatArg::Sarif)),
+            ("b.sarif.json", Some(FormatArg::Sarif)),
+            ("b.trace.json", Some(FormatArg::Perfetto)),
+            ("b.json", Some(FormatArg::Json)),
+            ("b.txt", Some(FormatArg::Text)),
+            ("b.pdf", None),
+            ("html", None),
+        ] {
+            assert_eq!(FormatArg::of(Path::new(name)), format, "{name}");
+        }
+    }
+}

@@ -1,0 +1,139 @@
+//! `raddle report`.
+
+use crate::args::{FormatArg, ReportArgs};
+use crate::replay::{read, shown};
+use crate::{Outcome, explain, native};
+use anyhow::{Context, Result, ensure};
+use raddle_explain::{Effort, Pair};
+use raddle_model::{EXIT_NOTHING_FOUND, TraceFile};
+use raddle_report::events::Stream;
+use raddle_report::format::{Terminal, html, json, junit, perfetto, sarif, text};
+use raddle_report::{PairRole, Source, Story};
+use raddle_symbols::Symbols;
+use std::path::{Path, PathBuf};
+
+/// How many runs are made for the explanation if the user does not say it, and about how many steps they may have together:
+/// somebody waits for the report.
+const MOST_RUNS: u64 = 3_000;
+const MOST_STEPS: u64 = 20_000_000;
+
+/// With how many random schedules a set of orders is tried.
+const SAMPLES: u64 = 50;
+
+/// A longer source file is not put into a page.
+const LONGEST_SOURCE: u64 = 4 << 20;
+
+/// The ends of names of source files. A failure file of somebody else may name any file, and a page may be passed on.
+const SOURCES: &[&str] =
+    &["c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "c++", "h++", "inc", "inl", "ipp", "tcc", "rs", "s"];
+
+pub(crate) fn run(args: &ReportArgs, width: usize) -> Result<Outcome> {
+    let shown = shown(&args.file);
+    let format = format(args)?;
+    let file = TraceFile::from_json(&read(&args.file)?).with_context(|| shown.to_owned())?;
+    let mut story = tell(args, &file, shown);
+    let text = match format {
+        FormatArg::Html => {
+            sources(&mut story, &file, &args.source);
+            html(&story)
+        }
+        FormatArg::Junit => junit(&story),
+        FormatArg::Sarif => sarif(&story),
+        FormatArg::Perfetto => perfetto(&story),
+        FormatArg::Json => json(&story),
+        FormatArg::Text => {
+            // The library looks at the terminal and at `NO_COLOR`.
+            let colours = args.output.is_none() && console::colors_enabled();
+            text(&story, Terminal { width, colours, ..Terminal::default() })
+        }
+    };
+    let Some(path) = &args.output else {
+        return Ok(Outcome { text, status: EXIT_NOTHING_FOUND });
+    };
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    let is_input = real(path).is_some_and(|output| real(Path::new(&args.file)) == Some(output));
+    ensure!(!is_input, "{shown}: the report would replace the failure file; give another name");
+    std::fs::write(path, text).with_context(|| format!("cannot write the report to {}", path.display()))?;
+    Ok(Outcome { text: String::new(), status: EXIT_NOTHING_FOUND })
+}
+
+fn format(args: &ReportArgs) -> Result<FormatArg> {
+    if args.json {
+        return Ok(FormatArg::Json);
+    }
+    match (args.format, &args.output) {
+        (Some(format), _) => Ok(format),
+        (None, None) => Ok(FormatArg::Text),
+        (None, Some(path)) => FormatArg::of(path).with_context(|| {
+            let path = path.display();
+            format!("{path}: the end of the name tells no format; use --format, or .html, .xml, .sarif, .json or .txt")
+        }),
+    }
+}
+
+/// All that is known of the failure. Where it cannot be explained, the report says why.
+fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> Story {
+    if args.no_explain || file.verdict.failure().is_none() {
+        return Story::of(file);
+    }
+    let few = (MOST_STEPS / (file.steps.len() as u64).max(1)).clamp(100, MOST_RUNS);
+    let effort = Effort { executions: args.runs.unwrap_or(few), samples: SAMPLES };
+    let (run, found) = match explain::search(file, shown, effort) {
+        Ok(explained) => explained,
+        Err(error) => {
+            let mut story = Story::of(file);
+            story.notes.push(format!("Not explained: {error:#}."));
+            return story;
+        }
+    };
+    // How the run was found is told by the file only.
+    let minimized = file.minimized.or(run.minimized);
+    let mut story = Story::of(&TraceFile {
+        verdict: run.verdict,
+        threads: run.threads,
+        objects: run.objects,
+        locations: run.locations,
+        steps: run.steps,
+        picks: run.picks,
+        minimized,
+        ..file.clone()
+    });
+    let run = found.run.as_ref().unwrap_or(file);
+    story.why = explain::why(run, &found, effort).lines().map(str::to_owned).collect();
+    for (pairs, role) in [(&found.swapped, PairRole::Swap), (&found.constraints, PairRole::Enough)] {
+        for &Pair { first, second } in pairs {
+            let step = |index: usize| (index, &found.steps[index]);
+            story.add_pair(step(first), step(second), role);
+        }
+    }
+    story.passing = found.passing.as_ref().map(Stream::of);
+    story
+}
+
+/// Puts the texts of the source files into the story, as far as they are found.
+fn sources(story: &mut Story, file: &TraceFile, folders: &[PathBuf]) {
+    let program = (file.front_end == native::FRONT_END).then(|| Path::new(&file.program));
+    let named: Vec<PathBuf> = match program {
+        Some(program) => Symbols::new().sources(program).into_iter().map(PathBuf::from).collect(),
+        None => Vec::new(),
+    };
+    let names: Vec<String> = story.files().into_iter().map(str::to_owned).collect();
+    for name in names {
+        let beside = program.and_then(Path::parent).map(|folder| folder.join(&name));
+        let known = named.iter().filter(|path| path.ends_with(&name)).cloned();
+        let candidates = folders.iter().map(|folder| folder.join(&name));
+        let candidates = candidates.chain(known).chain([PathBuf::from(&name)]).chain(beside);
+        if let Some(text) = candidates.into_iter().find_map(|path| source(&path)) {
+            story.sources.push(Source { name, text });
+        }
+    }
+}
+
+fn source(path: &Path) -> Option<String> {
+    let end = path.extension()?.to_str()?.to_ascii_lowercase();
+    let about = std::fs::metadata(path).ok()?;
+    if !SOURCES.contains(&&end[..]) || !about.is_file() || about.len() > LONGEST_SOURCE {
+        return None;
+    }
+    Some(String::from_utf8_lossy(&std::fs::read(path).ok()?).into_owned())
+}

@@ -1,0 +1,184 @@
+//! Which step let which other one go on, but for locks.
+
+use super::{Edge, EdgeKind, Stream};
+use raddle_model::{BlockReason, Failure, Kind, ObjectId, TraceFile};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+
+/// What is known of the order of steps.
+#[derive(Default)]
+pub(super) struct Orders {
+    pub(super) edges: Vec<Edge>,
+    /// The waits for conditions, by thread and the step of the wait: the condition, and the step of the notification (or
+    /// that which ended the wait without one, or nothing if it never ended).
+    pub(super) waiters: BTreeMap<(u32, u32), (u32, Option<u32>)>,
+    /// The step that made each thread, if one did.
+    pub(super) made_at: Vec<Option<u32>>,
+    /// The executed steps of each thread.
+    pub(super) own: Vec<Vec<u32>>,
+    /// Which thread an object of a join stands for, where that is known.
+    pub(super) joined: BTreeMap<u32, u32>,
+}
+
+pub(super) fn follow(stream: &Stream, file: &TraceFile) -> Orders {
+    let mut own: Vec<Vec<u32>> = vec![Vec::new(); stream.threads.len()];
+    for (step, event) in stream.events[..stream.executed].iter().enumerate() {
+        if let Some(own) = own.get_mut(event.thread as usize) {
+            own.push(step as u32);
+        }
+    }
+    let made_at = made_at(stream, &own);
+    let joined = joined(stream, file, &own);
+    let mut orders = Orders { made_at, joined, own, ..Orders::default() };
+    threads(stream, &mut orders);
+    conditions(stream, file, &mut orders);
+    tokens(stream, &mut orders);
+    orders
+}
+
+/// Threads are numbered in the order in which they are made, after those that are there from the start.
+fn made_at(stream: &Stream, own: &[Vec<u32>]) -> Vec<Option<u32>> {
+    let executed = stream.events[..stream.executed].iter().enumerate();
+    let spawns: Vec<u32> = executed
+        .filter(|(_, event)| event.operation.kind == Kind::Spawn)
+        .map(|(step, _)| step as u32)
+        .collect();
+    let first = stream.threads.len().saturating_sub(spawns.len());
+    let mut made: Vec<Option<u32>> = vec![None; first];
+    made.extend(spawns.into_iter().map(Some));
+    made.truncate(stream.threads.len());
+    // A thread that ran before it was made was not made by that step.
+    for (made, own) in made.iter_mut().zip(own) {
+        *made = made.filter(|made| own.first().is_none_or(|first| first > made));
+    }
+    made
+}
+
+/// The verdict and the names tell some; where only one thread has ended and was not joined otherwise, it is that.
+fn joined(stream: &Stream, file: &TraceFile, own: &[Vec<u32>]) -> BTreeMap<u32, u32> {
+    let mut joined: BTreeMap<u32, u32> = BTreeMap::new();
+    if let Some(Failure::Deadlock { blocked, .. }) = file.verdict.failure() {
+        for entry in blocked.iter().filter(|entry| entry.reason == BlockReason::Join) {
+            if let (Some(ObjectId(object)), [target]) = (entry.object, &entry.held_by[..]) {
+                joined.insert(object, target.0);
+            }
+        }
+    }
+    let joins = stream.events[..stream.executed].iter().enumerate();
+    let joins: Vec<(u32, u32, u32)> = joins
+        .filter(|(_, event)| event.operation.kind == Kind::Join)
+        .filter_map(|(step, event)| Some((step as u32, event.thread, event.operation.object()?.0)))
+        .collect();
+    for &(_, _, object) in &joins {
+        let name = stream.object(object);
+        let name = name.strip_prefix("thread ").filter(|_| !stream.threads.contains(&name)).unwrap_or(&name);
+        let mut same = stream.threads.iter().enumerate().filter(|(_, thread)| *thread == name);
+        if let (Some((thread, _)), None) = (same.next(), same.next()) {
+            joined.entry(object).or_insert(thread as u32);
+        }
+    }
+    for &(step, joiner, object) in
+        joins.iter().filter(|(_, _, object)| !joined.contains_key(object)).collect::<Vec<_>>()
+    {
+        let taken: BTreeSet<u32> = joined.values().copied().collect();
+        let ended = own.iter().enumerate().filter(|(_, own)| own.last().is_some_and(|&last| last < step));
+        let mut ended = ended
+            .map(|(thread, _)| thread as u32)
+            .filter(|thread| *thread != joiner && !taken.contains(thread));
+        if let (Some(thread), None) = (ended.next(), ended.next()) {
+            joined.insert(object, thread);
+        }
+    }
+    joined
+}
+
+fn threads(stream: &Stream, orders: &mut Orders) {
+    for (made, own) in orders.made_at.iter().zip(&orders.own) {
+        if let (&Some(from), Some(&to)) = (made, own.first()) {
+            orders.edges.push(Edge { from, to, kind: EdgeKind::Spawn });
+        }
+    }
+    for (step, event) in stream.events[..stream.executed].iter().enumerate() {
+        let object = event.operation.object().filter(|_| event.operation.kind == Kind::Join);
+        let target = object.and_then(|object| orders.joined.get(&object.0));
+        let last = target.and_then(|&target| orders.own.get(target as usize)?.last());
+        // A join with a time limit may have ended before.
+        if let Some(&from) = last.filter(|&&last| (last as usize) < step) {
+            orders.edges.push(Edge { from, to: step as u32, kind: EdgeKind::Join });
+        }
+    }
+}
+
+/// Waiters stand in a queue, and a signal says which of them it wakes.
+fn conditions(stream: &Stream, file: &TraceFile, orders: &mut Orders) {
+    let mut queues: BTreeMap<u32, VecDeque<(u32, u32)>> = BTreeMap::new();
+    let mut woken: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut picks = file.picks.iter().peekable();
+    for (step, event) in stream.events[..stream.executed].iter().enumerate() {
+        let mut pick = 0;
+        while let Some(&&(_, _, value)) = picks.peek().filter(|&&&(at, ..)| at as usize <= step) {
+            pick = value as usize;
+            picks.next();
+        }
+        let step = step as u32;
+        let Some(ObjectId(object)) = event.operation.object() else { continue };
+        match event.operation.kind {
+            Kind::ConditionWait => queues.entry(object).or_default().push_back((event.thread, step)),
+            Kind::Signal | Kind::Broadcast => {
+                let queue = queues.entry(object).or_default();
+                let wakes =
+                    if event.operation.kind == Kind::Signal { pick..pick + 1 } else { 0..queue.len() };
+                for (thread, since) in queue.drain(wakes.start.min(queue.len())..wakes.end.min(queue.len())) {
+                    woken.insert(thread, step);
+                    orders.waiters.insert((thread, since), (object, Some(step)));
+                }
+            }
+            Kind::ConditionReacquire => match woken.remove(&event.thread) {
+                Some(from) => orders.edges.push(Edge { from, to: step, kind: EdgeKind::Signal }),
+                // Nobody woke it: its time was over.
+                None => queues.iter_mut().for_each(|(&condition, queue)| {
+                    if let Some(index) = queue.iter().position(|(thread, _)| *thread == event.thread) {
+                        let since = queue.remove(index).map_or(step, |(_, since)| since);
+                        orders.waiters.insert((event.thread, since), (condition, Some(step)));
+                    }
+                }),
+            },
+            _ => {}
+        }
+    }
+    for (condition, queue) in queues {
+        orders.waiters.extend(queue.into_iter().map(|waiter| (waiter, (condition, None))));
+    }
+}
+
+/// Semaphores, channels and tokens: what is put there is taken. Which of several was taken is known for channels only; of the
+/// others it is the latest. Attempts at a channel may have been in vain, so that nothing is told of it.
+fn tokens(stream: &Stream, orders: &mut Orders) {
+    let executed = &stream.events[..stream.executed];
+    let tried =
+        executed.iter().filter(|event| matches!(event.operation.kind, Kind::TrySend | Kind::TryReceive));
+    let tried: BTreeSet<ObjectId> = tried.filter_map(|event| event.operation.object()).collect();
+    let mut there: BTreeMap<ObjectId, VecDeque<u32>> = BTreeMap::new();
+    for (step, event) in executed.iter().enumerate() {
+        let Some(object) = event.operation.object().filter(|object| !tried.contains(object)) else {
+            continue;
+        };
+        let tokens = there.entry(object).or_default();
+        let (from, kind) = match event.operation.kind {
+            Kind::SemaphorePost | Kind::Send => {
+                tokens.push_back(step as u32);
+                continue;
+            }
+            Kind::Unpark => {
+                *tokens = VecDeque::from([step as u32]);
+                continue;
+            }
+            Kind::SemaphoreWait => (tokens.pop_back(), EdgeKind::Post),
+            Kind::Receive => (tokens.pop_front(), EdgeKind::Send),
+            Kind::Park => (tokens.pop_back(), EdgeKind::Unpark),
+            _ => continue,
+        };
+        if let Some(from) = from.filter(|&from| executed[from as usize].thread != event.thread) {
+            orders.edges.push(Edge { from, to: step as u32, kind });
+        }
+    }
+}

@@ -1,0 +1,142 @@
+//! Who held which lock, concluded from the order of the steps.
+
+use super::{Edge, EdgeKind, Span, Stream};
+use raddle_model::{Kind, Operation};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// What became of the locks of a run.
+#[derive(Default)]
+pub(super) struct Locks {
+    pub(super) holds: Vec<Hold>,
+    pub(super) edges: Vec<Edge>,
+}
+
+/// One thread's time with a lock.
+#[derive(Clone, Copy)]
+pub(super) struct Hold {
+    pub(super) span: Span,
+    /// Whether others may have it too.
+    pub(super) is_shared: bool,
+}
+
+/// One lock at some step.
+#[derive(Default)]
+struct Lock {
+    holders: Vec<Holder>,
+    /// The latest step that gave it back.
+    given_back: Option<u32>,
+}
+
+struct Holder {
+    thread: u32,
+    since: u32,
+    depth: u32,
+    is_shared: bool,
+}
+
+/// Follows the locks through the executed steps.
+pub(super) fn follow(stream: &Stream) -> Locks {
+    let mut state = State { stream, locks: BTreeMap::new(), over: BTreeSet::new(), found: Locks::default() };
+    for step in 0..stream.executed {
+        state.step(step as u32);
+    }
+    let end = stream.events.len() as u32;
+    let left = std::mem::take(&mut state.locks);
+    for (object, lock) in left {
+        lock.holders.iter().for_each(|holder| state.close(object, holder, end));
+    }
+    state.found.holds.sort_by_key(|hold| hold.span);
+    state.found
+}
+
+struct State<'a> {
+    stream: &'a Stream,
+    locks: BTreeMap<u32, Lock>,
+    /// One-time initialisations that are over.
+    over: BTreeSet<u32>,
+    found: Locks,
+}
+
+impl State<'_> {
+    fn step(&mut self, step: u32) {
+        let operation = self.stream.events[step as usize].operation;
+        let Some(object) = operation.object().map(|object| object.0) else { return };
+        match operation.kind {
+            Kind::Lock | Kind::ConditionReacquire | Kind::WriteLock => {
+                self.take(step, object, false, operation.argument == Operation::UNTIMED);
+            }
+            Kind::TryLock | Kind::TryWriteLock => self.take(step, object, false, false),
+            Kind::ReadLock => self.take(step, object, true, operation.argument == Operation::UNTIMED),
+            Kind::TryReadLock => self.take(step, object, true, false),
+            Kind::Unlock | Kind::ReadWriteUnlock => self.give_back(step, object),
+            Kind::ConditionWait => {
+                if let Some(mutex) = operation.touches[1].object() {
+                    self.give_back(step, mutex.0);
+                }
+            }
+            Kind::Downgrade => {
+                self.give_back(step, object);
+                self.take(step, object, true, true);
+            }
+            Kind::OnceBegin if !self.over.contains(&object) => self.take(step, object, false, true),
+            Kind::OnceBegin | Kind::OnceWait | Kind::OnceTry => self.order(step, object),
+            Kind::OnceEnd => {
+                self.give_back(step, object);
+                if operation.argument != 0 {
+                    self.over.insert(object);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Takes a lock. If somebody has it, an attempt and a wait with a time limit were in vain; one without a limit was not,
+    /// so nobody can have had it.
+    fn take(&mut self, step: u32, object: u32, is_shared: bool, certainly: bool) {
+        let thread = self.stream.events[step as usize].thread;
+        let lock = self.locks.entry(object).or_default();
+        if let Some(own) = lock.holders.iter_mut().find(|holder| holder.thread == thread) {
+            own.depth += 1;
+            return;
+        }
+        let is_free = lock.holders.iter().all(|holder| is_shared && holder.is_shared);
+        if !is_free && !certainly {
+            return;
+        }
+        let gone = if is_free { Vec::new() } else { std::mem::take(&mut lock.holders) };
+        lock.holders.push(Holder { thread, since: step, depth: 1, is_shared });
+        gone.iter().for_each(|holder| self.close(object, holder, step));
+        self.order(step, object);
+    }
+
+    fn give_back(&mut self, step: u32, object: u32) {
+        let thread = self.stream.events[step as usize].thread;
+        let lock = self.locks.entry(object).or_default();
+        // Whoever gives it back for another one is the last to have touched it.
+        let own = lock.holders.iter().position(|holder| holder.thread == thread);
+        let Some(index) = own.or(if lock.holders.is_empty() { None } else { Some(0) }) else { return };
+        let holder = &mut lock.holders[index];
+        holder.depth -= 1;
+        if holder.depth == 0 {
+            lock.given_back = Some(step);
+            let holder = lock.holders.remove(index);
+            self.close(object, &holder, step);
+        }
+    }
+
+    /// The latest release was needed for this step.
+    fn order(&mut self, step: u32, object: u32) {
+        let events = &self.stream.events;
+        let released = self.locks.get(&object).and_then(|lock| lock.given_back);
+        if let Some(from) =
+            released.filter(|&from| events[from as usize].thread != events[step as usize].thread)
+        {
+            self.found.edges.push(Edge { from, to: step, kind: EdgeKind::Unlock });
+        }
+    }
+
+    fn close(&mut self, object: u32, holder: &Holder, to: u32) {
+        let span = Span { from: holder.since, to, thread: holder.thread, object: Some(object) };
+        self.found.holds.push(Hold { span, is_shared: holder.is_shared });
+    }
+}

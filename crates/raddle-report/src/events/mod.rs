@@ -1,0 +1,286 @@
+//! One recorded run as a list of events that are ready to be shown. Every format of `raddle report` is made from it.
+//!
+//! A failure file says who did what in which order. From that follows who held what, who waited for whom and which step
+//! let which other one go on, and this is computed here, once. It is told as far as the file allows: whether an attempt at a lock
+//! succeeded is concluded from who had it, and waits are known for locks, conditions, joins, and at the end of a deadlock.
+
+mod edges;
+mod locks;
+mod place;
+mod waits;
+
+pub use place::Place;
+
+use crate::interleaving::sentences;
+use crate::operations::verb;
+use raddle_model::{Access, BlockReason, Failure, Kind, Operation, TraceFile};
+
+/// A run, ready to be shown. Numbers of steps are indices into `events`.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Stream {
+    /// A name for every thread.
+    pub threads: Vec<String>,
+    /// A name for every object.
+    pub objects: Vec<String>,
+    /// Every place of the code.
+    pub places: Vec<Place>,
+    /// The steps in order; then, for each thread of a deadlock, the one that it waits to take.
+    pub events: Vec<DisplayEvent>,
+    /// How many of the events were executed.
+    pub executed: usize,
+    /// Which step let which other one go on, in the order of the later ones.
+    pub edges: Vec<Edge>,
+    /// Who held what, in the order of the beginnings.
+    pub holds: Vec<Span>,
+    /// Who waited for what, in the order of the beginnings.
+    pub waits: Vec<Span>,
+    /// The kind of failure; nothing if the run passed.
+    pub failure: Option<&'static str>,
+    /// How the run ended, a line each.
+    pub message: Vec<String>,
+}
+
+/// One step of a run.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct DisplayEvent {
+    /// An index into [`Stream::threads`].
+    pub thread: u32,
+    /// What was done, where and to what: indices into [`Stream::places`] and [`Stream::objects`].
+    pub operation: Operation,
+    /// False for what a thread waits to do when the run ends.
+    pub executed: bool,
+    /// Whether the step before was one of another thread.
+    pub is_switch: bool,
+    /// What else was decided in it, such as the value of a choice.
+    pub answer: Option<String>,
+}
+
+/// A time between two steps.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Span {
+    /// The first step after which it is so.
+    pub from: u32,
+    /// The first step after which it is no longer so; the number of events if it is so at the end.
+    pub to: u32,
+    /// Whose it is: an index into [`Stream::threads`].
+    pub thread: u32,
+    /// What is held or waited for; nothing if that is not known.
+    pub object: Option<u32>,
+}
+
+/// One step that another one had to wait for.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Edge {
+    /// The later step.
+    pub to: u32,
+    /// The earlier step.
+    pub from: u32,
+    /// What connects them.
+    pub kind: EdgeKind,
+}
+
+/// What connects two steps.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum EdgeKind {
+    /// A lock was given back and taken.
+    Unlock,
+    /// A semaphore was released and acquired.
+    Post,
+    /// A waiter was notified and went on.
+    Signal,
+    /// A thread was made and took its first step.
+    Spawn,
+    /// A thread took its last step and was joined.
+    Join,
+    /// A value was sent and received.
+    Send,
+    /// A thread was unparked and went on.
+    Unpark,
+}
+
+impl EdgeKind {
+    /// All kinds, in the order of their numbers in a page.
+    pub const ALL: [EdgeKind; 7] = [
+        EdgeKind::Unlock,
+        EdgeKind::Post,
+        EdgeKind::Signal,
+        EdgeKind::Spawn,
+        EdgeKind::Join,
+        EdgeKind::Send,
+        EdgeKind::Unpark,
+    ];
+
+    /// One word.
+    pub fn name(self) -> &'static str {
+        match self {
+            EdgeKind::Unlock => "unlock",
+            EdgeKind::Post => "post",
+            EdgeKind::Signal => "signal",
+            EdgeKind::Spawn => "spawn",
+            EdgeKind::Join => "join",
+            EdgeKind::Send => "send",
+            EdgeKind::Unpark => "unpark",
+        }
+    }
+}
+
+impl Stream {
+    /// The run of `file`.
+    pub fn of(file: &TraceFile) -> Stream {
+        let mut stream = Stream {
+            threads: file.threads.clone(),
+            objects: file.objects.clone(),
+            places: file.locations.iter().map(|text| Place::parse(text)).collect(),
+            events: executed(file),
+            executed: file.steps.len(),
+            failure: file.verdict.failure().map(Failure::kind),
+            message: sentences(file),
+            ..Stream::default()
+        };
+        stream.events.extend(pending(file));
+        let locks = locks::follow(&stream);
+        let orders = edges::follow(&stream, file);
+        stream.waits = waits::follow(&stream, file, &locks, &orders);
+        // What is joined is a thread for the reader.
+        for (&object, &thread) in &orders.joined {
+            let name = stream.thread(thread);
+            if let Some(object) = stream.objects.get_mut(object as usize) {
+                *object = name;
+            }
+        }
+        stream.edges = locks.edges;
+        stream.edges.extend(orders.edges);
+        stream.edges.sort_unstable();
+        stream.edges.dedup();
+        stream.holds = locks.holds.into_iter().map(|hold| hold.span).collect();
+        stream.holds.sort_unstable();
+        stream
+    }
+
+    /// The name of a thread; a damaged file may lack it.
+    pub fn thread(&self, thread: u32) -> String {
+        self.threads.get(thread as usize).cloned().unwrap_or_else(|| format!("thread {thread}"))
+    }
+
+    /// The name of an object.
+    pub fn object(&self, object: u32) -> String {
+        self.objects.get(object as usize).cloned().unwrap_or_else(|| format!("object {object}"))
+    }
+
+    /// Where a step stands.
+    pub fn place(&self, event: &DisplayEvent) -> Option<&Place> {
+        self.places.get(event.operation.location.index())
+    }
+
+    /// What a step does: the statement of a program of the lab, else a verb and its objects.
+    pub fn statement(&self, event: &DisplayEvent) -> String {
+        let objects: Vec<String> = self.objects_of(event).map(|(name, _)| name).collect();
+        let mut text = match self.place(event).and_then(|place| place.statement.as_ref()) {
+            Some(statement) => {
+                let woken = event.operation.kind == Kind::ConditionReacquire && event.executed;
+                let mut text = statement.clone() + if woken { " (woken)" } else { "" };
+                // Which element of an array it is.
+                for name in objects.iter().filter(|name| name.ends_with(']')) {
+                    if !text.contains(name.as_str()) {
+                        text.push_str(&format!(" ({name})"));
+                    }
+                }
+                text
+            }
+            None => {
+                let gap = if objects.is_empty() { "" } else { " " };
+                format!("{}{gap}{}", verb(event.operation.kind), objects.join(", "))
+            }
+        };
+        if let Some(answer) = &event.answer {
+            text.push_str(&format!(" -> {answer}"));
+        }
+        text
+    }
+
+    /// The objects that a step touches, by name, each with how.
+    pub fn objects_of(&self, event: &DisplayEvent) -> impl Iterator<Item = (String, Access)> + use<'_> {
+        let access = |writes| if writes { Access::Write } else { Access::Read };
+        event.operation.objects().map(move |(object, writes)| (self.object(object.0), access(writes)))
+    }
+
+    /// For every event, the objects that its thread holds after it.
+    pub fn held(&self) -> Vec<Vec<u32>> {
+        let mut ends = self.holds.clone();
+        ends.sort_unstable_by_key(|hold| hold.to);
+        let (mut begun, mut ended) = (0, 0);
+        let mut now: Vec<Vec<u32>> = vec![Vec::new(); self.threads.len()];
+        let held = self.events.iter().enumerate().map(|(step, event)| {
+            while let Some(hold) = ends.get(ended).filter(|hold| hold.to as usize <= step) {
+                if let Some(objects) = now.get_mut(hold.thread as usize) {
+                    let held = objects.iter().position(|&object| Some(object) == hold.object);
+                    held.map(|index| objects.remove(index));
+                }
+                ended += 1;
+            }
+            while let Some(hold) = self.holds.get(begun).filter(|hold| hold.from as usize <= step) {
+                if let Some(objects) = now.get_mut(hold.thread as usize) {
+                    objects.extend(hold.object);
+                }
+                begun += 1;
+            }
+            now.get(event.thread as usize).cloned().unwrap_or_default()
+        });
+        held.collect()
+    }
+}
+
+fn executed(file: &TraceFile) -> Vec<DisplayEvent> {
+    let mut picks = file.picks.iter().peekable();
+    let mut before = None;
+    let mut events = Vec::with_capacity(file.steps.len());
+    for (index, step) in file.steps.iter().enumerate() {
+        let mut answers = Vec::new();
+        // Decisions are in the order of the steps.
+        while let Some(&&(_, arity, value)) = picks.peek().filter(|&&&(at, ..)| at as usize <= index) {
+            answers.push(match step.operation.kind {
+                Kind::Choose => value.to_string(),
+                Kind::Signal => format!("waiter {} of {arity}", value + 1),
+                _ => format!("choice {} of {arity}", value + 1),
+            });
+            picks.next();
+        }
+        events.push(DisplayEvent {
+            thread: step.thread,
+            operation: step.operation,
+            executed: true,
+            is_switch: before.is_some_and(|thread| thread != step.thread),
+            answer: (!answers.is_empty()).then(|| answers.join(", ")),
+        });
+        before = Some(step.thread);
+    }
+    events
+}
+
+/// What the threads of a deadlock wait to do.
+fn pending(file: &TraceFile) -> Vec<DisplayEvent> {
+    let Some(Failure::Deadlock { blocked, .. }) = file.verdict.failure() else { return Vec::new() };
+    let waiting = blocked.iter().map(|entry| {
+        let kind = match entry.reason {
+            BlockReason::Mutex => Kind::Lock,
+            BlockReason::ReadWriteLock => Kind::WriteLock,
+            BlockReason::Condition => Kind::ConditionReacquire,
+            BlockReason::Semaphore => Kind::SemaphoreWait,
+            BlockReason::Barrier => Kind::Barrier,
+            BlockReason::Once => Kind::OnceBegin,
+            BlockReason::Join => Kind::Join,
+            BlockReason::Channel => Kind::Receive,
+            BlockReason::Park => Kind::Park,
+        };
+        let mut operation = Operation::new(kind, entry.location);
+        if let Some(object) = entry.object {
+            let access = if kind == Kind::Join { Access::Read } else { Access::Write };
+            operation = operation.on(object, access);
+        }
+        DisplayEvent { thread: entry.thread.0, operation, executed: false, is_switch: false, answer: None }
+    });
+    waiting.collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,85 @@
+//! Where a step stands in the source, as far as the text of its location tells.
+
+/// A location of a failure file, taken apart.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Place {
+    /// The text as it is in the file.
+    pub text: String,
+    /// The function, if it is named.
+    pub function: Option<String>,
+    /// The source file; nothing for a program of the lab, whose text is in the failure file.
+    pub file: Option<String>,
+    /// The line, from 1.
+    pub line: Option<u32>,
+    /// The column, from 1.
+    pub column: Option<u32>,
+    /// The statement of a program of the lab.
+    pub statement: Option<String>,
+}
+
+impl Place {
+    /// Understands `line 7: lock m` of the lab, `push at stack.c:12, inlined into main at main.c:3` of pthreads programs (the
+    /// innermost function counts) and `src/lib.rs:12:5` of Rust tests. Of anything else there is only the text.
+    pub fn parse(text: &str) -> Place {
+        let mut place = Place { text: text.to_owned(), ..Place::default() };
+        let of_the_lab = text.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
+        if let Some((line, statement)) = of_the_lab
+            && let Ok(line) = line.parse()
+        {
+            (place.line, place.statement) = (Some(line), Some(statement.to_owned()));
+            return place;
+        }
+        let inner = text.split(", inlined into ").next().unwrap_or(text);
+        let (function, spot) =
+            inner.rsplit_once(" at ").map_or((None, inner), |(function, spot)| (Some(function), spot));
+        let Some((before, last)) = spot.rsplit_once(':') else { return place };
+        let Ok(last) = last.parse() else { return place };
+        let with_column = before.rsplit_once(':').and_then(|(file, line)| Some((file, line.parse().ok()?)));
+        let (file, line, column) = match with_column {
+            Some((file, line)) => (file, line, Some(last)),
+            None => (before, last, None),
+        };
+        place.function = function.map(str::to_owned);
+        (place.file, place.line, place.column) = (Some(file.to_owned()), Some(line), column);
+        place
+    }
+
+    /// `stack.c:12` or `line 7`, as short as it can be told; else the text.
+    pub fn short(&self) -> String {
+        match (&self.file, self.line) {
+            (Some(file), Some(line)) => {
+                let name = file.rsplit('/').next().unwrap_or(file);
+                format!("{name}:{line}")
+            }
+            (None, Some(line)) => format!("line {line}"),
+            _ => self.text.clone(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_places_of_all_front_ends_are_understood() {
+        let parts = |text: &str| {
+            let place = Place::parse(text);
+            (place.function.clone(), place.file.clone(), place.line, place.column, place.short())
+        };
+        let owned = |text: &str| Some(text.to_owned());
+        assert_eq!(parts("line 7: x = 1"), (None, None, Some(7), None, "line 7".to_owned()));
+        assert_eq!(Place::parse("line 7: x = a: b").statement, owned("x = a: b"));
+        assert_eq!(
+            parts("push at a/b.h:3, inlined into main at b.c:7"),
+            (owned("push"), owned("a/b.h"), Some(3), None, "b.h:3".to_owned())
+        );
+        assert_eq!(
+            parts("src/lib.rs:12:5"),
+            (None, owned("src/lib.rs"), Some(12), Some(5), "lib.rs:12".to_owned())
+        );
+        for text in ["no place in the code", "main (/bin/x+0x12ab)", "line x: y", ""] {
+            assert_eq!(Place::parse(text), Place { text: text.to_owned(), ..Place::default() });
+        }
+    }
+}

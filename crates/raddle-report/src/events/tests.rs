@@ -1,0 +1,141 @@
+use super::*;
+use raddle_model::{Blocked, LocationId, ObjectId, Settings, ThreadId, TraceStep, Verdict};
+
+/// A run of `(thread, kind, objects)`; every step has the place with its thread's number.
+pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile {
+    let step = |&(thread, kind, objects): &(u32, Kind, &[u32])| {
+        let mut operation = Operation::new(kind, LocationId(thread));
+        for &object in objects {
+            operation = operation.on(ObjectId(object), Access::Write);
+        }
+        TraceStep { thread, operation }
+    };
+    TraceFile {
+        id: "0123abcd".into(),
+        front_end: "rust".into(),
+        program: "a_test".into(),
+        arguments: Vec::new(),
+        build: None,
+        parameters: Vec::new(),
+        settings: Settings { step_limit: 99, timeouts_anytime: false, patience: 2, races: false },
+        strategy: "pos".into(),
+        seed: 1,
+        run: 0,
+        minimized: None,
+        verdict: Verdict::Passed,
+        fingerprint: 0,
+        threads: threads.iter().map(|&name| name.to_owned()).collect(),
+        objects: ["m", "n", "c", "s"].map(str::to_owned).to_vec(),
+        locations: (0..threads.len()).map(|thread| format!("src/t.rs:{}:5", thread + 1)).collect(),
+        steps: steps.iter().map(step).collect(),
+        picks: Vec::new(),
+    }
+}
+
+fn edges(stream: &Stream) -> Vec<(u32, u32, &'static str)> {
+    stream.edges.iter().map(|edge| (edge.from, edge.to, edge.kind.name())).collect()
+}
+
+fn spans(spans: &[Span]) -> Vec<(u32, u32, u32, Option<u32>)> {
+    spans.iter().map(|span| (span.thread, span.from, span.to, span.object)).collect()
+}
+
+#[test]
+fn locks_are_held_and_waited_for_and_handed_over() {
+    let file = run(
+        &["A", "B"],
+        &[
+            (0, Kind::Lock, &[0]),
+            (0, Kind::Lock, &[0]), // Once more: the first unlock gives nothing back.
+            (1, Kind::Read, &[3]),
+            (1, Kind::TryLock, &[0]), // In vain.
+            (0, Kind::Unlock, &[0]),
+            (0, Kind::Unlock, &[0]),
+            (1, Kind::Lock, &[0]),
+        ],
+    );
+    let stream = Stream::of(&file);
+    assert_eq!(spans(&stream.holds), [(0, 0, 5, Some(0)), (1, 6, 7, Some(0))]);
+    assert_eq!(spans(&stream.waits), [(1, 3, 5, Some(0))]);
+    assert_eq!(edges(&stream), [(5, 6, "unlock")]);
+    let held: Vec<usize> = stream.held().iter().map(Vec::len).collect();
+    assert_eq!(held, [1, 1, 0, 0, 1, 0, 1]);
+    let switches: Vec<bool> = stream.events.iter().map(|event| event.is_switch).collect();
+    assert_eq!(switches, [false, false, true, false, true, false, true]);
+}
+
+#[test]
+fn a_signal_wakes_the_waiter_it_names() {
+    let mut file = run(
+        &["A", "B", "C"],
+        &[
+            (0, Kind::Lock, &[0]),
+            (0, Kind::ConditionWait, &[2, 0]),
+            (1, Kind::Lock, &[0]),
+            (1, Kind::ConditionWait, &[2, 0]),
+            (2, Kind::Lock, &[0]),
+            (2, Kind::Signal, &[2]),
+            (2, Kind::Unlock, &[0]),
+            (1, Kind::ConditionReacquire, &[0]),
+        ],
+    );
+    file.picks = vec![(5, 2, 1)];
+    let stream = Stream::of(&file);
+    assert!(edges(&stream).contains(&(5, 7, "signal")), "{:?}", edges(&stream));
+    assert!(edges(&stream).contains(&(1, 2, "unlock")), "a wait gives the mutex back");
+    assert!(edges(&stream).contains(&(6, 7, "unlock")));
+    // A is a waiter to the end; B until the signal, and then it waits for the mutex.
+    let expected =
+        [(1, 0, 1, Some(0)), (2, 0, 3, Some(0)), (0, 1, 8, Some(2)), (1, 3, 5, Some(2)), (1, 5, 6, Some(0))];
+    assert_eq!(spans(&stream.waits), expected);
+    assert_eq!(stream.statement(&stream.events[5]), "notify one c -> waiter 2 of 2");
+}
+
+#[test]
+fn threads_begin_after_their_spawn_and_end_before_their_join() {
+    let file = run(
+        &["main", "B", "C"],
+        &[
+            (0, Kind::Spawn, &[]),
+            (0, Kind::Spawn, &[]),
+            (2, Kind::Read, &[1]),
+            (1, Kind::Read, &[1]),
+            (1, Kind::SemaphorePost, &[3]),
+            (0, Kind::SemaphoreWait, &[3]),
+            (0, Kind::Join, &[0]),
+            (0, Kind::Join, &[1]),
+        ],
+    );
+    let named = TraceFile { objects: vec!["thread C".into(), "B".into(), "c".into(), "s".into()], ..file };
+    let stream = Stream::of(&named);
+    assert_eq!(
+        edges(&stream),
+        [(1, 2, "spawn"), (0, 3, "spawn"), (4, 5, "post"), (2, 6, "join"), (4, 7, "join")]
+    );
+    assert_eq!(stream.statement(&stream.events[6]), "join C");
+    // Without a name it is the only one that has ended and was not joined.
+    let nameless = TraceFile { objects: vec!["C".into(), "#1, a thread".into()], ..named };
+    assert_eq!(edges(&Stream::of(&nameless)).last(), Some(&(4, 7, "join")));
+}
+
+#[test]
+fn what_a_deadlock_waits_for_is_shown_after_the_run() {
+    let mut file = run(&["A", "B"], &[(0, Kind::Lock, &[0]), (1, Kind::Lock, &[1])]);
+    let blocked = |thread, object, holder| Blocked {
+        thread: ThreadId(thread),
+        reason: BlockReason::Mutex,
+        object: Some(ObjectId(object)),
+        location: LocationId(object),
+        held_by: vec![ThreadId(holder)],
+    };
+    let failure = Failure::Deadlock {
+        blocked: vec![blocked(0, 1, 1), blocked(1, 0, 0)],
+        cycle: vec![ThreadId(0), ThreadId(1)],
+    };
+    file.verdict = Verdict::Failed { failure };
+    let stream = Stream::of(&file);
+    assert_eq!((stream.executed, stream.events.len()), (2, 4));
+    assert_eq!(stream.statement(&stream.events[2]), "lock n");
+    assert!(!stream.events[2].executed);
+    assert_eq!(spans(&stream.waits), [(0, 1, 4, Some(1)), (1, 1, 4, Some(0))]);
+}

@@ -1,0 +1,126 @@
+//! Who waited for what.
+
+use super::edges::Orders;
+use super::locks::{Hold, Locks};
+use super::{DisplayEvent, Span, Stream};
+use raddle_model::{BlockReason, Failure, Kind, TraceFile};
+use std::collections::BTreeMap;
+
+/// A thread waits between its last step and the next one, as long as that one is not possible.
+pub(super) fn follow(stream: &Stream, file: &TraceFile, locks: &Locks, orders: &Orders) -> Vec<Span> {
+    let mut by_object: BTreeMap<u32, Vec<Hold>> = BTreeMap::new();
+    for hold in &locks.holds {
+        by_object.entry(hold.span.object.unwrap_or(u32::MAX)).or_default().push(*hold);
+    }
+    let mut waits = Vec::new();
+    for (&(thread, from), &(condition, to)) in &orders.waiters {
+        let to = to.unwrap_or(stream.events.len() as u32);
+        waits.push(Span { from, to, thread, object: Some(condition) });
+    }
+    for (thread, own) in orders.own.iter().enumerate() {
+        let mut before = orders.made_at[thread];
+        for &step in own {
+            let event = &stream.events[step as usize];
+            between(before.unwrap_or(0), step, event, &by_object, orders, &mut waits);
+            before = Some(step);
+        }
+    }
+    for event in &stream.events[stream.executed..] {
+        at_the_end(stream, file, event, &by_object, orders, &mut waits);
+    }
+    waits.retain(|wait| wait.from < wait.to);
+    waits.sort_unstable();
+    waits
+}
+
+/// The waits of a thread for its step `event`, from the step before it on.
+fn between(
+    before: u32,
+    step: u32,
+    event: &DisplayEvent,
+    holds: &BTreeMap<u32, Vec<Hold>>,
+    orders: &Orders,
+    waits: &mut Vec<Span>,
+) {
+    let Some(object) = event.operation.object().map(|object| object.0) else { return };
+    let thread = event.thread;
+    match event.operation.kind {
+        Kind::Lock | Kind::WriteLock | Kind::OnceBegin | Kind::ReadLock => {
+            let readers_wait = event.operation.kind == Kind::ReadLock;
+            while_held(before, step, thread, object, readers_wait, holds, waits);
+        }
+        Kind::ConditionReacquire => {
+            // First it waits for a notification, then for the mutex.
+            let woken = orders.waiters.get(&(thread, before)).and_then(|&(_, woken)| woken);
+            let before = woken.unwrap_or(before);
+            while_held(before, step, thread, object, false, holds, waits);
+        }
+        Kind::Join => {
+            let target =
+                orders.joined.get(&object).and_then(|&target| orders.own.get(target as usize)?.last());
+            if let Some(&last) = target {
+                waits.push(Span { from: before, to: last.min(step), thread, object: Some(object) });
+            }
+        }
+        _ => {}
+    }
+}
+
+/// One wait for a lock, from when another thread had it first to when it was given back last. That it was free for a moment in
+/// between is not told: with many waiters there would be more of those than anybody could read.
+fn while_held(
+    from: u32,
+    to: u32,
+    thread: u32,
+    object: u32,
+    is_reader: bool,
+    holds: &BTreeMap<u32, Vec<Hold>>,
+    waits: &mut Vec<Span>,
+) {
+    let Some(holds) = holds.get(&object) else { return };
+    let end = holds.partition_point(|hold| hold.span.from < to);
+    let overlapping = holds[..end].iter().rev().take_while(|hold| hold.span.to > from);
+    let others = overlapping.filter(|hold| hold.span.thread != thread && !(is_reader && hold.is_shared));
+    let whole = others.fold(None, |whole: Option<(u32, u32)>, hold| {
+        let (first, last) = whole.unwrap_or((u32::MAX, 0));
+        Some((first.min(hold.span.from.max(from)), last.max(hold.span.to.min(to))))
+    });
+    if let Some((from, to)) = whole {
+        waits.push(Span { from, to, thread, object: Some(object) });
+    }
+}
+
+/// The wait in which the run ends. What is waited for has not changed since the last step that touched it.
+fn at_the_end(
+    stream: &Stream,
+    file: &TraceFile,
+    event: &DisplayEvent,
+    holds: &BTreeMap<u32, Vec<Hold>>,
+    orders: &Orders,
+    waits: &mut Vec<Span>,
+) {
+    let Some(Failure::Deadlock { blocked, .. }) = file.verdict.failure() else { return };
+    let Some(entry) = blocked.iter().find(|entry| entry.thread.0 == event.thread) else { return };
+    let (thread, end) = (event.thread, stream.events.len() as u32);
+    let own = orders.own.get(thread as usize).and_then(|own| own.last().copied());
+    let own = own.or(orders.made_at.get(thread as usize).copied().flatten()).unwrap_or(0);
+    let object = entry.object.map(|object| object.0);
+    match (entry.reason, object) {
+        // The queues of conditions tell it already.
+        (BlockReason::Condition, _)
+            if orders.waiters.get(&(thread, own)).is_some_and(|wait| wait.1.is_none()) => {}
+        (BlockReason::Mutex | BlockReason::ReadWriteLock, Some(object)) if holds.contains_key(&object) => {
+            while_held(own, end, thread, object, false, holds, waits);
+        }
+        (BlockReason::Join | BlockReason::Barrier | BlockReason::Condition, object) => {
+            waits.push(Span { from: own, to: end, thread, object });
+        }
+        (_, object) => {
+            let touched = stream.events[..stream.executed]
+                .iter()
+                .rposition(|event| event.operation.objects().any(|(touched, _)| Some(touched.0) == object));
+            let from = own.max(touched.map_or(0, |step| step as u32));
+            waits.push(Span { from, to: end, thread, object });
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! One page that shows the run and needs nothing else: no server, no other file, no network.
+//!
+//! The page itself is in `viewer/`, at the root of the repository. What is put into it are columns of numbers and lists of
+//! names, as JSON that cannot end the element it is in.
+
+use super::escaped;
+use crate::events::{EdgeKind, Span, Stream};
+use crate::operations::verb;
+use crate::story::{PairRole, Story};
+use raddle_model::{Kind, Touch};
+use serde_json::{Value, json};
+
+const PAGE: &str = include_str!("../../../../viewer/page.html");
+const STYLE: &str = include_str!("../../../../viewer/style.css");
+const SCRIPTS: [&str; 3] = [
+    include_str!("../../../../viewer/model.js"),
+    include_str!("../../../../viewer/lanes.js"),
+    include_str!("../../../../viewer/page.js"),
+];
+
+/// The page.
+pub fn html(story: &Story) -> String {
+    // Neither `</script>` nor `<!--` can come about without this sign.
+    let data = data(story).to_string().replace('<', "\\u003c");
+    let title = escaped(&format!("{}: {}", story.program, story.kind()));
+    let script = SCRIPTS.concat();
+    let parts = [("@TITLE@", &title[..]), ("@STYLE@", STYLE), ("@DATA@", &data), ("@SCRIPT@", &script)];
+    // Each marker is looked for after the one before it, so that nothing is looked for in what was put in.
+    let (mut out, mut rest) = (String::with_capacity(data.len() + 64 * 1024), PAGE);
+    for (marker, part) in parts {
+        let Some((before, after)) = rest.split_once(marker) else { continue };
+        out.push_str(before);
+        out.push_str(part);
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+fn data(story: &Story) -> Value {
+    let mut runs = vec![run(story, &story.failing)];
+    let mut labels = vec![match story.failing.failure {
+        Some(kind) => format!("the run that fails: {kind}"),
+        None => "the run".to_owned(),
+    }];
+    if let Some(passing) = &story.passing {
+        runs.push(run(story, passing));
+        labels.push("the closest run that passes".to_owned());
+    }
+    // The kind stands beside the title.
+    let kind = format!("{}: ", story.kind());
+    let headline = story.headline().strip_prefix(&kind).unwrap_or(story.headline());
+    let happened =
+        [&story.failing.message[..], &[String::new(), format!("Found in {}.", story.found)]].concat();
+    let reason = [&story.why[..], &story.notes].concat();
+    let number = |role: PairRole| PairRole::ALL.iter().position(|known| *known == role).unwrap_or(0) as u32;
+    let pairs = story.pairs.iter().flat_map(|pair| [pair.first, pair.second, number(pair.role)]);
+    json!({
+        "kind": story.kind(),
+        "title": format!("{}: {headline}", story.program),
+        "happened": happened.join("\n"),
+        "reason": reason.join("\n"),
+        "labels": labels,
+        "runs": runs,
+        "pairs": pairs.collect::<Vec<u32>>(),
+        "roles": PairRole::ALL.map(PairRole::name),
+        "edgeKinds": EdgeKind::ALL.map(EdgeKind::name),
+        "sources": story.sources.iter().map(|source| [source.title(), &source.text]).collect::<Vec<_>>(),
+        "start": story.last().unwrap_or(0),
+    })
+}
+
+/// A run as columns.
+fn run(story: &Story, stream: &Stream) -> Value {
+    let mut kinds: Vec<Kind> = Vec::new();
+    let mut numbers: Vec<usize> = Vec::with_capacity(stream.events.len());
+    for event in &stream.events {
+        let known = kinds.iter().position(|kind| *kind == event.operation.kind);
+        numbers.push(known.unwrap_or_else(|| {
+            kinds.push(event.operation.kind);
+            kinds.len() - 1
+        }));
+    }
+    let touch = |touch: Touch| {
+        touch.object().map_or(-1, |object| i64::from(object.0) << 1 | i64::from(touch.writes()))
+    };
+    let touches = |which: usize| -> Vec<i64> {
+        stream.events.iter().map(|event| touch(event.operation.touches[which])).collect()
+    };
+    let source = |file: Option<&str>, line: Option<u32>| {
+        let name = file.unwrap_or("");
+        let known = story.sources.iter().position(|source| source.name == name);
+        known.filter(|_| line.is_some()).map_or(-1, |index| index as i64)
+    };
+    // One more place for a step of a damaged file that has none.
+    let places = stream.places.iter().map(|place| {
+        let statement = place.statement.as_deref().unwrap_or("");
+        let index = source(place.file.as_deref(), place.line);
+        json!([place.text, place.short(), index, place.line.unwrap_or(0), statement])
+    });
+    let places: Vec<Value> = places.chain([json!(["?", "?", -1, 0, ""])]).collect();
+    let place = |index: usize| index.min(places.len() - 1);
+    let answers = stream.events.iter().enumerate();
+    let answers: Vec<Value> =
+        answers.filter_map(|(step, event)| Some(json!([step, event.answer.as_ref()?]))).collect();
+    let kind_of = |kind: EdgeKind| EdgeKind::ALL.iter().position(|known| *known == kind).unwrap_or(0) as u32;
+    let edges = stream.edges.iter().flat_map(|edge| [edge.from, edge.to, kind_of(edge.kind)]);
+    json!({
+        "failure": stream.failure,
+        "threads": stream.threads,
+        "objects": stream.objects,
+        "places": places,
+        "verbs": kinds.iter().map(|&kind| verb(kind)).collect::<Vec<_>>(),
+        "thread": stream.events.iter().map(|event| event.thread).collect::<Vec<_>>(),
+        "verb": numbers,
+        "place": stream.events.iter().map(|event| place(event.operation.location.index())).collect::<Vec<_>>(),
+        "first": touches(0),
+        "second": touches(1),
+        "executed": stream.executed,
+        "answers": answers,
+        "edges": edges.collect::<Vec<u32>>(),
+        "holds": flat(&stream.holds),
+        "waits": flat(&stream.waits),
+    })
+}
+
+fn flat(spans: &[Span]) -> Vec<i64> {
+    let numbers = |span: &Span| {
+        let object = span.object.map_or(-1, i64::from);
+        [i64::from(span.thread), object, i64::from(span.from), i64::from(span.to)]
+    };
+    spans.iter().flat_map(numbers).collect()
+}

@@ -1,0 +1,37 @@
+//! The formats of a report: one module each, all made from the same [`Story`](crate::Story).
+
+mod html;
+mod json;
+mod junit;
+mod perfetto;
+mod sarif;
+mod text;
+
+pub use html::html;
+pub use json::json;
+pub use junit::junit;
+pub use perfetto::perfetto;
+pub use sarif::sarif;
+pub use text::{Terminal, text};
+
+/// Text that may stand between tags and in attributes of XML and HTML. What XML cannot hold is replaced.
+fn escaped(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for character in text.chars() {
+        match character {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            '"' => out.push_str("&quot;"),
+            '\'' => out.push_str("&#39;"),
+            '\t' | '\n' => out.push(character),
+            '\u{fffe}' | '\u{ffff}' => out.push('\u{fffd}'),
+            control if control < ' ' => out.push('\u{fffd}'),
+            other => out.push(other),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,87 @@
+//! The trace format of Chrome, which Perfetto reads: a track for each thread, and flows for what let others go on.
+//!
+//! A run has no times. A step is shown as long as 10 microseconds, so that the order is what is seen.
+
+use crate::events::Stream;
+use crate::operations::verb;
+use crate::story::Story;
+use serde_json::{Value, json};
+
+/// How long a step is shown, in microseconds.
+const STEP: usize = 10;
+
+/// The failing run as process 1, the passing one as process 2.
+pub fn perfetto(story: &Story) -> String {
+    let mut events = Vec::new();
+    run(&mut events, 1, &format!("fails: {}", story.kind()), &story.failing);
+    if let Some(passing) = &story.passing {
+        run(&mut events, 2, "passes: the closest run", passing);
+    }
+    for (index, pair) in story.pairs.iter().enumerate() {
+        let name = format!("conflict: {}", pair.role.name());
+        flow(&mut events, 1, (1 << 40) + index, &name, &story.failing, [pair.first, pair.second]);
+    }
+    let value = json!({
+        "displayTimeUnit": "ms",
+        "otherData": { "program": story.program, "found": story.found, "verdict": story.headline() },
+        "traceEvents": events,
+    });
+    let mut text = value.to_string();
+    text.push('\n');
+    text
+}
+
+fn run(events: &mut Vec<Value>, process: u32, title: &str, stream: &Stream) {
+    let meta = |name: &str, thread: u32, value: Value| json!({ "ph": "M", "ts": 0, "pid": process, "tid": thread, "name": name, "args": value });
+    events.push(meta("process_name", 0, json!({ "name": title })));
+    for (thread, name) in stream.threads.iter().enumerate() {
+        // Some viewers take a track 0 for the process.
+        let track = thread as u32 + 1;
+        events.push(meta("thread_name", track, json!({ "name": name })));
+        events.push(meta("thread_sort_index", track, json!({ "sort_index": track })));
+    }
+    let held = stream.held();
+    for (step, (event, held)) in stream.events.iter().zip(&held).enumerate() {
+        let held: Vec<String> = held.iter().map(|&object| stream.object(object)).collect();
+        events.push(json!({
+            "ph": "X",
+            "ts": step * STEP,
+            "dur": if event.executed { STEP } else { STEP / 2 },
+            "pid": process,
+            "tid": event.thread + 1,
+            "cat": if event.executed { verb(event.operation.kind) } else { "waits" },
+            "name": stream.statement(event),
+            "args": {
+                "step": step + 1,
+                "place": stream.place(event).map(|place| &place.text),
+                "held": held.join(", "),
+                "switch": event.is_switch,
+            },
+        }));
+    }
+    for (index, edge) in stream.edges.iter().enumerate() {
+        let id = ((process as usize) << 32) + index;
+        flow(events, process, id, edge.kind.name(), stream, [edge.from, edge.to]);
+    }
+}
+
+/// An arrow from within one step into another.
+fn flow(events: &mut Vec<Value>, process: u32, id: usize, name: &str, stream: &Stream, steps: [u32; 2]) {
+    for (phase, step) in ["s", "f"].into_iter().zip(steps) {
+        let Some(event) = stream.events.get(step as usize) else { return };
+        let mut value = json!({
+            "ph": phase,
+            "ts": step as usize * STEP + STEP / 4,
+            "pid": process,
+            "tid": event.thread + 1,
+            "cat": "order",
+            "name": name,
+            "id": id,
+        });
+        if phase == "f" {
+            // The slice around the end, not the next one.
+            value["bp"] = json!("e");
+        }
+        events.push(value);
+    }
+}

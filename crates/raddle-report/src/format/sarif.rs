@@ -1,0 +1,134 @@
+//! SARIF 2.1.0: one result whose code flow has a thread flow for each thread, in the order of execution.
+
+use crate::events::{DisplayEvent, Place, Stream};
+use crate::story::Story;
+use serde_json::{Value, json};
+
+/// Of a longer run only so many steps before the failure are told; the viewers of this format cannot show more.
+const MOST: usize = 2_000;
+
+/// The whole log.
+pub fn sarif(story: &Story) -> String {
+    let run = &story.failing;
+    let last = story.last().and_then(|step| run.events.get(step as usize));
+    let rule = format!("raddle/{}", story.kind());
+    let mut message = run.message.join("\n");
+    if !story.why.is_empty() {
+        message = format!("{message}\n\n{}", story.why.join("\n"));
+    }
+    let mut result = json!({
+        "ruleId": rule,
+        "ruleIndex": 0,
+        "level": if run.failure.is_some() { "error" } else { "none" },
+        "kind": if run.failure.is_some() { "fail" } else { "pass" },
+        "message": { "text": message },
+        "locations": last.map(|event| location(run, event)).into_iter().collect::<Vec<_>>(),
+        "relatedLocations": story.pairs.iter().flat_map(|pair| [pair.first, pair.second])
+            .filter_map(|step| run.events.get(step as usize)).map(|event| location(run, event)).collect::<Vec<_>>(),
+        "partialFingerprints": { "raddleFailure/v1": story.id },
+    });
+    // A code flow has at least one thread flow.
+    let flows = flows(run);
+    if !flows.is_empty() {
+        result["codeFlows"] = json!([{ "message": { "text": story.found }, "threadFlows": flows }]);
+    }
+    let log = json!({
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [{
+            "tool": { "driver": {
+                "name": "Raddle",
+                "version": env!("CARGO_PKG_VERSION"),
+                "rules": [{ "id": rule, "shortDescription": { "text": rule_text(story.kind()) } }],
+            } },
+            "columnKind": "unicodeCodePoints",
+            "results": if run.failure.is_some() { vec![result] } else { Vec::new() },
+        }],
+    });
+    let mut text = log.to_string();
+    text.push('\n');
+    text
+}
+
+fn rule_text(kind: &str) -> &'static str {
+    match kind {
+        "assertion" => "An assertion does not hold under some schedule",
+        "deadlock" => "Threads wait for each other and none can go on",
+        "data-race" => "Two accesses to memory are not ordered, and one of them writes",
+        "misuse" => "A synchronisation object is used against its rules",
+        "step-limit" => "A run does not end",
+        "use-after-free" => "Memory is used that was freed",
+        "double-free" => "Memory is freed twice",
+        _ => "The program ends in an error under some schedule",
+    }
+}
+
+/// Every thread with its steps. The order over all threads is in `executionOrder`, which counts from 1.
+fn flows(run: &Stream) -> Vec<Value> {
+    let from = run.events.len().saturating_sub(MOST);
+    let held = run.held();
+    let shown = |thread: u32| {
+        let own = run.events.iter().enumerate().skip(from).filter(move |(_, event)| event.thread == thread);
+        let steps = own.map(|(step, event)| {
+            let mut state = serde_json::Map::new();
+            for &object in &held[step] {
+                state.insert(run.object(object), json!({ "text": "held" }));
+            }
+            json!({
+                "location": location(run, event),
+                "executionOrder": step + 1,
+                "importance": if event.is_switch || !event.executed { "essential" } else { "important" },
+                "state": state,
+            })
+        });
+        steps.collect::<Vec<_>>()
+    };
+    let threads = (0..run.threads.len() as u32).filter_map(|thread| {
+        let steps = shown(thread);
+        // A thread flow has at least one location.
+        (!steps.is_empty()).then(|| {
+            let name = run.thread(thread);
+            json!({ "id": format!("{thread}: {name}"), "message": { "text": name }, "locations": steps })
+        })
+    });
+    threads.collect()
+}
+
+fn location(run: &Stream, event: &DisplayEvent) -> Value {
+    let waits = if event.executed { "" } else { "waits: " };
+    let text = format!("{}: {waits}{}", run.thread(event.thread), run.statement(event));
+    let mut location = json!({ "message": { "text": text } });
+    if let Some(place) = run.place(event) {
+        if let Some(physical) = physical(place) {
+            location["physicalLocation"] = physical;
+        }
+        location["logicalLocations"] =
+            json!([{ "fullyQualifiedName": place.function.as_ref().unwrap_or(&place.text) }]);
+    }
+    location
+}
+
+/// Nothing for a place without a file; regions of a program of the lab are in no file.
+fn physical(place: &Place) -> Option<Value> {
+    let (file, line) = (place.file.as_ref()?, place.line?);
+    // Lines count from 1, also for SARIF.
+    let mut region = json!({ "startLine": line.max(1) });
+    if let Some(column) = place.column {
+        region["startColumn"] = json!(column.max(1));
+    }
+    Some(json!({ "artifactLocation": { "uri": uri(file) }, "region": region }))
+}
+
+/// A path as a reference: what a URI does not allow is written by its bytes.
+fn uri(path: &str) -> String {
+    let mut out = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
+    for byte in path.bytes() {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'/' | b'.' | b'-' | b'_' | b'~' => {
+                out.push(byte as char)
+            }
+            other => out.push_str(&format!("%{other:02X}")),
+        }
+    }
+    out
+}

@@ -1,0 +1,268 @@
+use super::*;
+use crate::events::Stream;
+use crate::story::{ConflictPair, PairRole, Source, Story};
+use raddle_model::{
+    Access, BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, Operation, Settings, ThreadId,
+    TraceFile, TraceStep, Verdict,
+};
+use serde_json::Value;
+
+const NASTY: &str = "a<b>&\"c\"'</script><!--\u{1}";
+
+/// Two threads that deadlock after some steps of their own, with a name that has to be escaped.
+fn file() -> TraceFile {
+    let mut steps = Vec::new();
+    let mut step = |thread: u32, kind, object: u32, access| {
+        let operation = Operation::new(kind, LocationId(thread)).on(ObjectId(object), access);
+        steps.push(TraceStep { thread, operation });
+    };
+    for _ in 0..9 {
+        step(0, Kind::Read, 2, Access::Read);
+    }
+    step(0, Kind::Lock, 0, Access::Write);
+    step(1, Kind::Lock, 1, Access::Write);
+    step(1, Kind::Unlock, 1, Access::Write);
+    step(1, Kind::Lock, 1, Access::Write);
+    let blocked = |thread, object, holder| Blocked {
+        thread: ThreadId(thread),
+        reason: BlockReason::Mutex,
+        object: Some(ObjectId(object)),
+        location: LocationId(thread),
+        held_by: vec![ThreadId(holder)],
+    };
+    let blocked = vec![blocked(0, 1, 1), blocked(1, 0, 0)];
+    TraceFile {
+        id: "0123abcd".into(),
+        front_end: "rust".into(),
+        program: "transfers".into(),
+        arguments: Vec::new(),
+        build: None,
+        parameters: Vec::new(),
+        settings: Settings { step_limit: 99, timeouts_anytime: false, patience: 2, races: false },
+        strategy: "pos".into(),
+        seed: 7,
+        run: 3,
+        minimized: None,
+        verdict: Verdict::Failed {
+            failure: Failure::Deadlock { blocked, cycle: vec![ThreadId(0), ThreadId(1)] },
+        },
+        fingerprint: 0,
+        threads: vec!["main".into(), "worker".into()],
+        objects: vec!["m".into(), "n".into(), "count".into()],
+        locations: vec!["src/a b.rs:12:5".into(), "src/a b.rs:30:9".into()],
+        steps,
+        picks: Vec::new(),
+    }
+}
+
+fn story(name: &str) -> Story {
+    let mut file = file();
+    file.objects[0] = name.to_owned();
+    file.threads[1] = format!("worker{name}");
+    let mut story = Story::of(&file);
+    story.passing = Some(Stream::of(&TraceFile { verdict: Verdict::Passed, ..file }));
+    story.pairs.push(ConflictPair { first: 9, second: 14, role: PairRole::Swap });
+    story.why.push("swap them and the run passes.".to_owned());
+    story.sources.push(Source { name: "src/a b.rs".into(), text: format!("fn main() {{ /* {name} */ }}\n") });
+    story
+}
+
+fn parsed(text: &str) -> Value {
+    serde_json::from_str(text).expect("it is JSON")
+}
+
+/// Checks that every element of an XML text is closed in its turn and that nothing stands where it may not.
+fn well_formed(text: &str) -> Vec<String> {
+    let (mut open, mut seen, mut rest) = (Vec::new(), Vec::new(), text);
+    while let Some(at) = rest.find('<') {
+        let between = &rest[..at];
+        assert!(!between.contains('>'), "a `>` in text: {between}");
+        let ok =
+            |part: &str| ["amp;", "lt;", "gt;", "quot;", "#39;"].iter().any(|name| part.starts_with(name));
+        assert!(between.split('&').skip(1).all(ok), "an `&` that begins nothing: {between}");
+        let end = at + rest[at..].find('>').expect("a tag ends");
+        let tag = &rest[at + 1..end];
+        assert!(!tag.contains('<') && tag.matches('"').count() % 2 == 0, "{tag}");
+        if let Some(name) = tag.strip_prefix('/') {
+            assert_eq!(open.pop().as_deref(), Some(name));
+        } else if !tag.starts_with('?') && !tag.ends_with('/') {
+            open.push(tag.split(' ').next().unwrap_or("").to_owned());
+            seen.push(tag.to_owned());
+        }
+        rest = &rest[end + 1..];
+    }
+    assert!(open.is_empty() && rest.trim().is_empty(), "{open:?} {rest}");
+    assert!(text.chars().all(|c| c >= ' ' || c == '\n'), "no control characters");
+    seen
+}
+
+#[test]
+fn a_page_holds_all_it_needs_and_nothing_ends_it_early() {
+    let page = html(&story(NASTY));
+    assert_eq!(page.matches("</script>").count(), 2, "the data and the script, and no name of the program");
+    assert_eq!(page.matches("<!--").count(), 0);
+    for outside in
+        ["http:", "https:", "src=", "href=", "@import", "url(", "@DATA@", "@STYLE@", "@SCRIPT@", "@TITLE@"]
+    {
+        let here = page.replace("http://www.w3.org/2000/svg", "");
+        assert!(!here.contains(outside), "{outside}");
+    }
+    let data = page.split("id=\"data\">").nth(1).and_then(|rest| rest.split("</script>").next());
+    let data = parsed(data.expect("the data is there"));
+    assert_eq!(data["runs"][0]["objects"][0], NASTY);
+    assert_eq!(data["runs"][0]["thread"].as_array().map(Vec::len), Some(15));
+    assert_eq!(data["runs"][0]["executed"], 13);
+    assert_eq!(data["runs"][0]["holds"], serde_json::json!([0, 0, 9, 15, 1, 1, 10, 11, 1, 1, 12, 15]));
+    assert_eq!(data["pairs"], serde_json::json!([9, 14, 0]));
+    assert_eq!(data["runs"][0]["places"][0][2], 0, "the place is in the first source");
+    assert_eq!(data["labels"].as_array().map(Vec::len), Some(2));
+}
+
+#[test]
+fn junit_is_one_failed_case() {
+    let text = junit(&story(NASTY));
+    let tags = well_formed(&text);
+    let names: Vec<&str> = tags.iter().filter_map(|tag| tag.split(' ').next()).collect();
+    assert_eq!(names, ["testsuites", "testsuite", "testcase", "failure"]);
+    assert!(tags[1].contains("tests=\"1\" failures=\"1\""), "{}", tags[1]);
+    assert!(tags[2].contains("name=\"transfers\" file=\"src/a b.rs\" line=\"30\""), "{}", tags[2]);
+    assert!(tags[3].contains("type=\"deadlock\" message=\"deadlock: 2 threads wait"), "{}", tags[3]);
+    let passed = Story::of(&TraceFile { verdict: Verdict::Passed, ..file() });
+    assert!(well_formed(&junit(&passed)).iter().all(|tag| !tag.starts_with("failure ")));
+}
+
+#[test]
+fn sarif_has_what_the_standard_asks_for() {
+    let log = parsed(&sarif(&story(NASTY)));
+    assert_eq!(log["version"], "2.1.0");
+    let run = &log["runs"][0];
+    assert_eq!(run["tool"]["driver"]["name"], "Raddle");
+    let result = &run["results"][0];
+    assert_eq!(run["tool"]["driver"]["rules"][0]["id"], result["ruleId"]);
+    assert!(result["message"]["text"].as_str().is_some_and(|text| text.contains("deadlock: 2 threads")));
+    let flows = result["codeFlows"][0]["threadFlows"].as_array().expect("there are thread flows");
+    assert_eq!(flows.len(), 2);
+    let mut order = Vec::new();
+    for step in flows.iter().flat_map(|flow| flow["locations"].as_array().expect("a flow has locations")) {
+        let place = &step["location"]["physicalLocation"];
+        assert_eq!(place["artifactLocation"]["uri"], "src/a%20b.rs");
+        assert!(place["region"]["startLine"].as_u64().is_some_and(|line| line >= 1));
+        assert!(step["location"]["message"]["text"].is_string());
+        order.push(step["executionOrder"].as_u64().expect("every step has its turn"));
+    }
+    order.sort_unstable();
+    assert_eq!(order, (1..=15).collect::<Vec<u64>>());
+    assert_eq!(flows[0]["locations"][9]["state"][NASTY]["text"], "held");
+    // A program may fail before its first step.
+    let failure = Failure::StepLimit { limit: 0, spinning: Vec::new() };
+    let empty = TraceFile { steps: Vec::new(), verdict: Verdict::Failed { failure }, ..file() };
+    let result = &parsed(&sarif(&Story::of(&empty)))["runs"][0]["results"][0];
+    assert!(result["codeFlows"].is_null() && result["message"]["text"].is_string(), "{result}");
+    assert!(text(&Story::of(&empty), Terminal::default()).contains("step limit"));
+}
+
+#[test]
+fn perfetto_has_a_track_for_each_thread_and_both_ends_of_each_flow() {
+    let trace = parsed(&perfetto(&story(NASTY)));
+    let events = trace["traceEvents"].as_array().expect("a list of events");
+    for event in events {
+        assert!(event["ph"].is_string() && event["name"].is_string(), "{event}");
+        assert!(["ts", "pid", "tid"].iter().all(|field| event[field].is_u64()), "{event}");
+    }
+    let of = |phase: &str| events.iter().filter(|event| event["ph"] == phase).collect::<Vec<_>>();
+    assert_eq!(of("X").len(), 15 + 13, "the run that fails, with what it waits for, and the other one");
+    assert!(of("X").iter().all(|event| event["dur"].as_u64().is_some_and(|time| time > 0)));
+    let names = of("M");
+    assert_eq!(names.iter().filter(|event| event["name"] == "thread_name").count(), 4);
+    let ids = |phase: &str| of(phase).iter().map(|event| event["id"].as_u64()).collect::<Vec<_>>();
+    assert_eq!(ids("s"), ids("f"));
+    assert_eq!(ids("s").len(), 1, "only the pair: each thread has locks of its own");
+}
+
+#[test]
+fn json_tells_every_step() {
+    let report = parsed(&json(&story("m")));
+    assert_eq!(report["verdict"], "deadlock");
+    let events = report["run"]["events"].as_array().expect("a list of events");
+    assert_eq!(events.len(), 15);
+    assert_eq!(events[9]["statement"], "lock m");
+    assert_eq!(events[9]["held"], serde_json::json!(["m"]));
+    assert_eq!(events[9]["place"]["line"], 12);
+    assert_eq!((&events[10]["switch"], &events[9]["switch"]), (&Value::Bool(true), &Value::Bool(false)));
+    assert_eq!(events[14]["executed"], false);
+    assert_eq!(report["run"]["waits"][0]["object"], "n");
+    assert_eq!(report["pairs"][0], serde_json::json!({ "first": 9, "second": 14, "role": "swap" }));
+}
+
+#[test]
+fn a_terminal_shows_the_steps_around_switches() {
+    let expected = "\
+transfers: run 3 of seed 7 under pos
+
+step  main                        workerm
+   1  read count at a b.rs:12
+   2  read count at a b.rs:12
+      ... 6 steps
+   9  read count at a b.rs:12
+  10* lock m at a b.rs:12 [m]
+  11                              lock n at a b.rs:30 [n]
+  12                              unlock n at a b.rs:30
+  13                              lock n at a b.rs:30 [n]
+      waits: lock n at a b.rs:12
+    *                             waits: lock m at a b.rs:30
+
+* if these two steps change places, the run passes
+
+deadlock: 2 threads wait and none can go on
+  main waits for mutex n, held by workerm; src/a b.rs:12:5
+  workerm waits for mutex m, held by main; src/a b.rs:30:9
+  each waits for the next: main -> workerm -> main
+
+swap them and the run passes.
+";
+    assert_eq!(text(&story("m"), Terminal { width: 80, ..Terminal::default() }), expected);
+}
+
+#[test]
+fn a_narrow_terminal_loses_places_and_then_columns() {
+    let at = |width| text(&story("m"), Terminal { width, ..Terminal::default() });
+    assert!(at(60).contains("\n  10* lock m [m]\n  11                "), "{}", at(60));
+    let narrow = at(33);
+    assert!(narrow.contains("\n  10* main     lock m at a b.rs:…\n"), "{narrow}");
+    assert!(
+        narrow.contains("\n  main waits for mutex n, held\n    by workerm; src/a b.rs:12:5\n"),
+        "{narrow}"
+    );
+    let narrower = at(30);
+    let rows =
+        narrower.lines().skip_while(|line| !line.starts_with("step")).take_while(|line| !line.is_empty());
+    assert!(rows.clone().count() > 5 && rows.clone().all(|row| row.chars().count() <= 30), "{narrower}");
+}
+
+#[test]
+fn colours_are_only_where_they_are_wanted() {
+    let plain = text(&story(NASTY), Terminal::default());
+    assert!(!plain.contains('\x1b') && !plain.contains('\u{1}'), "{plain:?}");
+    let coloured = text(&story("m"), Terminal { colours: true, ..Terminal::default() });
+    assert!(coloured.contains("\x1b[36mlock m at a b.rs:12 [m]\x1b[0m"), "{coloured}");
+    let without =
+        ["\x1b[36m", "\x1b[33m", "\x1b[0m"].iter().fold(coloured, |text, code| text.replace(code, ""));
+    assert_eq!(without, text(&story("m"), Terminal::default()), "colours take no room");
+}
+
+#[test]
+fn of_many_switches_the_middle_is_left_out() {
+    let mut file = file();
+    file.verdict = Verdict::Passed;
+    let step = |step: u32| {
+        let thread = step % 2;
+        let operation = Operation::new(Kind::Read, LocationId(thread)).on(ObjectId(2), Access::Read);
+        TraceStep { thread, operation }
+    };
+    file.steps = (0..1_000).map(step).collect();
+    let found = text(&Story::of(&file), Terminal { most: 4, ..Terminal::default() });
+    let rows: Vec<&str> = found.lines().skip(3).take_while(|line| !line.is_empty()).collect();
+    let ends: Vec<&str> = rows.iter().map(|row| row.split_whitespace().next().unwrap_or("")).collect();
+    assert_eq!(ends, ["1", "2", "...", "999", "1000"], "{found}");
+    assert_eq!(rows[2].trim(), "... 996 steps");
+}

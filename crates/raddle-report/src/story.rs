@@ -1,0 +1,170 @@
+//! One failure with all that is known of it.
+
+use crate::events::{Place, Stream};
+use raddle_model::{Failure, TraceFile, TraceStep};
+use std::collections::BTreeSet;
+
+/// What a report tells: the failing run, and if it was explained, why it fails.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Story {
+    /// The short name of the failure.
+    pub id: String,
+    /// The front end that ran the program.
+    pub front_end: String,
+    /// What the program is called.
+    pub program: String,
+    /// How the run was found: strategy, seed, number of the run.
+    pub found: String,
+    /// The failing run.
+    pub failing: Stream,
+    /// The closest run that passes, if it is known.
+    pub passing: Option<Stream>,
+    /// The pairs of steps of the failing run that matter.
+    pub pairs: Vec<ConflictPair>,
+    /// Why it fails, a line each; empty if nobody has found out.
+    pub why: Vec<String>,
+    /// What the reader has to know of the report itself, such as why there is no explanation.
+    pub notes: Vec<String>,
+    /// The texts of source files, as far as they are known.
+    pub sources: Vec<Source>,
+}
+
+/// Two steps whose order matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct ConflictPair {
+    /// The earlier one, as an index of the failing run's events.
+    pub first: u32,
+    /// The later one.
+    pub second: u32,
+    /// What their order does.
+    pub role: PairRole,
+}
+
+/// Why the order of two steps matters.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum PairRole {
+    /// If they are swapped, the run passes.
+    Swap,
+    /// Their order is part of what is enough for the failure.
+    Enough,
+    /// Nothing orders them, and that is the failure.
+    Race,
+}
+
+impl PairRole {
+    /// All roles, in the order of their numbers in a page.
+    pub const ALL: [PairRole; 3] = [PairRole::Swap, PairRole::Enough, PairRole::Race];
+
+    /// A short word.
+    pub fn name(self) -> &'static str {
+        match self {
+            PairRole::Swap => "swap",
+            PairRole::Enough => "enough",
+            PairRole::Race => "race",
+        }
+    }
+}
+
+/// The text of a source file.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Source {
+    /// Its name as places tell it; empty for the program of the lab.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+impl Source {
+    /// Its name for a person.
+    pub fn title(&self) -> &str {
+        if self.name.is_empty() { "program" } else { &self.name }
+    }
+}
+
+impl Story {
+    /// What the file alone tells.
+    pub fn of(file: &TraceFile) -> Story {
+        let mut story = Story {
+            id: if file.id.is_empty() { file.short_id() } else { file.id.clone() },
+            front_end: file.front_end.clone(),
+            program: program(file),
+            found: format!("run {} of seed {} under {}", file.run, file.seed, file.strategy),
+            failing: Stream::of(file),
+            ..Story::default()
+        };
+        if let Some(Failure::DataRace { first, second, .. }) = file.verdict.failure()
+            && (second.step as usize) < story.failing.events.len()
+        {
+            story.pairs.push(ConflictPair { first: first.step, second: second.step, role: PairRole::Race });
+        }
+        if let Some(minimized) = file.minimized {
+            let (before, now) = (minimized.switches_before, file.switches());
+            if before > now {
+                story.found += &format!("; made smaller from {before} to {now} switches between threads");
+            }
+        }
+        if file.front_end == "lab" {
+            story.sources.push(Source { name: String::new(), text: file.program.clone() });
+        }
+        story
+    }
+
+    /// Adds a pair of steps, each with its number among the steps of the explanation: those of the run, and some that it has
+    /// not come to. A pair with a step that is not shown is left out.
+    pub fn add_pair(&mut self, first: (usize, &TraceStep), second: (usize, &TraceStep), role: PairRole) {
+        if let (Some(first), Some(second)) = (self.shown(first), self.shown(second)) {
+            self.pairs.push(ConflictPair { first, second, role });
+        }
+    }
+
+    fn shown(&self, (index, step): (usize, &TraceStep)) -> Option<u32> {
+        let run = &self.failing;
+        if index < run.executed {
+            return Some(index as u32);
+        }
+        let pending = run.events[run.executed..].iter().position(|event| {
+            event.thread == step.thread
+                && event.operation.location == step.operation.location
+                && event.operation.object() == step.operation.object()
+        });
+        pending.map(|position| (run.executed + position) as u32)
+    }
+
+    /// The source files that places name.
+    pub fn files(&self) -> BTreeSet<&str> {
+        let streams = [Some(&self.failing), self.passing.as_ref()];
+        let places = streams.into_iter().flatten().flat_map(|stream| {
+            let of = |event| stream.place(event).and_then(|place: &Place| place.file.as_deref());
+            stream.events.iter().filter_map(of)
+        });
+        places.collect()
+    }
+
+    /// The kind of failure, or `passed`.
+    pub fn kind(&self) -> &'static str {
+        self.failing.failure.unwrap_or("passed")
+    }
+
+    /// What happened in one line.
+    pub fn headline(&self) -> &str {
+        self.failing.message.first().map_or("nothing is known of the end", |line| line)
+    }
+
+    /// The event that shows the failure best: the one that a racing pair ends with, or the last that was executed.
+    pub fn last(&self) -> Option<u32> {
+        let race = self.pairs.iter().find(|pair| pair.role == PairRole::Race);
+        race.map(|pair| pair.second).or_else(|| Some(self.failing.executed.checked_sub(1)? as u32))
+    }
+}
+
+/// A name for the program that fits into a line.
+fn program(file: &TraceFile) -> String {
+    match &file.front_end[..] {
+        "lab" => "lab program".to_owned(),
+        "native" => {
+            let name = file.program.rsplit('/').next().unwrap_or(&file.program);
+            [&[name.to_owned()], &file.arguments[..]].concat().join(" ")
+        }
+        _ => file.program.clone(),
+    }
+}

@@ -1,0 +1,149 @@
+//! The page in a real browser: it loads, steps, filters, scrolls through long runs, and has two themes.
+//!
+//! `tools/install.sh` installs the browser. Without one the test says so and passes, unless `RADDLE_BROWSER` or `CI` is set.
+
+mod browser;
+mod stories;
+
+use browser::Browser;
+use serde_json::json;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+
+/// A browser, or nothing if there is none and nobody insists.
+fn browser(name: &str) -> Option<(Browser, PathBuf)> {
+    let Some(program) = browser::find() else {
+        #[expect(
+            clippy::disallowed_methods,
+            reason = "whoever runs the test says whether it may be passed over"
+        )]
+        let wanted = ["RADDLE_BROWSER", "CI"].iter().any(|name| std::env::var(name).is_ok());
+        assert!(!wanted, "no Chromium on this machine; tools/install.sh installs it");
+        let words =
+            "NOT TESTED: the page of a report, because there is no Chromium; tools/install.sh installs it";
+        writeln!(std::io::stderr(), "\n{words}\n").expect("somebody reads the messages");
+        return None;
+    };
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("the target folder can be written to");
+    Some((Browser::start(program, &folder), folder))
+}
+
+fn open(browser: &mut Browser, folder: &Path, story: &raddle_report::Story) {
+    let path = folder.join("page.html");
+    std::fs::write(&path, raddle_report::format::html(story)).expect("the target folder can be written to");
+    browser.open(&path);
+}
+
+/// The number of the line that the current step stands at, the step, and what is said of it.
+const NOW: &str = "[document.querySelector('.line.now')?.dataset.line, \
+                   document.querySelector('.row.now')?.dataset.step, \
+                   document.getElementById('current').textContent.split(' (')[0]]";
+
+#[test]
+fn the_page_of_a_deadlock() {
+    let Some((mut browser, folder)) = browser("page_deadlock") else { return };
+    open(&mut browser, &folder, &stories::deadlock());
+    assert_eq!(browser.complaints(), [""; 0]);
+
+    // A program may fail before its first step.
+    open(&mut browser, &folder, &stories::long(1, 0));
+    browser.press("End");
+    assert_eq!(browser.ask("document.querySelectorAll('.row').length"), 0);
+    assert_eq!(browser.complaints(), [""; 0]);
+    open(&mut browser, &folder, &stories::deadlock());
+
+    // It begins at the last step; both threads are at their lines.
+    assert_eq!(browser.ask(NOW), json!(["9", "3", "Step 4 of 4"]));
+    browser.press("k");
+    assert_eq!(browser.ask(NOW), json!(["2", "2", "Step 3 of 4"]));
+    browser.press("Home");
+    assert_eq!(browser.ask(NOW), json!(["1", "0", "Step 1 of 4"]));
+    browser.press("ArrowDown");
+    browser.press("ArrowRight");
+    browser.press("j");
+    assert_eq!(browser.ask(NOW), json!(["9", "3", "Step 4 of 4"]));
+    browser.press("ArrowUp");
+    browser.press("]");
+    assert_eq!(browser.ask(NOW), json!(["9", "3", "Step 4 of 4"]));
+    let others = "[...document.querySelectorAll('.line.here')].map((line) => line.dataset.line)";
+    assert_eq!(browser.ask(others), json!(["2"]), "where the other thread is");
+    let state = "[...document.querySelectorAll('#state tbody tr')].map((row) => \
+                 [...row.cells].map((cell) => cell.textContent))";
+    let waits = json!([["A", "m<1>", "n, held by B"], ["B", "n", "m<1>, held by A"]]);
+    assert_eq!(browser.ask(state), waits);
+    browser.press("End");
+    assert_eq!(
+        browser.ask("document.getElementById('current').textContent.slice(0, 19)"),
+        "After the last step"
+    );
+
+    // The other run shows the same step of the same thread, and names are text.
+    assert_eq!(browser.ask("document.querySelectorAll('.run').length"), 2);
+    browser.press("Home");
+    assert_eq!(browser.ask("document.querySelector('.row.twin')?.dataset.step"), "0");
+    browser.ask("document.querySelector('.row[data-step=\"2\"] .cell').click()");
+    assert_eq!(browser.ask("document.querySelectorAll('.row.twin').length"), 0, "it has no such step");
+    browser.press("Home");
+    assert_eq!(browser.ask("document.querySelectorAll('h1 b, .cell b').length"), 0);
+    assert_eq!(browser.ask("document.getElementById('title').textContent.includes('<b>')"), true);
+    let arrows = browser.ask("document.querySelector('.run').querySelectorAll('.pair').length");
+    assert_eq!(arrows, 1);
+
+    // A filter leaves the steps of one object, then all are shown again.
+    let rows = "[...document.querySelector('.run').querySelectorAll('.row')].map((row) => row.dataset.step)";
+    let set = |id: &str, value: &str| {
+        format!(
+            "(() => {{ const node = document.getElementById('{id}'); node.value = {}; \
+             node.dispatchEvent(new Event('change')); return node.value; }})()",
+            json!(value)
+        )
+    };
+    assert_eq!(browser.ask(rows), json!(["0", "1", "2", "3", "4", "5"]));
+    assert_eq!(browser.ask(&set("by-object", "n")), "n");
+    assert_eq!(browser.ask(rows), json!(["3", "4"]));
+    assert_eq!(browser.ask(&set("by-thread", "B")), "B");
+    assert_eq!(browser.ask(rows), json!(["3"]));
+    browser.ask("document.getElementById('all').click()");
+    assert_eq!(browser.ask(rows).as_array().map(Vec::len), Some(6));
+
+    // The theme is the one that the user prefers, until the button says otherwise.
+    let theme = "[document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor]";
+    browser.prefer("dark");
+    assert_eq!(browser.ask(theme), json!(["dark", "rgb(22, 24, 28)"]));
+    browser.prefer("light");
+    assert_eq!(browser.ask(theme), json!(["light", "rgb(251, 251, 249)"]));
+    browser.ask("document.getElementById('theme').click()");
+    assert_eq!(browser.ask(theme), json!(["dark", "rgb(22, 24, 28)"]));
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+#[test]
+fn a_run_of_a_hundred_threads_and_a_hundred_thousand_steps() {
+    let Some((mut browser, folder)) = browser("page_long") else { return };
+    let story = stories::long(100, 100_000);
+    let size = raddle_report::format::html(&story).len();
+    assert!(size < 5_000_000, "a page of {size} bytes");
+    open(&mut browser, &folder, &story);
+    assert_eq!(browser.complaints(), [""; 0]);
+    let rows = "document.querySelectorAll('.row').length";
+    let at =
+        |browser: &mut Browser| browser.ask("Number(document.querySelector('.row').dataset.step)").as_u64();
+    let is_bounded = |browser: &mut Browser| {
+        let (rows, all) =
+            (browser.ask(rows).as_u64(), browser.ask("document.querySelectorAll('*').length").as_u64());
+        assert!(rows.is_some_and(|rows| (5..100).contains(&rows)), "{rows:?} rows");
+        assert!(all.is_some_and(|all| all < 6_000), "{all:?} elements");
+    };
+    is_bounded(&mut browser);
+    browser.press("Home");
+    assert_eq!(at(&mut browser), Some(0));
+    is_bounded(&mut browser);
+    browser.ask("(document.querySelector('.lanes').scrollTop = 24 * 50000, 0)");
+    assert!(at(&mut browser).is_some_and(|step| (49_900..50_001).contains(&step)), "in the middle");
+    is_bounded(&mut browser);
+    browser.press("End");
+    assert_eq!(browser.ask("document.querySelector('.row.now').dataset.step"), "99999");
+    is_bounded(&mut browser);
+    assert_eq!(browser.complaints(), [""; 0]);
+}

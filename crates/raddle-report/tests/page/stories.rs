@@ -1,0 +1,89 @@
+//! What the pages show.
+
+use raddle_model::{
+    Access, BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, Operation, Settings, ThreadId,
+    TraceFile, TraceStep, Verdict,
+};
+use raddle_report::events::Stream;
+use raddle_report::{ConflictPair, PairRole, Source, Story};
+
+fn step(thread: u32, kind: Kind, object: u32, location: u32) -> TraceStep {
+    let operation = Operation::new(kind, LocationId(location)).on(ObjectId(object), Access::Write);
+    TraceStep { thread, operation }
+}
+
+fn file(threads: Vec<String>, objects: Vec<String>, lines: u32, steps: Vec<TraceStep>) -> TraceFile {
+    TraceFile {
+        id: String::new(),
+        front_end: "native".into(),
+        program: "/usr/bin/a<b>".into(),
+        arguments: Vec::new(),
+        build: None,
+        parameters: Vec::new(),
+        settings: Settings { step_limit: 1 << 20, timeouts_anytime: false, patience: 64, races: false },
+        strategy: "pos".into(),
+        seed: 1,
+        run: 0,
+        minimized: None,
+        verdict: Verdict::Passed,
+        fingerprint: 0,
+        threads,
+        objects,
+        locations: (1..=lines).map(|line| format!("work at work.c:{line}")).collect(),
+        steps,
+        picks: Vec::new(),
+    }
+}
+
+fn source(lines: u32) -> Source {
+    let lines = (1..=lines).map(|line| format!("line {line}; // </script><script>throw 1</script>\n"));
+    Source { name: "work.c".into(), text: lines.collect() }
+}
+
+/// Two threads, four steps, and a passing run beside.
+pub(crate) fn deadlock() -> Story {
+    let (threads, objects) = (vec!["A".to_owned(), "B".to_owned()], vec!["m<1>".to_owned(), "n".to_owned()]);
+    let steps = vec![
+        step(0, Kind::Lock, 0, 0),
+        step(0, Kind::Unlock, 0, 0),
+        step(0, Kind::Lock, 0, 1),
+        step(1, Kind::Lock, 1, 8),
+    ];
+    let blocked = |thread, object, location| Blocked {
+        thread: ThreadId(thread),
+        reason: BlockReason::Mutex,
+        object: Some(ObjectId(object)),
+        location: LocationId(location),
+        held_by: vec![ThreadId(1 - thread)],
+    };
+    let failure = Failure::Deadlock {
+        blocked: vec![blocked(0, 1, 2), blocked(1, 0, 9)],
+        cycle: vec![ThreadId(0), ThreadId(1)],
+    };
+    let failing = file(threads, objects, 12, steps);
+    let mut passing = failing.clone();
+    let failing = TraceFile { verdict: Verdict::Failed { failure }, ..failing };
+    // Its third step is another one.
+    passing.steps[2].operation.location = LocationId(5);
+    let mut story = Story::of(&failing);
+    story.passing = Some(Stream::of(&passing));
+    story.pairs = vec![ConflictPair { first: 3, second: 4, role: PairRole::Swap }];
+    story.why = vec!["swap them and the run passes".to_owned()];
+    story.sources = vec![source(12)];
+    story
+}
+
+/// Many threads that take a lock in turn.
+pub(crate) fn long(threads: u32, steps: u32) -> Story {
+    let kinds = [Kind::Lock, Kind::ReadModifyWrite, Kind::ReadModifyWrite, Kind::Unlock];
+    let of = |number: u32| {
+        let (turn, part) = (number / 4, number % 4);
+        let object = if part == 0 || part == 3 { 0 } else { 1 + turn % 50 };
+        step(turn % threads, kinds[part as usize], object, part)
+    };
+    let names = (0..threads).map(|thread| format!("worker {thread}")).collect();
+    let objects = (0..51).map(|object| format!("object {object}")).collect();
+    let mut story = Story::of(&file(names, objects, 4, (0..steps).map(of).collect()));
+    story.sources = vec![source(4)];
+    story
+}

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# Installs what tests need besides a Rust toolchain and gcc: gdb, for replays under it, and a Chromium, for the page of
+# `raddle report`.
+#
+#   tools/install.sh
+#
+# Does nothing if they are there. Debian and Ubuntu only, as root or with sudo; elsewhere it says what is missing and fails.
+set -euo pipefail
+
+missing=()
+command -v gdb >/dev/null || missing+=(gdb)
+browser=
+for name in chromium chromium-browser google-chrome google-chrome-stable; do
+    if command -v "$name" >/dev/null; then
+        browser=$name
+    fi
+done
+[ -n "$browser" ] || missing+=(chromium)
+[ "${#missing[@]}" -gt 0 ] || exit 0
+if ! command -v apt-get >/dev/null; then
+    echo "error: there is no ${missing[*]}, and no apt-get to install it with" >&2
+    exit 1
+fi
+as_root=()
+[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+"${as_root[@]}" apt-get update -q
+"${as_root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}"
