@@ -5,12 +5,16 @@ use crate::minimize::{AFTER_A_FAILURE, Lab, reduce};
 use crate::replay::{compile, read, shown};
 use crate::{Outcome, native};
 use anyhow::{Context, Result, bail};
-use raddle_explain::{Effort, Explanation, Pair, explain};
+use raddle_explain::{Effort, Explanation, Pair, explain, place, sentence};
 use raddle_model::{EXIT_BUG_FOUND, TraceFile, TraceStep};
 use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep};
 use raddle_report::{sentences, text, verb};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+
+/// Where the source files are that places name.
+pub(crate) type Sources = BTreeMap<String, PathBuf>;
 
 /// What each of Maple's idioms looks like: `A=>B` is a dependent pair of two threads.
 const IDIOMS: [&str; 6] = [
@@ -29,6 +33,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
         bail!("{shown}: the recorded run passed; there is no failure to explain");
     }
     let effort = Effort { executions: args.runs, samples: args.samples };
+    let mut sources = Sources::new();
     let found = match &file.front_end[..] {
         "lab" => {
             let machine = compile(&file.program, &file.parameters)
@@ -41,7 +46,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
             };
             explain(small.as_ref().unwrap_or(&file), effort, &mut lab)
         }
-        native::FRONT_END => native::explain(&file, shown, effort)?,
+        native::FRONT_END => native::explain(&file, shown, effort, &mut sources)?,
         other => bail!(
             "{shown}: the run was recorded by the front end `{other}`; this raddle can explain those of `lab` and `native`"
         ),
@@ -50,12 +55,12 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
         format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")
     })?;
     let run = TraceFile { program: file.program.clone(), ..found.run.clone().unwrap_or(file) };
-    let text = if args.json { json(&run, &found, effort) } else { told(&run, &found, effort) };
+    let text = if args.json { json(&run, &found, effort) } else { told(&run, &found, effort, &sources) };
     Ok(Outcome { text, status: EXIT_BUG_FOUND })
 }
 
 /// The explanation for a person.
-fn told(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
+fn told(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sources) -> String {
     let mut out = sentences(file).join("\n");
     out.push_str("\n\n");
     match &found.swapped[..] {
@@ -64,89 +69,100 @@ fn told(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
              are seen only if it was compiled by `raddle cc` or `raddle c++`.\n",
         ),
         [] => out.push_str(
-            "No single pair of operations makes the difference: no run with one pair swapped passes.\n",
+            "No single pair of operations makes the difference: no run with one pair swapped passes, nor with two.\n",
         ),
         [pair] => {
-            let _ = writeln!(out, "{};\nswap them and the run passes.", order(file, found, *pair));
-            excerpt(&mut out, file, found, *pair);
+            let _ = writeln!(out, "{};\nswap them and the run passes.", sentence(file, found, *pair));
         }
         pairs => {
             out.push_str(
-                "The closest run that passes swaps more than one pair of operations. In the failing run:\n",
+                "No single pair of operations makes the difference. The closest run that passes swaps these; in the failing run:\n",
             );
             for &pair in pairs {
-                let _ = writeln!(out, "  {}", order(file, found, pair));
+                let _ = writeln!(out, "  {}", sentence(file, found, pair));
             }
         }
     }
+    excerpt(&mut out, file, found, sources);
     out.push('\n');
-    let samples = text::plural(effort.samples, "random schedule");
-    if found.always {
-        let _ = writeln!(out, "No order of operations is needed: all of {samples} fail so.");
-    } else if found.constraints.is_empty() {
-        let _ = writeln!(
-            out,
-            "Depth: not found. No set of up to three orders was seen that makes all of {samples} fail, in {}.",
-            text::plural(found.executions, "run")
-        );
-    } else {
-        let depth = found.constraints.len() as u64;
-        let _ = writeln!(
-            out,
-            "Depth {depth} (an estimate: all of {samples} fail that keep {} below; no smaller set was seen to do that):",
-            text::plural(depth, "order")
-        );
-        for &pair in &found.constraints {
-            let _ = writeln!(out, "  {}", order(file, found, pair));
-        }
-        if let Some(idiom) = found.idiom {
-            let _ = writeln!(out, "Maple's idiom {idiom}: {}.", IDIOMS[usize::from(idiom) - 1]);
-        }
-    }
+    depth(&mut out, file, found, effort);
     out
 }
 
-/// Which of two operations came first.
-fn order(file: &TraceFile, found: &Explanation, pair: Pair) -> String {
-    let [first, second] = [pair.first, pair.second].map(|step| statement(file, &found.steps[step]));
-    format!("{first} before {second}")
-}
-
-fn statement(file: &TraceFile, step: &TraceStep) -> String {
-    let name = |names: &[String], index: usize| names.get(index).cloned().unwrap_or_else(|| "?".to_owned());
-    let objects =
-        step.operation.objects().map(|(object, _)| format!(" `{}`", name(&file.objects, object.index())));
-    format!(
-        "{}: {}{} ({})",
-        name(&file.threads, step.thread as usize),
-        verb(step.operation.kind),
-        objects.collect::<Vec<_>>().join(","),
-        name(&file.locations, step.operation.location.index())
-    )
-}
-
-/// The two lines of the source, if it is there.
-fn excerpt(out: &mut String, file: &TraceFile, found: &Explanation, pair: Pair) {
-    for step in [pair.first, pair.second] {
-        let place = file.locations.get(found.steps[step].operation.location.index());
-        let Some((name, line)) = place.and_then(|place| source(place)) else { continue };
-        let beside = Path::new(&file.program).parent().map(|folder| folder.join(&name));
-        let paths = [Some(PathBuf::from(&name)), beside];
-        let content = paths.into_iter().flatten().find_map(|path| std::fs::read_to_string(path).ok());
-        if let Some(content) =
-            content.as_deref().and_then(|content| content.lines().nth(line.checked_sub(1)?))
-        {
-            let _ = writeln!(out, "  {name}:{line}  {}", content.trim());
+/// How many orders are needed for the failure, and which.
+fn depth(out: &mut String, file: &TraceFile, found: &Explanation, effort: Effort) {
+    /// More are not told one by one.
+    const MOST: usize = 12;
+    let samples = text::plural(effort.samples, "random schedule");
+    let depth = found.constraints.len() as u64;
+    let _ = match depth {
+        _ if found.always => writeln!(out, "No order of operations is needed: all of {samples} fail so."),
+        0 => writeln!(
+            out,
+            "Depth: not found. No set of up to four orders was seen that makes all of {samples} fail, in {}.",
+            text::plural(found.executions, "run")
+        ),
+        _ if found.constraints.len() > MOST => writeln!(
+            out,
+            "Depth: not found. No set of up to four orders was seen that makes all of {samples} fail; {depth} together do, of \
+             which none can be left out."
+        ),
+        _ if found.smallest => writeln!(
+            out,
+            "Depth {depth} (an estimate: all of {samples} fail that keep {} below; no smaller set was seen to do that):",
+            text::plural(depth, "order")
+        ),
+        _ => writeln!(
+            out,
+            "Depth {depth} or less (an estimate: all of {samples} fail that keep {} below, and none of them can be left out):",
+            text::plural(depth, "order")
+        ),
+    };
+    if found.constraints.len() <= MOST {
+        for &pair in &found.constraints {
+            let _ = writeln!(out, "  {}", sentence(file, found, pair));
         }
+    }
+    if let Some(idiom) = found.idiom {
+        let _ = writeln!(out, "Maple's idiom {idiom}: {}.", IDIOMS[usize::from(idiom) - 1]);
     }
 }
 
-/// The file and line of a place such as `add at bank.c:14`.
-fn source(place: &str) -> Option<(String, usize)> {
-    let place = place.split(", inlined into ").next()?;
-    let place = place.rsplit_once(" at ").map_or(place, |(_, place)| place);
+/// The lines of the source that the swapped operations are on, as far as it is there.
+fn excerpt(out: &mut String, file: &TraceFile, found: &Explanation, sources: &Sources) {
+    /// The most lines.
+    const MOST: usize = 8;
+    let steps = found.swapped.iter().flat_map(|pair| [pair.first, pair.second]);
+    let texts = steps.filter_map(|step| file.locations.get(found.steps[step].operation.location.index()));
+    let mut places: Vec<&str> = Vec::new();
+    for text in texts.map(|text| place(text)) {
+        if !places.contains(&text) && places.len() < MOST {
+            places.push(text);
+        }
+    }
+    let lines = places.into_iter().filter_map(|place| Some((place, line(file, sources, place)?)));
+    let lines: Vec<(&str, String)> = lines.collect();
+    let width = lines.iter().map(|(place, _)| place.len()).max().unwrap_or(0);
+    for (place, line) in lines {
+        let _ = writeln!(out, "  {place:width$}  {}", line.trim());
+    }
+}
+
+/// The text of the line at a place such as `bank.c:14`, or `line 7` of a program that is in the file itself.
+fn line(file: &TraceFile, sources: &Sources, place: &str) -> Option<String> {
+    let nth = |content: &str, line: &str| {
+        let line: usize = line.parse().ok()?;
+        content.lines().nth(line.checked_sub(1)?).map(str::to_owned)
+    };
+    if let Some(line) = place.strip_prefix("line ") {
+        return nth(&file.program, line);
+    }
     let (name, line) = place.rsplit_once(':')?;
-    Some((name.to_owned(), line.parse().ok()?))
+    // Whoever has moved program and source together finds the one beside the other.
+    let beside = Path::new(&file.program).parent().map(|folder| folder.join(name));
+    let paths = [sources.get(name).cloned(), beside, Some(PathBuf::from(name))];
+    let content = paths.into_iter().flatten().find_map(|path| std::fs::read_to_string(path).ok())?;
+    nth(&content, line)
 }
 
 fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
@@ -170,22 +186,10 @@ fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
         message: sentences(file).join("\n"),
         swapped: pairs(&found.swapped),
         always: found.always,
-        depth: (!found.constraints.is_empty()).then_some(found.constraints.len() as u64),
+        depth: found.smallest.then_some(found.constraints.len() as u64),
         constraints: pairs(&found.constraints),
         idiom: found.idiom,
         samples: effort.samples,
         executions: found.executions,
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_with_a_file_are_known() {
-        assert_eq!(source("add at bank.c:14"), Some(("bank.c".to_owned(), 14)));
-        assert_eq!(source("push at a.h:3, inlined into main at b.c:7"), Some(("a.h".to_owned(), 3)));
-        assert_eq!(source("line 7: x = 1"), None);
-    }
 }

@@ -186,7 +186,9 @@ impl<'d> OfUnit<'_, 'd> {
 
     /// The address of a variable that has one for the whole run.
     fn address(&self, entry: &Entry<'d>) -> Option<u64> {
-        let Some(AttributeValue::Exprloc(place)) = entry.attr_value(gimli::DW_AT_location) else { return None };
+        let Some(AttributeValue::Exprloc(place)) = entry.attr_value(gimli::DW_AT_location) else {
+            return None;
+        };
         let mut operations = place.operations(self.unit.encoding());
         let address = match operations.next().ok()?? {
             Operation::Address { address } => address,
@@ -225,7 +227,8 @@ impl<'d> OfUnit<'_, 'd> {
             gimli::DW_TAG_array_type => {
                 let element = self.shape_of(kind, depth + 1)?;
                 let lengths = self.lengths(offset).unwrap_or_default();
-                let count = lengths.iter().try_fold(1, |product: u64, &length| product.checked_mul(length))?;
+                let count =
+                    lengths.iter().try_fold(1, |product: u64, &length| product.checked_mul(length))?;
                 let size = count.checked_mul(element.size)?;
                 Rc::new(Shape { size, parts: Parts::Array(lengths, element) })
             }
@@ -279,7 +282,9 @@ impl<'d> OfUnit<'_, 'd> {
             if name.starts_with('_') {
                 continue;
             }
-            if let Some((place, shape)) = place.zip(self.shape_of(entry.attr_value(gimli::DW_AT_type), depth + 1)) {
+            if let Some((place, shape)) =
+                place.zip(self.shape_of(entry.attr_value(gimli::DW_AT_type), depth + 1))
+            {
                 members.push((place, name, shape));
             }
         }

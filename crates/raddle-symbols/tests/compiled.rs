@@ -162,7 +162,8 @@ int main(void) {
         let unit = addresses[0] & !7;
         assert_eq!(unit, addresses[1] & !7, "{name}: the compiler puts them side by side");
         let names = symbols.variables(&program, unit..unit + 8);
-        let known: Vec<&str> = names.iter().map(|name| &name[..]).filter(|&name| name != "completed").collect();
+        let known: Vec<&str> =
+            names.iter().map(|name| &name[..]).filter(|&name| name != "completed").collect();
         assert_eq!(known, if addresses[0] < addresses[1] { ["a", "b"] } else { ["b", "a"] }, "{name}");
         let names = symbols.variables(&program, addresses[2] + 1..addresses[2] + 3);
         if debugging == "-g" {

@@ -2,6 +2,7 @@
 //!
 //! Replay compares the numbers of places and objects, never their texts, so that they may be told in any words.
 
+use crate::explain::Sources;
 use raddle_model::{Kind, TraceFile};
 use raddle_symbols::{Frame, Symbols};
 use std::collections::BTreeSet;
@@ -14,12 +15,14 @@ const INLINED: &str = ", inlined into ";
 const SYSTEM: &[&str] = &["/usr/include/", "/usr/lib/"];
 
 /// Tells the places of a run as `function at file.c:12` and its objects by the names of global variables, as far as the
-/// files of the program know them. A file of the source is called by as much of the end of its path as tells it from others.
-pub(super) fn translate(file: &mut TraceFile) {
+/// files of the program know them. A file of the source is called by as much of the end of its path as tells it from others;
+/// the answer is where each of those files is.
+pub(super) fn translate(file: &mut TraceFile) -> Sources {
     let mut symbols = Symbols::new();
     let located: Vec<Vec<Frame>> = file.locations.iter().map(|text| frames(&mut symbols, text)).collect();
     let sources: BTreeSet<PathBuf> =
         located.iter().flatten().filter_map(|frame| frame.file.as_deref()).map(plain).collect();
+    let named = sources.iter().map(|path| (short(path, &sources), path.clone())).collect();
     for (text, frames) in file.locations.iter_mut().zip(located) {
         let frames = frames.into_iter().map(|mut frame| {
             frame.file = frame.file.map(|file| short(&plain(&file), &sources));
@@ -44,6 +47,7 @@ pub(super) fn translate(file: &mut TraceFile) {
             *text = told;
         }
     }
+    named
 }
 
 /// How many bytes of memory the native runtime takes as one object where it does not look for data races.
@@ -53,7 +57,9 @@ const UNIT: u64 = 8;
 fn units(file: &TraceFile) -> Vec<bool> {
     let mut units = vec![false; file.objects.len()];
     let accesses = file.steps.iter().map(|step| step.operation);
-    for operation in accesses.filter(|operation| !file.settings.races && matches!(operation.kind, Kind::Read | Kind::Write | Kind::ReadModifyWrite)) {
+    for operation in accesses.filter(|operation| {
+        !file.settings.races && matches!(operation.kind, Kind::Read | Kind::Write | Kind::ReadModifyWrite)
+    }) {
         for (object, _) in operation.objects() {
             if let Some(unit) = units.get_mut(object.index()) {
                 *unit = true;
