@@ -32,7 +32,7 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     if file.verdict.failure().is_none() {
         bail!("{shown}: the recorded run passed; there is no failure to explain");
     }
-    let effort = Effort { executions: args.runs, samples: args.samples };
+    let effort = Effort { executions: args.runs, samples: args.samples, depth: true };
     let mut sources = Sources::new();
     let found = match &file.front_end[..] {
         "lab" => {

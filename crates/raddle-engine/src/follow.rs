@@ -69,10 +69,12 @@ impl Follow {
             threads.iter().copied().filter(|&thread| !self.is_held(point, thread)).collect();
         let among = if free.is_empty() { threads } else { free };
         match self.schedule.completion {
-            // Every other schedule has fixed priorities: a walk hardly ever lets one thread run far ahead of the others.
-            Completion::Random(seed) if seed % 2 == 1 => {
-                among.into_iter().max_by_key(|thread| mix(seed.rotate_left(32) ^ u64::from(thread.0)))
-            }
+            // Every other schedule has fixed priorities: a walk hardly ever lets one thread run far ahead of the others. In half of
+            // those the first thread is above all, so that whoever it starts late can be ahead too.
+            Completion::Random(seed) if seed % 2 == 1 => among.into_iter().max_by_key(|thread| {
+                let is_above = seed % 4 == 1 && thread.0 == 0;
+                (is_above, mix(seed.rotate_left(32) ^ u64::from(thread.0)))
+            }),
             _ => {
                 let index = if among.len() > 1 { self.rng.below(among.len() as u64) } else { 0 };
                 among.get(index as usize).copied()

@@ -26,6 +26,8 @@ pub struct Effort {
     pub executions: u64,
     /// With how many random schedules a set of constraints is tried.
     pub samples: u64,
+    /// Whether to look for [`Explanation::constraints`] at all, which takes most of the executions.
+    pub depth: bool,
 }
 
 /// What was found out.
@@ -74,7 +76,9 @@ pub fn explain(file: &TraceFile, effort: Effort, execute: &mut dyn Execute) -> O
     if search.found.swapped.is_empty() {
         search.swap_two(&pairs);
     }
-    search.depth(&pairs);
+    if effort.depth {
+        search.depth(&pairs);
+    }
     Some(Explanation { run: Some(search.run), ..search.found })
 }
 

@@ -1,6 +1,6 @@
 //! Explanations of failures whose reasons are known.
 
-use crate::common::{figure, raddle, scratch};
+use crate::common::{figure, raddle, root, scratch};
 use serde_json::Value;
 
 /// The explanation of the first failing run of a program, and what a person is told.
@@ -53,7 +53,7 @@ fn every_figure_is_explained() {
         assert!(told.contains(&format!("Depth {depth} (an estimate")), "{name}: {told}");
         let pairs = found["swapped"].as_array().expect("a list");
         assert_eq!(pairs.len(), 1, "{name}: {told}");
-        let source = std::fs::read_to_string(figure(name)).expect("the figure is there");
+        let source = std::fs::read_to_string(root().join(figure(name))).expect("the figure is there");
         for (which, line) in ["first", "second"].into_iter().zip(lines) {
             let place = pairs[0][which]["location"].as_str().expect("a text");
             assert!(place.starts_with(&format!("line {line}: ")), "{name}: {told}");
