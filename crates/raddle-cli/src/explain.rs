@@ -5,13 +5,16 @@ use crate::minimize::{AFTER_A_FAILURE, Lab, reduce};
 use crate::replay::{compile, read, shown};
 use crate::{Outcome, native};
 use anyhow::{Context, Result, bail};
-use raddle_explain::{Effort, Explanation, Pair, explain};
+use raddle_explain::{Effort, Explanation, Pair, explain, place, sentence};
 use raddle_model::{EXIT_BUG_FOUND, TraceFile, TraceStep};
-use raddle_report::events::Place;
 use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep};
 use raddle_report::{sentences, text, verb};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+
+/// Where the source files are that places name.
+pub(crate) type Sources = BTreeMap<String, PathBuf>;
 
 /// What each of Maple's idioms looks like: `A=>B` is a dependent pair of two threads.
 const IDIOMS: [&str; 6] = [
@@ -26,17 +29,23 @@ const IDIOMS: [&str; 6] = [
 pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let shown = shown(&args.file);
     let file = TraceFile::from_json(&read(&args.file)?).with_context(|| shown.to_owned())?;
-    let effort = Effort { executions: args.runs, samples: args.samples };
-    let (run, found) = search(&file, shown, effort)?;
-    let text = if args.json { json(&run, &found, effort) } else { told(&run, &found, effort) };
+    let effort = Effort { executions: args.runs, samples: args.samples, depth: true };
+    let (run, found, sources) = search(&file, shown, effort)?;
+    let text = if args.json { json(&run, &found, effort) } else { told(&run, &found, effort, &sources) };
     Ok(Outcome { text, status: EXIT_BUG_FOUND })
 }
 
-/// Explains the failing run of `file`, which messages call `shown`: the run as it was made again, and what was found out.
-pub(crate) fn search(file: &TraceFile, shown: &str, effort: Effort) -> Result<(TraceFile, Explanation)> {
+/// Explains the failing run of `file`, which messages call `shown`: the run as it was made again, what was found out, and where
+/// the source is.
+pub(crate) fn search(
+    file: &TraceFile,
+    shown: &str,
+    effort: Effort,
+) -> Result<(TraceFile, Explanation, Sources)> {
     if file.verdict.failure().is_none() {
         bail!("{shown}: the recorded run passed; there is no failure to explain");
     }
+    let mut sources = Sources::new();
     let found = match &file.front_end[..] {
         "lab" => {
             let machine = compile(&file.program, &file.parameters)
@@ -49,7 +58,7 @@ pub(crate) fn search(file: &TraceFile, shown: &str, effort: Effort) -> Result<(T
             };
             explain(small.as_ref().unwrap_or(file), effort, &mut lab)
         }
-        native::FRONT_END => native::explain(file, shown, effort)?,
+        native::FRONT_END => native::explain(file, shown, effort, &mut sources)?,
         other => bail!(
             "{shown}: the run was recorded by the front end `{other}`; this raddle can explain those of `lab` and `native`"
         ),
@@ -58,16 +67,16 @@ pub(crate) fn search(file: &TraceFile, shown: &str, effort: Effort) -> Result<(T
         format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")
     })?;
     let run = found.run.clone().unwrap_or_else(|| file.clone());
-    Ok((TraceFile { program: file.program.clone(), ..run }, found))
+    Ok((TraceFile { program: file.program.clone(), ..run }, found, sources))
 }
 
 /// The explanation for a person.
-fn told(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
-    format!("{}\n\n{}", sentences(file).join("\n"), why(file, found, effort))
+fn told(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sources) -> String {
+    format!("{}\n\n{}", sentences(file).join("\n"), why(file, found, effort, sources))
 }
 
 /// Which order makes the run fail, and how many orders it needs.
-pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
+pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sources) -> String {
     let mut out = String::new();
     match &found.swapped[..] {
         [] if found.candidates == 0 => out.push_str(
@@ -75,82 +84,100 @@ pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort) -> Stri
              are seen only if it was compiled by `raddle cc` or `raddle c++`.\n",
         ),
         [] => out.push_str(
-            "No single pair of operations makes the difference: no run with one pair swapped passes.\n",
+            "No single pair of operations makes the difference: no run with one pair swapped passes, nor with two.\n",
         ),
         [pair] => {
-            let _ = writeln!(out, "{};\nswap them and the run passes.", order(file, found, *pair));
-            excerpt(&mut out, file, found, *pair);
+            let _ = writeln!(out, "{};\nswap them and the run passes.", sentence(file, found, *pair));
         }
         pairs => {
             out.push_str(
-                "The closest run that passes swaps more than one pair of operations. In the failing run:\n",
+                "No single pair of operations makes the difference. The closest run that passes swaps these; in the failing run:\n",
             );
             for &pair in pairs {
-                let _ = writeln!(out, "  {}", order(file, found, pair));
+                let _ = writeln!(out, "  {}", sentence(file, found, pair));
             }
         }
     }
+    excerpt(&mut out, file, found, sources);
     out.push('\n');
-    let samples = text::plural(effort.samples, "random schedule");
-    if found.always {
-        let _ = writeln!(out, "No order of operations is needed: all of {samples} fail so.");
-    } else if found.constraints.is_empty() {
-        let _ = writeln!(
-            out,
-            "Depth: not found. No set of up to three orders was seen that makes all of {samples} fail, in {}.",
-            text::plural(found.executions, "run")
-        );
-    } else {
-        let depth = found.constraints.len() as u64;
-        let _ = writeln!(
-            out,
-            "Depth {depth} (an estimate: all of {samples} fail that keep {} below; no smaller set was seen to do that):",
-            text::plural(depth, "order")
-        );
-        for &pair in &found.constraints {
-            let _ = writeln!(out, "  {}", order(file, found, pair));
-        }
-        if let Some(idiom) = found.idiom {
-            let _ = writeln!(out, "Maple's idiom {idiom}: {}.", IDIOMS[usize::from(idiom) - 1]);
-        }
-    }
+    depth(&mut out, file, found, effort);
     out
 }
 
-/// Which of two operations came first.
-fn order(file: &TraceFile, found: &Explanation, pair: Pair) -> String {
-    let [first, second] = [pair.first, pair.second].map(|step| statement(file, &found.steps[step]));
-    format!("{first} before {second}")
-}
-
-fn statement(file: &TraceFile, step: &TraceStep) -> String {
-    let name = |names: &[String], index: usize| names.get(index).cloned().unwrap_or_else(|| "?".to_owned());
-    let objects =
-        step.operation.objects().map(|(object, _)| format!(" `{}`", name(&file.objects, object.index())));
-    format!(
-        "{}: {}{} ({})",
-        name(&file.threads, step.thread as usize),
-        verb(step.operation.kind),
-        objects.collect::<Vec<_>>().join(","),
-        name(&file.locations, step.operation.location.index())
-    )
-}
-
-/// The two lines of the source, if it is there.
-fn excerpt(out: &mut String, file: &TraceFile, found: &Explanation, pair: Pair) {
-    for step in [pair.first, pair.second] {
-        let place = file.locations.get(found.steps[step].operation.location.index());
-        let place = place.map(|place| Place::parse(place)).unwrap_or_default();
-        let Some((name, line)) = place.file.zip(place.line) else { continue };
-        let beside = Path::new(&file.program).parent().map(|folder| folder.join(&name));
-        let paths = [Some(PathBuf::from(&name)), beside];
-        let content = paths.into_iter().flatten().find_map(|path| std::fs::read_to_string(path).ok());
-        if let Some(content) =
-            content.as_deref().and_then(|content| content.lines().nth(line.checked_sub(1)? as usize))
-        {
-            let _ = writeln!(out, "  {name}:{line}  {}", content.trim());
+/// How many orders are needed for the failure, and which.
+fn depth(out: &mut String, file: &TraceFile, found: &Explanation, effort: Effort) {
+    /// More are not told one by one.
+    const MOST: usize = 12;
+    let samples = text::plural(effort.samples, "random schedule");
+    let depth = found.constraints.len() as u64;
+    let _ = match depth {
+        _ if found.always => writeln!(out, "No order of operations is needed: all of {samples} fail so."),
+        0 => writeln!(
+            out,
+            "Depth: not found. No set of up to four orders was seen that makes all of {samples} fail, in {}.",
+            text::plural(found.executions, "run")
+        ),
+        _ if found.constraints.len() > MOST => writeln!(
+            out,
+            "Depth: not found. No set of up to four orders was seen that makes all of {samples} fail; {depth} together do, of \
+             which none can be left out."
+        ),
+        _ if found.smallest => writeln!(
+            out,
+            "Depth {depth} (an estimate: all of {samples} fail that keep {} below; no smaller set was seen to do that):",
+            text::plural(depth, "order")
+        ),
+        _ => writeln!(
+            out,
+            "Depth {depth} or less (an estimate: all of {samples} fail that keep {} below, and none of them can be left out):",
+            text::plural(depth, "order")
+        ),
+    };
+    if found.constraints.len() <= MOST {
+        for &pair in &found.constraints {
+            let _ = writeln!(out, "  {}", sentence(file, found, pair));
         }
     }
+    if let Some(idiom) = found.idiom {
+        let _ = writeln!(out, "Maple's idiom {idiom}: {}.", IDIOMS[usize::from(idiom) - 1]);
+    }
+}
+
+/// The lines of the source that the swapped operations are on, as far as it is there.
+fn excerpt(out: &mut String, file: &TraceFile, found: &Explanation, sources: &Sources) {
+    /// The most lines.
+    const MOST: usize = 8;
+    let steps = found.swapped.iter().flat_map(|pair| [pair.first, pair.second]);
+    let texts = steps.filter_map(|step| file.locations.get(found.steps[step].operation.location.index()));
+    let mut places: Vec<&str> = Vec::new();
+    for text in texts.map(|text| place(text)) {
+        if !places.contains(&text) && places.len() < MOST {
+            places.push(text);
+        }
+    }
+    let lines = places.into_iter().filter_map(|place| Some((place, line(file, sources, place)?)));
+    let lines: Vec<(&str, String)> = lines.collect();
+    let width = lines.iter().map(|(place, _)| place.len()).max().unwrap_or(0);
+    for (place, line) in lines {
+        let _ = writeln!(out, "  {place:width$}  {}", line.trim());
+    }
+}
+
+/// The text of the line at a place such as `bank.c:14`, or `line 7` of a program that is in the file itself.
+fn line(file: &TraceFile, sources: &Sources, place: &str) -> Option<String> {
+    let nth = |content: &str, line: &str| {
+        let line: usize = line.parse().ok()?;
+        content.lines().nth(line.checked_sub(1)?).map(str::to_owned)
+    };
+    if let Some(line) = place.strip_prefix("line ") {
+        return nth(&file.program, line);
+    }
+    let (name, line) = place.rsplit_once(':')?;
+    // Whoever has moved program and source together finds the one beside the other.
+    let beside = Path::new(&file.program).parent().map(|folder| folder.join(name));
+    let paths = [sources.get(name).cloned(), beside, Some(PathBuf::from(name))];
+    let content = paths.into_iter().flatten().find_map(|path| std::fs::read_to_string(path).ok())?;
+    nth(&content, line)
 }
 
 fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
@@ -174,7 +201,7 @@ fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
         message: sentences(file).join("\n"),
         swapped: pairs(&found.swapped),
         always: found.always,
-        depth: (!found.constraints.is_empty()).then_some(found.constraints.len() as u64),
+        depth: found.smallest.then_some(found.constraints.len() as u64),
         constraints: pairs(&found.constraints),
         idiom: found.idiom,
         samples: effort.samples,

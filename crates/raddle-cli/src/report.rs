@@ -77,8 +77,8 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> Story {
         return Story::of(file);
     }
     let few = (MOST_STEPS / (file.steps.len() as u64).max(1)).clamp(100, MOST_RUNS);
-    let effort = Effort { executions: args.runs.unwrap_or(few), samples: SAMPLES };
-    let (run, found) = match explain::search(file, shown, effort) {
+    let effort = Effort { executions: args.runs.unwrap_or(few), samples: SAMPLES, depth: true };
+    let (run, found, sources) = match explain::search(file, shown, effort) {
         Ok(explained) => explained,
         Err(error) => {
             let mut story = Story::of(file);
@@ -99,7 +99,7 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> Story {
         ..file.clone()
     });
     let run = found.run.as_ref().unwrap_or(file);
-    story.why = explain::why(run, &found, effort).lines().map(str::to_owned).collect();
+    story.why = explain::why(run, &found, effort, &sources).lines().map(str::to_owned).collect();
     for (pairs, role) in [(&found.swapped, PairRole::Swap), (&found.constraints, PairRole::Enough)] {
         for &Pair { first, second } in pairs {
             let step = |index: usize| (index, &found.steps[index]);

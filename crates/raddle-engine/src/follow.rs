@@ -2,7 +2,7 @@
 
 use crate::Rng;
 use crate::strategy::{Choice, Plan, Point, Strategy};
-use raddle_model::{Completion, Constraint, Schedule, ThreadId};
+use raddle_model::{Completion, Constraint, Schedule, ThreadId, mix};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -68,8 +68,18 @@ impl Follow {
         let free: Vec<ThreadId> =
             threads.iter().copied().filter(|&thread| !self.is_held(point, thread)).collect();
         let among = if free.is_empty() { threads } else { free };
-        let index = if among.len() > 1 { self.rng.below(among.len() as u64) } else { 0 };
-        among.get(index as usize).copied()
+        match self.schedule.completion {
+            // Every other schedule has fixed priorities: a walk hardly ever lets one thread run far ahead of the others. In half of
+            // those the first thread is above all, so that whoever it starts late can be ahead too.
+            Completion::Random(seed) if seed % 2 == 1 => among.into_iter().max_by_key(|thread| {
+                let is_above = seed % 4 == 1 && thread.0 == 0;
+                (is_above, mix(seed.rotate_left(32) ^ u64::from(thread.0)))
+            }),
+            _ => {
+                let index = if among.len() > 1 { self.rng.below(among.len() as u64) } else { 0 };
+                among.get(index as usize).copied()
+            }
+        }
     }
 
     /// Who runs when nothing is said any more: nobody is interrupted.

@@ -4,16 +4,18 @@
 //!
 //! * *Which swap makes it pass?* For two dependent steps of different threads, the later one is brought before the earlier
 //!   one, with as little else changed as possible. Among the runs that pass, the one with the fewest swapped pairs of dependent
-//!   operations is the closest.
+//!   operations is the closest. If there is none, two pairs are swapped.
 //! * *How deep is the bug?* By PCT's definition, the depth is the smallest number of ordering constraints that make every
-//!   schedule fail which keeps them. One constraint, then two, then three are tried, each set with some random schedules; so
-//!   the answer is an estimate.
+//!   schedule fail which keeps them. Sets of one to four constraints are tried, each with some random schedules; so the answer is
+//!   an estimate. If none is enough, constraints are left out of all those of the run as long as the others are: that gives a
+//!   set in which each is needed, yet there may be a smaller one.
 
 use crate::execute::{Execute, Wanted};
 use crate::same::Symptom;
+use crate::swap::{Pair, follows, pairs, release, reverse};
 use raddle_model::{
-    Access, Completion, Constraint, Kind, LocationId, ObjectId, Reads, Schedule, Segment, ThreadId, Touch,
-    TraceFile, TraceStep, dependent,
+    Access, Completion, Constraint, Kind, LocationId, ObjectId, Schedule, Segment, ThreadId, Touch,
+    TraceFile, TraceStep,
 };
 use std::collections::BTreeMap;
 
@@ -24,15 +26,8 @@ pub struct Effort {
     pub executions: u64,
     /// With how many random schedules a set of constraints is tried.
     pub samples: u64,
-}
-
-/// Two dependent steps of different threads, as indices of [`Explanation::steps`], in the order in which they happened.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Pair {
-    /// The earlier one.
-    pub first: usize,
-    /// The later one.
-    pub second: usize,
+    /// Whether to look for [`Explanation::constraints`] at all, which takes most of the executions.
+    pub depth: bool,
 }
 
 /// What was found out.
@@ -40,7 +35,7 @@ pub struct Pair {
 pub struct Explanation {
     /// The failing run as it was made again, with names for all of `steps`.
     pub run: Option<TraceFile>,
-    /// The steps of the failing run, then those that it has not come to and a run that passes has.
+    /// The steps of the failing run, then some that it has not come to and another run has.
     pub steps: Vec<TraceStep>,
     /// The passing run that is closest to the failing one, if there is one.
     pub passing: Option<TraceFile>,
@@ -50,6 +45,8 @@ pub struct Explanation {
     /// The smallest set of orders that was found to make the program fail; empty if there is none, or if the program fails
     /// whatever the order, which [`Explanation::always`] tells.
     pub constraints: Vec<Pair>,
+    /// Whether all smaller sets of the orders that were looked at were tried. If not, each of `constraints` is needed.
+    pub smallest: bool,
     /// Whether all sampled schedules fail, without any constraint.
     pub always: bool,
     /// Which of Maple's idioms the constraints are, if they are one: 1 to 6.
@@ -74,9 +71,14 @@ pub fn explain(file: &TraceFile, effort: Effort, execute: &mut dyn Execute) -> O
     let pairs = search.pairs();
     search.found.candidates = pairs.len();
     for &pair in &pairs {
-        search.swap(pair);
+        search.swap(&[pair]);
     }
-    search.depth(&pairs);
+    if search.found.swapped.is_empty() {
+        search.swap_two(&pairs);
+    }
+    if effort.depth {
+        search.depth(&pairs);
+    }
     Some(Explanation { run: Some(search.run), ..search.found })
 }
 
@@ -87,38 +89,6 @@ fn number(names: &mut Vec<String>, name: &str) -> u32 {
         names.push(name.to_owned());
         names.len() - 1
     }) as u32
-}
-
-/// The most steps of a run for which pairs are looked for.
-const MOST_STEPS: usize = 5_000;
-
-/// Pairs of steps that could have happened in the other order: for each step, the latest dependent one of each other thread
-/// before it. The end of a critical section is none: what could be swapped is its beginning; nor is the end of the program. The last
-/// pairs come first, since they are nearest to the failure.
-fn pairs(steps: &[TraceStep]) -> Vec<Pair> {
-    let from = steps.len().saturating_sub(MOST_STEPS);
-    let ends = |kind: Kind| {
-        matches!(kind, Kind::Unlock | Kind::ReadWriteUnlock | Kind::Join | Kind::Spawn | Kind::Exit)
-    };
-    let mut pairs = Vec::new();
-    for (second, later) in steps.iter().enumerate().skip(from).rev() {
-        let mut seen: Vec<u32> = vec![later.thread];
-        if ends(later.operation.kind) {
-            continue;
-        }
-        for first in (from..second).rev() {
-            let earlier = &steps[first];
-            if seen.contains(&earlier.thread)
-                || ends(earlier.operation.kind)
-                || !dependent(&earlier.operation, &later.operation, Reads::Independent)
-            {
-                continue;
-            }
-            seen.push(earlier.thread);
-            pairs.push(Pair { first, second });
-        }
-    }
-    pairs
 }
 
 /// Who takes each step, and which of the thread's own steps it is, from 0.
@@ -154,24 +124,45 @@ impl Search<'_> {
         Some(self.execute.execute(schedule, Wanted::Any)?.run)
     }
 
-    /// Adds the steps that the failing run did not come to and another one did, which passes.
+    /// Adds the steps that the failing run did not come to: those that each thread would have taken next without the last one,
+    /// and where there are none, those of another run, which passes.
     fn add_missing(&mut self) {
+        /// With more threads, trying each of them takes too long.
+        const MOST_THREADS: usize = 64;
+        let mut before = self.run.clone();
+        before.steps.pop();
+        for thread in (0..self.run.threads.len()).take(MOST_THREADS).map(|index| ThreadId(index as u32)) {
+            let mut schedule = Schedule::of(&before);
+            schedule.segments.push(Segment { thread, until: Segment::ALL });
+            if let Some(other) = self.run(&schedule) {
+                self.add_steps(&other, Some(thread));
+            }
+        }
         let passing = (0..self.effort.samples).find_map(|seed| {
             let schedule = Schedule { completion: Completion::Random(seed), ..Schedule::default() };
             self.run(&schedule).filter(|run| run.verdict == raddle_model::Verdict::Passed)
         });
-        let Some(passing) = passing else { return };
-        for (step, place) in passing.steps.iter().zip(places(&passing.steps)) {
-            if self.places.contains(&place) || place.0 as usize >= self.run.threads.len() {
+        if let Some(passing) = passing {
+            self.add_steps(&passing, None);
+        }
+    }
+
+    /// Adds the steps of `other`, or of one thread of it, that come after the last known one of their thread.
+    fn add_steps(&mut self, other: &TraceFile, only: Option<ThreadId>) {
+        let known = self.places.clone();
+        let added: Vec<u32> = self.places[self.happened..].iter().map(|place| place.0).collect();
+        for (step, place) in other.steps.iter().zip(places(&other.steps)) {
+            let unwanted = only.map_or(added.contains(&place.0), |only| only.0 != place.0);
+            if unwanted || known.contains(&place) || place.0 as usize >= self.run.threads.len() {
                 continue;
             }
             let mut step = *step;
-            let location = passing.locations.get(step.operation.location.index()).map_or("", |text| text);
+            let location = other.locations.get(step.operation.location.index()).map_or("", |text| text);
             step.operation.location = LocationId(number(&mut self.run.locations, location));
             let (touched, operation) = (step.operation.objects(), &mut step.operation);
             operation.touches = [Touch::NONE; 2];
             for (object, writes) in touched {
-                let name = passing.objects.get(object.index()).map_or("", |name| name);
+                let name = other.objects.get(object.index()).map_or("", |name| name);
                 let object = ObjectId(number(&mut self.run.objects, name));
                 *operation = operation.on(object, if writes { Access::Write } else { Access::Read });
             }
@@ -187,41 +178,53 @@ impl Search<'_> {
         pairs
     }
 
-    /// Tries a run in which the second step of `pair` comes before the first.
-    fn swap(&mut self, pair: Pair) {
-        let Some(run) = self.run(&self.swapped_schedule(pair)) else { return };
+    /// Tries a run in which the second step of each pair comes before the first.
+    fn swap(&mut self, pairs: &[Pair]) {
+        let Some(run) = self.run(&self.swapped_schedule(pairs)) else { return };
         if run.verdict != raddle_model::Verdict::Passed {
             return;
         }
-        let swapped = self.swapped_pairs(&run);
-        let is_closer = self.found.passing.is_none() || swapped.len() < self.found.swapped.len();
-        if swapped.contains(&pair) && is_closer {
+        let mut swapped = self.swapped_pairs(&run);
+        if !pairs.iter().all(|pair| swapped.contains(pair)) {
+            return;
+        }
+        let all = swapped.clone();
+        swapped.retain(|&pair| !all.iter().any(|&other| follows(&self.found.steps, pair, other)));
+        // That the program ended before something says less than what else was different.
+        if swapped.iter().any(|pair| !self.is_end(pair)) {
+            swapped.retain(|pair| !self.is_end(pair));
+        }
+        let distance = |pairs: &[Pair]| (pairs.iter().any(|pair| self.is_end(pair)), pairs.len());
+        if self.found.passing.is_none() || distance(&swapped) < distance(&self.found.swapped) {
             (self.found.swapped, self.found.passing) = (swapped, Some(run));
         }
     }
 
-    /// All up to the first step of `pair`; then what does not depend on that, up to the second one; then the rest in order.
-    fn swapped_schedule(&self, pair: Pair) -> Schedule {
-        let steps = &self.found.steps;
-        let mut late = vec![pair.first];
-        let mut early = Vec::new();
-        for step in pair.first + 1..=pair.second {
-            let own = steps[step].thread == steps[pair.second].thread;
-            let follows = late.iter().any(|&before| {
-                steps[before].thread == steps[step].thread
-                    || dependent(&steps[before].operation, &steps[step].operation, Reads::Independent)
-            });
-            if own || !follows { early.push(step) } else { late.push(step) }
+    /// Tries to swap two pairs of operations, those nearest to the failure.
+    fn swap_two(&mut self, pairs: &[Pair]) {
+        /// Of more pairs no two are combined.
+        const MOST: usize = 24;
+        for set in combinations(&pairs[..pairs.len().min(MOST)], 2) {
+            self.swap(&set);
+            if self.found.swapped.len() == set.len() {
+                return;
+            }
         }
-        // Of what has not happened, only what the second step needs is said.
-        let rest = pair.second + 1..self.happened;
-        let late = late.into_iter().filter(|&step| step < self.happened);
-        let early = early
-            .into_iter()
-            .filter(|&step| step < self.happened || steps[step].thread == steps[pair.second].thread);
-        let order = (0..pair.first).chain(early).chain(late).chain(rest);
+    }
+
+    /// The order of the failing run with these pairs reversed. Of what has not happened, only what that needs is said.
+    fn swapped_schedule(&self, pairs: &[Pair]) -> Schedule {
+        let steps = &self.found.steps;
+        let mut order: Vec<usize> = (0..steps.len()).collect();
+        for &pair in pairs {
+            order = reverse(steps, &order, pair);
+        }
+        let needed = |step: usize| {
+            let own = |pair: &&Pair| steps[pair.second].thread == steps[step].thread;
+            pairs.iter().filter(own).any(|pair| step <= release(steps, pair.second))
+        };
         let mut schedule = Schedule { answers: Schedule::of(&self.run).answers, ..Schedule::default() };
-        for step in order {
+        for step in order.into_iter().filter(|&step| step < self.happened || needed(step)) {
             let (thread, own) = self.places[step];
             let thread = ThreadId(thread);
             match schedule.segments.last_mut() {
@@ -240,10 +243,13 @@ impl Search<'_> {
         };
         let there: BTreeMap<(u32, u32), usize> =
             places(&other.steps).into_iter().enumerate().map(|(step, place)| (place, step)).collect();
-        let same = |step: usize| {
-            let at = *there.get(&self.places[step])?;
-            let (now, then) = (&other.steps[at], &self.found.steps[step]);
-            (text(other, now) == text(&self.run, then)).then_some(at)
+        let same = |step: usize| match there.get(&self.places[step]) {
+            // What has not happened would have happened later.
+            None => Some(usize::MAX),
+            Some(&at) => {
+                let (now, then) = (&other.steps[at], &self.found.steps[step]);
+                (text(other, now) == text(&self.run, then)).then_some(at)
+            }
         };
         let at: Vec<Option<usize>> = (0..self.found.steps.len()).map(same).collect();
         let mut swapped: Vec<Pair> = self.pairs();
@@ -254,7 +260,7 @@ impl Search<'_> {
     /// Looks for the smallest set of orders that are enough for the failure.
     fn depth(&mut self, pairs: &[Pair]) {
         /// Of more pairs only so many are combined, those nearest to the failure.
-        const MOST: [usize; 3] = [200, 40, 14];
+        const MOST: [usize; 4] = [200, 40, 14, 10];
         if self.is_enough(&[]) {
             self.found.always = true;
             return;
@@ -272,9 +278,32 @@ impl Search<'_> {
             if let Some(set) = named {
                 self.found.idiom = self.idiom(set);
                 self.found.constraints.clone_from(set);
+                self.found.smallest = true;
                 return;
             }
         }
+        self.found.constraints = self.needed(pairs);
+    }
+
+    /// Orders of which none can be left out; empty if even all of `pairs` are not enough.
+    fn needed(&mut self, pairs: &[Pair]) -> Vec<Pair> {
+        if !self.is_enough(pairs) {
+            return Vec::new();
+        }
+        let mut needed = pairs.to_vec();
+        let mut size = needed.len().div_ceil(2);
+        // Many at once first, so that what has nothing to do with the failure is gone soon.
+        while size > 0 {
+            let mut from = 0;
+            while from < needed.len() {
+                let mut less = needed.clone();
+                less.drain(from..(from + size).min(less.len()));
+                if self.is_enough(&less) { needed = less } else { from += size }
+            }
+            size /= 2;
+        }
+        let was_cut_off = self.found.executions >= self.effort.executions;
+        if was_cut_off { Vec::new() } else { needed }
     }
 
     /// Whether all sampled schedules that keep these orders fail.
@@ -295,10 +324,18 @@ impl Search<'_> {
         })
     }
 
+    /// Whether the second step of `pair` is the end of the program.
+    fn is_end(&self, pair: &Pair) -> bool {
+        self.found.steps[pair.second].operation.kind == Kind::Exit
+    }
+
     /// Which of Maple's idioms a set of orders is.
     fn idiom(&self, set: &[Pair]) -> Option<u8> {
         let thread = |step: usize| self.places[step].0;
         let object = |step: usize| self.found.steps[step].operation.object();
+        if set.iter().any(|pair| self.is_end(pair)) {
+            return None;
+        }
         let set: Vec<(usize, usize)> = set.iter().map(|pair| (pair.first, pair.second)).collect();
         match set[..] {
             [_] => Some(1),

@@ -9,8 +9,12 @@ mod execute;
 mod explain;
 mod minimize;
 mod same;
+mod sentence;
+mod swap;
 
 pub use execute::{Cost, Execute, Execution, Wanted};
-pub use explain::{Effort, Explanation, Pair, explain};
+pub use explain::{Effort, Explanation, explain};
 pub use minimize::{Budget, MOST_AUTOMATIC_STEPS, Smallest, minimize};
 pub use same::Symptom;
+pub use sentence::{place, sentence};
+pub use swap::Pair;

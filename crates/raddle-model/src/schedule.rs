@@ -27,7 +27,8 @@ pub enum Completion {
     /// goes on.
     #[default]
     Uninterrupted,
-    /// Any enabled thread with equal probability, drawn from this seed, but for those that a constraint holds back.
+    /// What follows from this seed, but for threads that a constraint holds back. An even seed takes any enabled thread with equal
+    /// probability at each step, an odd one gives the threads priorities for the whole run.
     Random(u64),
 }
 

@@ -8,12 +8,14 @@
 mod build;
 mod location;
 mod module;
+mod variables;
 
 pub use build::build;
 pub use location::{Frame, Location};
 
 use module::Module;
 use std::collections::{BTreeMap, BTreeSet};
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Answers where addresses are in the source. Reads each module at most once.
@@ -38,10 +40,17 @@ impl Symbols {
         Location { module: module.to_owned(), address, frames }
     }
 
-    /// The global variable that holds an address, and how many bytes into it the address is. Nothing if the file names
-    /// none there. The address counts as for [`Symbols::locate`].
+    /// The global variable that holds an address, and how many bytes into it the address is. Where the debugging information
+    /// tells what is inside the variable, the answer is the part: `pool[1].lock`. Nothing if the file names none there. The
+    /// address counts as for [`Symbols::locate`].
     pub fn variable(&mut self, module: &Path, address: u64) -> Option<(String, u64)> {
         self.module(module).variable(address)
+    }
+
+    /// The names of the global variables, or of parts of them, that have a byte in a range of addresses; by their addresses.
+    /// What the debugging information does not know is left out if there is anything else.
+    pub fn variables(&mut self, module: &Path, range: Range<u64>) -> Vec<String> {
+        self.module(module).variables(range)
     }
 
     /// The address that the file itself uses for its first page in memory: 0 for most files that are

@@ -1,6 +1,7 @@
 //! One program or library.
 
 use crate::location::Frame;
+use crate::variables::{self, Part, Variable};
 use addr2line::{Loader, demangle_auto};
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
 use std::borrow::Cow;
@@ -24,6 +25,8 @@ struct Symbols {
     /// Invariant, as of the variables: sorted by the beginning.
     functions: Vec<(Range<u64>, String)>,
     variables: Vec<(Range<u64>, String)>,
+    /// Those of the debugging information, which knows what is inside them; in order, and empty if there is none.
+    told: Vec<Variable>,
     /// The lowest page that is loaded.
     first: u64,
 }
@@ -47,12 +50,43 @@ impl Module {
         frames
     }
 
-    /// The global variable at an address, and how far into it the address is.
+    /// The global variable at an address, or the part of it, and how far into that the address is.
     pub(crate) fn variable(&self, address: u64) -> Option<(String, u64)> {
-        let (range, name) = holder(&self.symbols().variables, address)?;
-        // The compiler numbers the static variables of functions: `count.0`.
-        let plain = name.rsplit_once('.').filter(|(_, end)| end.bytes().all(|byte| byte.is_ascii_digit()));
-        Some((demangled(plain.map_or(name, |(plain, _)| plain)), address - range.start))
+        let part = self.part(address)?;
+        Some((part.name, address - part.start))
+    }
+
+    /// The names of all variables, or parts of them, that lie in `range` with at least one byte, by their addresses.
+    pub(crate) fn variables(&self, range: Range<u64>) -> Vec<String> {
+        let symbols = self.symbols();
+        let all = |find: &dyn Fn(u64) -> Option<Part>, next: &dyn Fn(u64) -> Option<u64>| {
+            let (mut names, mut address) = (Vec::new(), range.start);
+            while range.contains(&address) {
+                let part = find(address).filter(|part| part.size > 0);
+                let end = part.as_ref().map(|part| part.start.saturating_add(part.size));
+                names.extend(part.map(|part| part.name));
+                address = end.or_else(|| next(address)).unwrap_or(range.end);
+            }
+            names
+        };
+        // A symbol of which the debugging information knows nothing is none of the user's, such as `completed` of the
+        // compiler's own code, which may lie beside one that is.
+        let told = all(&|address| variables::part(&symbols.told, address), &|address| {
+            variables::next(&symbols.told, address)
+        });
+        if !told.is_empty() {
+            return told;
+        }
+        let next = |address| {
+            let after = symbols.variables.partition_point(|(range, _)| range.start <= address);
+            symbols.variables.get(after).map(|(range, _)| range.start)
+        };
+        all(&|address| symbols.variable(address), &next)
+    }
+
+    fn part(&self, address: u64) -> Option<Part> {
+        let symbols = self.symbols();
+        variables::part(&symbols.told, address).or_else(|| symbols.variable(address))
     }
 
     /// The source files that debugging information names.
@@ -83,8 +117,10 @@ fn holder(symbols: &[(Range<u64>, String)], address: u64) -> Option<(&Range<u64>
     range.contains(&address).then_some((range, name))
 }
 
+/// The name as it is in the source. A name of C stays as it is: `a` alone would be the code of a type of C++.
 fn demangled(name: &str) -> String {
-    demangle_auto(Cow::from(name), None).into_owned()
+    let is_mangled = ["_Z", "__Z", "_R"].iter().any(|start| name.starts_with(start));
+    if is_mangled { demangle_auto(Cow::from(name), None).into_owned() } else { name.to_owned() }
 }
 
 /// What the debugging information says, as far as it can be read.
@@ -118,8 +154,18 @@ impl Symbols {
         Some(Symbols {
             functions: of_kind(&file, SymbolKind::Text),
             variables: of_kind(&file, SymbolKind::Data),
+            told: variables::read(&file).unwrap_or_default(),
             first: first & !(PAGE - 1),
         })
+    }
+
+    /// What the tables of symbols say of an address.
+    fn variable(&self, address: u64) -> Option<Part> {
+        let (range, name) = holder(&self.variables, address)?;
+        // The compiler numbers the static variables of functions: `count.0`.
+        let plain = name.rsplit_once('.').filter(|(_, end)| end.bytes().all(|byte| byte.is_ascii_digit()));
+        let name = demangled(plain.map_or(name, |(plain, _)| plain));
+        Some(Part { name, start: range.start, size: range.end - range.start })
     }
 }
 

@@ -51,6 +51,13 @@ fn printed(program: &Path) -> u64 {
     u64::from_str_radix(text.trim(), 16).expect("it prints a number")
 }
 
+/// All addresses that the program prints.
+fn all_printed(program: &Path) -> Vec<u64> {
+    let output = Command::new(program).output().expect("the program starts");
+    let text = String::from_utf8(output.stdout).expect("it prints numbers");
+    text.lines().map(|line| u64::from_str_radix(line, 16).expect("a number")).collect()
+}
+
 /// The less one makes it an address inside the instruction.
 fn located(program: &Path) -> Location {
     Symbols::new().locate(program, printed(program) - 1)
@@ -119,10 +126,7 @@ int main(void) { printf(\"%lx\\n%lx\\n\", (unsigned long)&table[2], (unsigned lo
 ";
     // Without position independence the addresses in memory are those of the file.
     let program = compile("globals", "cc", "globals.c", SOURCE, &["-O0", "-no-pie", "-fno-pie"]);
-    let output = Command::new(&program).output().expect("the program starts");
-    let text = String::from_utf8(output.stdout).expect("it prints numbers");
-    let addresses: Vec<u64> =
-        text.lines().map(|line| u64::from_str_radix(line, 16).expect("a number")).collect();
+    let addresses = all_printed(&program);
     let mut symbols = Symbols::new();
     assert_eq!(symbols.variable(&program, addresses[0]), Some(("table".to_owned(), 16)));
     assert_eq!(symbols.variable(&program, addresses[1]), Some(("count".to_owned(), 0)));
@@ -130,6 +134,93 @@ int main(void) { printf(\"%lx\\n%lx\\n\", (unsigned long)&table[2], (unsigned lo
     assert_eq!(symbols.first_address(&program), 0x40_0000);
     let pie = compile("globals_pie", "cc", "globals.c", SOURCE, &["-O0", "-pie", "-fPIE"]);
     assert_eq!(symbols.first_address(&pie), 0);
+}
+
+/// One letter is the code of a type in the mangled names of C++, and the compiler's own code has a variable, `completed`, that
+/// lies beside those of the program.
+#[test]
+fn the_variables_of_a_unit_are_named() {
+    const SOURCE: &str = "\
+#include <stdio.h>
+static volatile char a;
+static volatile short b;
+static volatile char row[8];
+int main(void) {
+    printf(\"%lx\\n%lx\\n%lx\\n\", (unsigned long)&a, (unsigned long)&b, (unsigned long)row);
+    a = 1, b = 2, row[3] = 1;
+    return 0;
+}
+";
+    for (name, debugging) in [("units", "-g"), ("units_plain", "-g0")] {
+        let flags = [debugging, "-O0", "-no-pie", "-fno-pie"];
+        let program = compile(name, "cc", "units.c", SOURCE, &flags);
+        let addresses = all_printed(&program);
+        let mut symbols = Symbols::new();
+        assert_eq!(symbols.variable(&program, addresses[0]), Some(("a".to_owned(), 0)), "{name}");
+        assert_eq!(symbols.variable(&program, addresses[1]), Some(("b".to_owned(), 0)), "{name}");
+        // The unit also has `completed` in it, which has no debugging information.
+        let unit = addresses[0] & !7;
+        assert_eq!(unit, addresses[1] & !7, "{name}: the compiler puts them side by side");
+        let names = symbols.variables(&program, unit..unit + 8);
+        let known: Vec<&str> =
+            names.iter().map(|name| &name[..]).filter(|&name| name != "completed").collect();
+        assert_eq!(known, if addresses[0] < addresses[1] { ["a", "b"] } else { ["b", "a"] }, "{name}");
+        let names = symbols.variables(&program, addresses[2] + 1..addresses[2] + 3);
+        if debugging == "-g" {
+            assert!(symbols.variables(&program, unit..unit + 8).len() == 2, "{name}");
+            assert_eq!(names, ["row[1]", "row[2]"]);
+        } else {
+            assert_eq!(names, ["row"]);
+        }
+        assert_eq!(symbols.variables(&program, 1..9), [""; 0]);
+    }
+}
+
+#[test]
+fn parts_of_variables_are_named() {
+    const SOURCE: &str = "\
+#include <cstdio>
+#include <mutex>
+#include <pthread.h>
+struct Base { long number; };
+struct Worker : Base { int jobs[2][3]; pthread_mutex_t lock; std::mutex other; };
+namespace bank { extern Worker pool[4]; Worker pool[4]; namespace { int total; } }
+struct Counter { static int count; };
+int Counter::count;
+static volatile Worker single;
+template <class T> void show(T *address) { std::printf(\"%lx\\n\", (unsigned long)address); }
+int main() {
+    static const Worker inner{};
+    show(&bank::pool[1].lock), show(&bank::pool[3].other), show(&bank::pool[2].jobs[1][2]), show(&single.number);
+    show(&bank::total), show(&Counter::count), show(&inner.jobs[0][1]), show((char *)&bank::pool[1].lock + 4), show(bank::pool);
+}
+";
+    for version in ["-gdwarf-4", "-gdwarf-5"] {
+        let name = &format!("parts{version}");
+        let program =
+            compile(name, "c++", "parts.cc", SOURCE, &[version, "-O0", "-no-pie", "-fno-pie", "-pthread"]);
+        let mut symbols = Symbols::new();
+        let named: Vec<String> = all_printed(&program)
+            .into_iter()
+            .map(|address| match symbols.variable(&program, address) {
+                Some((name, 0)) => name,
+                Some((name, offset)) => format!("{name}+{offset}"),
+                None => "?".to_owned(),
+            })
+            .collect();
+        let expected = [
+            "bank::pool[1].lock",
+            "bank::pool[3].other",
+            "bank::pool[2].jobs[1][2]",
+            "single.number",
+            "bank::total",
+            "Counter::count",
+            "inner.jobs[0][1]",
+            "bank::pool[1].lock+4",
+            "bank::pool[0].number",
+        ];
+        assert_eq!(named, expected, "{version}");
+    }
 }
 
 #[test]
@@ -142,9 +233,11 @@ fn nothing_fails_hard() {
     for keep in (0..whole.len()).step_by(whole.len() / 40) {
         std::fs::write(&broken, &whole[..keep]).expect("the target folder can be written to");
         assert!(!Symbols::new().locate(&broken, address).to_string().is_empty());
+        _ = Symbols::new().variables(&broken, 0..1 << 16);
         let mut flipped = whole.clone();
         flipped[keep..].iter_mut().take(64).for_each(|byte| *byte = !*byte);
         std::fs::write(&broken, &flipped).expect("the target folder can be written to");
+        _ = Symbols::new().variables(&broken, 0..1 << 16);
         assert!(!Symbols::new().locate(&broken, address).to_string().is_empty());
     }
     let mut symbols = Symbols::new();

@@ -105,7 +105,7 @@ pub mod time;
 pub use check::{
     Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, check, check_dfs, check_named,
     check_pct, check_random, check_random_with_seed, check_uncontrolled_nondeterminism, check_urw,
-    check_with, replay, replay_from_file, try_replay,
+    check_with, replay, replay_from_file, try_replay, try_replay_tolerantly,
 };
 #[cfg(feature = "check")]
 pub use raddle_engine::Timeouts;

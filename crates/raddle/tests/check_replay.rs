@@ -2,7 +2,7 @@
 
 use raddle::sync::atomic::{AtomicUsize, Ordering};
 use raddle::sync::{Arc, Mutex};
-use raddle::{Config, FailureFile, ReplayError, check_with, thread, try_replay};
+use raddle::{Config, FailureFile, ReplayError, check_with, thread, try_replay, try_replay_tolerantly};
 use raddle_model::{Failure, TraceFile, Verdict};
 use std::path::{Path, PathBuf};
 
@@ -121,4 +121,44 @@ fn places_are_known_by_their_text() {
         Err(ReplayError::Failed(failed)) => assert_eq!(failed.trace, file),
         other => panic!("{other:?}"),
     }
+}
+
+/// One more operation at the beginning: the same switches still lose an update.
+#[test]
+fn a_changed_test_is_followed_as_far_as_possible() {
+    let path = recorded("tolerant");
+    let failed = match try_replay_tolerantly(test(2, true), &path) {
+        Err(ReplayError::Failed(failed)) => failed,
+        other => panic!("{other:?}"),
+    };
+    let left = failed.left.as_deref().expect("it is another test");
+    assert!(left.starts_with("at step 2 of "), "{left}");
+    let told = ReplayError::Failed(failed).to_string();
+    assert!(told.contains("panic: main at ") && told.contains(": lost"), "{told}");
+    assert!(told.contains("\nthis was a replay; it left the recorded run at step 2 of "), "{told}");
+    assert!(!told.contains("exactly"), "{told}");
+    // Without its assertion the test passes; with nothing changed the run is the recorded one.
+    let passed = try_replay_tolerantly(test(2, false), &path).expect("nothing is wrong with it");
+    assert_eq!((passed.runs, passed.threads), (1, 2));
+    match try_replay_tolerantly(test(1, true), &path) {
+        Err(ReplayError::Failed(failed)) => assert_eq!(failed.left, None),
+        other => panic!("{other:?}"),
+    }
+}
+
+/// The report of a lost update names the two operations that have to be swapped.
+#[test]
+fn a_failure_is_explained() {
+    let config = Config::new().without_failure_files();
+    let failed = check_with(&config, test(0, true)).unwrap_err();
+    let told = failed.to_string();
+    let explanation = failed.explanation.as_deref().unwrap_or_else(|| panic!("{told}"));
+    let (first, rest) = explanation.split_once(" before ").expect("two operations");
+    assert!(first.starts_with("thread ") && first.contains(" locked `#"), "{explanation}");
+    assert!(rest.contains(" locked it at ") && rest.contains("check_replay.rs:"), "{explanation}");
+    assert!(rest.ends_with("; swap them and the run passes"), "{explanation}");
+    assert!(told.contains(&format!("\n\n{explanation}\n\nfound in run ")), "{told}");
+    let failed = check_with(&config.with_explain(false), test(0, true)).unwrap_err();
+    assert_eq!(failed.explanation, None);
+    assert!(!failed.to_string().contains("swap them"));
 }

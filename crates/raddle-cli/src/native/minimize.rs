@@ -3,6 +3,7 @@
 use super::launch::{Server, Temporary};
 use super::places;
 use super::replay::{random, start};
+use crate::explain::Sources;
 use crate::minimize::{AFTER_A_FAILURE, Limits, reduce, write};
 use anyhow::Result;
 use raddle_explain::{Effort, Execute, Execution, Explanation, Wanted};
@@ -48,8 +49,13 @@ fn search(file: &TraceFile, shown: &str, limits: Limits, path: &Path) -> Result<
 }
 
 /// Explains the failing run of `file`, which is made small before unless it is already. The runs have the places of the
-/// source.
-pub(crate) fn explain(file: &TraceFile, shown: &str, effort: Effort) -> Result<Option<Explanation>> {
+/// source, whose files are added to `sources`.
+pub(crate) fn explain(
+    file: &TraceFile,
+    shown: &str,
+    effort: Effort,
+    sources: &mut Sources,
+) -> Result<Option<Explanation>> {
     let library = Temporary::library()?;
     let server = start(&library, file, shown, PATIENCE)?;
     let mut native = Native { server, file, printed: Vec::new() };
@@ -59,7 +65,7 @@ pub(crate) fn explain(file: &TraceFile, shown: &str, effort: Effort) -> Result<O
     };
     let mut found = raddle_explain::explain(small.as_ref().unwrap_or(file), effort, &mut native);
     let runs = found.iter_mut().flat_map(|found| found.passing.iter_mut().chain(found.run.as_mut()));
-    runs.for_each(places::translate);
+    runs.for_each(|run| sources.extend(places::translate(run)));
     Ok(found)
 }
 

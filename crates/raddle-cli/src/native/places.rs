@@ -2,7 +2,8 @@
 //!
 //! Replay compares the numbers of places and objects, never their texts, so that they may be told in any words.
 
-use raddle_model::TraceFile;
+use crate::explain::Sources;
+use raddle_model::{Kind, TraceFile};
 use raddle_symbols::{Frame, Symbols};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -14,12 +15,14 @@ const INLINED: &str = ", inlined into ";
 const SYSTEM: &[&str] = &["/usr/include/", "/usr/lib/"];
 
 /// Tells the places of a run as `function at file.c:12` and its objects by the names of global variables, as far as the
-/// files of the program know them. A file of the source is called by as much of the end of its path as tells it from others.
-pub(super) fn translate(file: &mut TraceFile) {
+/// files of the program know them. A file of the source is called by as much of the end of its path as tells it from others;
+/// the answer is where each of those files is.
+pub(super) fn translate(file: &mut TraceFile) -> Sources {
     let mut symbols = Symbols::new();
     let located: Vec<Vec<Frame>> = file.locations.iter().map(|text| frames(&mut symbols, text)).collect();
     let sources: BTreeSet<PathBuf> =
         located.iter().flatten().filter_map(|frame| frame.file.as_deref()).map(plain).collect();
+    let named = sources.iter().map(|path| (short(path, &sources), path.clone())).collect();
     for (text, frames) in file.locations.iter_mut().zip(located) {
         let frames = frames.into_iter().map(|mut frame| {
             frame.file = frame.file.map(|file| short(&plain(&file), &sources));
@@ -30,13 +33,49 @@ pub(super) fn translate(file: &mut TraceFile) {
             *text = told;
         }
     }
-    for text in &mut file.objects {
+    let units = units(file);
+    for (index, text) in file.objects.iter_mut().enumerate() {
         let Some((module, address)) = address(&mut symbols, text) else { continue };
-        match symbols.variable(&module, address) {
-            Some((name, 0)) => *text = name,
-            Some((name, offset)) => *text = format!("{name}+{offset:#x}"),
-            None => {}
+        let told = match units.get(index) {
+            Some(true) => unit(&symbols.variables(&module, address..address + UNIT)),
+            _ => symbols.variable(&module, address).map(|(name, offset)| match offset {
+                0 => name,
+                offset => format!("{name}+{offset:#x}"),
+            }),
+        };
+        if let Some(told) = told {
+            *text = told;
         }
+    }
+    named
+}
+
+/// How many bytes of memory the native runtime takes as one object where it does not look for data races.
+const UNIT: u64 = 8;
+
+/// For each object whether it is such a unit of memory.
+fn units(file: &TraceFile) -> Vec<bool> {
+    let mut units = vec![false; file.objects.len()];
+    let accesses = file.steps.iter().map(|step| step.operation);
+    for operation in accesses.filter(|operation| {
+        !file.settings.races && matches!(operation.kind, Kind::Read | Kind::Write | Kind::ReadModifyWrite)
+    }) {
+        for (object, _) in operation.objects() {
+            if let Some(unit) = units.get_mut(object.index()) {
+                *unit = true;
+            }
+        }
+    }
+    units
+}
+
+/// What a unit of memory is called that holds these variables.
+fn unit(names: &[String]) -> Option<String> {
+    match names {
+        [] => None,
+        [one] => Some(one.clone()),
+        [one, other] => Some(format!("{one}/{other}")),
+        [first, .., last] => Some(format!("{first}..{last}")),
     }
 }
 
@@ -105,6 +144,14 @@ mod tests {
         let paths = ["/home/a/x/../lock.c", "/home/b/lock.c", "/home/b/./main.c"].map(plain);
         let set = BTreeSet::from(paths.clone());
         assert_eq!(paths.map(|path| short(&path, &set)), ["a/lock.c", "b/lock.c", "main.c"]);
+    }
+
+    #[test]
+    fn neighbours_in_a_unit_are_told() {
+        let told = |names: &[&str]| unit(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
+        assert_eq!(told(&[]), None);
+        assert_eq!(told(&["a", "b"]).as_deref(), Some("a/b"));
+        assert_eq!(told(&["s[0]", "s[1]", "s[2]"]).as_deref(), Some("s[0]..s[2]"));
     }
 
     #[test]

@@ -48,7 +48,8 @@ fn a_deadlock_is_told_in_the_words_of_the_source() {
         let explained = String::from_utf8_lossy(&explained.stdout);
         for part in [
             format!(
-                "T1: lock `m1` (forth at abba_deadlock.c:{forth}) before T2: lock `m1` (back at abba_deadlock.c:"
+                "thread T1 locked `m1` at abba_deadlock.c:{forth} before T2 locked it at abba_deadlock.c:{}",
+                back + 1
             ),
             "swap them and the run passes".to_owned(),
             "Depth 2 (an estimate".to_owned(),

@@ -179,6 +179,60 @@ prop_compose! {
     }
 }
 
+/// Small files with a few bytes changed, in the text or in the columns behind the checksum: nothing panics, and what is read
+/// is consistent. Files are made once and nothing is shrunk, so that a million cases take a minute.
+#[test]
+fn small_damaged_files_are_refused_or_harmless() {
+    let mut small = sample();
+    small.threads = vec!["main".into(), "T1".into()];
+    small.steps = (0..6).map(|index| TraceStep { thread: index % 2, ..small.steps[0] }).collect();
+    small.picks = vec![(0, 2, 1)];
+    let whole = small.to_json();
+    assert_eq!(TraceFile::from_json(&whole).unwrap(), small);
+    let columns = packed::pack(&small, &[small.steps[0].operation.kind], &[]);
+    let unpacked = {
+        let mut file: serde_json::Value = serde_json::from_str(&whole).unwrap();
+        file["packed"] = "PACKED".into();
+        file["packed_length"] = (columns.len() as u64).into();
+        file.to_string()
+    };
+    let (mut refused, mut harmless) = (0, 0);
+    for case in 0..u64::from(cases().cases) {
+        let random = |number: u64| crate::mix(case << 8 | number);
+        let damage = |bytes: &mut [u8]| {
+            for change in 0..1 + random(1) % 3 {
+                let at = random(3 * change + 2) as usize % bytes.len();
+                bytes[at] = random(3 * change + 3) as u8 & 0x7f;
+            }
+        };
+        let text = if random(0).is_multiple_of(2) {
+            let mut text = whole.clone().into_bytes();
+            damage(&mut text);
+            text.truncate(if random(200).is_multiple_of(16) {
+                random(201) as usize % text.len()
+            } else {
+                text.len()
+            });
+            String::from_utf8(text).expect("seven bits are UTF-8")
+        } else {
+            let mut columns = columns.clone();
+            damage(&mut columns);
+            unpacked.replace("PACKED", &base64::encode(&packed::deflate(&columns)))
+        };
+        match TraceFile::from_json(&text) {
+            Ok(read) => {
+                harmless += 1;
+                assert!(read.steps.iter().all(|step| (step.thread as usize) < read.threads.len()), "{text}");
+            }
+            Err(error) => {
+                refused += 1;
+                assert!(error.to_string().len() > 10, "{text}");
+            }
+        }
+    }
+    assert!(refused > 0 && harmless > 0, "{refused} refused, {harmless} harmless");
+}
+
 proptest! {
     #![proptest_config(cases())]
 

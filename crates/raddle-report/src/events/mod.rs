@@ -270,7 +270,7 @@ fn pending(file: &TraceFile) -> Vec<DisplayEvent> {
             BlockReason::Once => Kind::OnceBegin,
             BlockReason::Join => Kind::Join,
             BlockReason::Channel => Kind::Receive,
-            BlockReason::Park => Kind::Park,
+            BlockReason::Park | BlockReason::Descriptor => Kind::Park,
         };
         let mut operation = Operation::new(kind, entry.location);
         if let Some(object) = entry.object {

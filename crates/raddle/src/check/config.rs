@@ -9,8 +9,8 @@ use std::time::Duration;
 /// How a check is done.
 ///
 /// The environment goes before what is set here: `RADDLE_RUNS`, `RADDLE_SEED`, `RADDLE_STRATEGY`, `RADDLE_JOBS` and
-/// `RADDLE_MINIMIZE` (0 or 1) replace the field of that name, and `RADDLE_REPLAY` names the file of a failing run to repeat in the place of the
-/// check. Where a test makes several checks, it is repeated in the place of the one that recorded it, the others are done
+/// `RADDLE_MINIMIZE` and `RADDLE_EXPLAIN` (0 or 1) replace the field of that name, and `RADDLE_REPLAY` names the file of a failing
+/// run to repeat in the place of the check; with `RADDLE_REPLAY_TOLERANT` (1), a test that has changed follows it as far as possible. Where a test makes several checks, it is repeated in the place of the one that recorded it, the others are done
 /// as always.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
@@ -45,6 +45,9 @@ pub struct Config {
     /// Whether a failing run is reported with as few switches between threads as can be found by up to 1,000 further runs, and
     /// not as it was found. The default, but for runs of more than 100,000 steps.
     pub minimize: bool,
+    /// Whether the report of a failing run says which two operations have to be swapped for the run to pass, if up to 300
+    /// further runs tell. The default, but for runs of more than 2,000 steps.
+    pub explain: bool,
 }
 
 impl Default for Config {
@@ -63,6 +66,7 @@ impl Default for Config {
             fail_on_leaked_threads: false,
             races: true,
             minimize: true,
+            explain: true,
         }
     }
 }
@@ -165,6 +169,13 @@ impl Config {
         self
     }
 
+    /// With [`explain`](Config::explain) as given.
+    #[must_use]
+    pub fn with_explain(mut self, explain: bool) -> Config {
+        self.explain = explain;
+        self
+    }
+
     /// These settings with those of the environment put over them.
     pub(super) fn with_environment(&self, environment: &environment::Overrides) -> Config {
         let mut config = self.clone();
@@ -172,6 +183,7 @@ impl Config {
         config.seed = environment.seed.unwrap_or(config.seed);
         config.jobs = environment.jobs.unwrap_or(config.jobs);
         config.minimize = environment.minimize.unwrap_or(config.minimize);
+        config.explain = environment.explain.unwrap_or(config.explain);
         config.strategy = environment.strategy.clone().unwrap_or(config.strategy);
         config
     }

@@ -283,6 +283,8 @@ pub(super) fn failed(
         strategy: trace.strategy.clone(),
         panics,
         trace,
+        explanation: None,
+        left: None,
         file: FailureFile::Unwanted,
     }
 }

@@ -11,7 +11,9 @@ pub(super) struct Overrides {
     pub(super) jobs: Option<usize>,
     pub(super) strategy: Option<String>,
     pub(super) replay: Option<PathBuf>,
+    pub(super) tolerant: bool,
     pub(super) minimize: Option<bool>,
+    pub(super) explain: Option<bool>,
 }
 
 impl Overrides {
@@ -23,9 +25,15 @@ impl Overrides {
             jobs: number("RADDLE_JOBS"),
             strategy: text("RADDLE_STRATEGY"),
             replay: text("RADDLE_REPLAY").map(PathBuf::from),
-            minimize: number::<u8>("RADDLE_MINIMIZE").map(|number| number != 0),
+            tolerant: switch("RADDLE_REPLAY_TOLERANT").unwrap_or(false),
+            minimize: switch("RADDLE_MINIMIZE"),
+            explain: switch("RADDLE_EXPLAIN"),
         }
     }
+}
+
+fn switch(name: &str) -> Option<bool> {
+    number::<u8>(name).map(|number| number != 0)
 }
 
 fn number<T: FromStr>(name: &str) -> Option<T> {

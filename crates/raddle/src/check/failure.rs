@@ -27,6 +27,10 @@ pub struct Failed {
     pub panics: Vec<Panic>,
     /// Everything that happened.
     pub trace: TraceFile,
+    /// Which two operations have to be swapped for the run to pass, if a pair was looked for and found.
+    pub explanation: Option<String>,
+    /// Where and why the run left the recorded one, if it is a replay that went on from there.
+    pub left: Option<String>,
     /// The file that holds the trace.
     pub file: FailureFile,
 }
@@ -114,6 +118,9 @@ impl Display for Failed {
             let name = thread_name(&self.trace, panic.thread);
             writeln!(f, "also in this run, {name} panicked at {}: {}", panic.place, panic.message)?;
         }
+        if let Some(explanation) = &self.explanation {
+            writeln!(f, "\n{explanation}")?;
+        }
         write!(f, "\nfound in run {} of {}, seed {}", self.run, self.strategy, self.seed)?;
         match self.number {
             Some(number) if number != self.run => writeln!(f, " (run {number} of the check)")?,
@@ -126,6 +133,12 @@ impl Display for Failed {
                 self.trace.switches(),
                 minimized.switches_before
             )?;
+        }
+        if let Some(left) = &self.left {
+            return write!(
+                f,
+                "this was a replay; it left the recorded run {left}\nand followed it as far as possible"
+            );
         }
         match (&self.file, self.replay_command()) {
             (_, Some(command)) => write!(f, "replay it: {command}"),

@@ -1,4 +1,4 @@
-//! Makes a failing run of a test smaller, before anybody sees it.
+//! Makes a failing run of a test smaller and explains it, before anybody sees it.
 
 use super::config::{self, Config};
 use super::driver::{Deadline, Test, failed};
@@ -8,7 +8,7 @@ use super::record::{Origin, record};
 use super::turns;
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Follow, Rng, Strategy};
-use raddle_explain::{Budget, Execute, Execution, Smallest, Wanted, minimize};
+use raddle_explain::{Budget, Effort, Execute, Execution, Smallest, Wanted, explain, minimize, sentence};
 use raddle_model::{Schedule, TraceFile};
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,12 +18,17 @@ const RUNS: u64 = 1_000;
 /// No run begins after this time. With it, what is found may depend on the machine, but only where runs are long.
 const TIME: Duration = Duration::from_secs(5);
 
+/// The most runs that are made to explain a failure, and how many of them are random.
+const EXPLAINING: Effort = Effort { executions: 300, samples: 20, depth: false };
+/// A longer run is not explained unless somebody asks for it.
+const LONGEST_EXPLAINED: usize = 2_000;
+
 /// The failure with the fewest switches that was found, or the one that was given, if it does not come again.
 pub(super) fn smaller(found: Box<Failed>, config: &Config, test: &Test) -> Box<Failed> {
     let deadline = Deadline::new(Some(TIME));
     let mut go_on = |_: &Smallest, _: bool| !deadline.is_over();
     let budget = Budget { executions: RUNS, go_on: &mut go_on };
-    let mut runs = Runs { found: &found.trace, config, test, panics: Vec::new() };
+    let mut runs = Runs::new(&found.trace, config.fail_on_leaked_threads, test);
     let Some(smallest) = minimize(&found.trace, budget, &mut runs) else { return found };
     let panics = runs.panics.into_iter().rfind(|(print, _)| *print == smallest.run.fingerprint);
     let mut small = failed(smallest.run, panics.map(|(_, panics)| panics).unwrap_or_default(), found.number);
@@ -31,38 +36,75 @@ pub(super) fn smaller(found: Box<Failed>, config: &Config, test: &Test) -> Box<F
     Box::new(small)
 }
 
+/// Which two operations have to be swapped for the run of `trace` to pass, in a sentence; nothing if no such pair is found.
+pub(super) fn explained(trace: &TraceFile, config: &Config, test: &Test) -> Option<String> {
+    if trace.steps.len() > LONGEST_EXPLAINED {
+        return None;
+    }
+    let mut runs = Runs::new(trace, config.fail_on_leaked_threads, test);
+    runs.deadline = Deadline::new(Some(TIME));
+    let found = explain(trace, EXPLAINING, &mut runs)?;
+    match (&found.swapped[..], &found.run) {
+        ([pair], Some(run)) => {
+            Some(format!("{}; swap them and the run passes", sentence(run, &found, *pair)))
+        }
+        _ => None,
+    }
+}
+
 /// Makes runs of a test.
-struct Runs<'a> {
+pub(super) struct Runs<'a> {
+    /// Where the runs come from.
     found: &'a TraceFile,
-    config: &'a Config,
+    fail_on_leaked_threads: bool,
     test: &'a Test,
+    /// When no further run is made.
+    deadline: Deadline,
     /// The panics of failing runs, by their fingerprints.
     panics: Vec<(u64, Vec<Panic>)>,
 }
 
 impl Execute for Runs<'_> {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
+        if self.deadline.is_over() {
+            return None;
+        }
         let follow = Follow::new(schedule.clone());
         let (runtime, panics) = turns::take(|_| self.run(follow.fork()));
         if !wanted.takes(runtime.engine.summary().verdict) {
             return None;
         }
-        let origin = Origin {
-            program: &self.found.program,
-            settings: self.found.settings,
-            fail_on_leaked_threads: runtime.fail_on_leaked_threads,
-            strategy: &self.found.strategy,
-            seed: self.found.seed,
-            run: self.found.run,
-            locations: &[],
-        };
-        let run = record(&runtime, &panics, origin);
+        let run = self.record(&runtime, &panics);
         self.panics.push((run.fingerprint, panics));
         Some(Execution { run, preemptions: follow.preemptions() })
     }
 }
 
-impl Runs<'_> {
+impl<'a> Runs<'a> {
+    /// Runs of `test` under the settings of `found`.
+    pub(super) fn new(found: &'a TraceFile, fail_on_leaked_threads: bool, test: &'a Test) -> Runs<'a> {
+        Runs { found, fail_on_leaked_threads, test, deadline: Deadline::new(None), panics: Vec::new() }
+    }
+
+    /// One run under `strategy`, and its panics.
+    pub(super) fn under(&self, strategy: &dyn Strategy) -> (TraceFile, Vec<Panic>) {
+        let (runtime, panics) = turns::take(|_| self.run(strategy.fork()));
+        (self.record(&runtime, &panics), panics)
+    }
+
+    fn record(&self, runtime: &Runtime, panics: &[Panic]) -> TraceFile {
+        let origin = Origin {
+            program: &self.found.program,
+            settings: self.found.settings,
+            fail_on_leaked_threads: self.fail_on_leaked_threads,
+            strategy: &self.found.strategy,
+            seed: self.found.seed,
+            run: self.found.run,
+            locations: &[],
+        };
+        record(runtime, panics, origin)
+    }
+
     /// Makes the run; gives nothing if it met another check at a static.
     fn run(&self, mut follow: Box<dyn Strategy>) -> Option<(Box<Runtime>, Vec<Panic>)> {
         let conflict = Conflict::default();
@@ -70,7 +112,7 @@ impl Runs<'_> {
         // It draws nothing from this stream.
         follow.begin(Rng::for_run(0, 0));
         let mut runtime = Runtime::new(engine, follow, conflict.clone());
-        runtime.fail_on_leaked_threads = self.config.fail_on_leaked_threads;
+        runtime.fail_on_leaked_threads = self.fail_on_leaked_threads;
         let body = Arc::clone(self.test);
         runtime = runtime::run(runtime, Box::new(move || body()));
         // The run is looked at when it is the turn of others.

@@ -131,6 +131,16 @@ pub fn try_replay(
     replay::replay(schedule_file.as_ref(), None, &test)
 }
 
+/// As [`try_replay`]; a test that leaves the recorded run goes on from there and follows it as far as possible. Whether it did is told
+/// by [`Failed::left`].
+pub fn try_replay_tolerantly(
+    test: impl Fn() + Send + Sync + 'static,
+    schedule_file: impl AsRef<Path>,
+) -> Result<Passed, ReplayError> {
+    let test: driver::Test = Arc::new(test);
+    replay::tolerant(schedule_file.as_ref(), None, &test)
+}
+
 /// The name of the test that runs on this OS thread: harnesses name threads after tests. `main` if it is not known.
 fn test_name() -> String {
     std::thread::current().name().unwrap_or("main").to_owned()
@@ -154,7 +164,8 @@ fn run(name: &str, config: &Config, test: driver::Test) -> Result<Passed, Box<Fa
     };
     if let Some(path) = environment.replay.as_ref().filter(is_recorded) {
         let known = Some(name).filter(|&name| name != "main");
-        return match replay::replay(path, known, &test) {
+        let follow = if environment.tolerant { replay::tolerant } else { replay::replay };
+        return match follow(path, known, &test) {
             Ok(passed) => Ok(passed),
             Err(ReplayError::Failed(failed)) => Err(failed),
             Err(error) => panic!("RADDLE_REPLAY: {error}"),
@@ -171,6 +182,9 @@ fn run(name: &str, config: &Config, test: driver::Test) -> Result<Passed, Box<Fa
         failed.trace.id = failed.trace.short_id();
         let wanted = config.minimize && failed.trace.steps.len() <= raddle_explain::MOST_AUTOMATIC_STEPS;
         let mut failed = if wanted { minimize::smaller(failed, config, &test) } else { failed };
+        if config.explain {
+            failed.explanation = minimize::explained(&failed.trace, config, &test);
+        }
         failed.write(config.failures.as_deref());
         failed
     })

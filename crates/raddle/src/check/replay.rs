@@ -3,22 +3,26 @@
 use super::config;
 use super::driver::{Test, failed};
 use super::failure::{Failed, FailureFile, statement};
+use super::minimize::Runs;
 use super::panics;
 use super::passed::Passed;
 use super::record::{FRONT_END, LEAKED, Origin, record};
 use super::turns;
 use crate::runtime::{self, Conflict, Locations, Runtime};
-use raddle_engine::{Choice, Divergence, Engine, Needs, Plan, Point, Replay, Rng, Strategy};
+use raddle_engine::{Choice, Divergence, Engine, Needs, Plan, Point, Replay, Resemble, Rng, Strategy};
 use raddle_model::{Event, FileError, ThreadId, TraceFile, Verdict};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
+
+/// The end of the report of a run that was repeated.
+const EXACT: &str = "\nthis was a replay; it repeated the recorded run exactly";
 
 /// What came of a replay that is not a run that passed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// The run failed as it did when it was recorded.
-    #[error("{0}\nthis was a replay; it repeated the recorded run exactly")]
+    /// The run failed: as it did when it was recorded, unless it went on from where it left that run.
+    #[error("{}{end}", .0, end = if .0.left.is_some() { "" } else { EXACT })]
     Failed(Box<Failed>),
     /// The test did something else than when the file was recorded.
     #[error(
@@ -102,6 +106,33 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
         }
         Err(Left { step, what }) => Err(ReplayError::Diverged { path, step, steps: file.steps.len(), what }),
     }
+}
+
+/// As [`replay`]; if the test leaves the recorded run, makes another run that follows it as far as possible.
+pub(super) fn tolerant(path: &Path, name: Option<&str>, test: &Test) -> Result<Passed, ReplayError> {
+    let (step, steps, what) = match replay(path, name, test) {
+        Err(ReplayError::Diverged { step, steps, what, .. }) => (step, steps, what),
+        other => return other,
+    };
+    let text = std::fs::read_to_string(path)
+        .map_err(|error| ReplayError::Unreadable { path: path.to_owned(), error })?;
+    let file =
+        TraceFile::from_json(&text).map_err(|error| ReplayError::Damaged { path: path.to_owned(), error })?;
+    let event =
+        |step: &raddle_model::TraceStep| Event { thread: ThreadId(step.thread), operation: step.operation };
+    let strategy = Resemble::new(file.steps.iter().map(event).collect(), file.picks().collect());
+    let leaked = file.parameters.iter().any(|(name, value)| name == LEAKED && *value != 0);
+    let (trace, panics) = Runs::new(&file, leaked, test).under(&strategy);
+    if trace.verdict.failure().is_none() {
+        let mut passed = Passed::default();
+        (passed.runs, passed.partial_orders) = (1, 1);
+        (passed.threads, passed.steps) = (trace.threads.len() as u64, trace.steps.len() as u64);
+        return Ok(passed);
+    }
+    let mut failed = failed(trace, panics, None);
+    failed.left = Some(format!("at step {} of {steps}: {what}", step + 1));
+    failed.file = FailureFile::At(path.to_owned());
+    Err(ReplayError::Failed(Box::new(failed)))
 }
 
 /// A run that did what the recorded one did.

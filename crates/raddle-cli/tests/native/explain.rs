@@ -1,0 +1,129 @@
+//! Explanations of C programs whose bugs are known.
+
+use super::{folder, raddle};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+fn repository(path: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
+}
+
+/// The explanation of the first failing run of a source file, as JSON and as a person reads it.
+fn explained(name: &str, flags: &str, source: &Path) -> (Value, String) {
+    let folder = folder(&format!("explain_{name}"));
+    let source = source.to_str().expect("paths are UTF-8");
+    let cflags = format!("--cflags={flags}");
+    let found = raddle(&folder, &["run", "--runs", "20000", "--record", "run.json", &cflags, source]);
+    assert_eq!(found.status.code(), Some(1), "{name}: {}", String::from_utf8_lossy(&found.stderr));
+    let [json, text] = [&["explain", "run.json", "--json"][..], &["explain", "run.json"]].map(|words| {
+        let output = raddle(&folder, words);
+        assert_eq!(output.status.code(), Some(1), "{name}: {}", String::from_utf8_lossy(&output.stderr));
+        String::from_utf8(output.stdout).expect("output is UTF-8")
+    });
+    (serde_json::from_str(&json).expect("it is JSON"), text)
+}
+
+/// The lines of a file that the two operations of a pair are on, the smaller one first.
+fn lines(pair: &Value, file: &str) -> [u32; 2] {
+    let mut lines = ["first", "second"].map(|which| {
+        let place = pair[which]["location"].as_str().expect("a text");
+        let (_, end) = place.split_once(&format!("{file}:")).unwrap_or_else(|| panic!("{place}"));
+        let digits: String = end.chars().take_while(char::is_ascii_digit).collect();
+        digits.parse().expect("a number")
+    });
+    lines.sort_unstable();
+    lines
+}
+
+/// The two lines whose order makes the difference, or none where one swap does not help, and how many orders the bug needs where
+/// that can be found out: what a thread frees is no operation, so no order with it can be kept.
+#[test]
+fn programs_of_the_corpus() {
+    for (name, flags, pair, depth) in [
+        ("account", "", Some([20, 28]), Some(3)),
+        ("bluetooth_driver", "", Some([30, 40]), Some(3)),
+        ("deadlock01", "", Some([8, 9]), Some(2)),
+        ("double_checked", "", Some([13, 21]), Some(2)),
+        ("lazy01", "", Some([8, 22]), Some(2)),
+        ("lost_wakeup", "", Some([11, 22]), Some(2)),
+        ("stack", "", Some([13, 23]), Some(2)),
+        ("CVE-2009-3547", "", Some([13, 27]), Some(2)),
+        ("CVE-2016-1972", "", Some([25, 37]), None),
+        ("CVE-2017-15265", "", Some([12, 25]), None),
+        ("twostage", "-DN=1", Some([21, 37]), Some(2)),
+        ("wronglock", "-DN=3", Some([16, 23]), Some(2)),
+        ("philosophers", "-DN=2", Some([15, 16]), Some(2)),
+        ("queue", "", None, None),
+    ] {
+        let (found, told) = explained(name, flags, &repository(&format!("benchmarks/corpus/{name}.c")));
+        assert_eq!(found["depth"], Value::from(depth), "{name}: {told}");
+        let pairs = found["swapped"].as_array().expect("a list");
+        match pair {
+            Some(pair) => {
+                assert_eq!(pairs.len(), 1, "{name}: {told}");
+                assert_eq!(lines(&pairs[0], &format!("{name}.c")), pair, "{name}: {told}");
+                assert!(told.contains("swap them and the run passes"), "{name}: {told}");
+            }
+            None => assert!(told.contains("No single pair of operations makes"), "{name}: {told}"),
+        }
+    }
+}
+
+/// The source is found by its path in the debugging information, wherever raddle is started.
+#[test]
+fn the_lines_are_shown() {
+    let folder = folder("explain_source");
+    let source = folder.join("bank.c");
+    std::fs::write(
+        &source,
+        "#include <assert.h>\n#include <pthread.h>\nstatic long balance;\nstatic void *pay(void *unused) {\n    \
+         long seen = balance;\n    balance = seen + 1;\n    return unused;\n}\nint main(void) {\n    pthread_t other;\n    \
+         pthread_create(&other, 0, pay, 0);\n    pay(0);\n    pthread_join(other, 0);\n    assert(balance == 2);\n}\n",
+    )
+    .expect("the folder can be written to");
+    let (_, told) = explained("bank", "", &source);
+    let (main, other) = ("main", "T1");
+    let sentence = |one: &str, two: &str| {
+        format!(
+            "thread {one} read `balance` at bank.c:5 before {two} wrote it at bank.c:6;\nswap them and the run passes."
+        )
+    };
+    assert!(told.contains(&sentence(main, other)) || told.contains(&sentence(other, main)), "{told}");
+    let lines = "\n  bank.c:5  long seen = balance;\n  bank.c:6  balance = seen + 1;\n";
+    assert!(told.contains(lines), "{told}");
+    // A program that was moved together with its source.
+    std::fs::remove_file(&source).expect("it was just made");
+    let (away, here) = (folder.join("away"), super::folder("explain_moved"));
+    std::fs::create_dir_all(&away).expect("the folder can be written to");
+    let program = "#include <assert.h>\n#include <pthread.h>\nstatic pthread_mutex_t a = PTHREAD_MUTEX_INITIALIZER, b = \
+                   PTHREAD_MUTEX_INITIALIZER;\nstatic void *back(void *unused) {\n    pthread_mutex_lock(&b);\n    \
+                   pthread_mutex_lock(&a);\n    pthread_mutex_unlock(&a);\n    pthread_mutex_unlock(&b);\n    return \
+                   unused;\n}\nint main(void) {\n    pthread_t other;\n    pthread_create(&other, 0, back, 0);\n    \
+                   pthread_mutex_lock(&a);\n    pthread_mutex_lock(&b);\n    pthread_mutex_unlock(&b);\n    \
+                   pthread_mutex_unlock(&a);\n    pthread_join(other, 0);\n}\n";
+    std::fs::write(away.join("abba.c"), program).expect("the folder can be written to");
+    let gcc =
+        Command::new("gcc").args(["-g", "-pthread", "abba.c", "-o", "abba"]).current_dir(&away).status();
+    assert!(gcc.expect("gcc starts").success(), "it is compiled");
+    for file in ["abba", "abba.c"] {
+        std::fs::rename(away.join(file), here.join(file)).expect("it can be moved");
+    }
+    let found =
+        raddle(&folder, &["run", "--record", "run.json", "--", here.join("abba").to_str().expect("UTF-8")]);
+    assert_eq!(found.status.code(), Some(1), "{}", String::from_utf8_lossy(&found.stderr));
+    let told = String::from_utf8_lossy(&raddle(&folder, &["explain", "run.json"]).stdout).into_owned();
+    assert!(told.contains("swap them and the run passes.\n  abba.c:"), "{told}");
+    assert!(told.contains("  pthread_mutex_lock(&"), "{told}");
+}
+
+/// Variables beside each other in one unit of memory, and mutexes inside of others.
+#[test]
+fn objects_are_named_as_in_the_source() {
+    let (found, told) = explained("names", "-DN=3", &repository("benchmarks/corpus/reorder.c"));
+    assert_eq!(found["swapped"].as_array().map(Vec::len), Some(1), "{told}");
+    assert!(told.contains("`a`") || told.contains("`b`") || told.contains("`a/b`"), "{told}");
+    assert!(!told.contains("completed") && !told.contains("signed char"), "{told}");
+    let (_, told) = explained("forks", "-DN=2", &repository("benchmarks/corpus/philosophers.c"));
+    assert!(told.contains("locked `forks[0]` at philosophers.c:15 before"), "{told}");
+}

@@ -1,0 +1,126 @@
+//! An order of two operations in a sentence.
+
+use crate::explain::Explanation;
+use crate::swap::Pair;
+use raddle_model::{Kind, ObjectId, TraceFile, TraceStep};
+
+/// What happened first and what then, such as "thread T2 read `balance` at bank.c:14 before T1 wrote it at bank.c:15". The
+/// names are those of `run`.
+pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
+    let [first, second] = [pair.first, pair.second].map(|step| &found.steps[step]);
+    let common: Vec<ObjectId> =
+        objects(first).filter(|object| objects(second).any(|other| other == *object)).collect();
+    let named = |step: &TraceStep| {
+        // What both touch is what their order matters for.
+        let touched = objects(step).filter(|object| common.is_empty() || common.contains(object));
+        let names: Vec<String> = touched.map(|object| format!("`{}`", object_name(run, object))).collect();
+        names.join(" and ")
+    };
+    let again = match &common[..] {
+        [] => named(second),
+        [_] => "it".to_owned(),
+        _ => "them".to_owned(),
+    };
+    format!("thread {} before {}", deed(run, first, &named(first)), deed(run, second, &again))
+}
+
+/// The place of an operation as short as it can be told: `bank.c:14` of `add at bank.c:14`, and `line 7` of `line 7: x = 1`. Of
+/// functions inlined into each other it is the innermost that is in no header: who calls a wrapper says more than the wrapper.
+pub fn place(text: &str) -> &str {
+    let is_header = |frame: &&str| {
+        let file =
+            frame.rsplit_once(" at ").and_then(|(_, place)| place.split(':').next()).unwrap_or_default();
+        let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
+        ["h", "hh", "hpp", "hxx", "inc", "inl"].contains(&ending)
+    };
+    let mut frames = text.split(", inlined into ");
+    let text = frames.clone().find(|frame| !is_header(frame)).or_else(|| frames.next()).unwrap_or(text);
+    let text = text.rsplit_once(" at ").map_or(text, |(_, place)| place);
+    match text.split_once(": ") {
+        Some((line, _)) if line.starts_with("line ") => line,
+        _ => text,
+    }
+}
+
+fn objects(step: &TraceStep) -> impl Iterator<Item = ObjectId> {
+    step.operation.objects().map(|(object, _)| object)
+}
+
+/// An object without where it was made, which is too long for a sentence.
+fn object_name(run: &TraceFile, object: ObjectId) -> &str {
+    let name = run.objects.get(object.index()).map_or("?", |name| name);
+    name.split_once(" made at ").map_or(name, |(name, _)| name)
+}
+
+fn deed(run: &TraceFile, step: &TraceStep, objects: &str) -> String {
+    let thread = run.threads.get(step.thread as usize).map_or("?", |name| name);
+    let gap = if objects.is_empty() { "" } else { " " };
+    let deed = format!("{thread} {}{gap}{objects}", past(step.operation.kind));
+    // The first of all places stands for none.
+    match run.locations.get(step.operation.location.index()).filter(|_| step.operation.location.0 > 0) {
+        Some(text) => format!("{deed} at {}", place(text)),
+        None => deed,
+    }
+}
+
+/// What a thread did, to be followed by the object.
+fn past(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Read => "read",
+        Kind::Write => "wrote",
+        Kind::ReadModifyWrite => "updated",
+        Kind::Lock => "locked",
+        Kind::TryLock => "tried to lock",
+        Kind::Unlock | Kind::ReadWriteUnlock => "unlocked",
+        Kind::ReadLock => "read-locked",
+        Kind::WriteLock => "write-locked",
+        Kind::TryReadLock => "tried to read-lock",
+        Kind::TryWriteLock => "tried to write-lock",
+        Kind::ConditionWait => "waited with",
+        Kind::ConditionReacquire => "took back",
+        Kind::Signal => "notified one waiter of",
+        Kind::Broadcast => "notified all waiters of",
+        Kind::SemaphoreWait => "acquired",
+        Kind::SemaphoreTryWait => "tried to acquire",
+        Kind::SemaphorePost => "released",
+        Kind::Barrier => "arrived at",
+        Kind::OnceBegin => "came to",
+        Kind::OnceEnd => "initialised",
+        Kind::OnceTry => "looked at",
+        Kind::OnceWait => "waited for",
+        Kind::Spawn => "started",
+        Kind::Join => "joined",
+        Kind::Yield => "yielded",
+        Kind::Sleep => "slept",
+        Kind::Choose => "chose",
+        Kind::Fence => "passed a fence",
+        Kind::Destroy => "destroyed",
+        Kind::Exit => "ended the program",
+        Kind::Send => "sent to",
+        Kind::TrySend => "tried to send to",
+        Kind::SendEnd => "ended a send to",
+        Kind::ReceiveBegin => "began to receive from",
+        Kind::Receive => "received from",
+        Kind::TryReceive => "tried to receive from",
+        Kind::Close => "closed",
+        Kind::Park => "parked on",
+        Kind::Unpark => "unparked",
+        Kind::Downgrade => "downgraded",
+        _ => "took a step with",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn places_are_short() {
+        assert_eq!(place("add at bank.c:14"), "bank.c:14");
+        assert_eq!(place("push at a.c:3, inlined into main at b.c:7"), "a.c:3");
+        assert_eq!(place("push at a.h:3, inlined into main at b.c:7"), "b.c:7");
+        assert_eq!(place("push at a.h:3, inlined into pop at b.hpp:7"), "a.h:3");
+        assert_eq!(place("line 7: x = 1"), "line 7");
+        assert_eq!(place("tests/bank.rs:14:9"), "tests/bank.rs:14:9");
+    }
+}

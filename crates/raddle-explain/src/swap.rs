@@ -1,0 +1,148 @@
+//! Pairs of steps that could have happened in the other order, and orders of all steps in which they do.
+
+use raddle_model::{Kind, Reads, TraceStep, dependent};
+
+/// Two dependent steps of different threads, as indices of [`Explanation::steps`](crate::Explanation::steps), in the order in which
+/// they happened.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Pair {
+    /// The earlier one.
+    pub first: usize,
+    /// The later one.
+    pub second: usize,
+}
+
+/// The most steps of a run for which pairs are looked for.
+const MOST_STEPS: usize = 5_000;
+
+/// Pairs of steps that could have happened in the other order: for each step, the latest dependent one of each other thread
+/// before it. The end of a critical section is none: what could be swapped is its beginning. The last pairs come first, since
+/// they are nearest to the failure. The end of the program could come before anything else; those pairs come after all others,
+/// since they say the least.
+pub(crate) fn pairs(steps: &[TraceStep]) -> Vec<Pair> {
+    let from = steps.len().saturating_sub(MOST_STEPS);
+    let ends = |kind: Kind| {
+        matches!(kind, Kind::Unlock | Kind::ReadWriteUnlock | Kind::Join | Kind::Spawn | Kind::Exit)
+    };
+    let (mut pairs, mut with_end) = (Vec::new(), Vec::new());
+    for (second, later) in steps.iter().enumerate().skip(from).rev() {
+        let mut seen: Vec<u32> = vec![later.thread];
+        let is_end = later.operation.kind == Kind::Exit;
+        if ends(later.operation.kind) && !is_end {
+            continue;
+        }
+        for first in (from..second).rev() {
+            let earlier = &steps[first];
+            if seen.contains(&earlier.thread)
+                || ends(earlier.operation.kind)
+                || !(is_end || dependent(&earlier.operation, &later.operation, Reads::Independent))
+            {
+                continue;
+            }
+            seen.push(earlier.thread);
+            if is_end { &mut with_end } else { &mut pairs }.push(Pair { first, second });
+        }
+    }
+    pairs.extend(with_end);
+    pairs
+}
+
+/// Whether the two have an object in common.
+fn share(one: &TraceStep, other: &TraceStep) -> bool {
+    one.operation.objects().any(|(object, _)| other.operation.objects().any(|(same, _)| same == object))
+}
+
+/// The step up to which the thread of `step` has to go on for others to be able to: the end of the critical section that `step`
+/// begins, or `step` itself.
+pub(crate) fn release(steps: &[TraceStep], step: usize) -> usize {
+    if !is_lock(steps[step].operation.kind) {
+        return step;
+    }
+    let mut later = steps.iter().enumerate().skip(step + 1);
+    let end = later.find(|(_, later)| later.thread == steps[step].thread && gives_back(&steps[step], later));
+    end.map_or(step, |(end, _)| end)
+}
+
+fn is_lock(kind: Kind) -> bool {
+    matches!(kind, Kind::Lock | Kind::ReadLock | Kind::WriteLock)
+}
+
+fn gives_back(lock: &TraceStep, step: &TraceStep) -> bool {
+    let kind = step.operation.kind;
+    matches!(kind, Kind::Unlock | Kind::ReadWriteUnlock | Kind::ConditionWait) && share(lock, step)
+}
+
+/// Changes `order`, which has all steps once, so that the second step of `pair` comes before the first: all up to the first
+/// one; then what does not depend on that, up to the second one and the end of its critical section; then the rest as it was.
+pub(crate) fn reverse(steps: &[TraceStep], order: &[usize], pair: Pair) -> Vec<usize> {
+    let at = |step: usize| order.iter().position(|&other| other == step);
+    let (Some(first), Some(second)) = (at(pair.first), at(pair.second)) else { return order.to_vec() };
+    if second < first {
+        return order.to_vec();
+    }
+    let thread = steps[pair.second].thread;
+    let mut late = vec![pair.first];
+    let mut early = Vec::new();
+    for &step in &order[first + 1..=second] {
+        let follows = late.iter().any(|&before| {
+            steps[before].thread == steps[step].thread
+                || dependent(&steps[before].operation, &steps[step].operation, Reads::Independent)
+        });
+        if steps[step].thread == thread || !follows { early.push(step) } else { late.push(step) }
+    }
+    let end = release(steps, pair.second);
+    let (section, rest): (Vec<usize>, Vec<usize>) =
+        order[second + 1..].iter().partition(|&&step| steps[step].thread == thread && step <= end);
+    [&order[..first], &early, &section, &late, &rest].concat()
+}
+
+/// Whether `pair` is swapped wherever `other` is, since each thread takes its steps in order, and a lock is given back before
+/// another thread has it.
+pub(crate) fn follows(steps: &[TraceStep], pair: Pair, other: Pair) -> bool {
+    let same = |one: usize, two: usize| steps[one].thread == steps[two].thread;
+    pair != other
+        && same(pair.first, other.first)
+        && same(pair.second, other.second)
+        && other.first <= pair.first
+        && pair.second <= release(steps, other.second)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_model::{Access, LocationId, ObjectId, Operation};
+
+    fn step(thread: u32, kind: Kind, object: u32) -> TraceStep {
+        let access = if kind == Kind::Read { Access::Read } else { Access::Write };
+        TraceStep { thread, operation: Operation::new(kind, LocationId(0)).on(ObjectId(object), access) }
+    }
+
+    /// Two threads that each write under one lock, the first one something else before.
+    fn sections() -> Vec<TraceStep> {
+        let section = |thread| {
+            [(Kind::Lock, 0), (Kind::Write, 1), (Kind::Unlock, 0)]
+                .map(|(kind, object)| step(thread, kind, object))
+        };
+        [&[step(0, Kind::Write, 2)], &section(0)[..], &section(1)].concat()
+    }
+
+    #[test]
+    fn a_section_is_moved_as_a_whole() {
+        let steps = sections();
+        let locks = Pair { first: 1, second: 4 };
+        assert_eq!(pairs(&steps), [Pair { first: 2, second: 5 }, locks]);
+        let all: Vec<usize> = (0..steps.len()).collect();
+        assert_eq!(reverse(&steps, &all, locks), [0, 4, 5, 6, 1, 2, 3]);
+        assert_eq!(reverse(&steps, &reverse(&steps, &all, locks), locks), [0, 4, 5, 6, 1, 2, 3]);
+        assert!(follows(&steps, Pair { first: 2, second: 5 }, locks));
+        assert!(!follows(&steps, locks, Pair { first: 2, second: 5 }));
+        assert!(!follows(&steps, Pair { first: 0, second: 5 }, locks));
+        assert!(!follows(&steps, locks, locks));
+    }
+
+    #[test]
+    fn the_end_of_the_program_could_come_before_anything() {
+        let steps = [step(0, Kind::Write, 0), step(1, Kind::Write, 0), step(1, Kind::Exit, 7)];
+        assert_eq!(pairs(&steps), [Pair { first: 0, second: 1 }, Pair { first: 0, second: 2 }]);
+    }
+}

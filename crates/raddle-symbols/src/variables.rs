@@ -1,0 +1,294 @@
+//! The global variables that the debugging information tells of, and what is inside them: `pool[1].lock`.
+//!
+//! Limits: only information in the file itself is read, not that of split files or supplementary ones; types that are told in
+//! another unit than their use are taken as one piece. Where this knows nothing, the tables of symbols are asked.
+
+use addr2line::gimli;
+use gimli::{AttributeValue, EndianSlice, LittleEndian, Operation, Unit, UnitOffset};
+use object::{Object, ObjectSection};
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+type Reader<'a> = EndianSlice<'a, LittleEndian>;
+type Dwarf<'a> = gimli::Dwarf<Reader<'a>>;
+
+/// More debugging information than this is not read: that would take longer than anybody waits for a name.
+const MOST_BYTES: u64 = 1 << 26;
+/// Types inside each other; more are taken for damage.
+const DEEPEST: u32 = 32;
+
+/// A variable with a place of its own in memory.
+pub(crate) struct Variable {
+    start: u64,
+    name: String,
+    shape: Rc<Shape>,
+}
+
+/// How a type lies in memory, as far as a person would name its parts.
+struct Shape {
+    size: u64,
+    parts: Parts,
+}
+
+enum Parts {
+    /// It has none that a person would name: a number, a pointer, a union such as the C library's locks.
+    None,
+    /// The lengths of the dimensions, the outermost first.
+    Array(Vec<u64>, Rc<Shape>),
+    /// Invariant: sorted by the place. The name is empty where it has none, as have base classes.
+    Members(Vec<(u64, String, Rc<Shape>)>),
+}
+
+/// The smallest named part of a variable that holds an address.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) name: String,
+    pub(crate) start: u64,
+    pub(crate) size: u64,
+}
+
+/// The variables of a file by their addresses. Nothing if there is no such information, or none that can be read.
+pub(crate) fn read(file: &object::File<'_>) -> Option<Vec<Variable>> {
+    let section = |id: gimli::SectionId| {
+        let section = file.section_by_name(id.name());
+        section.and_then(|section| section.uncompressed_data().ok()).unwrap_or(Cow::Borrowed(&[]))
+    };
+    let size = file.section_by_name(gimli::SectionId::DebugInfo.name())?.size();
+    if size > MOST_BYTES || !file.is_little_endian() {
+        return None;
+    }
+    let sections = gimli::DwarfSections::load(|id| Ok::<_, gimli::Error>(section(id))).ok()?;
+    let dwarf = sections.borrow(|section| EndianSlice::new(section, LittleEndian));
+    let mut variables = Vec::new();
+    let mut headers = dwarf.units();
+    while let Ok(Some(header)) = headers.next() {
+        // What can be read of a damaged unit is good enough.
+        if let Ok(unit) = dwarf.unit(header) {
+            let mut of_unit = OfUnit { dwarf: &dwarf, unit: &unit, shapes: BTreeMap::new() };
+            _ = of_unit.variables(&mut variables);
+        }
+    }
+    variables.sort_by(|a, b| (a.start, &a.name).cmp(&(b.start, &b.name)));
+    Some(variables)
+}
+
+/// The part that holds `address`, of variables in order.
+pub(crate) fn part(variables: &[Variable], address: u64) -> Option<Part> {
+    let end = variables.partition_point(|variable| variable.start <= address);
+    let start = variables[..end].last()?.start;
+    // Several may begin at one address, as an empty one and its neighbour do.
+    let mut here = variables[..end].iter().rev().take_while(|variable| variable.start == start);
+    let variable = here.find(|variable| address - start < variable.shape.size)?;
+    let mut name = variable.name.clone();
+    let (start, size) = variable.shape.find(address - start, &mut name);
+    Some(Part { name, start: variable.start + start, size })
+}
+
+/// The first address after `address` at which a variable begins.
+pub(crate) fn next(variables: &[Variable], address: u64) -> Option<u64> {
+    variables.get(variables.partition_point(|variable| variable.start <= address)).map(|next| next.start)
+}
+
+impl Shape {
+    /// Adds to `name` the way to the part at `offset`; gives the part's beginning and size.
+    fn find(&self, offset: u64, name: &mut String) -> (u64, u64) {
+        match &self.parts {
+            Parts::Array(lengths, element) if element.size > 0 => {
+                let mut index = offset / element.size;
+                let begin = index * element.size;
+                let mut text = String::new();
+                for length in lengths.iter().skip(1).rev().map(|&length| length.max(1)) {
+                    text.insert_str(0, &format!("[{}]", index % length));
+                    index /= length;
+                }
+                name.push_str(&format!("[{index}]{text}"));
+                let (start, size) = element.find(offset - begin, name);
+                (begin + start, size)
+            }
+            Parts::Members(members) => {
+                let end = members.partition_point(|(start, ..)| *start <= offset);
+                let mut before = members[..end].iter().rev();
+                let holder = before.find(|(start, _, shape)| offset - start < shape.size);
+                let Some((begin, member, shape)) = holder else { return (0, self.size) };
+                if !member.is_empty() {
+                    name.push('.');
+                    name.push_str(member);
+                }
+                let (start, size) = shape.find(offset - begin, name);
+                (begin + start, size)
+            }
+            _ => (0, self.size),
+        }
+    }
+}
+
+/// What is needed to read one unit of the debugging information.
+struct OfUnit<'a, 'd> {
+    dwarf: &'a Dwarf<'d>,
+    unit: &'a Unit<Reader<'d>>,
+    /// The types that are known already.
+    shapes: BTreeMap<UnitOffset, Rc<Shape>>,
+}
+
+/// Where the name and the type of a variable are told that was declared before.
+fn declaration(entry: &Entry<'_>) -> Option<UnitOffset> {
+    let origin = [gimli::DW_AT_specification, gimli::DW_AT_abstract_origin];
+    match origin.into_iter().find_map(|at| entry.attr_value(at))? {
+        AttributeValue::UnitRef(offset) => Some(offset),
+        _ => None,
+    }
+}
+
+type Entry<'d> = gimli::DebuggingInformationEntry<Reader<'d>>;
+
+impl<'d> OfUnit<'_, 'd> {
+    fn variables(&mut self, variables: &mut Vec<Variable>) -> gimli::Result<()> {
+        let mut entries = self.unit.entries();
+        // The names of the namespaces and classes around an entry, with their depths.
+        let mut around: Vec<(isize, String)> = Vec::new();
+        let mut declared: BTreeMap<UnitOffset, String> = BTreeMap::new();
+        while let Some(entry) = entries.next_dfs()? {
+            let depth = entry.depth();
+            around.retain(|(outer, _)| *outer < depth);
+            let path = || {
+                let outer = around.iter().filter(|(_, outer)| !outer.is_empty());
+                outer.map(|(_, outer)| format!("{outer}::")).collect::<String>()
+            };
+            match entry.tag() {
+                gimli::DW_TAG_namespace | gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
+                    around.push((depth, self.name(entry).unwrap_or_default()));
+                }
+                gimli::DW_TAG_variable | gimli::DW_TAG_member => {
+                    let Some(start) = self.address(entry) else {
+                        if !around.is_empty() {
+                            declared.insert(entry.offset(), path());
+                        }
+                        continue;
+                    };
+                    // The definition may be elsewhere than the declaration that belongs to it.
+                    let origin = declaration(entry);
+                    let path = origin.and_then(|origin| declared.get(&origin).cloned()).unwrap_or_else(path);
+                    let origin = origin.and_then(|origin| self.unit.entry(origin).ok());
+                    let told =
+                        |at: gimli::DwAt| entry.attr_value(at).or_else(|| origin.as_ref()?.attr_value(at));
+                    let name = told(gimli::DW_AT_name).and_then(|name| self.text(name));
+                    // The definition knows how long an array is.
+                    let shape = self.shape_of(told(gimli::DW_AT_type), 0);
+                    let (Some(name), Some(shape)) = (name, shape) else { continue };
+                    variables.push(Variable { start, name: path + &name, shape });
+                }
+                _ => {}
+            }
+        }
+        Ok(())
+    }
+
+    /// The address of a variable that has one for the whole run.
+    fn address(&self, entry: &Entry<'d>) -> Option<u64> {
+        let Some(AttributeValue::Exprloc(place)) = entry.attr_value(gimli::DW_AT_location) else {
+            return None;
+        };
+        let mut operations = place.operations(self.unit.encoding());
+        let address = match operations.next().ok()?? {
+            Operation::Address { address } => address,
+            Operation::AddressIndex { index } => self.dwarf.address(self.unit, index).ok()?,
+            _ => return None,
+        };
+        // More than an address is something else, such as a variable of each thread.
+        operations.next().ok()?.is_none().then_some(address)
+    }
+
+    fn name(&self, entry: &Entry<'d>) -> Option<String> {
+        self.text(entry.attr_value(gimli::DW_AT_name)?)
+    }
+
+    fn text(&self, value: AttributeValue<Reader<'d>>) -> Option<String> {
+        Some(self.dwarf.attr_string(self.unit, value).ok()?.to_string_lossy().into_owned())
+    }
+
+    fn shape_of(&mut self, kind: Option<AttributeValue<Reader<'d>>>, depth: u32) -> Option<Rc<Shape>> {
+        let Some(AttributeValue::UnitRef(offset)) = kind else { return None };
+        if let Some(known) = self.shapes.get(&offset) {
+            return Some(Rc::clone(known));
+        }
+        if depth > DEEPEST {
+            return None;
+        }
+        let entry = self.unit.entry(offset).ok()?;
+        let size = entry.attr(gimli::DW_AT_byte_size).and_then(|size| size.udata_value());
+        let kind = entry.attr_value(gimli::DW_AT_type);
+        let shape = match entry.tag() {
+            gimli::DW_TAG_typedef
+            | gimli::DW_TAG_const_type
+            | gimli::DW_TAG_volatile_type
+            | gimli::DW_TAG_restrict_type
+            | gimli::DW_TAG_atomic_type => self.shape_of(kind, depth + 1)?,
+            gimli::DW_TAG_array_type => {
+                let element = self.shape_of(kind, depth + 1)?;
+                let lengths = self.lengths(offset).unwrap_or_default();
+                let count =
+                    lengths.iter().try_fold(1, |product: u64, &length| product.checked_mul(length))?;
+                let size = count.checked_mul(element.size)?;
+                Rc::new(Shape { size, parts: Parts::Array(lengths, element) })
+            }
+            gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
+                let parts = Parts::Members(self.members(offset, depth).unwrap_or_default());
+                Rc::new(Shape { size: size?, parts })
+            }
+            // A pointer may leave its size to the machine.
+            gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type => {
+                Rc::new(Shape { size: size.unwrap_or(8), parts: Parts::None })
+            }
+            _ => Rc::new(Shape { size: size?, parts: Parts::None }),
+        };
+        self.shapes.insert(offset, Rc::clone(&shape));
+        Some(shape)
+    }
+
+    /// The entries just inside of the one at `offset`.
+    fn inside(&self, offset: UnitOffset) -> gimli::Result<Vec<Entry<'d>>> {
+        let mut entries = self.unit.entries_at_offset(offset)?;
+        let outer = entries.next_dfs()?.map_or(0, |entry| entry.depth());
+        let mut inside = Vec::new();
+        while let Some(entry) = entries.next_dfs()?.filter(|entry| entry.depth() > outer) {
+            if entry.depth() == outer + 1 {
+                inside.push(entry.clone());
+            }
+        }
+        Ok(inside)
+    }
+
+    fn lengths(&self, array: UnitOffset) -> gimli::Result<Vec<u64>> {
+        let length = |entry: &Entry<'d>| {
+            let number = |at: gimli::DwAt| entry.attr(at).and_then(|value| value.udata_value());
+            number(gimli::DW_AT_count)
+                .or_else(|| number(gimli::DW_AT_upper_bound)?.checked_add(1))
+                .unwrap_or_default()
+        };
+        let inside = self.inside(array)?;
+        Ok(inside.iter().filter(|entry| entry.tag() == gimli::DW_TAG_subrange_type).map(length).collect())
+    }
+
+    fn members(&mut self, record: UnitOffset, depth: u32) -> gimli::Result<Vec<(u64, String, Rc<Shape>)>> {
+        let mut members = Vec::new();
+        for entry in self.inside(record)? {
+            if !matches!(entry.tag(), gimli::DW_TAG_member | gimli::DW_TAG_inheritance) {
+                continue;
+            }
+            let place = entry.attr(gimli::DW_AT_data_member_location).and_then(|place| place.udata_value());
+            let name = self.name(&entry).unwrap_or_default();
+            // Whoever begins a name like this does not want it to be seen: the library inside its locks and atomics.
+            if name.starts_with('_') {
+                continue;
+            }
+            if let Some((place, shape)) =
+                place.zip(self.shape_of(entry.attr_value(gimli::DW_AT_type), depth + 1))
+            {
+                members.push((place, name, shape));
+            }
+        }
+        members.sort_by_key(|(place, ..)| *place);
+        Ok(members)
+    }
+}
