@@ -21,8 +21,10 @@ impl Default for Table {
 impl Table {
     #[inline]
     fn slot(&self, key: u64) -> usize {
+        // Neighbours lie beside each other: programs go through memory in order.
+        const NEAR: u64 = 7;
         let mask = self.entries.len() - 1;
-        let mut slot = mix(key) as usize & mask;
+        let mut slot = (mix(key & !NEAR) & !NEAR | key & NEAR) as usize & mask;
         while self.entries[slot].0 != key && self.entries[slot].0 != FREE {
             slot = (slot + 1) & mask;
         }

@@ -8,7 +8,7 @@ use super::launch::{Server, Temporary};
 use anyhow::{Context, Result, anyhow};
 use raddle_engine::Census;
 use raddle_model::native::{Answer, Order, Ran, Setup};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -88,6 +88,11 @@ struct Shared {
 }
 
 impl Shared {
+    /// Whether run `number` is of no use any more.
+    fn is_over(&self, number: u64) -> bool {
+        number >= self.end.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
+    }
+
     /// Lets no server begin another run.
     fn give_up(&self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -176,22 +181,38 @@ impl Plan<'_> {
         streams
     }
 
-    fn work(&self, shared: &Shared, mut server: Server, mut streams: Vec<Stream>) -> Result<()> {
+    /// The next run that a server is to make, with its number, if there is another one.
+    fn next(&self, shared: &Shared, streams: &mut [Stream]) -> Option<(u64, usize, Order)> {
         let lanes = self.setup.strategies.len() as u64;
+        let number = |stream: &Stream| stream.next.saturating_mul(lanes).saturating_add(stream.lane as u64);
+        let stream = streams.iter_mut().min_by_key(|stream| number(stream))?;
+        let number = number(stream);
+        let late = self.time.is_some_and(|time| shared.begun.elapsed() >= time);
+        if late || shared.is_over(number) {
+            return None;
+        }
+        let (strategy, run) = (stream.lane, stream.next);
+        stream.next += stream.stride;
+        let trace = number < shared.traced.load(Ordering::Relaxed);
+        Some((number, strategy, Order::Run { strategy, run, trace }))
+    }
+
+    fn work(&self, shared: &Shared, mut server: Server, mut streams: Vec<Stream>) -> Result<()> {
+        /// How many orders a server has at a time, so that it need not wait for the next one.
+        const ORDERS: usize = 2;
+        let mut given = VecDeque::new();
         loop {
-            let number =
-                |stream: &Stream| stream.next.saturating_mul(lanes).saturating_add(stream.lane as u64);
-            let Some(stream) = streams.iter_mut().min_by_key(|stream| number(stream)) else { return Ok(()) };
-            let number = number(stream);
-            let late = self.time.is_some_and(|time| shared.begun.elapsed() >= time);
-            if late || number >= shared.end.load(Ordering::Relaxed) || shared.stop.load(Ordering::Relaxed) {
+            while given.len() < ORDERS
+                && let Some((number, strategy, order)) = self.next(shared, &mut streams)
+            {
+                server.send(&order).inspect_err(|_| shared.give_up())?;
+                given.push_back((number, strategy));
+            }
+            let Some((number, strategy)) = given.pop_front() else { return Ok(()) };
+            if shared.is_over(number) {
                 return Ok(());
             }
-            let (strategy, run) = (stream.lane, stream.next);
-            stream.next += stream.stride;
-            let trace = number < shared.traced.load(Ordering::Relaxed);
-            let answer = server.order(&Order::Run { strategy, run, trace });
-            match answer {
+            match server.receive() {
                 Ok(Answer::Ran(ran)) => {
                     if ran.kind.is_some() {
                         shared.traced.fetch_min(number, Ordering::Relaxed);
@@ -205,8 +226,10 @@ impl Plan<'_> {
                     (self.look)(&tally, &self.setup.strategies[strategy]);
                 }
                 Ok(Answer::Exhausted) => {
-                    shared.exhausted.fetch_add(1, Ordering::Relaxed);
+                    // The order after it may have been for the same strategy.
+                    let before = streams.len();
                     streams.retain(|stream| stream.lane != strategy);
+                    shared.exhausted.fetch_add(before - streams.len(), Ordering::Relaxed);
                 }
                 Ok(Answer::Lost { message }) => {
                     shared.give_up();
