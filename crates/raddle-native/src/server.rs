@@ -135,7 +135,7 @@ impl Server {
                 let points = self.setup.points;
                 let random = if copy.learns() { 0 } else { *run };
                 let shared = self.shared.clone();
-                let wants_steps = copy.learns() || self.expected.is_some();
+                let wants_steps = copy.learns() || self.expected.is_some() || self.setup.fail_on_exit;
                 let mut whole = match self.make_run(&*copy, random, points, &shared, wants_steps)? {
                     Ok(whole) => whole,
                     Err(message) => return Some(Answer::Lost { message }),
@@ -144,7 +144,7 @@ impl Server {
                 {
                     self.strategies[*strategy].learn(&self.engine.summary());
                 }
-                self.check_output(&mut whole);
+                self.check_end(&mut whole);
                 let mut ran = self.ran(&whole);
                 if *trace && ran.kind.is_some() {
                     let spec = self.setup.strategies[*strategy].clone();
@@ -169,7 +169,7 @@ impl Server {
                         Ok(whole) => whole,
                         Err(message) => return Some(Answer::Lost { message }),
                     };
-                self.check_output(&mut whole);
+                self.check_end(&mut whole);
                 let mut ran = self.ran(&whole);
                 if *any || ran.kind.is_some() {
                     let needs = Needs { enabled: true, ..Needs::default() };
@@ -196,7 +196,7 @@ impl Server {
             Ok(whole) => whole,
             Err(message) => return Some(Answer::Lost { message }),
         };
-        self.check_output(&mut whole);
+        self.check_end(&mut whole);
         // The copy that followed the run is gone; following what was executed tells where it left.
         let mut ran = self.ran(&whole);
         ran.divergence = divergence(steps, &whole);
@@ -377,8 +377,13 @@ impl Server {
         texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect()
     }
 
-    /// Makes a run that has passed a failing one if its output is not the expected one.
-    fn check_output(&self, whole: &mut Whole) {
+    /// Makes a run that has passed a failing one if its status or its output is not the expected one.
+    fn check_end(&self, whole: &mut Whole) {
+        // Whoever waits for a process sees one byte of its status.
+        let status = whole.status & 0xff;
+        if self.setup.fail_on_exit && status != 0 && whole.verdict == Verdict::Passed {
+            whole.verdict = Verdict::Failed { failure: Failure::Exit { status } };
+        }
         let Some((expected, file)) = self.expected.as_ref().filter(|_| whole.verdict == Verdict::Passed)
         else {
             return;

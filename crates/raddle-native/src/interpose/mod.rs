@@ -13,6 +13,7 @@ mod descriptor;
 mod futex;
 mod guard;
 mod heap;
+mod identity;
 mod mutex;
 mod once;
 mod poll;
