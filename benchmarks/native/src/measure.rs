@@ -46,19 +46,19 @@ impl Bench {
         text(&output)
     }
 
-    /// Seconds that `raddle` takes.
-    pub(crate) fn raddle(&self, words: &[&str]) -> f64 {
+    /// What `raddle` takes.
+    pub(crate) fn raddle(&self, words: &[&str]) -> Cost {
         self.time(&text(&self.raddle), words)
     }
 
-    /// Seconds that a program takes, which has to succeed.
-    pub(crate) fn time(&self, program: &str, words: &[&str]) -> f64 {
+    /// What a program takes, which has to succeed.
+    pub(crate) fn time(&self, program: &str, words: &[&str]) -> Cost {
         let mut command = self.command(program, words);
-        let start = now();
+        let (start, before) = (now(), processor());
         let status = command.status().unwrap_or_else(|error| panic!("{program}: {error}"));
-        let time = start.elapsed().as_secs_f64();
+        let cost = Cost { wall: start.elapsed().as_secs_f64(), processor: processor() - before };
         assert!(status.success(), "{program} {words:?}: {status}");
-        time
+        cost
     }
 
     /// The number that a program prints.
@@ -96,6 +96,25 @@ fn text(path: &Path) -> String {
 #[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
 fn now() -> Instant {
     Instant::now()
+}
+
+/// What something took, in seconds.
+pub(crate) struct Cost {
+    /// By the clock.
+    pub(crate) wall: f64,
+    /// Of processors, by all its processes.
+    pub(crate) processor: f64,
+}
+
+/// The processor time of all processes that this one has waited for, and of those that they waited for.
+fn processor() -> f64 {
+    /// Hundredths of a second, on all Linux machines.
+    const TICK: f64 = 0.01;
+    let text = std::fs::read_to_string("/proc/self/stat").expect("Linux tells about processes");
+    let numbers = text.rsplit(')').next().expect("the name ends with a parenthesis").split_whitespace();
+    let ticks: u64 =
+        numbers.skip(13).take(2).map(|ticks| ticks.parse::<u64>().expect("ticks are numbers")).sum();
+    ticks as f64 * TICK
 }
 
 /// The least of several measurements.

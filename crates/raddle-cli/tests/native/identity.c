@@ -1,4 +1,5 @@
 // Becomes another user, if it may, or the one that it is, while another thread is alive; that one is another user too then.
+#define _GNU_SOURCE
 #include <assert.h>
 #include <pthread.h>
 #include <string.h>
