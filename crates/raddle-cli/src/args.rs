@@ -136,6 +136,9 @@ pub(crate) struct NativeArgs {
     /// A run whose standard output is not exactly the content of FILE fails
     #[arg(long, value_name = "FILE")]
     pub(crate) expect_output: Option<PathBuf>,
+    /// A run that ends with a status other than 0 fails
+    #[arg(long)]
+    pub(crate) fail_on_exit: bool,
     /// Where the first failing run is written to; raddle-failure-ID.json if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,

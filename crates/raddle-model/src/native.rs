@@ -13,6 +13,9 @@ pub const SOCKET: &str = "RADDLE_NATIVE_SOCKET";
 /// The environment variable that holds the seed of random delays, for a program that is not under control.
 pub const DELAY: &str = "RADDLE_NATIVE_DELAY";
 
+/// The environment variable that tells a program that it was started again, to have the same addresses in every process.
+pub const AGAIN: &str = "RADDLE_NATIVE_AGAIN";
+
 /// The largest number of threads of a run under control.
 pub const MOST_THREADS: usize = 4096;
 
@@ -58,6 +61,9 @@ pub struct Setup {
     /// A file whose content the standard output of every run has to be.
     #[serde(default)]
     pub expected: Option<String>,
+    /// Whether a run fails that ends with a status other than 0.
+    #[serde(default)]
+    pub fail_on_exit: bool,
 }
 
 /// What the runtime is to do next.

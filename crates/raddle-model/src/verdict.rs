@@ -122,6 +122,11 @@ pub enum Failure {
         /// How many bytes the program wrote, and how many were expected.
         lengths: (u64, u64),
     },
+    /// The program ended with a status that is not 0, where that was not allowed.
+    Exit {
+        /// The status, as whoever waits for the process sees it.
+        status: i32,
+    },
 }
 
 impl Failure {
@@ -138,6 +143,7 @@ impl Failure {
             Failure::UseAfterFree { .. } => "use-after-free",
             Failure::DoubleFree { .. } => "double-free",
             Failure::Output { .. } => "output",
+            Failure::Exit { .. } => "exit",
         }
     }
 }

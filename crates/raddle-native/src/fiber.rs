@@ -17,7 +17,7 @@
 use crate::{os_thread, raw};
 use std::arch::naked_asm;
 use std::ffi::c_void;
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
 
 /// Whether threads stay on their OS threads.
 static OS_THREADS: AtomicBool = AtomicBool::new(false);
@@ -41,7 +41,12 @@ pub(crate) struct Fiber {
     pub(crate) state: AtomicU32,
     /// The kernel's number of the OS thread; 0 for the carrier, or the main thread.
     pub(crate) number: AtomicU32,
+    /// Where the kernel writes 0 when the OS thread has run its last instruction; 0 if it does not tell.
+    end: AtomicUsize,
 }
+
+/// Asks the kernel which word it clears at the end of the calling thread.
+const PR_GET_TID_ADDRESS: usize = 40;
 
 /// Not parked yet.
 const NEW: u32 = 0;
@@ -55,7 +60,13 @@ pub(crate) const TURN: u32 = 3;
 impl Fiber {
     /// A fiber without a context. The carrier's own gets one when it is switched away from, others by parking.
     pub(crate) const fn new() -> Fiber {
-        Fiber { stack_pointer: 0, fs_base: 0, state: AtomicU32::new(NEW), number: AtomicU32::new(0) }
+        Fiber {
+            stack_pointer: 0,
+            fs_base: 0,
+            state: AtomicU32::new(NEW),
+            number: AtomicU32::new(0),
+            end: AtomicUsize::new(0),
+        }
     }
 
     /// Waits until the OS thread of this fiber has parked.
@@ -70,6 +81,11 @@ impl Fiber {
         // SAFETY: it touches no memory.
         let number = unsafe { raw::syscall(libc::SYS_gettid, [0; 6]) };
         self.number.store(number as u32, Ordering::Relaxed);
+        let mut end = 0_usize;
+        let to = &raw mut end as usize;
+        // SAFETY: the kernel writes one address to `end`, or fails.
+        unsafe { raw::syscall(libc::SYS_prctl, [PR_GET_TID_ADDRESS, to, 0, 0, 0, 0]) };
+        self.end.store(end, Ordering::Relaxed);
     }
 
     /// Lets the OS thread go on where the carrier has left its context, never to come back, and waits for its end. What
@@ -78,13 +94,31 @@ impl Fiber {
         debug_assert_eq!(self.state.load(Ordering::Relaxed), PARKED, "only a parked thread is released");
         self.state.store(RELEASED, Ordering::Release);
         raw::futex_wake(&self.state);
-        let thread = self.number.load(Ordering::Relaxed) as usize;
+        let thread = self.number.load(Ordering::Relaxed);
+        let end = self.end.load(Ordering::Relaxed) as *const AtomicU32;
+        // SAFETY: the word is glibc's, in the descriptor of a thread that nobody has joined, so it is there; the kernel changes
+        // it from the thread's number to 0 once, and wakes one who waits.
+        if let Some(end) = unsafe { end.as_ref() } {
+            while end.load(Ordering::Acquire) == thread {
+                raw::futex_wait(end, thread);
+            }
+        }
+        self.wait_until_gone(thread as usize);
+    }
+
+    /// Waits until the kernel knows the OS thread no more. It has little left to do, so the first looks are in a row: whoever
+    /// yields on a busy machine does not come back soon.
+    fn wait_until_gone(&self, thread: usize) {
+        const LOOKS: u32 = 100;
+        let process = std::process::id() as usize;
+        let mut looks = 0;
         // SAFETY: signal 0 only asks whether there is such a thread in this process.
-        while unsafe { raw::syscall(libc::SYS_tgkill, [std::process::id() as usize, thread, 0, 0, 0, 0]) }
-            == 0
-        {
-            // SAFETY: it touches no memory.
-            unsafe { raw::syscall(libc::SYS_sched_yield, [0; 6]) };
+        while unsafe { raw::syscall(libc::SYS_tgkill, [process, thread, 0, 0, 0, 0]) } == 0 {
+            looks += 1;
+            if looks > LOOKS {
+                // SAFETY: it touches no memory.
+                unsafe { raw::syscall(libc::SYS_sched_yield, [0; 6]) };
+            }
         }
     }
 }

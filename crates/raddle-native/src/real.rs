@@ -193,6 +193,15 @@ hidden! {
     fn pause() -> c_int;
     fn kill(process: c_int, signal: c_int) -> c_int;
     fn raise(signal: c_int) -> c_int;
+    fn setuid(id: u32) -> c_int;
+    fn setgid(id: u32) -> c_int;
+    fn seteuid(id: u32) -> c_int;
+    fn setegid(id: u32) -> c_int;
+    fn setreuid(id: u32, effective: u32) -> c_int;
+    fn setregid(id: u32, effective: u32) -> c_int;
+    fn setresuid(id: u32, effective: u32, saved: u32) -> c_int;
+    fn setresgid(id: u32, effective: u32, saved: u32) -> c_int;
+    fn setgroups(count: usize, groups: *const u32) -> c_int;
     fn pthread_kill(thread: u64, signal: c_int) -> c_int;
     fn alarm(seconds: u32) -> u32;
     fn setitimer(which: c_int, new: Shared, old: Address) -> c_int;

@@ -34,6 +34,10 @@ pub(crate) enum Results {
 /// A run that came to an end.
 pub(crate) struct Whole {
     pub(crate) verdict: Verdict,
+    /// How many steps it took.
+    pub(crate) steps: u64,
+    /// The steps. Nothing if the run has passed and nobody wants them ([`Runtime::wants_steps`]): to copy those of a long run
+    /// takes as long as the run.
     pub(crate) events: Vec<Event>,
     pub(crate) picks: Vec<Pick>,
     pub(crate) made: Vec<Made>,
@@ -183,9 +187,11 @@ pub(crate) fn write(runtime: &Runtime) {
     let shared = runtime.accesses.touched.iter().filter(|&(_, by)| by == SHARED);
     let mut shared: Vec<u64> = shared.map(|(unit, _)| unit).collect();
     shared.sort_unstable();
+    let steps = summary.trace.events.len();
+    let is_wanted = runtime.wants_steps || *summary.verdict != Verdict::Passed;
     let mut cursor = Cursor::new();
     let whole = cursor.put(&verdict)
-        && cursor.put(&summary.trace.events)
+        && cursor.put(&summary.trace.events[..if is_wanted { steps } else { 0 }])
         && cursor.put(&summary.trace.picks)
         && cursor.put(&runtime.objects.made)
         && cursor.put(&runtime.places)
@@ -202,6 +208,7 @@ pub(crate) fn write(runtime: &Runtime) {
             runtime.accesses.count,
             runtime.outside.waits,
             runtime.outside.processes,
+            steps as u64,
         ]);
     if whole {
         state().store(WHOLE, Ordering::Release);
@@ -229,11 +236,12 @@ pub(crate) fn read() -> Results {
             let wakes = cursor.get();
             let shared = cursor.get();
             let numbers: Vec<u64> = cursor.get();
-            let [fingerprint, rests, status, accesses, outside_waits, processes] = numbers[..] else {
+            let [fingerprint, rests, status, accesses, outside_waits, processes, steps] = numbers[..] else {
                 return Results::None;
             };
             Results::Whole(Box::new(Whole {
                 verdict,
+                steps,
                 events,
                 picks,
                 made,

@@ -80,6 +80,8 @@ pub(crate) struct Runtime {
     pub(crate) outside: Outside,
     /// What the random numbers of the program follow from: a seed and the number of a run.
     pub(crate) random: (u64, u64),
+    /// Somebody wants to know the steps of the run even if it passes.
+    pub(crate) wants_steps: bool,
     /// Where the run is to end, if it is one that ended there unseen when it was made before.
     pub(crate) halt: Option<Halt>,
 }
@@ -162,6 +164,7 @@ impl Runtime {
             sleepers: Vec::new(),
             outside: Outside::default(),
             random: (0, 0),
+            wants_steps: false,
             halt: None,
         };
         // SAFETY: it has no condition.

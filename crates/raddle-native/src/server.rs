@@ -4,6 +4,7 @@
 //! operations that it left behind ([`crate::enact`]).
 #![expect(unsafe_code, reason = "processes are forked and waited for")]
 
+use crate::interpose::access;
 use crate::results::{self, Results, Whole};
 use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
 use crate::table::Table;
@@ -134,7 +135,8 @@ impl Server {
                 let points = self.setup.points;
                 let random = if copy.learns() { 0 } else { *run };
                 let shared = self.shared.clone();
-                let mut whole = match self.make_run(&*copy, random, points, &shared)? {
+                let wants_steps = copy.learns() || self.expected.is_some() || self.setup.fail_on_exit;
+                let mut whole = match self.make_run(&*copy, random, points, &shared, wants_steps)? {
                     Ok(whole) => whole,
                     Err(message) => return Some(Answer::Lost { message }),
                 };
@@ -142,7 +144,7 @@ impl Server {
                 {
                     self.strategies[*strategy].learn(&self.engine.summary());
                 }
-                self.check_output(&mut whole);
+                self.check_end(&mut whole);
                 let mut ran = self.ran(&whole);
                 if *trace && ran.kind.is_some() {
                     let spec = self.setup.strategies[*strategy].clone();
@@ -162,11 +164,12 @@ impl Server {
                 let mut follow = Follow::new(schedule.clone());
                 // It has a seed of its own, where it draws at all.
                 follow.begin(Rng::for_run(0, 0));
-                let mut whole = match self.make_run(&follow, *random, self.setup.points, &table(shared))? {
-                    Ok(whole) => whole,
-                    Err(message) => return Some(Answer::Lost { message }),
-                };
-                self.check_output(&mut whole);
+                let mut whole =
+                    match self.make_run(&follow, *random, self.setup.points, &table(shared), true)? {
+                        Ok(whole) => whole,
+                        Err(message) => return Some(Answer::Lost { message }),
+                    };
+                self.check_end(&mut whole);
                 let mut ran = self.ran(&whole);
                 if *any || ran.kind.is_some() {
                     let needs = Needs { enabled: true, ..Needs::default() };
@@ -189,11 +192,11 @@ impl Server {
     ) -> Option<Answer> {
         // A replay draws nothing; any stream will do.
         strategy.begin(Rng::for_run(0, 0));
-        let mut whole = match self.make_run(strategy, random, self.setup.points, &table(shared))? {
+        let mut whole = match self.make_run(strategy, random, self.setup.points, &table(shared), true)? {
             Ok(whole) => whole,
             Err(message) => return Some(Answer::Lost { message }),
         };
-        self.check_output(&mut whole);
+        self.check_end(&mut whole);
         // The copy that followed the run is gone; following what was executed tells where it left.
         let mut ran = self.ran(&whole);
         ran.divergence = divergence(steps, &whole);
@@ -208,7 +211,8 @@ impl Server {
         const MOST: u64 = 16;
         const CALM: u64 = 3;
         // A replay is told what was known.
-        if self.setup.points != Points::Shared || self.setup.strategies.is_empty() {
+        let is_replay = self.setup.strategies.is_empty();
+        if self.setup.points != Points::Shared || is_replay || !access::is_instrumented() {
             return false;
         }
         let mut calm = 0;
@@ -216,7 +220,7 @@ impl Server {
             let Ok(mut walk) = raddle_strategies::build("random-walk") else { return false };
             walk.begin(Rng::for_run(!self.setup.seed, run));
             let shared = self.shared.clone();
-            let Some(made) = self.make_run(&*walk, run, Points::Shared, &shared) else { return true };
+            let Some(made) = self.make_run(&*walk, run, Points::Shared, &shared, false) else { return true };
             let Ok(whole) = made else { return false };
             let new = whole.shared.iter().filter(|&&unit| self.shared.get(unit).is_none()).count();
             whole.shared.iter().for_each(|&unit| self.shared.set(unit, SHARED));
@@ -233,7 +237,7 @@ impl Server {
             kind: whole.verdict.failure().map(|failure| failure.kind().to_owned()),
             cut_off: whole.verdict == Verdict::CutOff,
             fingerprint: whole.fingerprint,
-            steps: whole.events.len() as u64,
+            steps: whole.steps,
             threads: whole.ended.len() as u64,
             rests: whole.rests,
             status: Some(whole.status),
@@ -261,6 +265,7 @@ impl Server {
         random: u64,
         points: Points,
         shared: &Table,
+        wants_steps: bool,
     ) -> Option<Result<Box<Whole>, String>> {
         let mut halt = None;
         loop {
@@ -270,6 +275,7 @@ impl Server {
             runtime.accesses.touched = shared.clone();
             runtime.accesses.parts = self.setup.settings.races.then(Table::default);
             runtime.random = (self.setup.seed, random);
+            runtime.wants_steps = wants_steps;
             runtime.halt = halt;
             runtime::install(runtime);
             results::clear();
@@ -371,8 +377,13 @@ impl Server {
         texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect()
     }
 
-    /// Makes a run that has passed a failing one if its output is not the expected one.
-    fn check_output(&self, whole: &mut Whole) {
+    /// Makes a run that has passed a failing one if its status or its output is not the expected one.
+    fn check_end(&self, whole: &mut Whole) {
+        // Whoever waits for a process sees one byte of its status.
+        let status = whole.status & 0xff;
+        if self.setup.fail_on_exit && status != 0 && whole.verdict == Verdict::Passed {
+            whole.verdict = Verdict::Failed { failure: Failure::Exit { status } };
+        }
         let Some((expected, file)) = self.expected.as_ref().filter(|_| whole.verdict == Verdict::Passed)
         else {
             return;

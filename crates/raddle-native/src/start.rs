@@ -8,7 +8,7 @@
 
 use crate::interpose::child;
 use crate::{control, crash, delay, fiber, raw, real, runtime, server};
-use raddle_model::native::{DELAY, SOCKET};
+use raddle_model::native::{AGAIN, DELAY, SOCKET};
 use raddle_model::{Kind, LocationId, Operation};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -51,14 +51,18 @@ unsafe extern "C" fn __libc_start_main(
     unsafe { real::__libc_start_main(main, argc, argv, init, fini, rtld_fini, stack) }
 }
 
-/// Starts the program again with the same addresses in every process, unless it has them.
+/// Starts the program again with the same addresses in every process, unless it has them. Where that has no effect, as in
+/// a container that forbids it or a kernel that takes it back, it goes on as it is.
 fn start_without_randomisation(argv: *mut c_void) {
     const QUERY: u64 = 0xffff_ffff;
     // SAFETY: the arguments and the environment are those that the program was started with. If the second start is
     // refused, the program goes on as it is.
     unsafe {
         let now = libc::personality(QUERY);
-        if now < 0 || now & libc::ADDR_NO_RANDOMIZE != 0 {
+        if now < 0 || now & libc::ADDR_NO_RANDOMIZE != 0 || from_environment::<u32>(AGAIN).is_some() {
+            return;
+        }
+        if libc::setenv(c"RADDLE_NATIVE_AGAIN".as_ptr(), c"1".as_ptr(), 1) != 0 {
             return;
         }
         if libc::personality((now | libc::ADDR_NO_RANDOMIZE) as u64) >= 0 {
@@ -169,7 +173,7 @@ pub(crate) fn end_program() {
 
 /// Takes the library out of the environment: programs that this one starts are not under control.
 fn clean_environment() {
-    for name in [c"LD_PRELOAD", c"RADDLE_NATIVE_SOCKET", c"RADDLE_NATIVE_DELAY"] {
+    for name in [c"LD_PRELOAD", c"RADDLE_NATIVE_SOCKET", c"RADDLE_NATIVE_DELAY", c"RADDLE_NATIVE_AGAIN"] {
         // SAFETY: the program has no other thread yet.
         unsafe { libc::unsetenv(name.as_ptr()) };
     }

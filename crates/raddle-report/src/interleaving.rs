@@ -194,6 +194,7 @@ impl Names<'_> {
                 format!("  the first difference is in line {line}, after {byte} bytes that are the same"),
                 format!("  it has {found} bytes, expected are {expected}"),
             ],
+            Failure::Exit { status } => vec![format!("exit: the program ended with status {status}")],
             Failure::Signal { thread, location, signal, address } => {
                 let what = match address {
                     Some(address) => format!(" for an access to address {address:#x}"),

@@ -151,6 +151,7 @@ fn native_runs(
         threads: Threads::Fibers,
         patience_ms: PATIENCE.as_millis() as u64,
         expected: None,
+        fail_on_exit: false,
     };
     let look = |tally: &native::Tally, _: &str| {
         let mut count = locked(count);

@@ -105,7 +105,7 @@ fn once(
         .rewind()
         .and_then(|()| complaints.read_to_end(&mut text))
         .context("cannot read a file back")?;
-    Ok(kind(status, &String::from_utf8_lossy(&text)))
+    Ok(kind(status, &String::from_utf8_lossy(&text), args.fail_on_exit))
 }
 
 /// A file that nobody else sees.
@@ -135,8 +135,11 @@ fn wait(child: &mut std::process::Child, most: Duration) -> Result<Option<ExitSt
 }
 
 /// The kind of failure that an end is, by the names of controlled runs.
-fn kind(status: ExitStatus, complaints: &str) -> Option<String> {
+fn kind(status: ExitStatus, complaints: &str, fail_on_exit: bool) -> Option<String> {
     const SIGABRT: i32 = 6;
+    if fail_on_exit && status.code().is_some_and(|code| code != 0) {
+        return Some("exit".to_owned());
+    }
     match status.signal()? {
         SIGABRT if complaints.contains("Assertion") => Some("assertion".to_owned()),
         _ => Some("signal".to_owned()),
@@ -149,11 +152,12 @@ mod tests {
 
     #[test]
     fn ends_are_told_apart() {
-        let signal = |number| ExitStatus::from_raw(number);
-        assert_eq!(kind(signal(0), ""), None);
-        assert_eq!(kind(ExitStatus::from_raw(3 << 8), "Assertion"), None, "a status is no failure");
-        assert_eq!(kind(signal(6), "a.c:3: main: Assertion `x' failed.").as_deref(), Some("assertion"));
-        assert_eq!(kind(signal(6), "").as_deref(), Some("signal"));
-        assert_eq!(kind(signal(11), "").as_deref(), Some("signal"));
+        let kind = |status, complaints, strict| kind(ExitStatus::from_raw(status), complaints, strict);
+        assert_eq!(kind(0, "", true), None);
+        assert_eq!(kind(3 << 8, "Assertion", false), None, "a status is no failure");
+        assert_eq!(kind(3 << 8, "Assertion", true).as_deref(), Some("exit"));
+        assert_eq!(kind(6, "a.c:3: main: Assertion `x' failed.", true).as_deref(), Some("assertion"));
+        assert_eq!(kind(6, "", false).as_deref(), Some("signal"));
+        assert_eq!(kind(11, "", false).as_deref(), Some("signal"));
     }
 }

@@ -8,8 +8,8 @@ use super::launch::{Server, Temporary};
 use anyhow::{Context, Result, anyhow};
 use raddle_engine::Census;
 use raddle_model::native::{Answer, Order, Ran, Setup};
-use raddle_strategies::portfolio::{Rounds, Turn};
-use std::collections::BTreeMap;
+use raddle_strategies::portfolio::{Round, Rounds, Turn};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -92,6 +92,11 @@ struct Shared {
 }
 
 impl Shared {
+    /// Whether run `number` is of no use any more.
+    fn is_over(&self, number: u64) -> bool {
+        number >= self.end.load(Ordering::Relaxed) || self.stop.load(Ordering::Relaxed)
+    }
+
     /// Lets no server begin another run.
     fn give_up(&self) {
         self.stop.store(true, Ordering::Relaxed);
@@ -183,42 +188,72 @@ impl Plan<'_> {
         learns.iter().map(stream).collect()
     }
 
+    /// The next turn of a round that is this server's; nothing inside if the round has none left, nothing at all if no further
+    /// run is to be made.
+    fn next(&self, shared: &Shared, round: &mut Round, streams: &[Option<Stream>]) -> Option<Option<Turn>> {
+        if streams.iter().flatten().all(|stream| stream.over) {
+            return Some(None);
+        }
+        for turn in round {
+            let late = self.time.is_some_and(|time| shared.begun.elapsed() >= time);
+            if late || shared.is_over(turn.number) {
+                return None;
+            }
+            let own = |own: &Stream| !own.over && turn.run % own.stride == own.rest;
+            if streams[turn.lane].as_ref().is_some_and(own) {
+                return Some(Some(turn));
+            }
+        }
+        Some(None)
+    }
+
     /// Makes the runs of one server by number.
     fn work(&self, shared: &Shared, mut server: Server, mut streams: Vec<Option<Stream>>) -> Result<()> {
+        /// How many orders a server has at a time, so that it need not wait for the next one.
+        const ORDERS: usize = 2;
         let mut round = shared.rounds.begin();
         loop {
             let (mut seen, mut over) = (Vec::new(), Vec::new());
-            for turn in round {
-                let late = self.time.is_some_and(|time| shared.begun.elapsed() >= time);
-                let end = shared.end.load(Ordering::Relaxed);
-                if late || turn.number >= end || shared.stop.load(Ordering::Relaxed) {
+            let mut given = VecDeque::new();
+            let mut goes_on = true;
+            loop {
+                while goes_on && given.len() < ORDERS {
+                    let next = self.next(shared, &mut round, &streams);
+                    goes_on = next.is_some();
+                    let Some(Some(turn)) = next else { break };
+                    let trace = turn.number < shared.traced.load(Ordering::Relaxed);
+                    let order = Order::Run { strategy: turn.lane, run: turn.run, trace };
+                    server.send(&order).inspect_err(|_| shared.give_up())?;
+                    given.push_back(turn);
+                }
+                let Some(turn) = given.pop_front() else { break };
+                if shared.is_over(turn.number) {
                     return Ok(());
                 }
-                if streams.iter().flatten().all(|stream| stream.over) {
-                    break;
-                }
-                let own = |own: &&mut Stream| !own.over && turn.run % own.stride == own.rest;
-                let Some(stream) = streams[turn.lane].as_mut().filter(own) else { continue };
-                match self.make(shared, &mut server, turn)? {
+                match self.count(shared, server.receive(), turn)? {
                     Some(fingerprint) if self.adapt => seen.push((turn.lane, fingerprint)),
                     Some(_) => {}
+                    // The order after it may have been for the same strategy.
+                    None if over.contains(&turn.lane) => {}
                     None => {
-                        stream.over = true;
                         over.push(turn.lane);
                         shared.exhausted.fetch_add(1, Ordering::Relaxed);
+                        streams[turn.lane].iter_mut().for_each(|stream| stream.over = true);
                     }
                 }
+            }
+            if !goes_on {
+                return Ok(());
             }
             let Some(next) = shared.rounds.meet(&seen, &over) else { return Ok(()) };
             round = next;
         }
     }
 
-    /// Makes one run and counts it. Gives its partial order, or nothing if the strategy has no schedule left.
-    fn make(&self, shared: &Shared, server: &mut Server, turn: Turn) -> Result<Option<u64>> {
-        let Turn { number, lane: strategy, run } = turn;
-        let trace = number < shared.traced.load(Ordering::Relaxed);
-        match server.order(&Order::Run { strategy, run, trace }) {
+    /// Counts a run that was made. Gives its partial order, or nothing if the strategy has no schedule left.
+    fn count(&self, shared: &Shared, answer: Result<Answer>, turn: Turn) -> Result<Option<u64>> {
+        let Turn { number, lane, .. } = turn;
+        match answer {
             Ok(Answer::Ran(ran)) => {
                 if ran.kind.is_some() {
                     shared.traced.fetch_min(number, Ordering::Relaxed);
@@ -230,7 +265,7 @@ impl Plan<'_> {
                 let fingerprint = ran.fingerprint;
                 let mut tally = shared.tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 tally.count(number, ran);
-                (self.look)(&tally, &self.setup.strategies[strategy]);
+                (self.look)(&tally, &self.setup.strategies[lane]);
                 Ok(Some(fingerprint))
             }
             Ok(Answer::Exhausted) => Ok(None),

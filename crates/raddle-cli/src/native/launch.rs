@@ -73,8 +73,9 @@ pub(super) fn preload(library: &OsStr) -> (OsString, Option<OsString>) {
 /// Sends a message.
 pub(super) fn send(mut stream: &UnixStream, message: &impl Serialize) -> Result<()> {
     let text = serde_json::to_vec(message).context("a message cannot be written")?;
-    let length = u32::try_from(text.len()).context("a message is too long")?.to_le_bytes();
-    stream.write_all(&length).and_then(|()| stream.write_all(&text)).context("nobody listens any more")
+    let mut message = u32::try_from(text.len()).context("a message is too long")?.to_le_bytes().to_vec();
+    message.extend(text);
+    stream.write_all(&message).context("nobody listens any more")
 }
 
 /// Waits for an answer.
@@ -167,11 +168,11 @@ impl Server {
         self.receive()
     }
 
-    fn send(&mut self, message: &impl Serialize) -> Result<()> {
+    pub(super) fn send(&mut self, message: &impl Serialize) -> Result<()> {
         send(&self.stream, message).with_context(|| self.ended())
     }
 
-    fn receive(&mut self) -> Result<Answer> {
+    pub(super) fn receive(&mut self) -> Result<Answer> {
         receive(&self.stream).with_context(|| self.ended())
     }
 

@@ -121,8 +121,17 @@ fn setup(file: &TraceFile, shown: &str, threads: Threads, patience_ms: u64) -> R
         Some(Failure::Output { file, .. }) => Some(file.clone()),
         _ => None,
     };
-    let (seed, settings) = (file.seed, file.settings);
-    Ok((words, Setup { strategies: Vec::new(), seed, settings, points, threads, patience_ms, expected }))
+    let setup = Setup {
+        strategies: Vec::new(),
+        seed: file.seed,
+        settings: file.settings,
+        points,
+        threads,
+        patience_ms,
+        expected,
+        fail_on_exit: matches!(file.verdict.failure(), Some(Failure::Exit { .. })),
+    };
+    Ok((words, setup))
 }
 
 /// What the random numbers of the run of `file` followed from. A strategy that learns has the same in all runs.

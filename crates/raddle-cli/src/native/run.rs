@@ -197,6 +197,7 @@ fn setup(args: &NativeArgs) -> Result<Setup> {
         threads: threads(args.threads),
         patience_ms: u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX),
         expected: args.expect_output.as_deref().map(expected).transpose()?,
+        fail_on_exit: args.fail_on_exit,
     })
 }
 

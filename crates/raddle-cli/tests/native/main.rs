@@ -6,6 +6,7 @@ mod memory;
 mod os_threads;
 mod outside;
 mod places;
+mod process;
 mod programs;
 mod refusals;
 mod source;

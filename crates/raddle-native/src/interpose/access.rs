@@ -11,6 +11,7 @@ use crate::runtime::{Runtime, SHARED, step, with};
 use raddle_model::native::Points;
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How a unit of memory is numbered by its address.
 const UNIT_BITS: u32 = 3;
@@ -70,13 +71,21 @@ entries! {
     __tsan_memcpy + "rcx" => copy;
     __tsan_memmove + "rcx" => copy;
     __tsan_memset + "rcx" => fill;
-    __tsan_init + "rdi" => nothing;
+    __tsan_init + "rdi" => begin;
     __tsan_func_entry + "rsi" => nothing;
     __tsan_func_exit + "rdi" => nothing;
     __tsan_ignore_thread_begin + "rdi" => nothing;
     __tsan_ignore_thread_end + "rdi" => nothing;
     __tsan_atomic_thread_fence + "rsi" => fence;
     __tsan_atomic_signal_fence + "rsi" => nothing;
+}
+
+/// Whether instrumented code has told that it is there.
+static INSTRUMENTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program has instrumented code, but for what it may load later: each such part tells so when it is loaded.
+pub(crate) fn is_instrumented() -> bool {
+    INSTRUMENTED.load(Ordering::Relaxed)
 }
 
 /// The units among which the schedule may change at this access, at most two, and takes note who touches them.
@@ -278,6 +287,11 @@ unsafe extern "C" fn fence(order: c_int, place: usize) {
             step(|runtime| Operation::new(Kind::Fence, runtime.place(place)).ordered(order));
         }
     });
+}
+
+/// Instrumented code tells that it is there, before `main` or when it is loaded.
+unsafe extern "C" fn begin() {
+    INSTRUMENTED.store(true, Ordering::Relaxed);
 }
 
 /// What does not matter in a run that is sequentially consistent.

@@ -2,7 +2,7 @@
 //! for the place of the operation, converts, and asks the runtime; meaning lives in the engine.
 #![expect(unsafe_code, reason = "C functions are defined")]
 
-mod access;
+pub(crate) mod access;
 mod annotate;
 mod atomic;
 mod c11;
@@ -13,6 +13,7 @@ mod descriptor;
 mod futex;
 mod guard;
 mod heap;
+mod identity;
 mod mutex;
 mod once;
 mod poll;

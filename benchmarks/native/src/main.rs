@@ -1,0 +1,157 @@
+//! Prints what control costs native programs, each number beside that of the same work without Raddle.
+//!
+//! `cargo build --release -p raddle-cli && cargo run --release -p benchmark-native [ROUNDS]`. It needs gcc, taskset and pigz
+//! (`tools/debian-programs.sh` installs the latter), and takes the `raddle` that lies beside its own executable. What is compared
+//! is measured in turns, ROUNDS times (5 if not given), and the best of each counts: that is what the machine can do when nothing
+//! disturbs it. Starting takes no part: a measurement is the difference between a long and a short one. What does one thing after
+//! the other is measured in processor time, which others on the machine hardly change; where OS threads wait for each other
+//! the clock counts.
+
+mod measure;
+
+use measure::{Bench, best, difference};
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
+fn main() {
+    let rounds = std::env::args().nth(1).map_or(5, |text| text.parse().expect("the rounds are a number"));
+    let bench = Bench::new(rounds);
+    for part in [switches, runs, instrumented, pigz] {
+        part(&bench).iter().for_each(|line| println!("{line}"));
+    }
+}
+
+/// Switches between two threads that wake each other.
+fn switches(bench: &Bench) -> Vec<String> {
+    let program = bench.compile("ping_pong", &["-O2"]);
+    let token = bench.compile("token", &["-O2"]);
+    // A fixed number of steps, so that there is nothing to learn from the run.
+    let run = |threads: &str, rounds: u64, alone: bool| {
+        let mut words = vec!["run", "--runs", "1", "--strategy", "pct:depth=1,steps=1000", "--races", "off"];
+        let rounds = rounds.to_string();
+        words.extend([
+            "--step-limit",
+            "1e9",
+            "--points",
+            "sync",
+            "--threads",
+            threads,
+            "--",
+            &program,
+            &rounds,
+        ]);
+        words.extend(alone.then_some("alone"));
+        bench.raddle(&words)
+    };
+    let (short, long, os_long) = (10_000, 510_000, 60_000);
+    let [mut together, mut alone, mut os, mut tokens] = [const { Vec::new() }; 4];
+    for _ in 0..bench.rounds {
+        let both = |alone| (run("fibers", short, alone).processor, run("fibers", long, alone).processor);
+        together.push(both(false));
+        alone.push(both(true));
+        os.push((run("os", short, false).wall, run("os", os_long, false).wall));
+        tokens.push((0.0, bench.number(&token, &["50000"])));
+    }
+    let switches = |long: u64| 2.0 * (long - short) as f64;
+    let [fibers, alone] = [together, alone].map(|times| difference(&times) * 1e9 / switches(long));
+    let os = difference(&os) * 1e9 / switches(os_long);
+    // Processor time is told in hundredths of a second, so a few nanoseconds are nothing.
+    let (fiber, os_thread, token) = ((fibers - alone).max(10.0), os - alone, difference(&tokens));
+    vec![
+        "ns between two threads             switch and 2 steps     2 steps alone    the switch".to_owned(),
+        format!("fibers                             {fibers:>18.0}{alone:>18.0}{fiber:>14.0}"),
+        format!("OS threads (--threads os)          {os:>18.0}{alone:>18.0}{os_thread:>14.0}"),
+        format!("a token by futex, without raddle   {:>18}{:>18}{token:>14.0}", "", ""),
+        format!(
+            "a switch of fibers is {:.0} times as fast as of OS threads and {:.0} times as fast as the token; with its steps {:.1} \
+             and {:.1} times (wanted: 40)",
+            os_thread / fiber,
+            token / fiber,
+            os / fibers,
+            token / fibers
+        ),
+    ]
+}
+
+/// Runs of a tiny program.
+fn runs(bench: &Bench) -> Vec<String> {
+    /// What the server of a tiny program has written to, in KiB: anonymous memory in its /proc/PID/status.
+    const WRITTEN: &str = "1024";
+    let tiny = bench.compile("tiny", &["-O2"]);
+    let forks = bench.compile("forks", &["-O2"]);
+    let run = |runs: u64| {
+        let runs = runs.to_string();
+        let words = ["run", "--jobs", "1", "--strategy", "random-walk", "--races", "off", "--runs", &runs];
+        bench.raddle(&[&words[..], &["--", &tiny]].concat()).processor
+    };
+    let fork = |times: u64, more: &[&str]| {
+        bench.time(&forks, &[&[times.to_string().as_str(), WRITTEN], more].concat()).processor
+    };
+    let (short, long) = (100, 1_600);
+    let [mut times, mut bare, mut with_thread] = [const { Vec::new() }; 3];
+    for _ in 0..bench.rounds {
+        times.push((run(short), run(long)));
+        bare.push((fork(short, &[]), fork(long, &[])));
+        with_thread.push((fork(short, &["thread"]), fork(long, &["thread"])));
+    }
+    let [rate, bare, with_thread] =
+        [times, bare, with_thread].map(|times| (long - short) as f64 / difference(&times));
+    vec![
+        format!(
+            "runs per second of processor time, a program with two threads, one job: {rate:.0}; fork, exit and wait: {bare:.0}, and {with_thread:.0} \
+             with a thread made and joined"
+        ),
+        format!(
+            "that is {:.2} of bare forks (wanted: 0.5) and {:.2} of those with a thread",
+            rate / bare,
+            rate / with_thread
+        ),
+    ]
+}
+
+/// A program that computes, with all its accesses to memory seen.
+fn instrumented(bench: &Bench) -> Vec<String> {
+    const SIZE: &str = "200000";
+    let plain = bench.compile("sort", &["-O1"]);
+    let sanitized = bench.compile_as("sort", "sort-tsan", &["-O1", "-fsanitize=thread"]);
+    let seen = bench.compile_by_raddle("sort", "sort-raddle", &["-O1"]);
+    let run = |runs: u64| {
+        let runs = runs.to_string();
+        let words = ["run", "--jobs", "1", "--strategy", "random-walk", "--races", "off", "--runs", &runs];
+        bench.raddle(&[&words[..], &["--", &seen, SIZE]].concat()).processor
+    };
+    let (mut times, mut plains, mut sanitizeds) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..bench.rounds.div_ceil(2) {
+        times.push((run(1), run(3)));
+        plains.push(bench.time(&plain, &[SIZE]).processor);
+        sanitizeds.push(bench.time(&sanitized, &[SIZE]).processor);
+    }
+    let (run, plain, sanitized) = (difference(&times) / 2.0, best(&plains), best(&sanitizeds));
+    vec![format!(
+        "merge sort, instrumented: {:.0} ms a run; plain build {:.0} ms ({:.1}x), ThreadSanitizer {:.0} ms ({:.1}x)",
+        run * 1e3,
+        plain * 1e3,
+        run / plain,
+        sanitized * 1e3,
+        run / sanitized
+    )]
+}
+
+/// A program as it comes, on 50 MB.
+fn pigz(bench: &Bench) -> Vec<String> {
+    let input = bench.words_file(50_000_000);
+    let words = ["-c", "-p", "4", &input];
+    let run = |runs: &str| {
+        let how = ["run", "--jobs", "1", "--strategy", "random-walk", "--races", "off", "--run-time", "10m"];
+        bench.raddle(&[&how[..], &["--runs", runs, "--", "pigz"], &words].concat()).processor
+    };
+    let (mut times, mut plains) = (Vec::new(), Vec::new());
+    for _ in 0..bench.rounds.div_ceil(2) {
+        times.push((run("1"), run("2")));
+        plains.push(bench.time("taskset", &[&["-c", "0", "pigz"][..], &words].concat()).processor);
+    }
+    let (run, plain) = (difference(&times), best(&plains));
+    vec![format!(
+        "pigz -p 4 on 50 MB: {run:.2} s a run; {plain:.2} s without raddle on one core ({:.2}x, wanted: 1.5x)",
+        run / plain
+    )]
+}

@@ -1,0 +1,121 @@
+//! One engine, three front ends: a bug is found as often by each. The same three programs are written for the lab, in C and
+//! in Rust, with the same operations in the same order; see docs/design/front-ends.md.
+
+mod programs;
+
+use raddle::{Config, check_with};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// They learn nothing, so that each run is a sample of its own. The number of steps is told to PCT: the programs of the lab
+/// have no step for the end of the process, so it would learn another one.
+const STRATEGIES: [&str; 5] = ["random-walk", "pct:depth=3,steps=12", "pos", "basic-pos", "stride"];
+const RUNS: u64 = 1_000;
+const CHEAP_RUNS: u64 = 4_000;
+
+/// Hits, and of how many.
+type Sample = (u64, u64);
+
+/// How many standard deviations lie between two ratios, if the chance is the same.
+fn distance(a: Sample, b: Sample) -> f64 {
+    let [(a, of_a), (b, of_b)] = [a, b].map(|(hits, runs)| (hits as f64, runs as f64));
+    let common = (a + b) / (of_a + of_b);
+    let deviation = (common * (1.0 - common) * (1.0 / of_a + 1.0 / of_b)).sqrt();
+    (a / of_a - b / of_b) / deviation
+}
+
+fn raddle(words: &[&str]) -> Value {
+    let output = Command::new(env!("CARGO_BIN_EXE_raddle")).args(words).output().expect("raddle starts");
+    let messages = String::from_utf8_lossy(&output.stderr);
+    serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{words:?}: {error}: {messages}"))
+}
+
+fn file(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/front_ends").join(name);
+    path.to_str().expect("plain paths").to_owned()
+}
+
+fn in_the_lab(name: &str, strategy: &str, runs: u64) -> Sample {
+    let (program, text) = (file(&format!("{name}.rdl")), runs.to_string());
+    let report = raddle(&["lab", "run", &program, "--strategy", strategy, "--runs", &text, "--json"]);
+    (report["hits"].as_u64().expect("the lab counts hits"), runs)
+}
+
+/// Compiles the program and gives its path.
+fn compile(source: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("front_ends");
+    std::fs::create_dir_all(&folder).expect("a folder for the test can be made");
+    let program = folder.join(Path::new(source).file_stem().expect("sources have names"));
+    let mut compiler = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    compiler.args(["cc", "-g", "-O1", "-pthread", "-o"]).arg(&program).arg(source);
+    assert!(compiler.status().expect("the compiler starts").success(), "{source} is compiled");
+    program
+}
+
+fn in_c(program: &Path, strategy: &str) -> Sample {
+    let (runs, record) = (RUNS.to_string(), program.with_extension("json"));
+    let [program, record] = [program, &record].map(|path| path.to_str().expect("plain paths"));
+    let how = ["run", "--json", "--keep-going", "--races", "off", "--no-minimize", "--record", record];
+    let report = raddle(&[&how[..], &["--strategy", strategy, "--runs", &runs, "--", program]].concat());
+    assert_eq!(report["runs"], RUNS, "{report}");
+    (report["failures"].as_u64().expect("failures are counted"), RUNS)
+}
+
+/// A check ends with the first failing run, so each is one run, with a seed of its own.
+fn in_rust(test: fn(), strategy: &str) -> Sample {
+    let config = Config::default().with_strategy(strategy).with_runs(1).with_jobs(1);
+    let config = config.without_failure_files().with_minimize(false).with_races(false);
+    let fails = |&seed: &u64| check_with(&config.clone().with_seed(seed), test).is_err();
+    ((0..CHEAP_RUNS).filter(fails).count() as u64, CHEAP_RUNS)
+}
+
+/// Compares a program under all strategies.
+fn compare(name: &str, source: &str, test: fn()) {
+    let program = compile(source);
+    let mut wrong = Vec::new();
+    for strategy in STRATEGIES {
+        let lab = in_the_lab(name, strategy, CHEAP_RUNS);
+        let (c, rust) = (in_c(&program, strategy), in_rust(test, strategy));
+        let farthest = [(lab, c), (lab, rust), (c, rust)].map(|(a, b)| distance(a, b).abs());
+        if farthest.iter().any(|&distance| distance.is_nan() || distance >= 4.0) {
+            wrong.push(format!("{strategy}: lab {lab:?}, C {c:?}, Rust {rust:?}"));
+        }
+    }
+    assert!(wrong.is_empty(), "{name}: {}", wrong.join("; "));
+}
+
+fn of_suite(name: &str) -> String {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/c/fail").join(name);
+    path.to_str().expect("plain paths").to_owned()
+}
+
+#[test]
+fn a_lost_update_is_as_likely_in_each() {
+    compare("lost_update", &of_suite("lost_update.c"), programs::lost_update);
+}
+
+#[test]
+fn a_deadlock_is_as_likely_in_each() {
+    compare("abba", &file("abba.c"), programs::abba);
+}
+
+#[test]
+fn a_reordering_is_as_likely_in_each() {
+    compare("reorder_3", &of_suite("reorder_3.c"), programs::reorder_3);
+}
+
+/// Programs with the same steps make the same runs, not only as many that fail: all randomness comes from seed and number.
+#[test]
+fn the_lab_and_c_make_the_same_runs() {
+    let program = compile(&of_suite("lost_update.c"));
+    for strategy in STRATEGIES {
+        assert_eq!(in_the_lab("lost_update", strategy, RUNS), in_c(&program, strategy), "{strategy}");
+    }
+}
+
+#[test]
+fn far_samples_are_told_apart() {
+    assert!(distance((100, 1_000), (450, 4_000)).abs() < 4.0);
+    assert!(distance((100, 1_000), (700, 4_000)).abs() > 4.0);
+}

@@ -1,0 +1,59 @@
+//! The user and groups of the process.
+//!
+//! The kernel keeps them for each OS thread. The C library asks every other thread to follow by a signal and waits for it, but
+//! OS threads that stand for fibers are parked and take no signals. All code of the program runs on the carrier, and threads
+//! that begin later take after it, so it is enough that the carrier changes.
+
+use super::told;
+use crate::control::enter;
+use crate::runtime::{lose, with};
+use crate::{fiber, raw, real};
+use std::ffi::{c_int, c_long};
+
+/// Makes the system call on the carrier alone, if the program has other threads. Otherwise the C library does it.
+fn on_carrier(name: &str, number: c_long, arguments: [usize; 3]) -> Option<c_int> {
+    let result = enter(|| {
+        if with(|runtime| runtime.threads.iter().filter(|thread| !thread.ended).count()) == 1 {
+            return None;
+        }
+        if fiber::uses_os_threads() {
+            lose(&format!(
+                "{name} is called while other threads are alive, and OS threads cannot follow; with --threads fibers they need not"
+            ));
+        }
+        let [a, b, c] = arguments;
+        // SAFETY: the arguments are those of the program's call.
+        Some(unsafe { raw::syscall(number, [a, b, c, 0, 0, 0]) })
+    });
+    result.flatten().map(|result| told(result) as c_int)
+}
+
+/// Defines functions of C that the kernel has by the same name and with the same arguments.
+macro_rules! changes {
+    ($($name:ident($($argument:ident: $type:ty),+) as $number:ident($($value:expr),+);)*) => {$(
+        /// The function of C of that name.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),+) -> c_int {
+            match on_carrier(stringify!($name), libc::$number, [$($value as usize),+]) {
+                Some(result) => result,
+                // SAFETY: our caller's promise.
+                None => unsafe { real::$name($($argument),+) },
+            }
+        }
+    )*};
+}
+
+/// Leaves one of several identities as it is.
+const SAME: u32 = u32::MAX;
+
+changes! {
+    setuid(id: u32) as SYS_setuid(id, 0, 0);
+    setgid(id: u32) as SYS_setgid(id, 0, 0);
+    seteuid(id: u32) as SYS_setresuid(SAME, id, SAME);
+    setegid(id: u32) as SYS_setresgid(SAME, id, SAME);
+    setreuid(id: u32, effective: u32) as SYS_setreuid(id, effective, 0);
+    setregid(id: u32, effective: u32) as SYS_setregid(id, effective, 0);
+    setresuid(id: u32, effective: u32, saved: u32) as SYS_setresuid(id, effective, saved);
+    setresgid(id: u32, effective: u32, saved: u32) as SYS_setresgid(id, effective, saved);
+    setgroups(count: usize, groups: *const u32) as SYS_setgroups(count, groups, 0);
+}
