@@ -29,7 +29,8 @@ class Run {
 
   statement(step) {
     const [, , , , statement] = this.places[this.place[step]];
-    const objects = this.objectsOf(step).map((object) => this.objects[object]);
+    // Objects of Rust tests are named by their number and where they were made.
+    const objects = this.objectsOf(step).map((object) => this.objects[object].split(' made at ')[0]);
     let text = statement;
     if (text) {
       // Which element of an array it is.

@@ -1,7 +1,7 @@
 //! Plain data in, text and JSON out.
 //!
 //! [`Table`] aligns text in columns, [`interleaving`] shows one recorded run thread by thread, [`shape`] holds the
-//! JSON shapes that scripts may rely on, and [`text`] tells the same to a person. [`bench`] is what was measured over a
+//! JSON shapes that scripts may rely on, and [`text`] tells the same to a person. [`bench`](mod@bench) is what was measured over a
 //! suite. A [`Story`] is one failure with all that is known of it; [`format`](mod@format) has a module for each
 //! way to tell it.
 //! Nothing here runs a program, reads a file or knows where its text goes.

@@ -167,6 +167,12 @@ impl Stream {
         self.objects.get(object as usize).cloned().unwrap_or_else(|| format!("object {object}"))
     }
 
+    /// The same without where it was made, which the names of objects of Rust tests tell.
+    pub fn short_object(&self, object: u32) -> String {
+        let name = self.object(object);
+        name.split(" made at ").next().unwrap_or(&name).to_owned()
+    }
+
     /// Where a step stands.
     pub fn place(&self, event: &DisplayEvent) -> Option<&Place> {
         self.places.get(event.operation.location.index())
@@ -174,7 +180,8 @@ impl Stream {
 
     /// What a step does: the statement of a program of the lab, else a verb and its objects.
     pub fn statement(&self, event: &DisplayEvent) -> String {
-        let objects: Vec<String> = self.objects_of(event).map(|(name, _)| name).collect();
+        let objects: Vec<String> =
+            event.operation.objects().map(|(object, _)| self.short_object(object.0)).collect();
         let mut text = match self.place(event).and_then(|place| place.statement.as_ref()) {
             Some(statement) => {
                 let woken = event.operation.kind == Kind::ConditionReacquire && event.executed;
@@ -264,7 +271,7 @@ fn pending(file: &TraceFile) -> Vec<DisplayEvent> {
         let kind = match entry.reason {
             BlockReason::Mutex => Kind::Lock,
             BlockReason::ReadWriteLock => Kind::WriteLock,
-            BlockReason::Condition => Kind::ConditionReacquire,
+            BlockReason::Condition => Kind::ConditionWait,
             BlockReason::Semaphore => Kind::SemaphoreWait,
             BlockReason::Barrier => Kind::Barrier,
             BlockReason::Once => Kind::OnceBegin,

@@ -136,6 +136,9 @@ fn what_a_deadlock_waits_for_is_shown_after_the_run() {
     let stream = Stream::of(&file);
     assert_eq!((stream.executed, stream.events.len()), (2, 4));
     assert_eq!(stream.statement(&stream.events[2]), "lock n");
+    file.objects[1] = "#1 made at src/t.rs:9:1".to_owned();
+    let made = Stream::of(&file);
+    assert_eq!(made.statement(&made.events[2]), "lock #1");
     assert!(!stream.events[2].executed);
     assert_eq!(spans(&stream.waits), [(0, 1, 4, Some(1)), (1, 1, 4, Some(0))]);
 }

@@ -178,7 +178,7 @@ fn cell(run: &Stream, event: &DisplayEvent, held: &[u32], with_place: bool) -> S
         text = format!("waits: {text}");
     }
     if !held.is_empty() && event.executed {
-        let names: Vec<String> = held.iter().map(|&object| run.object(object)).collect();
+        let names: Vec<String> = held.iter().map(|&object| run.short_object(object)).collect();
         let _ = write!(text, " [{}]", names.join(", "));
     }
     plain(&text)
