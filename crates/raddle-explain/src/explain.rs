@@ -64,8 +64,16 @@ pub fn explain(file: &TraceFile, effort: Effort, execute: &mut dyn Execute) -> O
     let symptom = Symptom::of(&run)?;
     let mut found = Explanation { steps: run.steps.clone(), ..Explanation::default() };
     found.executions = 1;
-    let mut search =
-        Search { happened: run.steps.len(), run, symptom, places: Vec::new(), effort, execute, found };
+    let mut search = Search {
+        happened: run.steps.len(),
+        run,
+        symptom,
+        places: Vec::new(),
+        effort,
+        execute,
+        distance: None,
+        found,
+    };
     search.places = places(&search.found.steps);
     search.add_missing();
     let pairs = search.pairs();
@@ -111,6 +119,8 @@ struct Search<'a> {
     places: Vec<(u32, u32)>,
     effort: Effort,
     execute: &'a mut dyn Execute,
+    /// How far the closest passing run is.
+    distance: Option<(bool, usize, usize)>,
     found: Explanation,
 }
 
@@ -194,8 +204,10 @@ impl Search<'_> {
         if swapped.iter().any(|pair| !self.is_end(pair)) {
             swapped.retain(|pair| !self.is_end(pair));
         }
-        let distance = |pairs: &[Pair]| (pairs.iter().any(|pair| self.is_end(pair)), pairs.len());
-        if self.found.passing.is_none() || distance(&swapped) < distance(&self.found.swapped) {
+        // Of runs with as many reasons the one is closer in which less follows from them.
+        let distance = (swapped.iter().any(|pair| self.is_end(pair)), swapped.len(), all.len());
+        if self.distance.is_none_or(|least| distance < least) {
+            self.distance = Some(distance);
             (self.found.swapped, self.found.passing) = (swapped, Some(run));
         }
     }

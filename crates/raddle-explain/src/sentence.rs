@@ -4,6 +4,9 @@ use crate::explain::Explanation;
 use crate::swap::Pair;
 use raddle_model::{Kind, ObjectId, TraceFile, TraceStep};
 
+/// What front ends call the place of an operation that has none.
+const NOWHERE: &str = "no place in the code";
+
 /// What happened first and what then, such as "thread T2 read `balance` at bank.c:14 before T1 wrote it at bank.c:15". The
 /// names are those of `run`.
 pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
@@ -56,8 +59,7 @@ fn deed(run: &TraceFile, step: &TraceStep, objects: &str) -> String {
     let thread = run.threads.get(step.thread as usize).map_or("?", |name| name);
     let gap = if objects.is_empty() { "" } else { " " };
     let deed = format!("{thread} {}{gap}{objects}", past(step.operation.kind));
-    // The first of all places stands for none.
-    match run.locations.get(step.operation.location.index()).filter(|_| step.operation.location.0 > 0) {
+    match run.locations.get(step.operation.location.index()).filter(|text| *text != NOWHERE) {
         Some(text) => format!("{deed} at {}", place(text)),
         None => deed,
     }

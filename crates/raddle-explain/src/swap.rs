@@ -55,12 +55,14 @@ fn share(one: &TraceStep, other: &TraceStep) -> bool {
 /// The step up to which the thread of `step` has to go on for others to be able to: the end of the critical section that `step`
 /// begins, or `step` itself.
 pub(crate) fn release(steps: &[TraceStep], step: usize) -> usize {
-    if !is_lock(steps[step].operation.kind) {
-        return step;
-    }
-    let mut later = steps.iter().enumerate().skip(step + 1);
-    let end = later.find(|(_, later)| later.thread == steps[step].thread && gives_back(&steps[step], later));
-    end.map_or(step, |(end, _)| end)
+    if is_lock(steps[step].operation.kind) { section_end(steps, step).unwrap_or(step) } else { step }
+}
+
+/// The end of the critical section that `lock` begins, if it was seen.
+fn section_end(steps: &[TraceStep], lock: usize) -> Option<usize> {
+    let mut later = steps.iter().enumerate().skip(lock + 1);
+    let ends = |later: &TraceStep| later.thread == steps[lock].thread && gives_back(&steps[lock], later);
+    later.find(|(_, later)| ends(later)).map(|(end, _)| end)
 }
 
 fn is_lock(kind: Kind) -> bool {
@@ -100,11 +102,14 @@ pub(crate) fn reverse(steps: &[TraceStep], order: &[usize], pair: Pair) -> Vec<u
 /// another thread has it.
 pub(crate) fn follows(steps: &[TraceStep], pair: Pair, other: Pair) -> bool {
     let same = |one: usize, two: usize| steps[one].thread == steps[two].thread;
+    // A section that the failure interrupts has no end.
+    let is_lock = is_lock(steps[other.second].operation.kind);
+    let end = if is_lock { section_end(steps, other.second).unwrap_or(usize::MAX) } else { other.second };
     pair != other
         && same(pair.first, other.first)
         && same(pair.second, other.second)
         && other.first <= pair.first
-        && pair.second <= release(steps, other.second)
+        && pair.second <= end
 }
 
 #[cfg(test)]
@@ -138,6 +143,7 @@ mod tests {
         assert!(!follows(&steps, locks, Pair { first: 2, second: 5 }));
         assert!(!follows(&steps, Pair { first: 0, second: 5 }, locks));
         assert!(!follows(&steps, locks, locks));
+        assert!(follows(&steps[..6], Pair { first: 2, second: 5 }, locks), "a section without an end");
     }
 
     #[test]

@@ -26,12 +26,12 @@ fn program(name: &str, text: &str) -> String {
 #[test]
 fn every_figure_is_explained() {
     for (name, depth, idiom, lines) in [
-        ("abba", 2, Some(5), [16, 26]),
+        ("abba", 2, Some(5), [25, 17]),
         ("lost_update", 2, Some(2), [16, 17]),
         ("lost_wakeup", 2, Some(4), [9, 18]),
         ("pct_fig1a", 1, Some(1), [16, 10]),
         ("pct_fig1b", 2, Some(2), [10, 16]),
-        ("pct_fig1c", 2, Some(5), [8, 16]),
+        ("pct_fig1c", 2, Some(5), [15, 9]),
         ("pct_fig2", 2, None, [14, 10]),
         ("pct_fig3", 1, Some(1), [16, 11]),
         ("pct_fig4", 2, Some(4), [13, 8]),
@@ -41,7 +41,7 @@ fn every_figure_is_explained() {
         ("pos_fig1b", 1, Some(1), [25, 16]),
         ("pos_fig2", 4, None, [23, 13]),
         ("shuttle_depth3", 3, None, [25, 19]),
-        ("stride_fig1", 2, Some(5), [7, 15]),
+        ("stride_fig1", 2, Some(5), [14, 8]),
         ("stride_fig2", 2, Some(2), [26, 21]),
         ("thesis_fig1_2", 2, Some(2), [15, 11]),
         ("thesis_fig2_3", 2, Some(2), [15, 10]),

@@ -48,7 +48,7 @@ fn programs_of_the_corpus() {
         ("lazy01", "", Some([8, 22]), Some(2)),
         ("lost_wakeup", "", Some([11, 22]), Some(2)),
         ("stack", "", Some([13, 23]), Some(2)),
-        ("CVE-2009-3547", "", Some([13, 27]), Some(2)),
+        ("CVE-2009-3547", "", Some([15, 26]), Some(2)),
         ("CVE-2016-1972", "", Some([25, 37]), None),
         ("CVE-2017-15265", "", Some([12, 25]), None),
         ("twostage", "-DN=1", Some([21, 37]), Some(2)),
