@@ -88,12 +88,13 @@ fn mistakes_are_told() {
     let suite = |name: &str| raddle(&["bench", "--suite", name, "--runs", "1"]);
     suite("no-such-suite").is_mistake(&["no-such-suite", "corpus, figures or a folder"]);
     let folder = scratch("bench-mistakes");
+    // Left by an earlier call of this test, if any.
+    let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("it can be made");
     let manifest = |text: &str| {
         std::fs::write(format!("{folder}/a.toml"), text).expect("it can be written");
         suite(&folder)
     };
-    let _ = std::fs::remove_file(format!("{folder}/a.toml"));
     suite(&folder).is_mistake(&["no manifest (NAME.toml)"]);
     manifest("about = 3").is_mistake(&["a.toml", "line 1"]);
     let good = "about = \"a\"\nsource = \"a.rdl\"\nverdict = [\"deadlock\"]\n[[case]]\nname = \"a\"\n";
