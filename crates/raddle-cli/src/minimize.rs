@@ -117,7 +117,6 @@ pub(crate) fn tell(out: &mut String, file: &TraceFile) {
 
 /// Looks for a smaller run that fails as the one of `file` does; `save` gets every smaller one. Nothing if the failure does
 /// not come again.
-#[expect(clippy::disallowed_methods, reason = "a person waits; the clock only decides when to stop")]
 pub(crate) fn reduce(
     file: &TraceFile,
     execute: &mut dyn Execute,
