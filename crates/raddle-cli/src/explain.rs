@@ -6,7 +6,7 @@ use crate::replay::{compile, read, shown};
 use crate::{Outcome, native};
 use anyhow::{Context, Result, bail};
 use raddle_explain::{Effort, Explanation, Pair, explain, place, sentence};
-use raddle_model::{EXIT_BUG_FOUND, TraceFile, TraceStep};
+use raddle_model::{EXIT_BUG_FOUND, Kind, TraceFile, TraceStep};
 use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep};
 use raddle_report::{sentences, text, verb};
 use std::collections::BTreeMap;
@@ -79,8 +79,8 @@ fn told(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sources
 pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sources) -> String {
     let mut out = String::new();
     match &found.swapped[..] {
-        [] if found.candidates == 0 => out.push_str(
-            "No two operations of different threads that depend on each other were seen. Memory accesses of a pthreads program \
+        [] if found.candidates == 0 || is_blind(file) => out.push_str(
+            "No two operations of different threads were seen whose order makes the difference. Memory accesses of a pthreads program \
              are seen only if it was compiled by `raddle cc` or `raddle c++`.\n",
         ),
         [] => out.push_str(
@@ -102,6 +102,13 @@ pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort, sources
     out.push('\n');
     depth(&mut out, file, found, effort);
     out
+}
+
+/// Whether it is a pthreads program of which no memory access was seen.
+fn is_blind(file: &TraceFile) -> bool {
+    let memory =
+        |step: &TraceStep| matches!(step.operation.kind, Kind::Read | Kind::Write | Kind::ReadModifyWrite);
+    file.front_end == native::FRONT_END && !file.steps.iter().any(memory)
 }
 
 /// How many orders are needed for the failure, and which.

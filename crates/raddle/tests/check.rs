@@ -182,10 +182,14 @@ fn a_check_that_passes_says_the_same_for_any_number_of_jobs() {
     assert_eq!(one.threads, 2);
     assert!(one.partial_orders >= 2 && one.steps >= 7, "{one:?}");
     assert!(one.estimate.is_some_and(|estimate| estimate >= 2.0), "{one:?}");
-    // A sixth of the runs is PCT's, and the first of them does not count.
-    let missed = (1.0 - 1.0 / (2.0 * (one.steps as f64).powi(2))).powi(49);
-    assert!((one.missed(3) - missed).abs() < 1e-9, "{} is not {missed}", one.missed(3));
-    assert_eq!(check_with(&config("portfolio").with_runs(300).with_jobs(2), correct).unwrap(), one);
+    for jobs in [2, 3] {
+        let many = config("portfolio").with_runs(300).with_jobs(jobs);
+        assert_eq!(check_with(&many, correct).unwrap(), one, "{jobs} jobs");
+    }
+    // Half of these runs is PCT's, and the first of them does not count.
+    let two = check_with(&config("pos+pct:depth=3").with_runs(300), correct).unwrap();
+    let missed = (1.0 - 1.0 / (2.0 * (two.steps as f64).powi(2))).powi(149);
+    assert!((two.missed(3) - missed).abs() < 1e-9, "{} is not {missed}", two.missed(3));
 }
 
 #[test]

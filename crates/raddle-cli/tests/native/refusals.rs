@@ -96,7 +96,8 @@ fn a_program_with_the_rights_of_its_owner_is_refused() {
     }
     let copied = Command::new("cp").args(["lost_update", "copy"]).current_dir(&folder).status();
     assert!(copied.expect("cp starts").success());
-    assert_eq!(raddle(&folder, &["run", "--runs", "1", "--", "./copy"]).status.code(), Some(0));
+    let ran = raddle(&folder, &["run", "--runs", "1", "--", "./copy"]).status.code();
+    assert!(matches!(ran, Some(0 | 1)), "it runs, and may fail: {ran:?}");
 }
 
 #[test]
