@@ -1,7 +1,9 @@
 //! The arguments, and the help that explains them.
 
+mod bench;
 mod report;
 
+pub(crate) use bench::BenchArgs;
 pub(crate) use report::{FormatArg, ReportArgs};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
@@ -424,55 +426,6 @@ pub(crate) struct ExplainArgs {
     /// Try each set of orders with so many random schedules
     #[arg(long, value_name = "N", default_value = "100", value_parser = whole)]
     pub(crate) samples: u64,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Args)]
-#[command(after_help = "\
-Examples:
-  raddle bench                                      the corpus: share of failing runs, 1,000 runs a cell
-  raddle bench --trials 20 --strategy portfolio     runs to the bug, 20 times
-  raddle bench --suite figures -s pos -s oos --runs 1e5 -o results
-  raddle bench --suite ./my-programs --case queue_3
-
-A suite is a folder with a manifest NAME.toml for each program; `corpus` and `figures` are those of Raddle's repository. A
-manifest holds `about`, `source` (a C or C++ file, a lab program .rdl, or a program), `verdict` (the kinds of failure that
-are the bug), optionally `depth`, `idiom` and `fixed`, and a [[case]] for each size with `name` and optionally `define`,
-`arguments`, `threads`, `depth` and `published`: its name in `published.json`, whose figures are shown beside.
-The same seed gives the same numbers, but for times, whatever --jobs says.
-With -o the folder gets results.json, results.md, page.html and pictures. A bench that was interrupted goes on where it was.
-
-Exit status: 0 it was measured, 1 a program without its bug (--fixed) failed, 2 a mistake in arguments or files.")]
-pub(crate) struct BenchArgs {
-    /// The suite: corpus, figures, or a folder
-    #[arg(long, value_name = "SUITE", default_value = "corpus")]
-    pub(crate) suite: String,
-    /// Only this case; may be given several times
-    #[arg(long, value_name = "NAME")]
-    pub(crate) case: Vec<String>,
-    /// The strategy, or several joined by +; may be given several times
-    #[arg(long, short, value_name = "SPEC", default_values = ["random-walk", "pct:depth=3", "pos", "surw", "oos", "portfolio"])]
-    pub(crate) strategy: Vec<String>,
-    /// How many runs a cell; with --trials, how many at most
-    #[arg(long, short = 'n', value_name = "N", default_value = "1000", default_value_if("trials", clap::builder::ArgPredicate::IsPresent, "10000"), value_parser = runs)]
-    pub(crate) runs: u64,
-    /// Measure the runs to the bug instead, so many times with different seeds
-    #[arg(long, visible_alias = "until-bug", value_name = "T", num_args = 0..=1, default_missing_value = "20")]
-    pub(crate) trials: Option<u64>,
-    /// The seed from which all runs follow
-    #[arg(long, value_name = "X", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// Run the versions without the bug
-    #[arg(long)]
-    pub(crate) fixed: bool,
-    /// How many cells are measured at the same time; as many as there are cores if not given
-    #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) jobs: Option<u16>,
-    /// Write all results into this folder
-    #[arg(long, short, value_name = "DIR")]
-    pub(crate) output: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

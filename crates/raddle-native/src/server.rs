@@ -305,6 +305,8 @@ impl Server {
             // SAFETY: the file is ours.
             unsafe { libc::ftruncate(file, 0) };
         }
+        // SAFETY: it tells a number.
+        let server = unsafe { libc::getpid() };
         // SAFETY: this process has one thread.
         let child = unsafe { real::fork() };
         if child < 0 {
@@ -315,19 +317,23 @@ impl Server {
             ));
         }
         if child == 0 {
-            self.become_run();
+            self.become_run(server);
             return End::Child;
         }
         self.wait(child)
     }
 
     /// In the child: what it prints goes to the file, and it has nothing to read.
-    fn become_run(&self) {
+    fn become_run(&self, server: i32) {
         RUN.store(true, Ordering::Relaxed);
         // SAFETY: these numbers are open files of ours, and 0 to 2 are the standard ones. A child that outlives the
         // server, because that was ended, is of no use.
         unsafe {
             libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
+            if libc::getppid() != server {
+                // It was ended before this one could be tied to it.
+                raw::exit(0);
+            }
             for file in self.files() {
                 libc::lseek(file, 0, libc::SEEK_SET);
             }

@@ -16,6 +16,9 @@ use crate::profile::Profile;
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
 
+/// Nothing is learnt from longer runs: looking for races in a run that went on to the step limit takes minutes.
+const LONGEST: usize = 50_000;
+
 /// See the module's documentation.
 #[derive(Clone, Debug)]
 pub struct Oos {
@@ -111,7 +114,9 @@ impl Strategy for Oos {
     fn learn(&mut self, run: &RunSummary<'_>) {
         if self.learnt_runs < self.learning_runs {
             self.learnt_runs += 1;
-            self.profile.learn(run, true);
+            if run.trace.events.len() <= LONGEST {
+                self.profile.learn(run, true);
+            }
         }
     }
 

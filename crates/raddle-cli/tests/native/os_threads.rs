@@ -30,7 +30,7 @@ fn every_program_has_the_same_runs() {
             let words = [
                 "--keep-going",
                 "--runs",
-                "30",
+                "12",
                 "--step-limit",
                 "2000",
                 "--threads",

@@ -13,7 +13,7 @@ fn every_program_is_found_right_or_wrong() {
         compiler.arg(if program.language == CLanguage::C { "cc" } else { "c++" });
         program.compile(&mut compiler, &folder.join("program"));
         let options: Vec<&str> = program.options.iter().map(String::as_str).collect();
-        let runs = if program.expect.is_some() { "2000" } else { "100" };
+        let runs = if program.expect.is_some() { "2000" } else { "60" };
         let report = run(&folder, &[&["--runs", runs], &options[..], &["--", "./program"]].concat());
         if report["kind"].as_str() != program.expect.as_deref() {
             wrong.push(format!("{}: {} {}", program.name, report["kind"], report["message"]));
