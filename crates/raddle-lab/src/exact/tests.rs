@@ -179,7 +179,7 @@ fn sampling_agrees_on_every_figure() {
     let folder = format!("{}/figures", env!("CARGO_MANIFEST_DIR"));
     let mut names: Vec<String> = std::fs::read_dir(folder)
         .expect("the folder of figures")
-        .filter_map(|entry| Some(entry.ok()?.path().file_stem()?.to_str()?.to_owned()))
+        .filter_map(|entry| Some(entry.ok()?.file_name().to_str()?.strip_suffix(".rdl")?.to_owned()))
         .filter(|name| name != "spinlock")
         .collect();
     names.sort();
