@@ -4,7 +4,7 @@
 #
 #   tools/install.sh
 #
-# Does nothing if they are there. Debian and Ubuntu only, as root or with sudo; elsewhere it says what is missing and fails.
+# Does nothing if they are there. Debian and Ubuntu only, as root or with a sudo that asks for no password; elsewhere it says what is missing and fails.
 set -euo pipefail
 
 missing=()
@@ -22,6 +22,6 @@ if ! command -v apt-get >/dev/null; then
     exit 1
 fi
 as_root=()
-[ "$(id -u)" -eq 0 ] || as_root=(sudo)
+[ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
 "${as_root[@]}" apt-get update -q
 "${as_root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}"
