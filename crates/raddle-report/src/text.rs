@@ -2,6 +2,7 @@
 
 use crate::shape::{Bound, BoundRow, Micro, MicroCell, MicroPublished, Run, StrategyEntry};
 use crate::table::{Align, Table, wrap};
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A number with commas between thousands.
@@ -40,6 +41,12 @@ pub fn share(value: f64) -> String {
 /// `1 run`, `2 runs`.
 pub fn plural(number: u64, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{} {word}s", count(number)) }
+}
+
+/// `2 assertion, 1 deadlock`.
+pub fn kinds(counts: &BTreeMap<String, u64>) -> String {
+    let each: Vec<String> = counts.iter().map(|(kind, times)| format!("{} {kind}", count(*times))).collect();
+    each.join(", ")
 }
 
 /// The table of `raddle lab run`, and below it what has to be known to read it.

@@ -66,9 +66,6 @@ struct Size {
     threads: Option<u64>,
     depth: Option<u64>,
     published: Option<String>,
-    /// Within how many runs the default finds it, if that is not the 10,000 that all others keep to.
-    #[serde(rename = "runs")]
-    _runs: Option<u64>,
 }
 
 /// The suites that have names, and where they are in the repository.
@@ -152,4 +149,25 @@ fn published(folder: &Path) -> Result<Published> {
     }
     let text = std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     serde_json::from_str(&text).with_context(|| format!("{}: not the figures of a suite", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a manifest calls published is there, under that name.
+    #[test]
+    fn the_suites_of_the_repository_can_be_read() {
+        for (name, least) in [("corpus", 50), ("figures", 20)] {
+            let suite = Suite::read(name).unwrap();
+            assert!(suite.programs.len() >= least, "{name} has {} cases", suite.programs.len());
+            for program in &suite.programs {
+                let Some(published) = &program.case.published else { continue };
+                let mut sources = suite.published.schedules_to_bug.values();
+                let known = suite.published.hit_ratio.contains_key(published)
+                    || sources.any(|rows| rows.contains_key(published));
+                assert!(known, "{}: nothing is published of `{published}`", program.case.name);
+            }
+        }
+    }
 }

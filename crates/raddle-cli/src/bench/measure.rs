@@ -7,8 +7,8 @@ use crate::replay::{compile, config};
 use anyhow::{Context, Result};
 use raddle_engine::{Census, Engine, explore};
 use raddle_lab::{Machine, bound};
-use raddle_model::Settings;
 use raddle_model::native::{Points, Setup, Threads};
+use raddle_model::{Settings, Verdict};
 use raddle_report::bench::Cell;
 use raddle_strategies::portfolio::Rounds;
 use std::ops::ControlFlow;
@@ -203,6 +203,9 @@ fn lab_runs(
             let strategy = &mut *strategies[turn.lane];
             explore(&mut engine, &mut machine, strategy, (seed, turn.run, 1), |_, run| {
                 made = true;
+                if *run.verdict == Verdict::CutOff {
+                    return ControlFlow::Continue(());
+                }
                 let mut count = locked(count);
                 found = count.count(run.fingerprint, run.verdict.failure().map(|failure| failure.kind()));
                 count.cell.steps = count.cell.steps.max(run.trace.events.len() as u64);

@@ -257,12 +257,10 @@ fn uncontrolled(report: &NativeRun) -> String {
     match report.first_failure {
         None => out.push_str("none failed.\n"),
         Some(first) => {
-            let kinds: Vec<String> =
-                report.kinds.iter().map(|(kind, times)| format!("{} {kind}", text::count(*times))).collect();
             let _ = writeln!(
                 out,
                 "failed: {}; the first is run {first}. It cannot be repeated.",
-                kinds.join(", ")
+                text::kinds(&report.kinds)
             );
         }
     }
@@ -310,9 +308,7 @@ fn summary(report: &NativeRun) -> String {
     match report.first_failure {
         None => out.push_str("No run failed.\n"),
         Some(first) => {
-            let kinds: Vec<String> =
-                report.kinds.iter().map(|(kind, times)| format!("{} {kind}", text::count(*times))).collect();
-            let _ = writeln!(out, "Failed: {}; the first is run {first}.", kinds.join(", "));
+            let _ = writeln!(out, "Failed: {}; the first is run {first}.", text::kinds(&report.kinds));
         }
     }
     out

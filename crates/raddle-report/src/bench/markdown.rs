@@ -178,9 +178,7 @@ fn coverage_table(out: &mut String, bench: &Bench) {
 fn unexpected(out: &mut String, bench: &Bench) {
     let mut lines = String::new();
     for cell in bench.cells.iter().filter(|cell| !cell.unexpected.is_empty()) {
-        let kinds: Vec<String> =
-            cell.unexpected.iter().map(|(kind, times)| format!("{} {kind}", text::count(*times))).collect();
-        let _ = writeln!(lines, "* {} under {}: {}", cell.case, cell.strategy, kinds.join(", "));
+        let _ = writeln!(lines, "* {} under {}: {}", cell.case, cell.strategy, text::kinds(&cell.unexpected));
     }
     if !lines.is_empty() {
         let _ =

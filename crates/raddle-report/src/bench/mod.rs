@@ -179,20 +179,6 @@ impl Bench {
     pub fn published_ratio(&self, case: &Case, strategy: &str) -> Option<f64> {
         self.published.hit_ratio.get(case.published.as_deref()?)?.get(published_name(strategy)).copied()
     }
-
-    /// The published numbers of runs to the bug, one for each source that has them: the source, the mean, in how many of how
-    /// many trials.
-    pub fn published_schedules(&self, case: &Case, strategy: &str) -> Vec<(&str, Schedules)> {
-        let Some(name) = case.published.as_deref() else { return Vec::new() };
-        let of_source = |(source, rows): (&'_ String, &BTreeMap<String, BTreeMap<String, Schedules>>)| {
-            rows.get(name)?.get(published_name(strategy)).map(|found| (source.clone(), *found))
-        };
-        self.published
-            .schedules_to_bug
-            .iter()
-            .filter_map(|(source, rows)| of_source((source, rows)).map(|(_, found)| (source.as_str(), found)))
-            .collect()
-    }
 }
 
 /// What a strategy of ours is called in published figures.
