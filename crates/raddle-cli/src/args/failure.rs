@@ -1,0 +1,93 @@
+//! The arguments of the commands that take a recorded failure, but for `raddle report`.
+
+use super::{ThreadsArg, duration, runs, whole};
+use clap::Args;
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  raddle lab run abba.rdl --until-bug --record bug.json
+  raddle replay bug.json
+  raddle replay bug.json --gdb
+  raddle replay bug.json --gdb -- -ex 'break push' -ex continue -ex 'thread apply all bt'
+
+The program, its parameters and every decision are in the file. If the run does not repeat, the step and the cause
+are told and the exit status is 2.
+
+--gdb begins at `main` of the recorded run, with the threads as OS threads: breakpoints, watchpoints, `info threads` and the
+stacks of all threads are as usual, and every `run` is the same run again. One thread runs at a time, and the schedule is the
+recorded one: a step that waits for another thread lets that one run. `set scheduler-locking on` and `call` of
+functions that synchronise break the run. The output of the program comes at the end.
+If the standard input is no terminal, gdb gets its commands from the arguments, and then lets the run go to its end.")]
+pub(crate) struct ReplayArgs {
+    /// A failure file, or - for standard input
+    pub(crate) trace: String,
+    /// If the program has changed, follow the recorded run as far as possible and tell how it ends now
+    #[arg(long)]
+    pub(crate) tolerant: bool,
+    /// What the threads of a pthreads program are
+    #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
+    pub(crate) threads: ThreadsArg,
+    /// Make the run of a pthreads program under gdb
+    #[arg(long, conflicts_with = "json")]
+    pub(crate) gdb: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// More arguments for gdb, after --
+    #[arg(last = true, requires = "gdb", allow_hyphen_values = true, value_name = "GDB ARGUMENTS")]
+    pub(crate) gdb_args: Vec<String>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  raddle run --no-minimize --record bug.json -- ./program
+  raddle minimize bug.json -o small.json && raddle replay small.json
+
+Every candidate is really run. The result fails in the same way, with the fewest switches between threads that were
+found, then with the fewest that take the turn from a thread which could have gone on, then with the fewest steps. The
+file is written whenever a smaller run was found, so that nothing is lost by stopping early.
+
+Exit status: 1 the smallest run was written, 2 a mistake, or a run that does not repeat.")]
+pub(crate) struct MinimizeArgs {
+    /// A failure file, or - for standard input
+    pub(crate) file: String,
+    /// Where the smallest run is written to; FILE with .min.json at its end if not given
+    #[arg(long, short, value_name = "FILE")]
+    pub(crate) output: Option<PathBuf>,
+    /// Make at most so many runs
+    #[arg(long, short = 'n', value_name = "N", default_value = "20000", value_parser = runs)]
+    pub(crate) runs: u64,
+    /// Begin no run after so much time, such as 30s or 5m
+    #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
+    pub(crate) time: Duration,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example:
+  raddle run -- ./program; raddle explain raddle-failure-0123abcd.json
+
+The closest run that passes is the one with the fewest pairs of dependent operations in another order. The depth is that
+of PCT: how many orders of two operations make every schedule fail that keeps them. It is estimated from random schedules.
+
+Exit status: 1 the failure came again and was explained as far as possible, 2 a mistake, or a run that does not repeat.")]
+pub(crate) struct ExplainArgs {
+    /// A failure file, or - for standard input
+    pub(crate) file: String,
+    /// Make at most so many runs
+    #[arg(long, short = 'n', value_name = "N", default_value = "20000", value_parser = runs)]
+    pub(crate) runs: u64,
+    /// Try each set of orders with so many random schedules
+    #[arg(long, value_name = "N", default_value = "100", value_parser = whole)]
+    pub(crate) samples: u64,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
