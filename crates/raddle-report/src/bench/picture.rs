@@ -19,7 +19,7 @@ const COLOURS: [&str; 8] =
     ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c8c00", "#666666"];
 const SHAPES: usize = 3;
 const ROW: f64 = 16.0;
-const LEFT: f64 = 250.0;
+const LEFT: f64 = 290.0;
 const WIDTH: f64 = 900.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 60.0;
