@@ -9,16 +9,27 @@ use programs::{loom_programs, raddle_programs, shuttle_programs};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::time::Instant;
 
-/// Seconds that `action` takes: the best of three.
-fn best(mut action: impl FnMut()) -> f64 {
-    (0..3)
-        .map(|_| {
-            let start = Instant::now();
-            action();
-            start.elapsed().as_secs_f64()
-        })
-        .fold(f64::INFINITY, f64::min)
+/// Seconds that `action` takes.
+fn seconds(action: impl FnOnce()) -> f64 {
+    let start = Instant::now();
+    action();
+    start.elapsed().as_secs_f64()
 }
+
+/// The best of `TIMES`.
+fn best(mut action: impl FnMut()) -> f64 {
+    (0..TIMES).map(|_| seconds(&mut action)).fold(f64::INFINITY, f64::min)
+}
+
+/// The best of `TIMES` of both, which take turns, so that a machine that slows down slows down both.
+fn both(mut ours: impl FnMut(), mut theirs: impl FnMut()) -> (f64, f64) {
+    (0..TIMES)
+        .map(|_| (seconds(&mut ours), seconds(&mut theirs)))
+        .fold((f64::INFINITY, f64::INFINITY), |best, now| (best.0.min(now.0), best.1.min(now.1)))
+}
+
+/// How often each measurement is made.
+const TIMES: usize = 7;
 
 /// One job and no files, as Shuttle has it.
 fn config(strategy: &str, runs: u64) -> raddle::Config {
@@ -52,8 +63,16 @@ fn raddle_first(strategy: &str, seed: u64, runs: u64, test: fn()) -> Option<u64>
     raddle::check_with(&config, test).err().map(|failed| failed.run + 1)
 }
 
-fn shuttle_first(pct: Option<usize>, seed: u64, runs: usize, test: fn()) -> Option<u64> {
-    use shuttle::scheduler::{PctScheduler, RandomScheduler};
+/// The randomized schedulers of Shuttle.
+#[derive(Clone, Copy)]
+enum Shuttle {
+    Random,
+    Pct(usize),
+    Urw,
+}
+
+fn shuttle_first(scheduler: Shuttle, seed: u64, runs: usize, test: fn()) -> Option<u64> {
+    use shuttle::scheduler::{PctScheduler, RandomScheduler, UrwRandomScheduler};
     use std::sync::Arc;
     use std::sync::atomic::{AtomicU64, Ordering};
     let count = Arc::new(AtomicU64::new(0));
@@ -65,9 +84,12 @@ fn shuttle_first(pct: Option<usize>, seed: u64, runs: usize, test: fn()) -> Opti
     let mut config = shuttle::Config::new();
     config.silence_warnings = true;
     config.failure_persistence = shuttle::FailurePersistence::None;
-    let outcome = catch_unwind(AssertUnwindSafe(|| match pct {
-        Some(depth) => shuttle::Runner::new(PctScheduler::new_from_seed(seed, depth, runs), config).run(body),
-        None => shuttle::Runner::new(RandomScheduler::new_from_seed(seed, runs), config).run(body),
+    let outcome = catch_unwind(AssertUnwindSafe(|| match scheduler {
+        Shuttle::Random => shuttle::Runner::new(RandomScheduler::new_from_seed(seed, runs), config).run(body),
+        Shuttle::Pct(depth) => {
+            shuttle::Runner::new(PctScheduler::new_from_seed(seed, depth, runs), config).run(body)
+        }
+        Shuttle::Urw => shuttle::Runner::new(UrwRandomScheduler::new_from_seed(seed, runs), config).run(body),
     }));
     outcome.is_err().then(|| count.load(Ordering::Relaxed))
 }
@@ -120,7 +142,7 @@ const REPEATS: u64 = 20;
 fn main() {
     println!(
         "{:<54}{:>10}{:>10}{:>10}{:>9}{:>9}",
-        "time, best of three", "raddle", "shuttle", "loom", "shuttle/", "loom/"
+        "time, best of seven", "raddle", "shuttle", "loom", "shuttle/", "loom/"
     );
     let row = |name: &str, unit: f64, ours: f64, theirs: f64, loom: Option<f64>| {
         let cell = |value: Option<f64>| value.map_or("-".to_owned(), |value| format!("{value:.1}"));
@@ -134,8 +156,11 @@ fn main() {
         );
     };
     let runs = 50_000;
-    let ours = best(|| raddle("random-walk", runs, raddle_programs::two_threads_one_lock)) / runs as f64;
-    let theirs = best(|| shuttle_random(runs as usize, shuttle_programs::two_threads_one_lock)) / runs as f64;
+    let (ours, theirs) = both(
+        || raddle("random-walk", runs, raddle_programs::two_threads_one_lock),
+        || shuttle_random(runs as usize, shuttle_programs::two_threads_one_lock),
+    );
+    let (ours, theirs) = (ours / runs as f64, theirs / runs as f64);
     let loom_time = loom_execution(loom_programs::two_threads_one_lock);
     row("ns an execution: 2 threads x 1 lock, random walk", 1e9, ours, theirs, Some(loom_time));
     for (threads, ours_test, theirs_test, repeats) in [
@@ -145,27 +170,36 @@ fn main() {
         let steps = (threads * 10_000) as f64 * repeats as f64;
         // Loom goes through a run as far as it can without a switch.
         let loom_time = (threads == 2).then(|| {
-            let seconds = best(|| loom(Some(1)).check(loom_programs::adds_2));
+            // Once: it takes minutes.
+            let seconds = seconds(|| loom(Some(1)).check(loom_programs::adds_2));
             seconds / (threads * 10_000) as f64
         });
-        let ours = best(|| raddle("random-walk", repeats, ours_test)) / steps;
-        let theirs = best(|| shuttle_random(repeats as usize, theirs_test)) / steps;
-        row(&format!("ns a step: {threads} threads x 10,000 adds, random walk"), 1e9, ours, theirs, None);
-        let ours = best(|| raddle("pct:depth=1,steps=1000", repeats, ours_test)) / steps;
-        let theirs = best(|| shuttle_pct(repeats as usize, 1, theirs_test)) / steps;
+        let (ours, theirs) = both(
+            || raddle("random-walk", repeats, ours_test),
+            || shuttle_random(repeats as usize, theirs_test),
+        );
+        let name = format!("ns a step: {threads} threads x 10,000 adds, random walk");
+        row(&name, 1e9, ours / steps, theirs / steps, None);
+        let (ours, theirs) = both(
+            || raddle("pct:depth=1,steps=1000", repeats, ours_test),
+            || shuttle_pct(repeats as usize, 1, theirs_test),
+        );
         let name = format!("ns a step: {threads} threads x 10,000 adds, no switch (PCT)");
-        row(&name, 1e9, ours, theirs, loom_time);
+        row(&name, 1e9, ours / steps, theirs / steps, loom_time);
     }
     let steps = (8 * 1_000 * 2) as f64 * REPEATS as f64;
-    let ours = best(|| raddle("random-walk", REPEATS, raddle_programs::locks_8)) / steps;
-    let theirs = best(|| shuttle_random(REPEATS as usize, shuttle_programs::locks_8)) / steps;
-    row("ns a step: 8 threads x 1,000 lock/unlock, random walk", 1e9, ours, theirs, None);
+    let (ours, theirs) = both(
+        || raddle("random-walk", REPEATS, raddle_programs::locks_8),
+        || shuttle_random(REPEATS as usize, shuttle_programs::locks_8),
+    );
+    let name = "ns a step: 8 threads x 1,000 lock/unlock, random walk";
+    row(name, 1e9, ours / steps, theirs / steps, None);
 
     println!(
         "\nexecutions to the first failure, mean over 20 seeds (at most 20,000 a seed; > means some found nothing)"
     );
     println!(
-        "{:<16}{:>15}{:>14}{:>14}{:>14}{:>14}{:>14}{:>14}",
+        "{:<16}{:>15}{:>15}{:>15}{:>15}{:>15}{:>15}{:>15}{:>16}",
         "",
         "raddle default",
         "raddle pos",
@@ -173,6 +207,7 @@ fn main() {
         "raddle pct-3",
         "shuttle rand",
         "shuttle pct-3",
+        "shuttle urw",
         "loom (one seed)"
     );
     std::panic::set_hook(Box::new(|_| ()));
@@ -201,8 +236,9 @@ fn main() {
             mean(&|seed| raddle_first("pos", seed, limit, ours)),
             mean(&|seed| raddle_first("oos", seed, limit, ours)),
             mean(&|seed| raddle_first("pct:depth=3", seed, limit, ours)),
-            mean(&|seed| shuttle_first(None, seed, limit as usize, theirs)),
-            mean(&|seed| shuttle_first(Some(3), seed, limit as usize, theirs)),
+            mean(&|seed| shuttle_first(Shuttle::Random, seed, limit as usize, theirs)),
+            mean(&|seed| shuttle_first(Shuttle::Pct(3), seed, limit as usize, theirs)),
+            mean(&|seed| shuttle_first(Shuttle::Urw, seed, limit as usize, theirs)),
             loom_test.map_or("-".to_owned(), |test| {
                 loom_first(test).map_or(">20000".to_owned(), |first| first.to_string())
             }),
