@@ -4,7 +4,6 @@
 //! operations that it left behind ([`crate::enact`]).
 #![expect(unsafe_code, reason = "processes are forked and waited for")]
 
-use crate::interpose::access;
 use crate::results::{self, Results, Whole};
 use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
 use crate::table::Table;
@@ -14,6 +13,8 @@ use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
 use raddle_model::{Failure, Settings, Verdict};
 use std::sync::atomic::{AtomicBool, Ordering};
+
+mod learn;
 
 /// Whether this process makes a run.
 static RUN: AtomicBool = AtomicBool::new(false);
@@ -202,34 +203,6 @@ impl Server {
         ran.divergence = divergence(steps, &whole);
         self.add_trace(&mut ran, &whole, String::new(), 0);
         Some(Answer::Ran(Box::new(ran)))
-    }
-
-    /// Makes the first runs of an instrumented program only to learn which memory is shared, the same in every server.
-    /// Tells whether this is a child that is to make one of them.
-    fn learn_shared(&mut self) -> bool {
-        /// The most such runs, and how many in a row have to bring nothing new.
-        const MOST: u64 = 16;
-        const CALM: u64 = 3;
-        // A replay is told what was known.
-        let is_replay = self.setup.strategies.is_empty();
-        if self.setup.points != Points::Shared || is_replay || !access::is_instrumented() {
-            return false;
-        }
-        let mut calm = 0;
-        for run in 0..MOST {
-            let Ok(mut walk) = raddle_strategies::build("random-walk") else { return false };
-            walk.begin(Rng::for_run(!self.setup.seed, run));
-            let shared = self.shared.clone();
-            let Some(made) = self.make_run(&*walk, run, Points::Shared, &shared, false) else { return true };
-            let Ok(whole) = made else { return false };
-            let new = whole.shared.iter().filter(|&&unit| self.shared.get(unit).is_none()).count();
-            whole.shared.iter().for_each(|&unit| self.shared.set(unit, SHARED));
-            calm = if new == 0 { calm + 1 } else { 0 };
-            if calm >= CALM || whole.accesses == 0 {
-                return false;
-            }
-        }
-        false
     }
 
     fn ran(&self, whole: &Whole) -> Ran {

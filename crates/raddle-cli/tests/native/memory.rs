@@ -75,3 +75,14 @@ fn what_is_ordered_or_beside_each_other_is_no_race() {
     let report = run(&folder, &["--runs", "400", "--races", "fail", "--", "./program", "relaxed"]);
     assert_eq!(report["kind"], "data-race", "{report}");
 }
+
+/// The access that comes too late is to memory that only one order of the threads shares, and it has to be known beforehand.
+#[test]
+fn what_one_order_shares_is_known_under_every_seed() {
+    let folder = instrument("shared_in_one_order", "benchmarks/corpus/CVE-2017-15265.c");
+    for seed in 1..=20 {
+        let seed = seed.to_string();
+        let report = run(&folder, &["--no-minimize", "--runs", "500", "--seed", &seed, "--", "./program"]);
+        assert_eq!(report["kind"], "use-after-free", "seed {seed}: {report}");
+    }
+}

@@ -1,0 +1,80 @@
+//! Which memory is shared, learnt from the first runs.
+
+use super::Server;
+use crate::interpose::access;
+use crate::runtime::SHARED;
+use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
+use raddle_model::native::Points;
+
+/// The most runs, and how many in a row have to bring nothing new.
+const MOST: u64 = 24;
+const CALM: u64 = 5;
+
+impl Server {
+    /// Makes the first runs of an instrumented program only to learn which memory is shared, the same in every server.
+    /// Tells whether this is a child that is to make one of them.
+    ///
+    /// Memory that only few schedules share must not be missed, for without steps at its accesses no later run can tell either.
+    /// So two runs with opposite orders of threads come before those at random.
+    pub(super) fn learn_shared(&mut self) -> bool {
+        // A replay is told what was known.
+        let is_replay = self.setup.strategies.is_empty();
+        if self.setup.points != Points::Shared || is_replay || !access::is_instrumented() {
+            return false;
+        }
+        let mut calm = 0;
+        for run in 0..MOST {
+            let strategy: Box<dyn Strategy> = match run {
+                0 => Box::new(InOrder { youngest: false }),
+                1 => Box::new(InOrder { youngest: true }),
+                _ => {
+                    let Ok(mut walk) = raddle_strategies::build("random-walk") else { return false };
+                    walk.begin(Rng::for_run(!self.setup.seed, run));
+                    walk
+                }
+            };
+            let shared = self.shared.clone();
+            let Some(made) = self.make_run(&*strategy, run, Points::Shared, &shared, false) else {
+                return true;
+            };
+            let Ok(whole) = made else { return false };
+            let new = whole.shared.iter().filter(|&&unit| self.shared.get(unit).is_none()).count();
+            whole.shared.iter().for_each(|&unit| self.shared.set(unit, SHARED));
+            calm = if new == 0 { calm + 1 } else { 0 };
+            if calm >= CALM || whole.accesses == 0 {
+                return false;
+            }
+        }
+        false
+    }
+}
+
+/// Always the oldest thread that can go on, or always the youngest.
+#[derive(Clone, Debug)]
+struct InOrder {
+    youngest: bool,
+}
+
+impl Strategy for InOrder {
+    fn begin(&mut self, _: Rng) -> Plan {
+        Plan::Run
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        let threads = point.enabled().iter().copied();
+        let chosen = if self.youngest { threads.max() } else { threads.min() };
+        chosen.map_or(Choice::CutOff, Choice::Run)
+    }
+
+    fn pick(&mut self, arity: u32) -> u32 {
+        if self.youngest { arity - 1 } else { 0 }
+    }
+
+    fn learns(&self) -> bool {
+        false
+    }
+
+    fn fork(&self) -> Box<dyn Strategy> {
+        Box::new(self.clone())
+    }
+}
