@@ -3,8 +3,8 @@
 use crate::race::{self, Words};
 use crate::table::length;
 use raddle_model::{
-    Access, BlockReason, Blocked, Failure, FreedBlock, Kind, LocationId, ObjectId, Operation, ThreadId,
-    TraceFile, Verdict,
+    Access, BlockReason, Blocked, Failure, FreedBlock, Kind, LocationId, ObjectId, Operation, Panicked,
+    ThreadId, TraceFile, Verdict,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -123,6 +123,14 @@ fn cell(file: &TraceFile, step: usize, statement: &dyn Fn(&Operation) -> String)
     (entry.thread as usize, text)
 }
 
+/// A panic in a line, and one more for each further line of what it says.
+fn panicked(begin: &str, panic: &Panicked) -> Vec<String> {
+    let mut said = panic.message.lines();
+    let first = said.next().unwrap_or("it says nothing");
+    let head = format!("{begin}{first}; thread {}, {}", panic.thread, panic.place);
+    [head].into_iter().chain(said.map(|line| format!("  {line}"))).collect()
+}
+
 /// The names of a file. A number without a name is shown as a number, so that a damaged file can be shown too.
 struct Names<'a>(&'a TraceFile);
 
@@ -156,6 +164,7 @@ impl Names<'_> {
                 vec![format!("assertion: {message}; thread {}, {place}", self.thread(*thread))]
             }
             Failure::Deadlock { blocked, cycle } => {
+                let blocked: Vec<&Blocked> = blocked.iter().filter(|entry| !self.is_harness(entry)).collect();
                 let mut lines = vec![format!("deadlock: {} threads wait and none can go on", blocked.len())];
                 if let [_] = blocked[..] {
                     lines[0] = "deadlock: one thread waits and nothing can wake it".to_owned();
@@ -195,6 +204,11 @@ impl Names<'_> {
                 format!("  it has {found} bytes, expected are {expected}"),
             ],
             Failure::Exit { status } => vec![format!("exit: the program ended with status {status}")],
+            Failure::Panic { last, before } => {
+                let mut lines = panicked("panic: ", last);
+                before.iter().for_each(|panic| lines.extend(panicked("  before: ", panic)));
+                lines
+            }
             Failure::Signal { thread, location, signal, address } => {
                 let what = match address {
                     Some(address) => format!(" for an access to address {address:#x}"),
@@ -221,6 +235,11 @@ impl Names<'_> {
             }
             other => vec![format!("failed: {}", other.kind())],
         }
+    }
+
+    /// Whether it is the harness that waits for its test.
+    fn is_harness(&self, entry: &Blocked) -> bool {
+        self.0.surroundings.test.is_some() && entry.thread == ThreadId(0)
     }
 
     fn block(&self, block: &FreedBlock) -> [String; 3] {
@@ -265,7 +284,7 @@ impl Names<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::{Access, Settings, TraceStep};
+    use raddle_model::{Access, Settings, Surroundings, TraceStep};
 
     fn file(steps: u32) -> TraceFile {
         let step = |n: u32| TraceStep {
@@ -278,6 +297,7 @@ mod tests {
             program: String::new(),
             arguments: Vec::new(),
             build: None,
+            surroundings: Surroundings::default(),
             parameters: Vec::new(),
             settings: Settings { step_limit: 9, timeouts_anytime: false, patience: 2, races: false },
             strategy: "pos".into(),
