@@ -25,6 +25,7 @@ use std::time::Duration;
 Examples:
   raddle run -- ./program args                      a pthreads program, 10,000 runs
   raddle run program.c args                         the same, compiled before
+  cargo raddle test                                 the tests of a Rust crate, each under many schedules
   raddle lab run program.rdl                        10,000 runs under pos
   raddle lab run program.rdl --strategy dpor        every partial order once
   raddle lab run program.rdl --until-bug --record bug.json
@@ -63,6 +64,16 @@ pub(crate) enum Command {
     /// Show a recorded run: a page, a text, or a file for other tools
     Report(ReportArgs),
     /// Rust tests and programs, built with hooks and run under chosen schedules: cargo raddle
+    #[command(
+        override_usage = "cargo raddle COMMAND",
+        after_help = "\
+Examples:
+  cargo raddle test                                 every test of this package, under many schedules
+  cargo raddle run -- args                          its program
+  cargo raddle doctor                               whether the installed compiler can be used
+
+Nothing has to be added to a crate. Every command has --help. `raddle cargo` is the same."
+    )]
     Cargo {
         #[command(subcommand)]
         command: CargoCommand,

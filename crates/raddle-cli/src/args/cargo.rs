@@ -98,7 +98,9 @@ pub(crate) struct ScheduleArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "cargo raddle test [OPTIONS] [FILTER] [-- HARNESS ARGUMENTS]",
+    after_help = "\
 Examples:
   cargo raddle test                                 every test of this package
   cargo raddle test queue::                         tests with `queue::` in their names
@@ -115,7 +117,8 @@ process of its own, again and again, until a schedule breaks it or the budget is
 The harness's own thread is not counted. Budgets for all tests or some, and tests to skip, can be kept in raddle.toml; see
 `cargo raddle init`. Documentation tests are not run.
 
-Exit status: 0 no test failed, 1 a test failed, 2 a mistake in arguments, or a build that failed.")]
+Exit status: 0 no test failed, 1 a test failed, 2 a mistake in arguments, or a build that failed."
+)]
 pub(crate) struct CargoTestArgs {
     /// Only tests whose name contains this
     #[arg(value_name = "FILTER")]
@@ -160,7 +163,9 @@ pub(crate) struct CargoTestArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "cargo raddle run [OPTIONS] [-- ARGUMENTS]",
+    after_help = "\
 Examples:
   cargo raddle run
   cargo raddle run --bin server --runs 1e4 -- --port 0
@@ -168,7 +173,8 @@ Examples:
 
 A run fails that ends in a deadlock, in a crash, or with a panic of the main thread.
 
-Exit status: 0 no run failed, 1 a run failed, 2 a mistake, a build that failed, or a program that cannot be controlled.")]
+Exit status: 0 no run failed, 1 a run failed, 2 a mistake, a build that failed, or a program that cannot be controlled."
+)]
 pub(crate) struct CargoRunArgs {
     /// The program, if the package has several
     #[arg(long, value_name = "NAME")]
@@ -198,6 +204,7 @@ pub(crate) struct CargoRunArgs {
 }
 
 #[derive(Args)]
+#[command(override_usage = "cargo raddle init [OPTIONS]")]
 pub(crate) struct CargoInitArgs {
     /// The Cargo.toml beside which it is written; that of this folder if not given
     #[arg(long, value_name = "FILE")]
@@ -205,11 +212,14 @@ pub(crate) struct CargoInitArgs {
 }
 
 #[derive(Args)]
-#[command(after_help = "\
+#[command(
+    override_usage = "cargo raddle doctor [OPTIONS]",
+    after_help = "\
 The flags that put hooks into Rust code are internals of the compiler. The probe has two threads and a lost update; it is compiled
 by the compiler of this folder, run as it is, and run under control, where the lost update has to be found.
 
-Exit status: 0 all is there, 2 something is missing.")]
+Exit status: 0 all is there, 2 something is missing."
+)]
 pub(crate) struct DoctorArgs {
     /// Print JSON
     #[arg(long)]

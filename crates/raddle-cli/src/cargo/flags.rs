@@ -14,8 +14,8 @@ const SEPARATOR: &str = "\x1f";
 /// The variable that cargo takes flags from, before all others.
 pub(super) const VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
-/// For places in the source, and for what is behind them.
-const READABLE: [&str; 2] = ["-Cdebuginfo=2", "-Cforce-frame-pointers=yes"];
+/// For places in the source, and for what is behind them. Cargo strips a release unless told otherwise.
+const READABLE: [&str; 3] = ["-Cdebuginfo=2", "-Cstrip=none", "-Cforce-frame-pointers=yes"];
 /// The read of `x += 1` is a hook of its own; entry and exit of functions are none.
 const PRECISE: [&str; 2] =
     ["-Cllvm-args=-tsan-instrument-read-before-write=1", "-Cllvm-args=-tsan-instrument-func-entry-exit=0"];

@@ -12,15 +12,18 @@ pub(super) struct Listed {
     pub(super) ignored: bool,
 }
 
-/// The tests of `binary`, by name. Nothing if it has a harness of its own, which does not list them.
-pub(super) fn list(binary: &Binary) -> Result<Option<Vec<Listed>>> {
-    let Some(all) = names(binary, &[])? else { return Ok(None) };
+/// The tests of `binary`, by name, or why it does not list them.
+pub(super) fn list(binary: &Binary) -> Result<Result<Vec<Listed>, String>> {
+    let all = match names(binary, &[])? {
+        Ok(all) => all,
+        Err(why) => return Ok(Err(why)),
+    };
     let ignored: BTreeSet<String> = names(binary, &["--ignored"])?.unwrap_or_default().into_iter().collect();
     let listed = |name: String| Listed { ignored: ignored.contains(&name), name };
-    Ok(Some(all.into_iter().map(listed).collect()))
+    Ok(Ok(all.into_iter().map(listed).collect()))
 }
 
-fn names(binary: &Binary, more: &[&str]) -> Result<Option<Vec<String>>> {
+fn names(binary: &Binary, more: &[&str]) -> Result<Result<Vec<String>, String>> {
     let mut command = Command::new(&binary.path);
     command.args(["--list", "--format", "terse"]).args(more).stdin(Stdio::null());
     command.envs(binary.surroundings.environment.iter().map(|(name, value)| (name, value)));
@@ -28,16 +31,26 @@ fn names(binary: &Binary, more: &[&str]) -> Result<Option<Vec<String>>> {
         .current_dir(&binary.folder)
         .output()
         .with_context(|| format!("cannot start {}", binary.path.display()))?;
-    let told = String::from_utf8_lossy(&output.stdout);
     if !output.status.success() {
-        return Ok(None);
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        let complaint = complaint.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+        return Ok(Err(format!("its tests cannot be listed, {}: {complaint}", output.status)));
     }
-    let name = |line: &str| {
-        let (name, kind) = line.rsplit_once(": ")?;
-        Some((name.to_owned(), kind == "test")).filter(|(_, test)| *test || kind == "benchmark")
-    };
-    let lines: Option<Vec<(String, bool)>> = told.lines().map(name).collect();
-    Ok(lines.map(|lines| lines.into_iter().filter(|(_, test)| *test).map(|(name, _)| name).collect()))
+    Ok(listed(&String::from_utf8_lossy(&output.stdout))
+        .ok_or_else(|| "it has a harness of its own, which does not list its tests".to_owned()))
+}
+
+/// The names in a list of the standard harness. Nothing if it is no such list.
+fn listed(told: &str) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    for line in told.lines() {
+        match line.rsplit_once(": ")? {
+            (name, "test") => names.push(name.to_owned()),
+            (_, "benchmark") => {}
+            _ => return None,
+        }
+    }
+    Some(names)
 }
 
 /// The arguments with which the program runs this test alone.
@@ -139,6 +152,14 @@ mod tests {
         assert_eq!(left_out(&["c", "b"], "a::b", false), None);
         assert_eq!(left_out(&["--skip", "a::"], "a::b", false), Some(LeftOut::Filtered));
         assert_eq!(left_out(&["--skip=c", "--test-threads", "1"], "a::b", false), None);
+    }
+
+    #[test]
+    fn lists_of_others_are_no_lists() {
+        assert_eq!(listed("a::b: test\nc: benchmark\n"), Some(vec!["a::b".to_owned()]));
+        assert_eq!(listed(""), Some(Vec::new()));
+        assert_eq!(listed("running\na::b: test\n"), None);
+        assert_eq!(listed("note: all is well\n"), None);
     }
 
     #[test]

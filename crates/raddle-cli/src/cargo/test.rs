@@ -33,19 +33,27 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     }
     let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
     Settings::check(&workspace)?;
-    let binaries = build(&workspace, &args.build, &words(args), Wanted::Tests)?;
+    let targets = targets(args);
+    // By default cargo would build the examples as well, which have no tests.
+    let all = ["--tests".to_owned()];
+    let chosen = if targets.is_empty() { &all[..] } else { &targets[..] };
+    let words = [&["test".to_owned(), "--no-run".to_owned()][..], chosen].concat();
+    let binaries = build(&workspace, &args.build, &words, Wanted::Tests)?;
     let folder = args.record.clone().unwrap_or_else(|| workspace.target.join("failures"));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let begun = now();
-    let mut session = Session { args, width, folder, tests: Vec::new(), all: CargoTests::default() };
+    // Cargo runs them only for libraries, and only if nothing in particular is asked for.
+    let has_documentation = targets.is_empty() && binaries.iter().any(|binary| !binary.name.contains("::"));
+    let (tests, all) = (Vec::new(), CargoTests::default());
+    let mut session = Session { args, width, folder, tests, all, has_documentation };
     session.all_of(&binaries, &workspace, &selection)?;
     session.all.seconds = seconds(begun);
     session.finish()
 }
 
-/// What cargo has to build.
-fn words(args: &CargoTestArgs) -> Vec<String> {
-    let mut words = vec!["test".to_owned(), "--no-run".to_owned()];
+/// Which targets of the packages are asked for.
+fn targets(args: &CargoTestArgs) -> Vec<String> {
+    let mut words = Vec::new();
     for (option, given) in [("--lib", args.lib), ("--bins", args.bins), ("--tests", args.tests)] {
         if given {
             words.push(option.to_owned());
@@ -75,6 +83,8 @@ struct Session<'a> {
     folder: PathBuf,
     tests: Vec<CargoTest>,
     all: CargoTests,
+    /// Whether `cargo test` would also run tests in the documentation.
+    has_documentation: bool,
 }
 
 impl Session<'_> {
@@ -82,9 +92,12 @@ impl Session<'_> {
     fn all_of(&mut self, binaries: &[Binary], workspace: &Workspace, selection: &Selection) -> Result<()> {
         for binary in binaries {
             let settings = Settings::of(binary, workspace)?;
-            let Some(listed) = harness::list(binary)? else {
-                self.add(own_harness(binary), "")?;
-                continue;
+            let listed = match harness::list(binary)? {
+                Ok(listed) => listed,
+                Err(why) => {
+                    self.add(unlisted(binary, &why), "")?;
+                    continue;
+                }
             };
             for test in &listed {
                 match selection.leaves_out(test) {
@@ -145,7 +158,12 @@ impl Session<'_> {
         }
         let lost = self.args.strict && self.all.not_controllable > 0;
         let status = if self.all.failed > 0 || lost { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
-        let text = if self.args.json { shape::line(&self.all) } else { tell::summary(&self.all) };
+        let mut text = if self.args.json { shape::line(&self.all) } else { tell::summary(&self.all) };
+        if !self.args.json && self.has_documentation {
+            text.push_str(
+                "Documentation tests were not run; `cargo test --doc` runs them without control.\n",
+            );
+        }
         Ok(Outcome { text, status })
     }
 
@@ -314,14 +332,12 @@ fn left_out(binary: &Binary, test: &Listed, status: &str, why: &str) -> CargoTes
 }
 
 /// What is told of a program whose tests nobody can list.
-fn own_harness(binary: &Binary) -> CargoTest {
+fn unlisted(binary: &Binary, why: &str) -> CargoTest {
+    let program = from_here(&binary.path).display();
     CargoTest {
         binary: binary.name.clone(),
         status: "not-controllable".to_owned(),
-        reason: Some(format!(
-            "it has a harness of its own, which does not list its tests; as a whole: raddle run -- {}",
-            from_here(&binary.path).display()
-        )),
+        reason: Some(format!("{why}; as a whole it may be run: raddle run -- {program}")),
         ..CargoTest::default()
     }
 }
