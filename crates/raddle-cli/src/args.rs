@@ -1,10 +1,14 @@
 //! The arguments, and the help that explains them.
 
 mod bench;
+mod cargo;
 mod failure;
 mod report;
 
 pub(crate) use bench::BenchArgs;
+pub(crate) use cargo::{
+    BuildArgs, CargoCommand, CargoInitArgs, CargoRunArgs, CargoTestArgs, DoctorArgs, HooksArg, ScheduleArgs,
+};
 pub(crate) use failure::{ExplainArgs, MinimizeArgs, ReplayArgs};
 pub(crate) use report::{FormatArg, ReportArgs};
 
@@ -21,6 +25,7 @@ use std::time::Duration;
 Examples:
   raddle run -- ./program args                      a pthreads program, 10,000 runs
   raddle run program.c args                         the same, compiled before
+  cargo raddle test                                 the tests of a Rust crate, each under many schedules
   raddle lab run program.rdl                        10,000 runs under pos
   raddle lab run program.rdl --strategy dpor        every partial order once
   raddle lab run program.rdl --until-bug --record bug.json
@@ -58,6 +63,21 @@ pub(crate) enum Command {
     Explain(ExplainArgs),
     /// Show a recorded run: a page, a text, or a file for other tools
     Report(ReportArgs),
+    /// Rust tests and programs, built with hooks and run under chosen schedules: cargo raddle
+    #[command(
+        override_usage = "cargo raddle COMMAND",
+        after_help = "\
+Examples:
+  cargo raddle test                                 every test of this package, under many schedules
+  cargo raddle run -- args                          its program
+  cargo raddle doctor                               whether the installed compiler can be used
+
+Nothing has to be added to a crate. Every command has --help. `raddle cargo` is the same."
+    )]
+    Cargo {
+        #[command(subcommand)]
+        command: CargoCommand,
+    },
     /// Compile C with hooks for `raddle run`: make CC="raddle cc"
     #[command(disable_help_flag = true)]
     Cc {
@@ -362,7 +382,7 @@ fn whole(text: &str) -> Result<u64, String> {
 }
 
 /// A span of time.
-fn duration(text: &str) -> Result<Duration, String> {
+pub(crate) fn duration(text: &str) -> Result<Duration, String> {
     let wrong = || "write a whole number with a unit, such as 500ms, 30s or 5m".to_owned();
     let split = text.find(|c: char| !c.is_ascii_digit()).ok_or_else(wrong)?;
     let number: u64 = text[..split].parse().map_err(|_| wrong())?;

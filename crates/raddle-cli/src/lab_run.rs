@@ -9,7 +9,7 @@ use raddle_engine::{Config, Replay};
 use raddle_explain::MOST_AUTOMATIC_STEPS;
 use raddle_lab::exact::{self, ExactStrategy, Limits};
 use raddle_lab::{Job, Machine, Recording, Tally, bound, sample_all};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Reads, Settings, TraceFile, TraceStep};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Reads, Settings, Surroundings, TraceFile, TraceStep};
 use raddle_report::shape::{self, FirstFailure, Run};
 use raddle_report::{Layout, interleaving, sentences, text};
 use raddle_strategies::Family;
@@ -186,6 +186,7 @@ fn trace_file(
         program: source.to_owned(),
         arguments: Vec::new(),
         build: None,
+        surroundings: Surroundings::default(),
         parameters: machine.program().params.clone(),
         settings,
         strategy: spec.to_owned(),

@@ -2,6 +2,7 @@
 
 mod args;
 mod bench;
+mod cargo;
 mod cc;
 mod explain;
 mod lab_bound;
@@ -43,6 +44,7 @@ fn main() -> ExitCode {
         Command::Minimize(args) => minimize::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Report(args) => report::run(args, width),
+        Command::Cargo { command } => cargo::run(command, width),
         Command::Cc { args } => cc::run(cc::Language::C, args),
         Command::Cpp { args } => cc::run(cc::Language::Cpp, args),
     };
@@ -61,7 +63,7 @@ fn main() -> ExitCode {
 }
 
 /// Prints a text. That nobody reads it to the end is no error.
-fn emit(text: &str) -> anyhow::Result<()> {
+pub(crate) fn emit(text: &str) -> anyhow::Result<()> {
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

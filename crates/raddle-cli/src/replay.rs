@@ -156,6 +156,7 @@ pub(crate) fn origin(file: &TraceFile) -> TraceFile {
         program: file.program.clone(),
         arguments: file.arguments.clone(),
         build: file.build.clone(),
+        surroundings: file.surroundings.clone(),
         parameters: file.parameters.clone(),
         settings: file.settings,
         strategy: file.strategy.clone(),

@@ -31,10 +31,15 @@ impl Symptom {
             Failure::UseAfterFree { location, block, .. } | Failure::DoubleFree { location, block, .. } => {
                 (vec![*location, block.freed_at], "")
             }
+            Failure::Panic { last, .. } => (Vec::new(), &last.message),
             _ => (Vec::new(), ""),
         };
         let text = |id: LocationId| file.locations.get(id.index()).cloned().unwrap_or_default();
         let mut places: Vec<String> = places.into_iter().map(text).collect();
+        if let Failure::Panic { last, before } = failure {
+            // The program tells where, in its own words.
+            places.extend(before.iter().chain([last]).map(|panic| panic.place.clone()));
+        }
         places.sort();
         places.dedup();
         Some(Symptom { kind: failure.kind(), places, message: without_numbers(message) })

@@ -16,11 +16,13 @@ mod trace;
 mod verdict;
 
 pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
-pub use file::{FORMAT_VERSION, FileError, MOST_FILE_STEPS, Minimized, Settings, TraceFile, TraceStep};
+pub use file::{
+    FORMAT_VERSION, FileError, MOST_FILE_STEPS, Minimized, Settings, Surroundings, TraceFile, TraceStep,
+};
 pub use ids::{LocationId, ObjectId, ThreadId};
 pub use memory_order::MemoryOrder;
 pub use name::{Name, mix};
 pub use operation::{Access, Kind, Operation, Reads, Touch, dependent};
 pub use schedule::{Completion, Constraint, Schedule, Segment};
 pub use trace::{Event, Pick, Trace};
-pub use verdict::{BlockReason, Blocked, Failure, FreedBlock, RacingAccess, Verdict};
+pub use verdict::{BlockReason, Blocked, Failure, FreedBlock, Panicked, RacingAccess, Verdict};

@@ -64,6 +64,9 @@ pub struct Setup {
     /// Whether a run fails that ends with a status other than 0.
     #[serde(default)]
     pub fail_on_exit: bool,
+    /// The name of the thread of a Rust program whose panic ends it: a run fails that ends so.
+    #[serde(default)]
+    pub panics: Option<String>,
 }
 
 /// What the runtime is to do next.

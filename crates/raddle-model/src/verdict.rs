@@ -127,6 +127,13 @@ pub enum Failure {
         /// The status, as whoever waits for the process sees it.
         status: i32,
     },
+    /// A Rust program ended because of a panic.
+    Panic {
+        /// The one that ended it.
+        last: Panicked,
+        /// Those of other threads before it, which may be its cause.
+        before: Vec<Panicked>,
+    },
 }
 
 impl Failure {
@@ -144,8 +151,20 @@ impl Failure {
             Failure::DoubleFree { .. } => "double-free",
             Failure::Output { .. } => "output",
             Failure::Exit { .. } => "exit",
+            Failure::Panic { .. } => "panic",
         }
     }
+}
+
+/// A panic, as the program itself tells it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Panicked {
+    /// The name that the thread has in the program.
+    pub thread: String,
+    /// Where it stands: file, line and column.
+    pub place: String,
+    /// What it says; may have several lines.
+    pub message: String,
 }
 
 /// One of the two accesses of a data race.

@@ -27,6 +27,7 @@ mod memory;
 mod objects;
 mod os_thread;
 mod outside;
+mod panics;
 mod raw;
 mod real;
 mod record;

@@ -4,7 +4,7 @@ use crate::objects::{Class, Made};
 use crate::outside;
 use crate::results::{self, Whole};
 use raddle_model::native::Setup;
-use raddle_model::{TraceFile, TraceStep};
+use raddle_model::{Surroundings, TraceFile, TraceStep};
 
 /// The front end's name in failure files.
 const FRONT_END: &str = "native";
@@ -85,6 +85,7 @@ pub(crate) fn record(
         program: String::new(),
         arguments: Vec::new(),
         build: None,
+        surroundings: Surroundings::default(),
         parameters: Vec::new(),
         settings: setup.settings,
         strategy,

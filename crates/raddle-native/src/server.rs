@@ -8,7 +8,7 @@ use crate::results::{self, Results, Whole};
 use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
 use crate::table::Table;
 use crate::wire::Wire;
-use crate::{enact, fiber, raw, real, record};
+use crate::{enact, fiber, panics, raw, real, record};
 use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
 use raddle_model::{Failure, Settings, Verdict};
@@ -136,7 +136,7 @@ impl Server {
                 let points = self.setup.points;
                 let random = if copy.learns() { 0 } else { *run };
                 let shared = self.shared.clone();
-                let wants_steps = copy.learns() || self.expected.is_some() || self.setup.fail_on_exit;
+                let wants_steps = copy.learns() || self.expected.is_some() || self.judges_ends();
                 let mut whole = match self.make_run(&*copy, random, points, &shared, wants_steps)? {
                     Ok(whole) => whole,
                     Err(message) => return Some(Answer::Lost { message }),
@@ -356,12 +356,22 @@ impl Server {
         texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect()
     }
 
+    /// Whether the status of the program may be a failure.
+    fn judges_ends(&self) -> bool {
+        self.setup.fail_on_exit || self.setup.panics.is_some()
+    }
+
     /// Makes a run that has passed a failing one if its status or its output is not the expected one.
     fn check_end(&self, whole: &mut Whole) {
         // Whoever waits for a process sees one byte of its status.
         let status = whole.status & 0xff;
-        if self.setup.fail_on_exit && status != 0 && whole.verdict == Verdict::Passed {
-            whole.verdict = Verdict::Failed { failure: Failure::Exit { status } };
+        if status != 0 && whole.verdict == Verdict::Passed {
+            let thread = self.setup.panics.as_deref().filter(|_| status == panics::STATUS);
+            let failure = thread.and_then(|thread| panics::failure(&self.printed(), thread));
+            let exit = self.setup.fail_on_exit.then_some(Failure::Exit { status });
+            if let Some(failure) = failure.or(exit) {
+                whole.verdict = Verdict::Failed { failure };
+            }
         }
         let Some((expected, file)) = self.expected.as_ref().filter(|_| whole.verdict == Verdict::Passed)
         else {

@@ -3,11 +3,14 @@
 use crate::race::{self, Words};
 use crate::table::length;
 use raddle_model::{
-    Access, BlockReason, Blocked, Failure, FreedBlock, Kind, LocationId, ObjectId, Operation, ThreadId,
-    TraceFile, Verdict,
+    Access, BlockReason, Blocked, Failure, FreedBlock, Kind, LocationId, ObjectId, Operation, Panicked,
+    ThreadId, TraceFile, TraceStep, Verdict,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
+
+/// The thread that a test's harness runs on.
+const HARNESS: u32 = 0;
 
 /// How much room there is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -47,23 +50,26 @@ pub fn sentences(file: &TraceFile) -> Vec<String> {
     }
 }
 
-/// The steps of a run, thread by thread, each in the words of `statement`.
+/// The steps of a run, thread by thread, each in the words of `statement`. Those of the harness of a test are left out.
 pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(&Operation) -> String) -> String {
     let mut out = String::new();
-    let cells: Vec<(usize, String)> = (0..file.steps.len()).map(|step| cell(file, step, statement)).collect();
+    let hidden = |step: &TraceStep| file.surroundings.test.is_some() && step.thread == HARNESS;
+    let of_program = (0..file.steps.len()).filter(|&step| !hidden(&file.steps[step]));
+    let cells: Vec<(usize, (usize, String))> =
+        of_program.map(|step| (step, cell(file, step, statement))).collect();
     let head = layout.steps.div_ceil(2);
     let omitted = cells.len().saturating_sub(layout.steps);
-    let shown = |step: usize| omitted == 0 || step < head || step >= head + omitted;
+    let shown = |row: usize| omitted == 0 || row < head || row >= head + omitted;
     // Only threads that took a step have a column, as wide as its name and what is shown of it.
     let mut width_of: BTreeMap<usize, usize> = BTreeMap::new();
-    for (step, (thread, text)) in cells.iter().enumerate() {
+    for (row, (_, (thread, text))) in cells.iter().enumerate() {
         let width = width_of.entry(*thread).or_insert_with(|| length(&file.threads[*thread]));
-        if shown(step) {
+        if shown(row) {
             *width = (*width).max(length(text));
         }
     }
     let (columns, widths): (Vec<usize>, Vec<usize>) = width_of.into_iter().unzip();
-    let number = cells.len().to_string().len().max(4);
+    let number = file.steps.len().to_string().len().max(4);
     let beside = number + widths.iter().map(|width| width + 2).sum::<usize>() <= layout.width;
     let names = columns.iter().map(|&thread| length(&file.threads[thread])).max().unwrap_or(0).max(6);
 
@@ -76,9 +82,9 @@ pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(&Operation) ->
         let _ = write!(heading, "  {:names$}  statement", "thread");
     }
     let _ = writeln!(out, "{}", heading.trim_end());
-    for (step, (thread, text)) in cells.iter().enumerate() {
-        if !shown(step) {
-            if step == head {
+    for (row, (step, (thread, text))) in cells.iter().enumerate() {
+        if !shown(row) {
+            if row == head {
                 let _ = writeln!(out, "{:>number$}  ({omitted} steps are left out here)", "...");
             }
             continue;
@@ -123,6 +129,14 @@ fn cell(file: &TraceFile, step: usize, statement: &dyn Fn(&Operation) -> String)
     (entry.thread as usize, text)
 }
 
+/// A panic in a line, and one more for each further line of what it says.
+fn panicked(begin: &str, panic: &Panicked) -> Vec<String> {
+    let mut said = panic.message.lines();
+    let first = said.next().unwrap_or("it says nothing");
+    let head = format!("{begin}{first}; thread {}, {}", panic.thread, panic.place);
+    [head].into_iter().chain(said.map(|line| format!("  {line}"))).collect()
+}
+
 /// The names of a file. A number without a name is shown as a number, so that a damaged file can be shown too.
 struct Names<'a>(&'a TraceFile);
 
@@ -156,6 +170,7 @@ impl Names<'_> {
                 vec![format!("assertion: {message}; thread {}, {place}", self.thread(*thread))]
             }
             Failure::Deadlock { blocked, cycle } => {
+                let blocked: Vec<&Blocked> = blocked.iter().filter(|entry| !self.is_harness(entry)).collect();
                 let mut lines = vec![format!("deadlock: {} threads wait and none can go on", blocked.len())];
                 if let [_] = blocked[..] {
                     lines[0] = "deadlock: one thread waits and nothing can wake it".to_owned();
@@ -195,6 +210,11 @@ impl Names<'_> {
                 format!("  it has {found} bytes, expected are {expected}"),
             ],
             Failure::Exit { status } => vec![format!("exit: the program ended with status {status}")],
+            Failure::Panic { last, before } => {
+                let mut lines = panicked("panic: ", last);
+                before.iter().for_each(|panic| lines.extend(panicked("  before: ", panic)));
+                lines
+            }
             Failure::Signal { thread, location, signal, address } => {
                 let what = match address {
                     Some(address) => format!(" for an access to address {address:#x}"),
@@ -221,6 +241,11 @@ impl Names<'_> {
             }
             other => vec![format!("failed: {}", other.kind())],
         }
+    }
+
+    /// Whether it is the harness that waits for its test.
+    fn is_harness(&self, entry: &Blocked) -> bool {
+        self.0.surroundings.test.is_some() && entry.thread == ThreadId(HARNESS)
     }
 
     fn block(&self, block: &FreedBlock) -> [String; 3] {
@@ -265,7 +290,7 @@ impl Names<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::{Access, Settings, TraceStep};
+    use raddle_model::{Access, Settings, Surroundings};
 
     fn file(steps: u32) -> TraceFile {
         let step = |n: u32| TraceStep {
@@ -278,6 +303,7 @@ mod tests {
             program: String::new(),
             arguments: Vec::new(),
             build: None,
+            surroundings: Surroundings::default(),
             parameters: Vec::new(),
             settings: Settings { step_limit: 9, timeouts_anytime: false, patience: 2, races: false },
             strategy: "pos".into(),

@@ -16,6 +16,18 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 /// finds bugs that need few ordered events in long runs.
 pub const PORTFOLIO: &[&str] = &["oos", "surw", "upo", "pos", "random-walk", "pct:depth=3"];
 
+/// The depth for which runs under `spec` have the guarantee of PCT as published, if they have it: all but the first, from which
+/// the length of a run is learnt.
+pub fn pct_depth(spec: &str) -> Option<u64> {
+    let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
+    match parameters.split_once('=') {
+        _ if name != "pct" => None,
+        None => Some(3),
+        Some(("depth", depth)) => depth.parse().ok(),
+        Some(_) => None,
+    }
+}
+
 /// How many turns each of them has at first, in proportion.
 const SHARES: [u64; PORTFOLIO.len()] = [6, 2, 4, 1, 1, 1];
 

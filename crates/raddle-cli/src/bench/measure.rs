@@ -8,7 +8,7 @@ use anyhow::{Context, Result};
 use raddle_engine::{Census, Engine, explore};
 use raddle_lab::{Machine, bound};
 use raddle_model::native::{Points, Setup, Threads};
-use raddle_model::{Settings, Verdict};
+use raddle_model::{Settings, Surroundings, Verdict};
 use raddle_report::bench::Cell;
 use raddle_strategies::portfolio::Rounds;
 use std::ops::ControlFlow;
@@ -152,6 +152,7 @@ fn native_runs(
         patience_ms: PATIENCE.as_millis() as u64,
         expected: None,
         fail_on_exit: false,
+        panics: None,
     };
     let look = |tally: &native::Tally, _: &str| {
         let mut count = locked(count);
@@ -163,6 +164,7 @@ fn native_runs(
     };
     let plan = Plan {
         words,
+        surroundings: &Surroundings::default(),
         setup: &setup,
         runs: how.runs,
         time: None,

@@ -16,6 +16,7 @@ use compiler::{Compiler, Kind};
 pub(crate) use source::{Source, was_compiled_here};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
+use std::path::PathBuf;
 use std::process::Command;
 
 /// For `--help`.
@@ -45,6 +46,11 @@ What is different from a plain call:
 
 Exit status: that of the compiler; 2 if it cannot be started.
 ";
+
+/// The library that a program with hooks is linked against, so that it also runs without Raddle.
+pub(crate) fn hooks_library() -> Result<PathBuf> {
+    Ok(hooks::prepare(&Compiler::find(Language::C)?)?.library)
+}
 
 /// Becomes the compiler. Returns only if that cannot be done, or to print the help.
 pub(crate) fn run(language: Language, args: &[OsString]) -> Result<Outcome> {

@@ -4,7 +4,7 @@ use super::*;
 use crate::replay::config;
 use raddle_engine::{Engine, Plan, Rng, run as run_once};
 use raddle_explain::Symptom;
-use raddle_model::{Failure, Settings, TraceStep, Verdict};
+use raddle_model::{Failure, Settings, Surroundings, TraceStep, Verdict};
 
 const SETTINGS: Settings =
     Settings { step_limit: 10_000, timeouts_anytime: false, patience: 64, races: false };
@@ -20,6 +20,7 @@ fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
         program: std::fs::read_to_string(path).unwrap(),
         arguments: Vec::new(),
         build: None,
+        surroundings: Surroundings::default(),
         parameters: parameters.to_vec(),
         settings: SETTINGS,
         strategy: String::new(),

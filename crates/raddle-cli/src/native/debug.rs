@@ -3,8 +3,9 @@
 //! gdb starts the program, which becomes the fork server as usual, and follows it into the child that makes the run. The
 //! socket goes to the program through gdb, as a file with a number of its own, because gdb needs the standard input.
 
-use super::launch::{Temporary, preload, receive, send};
+use super::launch::{Temporary, preload, receive, send, surround};
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use raddle_model::Surroundings;
 use raddle_model::native::{Answer, Order, Ran, SOCKET, Setup, Threads};
 use std::ffi::OsStr;
 use std::fmt::Write;
@@ -24,7 +25,13 @@ const NUMBER: &str = "7";
 const GO_ON: &str = "delete\nwhile $_thread != 0\n  continue\nend\n";
 
 /// Makes the run of `order` under gdb, with more arguments for gdb. Returns when gdb has ended.
-pub(super) fn replay(words: &[String], setup: &Setup, order: &Order, more: &[String]) -> Result<Box<Ran>> {
+pub(super) fn replay(
+    words: &[String],
+    surroundings: &Surroundings,
+    setup: &Setup,
+    order: &Order,
+    more: &[String],
+) -> Result<Box<Ran>> {
     let there = Command::new("gdb").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     there.context("cannot start gdb; is it installed?")?;
     let library = Temporary::library()?;
@@ -34,6 +41,7 @@ pub(super) fn replay(words: &[String], setup: &Setup, order: &Order, more: &[Str
 
     let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
     let mut shell = Command::new("sh");
+    surround(&mut shell, surroundings)?;
     shell.arg("-c").arg(if interactive { AT_TERMINAL } else { IN_BATCH }).args(["sh", "-q"]);
     if !interactive {
         shell.arg("-batch");

@@ -7,6 +7,7 @@
 use super::launch::{Server, Temporary};
 use anyhow::{Context, Result, anyhow};
 use raddle_engine::Census;
+use raddle_model::Surroundings;
 use raddle_model::native::{Answer, Order, Ran, Setup};
 use raddle_strategies::portfolio::{Round, Rounds, Turn};
 use std::collections::{BTreeMap, VecDeque};
@@ -17,6 +18,7 @@ use std::time::{Duration, Instant};
 /// What is to be explored.
 pub(crate) struct Plan<'a> {
     pub(crate) words: &'a [String],
+    pub(crate) surroundings: &'a Surroundings,
     pub(crate) setup: &'a Setup,
     pub(crate) runs: u64,
     pub(crate) time: Option<Duration>,
@@ -135,12 +137,12 @@ impl Plan<'_> {
         };
         let library = Temporary::library()?;
         // The first server is started alone, so that what is wrong with the program is told once.
-        let first = Server::start(&library, self.words, self.setup)?;
+        let first = Server::start(&library, self.words, self.surroundings, self.setup)?;
         let fibers = first.fibers;
         let outcomes: Vec<Result<()>> = std::thread::scope(|scope| {
             let (shared, library, learns) = (&shared, &library, &learns);
             let start = move |job| {
-                let work = Server::start(library, self.words, self.setup)
+                let work = Server::start(library, self.words, self.surroundings, self.setup)
                     .inspect_err(|_| shared.give_up())
                     .and_then(|server| self.work(shared, server, self.streams(learns, job)));
                 shared.rounds.leave();

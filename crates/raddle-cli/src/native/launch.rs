@@ -1,6 +1,7 @@
 //! Starts a program with the native runtime inside and talks to it.
 
 use anyhow::{Context, Result, anyhow, bail, ensure};
+use raddle_model::Surroundings;
 use raddle_model::native::{Answer, Order, SOCKET, Setup, Threads};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
@@ -70,6 +71,19 @@ pub(super) fn preload(library: &OsStr) -> (OsString, Option<OsString>) {
     (preload, theirs)
 }
 
+/// Lets a command start its program in `surroundings`.
+pub(super) fn surround(command: &mut Command, surroundings: &Surroundings) -> Result<()> {
+    if let Some(directory) = &surroundings.directory {
+        ensure!(
+            Path::new(directory).is_dir(),
+            "{directory}: the program is to be started there, and it is no directory"
+        );
+        command.current_dir(directory);
+    }
+    command.envs(surroundings.environment.iter().map(|(name, value)| (name, value)));
+    Ok(())
+}
+
 /// Sends a message.
 pub(super) fn send(mut stream: &UnixStream, message: &impl Serialize) -> Result<()> {
     let text = serde_json::to_vec(message).context("a message cannot be written")?;
@@ -108,10 +122,16 @@ pub(crate) struct Server {
 
 impl Server {
     /// Starts `words[0]`, a path, with the other words as arguments.
-    pub(crate) fn start(library: &Temporary, words: &[String], setup: &Setup) -> Result<Server> {
+    pub(crate) fn start(
+        library: &Temporary,
+        words: &[String],
+        surroundings: &Surroundings,
+        setup: &Setup,
+    ) -> Result<Server> {
         let program = words[0].clone();
         let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
         let mut command = Command::new(&program);
+        surround(&mut command, surroundings)?;
         let (preload, theirs_before) = preload(library.path().as_os_str());
         if let Some(theirs) = theirs_before {
             command.env("RADDLE_LD_PRELOAD", theirs);

@@ -3,6 +3,7 @@
 mod baseline;
 mod debug;
 mod explore;
+mod found;
 mod launch;
 mod minimize;
 mod places;
@@ -13,10 +14,12 @@ mod run;
 mod show;
 
 pub(crate) use explore::{Plan, Tally};
+pub(crate) use found::{Found, Origin};
 pub(crate) use minimize::{explain, minimize};
 pub(crate) use program::find;
 pub(crate) use replay::replay;
-pub(crate) use run::{adapts, run, specs};
+pub(crate) use run::{adapts, run, run_in, specs};
+pub(crate) use show::{message, show};
 
 /// The front end's name in failure files.
 pub(crate) const FRONT_END: &str = "native";

@@ -47,7 +47,28 @@ pub(super) fn translate(file: &mut TraceFile) -> Sources {
             *text = told;
         }
     }
+    if file.surroundings.test.is_some() {
+        name_harness(file);
+    }
     named
+}
+
+/// Calls the first thread of a test what it is, the harness, and the second one the test.
+fn name_harness(file: &mut TraceFile) {
+    for (thread, (before, name)) in file.threads.iter_mut().zip([("main", "harness"), ("T1", "test")]) {
+        if thread == before {
+            *thread = name.to_owned();
+        }
+    }
+    for object in &mut file.objects {
+        for (before, name) in [("T0", "harness"), ("T1", "test")] {
+            match object.strip_suffix(before) {
+                Some("") => *object = name.to_owned(),
+                Some("futex of ") => *object = format!("futex of {name}"),
+                _ => {}
+            }
+        }
+    }
 }
 
 /// How many bytes of memory the native runtime takes as one object where it does not look for data races.

@@ -1,10 +1,11 @@
 //! `raddle replay` of a run of a pthreads program.
 
 use super::debug;
+use super::found::POINTS;
 use super::launch::{Server, Temporary};
 use super::places;
 use super::program::find;
-use super::run::{POINTS, threads};
+use super::run::threads;
 use super::show::{message, show};
 use crate::Outcome;
 use crate::args::ReplayArgs;
@@ -24,7 +25,8 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
     let (words, setup) = setup(file, shown, threads(args.threads), PATIENCE)?;
     let order = Order::replay(file, random(file));
     if args.gdb {
-        let ran = debug::replay(&words, &setup, &order, &args.gdb_args).with_context(|| shown.to_owned())?;
+        let ran = debug::replay(&words, &file.surroundings, &setup, &order, &args.gdb_args)
+            .with_context(|| shown.to_owned())?;
         if let Some((step, what)) = &ran.divergence {
             let of = file.steps.len();
             bail!("{shown}: the run did not come to its end under gdb: at step {} of {of}: {what}", step + 1);
@@ -32,11 +34,11 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
         return repeated(args, file, &ran, shown, width);
     }
     let library = Temporary::library()?;
-    let mut server = Server::start(&library, &words, &setup)?;
+    let mut server = Server::start(&library, &words, &file.surroundings, &setup)?;
     let ran = made(server.order(&order)?, shown)?;
     if args.tolerant && ran.divergence.is_some() {
         // A server makes one replay.
-        let mut server = Server::start(&library, &words, &setup)?;
+        let mut server = Server::start(&library, &words, &file.surroundings, &setup)?;
         let again = made(server.order(&Order::resemble(file, random(file)))?, shown)?;
         return tolerant(args, file, &ran, &again, shown, width);
     }
@@ -96,7 +98,7 @@ fn repeated(args: &ReplayArgs, file: &TraceFile, ran: &Ran, shown: &str, width: 
 /// Starts the program of `file`, so that it can make runs like the recorded one; none may take longer than `patience_ms`.
 pub(super) fn start(library: &Temporary, file: &TraceFile, shown: &str, patience_ms: u64) -> Result<Server> {
     let (words, setup) = setup(file, shown, Threads::Fibers, patience_ms)?;
-    Server::start(library, &words, &setup)
+    Server::start(library, &words, &file.surroundings, &setup)
 }
 
 /// The program of `file` with its arguments, and what holds for runs like the recorded one.
@@ -130,6 +132,10 @@ fn setup(file: &TraceFile, shown: &str, threads: Threads, patience_ms: u64) -> R
         patience_ms,
         expected,
         fail_on_exit: matches!(file.verdict.failure(), Some(Failure::Exit { .. })),
+        panics: match file.verdict.failure() {
+            Some(Failure::Panic { last, .. }) => Some(last.thread.clone()),
+            _ => None,
+        },
     };
     Ok((words, setup))
 }

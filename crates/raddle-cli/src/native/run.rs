@@ -1,10 +1,8 @@
 //! `raddle run`.
 
-use super::FRONT_END;
 use super::baseline;
 use super::explore::{Plan, Tally};
-use super::minimize;
-use super::places;
+use super::found::{Found, Origin};
 use super::program::{find, is_instrumented};
 use super::races;
 use super::show::{message, show};
@@ -13,8 +11,8 @@ use crate::args::{NativeArgs, PointsArg, RacesArg, ThreadsArg, TimeoutsArg, core
 use crate::cc::Source;
 use crate::progress::Progress;
 use anyhow::{Context, Result, ensure};
-use raddle_model::native::{Points, Ran, SHARED, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, TraceFile};
+use raddle_model::native::{Points, Setup, Threads};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, Surroundings};
 use raddle_report::shape::{self, NativeRun, Races};
 use raddle_report::text;
 use raddle_strategies::portfolio::PORTFOLIO;
@@ -27,6 +25,18 @@ const NO_FIBERS: &str = "this machine does not let programs set the FS base (FSG
 
 pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     let program = program(args)?;
+    run_in(args, &program, &Surroundings::default(), None, width)
+}
+
+/// Does what `raddle run` does, with `program` in the place of the first word, started in `surroundings`. A run fails that a panic of
+/// the thread called `panics` ends.
+pub(crate) fn run_in(
+    args: &NativeArgs,
+    program: &Path,
+    surroundings: &Surroundings,
+    panics: Option<String>,
+    width: usize,
+) -> Result<Outcome> {
     let mut words = vec![program.to_str().context("the program's path is no text")?.to_owned()];
     words.extend_from_slice(&args.program[1..]);
     if let Some(kind) = args.baseline {
@@ -35,7 +45,7 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
         let text = if args.json { shape::line(&report) } else { uncontrolled(&report) };
         return Ok(Outcome { text, status });
     }
-    let setup = setup(args)?;
+    let setup = Setup { panics, ..setup(args)? };
     let progress = Progress::new(args.runs);
     let look = |tally: &Tally, strategy: &str| {
         progress.add(1);
@@ -46,6 +56,7 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     };
     let plan = Plan {
         words: &words,
+        surroundings,
         setup: &setup,
         runs: args.runs,
         time: args.time,
@@ -56,7 +67,7 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     };
     let tally = plan.explore()?;
     let second_look = args.races == RacesArg::Report && tally.failures == 0;
-    let races = if second_look { races::look(&plan, &program) } else { Ok(None) };
+    let races = if second_look { races::look(&plan, program) } else { Ok(None) };
     drop(progress);
 
     let mut report = report(args, &tally);
@@ -66,7 +77,7 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
         Err(error) => notes.push(format!("the further runs that look for data races ended early: {error:#}")),
     }
     if tally.exhausted
-        && let Some(note) = unseen_memory(args, &program)?
+        && let Some(note) = unseen_memory(args, program)?
     {
         notes.push(note);
         report.synchronisation_only = true;
@@ -78,39 +89,22 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     let status = if tally.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let mut failing = None;
     if let Some((number, ran)) = &tally.first {
-        let mut file = trace_file(ran, &words, setup.points);
-        file.build = raddle_symbols::build(&program).ok();
-        let raw = file.clone();
-        places::translate(&mut file);
-        file.id = file.short_id();
-        let path = args.record.clone().unwrap_or_else(|| PathBuf::from(file.file_name()));
-        let mut output = ran.output.clone();
-        let raw = TraceFile { id: file.id.clone(), ..raw };
-        let is_short = raw.steps.len() <= raddle_explain::MOST_AUTOMATIC_STEPS;
-        let written = crate::minimize::write(&path, &file).and_then(|()| {
-            if is_short && !args.no_minimize { minimize::after_failure(&raw, &path) } else { Ok(None) }
-        });
-        match written {
-            Ok(small) => {
-                report.failure_file = Some(path.display().to_string());
-                if let Some((small, printed)) = small {
-                    (file, output) = (small, printed);
-                }
-            }
-            Err(error) => {
-                notes.push(format!("{error:#}; the same command with --record FILE writes it elsewhere"));
-            }
+        let origin = Origin { words: &words, surroundings, points: setup.points };
+        let found = Found::keep(ran, origin, args.record.as_deref(), !args.no_minimize);
+        report.failure_file = found.path.as_ref().map(|path| path.display().to_string());
+        if let Some(why) = &found.not_kept {
+            notes.push(format!("{why}; the same command with --record FILE writes it elsewhere"));
         }
         report.first_failure = Some(*number);
-        report.message = Some(message(&file).join("\n"));
-        failing = Some((file, output));
+        report.message = Some(message(&found.file).join("\n"));
+        failing = Some(found);
     }
     report.notes = notes;
     if args.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
     let mut out = summary(&report);
-    if let Some((file, output)) = failing {
+    if let Some(Found { file, output, .. }) = failing {
         crate::minimize::tell(&mut out, &file);
         show(&mut out, &file, &output, width);
         if let Some(path) = &report.failure_file {
@@ -198,6 +192,7 @@ fn setup(args: &NativeArgs) -> Result<Setup> {
         patience_ms: u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX),
         expected: args.expect_output.as_deref().map(expected).transpose()?,
         fail_on_exit: args.fail_on_exit,
+        panics: None,
     })
 }
 
@@ -214,20 +209,6 @@ fn expected(path: &Path) -> Result<String> {
     let whole = std::fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
     Ok(whole.to_str().context("the path of the expected output is no text")?.to_owned())
 }
-
-/// The failing run with the program that it is of.
-fn trace_file(ran: &Ran, words: &[String], points: Points) -> TraceFile {
-    let mut file = ran.trace.as_deref().cloned().expect("the first failing run was asked for with its trace");
-    file.front_end = FRONT_END.to_owned();
-    file.program = words[0].clone();
-    file.arguments = words[1..].to_vec();
-    file.parameters = vec![(POINTS.to_owned(), points as i64)];
-    file.parameters.extend(ran.shared.iter().map(|&unit| (SHARED.to_owned(), unit as i64)));
-    file
-}
-
-/// The parameter of a failure file that tells at which accesses the schedule could change.
-pub(super) const POINTS: &str = "points";
 
 fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {
     let failed = tally.failures > 0;

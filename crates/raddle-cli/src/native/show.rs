@@ -6,7 +6,7 @@ use raddle_report::{Layout, acquisitions, sentences, steps, verb};
 use std::fmt::Write;
 
 /// The run: its steps, what was wrong, and what the program printed.
-pub(super) fn show(out: &mut String, file: &TraceFile, output: &str, width: usize) {
+pub(crate) fn show(out: &mut String, file: &TraceFile, output: &str, width: usize) {
     out.push('\n');
     let layout = Layout { width, ..Layout::default() };
     out.push_str(&steps(file, layout, &|operation| statement(file, operation)));
@@ -14,6 +14,8 @@ pub(super) fn show(out: &mut String, file: &TraceFile, output: &str, width: usiz
     for line in message(file) {
         let _ = writeln!(out, "{line}");
     }
+    let own = file.surroundings.test.as_ref().map(|test| crate::cargo::without_harness(output, test));
+    let output = own.as_deref().unwrap_or(output);
     if !output.is_empty() {
         out.push_str("\nIt printed:\n");
         for line in output.lines() {
@@ -23,7 +25,7 @@ pub(super) fn show(out: &mut String, file: &TraceFile, output: &str, width: usiz
 }
 
 /// What was wrong, and for a deadlock where each lock was taken: a line each.
-pub(super) fn message(file: &TraceFile) -> Vec<String> {
+pub(crate) fn message(file: &TraceFile) -> Vec<String> {
     let mut lines = sentences(file);
     if let Some(Failure::Deadlock { blocked, .. }) = file.verdict.failure() {
         for (holder, object, location) in acquisitions(file, blocked) {

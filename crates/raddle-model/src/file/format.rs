@@ -1,6 +1,8 @@
 //! Failure files as text: what of them is readable, what is packed, and how old versions are read.
 
-use super::{FORMAT_VERSION, FileError, MOST_FILE_STEPS, Minimized, Settings, TraceFile, base64, packed};
+use super::{
+    FORMAT_VERSION, FileError, MOST_FILE_STEPS, Minimized, Settings, Surroundings, TraceFile, base64, packed,
+};
 use crate::native::SHARED;
 use crate::{Kind, Name, Verdict, mix};
 use serde::{Deserialize, Serialize};
@@ -14,6 +16,8 @@ struct Readable {
     program: String,
     arguments: Vec<String>,
     build: Option<String>,
+    #[serde(default, skip_serializing_if = "Surroundings::are_plain")]
+    surroundings: Surroundings,
     parameters: Vec<(String, i64)>,
     settings: Settings,
     strategy: String,
@@ -91,6 +95,7 @@ impl TraceFile {
             program: self.program.clone(),
             arguments: self.arguments.clone(),
             build: self.build.clone(),
+            surroundings: self.surroundings.clone(),
             parameters: others,
             settings: self.settings,
             strategy: self.strategy.clone(),
@@ -132,6 +137,7 @@ impl Readable {
             program: self.program,
             arguments: self.arguments,
             build: self.build,
+            surroundings: self.surroundings,
             parameters,
             settings: self.settings,
             strategy: self.strategy,

@@ -35,6 +35,9 @@ pub struct TraceFile {
     /// Which build of the program it was, where that is known: `gnu:` and the linker's id, or `hash:` and a hash of the file.
     #[serde(default)]
     pub build: Option<String>,
+    /// Where and in what the program was started, if not in the folder and environment of whoever recorded or repeats the run.
+    #[serde(default)]
+    pub surroundings: Surroundings,
     /// Values that replace the program's own parameters.
     pub parameters: Vec<(String, i64)>,
     /// The engine's settings under which the run happened.
@@ -62,6 +65,27 @@ pub struct TraceFile {
     pub steps: Vec<TraceStep>,
     /// Every other decision as (step, how many answers, answer), in order.
     pub picks: Vec<(u32, u32, u32)>,
+}
+
+/// What a program is started in, besides its arguments.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Surroundings {
+    /// The working directory; that of whoever starts it if there is none.
+    #[serde(default)]
+    pub directory: Option<String>,
+    /// Variables that the environment has in addition.
+    #[serde(default)]
+    pub environment: Vec<(String, String)>,
+    /// If the program is a harness of Rust tests, the test that it runs. Its first thread is then the harness.
+    #[serde(default)]
+    pub test: Option<String>,
+}
+
+impl Surroundings {
+    /// Whether there is nothing in particular about them.
+    pub fn are_plain(&self) -> bool {
+        *self == Surroundings::default()
+    }
 }
 
 /// How a run became smaller.

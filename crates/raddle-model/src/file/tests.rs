@@ -11,6 +11,11 @@ fn sample() -> TraceFile {
         program: "shared x = 0\nthread A { x = 1 }".into(),
         arguments: vec!["-v".into()],
         build: Some("gnu:00ff".into()),
+        surroundings: Surroundings {
+            directory: Some("here".into()),
+            environment: vec![("NAME".into(), "value".into())],
+            test: None,
+        },
         parameters: vec![("n".into(), 3), (SHARED.into(), 1 << 44), (SHARED.into(), 7)],
         settings: Settings { step_limit: 1_000, timeouts_anytime: false, patience: 64, races: true },
         strategy: "pos".into(),

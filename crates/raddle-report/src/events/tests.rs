@@ -1,5 +1,5 @@
 use super::*;
-use raddle_model::{Blocked, LocationId, ObjectId, Settings, ThreadId, TraceStep, Verdict};
+use raddle_model::{Blocked, LocationId, ObjectId, Settings, Surroundings, ThreadId, TraceStep, Verdict};
 
 /// A run of `(thread, kind, objects)`; every step has the place with its thread's number.
 pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile {
@@ -16,6 +16,7 @@ pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile 
         program: "a_test".into(),
         arguments: Vec::new(),
         build: None,
+        surroundings: Surroundings::default(),
         parameters: Vec::new(),
         settings: Settings { step_limit: 99, timeouts_anytime: false, patience: 2, races: false },
         strategy: "pos".into(),

@@ -9,7 +9,7 @@ mod text;
 
 pub use html::html;
 pub use json::json;
-pub use junit::junit;
+pub use junit::{junit, junit_tests};
 pub use perfetto::perfetto;
 pub use sarif::sarif;
 pub use text::{Terminal, text};

@@ -2,8 +2,8 @@ use super::*;
 use crate::events::Stream;
 use crate::story::{ConflictPair, PairRole, Source, Story};
 use raddle_model::{
-    Access, BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, Operation, Settings, ThreadId,
-    TraceFile, TraceStep, Verdict,
+    Access, BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, Operation, Settings, Surroundings,
+    ThreadId, TraceFile, TraceStep, Verdict,
 };
 use serde_json::Value;
 
@@ -37,6 +37,7 @@ fn file() -> TraceFile {
         program: "transfers".into(),
         arguments: Vec::new(),
         build: None,
+        surroundings: Surroundings::default(),
         parameters: Vec::new(),
         settings: Settings { step_limit: 99, timeouts_anytime: false, patience: 2, races: false },
         strategy: "pos".into(),

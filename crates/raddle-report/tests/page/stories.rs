@@ -1,8 +1,8 @@
 //! What the pages show.
 
 use raddle_model::{
-    Access, BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, Operation, Settings, ThreadId,
-    TraceFile, TraceStep, Verdict,
+    Access, BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, Operation, Settings, Surroundings,
+    ThreadId, TraceFile, TraceStep, Verdict,
 };
 use raddle_report::events::Stream;
 use raddle_report::{ConflictPair, PairRole, Source, Story};
@@ -19,6 +19,7 @@ fn file(threads: Vec<String>, objects: Vec<String>, lines: u32, steps: Vec<Trace
         program: "/usr/bin/a<b>".into(),
         arguments: Vec::new(),
         build: None,
+        surroundings: Surroundings::default(),
         parameters: Vec::new(),
         settings: Settings { step_limit: 1 << 20, timeouts_anytime: false, patience: 64, races: false },
         strategy: "pos".into(),

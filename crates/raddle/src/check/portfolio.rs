@@ -3,6 +3,7 @@
 use raddle_engine::Strategy;
 use raddle_strategies::SpecError;
 pub use raddle_strategies::portfolio::PORTFOLIO;
+use raddle_strategies::portfolio::pct_depth;
 
 /// What the default is called.
 pub(super) const NAME: &str = "portfolio";
@@ -20,16 +21,6 @@ impl Lane {
     /// Whether nothing is left to try, once this strategy has no schedule left.
     pub(super) fn covers_everything(&self) -> bool {
         matches!(&self.spec[..], "dfs" | "dpor" | "preemption" | "delay")
-    }
-}
-
-fn pct_depth(spec: &str) -> Option<u64> {
-    let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
-    match parameters.split_once('=') {
-        _ if name != "pct" => None,
-        None => Some(3),
-        Some(("depth", depth)) => depth.parse().ok(),
-        Some(_) => None,
     }
 }
 

@@ -2,7 +2,9 @@
 
 use super::panics::Panic;
 use crate::runtime::Runtime;
-use raddle_model::{Failure, LocationId, ObjectId, Settings, ThreadId, TraceFile, TraceStep, Verdict};
+use raddle_model::{
+    Failure, LocationId, ObjectId, Settings, Surroundings, ThreadId, TraceFile, TraceStep, Verdict,
+};
 use std::collections::BTreeMap;
 
 /// The front end's name in failure files.
@@ -53,6 +55,7 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         program: origin.program.to_owned(),
         arguments: Vec::new(),
         build: None,
+        surroundings: Surroundings::default(),
         parameters: vec![(LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads))],
         settings: origin.settings,
         strategy: origin.strategy.to_owned(),

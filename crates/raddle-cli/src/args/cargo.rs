@@ -1,0 +1,227 @@
+//! The arguments of `cargo raddle`.
+
+use super::{duration, runs, whole};
+use clap::{Args, Subcommand, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Subcommand)]
+pub(crate) enum CargoCommand {
+    /// Build the tests with hooks and run each under many schedules
+    Test(CargoTestArgs),
+    /// Build a program with hooks and run it under many schedules, as `raddle run` does
+    Run(CargoRunArgs),
+    /// Write a raddle.toml with comments, for budgets, strategies and tests to skip
+    Init(CargoInitArgs),
+    /// Compile and run a probe, and say what is missing
+    Doctor(DoctorArgs),
+}
+
+/// What is built.
+#[derive(Args)]
+#[command(next_help_heading = "What is built")]
+pub(crate) struct BuildArgs {
+    /// Only this package; may be given several times
+    #[arg(long, short, value_name = "SPEC")]
+    pub(crate) package: Vec<String>,
+    /// All packages of the workspace
+    #[arg(long)]
+    pub(crate) workspace: bool,
+    /// Not this package of the workspace; may be given several times
+    #[arg(long, value_name = "SPEC", requires = "workspace")]
+    pub(crate) exclude: Vec<String>,
+    /// Features to switch on, with commas between them
+    #[arg(long, short = 'F', value_name = "FEATURES")]
+    pub(crate) features: Vec<String>,
+    /// Switch all features on
+    #[arg(long)]
+    pub(crate) all_features: bool,
+    /// Leave the default features out
+    #[arg(long)]
+    pub(crate) no_default_features: bool,
+    /// Build with optimizations; accesses to memory that the compiler takes away are not seen
+    #[arg(long, short)]
+    pub(crate) release: bool,
+    /// Build with this profile
+    #[arg(long, value_name = "NAME", conflicts_with = "release")]
+    pub(crate) profile: Option<String>,
+    /// The Cargo.toml; that of this folder if not given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) manifest_path: Option<PathBuf>,
+    /// Ask no network
+    #[arg(long)]
+    pub(crate) offline: bool,
+    /// Change nothing in Cargo.lock
+    #[arg(long)]
+    pub(crate) locked: bool,
+    /// How the compiler is told to put hooks in; see `cargo raddle doctor`
+    #[arg(long, value_enum, default_value_t = HooksArg::Passes)]
+    pub(crate) hooks: HooksArg,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum HooksArg {
+    /// By naming LLVM's passes, with flags of the stable compiler
+    Passes,
+    /// By the compiler's own option, which only works because RUSTC_BOOTSTRAP is set
+    Sanitizer,
+}
+
+/// How long and in which way schedules are tried.
+#[derive(Args)]
+#[command(next_help_heading = "Schedules")]
+pub(crate) struct ScheduleArgs {
+    /// The strategy, or several joined by +; portfolio if not given
+    #[arg(long, short, value_name = "SPEC")]
+    pub(crate) strategy: Option<String>,
+    /// How many runs, such as 1000 or 1e5; 1000 for a test and 10000 for a program if not given
+    #[arg(long, short = 'n', value_name = "N", value_parser = runs)]
+    pub(crate) runs: Option<u64>,
+    /// Begin no run after so much time, such as 30s, 5m or 500ms; 10s for each test if not given
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub(crate) time: Option<Duration>,
+    /// The seed from which all runs follow; 1 if not given
+    #[arg(long, value_name = "X")]
+    pub(crate) seed: Option<u64>,
+    /// How many processes make runs at the same time; as many as there are cores if not given
+    #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// A run that takes more steps fails; 1000000 if not given
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) step_limit: Option<u64>,
+    /// Give up a run that has not ended after so much time
+    #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
+    pub(crate) run_time: Duration,
+    /// Keep the first failing run as it was found, with all its switches between threads
+    #[arg(long)]
+    pub(crate) no_minimize: bool,
+}
+
+#[derive(Args)]
+#[command(
+    override_usage = "cargo raddle test [OPTIONS] [FILTER] [-- HARNESS ARGUMENTS]",
+    after_help = "\
+Examples:
+  cargo raddle test                                 every test of this package
+  cargo raddle test queue::                         tests with `queue::` in their names
+  cargo raddle test --test stress --runs 1e5 --time 5m
+  cargo raddle test -- --ignored                    only those that are marked #[ignore]
+  cargo raddle test --junit target/junit.xml
+
+Nothing has to be added to the crate. The tests are built with hooks at every access to memory, into target/raddle. Each runs in a
+process of its own, again and again, until a schedule breaks it or the budget is spent:
+  PASS    no schedule broke it; told are runs, partial orders, and how likely a bug of some depth was missed
+  FAIL    a schedule broke it: its panic, deadlock or crash, step by step, and the command that replays it
+  SINGLE  it has one thread, so there is one schedule: run once
+  LOST    it does what cannot be controlled; the message says what. An error only with --strict
+The harness's own thread is not counted. Budgets for all tests or some, and tests to skip, can be kept in raddle.toml; see
+`cargo raddle init`. Documentation tests are not run.
+
+Exit status: 0 no test failed, 1 a test failed, 2 a mistake in arguments, or a build that failed."
+)]
+pub(crate) struct CargoTestArgs {
+    /// Only tests whose name contains this
+    #[arg(value_name = "FILTER")]
+    pub(crate) filter: Option<String>,
+    /// Only the tests of the library
+    #[arg(long)]
+    pub(crate) lib: bool,
+    /// Only the tests in all programs of the package
+    #[arg(long)]
+    pub(crate) bins: bool,
+    /// Only the tests in this program; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bin: Vec<String>,
+    /// Only the integration tests, and whatever else is tested by default
+    #[arg(long)]
+    pub(crate) tests: bool,
+    /// Only this file of integration tests; may be given several times
+    #[arg(long, value_name = "NAME")]
+    pub(crate) test: Vec<String>,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) schedule: ScheduleArgs,
+    /// A test that cannot be controlled is a failure
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Stop at the first test that fails
+    #[arg(long)]
+    pub(crate) fail_fast: bool,
+    /// The folder for failing runs; raddle/failures in the target directory if not given
+    #[arg(long, value_name = "FOLDER")]
+    pub(crate) record: Option<PathBuf>,
+    /// Write the results as JUnit's XML
+    #[arg(long, value_name = "FILE")]
+    pub(crate) junit: Option<PathBuf>,
+    /// Print JSON: a line for each test, and one for all
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// As for the harness of tests: --ignored, --include-ignored, --exact, --skip FILTER, and more filters
+    #[arg(last = true, allow_hyphen_values = true, value_name = "HARNESS ARGUMENTS")]
+    pub(crate) harness: Vec<String>,
+}
+
+#[derive(Args)]
+#[command(
+    override_usage = "cargo raddle run [OPTIONS] [-- ARGUMENTS]",
+    after_help = "\
+Examples:
+  cargo raddle run
+  cargo raddle run --bin server --runs 1e4 -- --port 0
+  cargo raddle run --example philosophers --strategy pct:depth=3
+
+A run fails that ends in a deadlock, in a crash, or with a panic of the main thread.
+
+Exit status: 0 no run failed, 1 a run failed, 2 a mistake, a build that failed, or a program that cannot be controlled."
+)]
+pub(crate) struct CargoRunArgs {
+    /// The program, if the package has several
+    #[arg(long, value_name = "NAME")]
+    pub(crate) bin: Option<String>,
+    /// An example in the place of a program
+    #[arg(long, value_name = "NAME", conflicts_with = "bin")]
+    pub(crate) example: Option<String>,
+    #[command(flatten)]
+    pub(crate) build: BuildArgs,
+    #[command(flatten)]
+    pub(crate) schedule: ScheduleArgs,
+    /// Go on after a failing run, and count them
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    /// A run that ends with a status other than 0 fails
+    #[arg(long)]
+    pub(crate) fail_on_exit: bool,
+    /// Where the first failing run is written to; raddle-failure-ID.json if not given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+    /// The arguments of the program, after --
+    #[arg(last = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
+    pub(crate) arguments: Vec<String>,
+}
+
+#[derive(Args)]
+#[command(override_usage = "cargo raddle init [OPTIONS]")]
+pub(crate) struct CargoInitArgs {
+    /// The Cargo.toml beside which it is written; that of this folder if not given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) manifest_path: Option<PathBuf>,
+}
+
+#[derive(Args)]
+#[command(
+    override_usage = "cargo raddle doctor [OPTIONS]",
+    after_help = "\
+The flags that put hooks into Rust code are internals of the compiler. The probe has two threads and a lost update; it is compiled
+by the compiler of this folder, run as it is, and run under control, where the lost update has to be found.
+
+Exit status: 0 all is there, 2 something is missing."
+)]
+pub(crate) struct DoctorArgs {
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,26 @@
+//! `cargo raddle`, as cargo starts it: hands everything on to `raddle cargo`, which lies beside it.
+
+use std::ffi::OsString;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode};
+
+/// The exit status for what is no bug of the program under test.
+const EXIT_USAGE: u8 = 2;
+
+fn main() -> ExitCode {
+    // Cargo puts the name of the subcommand before its arguments.
+    let mut words = std::env::args_os().skip(1).peekable();
+    words.next_if(|word| word == "raddle");
+    let beside = std::env::current_exe().ok().map(|here| here.with_file_name("raddle"));
+    let raddle =
+        beside.filter(|path| path.is_file()).map_or_else(|| OsString::from("raddle"), OsString::from);
+    let error = Command::new(&raddle).arg("cargo").args(words).exec();
+    // There is nobody left to tell if this fails.
+    let _ = writeln!(
+        std::io::stderr().lock(),
+        "error: cannot start {}: {error}; `cargo install --path crates/raddle-cli` installs it",
+        raddle.display()
+    );
+    ExitCode::from(EXIT_USAGE)
+}

@@ -1,0 +1,171 @@
+//! `cargo raddle doctor`: whether the installed compiler still puts hooks in, seen on a probe.
+
+use super::flags::Flags;
+use super::workspace::{TARGET, asked, cargo, host, rustc};
+use crate::args::{DoctorArgs, HooksArg};
+use crate::native::{Plan, find};
+use crate::{Outcome, cc};
+use anyhow::{Context, Result, bail, ensure};
+use raddle_model::native::{Points, Setup, Threads};
+use raddle_model::{EXIT_NOTHING_FOUND, EXIT_USAGE, Settings, Surroundings};
+use raddle_report::shape::{self, Doctor, Finding};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::process::Stdio;
+
+/// Two threads add to a counter: each reads it and writes it back. Alone it never notices.
+const PROBE: &str = "\
+use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
+struct Plain(std::cell::UnsafeCell<u32>);
+unsafe impl Sync for Plain {}
+static COUNTER: Plain = Plain(std::cell::UnsafeCell::new(0));
+static ADDED: AtomicU32 = AtomicU32::new(0);
+fn add() {
+    let value = unsafe { std::ptr::read_volatile(COUNTER.0.get()) };
+    unsafe { std::ptr::write_volatile(COUNTER.0.get(), value + 1) };
+    ADDED.fetch_add(1, SeqCst);
+}
+fn main() {
+    let controlled = std::env::args().len() > 1;
+    if !controlled {
+        return add();
+    }
+    let threads = [std::thread::spawn(add), std::thread::spawn(add)];
+    threads.map(|thread| thread.join().expect(\"it ends\"));
+    assert_eq!(unsafe { std::ptr::read_volatile(COUNTER.0.get()) }, 2);
+}
+";
+
+/// The hooks that a program with plain and atomic accesses calls.
+const HOOKS: [&str; 3] = ["__tsan_read", "__tsan_write", "__tsan_atomic32_fetch_add"];
+
+pub(super) fn run(args: &DoctorArgs) -> Result<Outcome> {
+    let mut doctor = Doctor::default();
+    examine(&mut doctor);
+    doctor.ok = doctor.findings.iter().all(|finding| finding.ok);
+    let status = if doctor.ok { EXIT_NOTHING_FOUND } else { EXIT_USAGE };
+    let text = if args.json { shape::line(&doctor) } else { told(&doctor) };
+    Ok(Outcome { text, status })
+}
+
+fn told(doctor: &Doctor) -> String {
+    let mut out = String::new();
+    for Finding { what, ok, detail } in &doctor.findings {
+        let _ = writeln!(out, "{}  {what}: {detail}", if *ok { "     ok" } else { "MISSING" });
+    }
+    out.push_str(match (doctor.ok, doctor.fallback) {
+        (true, _) => "All is there: `cargo raddle test` works with this compiler.\n",
+        (false, Some(true)) => {
+            "The flags of this compiler have changed, and the other way works: add `--hooks sanitizer` to `cargo raddle test` and \
+             `cargo raddle run`. It sets RUSTC_BOOTSTRAP=1 for the compiler, and so uses an option that is no part of a stable Rust.\n"
+        }
+        (false, Some(false)) => {
+            "The flags of this compiler have changed, and `--hooks sanitizer` does not work either; a toolchain that is known to work \
+             is 1.95: cargo +1.95.0 raddle test\n"
+        }
+        (false, None) => "`cargo raddle test` cannot work before this is mended.\n",
+    });
+    out
+}
+
+/// Looks for everything in turn, as long as it makes sense.
+fn examine(doctor: &mut Doctor) {
+    let mut look = |what: &str, found: Result<String>| {
+        let ok = found.is_ok();
+        let detail = found.unwrap_or_else(|error| format!("{error:#}"));
+        doctor.findings.push(Finding { what: what.to_owned(), ok, detail });
+        ok
+    };
+    let version =
+        |command: &mut std::process::Command| asked(command.arg("-V")).map(|told| told.trim().to_owned());
+    let mut all = look("cargo", version(&mut cargo()));
+    all &= look("rustc", version(&mut rustc()));
+    all &= look("target", target());
+    all &= look("hooks' library", cc::hooks_library().map(|path| path.display().to_string()));
+    if !all {
+        return;
+    }
+    if !look("flags of the compiler", probe(HooksArg::Passes)) {
+        doctor.fallback = Some(probe(HooksArg::Sanitizer).is_ok());
+    }
+}
+
+fn target() -> Result<String> {
+    let host = host()?;
+    ensure!(host == TARGET, "the compiler is made for {host}, and raddle controls programs for {TARGET}");
+    Ok(host)
+}
+
+/// A folder that is removed when this is dropped.
+struct Folder(PathBuf);
+
+impl Drop for Folder {
+    fn drop(&mut self) {
+        // What is left of it does no harm.
+        _ = std::fs::remove_dir_all(&self.0);
+    }
+}
+
+/// Compiles the probe, runs it as it is and under control, and looks at what comes of that.
+fn probe(hooks: HooksArg) -> Result<String> {
+    let folder = std::env::temp_dir().join(format!("raddle-doctor-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let folder = Folder(folder);
+    let (source, program) = (folder.0.join("probe.rs"), folder.0.join("probe"));
+    std::fs::write(&source, PROBE).with_context(|| format!("cannot write {}", source.display()))?;
+    let flags = Flags::new(hooks)?;
+    let mut compile = rustc();
+    compile.args(["--edition", "2021", "--target", TARGET]).args(&flags.flags).arg("-o").arg(&program);
+    compile.envs(flags.environment.iter().copied()).arg(&source);
+    asked(&mut compile).context("the probe is not compiled")?;
+
+    let bytes = std::fs::read(&program).with_context(|| format!("cannot read {}", program.display()))?;
+    let has = |name: &str| bytes.windows(name.len()).any(|window| window == name.as_bytes());
+    if let Some(missing) = HOOKS.into_iter().find(|name| !has(name)) {
+        bail!("the compiler takes the flags, but puts no call of {missing} in");
+    }
+    let mut plain = std::process::Command::new(&program);
+    let status = plain.stdin(Stdio::null()).status().context("the probe does not start")?;
+    ensure!(status.success(), "the probe does not run without control: {status}");
+    let runs = control(&program)?;
+    Ok(format!("hooks are in, and a lost update was found under control in run {runs}"))
+}
+
+/// The number of the run in which the probe's bug shows.
+fn control(program: &Path) -> Result<u64> {
+    const RUNS: u64 = 1000;
+    const PATIENCE_MS: u64 = 20_000;
+    const STEPS: u64 = 100_000;
+    find(&program.to_string_lossy())?;
+    let words = [program.to_string_lossy().into_owned(), "controlled".to_owned()];
+    let setup = Setup {
+        strategies: crate::native::specs("random-walk")?,
+        seed: 1,
+        settings: Settings { step_limit: STEPS, timeouts_anytime: false, patience: 64, races: false },
+        points: Points::Shared,
+        threads: Threads::Fibers,
+        patience_ms: PATIENCE_MS,
+        expected: None,
+        fail_on_exit: false,
+        panics: Some("main".to_owned()),
+    };
+    let plan = Plan {
+        words: &words,
+        surroundings: &Surroundings::default(),
+        setup: &setup,
+        runs: RUNS,
+        time: None,
+        jobs: 1,
+        keep_going: false,
+        adapt: false,
+        look: &|_, _| (),
+    };
+    let tally = plan.explore().context("the probe cannot be controlled")?;
+    match tally.first {
+        Some((number, ran)) if ran.kind.as_deref() == Some("panic") => Ok(number),
+        Some((_, ran)) => bail!("the probe fails by `{}` under control", ran.kind.unwrap_or_default()),
+        None => {
+            bail!("the probe's lost update was not found in {RUNS} runs; its accesses to memory are not seen")
+        }
+    }
+}

@@ -1,0 +1,114 @@
+//! The flags that put hooks into Rust code.
+//!
+//! `rustc` knows LLVM's pass for ThreadSanitizer, but offers it only to those who build for the sanitizer's own runtime. The stable
+//! compiler takes passes by name, though, and LLVM's options: one marks all functions as to be instrumented, the others are the
+//! passes that do so. All of that is no promise of the compiler; `cargo raddle doctor` tells when it stops working.
+
+use crate::args::HooksArg;
+use crate::cc;
+use anyhow::{Context, Result};
+use std::path::{Path, PathBuf};
+
+/// What separates flags in [`VARIABLE`].
+const SEPARATOR: &str = "\x1f";
+/// The variable that cargo takes flags from, before all others.
+pub(super) const VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
+
+/// For places in the source, and for what is behind them. Cargo strips a release unless told otherwise.
+const READABLE: [&str; 3] = ["-Cdebuginfo=2", "-Cstrip=none", "-Cforce-frame-pointers=yes"];
+/// The read of `x += 1` is a hook of its own; entry and exit of functions are none.
+const PRECISE: [&str; 2] =
+    ["-Cllvm-args=-tsan-instrument-read-before-write=1", "-Cllvm-args=-tsan-instrument-func-entry-exit=0"];
+const PASSES: [&str; 2] =
+    ["-Cpasses=forceattrs tsan-module tsan", "-Cllvm-args=-force-attribute=sanitize_thread"];
+const SANITIZER: [&str; 3] =
+    ["-Zsanitizer=thread", "-Zexternal-clangrt", "-Cunsafe-allow-abi-mismatch=sanitizer"];
+
+/// What rustc has to be told, and in which environment.
+pub(super) struct Flags {
+    pub(super) flags: Vec<String>,
+    /// Variables of the compiler's environment.
+    pub(super) environment: &'static [(&'static str, &'static str)],
+}
+
+impl Flags {
+    /// The flags for hooks, which are resolved by a small library when nobody controls the program.
+    pub(super) fn new(hooks: HooksArg) -> Result<Flags> {
+        let library =
+            cc::hooks_library().context("programs with hooks are linked against a small library")?;
+        let library = library.to_str().context("the path of the hooks' library is no text")?;
+        let (own, environment): (&[&str], &[_]) = match hooks {
+            HooksArg::Passes => (&PASSES, &[]),
+            HooksArg::Sanitizer => (&SANITIZER, &[("RUSTC_BOOTSTRAP", "1")]),
+        };
+        let fixed = own.iter().chain(&PRECISE).chain(&READABLE).map(|&flag| flag.to_owned());
+        Ok(Flags { flags: fixed.chain([format!("-Clink-arg={library}")]).collect(), environment })
+    }
+
+    /// The value of [`VARIABLE`]: what the user has set for crates in `folder`, and these.
+    pub(super) fn encoded(&self, folder: &Path, host: &str) -> String {
+        let mut flags = users(folder, host);
+        flags.extend(self.flags.iter().cloned());
+        flags.join(SEPARATOR)
+    }
+}
+
+/// The flags that cargo would take without us, from the first of the places that it looks at.
+fn users(folder: &Path, host: &str) -> Vec<String> {
+    let variable = |name: &str| std::env::var_os(name).and_then(|value| value.into_string().ok());
+    if let Some(encoded) = variable(VARIABLE) {
+        return encoded.split(SEPARATOR).filter(|flag| !flag.is_empty()).map(str::to_owned).collect();
+    }
+    if let Some(plain) = variable("RUSTFLAGS") {
+        return plain.split_whitespace().map(str::to_owned).collect();
+    }
+    let files = config_files(folder);
+    let tables: Vec<toml::Table> =
+        files.iter().filter_map(|path| std::fs::read_to_string(path).ok()?.parse().ok()).collect();
+    let of = |keys: &[&str]| -> Vec<String> { tables.iter().flat_map(|table| listed(table, keys)).collect() };
+    let own = of(&["target", host, "rustflags"]);
+    if own.is_empty() { of(&["build", "rustflags"]) } else { own }
+}
+
+/// Cargo's configuration files for a folder, the nearest last, as cargo joins them.
+fn config_files(folder: &Path) -> Vec<PathBuf> {
+    let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
+    let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
+    let mut folders: Vec<PathBuf> = folder.ancestors().map(|folder| folder.join(".cargo")).collect();
+    if let Some(home) = home.filter(|home| !folders.contains(home)) {
+        folders.push(home);
+    }
+    let file = |folder: &PathBuf| {
+        ["config.toml", "config"].map(|name| folder.join(name)).into_iter().find(|path| path.is_file())
+    };
+    folders.iter().rev().filter_map(file).collect()
+}
+
+/// The words at a place in a table: a list, or a text with spaces.
+fn listed(table: &toml::Table, keys: &[&str]) -> Vec<String> {
+    let [first, rest @ ..] = keys else { return Vec::new() };
+    let found = rest.iter().try_fold(table.get(*first), |value, key| Some(value?.get(key))).flatten();
+    match found {
+        Some(toml::Value::Array(words)) => {
+            words.iter().filter_map(toml::Value::as_str).map(str::to_owned).collect()
+        }
+        Some(toml::Value::String(words)) => words.split_whitespace().map(str::to_owned).collect(),
+        _ => Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn flags_are_lists_or_texts() {
+        let table: toml::Table =
+            "[build]\nrustflags = ['-g', '-Ca b']\n[target.here]\nrustflags = '-x  -y'\n"
+                .parse()
+                .expect("TOML");
+        assert_eq!(listed(&table, &["build", "rustflags"]), ["-g", "-Ca b"]);
+        assert_eq!(listed(&table, &["target", "here", "rustflags"]), ["-x", "-y"]);
+        assert!(listed(&table, &["target", "there", "rustflags"]).is_empty());
+    }
+}

@@ -1,0 +1,172 @@
+//! The standard harness of tests: which tests a program has, and which of them are wanted.
+
+use super::build::Binary;
+use anyhow::{Context, Result, bail};
+use std::collections::BTreeSet;
+use std::process::{Command, Stdio};
+
+/// A test of a program.
+pub(super) struct Listed {
+    pub(super) name: String,
+    /// Whether it is marked `#[ignore]`.
+    pub(super) ignored: bool,
+}
+
+/// The tests of `binary`, by name, or why it does not list them.
+pub(super) fn list(binary: &Binary) -> Result<Result<Vec<Listed>, String>> {
+    let all = match names(binary, &[])? {
+        Ok(all) => all,
+        Err(why) => return Ok(Err(why)),
+    };
+    let ignored: BTreeSet<String> = names(binary, &["--ignored"])?.unwrap_or_default().into_iter().collect();
+    let listed = |name: String| Listed { ignored: ignored.contains(&name), name };
+    Ok(Ok(all.into_iter().map(listed).collect()))
+}
+
+fn names(binary: &Binary, more: &[&str]) -> Result<Result<Vec<String>, String>> {
+    let mut command = Command::new(&binary.path);
+    command.args(["--list", "--format", "terse"]).args(more).stdin(Stdio::null());
+    command.envs(binary.surroundings.environment.iter().map(|(name, value)| (name, value)));
+    let output = command
+        .current_dir(&binary.folder)
+        .output()
+        .with_context(|| format!("cannot start {}", binary.path.display()))?;
+    if !output.status.success() {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        let complaint = complaint.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
+        return Ok(Err(format!("its tests cannot be listed, {}: {complaint}", output.status)));
+    }
+    Ok(listed(&String::from_utf8_lossy(&output.stdout))
+        .ok_or_else(|| "it has a harness of its own, which does not list its tests".to_owned()))
+}
+
+/// The names in a list of the standard harness. Nothing if it is no such list.
+fn listed(told: &str) -> Option<Vec<String>> {
+    let mut names = Vec::new();
+    for line in told.lines() {
+        match line.rsplit_once(": ")? {
+            (name, "test") => names.push(name.to_owned()),
+            (_, "benchmark") => {}
+            _ => return None,
+        }
+    }
+    Some(names)
+}
+
+/// The arguments with which the program runs this test alone.
+pub(super) fn arguments(test: &Listed) -> Vec<String> {
+    let mut words = vec![&test.name[..], "--exact", "--nocapture", "--test-threads=1"];
+    if test.ignored {
+        words.push("--include-ignored");
+    }
+    words.into_iter().map(str::to_owned).collect()
+}
+
+/// Which tests are marked `#[ignore]`, and are wanted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+enum Ignored {
+    #[default]
+    Not,
+    Too,
+    Only,
+}
+
+/// Which tests are wanted.
+#[derive(Default, Debug)]
+pub(super) struct Selection {
+    filters: Vec<String>,
+    skips: Vec<String>,
+    exact: bool,
+    ignored: Ignored,
+}
+
+/// Why a test is not run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum LeftOut {
+    /// Nobody asked for it.
+    Filtered,
+    /// It is marked `#[ignore]`.
+    Ignored,
+}
+
+impl Selection {
+    /// Those that a filter and the arguments after `--` name.
+    pub(super) fn new(filter: Option<&str>, harness: &[String]) -> Result<Selection> {
+        let mut selection = Selection::default();
+        selection.filters.extend(filter.map(str::to_owned));
+        let mut words = harness.iter();
+        while let Some(word) = words.next() {
+            match (&word[..], word.split_once('=')) {
+                ("--ignored", _) => selection.ignored = Ignored::Only,
+                ("--include-ignored", _) => selection.ignored = Ignored::Too,
+                ("--exact", _) => selection.exact = true,
+                // This is so in any case.
+                ("--nocapture" | "--no-capture" | "--show-output", _) | (_, Some(("--test-threads", _))) => {}
+                ("--test-threads", _) => drop(words.next()),
+                ("--skip", _) => {
+                    let name = words.next().context("--skip needs the name of a test")?;
+                    selection.skips.push(name.clone());
+                }
+                (_, Some(("--skip", name))) => selection.skips.push(name.to_owned()),
+                (option, _) if option.starts_with('-') => bail!(
+                    "{option}: not known after --; there are --ignored, --include-ignored, --exact, --skip FILTER and filters"
+                ),
+                (filter, _) => selection.filters.push(filter.to_owned()),
+            }
+        }
+        Ok(selection)
+    }
+
+    /// Why a test is left out, if it is.
+    pub(super) fn leaves_out(&self, test: &Listed) -> Option<LeftOut> {
+        let fits =
+            |filter: &String| if self.exact { test.name == *filter } else { test.name.contains(&filter[..]) };
+        let wanted = self.filters.is_empty() || self.filters.iter().any(fits);
+        match (self.ignored, test.ignored) {
+            _ if !wanted || self.skips.iter().any(fits) => Some(LeftOut::Filtered),
+            (Ignored::Only, false) => Some(LeftOut::Filtered),
+            (Ignored::Not, true) => Some(LeftOut::Ignored),
+            _ => None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn left_out(words: &[&str], name: &str, ignored: bool) -> Option<LeftOut> {
+        let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+        let selection = Selection::new(None, &words).expect("the arguments are known");
+        selection.leaves_out(&Listed { name: name.to_owned(), ignored })
+    }
+
+    #[test]
+    fn tests_are_chosen_as_by_the_harness() {
+        assert_eq!(left_out(&[], "a::b", false), None);
+        assert_eq!(left_out(&[], "a::b", true), Some(LeftOut::Ignored));
+        assert_eq!(left_out(&["--ignored"], "a::b", false), Some(LeftOut::Filtered));
+        assert_eq!(left_out(&["--ignored"], "a::b", true), None);
+        assert_eq!(left_out(&["--include-ignored", "b"], "a::b", true), None);
+        assert_eq!(left_out(&["--exact", "b"], "a::b", false), Some(LeftOut::Filtered));
+        assert_eq!(left_out(&["c", "b"], "a::b", false), None);
+        assert_eq!(left_out(&["--skip", "a::"], "a::b", false), Some(LeftOut::Filtered));
+        assert_eq!(left_out(&["--skip=c", "--test-threads", "1"], "a::b", false), None);
+    }
+
+    #[test]
+    fn lists_of_others_are_no_lists() {
+        assert_eq!(listed("a::b: test\nc: benchmark\n"), Some(vec!["a::b".to_owned()]));
+        assert_eq!(listed(""), Some(Vec::new()));
+        assert_eq!(listed("running\na::b: test\n"), None);
+        assert_eq!(listed("note: all is well\n"), None);
+    }
+
+    #[test]
+    fn what_is_not_known_is_refused() {
+        for words in [&["--shuffle"][..], &["--skip"]] {
+            let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
+            assert!(Selection::new(None, &words).is_err(), "{words:?}");
+        }
+    }
+}

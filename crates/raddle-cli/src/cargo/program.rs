@@ -1,0 +1,59 @@
+//! `cargo raddle run`.
+
+use super::build::{Wanted, build};
+use super::workspace::Workspace;
+use crate::Outcome;
+use crate::args::{CargoRunArgs, NativeArgs, PointsArg, RacesArg, ThreadsArg, TimeoutsArg};
+use anyhow::{Context, Result, bail, ensure};
+use raddle_model::Surroundings;
+
+pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
+    const RUNS: u64 = 10_000;
+    const STEPS: u64 = 1_000_000;
+    let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
+    let mut words = vec!["build".to_owned()];
+    match (&args.bin, &args.example) {
+        (Some(bin), _) => words.extend(["--bin".to_owned(), bin.clone()]),
+        (None, Some(example)) => words.extend(["--example".to_owned(), example.clone()]),
+        (None, None) => words.push("--bins".to_owned()),
+    }
+    let mut binaries = build(&workspace, &args.build, &words, Wanted::Programs)?;
+    ensure!(!binaries.is_empty(), "the package has no program; --example names an example of it");
+    if binaries.len() > 1 {
+        let names: Vec<&str> =
+            binaries.iter().map(|binary| binary.name.rsplit('/').next().unwrap_or(&binary.name)).collect();
+        bail!("there are several programs; name one by --bin: {}", names.join(", "));
+    }
+    let binary = binaries.remove(0);
+    let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
+    let schedule = &args.schedule;
+    let native = NativeArgs {
+        strategy: schedule.strategy.clone().unwrap_or_else(|| "portfolio".to_owned()),
+        runs: schedule.runs.unwrap_or(RUNS),
+        time: schedule.time,
+        seed: schedule.seed.unwrap_or(1),
+        jobs: schedule.jobs,
+        keep_going: args.keep_going,
+        baseline: None,
+        points: PointsArg::Shared,
+        // The standard library has no hooks, so that an order that it brings about would be missing.
+        races: RacesArg::Off,
+        threads: ThreadsArg::Fibers,
+        timeouts: TimeoutsArg::Idle,
+        step_limit: schedule.step_limit.unwrap_or(STEPS),
+        patience: 64,
+        run_time: schedule.run_time,
+        cflags: None,
+        expect_output: None,
+        fail_on_exit: args.fail_on_exit,
+        record: args.record.clone(),
+        no_minimize: schedule.no_minimize,
+        json: args.json,
+        program: [path].into_iter().chain(args.arguments.iter().cloned()).collect(),
+    };
+    // A program is started where the user is, as by `cargo run`.
+    let here = std::env::current_dir().context("there is no current folder")?;
+    let here = here.to_str().context("the path of the current folder is no text")?.to_owned();
+    let surroundings = Surroundings { directory: Some(here), ..binary.surroundings };
+    crate::native::run_in(&native, &binary.path, &surroundings, Some("main".to_owned()), width)
+}

@@ -1,0 +1,178 @@
+//! `raddle.toml`: budgets, strategies and tests to skip, beside a `Cargo.toml`.
+
+use super::build::Binary;
+use super::workspace::Workspace;
+use crate::args::{ScheduleArgs, cores, duration};
+use anyhow::{Context, Result, anyhow};
+use serde::Deserialize;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// The file's name.
+pub(super) const FILE: &str = "raddle.toml";
+
+/// What a file says. What it does not say is left to the arguments and defaults.
+#[derive(Deserialize, Default)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+pub(super) struct Settings {
+    jobs: Option<u16>,
+    seed: Option<u64>,
+    runs: Option<u64>,
+    time: Option<Span>,
+    strategy: Option<String>,
+    step_limit: Option<u64>,
+    /// Names of tests, or their beginnings with a `*` behind.
+    #[serde(default)]
+    skip: Vec<String>,
+    /// Of several that fit a test, the first one that says something counts.
+    #[serde(default)]
+    test: Vec<Particular>,
+}
+
+/// What is different for some tests.
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields, rename_all = "kebab-case")]
+struct Particular {
+    name: String,
+    runs: Option<u64>,
+    time: Option<Span>,
+    strategy: Option<String>,
+    step_limit: Option<u64>,
+}
+
+/// A span of time, written as on the command line.
+#[derive(Deserialize, Clone, Copy)]
+#[serde(try_from = "String")]
+struct Span(Duration);
+
+impl TryFrom<String> for Span {
+    type Error = String;
+
+    fn try_from(text: String) -> Result<Span, String> {
+        duration(&text).map(Span).map_err(|wrong| format!("time = {text:?}: {wrong}"))
+    }
+}
+
+/// How a test is run.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Budget {
+    pub(super) strategy: String,
+    pub(super) runs: u64,
+    pub(super) time: Duration,
+    pub(super) seed: u64,
+    pub(super) jobs: usize,
+    pub(super) step_limit: u64,
+}
+
+impl Settings {
+    /// Those for the tests of `binary`: from the folder of its package, or else from that of the workspace.
+    pub(super) fn of(binary: &Binary, workspace: &Workspace) -> Result<Settings> {
+        let files = [binary.folder.join(FILE), workspace.root.join(FILE)];
+        let file: Option<PathBuf> = files.into_iter().find(|file| file.exists());
+        file.map_or(Ok(Settings::default()), |file| Settings::read(&file))
+    }
+
+    /// Complains of mistakes in any file of the workspace, before anything is built.
+    pub(super) fn check(workspace: &Workspace) -> Result<()> {
+        let folders = workspace.folders().chain([workspace.root.as_path()]);
+        folders.map(|folder| folder.join(FILE)).filter(|file| file.exists()).try_for_each(|file| {
+            Settings::read(&file)?;
+            Ok(())
+        })
+    }
+
+    fn read(file: &Path) -> Result<Settings> {
+        let shown = file.display();
+        let text = std::fs::read_to_string(file).with_context(|| format!("cannot read {shown}"))?;
+        let settings: Settings =
+            toml::from_str(&text).map_err(|error| anyhow!("{shown}: {}", error.message()))?;
+        let named = settings.test.iter().filter_map(|test| test.strategy.as_ref());
+        for strategy in named.chain(&settings.strategy) {
+            crate::native::specs(strategy).with_context(|| shown.to_string())?;
+        }
+        Ok(settings)
+    }
+
+    /// Whether a test is not to be run.
+    pub(super) fn skips(&self, test: &str) -> bool {
+        self.skip.iter().any(|name| fits(name, test))
+    }
+
+    /// How `test` is run, where arguments come before the file, and what is said of a test before what is said of all.
+    pub(super) fn budget(&self, args: &ScheduleArgs, test: &str) -> Budget {
+        const RUNS: u64 = 1000;
+        const TIME: Duration = Duration::from_secs(10);
+        const STEPS: u64 = 1_000_000;
+        let mine = || self.test.iter().filter(|particular| fits(&particular.name, test));
+        let strategy = args.strategy.clone().or_else(|| mine().find_map(|mine| mine.strategy.clone()));
+        let time = args.time.or_else(|| mine().find_map(|mine| mine.time).or(self.time).map(|span| span.0));
+        let runs = args.runs.or_else(|| mine().find_map(|mine| mine.runs)).or(self.runs);
+        let steps = args.step_limit.or_else(|| mine().find_map(|mine| mine.step_limit)).or(self.step_limit);
+        Budget {
+            strategy: strategy.or_else(|| self.strategy.clone()).unwrap_or_else(|| "portfolio".to_owned()),
+            // Whoever names a number of runs or a time alone means just that.
+            runs: runs.unwrap_or(if args.time.is_some() { u64::MAX } else { RUNS }).max(1),
+            time: time.unwrap_or(if args.runs.is_some() { Duration::MAX } else { TIME }),
+            seed: args.seed.or(self.seed).unwrap_or(1),
+            jobs: cores(args.jobs.or(self.jobs.filter(|&jobs| jobs > 0))),
+            step_limit: steps.unwrap_or(STEPS).max(1),
+        }
+    }
+}
+
+/// Whether a test is the one of that name, or one of those that `name` is the beginning of.
+fn fits(name: &str, test: &str) -> bool {
+    name.strip_suffix('*').map_or(name == test, |begin| test.starts_with(begin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Cli;
+    use clap::Parser;
+
+    fn budget(settings: &str, words: &[&str], test: &str) -> Budget {
+        let settings: Settings = toml::from_str(settings).expect("the settings are right");
+        let words = ["raddle", "cargo", "test", "--jobs", "1"].iter().chain(words);
+        let Ok(Cli { command: crate::args::Command::Cargo { command } }) = Cli::try_parse_from(words) else {
+            panic!("the arguments are wrong")
+        };
+        let crate::args::CargoCommand::Test(args) = command else { panic!("they are for tests") };
+        settings.budget(&args.schedule, test)
+    }
+
+    #[test]
+    fn arguments_come_before_the_test_and_the_test_before_the_rest() {
+        const TEXT: &str = "runs = 5\ntime = '1m'\n[[test]]\nname = 'q::*'\nruns = 7\n[[test]]\nname = 'q::a'\nruns = 8\nstrategy = 'pos'\n";
+        let of = |words: &[&str], test: &str| {
+            let budget = budget(TEXT, words, test);
+            (budget.runs, budget.strategy, budget.time.as_secs())
+        };
+        assert_eq!(of(&[], "other"), (5, "portfolio".to_owned(), 60));
+        assert_eq!(of(&[], "q::b"), (7, "portfolio".to_owned(), 60));
+        assert_eq!(of(&[], "q::a"), (7, "pos".to_owned(), 60));
+        assert_eq!(of(&["--runs", "9", "--strategy", "dfs"], "q::a"), (9, "dfs".to_owned(), 60));
+    }
+
+    #[test]
+    fn a_single_limit_is_the_only_one() {
+        let of = |words: &[&str]| {
+            let budget = budget("", words, "t");
+            (budget.runs, budget.time)
+        };
+        assert_eq!(of(&[]), (1000, Duration::from_secs(10)));
+        assert_eq!(of(&["--runs", "5"]), (5, Duration::MAX));
+        assert_eq!(of(&["--time", "5s"]), (u64::MAX, Duration::from_secs(5)));
+    }
+
+    #[test]
+    fn mistakes_are_named() {
+        for (text, part) in
+            [("rums = 5", "rums"), ("time = '5'", "unit"), ("[[test]]\nname = 'a'\nskip = true", "skip")]
+        {
+            let error = toml::from_str::<Settings>(text).err().expect("it is a mistake");
+            assert!(error.message().contains(part), "{error}");
+        }
+        assert!(fits("a::*", "a::b") && !fits("a::", "a::b") && fits("a", "a"));
+    }
+}

@@ -1,0 +1,131 @@
+//! The results of tests for a person, a line or two each, and all together at the end.
+
+use console::Style;
+use raddle_report::shape::{CargoTest, CargoTests, MissedBug};
+use raddle_report::text::{count, plural, share};
+use std::fmt::Write;
+
+/// What stands at the beginning of a line that goes on with the one before.
+const INDENT: &str = "             ";
+
+/// A word that tells how a test ended, and its colour.
+fn word(status: &str) -> (&'static str, Style) {
+    match status {
+        "passed" => ("PASS", Style::new().green().bold()),
+        "failed" => ("FAIL", Style::new().red().bold()),
+        "not-concurrent" => ("SINGLE", Style::new().green()),
+        "not-controllable" => ("LOST", Style::new().yellow().bold()),
+        _ => ("SKIP", Style::new().yellow()),
+    }
+}
+
+/// One test.
+pub(super) fn test(test: &CargoTest) -> String {
+    let (word, style) = word(&test.status);
+    let mut out = format!(
+        "{} [{:>8.3}s] {} {}\n",
+        style.apply_to(format!("{word:>12}")),
+        test.seconds,
+        test.binary,
+        test.test
+    );
+    let mut more = |text: &str| {
+        let _ = writeln!(out, "{INDENT}{text}");
+    };
+    match &test.status[..] {
+        "passed" => {
+            more(&runs(test));
+            bounds(&test.bounds).iter().for_each(|line| more(line));
+        }
+        // What was wrong comes with the steps that lead to it.
+        "failed" => more(&runs(test)),
+        "not-concurrent" => more("one thread, so one schedule: run once"),
+        _ => more(test.reason.as_deref().unwrap_or("it was not run")),
+    }
+    test.notes.iter().for_each(|note| more(&format!("note: {note}")));
+    out
+}
+
+/// How much was tried.
+fn runs(test: &CargoTest) -> String {
+    let mut out = format!("{}, {}", plural(test.runs, "run"), plural(test.partial_orders, "partial order"));
+    if test.exhausted {
+        out.push_str(" and no schedule left");
+    }
+    let _ = write!(out, "; up to {} and {}", plural(test.threads, "thread"), plural(test.steps, "step"));
+    if test.rests > 0 {
+        let _ = write!(out, "; spinning threads were held back {} times", count(test.rests));
+    }
+    out
+}
+
+/// What was not found, and how likely that is.
+fn bounds(bounds: &[MissedBug]) -> Vec<String> {
+    let Some(first) = bounds.first() else { return Vec::new() };
+    let who = if first.made {
+        format!("its {} of PCT", plural(first.runs, "run"))
+    } else {
+        format!("so many runs of PCT, {},", count(first.runs))
+    };
+    let depths: Vec<String> = bounds.iter().map(|bound| bound.depth.to_string()).collect();
+    let chances: Vec<String> = bounds.iter().map(|bound| share(bound.missed)).collect();
+    vec![format!(
+        "a bug of depth {} is missed by {who} with a chance of at most {}",
+        depths.join(", "),
+        chances.join(", ")
+    )]
+}
+
+/// All tests.
+pub(super) fn summary(all: &CargoTests) -> String {
+    let mut parts = vec![format!("{} passed", count(all.passed + all.not_concurrent))];
+    for (number, what) in [
+        (all.not_concurrent, "of them with one thread"),
+        (all.failed, "failed"),
+        (all.not_controllable, "not controllable"),
+        (all.ignored, "ignored"),
+        (all.skipped, "skipped by raddle.toml"),
+        (all.filtered, "not asked for"),
+    ] {
+        if number > 0 {
+            parts.push(format!("{} {what}", count(number)));
+        }
+    }
+    let (word, style) = word(if all.failed > 0 { "failed" } else { "passed" });
+    let word = style.apply_to(format!("{:>12}", if word == "FAIL" { "Failed" } else { "Passed" }));
+    format!("{word} [{:>8.3}s] {}: {}\n", all.seconds, plural(all.tests, "test"), parts.join(", "))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_passed_test_tells_what_that_is_worth() {
+        let bounds = vec![
+            MissedBug { depth: 1, runs: 60, made: true, missed: 0.001 },
+            MissedBug { depth: 2, runs: 60, made: true, missed: 0.5 },
+        ];
+        let passed = CargoTest {
+            binary: "p".to_owned(),
+            test: "a".to_owned(),
+            status: "passed".to_owned(),
+            runs: 1000,
+            partial_orders: 7,
+            threads: 3,
+            steps: 40,
+            bounds,
+            ..CargoTest::default()
+        };
+        let told = console::strip_ansi_codes(&test(&passed)).into_owned();
+        assert!(told.starts_with("        PASS [   0.000s] p a\n"), "{told}");
+        assert!(told.contains("1,000 runs, 7 partial orders; up to 3 threads and 40 steps\n"), "{told}");
+        assert!(told.contains("depth 1, 2 is missed by its 60 runs of PCT"), "{told}");
+        let left = CargoTest { exhausted: true, bounds: Vec::new(), ..passed };
+        assert!(
+            test(&left).contains("no schedule left") && !test(&left).contains("depth"),
+            "{}",
+            test(&left)
+        );
+    }
+}

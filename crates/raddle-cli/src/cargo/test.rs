@@ -1,0 +1,368 @@
+//! `cargo raddle test`.
+
+use super::build::{Binary, Wanted, build};
+use super::harness::{self, LeftOut, Listed, Selection};
+use super::settings::{Budget, Settings};
+use super::workspace::Workspace;
+use super::{output, tell};
+use crate::args::CargoTestArgs;
+use crate::native::{self, Found, Origin, Plan, Tally};
+use crate::progress::Progress;
+use crate::{Outcome, emit};
+use anyhow::{Context, Result};
+use raddle_lab::bound::{Guarantee, Size};
+use raddle_model::native::{Points, Setup, Threads};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Surroundings};
+use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug};
+use raddle_strategies::portfolio::pct_depth;
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+use std::time::Instant;
+
+/// The threads of a test that makes none: the harness's, and its own.
+const FEWEST: u64 = 2;
+/// The depths of bugs for which PCT's guarantee is told.
+const DEPTHS: [u64; 3] = [1, 2, 3];
+
+pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
+    let selection = Selection::new(args.filter.as_deref(), &args.harness)?;
+    if let Some(strategy) = &args.schedule.strategy {
+        native::specs(strategy)?;
+    }
+    let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
+    Settings::check(&workspace)?;
+    let targets = targets(args);
+    // By default cargo would build the examples as well, which have no tests.
+    let all = ["--tests".to_owned()];
+    let chosen = if targets.is_empty() { &all[..] } else { &targets[..] };
+    let words = [&["test".to_owned(), "--no-run".to_owned()][..], chosen].concat();
+    let binaries = build(&workspace, &args.build, &words, Wanted::Tests)?;
+    let folder = args.record.clone().unwrap_or_else(|| workspace.target.join("failures"));
+    std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    let begun = now();
+    // Cargo runs them only for libraries, and only if nothing in particular is asked for.
+    let has_documentation = targets.is_empty() && binaries.iter().any(|binary| !binary.name.contains("::"));
+    let (tests, all) = (Vec::new(), CargoTests::default());
+    let mut session = Session { args, width, folder, tests, all, has_documentation };
+    session.all_of(&binaries, &workspace, &selection)?;
+    session.all.seconds = seconds(begun);
+    session.finish()
+}
+
+/// Which targets of the packages are asked for.
+fn targets(args: &CargoTestArgs) -> Vec<String> {
+    let mut words = Vec::new();
+    for (option, given) in [("--lib", args.lib), ("--bins", args.bins), ("--tests", args.tests)] {
+        if given {
+            words.push(option.to_owned());
+        }
+    }
+    for (option, names) in [("--bin", &args.bin), ("--test", &args.test)] {
+        names.iter().for_each(|name| words.extend([option.to_owned(), name.clone()]));
+    }
+    words
+}
+
+#[expect(clippy::disallowed_methods, reason = "people want to know how long a test takes")]
+fn now() -> Instant {
+    Instant::now()
+}
+
+fn seconds(begun: Instant) -> f64 {
+    // More than three digits say nothing and make reports hard to compare.
+    (begun.elapsed().as_secs_f64() * 1000.0).round() / 1000.0
+}
+
+/// The tests of one call.
+struct Session<'a> {
+    args: &'a CargoTestArgs,
+    width: usize,
+    /// Where failing runs are kept.
+    folder: PathBuf,
+    tests: Vec<CargoTest>,
+    all: CargoTests,
+    /// Whether `cargo test` would also run tests in the documentation.
+    has_documentation: bool,
+}
+
+impl Session<'_> {
+    /// Runs the tests that are wanted, one after the other.
+    fn all_of(&mut self, binaries: &[Binary], workspace: &Workspace, selection: &Selection) -> Result<()> {
+        for binary in binaries {
+            let settings = Settings::of(binary, workspace)?;
+            let listed = match harness::list(binary)? {
+                Ok(listed) => listed,
+                Err(why) => {
+                    self.add(unlisted(binary, &why), "")?;
+                    continue;
+                }
+            };
+            for test in &listed {
+                match selection.leaves_out(test) {
+                    Some(LeftOut::Filtered) => {
+                        self.all.filtered += 1;
+                        continue;
+                    }
+                    Some(LeftOut::Ignored) => {
+                        self.add(left_out(binary, test, "ignored", "it is marked #[ignore]"), "")?;
+                        continue;
+                    }
+                    None if settings.skips(&test.name) => {
+                        self.add(left_out(binary, test, "skipped", "raddle.toml says so"), "")?;
+                        continue;
+                    }
+                    None => {}
+                }
+                let budget = settings.budget(&self.args.schedule, &test.name);
+                let (tested, report) = self.test(binary, test, &budget)?;
+                let failed = tested.status == "failed";
+                self.add(tested, &report)?;
+                if failed && self.args.fail_fast {
+                    return Ok(());
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Counts a test and tells of it.
+    fn add(&mut self, test: CargoTest, report: &str) -> Result<()> {
+        let all = &mut self.all;
+        let (counter, ran) = match &test.status[..] {
+            "passed" => (&mut all.passed, true),
+            "failed" => (&mut all.failed, true),
+            "not-concurrent" => (&mut all.not_concurrent, true),
+            "not-controllable" => (&mut all.not_controllable, true),
+            "ignored" => (&mut all.ignored, false),
+            _ => (&mut all.skipped, false),
+        };
+        *counter += 1;
+        all.tests += u64::from(ran);
+        // Tests that were left out are told of where others read, not to people.
+        if self.args.json {
+            emit(&shape::line(&test))?;
+        } else if ran {
+            emit(&format!("{}{report}", tell::test(&test)))?;
+        }
+        self.tests.push(test);
+        Ok(())
+    }
+
+    /// Writes what is left to write.
+    fn finish(self) -> Result<Outcome> {
+        if let Some(path) = &self.args.junit {
+            let text = raddle_report::format::junit_tests(&self.tests, self.args.strict);
+            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+        }
+        let lost = self.args.strict && self.all.not_controllable > 0;
+        let status = if self.all.failed > 0 || lost { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
+        let mut text = if self.args.json { shape::line(&self.all) } else { tell::summary(&self.all) };
+        if !self.args.json && self.has_documentation {
+            text.push_str(
+                "Documentation tests were not run; `cargo test --doc` runs them without control.\n",
+            );
+        }
+        Ok(Outcome { text, status })
+    }
+
+    /// Runs a test under many schedules, or once if it has one thread. Gives what came of it, and the failing run for a person.
+    fn test(&self, binary: &Binary, test: &Listed, budget: &Budget) -> Result<(CargoTest, String)> {
+        let begun = now();
+        let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
+        let words: Vec<String> = [path].into_iter().chain(harness::arguments(test)).collect();
+        let surroundings = Surroundings { test: Some(test.name.clone()), ..binary.surroundings.clone() };
+        let setup = self.setup(&test.name, budget)?;
+        let progress = (budget.runs != u64::MAX).then(|| Progress::new(budget.runs));
+        let by_strategy: Mutex<BTreeMap<String, u64>> = Mutex::default();
+        let look = |_: &Tally, strategy: &str| {
+            progress.iter().for_each(|progress| progress.add(1));
+            let mut counts = by_strategy.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            *counts.entry(strategy.to_owned()).or_default() += 1;
+        };
+        let plan = Plan {
+            words: &words,
+            surroundings: &surroundings,
+            setup: &setup,
+            runs: budget.runs,
+            time: Some(budget.time),
+            jobs: budget.jobs,
+            keep_going: false,
+            adapt: native::adapts(&budget.strategy),
+            look: &look,
+        };
+        // Whether it has threads at all shows in the first run, for which one process is enough.
+        let first = Plan { runs: 1, jobs: 1, look: &|_, _| (), ..plan };
+        let explored = first.explore().and_then(|tally| {
+            let is_over = tally.failures > 0 || tally.threads <= FEWEST;
+            if is_over { Ok(tally) } else { plan.explore() }
+        });
+        drop(progress);
+        let mut tested = CargoTest {
+            binary: binary.name.clone(),
+            test: test.name.clone(),
+            strategy: budget.strategy.clone(),
+            seed: budget.seed,
+            ..CargoTest::default()
+        };
+        let mut report = String::new();
+        match explored {
+            Err(error) => {
+                tested.status = "not-controllable".to_owned();
+                tested.reason = Some(error.root_cause().to_string());
+            }
+            Ok(tally) => {
+                judge(&mut tested, &tally);
+                if let Some((number, ran)) = &tally.first {
+                    let small = !self.args.schedule.no_minimize && tally.threads > FEWEST;
+                    let origin = Origin { words: &words, surroundings: &surroundings, points: setup.points };
+                    let found = Found::keep(ran, origin, Some(&self.folder), small);
+                    self.fail(&mut tested, &mut report, *number, &found, &test.name);
+                } else if tested.status == "passed" && !tally.exhausted {
+                    let counts = by_strategy.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+                    tested.bounds = bounds(&tally, &counts);
+                }
+            }
+        }
+        tested.seconds = seconds(begun);
+        Ok((tested, report))
+    }
+
+    fn setup(&self, name: &str, budget: &Budget) -> Result<Setup> {
+        Ok(Setup {
+            strategies: native::specs(&budget.strategy)?,
+            seed: budget.seed,
+            settings: raddle_model::Settings {
+                step_limit: budget.step_limit,
+                timeouts_anytime: false,
+                patience: 64,
+                races: false,
+            },
+            points: Points::Shared,
+            threads: Threads::Fibers,
+            patience_ms: u64::try_from(self.args.schedule.run_time.as_millis()).unwrap_or(u64::MAX),
+            expected: None,
+            fail_on_exit: true,
+            panics: Some(name.to_owned()),
+        })
+    }
+
+    /// Tells of the first failing run.
+    fn fail(&self, tested: &mut CargoTest, report: &mut String, number: u64, found: &Found, name: &str) {
+        tested.kind = found.file.verdict.failure().map(|failure| failure.kind().to_owned());
+        tested.message = Some(native::message(&found.file).join("\n"));
+        tested.first_failure = Some(number);
+        let printed = output::without_harness(&found.output, name);
+        tested.output = Some(printed).filter(|printed| !printed.is_empty());
+        tested.notes.extend(found.not_kept.clone());
+        if let Some(path) = &found.path {
+            let path = from_here(path).display().to_string();
+            tested.replay = Some(format!("raddle replay {path}"));
+            tested.failure_file = Some(path);
+        }
+        if self.args.json {
+            return;
+        }
+        crate::minimize::tell(report, &found.file);
+        native::show(report, &found.file, &found.output, self.width);
+        if let Some(replay) = &tested.replay {
+            let _ = writeln!(report, "\nReplay it: {replay}\n");
+        }
+    }
+}
+
+/// What the runs of a test were like.
+fn judge(tested: &mut CargoTest, tally: &Tally) {
+    tested.status = if tally.failures > 0 {
+        "failed"
+    } else if tally.threads <= FEWEST {
+        "not-concurrent"
+    } else {
+        "passed"
+    }
+    .to_owned();
+    tested.runs = tally.runs;
+    tested.partial_orders = tally.census.distinct() as u64;
+    tested.threads = tally.threads.saturating_sub(1);
+    tested.steps = tally.steps;
+    tested.rests = tally.rests;
+    tested.exhausted = tally.exhausted;
+    if tally.outside_waits > 0 {
+        tested.notes.push("runs waited for something from outside; they may not repeat".to_owned());
+    }
+    if tally.processes > 0 {
+        tested.notes.push("processes that the test starts are not under control".to_owned());
+    }
+    tested.notes.extend(tally.lost.iter().map(|why| format!("not all runs were made: {why}")));
+}
+
+/// What PCT's guarantee says of the runs that it made, or if it has made none, of as many as were made.
+fn bounds(tally: &Tally, by_strategy: &BTreeMap<String, u64>) -> Vec<MissedBug> {
+    let size = Size { threads: tally.threads, steps: tally.steps };
+    let mut made: BTreeMap<u64, u64> = BTreeMap::new();
+    for (spec, runs) in by_strategy {
+        if let Some(depth) = pct_depth(spec) {
+            // From the first one it learns how long a run is.
+            *made.entry(depth).or_default() += runs.saturating_sub(1);
+        }
+    }
+    let missed = |depth: u64, runs: u64| Guarantee::pct(size, depth).map_or(1.0, |pct| pct.missed(runs));
+    let of = |depth: u64| {
+        if made.is_empty() {
+            return MissedBug { depth, runs: tally.runs, made: false, missed: missed(depth, tally.runs) };
+        }
+        // Runs for deeper bugs find this one too, with their own guarantee.
+        let deep = made.range(depth..);
+        let chance = deep.map(|(&deep, &runs)| missed(deep, runs)).product();
+        MissedBug { depth, runs: made.values().sum(), made: true, missed: chance }
+    };
+    DEPTHS.map(of).to_vec()
+}
+
+/// A test that was not run.
+fn left_out(binary: &Binary, test: &Listed, status: &str, why: &str) -> CargoTest {
+    CargoTest {
+        binary: binary.name.clone(),
+        test: test.name.clone(),
+        status: status.to_owned(),
+        reason: Some(why.to_owned()),
+        ..CargoTest::default()
+    }
+}
+
+/// What is told of a program whose tests nobody can list.
+fn unlisted(binary: &Binary, why: &str) -> CargoTest {
+    let program = from_here(&binary.path).display();
+    CargoTest {
+        binary: binary.name.clone(),
+        status: "not-controllable".to_owned(),
+        reason: Some(format!("{why}; as a whole it may be run: raddle run -- {program}")),
+        ..CargoTest::default()
+    }
+}
+
+/// A path as short as it can be from the current folder.
+fn from_here(path: &Path) -> &Path {
+    let here = std::env::current_dir().ok();
+    here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_bound_is_that_of_the_runs_of_pct() {
+        let tally = Tally { runs: 100, threads: 2, steps: 10, ..Tally::default() };
+        let missed = |counts: &[(&str, u64)]| {
+            let counts = counts.iter().map(|&(spec, runs)| (spec.to_owned(), runs)).collect();
+            bounds(&tally, &counts).iter().map(|bound| bound.missed).collect::<Vec<_>>()
+        };
+        let close = |all: Vec<f64>, expected: [f64; 3]| {
+            all.iter().zip(expected).for_each(|(a, b)| assert!((a - b).abs() < 1e-12, "{all:?}"));
+        };
+        close(missed(&[("pos", 100)]), [0.5_f64.powi(100), 0.95_f64.powi(100), 0.995_f64.powi(100)]);
+        close(missed(&[("pos", 69), ("pct:depth=2", 31)]), [0.95_f64.powi(30), 0.95_f64.powi(30), 1.0]);
+    }
+}

@@ -1,0 +1,265 @@
+//! `cargo raddle` on a small crate, `fixture-crate`, which is compiled with hooks here.
+
+use serde_json::Value;
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::OnceLock;
+
+/// A copy of the crate for `test` alone.
+fn copy(test: &str) -> PathBuf {
+    let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture-crate");
+    let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo").join(test);
+    for name in ["Cargo.toml", "raddle.toml", "src/lib.rs", "src/main.rs", "tests/surroundings.rs"] {
+        let copy = to.join(name);
+        std::fs::create_dir_all(copy.parent().expect("a file is in a folder")).expect("it can be made");
+        std::fs::copy(from.join(name), copy).expect("the crate can be copied");
+    }
+    _ = std::fs::remove_dir_all(to.join("target/raddle/failures"));
+    to
+}
+
+/// What `cargo raddle WORDS` does, as cargo starts it.
+fn cargo_raddle(folder: &Path, words: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-raddle"));
+    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTC_WRAPPER"] {
+        command.env_remove(name);
+    }
+    command.arg("raddle").args(words).current_dir(folder).output().expect("it starts")
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+/// All tests of the crate.
+struct Session {
+    folder: PathBuf,
+    status: Option<i32>,
+    /// By name.
+    tests: BTreeMap<String, Value>,
+    all: Value,
+    junit: String,
+}
+
+fn session() -> &'static Session {
+    static SESSION: OnceLock<Session> = OnceLock::new();
+    SESSION.get_or_init(|| {
+        let folder = copy("session");
+        let output =
+            cargo_raddle(&folder, &["test", "--offline", "--json", "--runs", "300", "--junit", "junit.xml"]);
+        let told = text(&output.stdout);
+        let mut lines: Vec<Value> =
+            told.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
+        let all = lines.pop().unwrap_or_else(|| panic!("nothing was told: {}", text(&output.stderr)));
+        let name = |test: &Value| test["test"].as_str().expect("a test has a name").to_owned();
+        let tests = lines.into_iter().map(|test| (name(&test), test)).collect();
+        let junit = std::fs::read_to_string(folder.join("junit.xml")).expect("JUnit's file is written");
+        Session { folder, status: output.status.code(), tests, all, junit }
+    })
+}
+
+#[test]
+fn every_test_has_its_verdict() {
+    let Session { status, tests, all, .. } = session();
+    let verdicts: Vec<(&str, &str, &str)> = tests
+        .iter()
+        .map(|(name, test)| (&name[..], &test["status"], &test["kind"]))
+        .map(|(name, status, kind)| (name, status.as_str().unwrap_or("?"), kind.as_str().unwrap_or("")))
+        .collect();
+    let expected = [
+        ("are_part_of_a_failure", "failed", "panic"),
+        ("are_those_of_cargo", "not-concurrent", ""),
+        ("priority_inheritance_is_not_controlled", "not-controllable", ""),
+        ("tests::a_panic_is_handed_on", "failed", "panic"),
+        ("tests::a_panic_is_returned", "passed", ""),
+        ("tests::has_to_panic", "passed", ""),
+        ("tests::is_ignored", "ignored", ""),
+        ("tests::is_skipped", "skipped", ""),
+        ("tests::locked", "passed", ""),
+        ("tests::locks_in_both_orders", "failed", "deadlock"),
+        ("tests::loses_updates", "failed", "panic"),
+        ("tests::single", "not-concurrent", ""),
+        ("tests::single_and_wrong", "failed", "panic"),
+    ];
+    assert_eq!(verdicts, expected, "{tests:#?}");
+    assert_eq!(*status, Some(1));
+    let counts = ["tests", "passed", "failed", "not_concurrent", "not_controllable", "ignored", "skipped"];
+    assert_eq!(counts.map(|count| all[count].as_u64()), [11, 3, 5, 2, 1, 1, 1].map(Some), "{all}");
+}
+
+#[test]
+fn a_passed_test_tells_how_much_was_tried() {
+    let tests = &session().tests;
+    let returned = &tests["tests::a_panic_is_returned"];
+    assert_eq!((&returned["runs"], &returned["threads"]), (&300.into(), &2.into()), "{returned}");
+    let missed = |depth: usize| returned["bounds"][depth]["missed"].as_f64().expect("there is a bound");
+    assert!(missed(0) <= missed(1) && missed(1) <= missed(2) && missed(2) <= 1.0, "{returned}");
+    // The settings have it searched exhaustively.
+    let whole = &tests["tests::has_to_panic"];
+    assert_eq!((&whole["strategy"], &whole["exhausted"]), (&"dpor".into(), &true.into()), "{whole}");
+    assert!(whole["bounds"].as_array().is_some_and(Vec::is_empty), "{whole}");
+    let single = &tests["tests::single"];
+    assert_eq!(single["runs"], 1, "{single}");
+    let lost = &tests["priority_inheritance_is_not_controlled"]["reason"];
+    assert!(lost.as_str().is_some_and(|why| why.contains("futex operation 6")), "{lost}");
+}
+
+#[test]
+fn a_failed_test_tells_its_panic_and_what_it_printed() {
+    let tests = &session().tests;
+    let lost = &tests["tests::loses_updates"];
+    let message = lost["message"].as_str().expect("a failure has a message");
+    assert!(message.starts_with("panic: assertion `left == right` failed: an update is lost"), "{message}");
+    assert!(
+        message.contains("left: 1") && message.contains("thread tests::loses_updates, src/lib.rs:"),
+        "{message}"
+    );
+    let output = lost["output"].as_str().expect("it has printed something");
+    assert!(output.starts_with("counted to 1\n") && !output.contains("running 1 test"), "{output}");
+    // The cause is told with the panic that ended the test.
+    let handed = tests["tests::a_panic_is_handed_on"]["message"].as_str().expect("it has a message");
+    assert!(handed.starts_with("panic: called `Result::unwrap()`"), "{handed}");
+    assert!(handed.contains("before: assertion `left == right` failed: somebody else has added"), "{handed}");
+    let deadlock = tests["tests::locks_in_both_orders"]["message"].as_str().expect("it has a message");
+    assert!(deadlock.starts_with("deadlock: 2 threads wait") && !deadlock.contains("harness"), "{deadlock}");
+}
+
+#[test]
+fn junit_has_every_test() {
+    let junit = &session().junit;
+    assert!(
+        junit.contains("<testsuites name=\"raddle\" tests=\"13\" failures=\"5\" errors=\"0\" skipped=\"3\""),
+        "{junit}"
+    );
+    assert!(junit.contains("<testsuite name=\"fixture::surroundings\" tests=\"3\""), "{junit}");
+    assert!(junit.contains("<failure type=\"deadlock\" message=\"deadlock: 2 threads wait"), "{junit}");
+    assert_eq!(junit.matches("<testcase ").count(), 13);
+}
+
+#[test]
+fn failures_replay_from_anywhere() {
+    let Session { folder, tests, .. } = session();
+    let elsewhere = folder.parent().expect("it is in a folder");
+    for name in ["tests::loses_updates", "tests::locks_in_both_orders", "are_part_of_a_failure"] {
+        let file = tests[name]["failure_file"].as_str().expect("a failing run is kept");
+        let replay = || {
+            let mut raddle = Command::new(env!("CARGO_BIN_EXE_raddle"));
+            raddle.args(["replay"]).arg(folder.join(file)).current_dir(elsewhere);
+            // What only cargo sets comes from the file.
+            raddle
+                .env_remove("CARGO_MANIFEST_DIR")
+                .env("RUST_BACKTRACE", "1")
+                .output()
+                .expect("raddle starts")
+        };
+        let first = replay();
+        let told = text(&first.stdout);
+        assert_eq!(first.status.code(), Some(1), "{name}: {}", text(&first.stderr));
+        assert!(told.contains("it repeats exactly") && !told.contains("running 1 test"), "{told}");
+        let message = tests[name]["message"].as_str().expect("it has a message");
+        assert!(told.contains(message), "{told}");
+        let steps = |told: &str| told.split("It printed").next().unwrap_or_default().to_owned();
+        assert_eq!(steps(&text(&replay().stdout)), steps(&told));
+    }
+}
+
+#[test]
+fn tests_are_chosen_as_with_cargo() {
+    // The same crate, so that nothing is compiled again.
+    let folder = &session().folder;
+    let names = |words: &[&str]| {
+        let words = [&["test", "--offline", "--json", "--lib", "--runs", "1"], words].concat();
+        let output = cargo_raddle(folder, &words);
+        let lines = text(&output.stdout);
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line is JSON"));
+        let ran = |test: &Value| test["runs"].as_u64() > Some(0);
+        let names = lines.filter(ran).filter_map(|test| Some(test["test"].as_str()?.to_owned()));
+        (names.collect::<Vec<_>>(), output.status.code())
+    };
+    let single = (vec!["tests::single".to_owned()], Some(0));
+    assert_eq!(names(&["tests::single", "--", "--exact"]), single);
+    assert_eq!(names(&["single", "--", "--skip", "wrong"]), single);
+    assert_eq!(names(&["--", "--ignored"]), (vec!["tests::is_ignored".to_owned()], Some(1)));
+    assert_eq!(names(&["nothing_is_called_so"]), (Vec::new(), Some(0)));
+    let strict = cargo_raddle(folder, &["test", "--offline", "--strict", "--test", "surroundings"]);
+    let told = text(&strict.stdout);
+    assert_eq!(strict.status.code(), Some(1), "{told}");
+    assert!(
+        told.contains("LOST") && told.contains("SINGLE") && told.contains("1 not controllable"),
+        "{told}"
+    );
+}
+
+#[test]
+fn a_failed_test_is_shown_step_by_step() {
+    let output = cargo_raddle(&session().folder, &["test", "--offline", "loses_updates"]);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{told}");
+    assert!(told.contains("FAIL") && told.contains("fixture tests::loses_updates"), "{told}");
+    assert!(!told.contains("harness  ") && told.contains("lib.rs:"), "{told}");
+    assert!(told.contains("\nIt printed:\n  counted to 1\n"), "{told}");
+    assert!(told.contains("Replay it: raddle replay target/raddle/failures/raddle-failure-"), "{told}");
+}
+
+#[test]
+fn programs_are_run_too() {
+    let folder = &session().folder;
+    let words = ["run", "--offline", "--json", "--runs", "300", "--record", "program.json", "--", "a word"];
+    let output = cargo_raddle(folder, &words);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    let message = report["message"].as_str().expect("a failure has a message");
+    assert!(
+        message.contains("failed: Some(\"a word\")") && message.contains("thread main, src/main.rs:"),
+        "{message}"
+    );
+    let mut replay = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    let replay = replay.arg("replay").arg(folder.join("program.json")).output().expect("raddle starts");
+    assert_eq!(replay.status.code(), Some(1), "{}", text(&replay.stderr));
+}
+
+#[test]
+fn settings_are_written_once_and_mistakes_in_them_are_named() {
+    let folder = copy("settings");
+    std::fs::remove_file(folder.join("raddle.toml")).expect("it was copied");
+    let first = cargo_raddle(&folder, &["init"]);
+    assert_eq!(first.status.code(), Some(0), "{}", text(&first.stderr));
+    let written = std::fs::read_to_string(folder.join("raddle.toml")).expect("it was written");
+    assert!(written.lines().all(|line| line.is_empty() || line.starts_with('#')), "{written}");
+    let second = cargo_raddle(&folder, &["init"]);
+    assert_eq!(second.status.code(), Some(2));
+    assert!(text(&second.stderr).contains("raddle.toml is there already"), "{}", text(&second.stderr));
+    std::fs::write(folder.join("raddle.toml"), "rums = 5\n").expect("it can be written");
+    let third = cargo_raddle(&folder, &["test", "--offline"]);
+    let message = text(&third.stderr);
+    assert_eq!(third.status.code(), Some(2), "{message}");
+    assert!(message.contains("raddle.toml") && message.contains("`rums`"), "{message}");
+}
+
+/// A compiler that does not know the flags any more.
+const OTHER_COMPILER: &str = "#!/bin/sh\nfor word; do case $word in -Cpasses=*) echo 'error: unknown pass' >&2; exit 1;; esac; done\n\
+                              exec rustc \"$@\"\n";
+
+#[test]
+fn the_doctor_says_what_is_missing() {
+    let well = cargo_raddle(Path::new(env!("CARGO_TARGET_TMPDIR")), &["doctor"]);
+    let told = text(&well.stdout);
+    assert_eq!(well.status.code(), Some(0), "{told}");
+    assert!(told.contains("lost update was found under control") && !told.contains("MISSING"), "{told}");
+
+    let folder = copy("doctor");
+    let compiler = folder.join("compiler");
+    std::fs::write(&compiler, OTHER_COMPILER).expect("it can be written");
+    let mut chmod = Command::new("chmod");
+    assert!(chmod.arg("+x").arg(&compiler).status().expect("chmod starts").success());
+    let mut doctor = Command::new(env!("CARGO_BIN_EXE_cargo-raddle"));
+    let ill =
+        doctor.args(["raddle", "doctor", "--json"]).env("RUSTC", &compiler).output().expect("it starts");
+    assert_eq!(ill.status.code(), Some(2));
+    let report: Value = serde_json::from_slice(&ill.stdout).expect("it is JSON");
+    let last =
+        report["findings"].as_array().and_then(|findings| findings.last()).expect("it looked at something");
+    assert_eq!((&last["ok"], &report["fallback"]), (&false.into(), &true.into()), "{report}");
+    assert!(last["detail"].as_str().is_some_and(|why| why.contains("unknown pass")), "{last}");
+}

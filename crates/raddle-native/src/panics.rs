@@ -1,0 +1,91 @@
+//! What a Rust program says of its panics.
+//!
+//! The panic itself is of no use here: it may be caught, and whether it was is known only at the end, by the status. What is
+//! left of it then is the text that the standard hook writes. A program with a hook of its own tells what it likes; its end is
+//! then a mere status.
+
+use raddle_model::{Failure, Panicked};
+
+/// The status of a program whose main thread has panicked, and of a harness of tests one of which has failed.
+pub(crate) const STATUS: i32 = 101;
+
+/// The most panics of other threads that are kept, and the most lines of what one says.
+const MOST: usize = 4;
+const MOST_LINES: usize = 12;
+
+/// The failure of a program that printed `output` and ended because `thread` panicked. Nothing if the output tells of no panic
+/// of that thread.
+pub(crate) fn failure(output: &str, thread: &str) -> Option<Failure> {
+    let lines: Vec<&str> = output.lines().collect();
+    let mut panics: Vec<Panicked> =
+        (0..lines.len()).filter_map(|at| panicked(lines[at], &lines[at + 1..])).collect();
+    let at = panics.iter().rposition(|panic| panic.thread == thread)?;
+    panics.truncate(at + 1);
+    let last = panics.pop()?;
+    panics.retain(|panic| panic.thread != thread);
+    panics.truncate(MOST);
+    Some(Failure::Panic { last, before: panics })
+}
+
+/// The panic that begins with `line`, such as `thread 'main' (7) panicked at src/main.rs:3:5:`, and what it says in the lines
+/// after that.
+fn panicked(line: &str, after: &[&str]) -> Option<Panicked> {
+    let (head, place) = heading(line)?;
+    // Newer compilers add the number of the thread, which is another one in every run.
+    let thread = head.rsplit_once('\'').map_or(head, |(thread, _)| thread);
+    let said = after.iter().take_while(|line| !ends_message(line)).take(MOST_LINES).copied();
+    let message = said.collect::<Vec<_>>().join("\n");
+    Some(Panicked {
+        thread: thread.to_owned(),
+        place: place.to_owned(),
+        message: message.trim_end().to_owned(),
+    })
+}
+
+/// What stands before and behind `panicked at`.
+fn heading(line: &str) -> Option<(&str, &str)> {
+    // What a thread wrote before without ending its line stands in front.
+    let from = line.find("thread '")? + "thread '".len();
+    line[from..].strip_suffix(':')?.split_once(" panicked at ")
+}
+
+/// Whether a line is none of a panic's message any more.
+fn ends_message(line: &str) -> bool {
+    heading(line).is_some()
+        || line == "FAILED"
+        || ["note: ", "stack backtrace:", "test result: "].iter().any(|begin| line.starts_with(begin))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const OUTPUT: &str = "\nrunning 1 test\ntest counts ... x = 1\n\
+        thread '<unnamed>' (17) panicked at src/lib.rs:9:13:\nboom\n\
+        note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n\n\
+        thread 'counts' (16) panicked at src/lib.rs:12:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\
+        FAILED\n\nfailures:\n";
+
+    fn told(output: &str, thread: &str) -> Option<(Panicked, Vec<Panicked>)> {
+        match failure(output, thread)? {
+            Failure::Panic { last, before } => Some((last, before)),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn the_last_panic_of_the_thread_counts_and_others_come_with_it() {
+        let (last, before) = told(OUTPUT, "counts").expect("the output has a panic");
+        assert_eq!((&last.thread[..], &last.place[..]), ("counts", "src/lib.rs:12:5"));
+        assert_eq!(last.message, "assertion `left == right` failed\n  left: 1\n right: 2");
+        assert_eq!(before.iter().map(|panic| &panic.message[..]).collect::<Vec<_>>(), ["boom"]);
+        assert_eq!(told(OUTPUT, "main"), None);
+        assert_eq!(told("FAILED\n", "counts"), None);
+    }
+
+    #[test]
+    fn old_compilers_tell_no_number() {
+        let (last, _) = told("text thread 'main' panicked at a.rs:1:2:\nno\n", "main").expect("a panic");
+        assert_eq!((&last.thread[..], &last.place[..], &last.message[..]), ("main", "a.rs:1:2", "no"));
+    }
+}
