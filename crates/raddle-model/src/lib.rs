@@ -7,6 +7,7 @@
 mod exit;
 mod file;
 mod ids;
+mod iroot;
 mod memory_order;
 mod name;
 pub mod native;
@@ -18,6 +19,7 @@ mod verdict;
 pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
 pub use file::{FORMAT_VERSION, FileError, MOST_FILE_STEPS, Minimized, Settings, TraceFile, TraceStep};
 pub use ids::{LocationId, ObjectId, ThreadId};
+pub use iroot::{Count, Deed, IRoot, Idiom, Ledger, Site, Standing};
 pub use memory_order::MemoryOrder;
 pub use name::{Name, mix};
 pub use operation::{Access, Kind, Operation, Reads, Touch, dependent};

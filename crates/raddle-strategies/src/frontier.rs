@@ -6,9 +6,13 @@
 //! exactly one item (the one that ends in its last decision that was not the cheapest), so none is run twice, and none
 //! of a higher cost comes before all of a lower cost are over. The scheme is the work queue of iterative context
 //! bounding (Musuvathi and Qadeer, PLDI 2007). Memory grows with the number of items that wait for the next cost.
+//!
+//! With sleep sets (Godefroid's thesis, 1996), an item also knows the threads whose next step is tried first elsewhere: they
+//! sleep until something is executed that their step depends on. Of the schedules that differ only in the order of
+//! independent steps one is then left, and a run in which all enabled threads sleep is cut off.
 
 use raddle_engine::{Choice, Needs, Plan, Point, RunSummary};
-use raddle_model::{ThreadId, Trace};
+use raddle_model::{Operation, Reads, ThreadId, Trace, dependent};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,6 +35,8 @@ struct Item {
     schedule: Arc<[Decision]>,
     position: usize,
     instead: Decision,
+    /// The threads that sleep after `instead`; empty without sleep sets.
+    asleep: Arc<[ThreadId]>,
 }
 
 /// See the module's documentation.
@@ -46,10 +52,17 @@ pub(crate) struct Frontier {
     exhausted: bool,
     /// How many decisions the current run has made.
     at: usize,
+    /// Whether threads sleep.
+    sleeps: bool,
+    /// Who sleeps after the prefix, and who sleeps now, once the run is there.
+    asleep_after_prefix: Arc<[ThreadId]>,
+    asleep: Vec<ThreadId>,
+    /// Whether the run is still in the prefix.
+    fresh: bool,
 }
 
 impl Frontier {
-    pub(crate) const NEEDS: Needs = Needs { enabled: true, state: false };
+    pub(crate) const NEEDS: Needs = Needs { enabled: true, state: false, places: false };
 
     pub(crate) fn new(bound: Option<u32>, cost_of: Cost) -> Frontier {
         Frontier {
@@ -60,11 +73,22 @@ impl Frontier {
             cost: 0,
             exhausted: false,
             at: 0,
+            sleeps: false,
+            asleep_after_prefix: Arc::default(),
+            asleep: Vec::new(),
+            fresh: true,
         }
+    }
+
+    /// The same with sleep sets.
+    pub(crate) fn with_sleep_sets(mut self) -> Frontier {
+        self.sleeps = true;
+        self
     }
 
     pub(crate) fn begin(&mut self) -> Plan {
         self.at = 0;
+        self.fresh = true;
         if self.exhausted { Plan::Exhausted } else { Plan::Run }
     }
 
@@ -75,11 +99,28 @@ impl Frontier {
             // The program did not repeat itself, so this schedule does not exist.
             Some(_) => Choice::CutOff,
             None => {
+                self.wake(point);
                 let last = point.last().map(|event| event.thread);
                 let enabled = point.enabled();
-                let cheapest = enabled.iter().min_by_key(|&&t| ((self.cost_of)(last, enabled, t), t));
-                Choice::Run(*cheapest.expect("a point has an enabled thread"))
+                let awake = enabled.iter().filter(|thread| !self.asleep.contains(thread));
+                let cheapest = awake.min_by_key(|&&t| ((self.cost_of)(last, enabled, t), t));
+                cheapest.map_or(Choice::CutOff, |&thread| Choice::Run(thread))
             }
+        }
+    }
+
+    /// Wakes the threads whose next step depends on the one executed last.
+    fn wake(&mut self, point: &Point<'_>) {
+        if !self.sleeps {
+            return;
+        }
+        if self.fresh {
+            self.fresh = false;
+            self.asleep.clear();
+            self.asleep.extend_from_slice(&self.asleep_after_prefix);
+        }
+        if let Some(last) = point.last() {
+            self.asleep.retain(|&thread| independent(point.operation(thread), &last.operation));
         }
     }
 
@@ -102,34 +143,59 @@ impl Frontier {
     /// Adds an item for each decision after the prefix that could have been another one.
     fn add_alternatives(&mut self, trace: &Trace, schedule: Arc<[Decision]>) {
         let mut step = 0_usize;
+        let next = if self.sleeps { Some(NextOperations::of(trace)) } else { None };
+        let mut done = vec![0_usize; trace.parents.len()];
+        let mut asleep: Vec<ThreadId> = self.asleep_after_prefix.to_vec();
         for (position, &decision) in schedule.iter().enumerate() {
             let new = position >= self.prefix.len();
             match decision {
                 Decision::Thread(taken) => {
                     let last = step.checked_sub(1).map(|before| trace.events[before].thread);
                     let enabled = trace.enabled_at(step);
+                    // With sleep sets, those tried before the next alternative.
+                    let mut tried = vec![taken];
                     for &thread in enabled.iter().rev().filter(|&&thread| new && thread != taken) {
+                        if asleep.contains(&thread) {
+                            continue;
+                        }
                         let cost = self.cost.saturating_add((self.cost_of)(last, enabled, thread));
-                        self.add(
-                            cost,
-                            Item { schedule: schedule.clone(), position, instead: Decision::Thread(thread) },
-                        );
+                        let sleepers: Arc<[ThreadId]> = match &next {
+                            None => Arc::default(),
+                            Some(next) => {
+                                let before = asleep.iter().chain(&tried).copied();
+                                let stays = |&other: &ThreadId| next.independent(&done, other, thread);
+                                before.filter(stays).collect()
+                            }
+                        };
+                        let instead = Decision::Thread(thread);
+                        let item = Item { schedule: schedule.clone(), position, instead, asleep: sleepers };
+                        if self.add(cost, item) {
+                            tried.push(thread);
+                        }
                     }
+                    if let (true, Some(next)) = (new, &next) {
+                        asleep.retain(|&other| next.independent(&done, other, taken));
+                    }
+                    done[taken.index()] += 1;
                     step += 1;
                 }
                 Decision::Pick { value, arity } if new && value + 1 < arity => {
                     let instead = Decision::Pick { value: value + 1, arity };
-                    self.add(self.cost, Item { schedule: schedule.clone(), position, instead });
+                    let asleep = if self.sleeps { asleep.clone().into() } else { Arc::default() };
+                    self.add(self.cost, Item { schedule: schedule.clone(), position, instead, asleep });
                 }
                 Decision::Pick { .. } => {}
             }
         }
     }
 
-    fn add(&mut self, cost: u32, item: Item) {
-        if self.bound.is_none_or(|bound| cost <= bound) {
+    /// Tells whether the item is within the bound.
+    fn add(&mut self, cost: u32, item: Item) -> bool {
+        let within = self.bound.is_none_or(|bound| cost <= bound);
+        if within {
             self.buckets.entry(cost).or_default().push(item);
         }
+        within
     }
 
     /// Takes the latest of the cheapest items.
@@ -146,12 +212,39 @@ impl Frontier {
         self.prefix.clear();
         self.prefix.extend_from_slice(&item.schedule[..item.position]);
         self.prefix.push(item.instead);
+        self.asleep_after_prefix = item.asleep.clone();
         // The other numbers follow one at a time, so that a choice among very many costs one item.
         if let Decision::Pick { value, arity } = item.instead
             && value + 1 < arity
         {
             self.add(self.cost, Item { instead: Decision::Pick { value: value + 1, arity }, ..item });
         }
+    }
+}
+
+fn independent(a: &Operation, b: &Operation) -> bool {
+    !dependent(a, b, Reads::Independent)
+}
+
+/// What each thread of a run did after so many of its steps.
+struct NextOperations(Vec<Vec<Operation>>);
+
+impl NextOperations {
+    fn of(trace: &Trace) -> NextOperations {
+        let mut next = vec![Vec::new(); trace.parents.len()];
+        for event in &trace.events {
+            next[event.thread.index()].push(event.operation);
+        }
+        for (next, pending) in next.iter_mut().zip(&trace.pending) {
+            next.extend(*pending);
+        }
+        NextOperations(next)
+    }
+
+    /// Whether the next operations of two threads are independent, which have taken as many steps as `done` says.
+    fn independent(&self, done: &[usize], one: ThreadId, other: ThreadId) -> bool {
+        let next = |thread: ThreadId| self.0[thread.index()].get(done[thread.index()]);
+        next(one).zip(next(other)).is_some_and(|(one, other)| independent(one, other))
     }
 }
 
