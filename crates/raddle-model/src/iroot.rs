@@ -160,6 +160,8 @@ pub struct Standing {
 #[serde(from = "Vec<(IRoot, Standing)>", into = "Vec<(IRoot, Standing)>")]
 pub struct Ledger {
     roots: BTreeMap<IRoot, Standing>,
+    /// Invariant: as many as are exposed.
+    exposed: u64,
 }
 
 impl From<Vec<(IRoot, Standing)>> for Ledger {
@@ -190,7 +192,9 @@ pub struct Count {
 impl Ledger {
     /// Takes note that a run has `root`. Tells whether that is new.
     pub fn expose(&mut self, root: IRoot) -> bool {
-        !std::mem::replace(&mut self.roots.entry(root).or_default().exposed, true)
+        let new = !std::mem::replace(&mut self.roots.entry(root).or_default().exposed, true);
+        self.exposed += u64::from(new);
+        new
     }
 
     /// Takes note that `root` may be possible. Tells whether that is new.
@@ -207,6 +211,7 @@ impl Ledger {
     /// Adds what is known from elsewhere. Runs made in vain are added up.
     pub fn add(&mut self, root: IRoot, standing: Standing) {
         let known = self.roots.entry(root).or_default();
+        self.exposed += u64::from(standing.exposed && !known.exposed);
         known.exposed |= standing.exposed;
         known.predicted |= standing.predicted;
         known.failed = known.failed.saturating_add(standing.failed);
@@ -224,7 +229,7 @@ impl Ledger {
 
     /// How many iRoots were seen in runs.
     pub fn exposed(&self) -> u64 {
-        self.roots.values().filter(|standing| standing.exposed).count() as u64
+        self.exposed
     }
 
     /// How many there are of each idiom, in order.

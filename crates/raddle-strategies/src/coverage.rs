@@ -10,6 +10,9 @@ use raddle_idioms::{observe, predict};
 use raddle_model::{Ledger, Verdict};
 use std::sync::Arc;
 
+/// How many steps of a thread its two accesses in an idiom may be apart, if nothing else is said.
+pub const WINDOW: u32 = raddle_idioms::WINDOW;
+
 /// See the module's documentation.
 pub struct Coverage {
     inner: Box<dyn Strategy>,

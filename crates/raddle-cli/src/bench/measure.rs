@@ -152,6 +152,8 @@ fn native_runs(
         patience_ms: PATIENCE.as_millis() as u64,
         expected: None,
         fail_on_exit: false,
+        coverage: None,
+        known: raddle_model::Ledger::default(),
     };
     let look = |tally: &native::Tally, _: &str| {
         let mut count = locked(count);

@@ -11,7 +11,7 @@ use crate::args::ReplayArgs;
 use crate::cc::was_compiled_here;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Failure, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Failure, Ledger, TraceFile};
 use raddle_report::shape::{self, Replayed};
 use raddle_report::{sentences, text};
 use std::path::Path;
@@ -130,6 +130,8 @@ fn setup(file: &TraceFile, shown: &str, threads: Threads, patience_ms: u64) -> R
         patience_ms,
         expected,
         fail_on_exit: matches!(file.verdict.failure(), Some(Failure::Exit { .. })),
+        coverage: None,
+        known: Ledger::default(),
     };
     Ok((words, setup))
 }
@@ -150,7 +152,9 @@ fn made(answer: Answer, shown: &str) -> Result<Box<Ran>> {
     match answer {
         Answer::Ran(ran) => Ok(ran),
         Answer::Lost { message } => bail!("{shown}: the run cannot be repeated: {message}"),
-        Answer::Ready { .. } | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),
+        Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) => {
+            bail!("{shown}: the native runtime has made no run")
+        }
     }
 }
 

@@ -14,10 +14,12 @@ use crate::cc::Source;
 use crate::progress::Progress;
 use anyhow::{Context, Result, ensure};
 use raddle_model::native::{Points, Ran, SHARED, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Ledger, Name, Settings, TraceFile};
 use raddle_report::shape::{self, NativeRun, Races};
-use raddle_report::text;
+use raddle_report::{Coverage, coverage, text};
+use raddle_strategies::coverage::WINDOW;
 use raddle_strategies::portfolio::PORTFOLIO;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -60,6 +62,9 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     drop(progress);
 
     let mut report = report(args, &tally);
+    if args.coverage {
+        report.coverage = Some(covered(&tally));
+    }
     let mut notes = Vec::new();
     match races {
         Ok(races) => report.races = races,
@@ -110,6 +115,9 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
         return Ok(Outcome { text: shape::line(&report), status });
     }
     let mut out = summary(&report);
+    if let Some(covered) = &report.coverage {
+        out.push_str(&coverage(covered, report.runs));
+    }
     if let Some((file, output)) = failing {
         crate::minimize::tell(&mut out, &file);
         show(&mut out, &file, &output, width);
@@ -198,6 +206,8 @@ fn setup(args: &NativeArgs) -> Result<Setup> {
         patience_ms: u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX),
         expected: args.expect_output.as_deref().map(expected).transpose()?,
         fail_on_exit: args.fail_on_exit,
+        coverage: args.coverage.then_some(WINDOW),
+        known: Ledger::default(),
     })
 }
 
@@ -249,6 +259,15 @@ fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {
         seed: args.seed,
         ..NativeRun::default()
     }
+}
+
+/// What runs had of iRoots, with places in the words of the source.
+fn covered(tally: &Tally) -> Coverage {
+    let (names, mut texts): (Vec<Name>, Vec<String>) = tally.covered.places.iter().cloned().unzip();
+    places::translate_places(&mut texts);
+    let places: BTreeMap<Name, String> = names.into_iter().zip(texts).collect();
+    let place = |name: Name| places.get(&name).cloned().unwrap_or_else(|| "an unknown place".to_owned());
+    Coverage::new(&tally.covered.ledger, tally.saturation.clone(), place)
 }
 
 /// What is told of runs that were not under control.
