@@ -8,7 +8,8 @@ use serde::Deserialize;
 const LAYERS: &[(&str, &[&str])] = &[
     ("raddle-model", &[]),
     ("raddle-engine", &["raddle-model"]),
-    ("raddle-strategies", &["raddle-model", "raddle-engine"]),
+    ("raddle-idioms", &["raddle-model", "raddle-engine"]),
+    ("raddle-strategies", &["raddle-model", "raddle-engine", "raddle-idioms"]),
     ("raddle-explain", &["raddle-model", "raddle-engine"]),
     (
         "raddle",

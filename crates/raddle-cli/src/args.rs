@@ -142,6 +142,9 @@ pub(crate) struct NativeArgs {
     /// What the program's threads are; the runs are the same
     #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
     pub(crate) threads: ThreadsArg,
+    /// Tell which interleavings (iRoots of Maple's idioms) runs had, and which were predicted; makes the runs of a strategy in order
+    #[arg(long)]
+    pub(crate) coverage: bool,
     /// When a timed wait may time out: when nothing else can run, or at any moment
     #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
     pub(crate) timeouts: TimeoutsArg,
@@ -269,6 +272,9 @@ pub(crate) struct RunArgs {
     /// Stop at the first failing run
     #[arg(long)]
     pub(crate) until_bug: bool,
+    /// Tell which interleavings (iRoots of Maple's idioms) runs had, and which were predicted; makes the runs of a strategy in order
+    #[arg(long)]
+    pub(crate) coverage: bool,
     /// When a timed wait may time out: when nothing else can run, or at any moment
     #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
     pub(crate) timeouts: TimeoutsArg,

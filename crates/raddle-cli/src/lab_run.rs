@@ -5,14 +5,17 @@ use crate::progress::Progress;
 use crate::replay::{compile, config, read, repeat, shown};
 use crate::{Outcome, minimize, strategies};
 use anyhow::{Context, Result};
-use raddle_engine::{Config, Replay};
+use raddle_engine::{Config, Replay, Strategy};
 use raddle_explain::MOST_AUTOMATIC_STEPS;
 use raddle_lab::exact::{self, ExactStrategy, Limits};
 use raddle_lab::{Job, Machine, Recording, Tally, bound, sample_all};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Reads, Settings, Surroundings, TraceFile, TraceStep};
+use raddle_model::{
+    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Name, Reads, Settings, Surroundings, TraceFile, TraceStep,
+};
 use raddle_report::shape::{self, FirstFailure, Run};
-use raddle_report::{Layout, interleaving, sentences, text};
+use raddle_report::{Coverage, Layout, coverage, interleaving, sentences, text};
 use raddle_strategies::Family;
+use raddle_strategies::coverage::WINDOW;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -23,7 +26,7 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     let jobs = args.strategy.iter().map(|spec| {
         Ok(Job {
             program: Box::new(machine.clone()),
-            strategy: raddle_strategies::build(spec)?,
+            strategy: strategy(spec, args.coverage)?,
             config: config(settings),
             seed: args.seed,
             runs: args.runs,
@@ -43,6 +46,13 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
         let mut report = report(args, spec, tally);
         if args.exact {
             add_exact(&mut report, &machine, config(settings), spec, limits(args.exact_limit));
+        }
+        if args.coverage
+            && let Some(ledger) = &tally.ledger
+        {
+            let names = machine.location_names();
+            let place = |name: Name| names.get(name.0 as usize).cloned().unwrap_or_default();
+            report.coverage = Some(Coverage::new(ledger, tally.saturation.clone(), place));
         }
         if let Some(recording) = &tally.first_failure {
             let mut file = trace_file(args, &source, &machine, settings, spec, recording)?;
@@ -77,11 +87,26 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
         return Ok(Outcome { text: reports.iter().map(shape::line).collect(), status });
     }
     let mut out = text::runs(&reports, width);
+    for report in &reports {
+        if let Some(covered) = &report.coverage {
+            if reports.len() > 1 {
+                let _ = writeln!(out, "\n{}:", report.strategy);
+            }
+            out.push_str(&coverage(covered, report.runs));
+        }
+    }
     match shown_failure {
         Some(file) => show(&mut out, args, &file, width),
         None => out.push_str("\nNo run failed.\n"),
     }
     Ok(Outcome { text: out, status })
+}
+
+/// The strategy that `spec` names; one whose runs are looked at for iRoots if that is `looked` for.
+fn strategy(spec: &str, looked: bool) -> Result<Box<dyn Strategy>> {
+    let strategy = raddle_strategies::build(spec)?;
+    let covered = |strategy| Box::new(raddle_strategies::coverage::Coverage::new(strategy, WINDOW));
+    Ok(if looked { covered(strategy) } else { strategy })
 }
 
 fn settings(args: &RunArgs) -> Settings {

@@ -13,6 +13,9 @@ enum Edges {
     All,
     /// Only those that synchronisation makes, not the order of memory accesses.
     Synchronisation,
+    /// Only those of synchronisation that lets a thread wait until another one has done something: no order of locks, and
+    /// none of a wait before what ended it.
+    Lasting,
 }
 
 /// For each event, how many events of each thread happen before it or are it.
@@ -34,6 +37,12 @@ impl Clocks {
     /// The relation in which only synchronisation orders events; two unordered dependent accesses are a data race.
     pub fn synchronisation(run: &RunSummary<'_>) -> Clocks {
         Builder::new(run, Edges::Synchronisation).build()
+    }
+
+    /// The relation that is likely to hold in other runs too: creation and end of threads, wake-ups, barriers, and what was
+    /// posted, sent, initialised or unparked before it was taken. The order in which locks are taken is not part of it.
+    pub fn lasting(run: &RunSummary<'_>) -> Clocks {
+        Builder::new(run, Edges::Lasting).build()
     }
 
     /// Whether event `earlier`, the `nth` event of `thread` (from 1), happens before or is event `later`.
@@ -123,8 +132,8 @@ impl<'a> Builder<'a> {
             let thread = event.thread.index();
             let operation = &event.operation;
             clocks.before.extend_from_slice(&self.now[thread]);
-            let memory = operation.kind <= Kind::ReadModifyWrite;
-            if self.edges == Edges::All || !memory {
+            let (learns, tells) = self.part(operation.kind);
+            if learns {
                 self.learn_from_objects(thread, operation.objects());
             }
             if self.edges == Edges::All && operation.kind == Kind::Exit {
@@ -134,7 +143,7 @@ impl<'a> Builder<'a> {
                 self.learn(thread, target);
             }
             self.now[thread][thread] += 1;
-            if self.edges == Edges::All || !memory {
+            if tells {
                 self.tell_objects(thread, operation.objects());
             }
             if operation.kind == Kind::Spawn && next_thread < self.threads {
@@ -148,6 +157,32 @@ impl<'a> Builder<'a> {
             self.free(thread, operation.kind, mine);
         }
         clocks
+    }
+
+    /// Whether an operation of this kind learns from the objects that it touches, and whether it tells them.
+    fn part(&self, kind: Kind) -> (bool, bool) {
+        match (self.edges, kind) {
+            (Edges::All, _) => (true, true),
+            (Edges::Synchronisation, kind) => {
+                let other = kind > Kind::ReadModifyWrite;
+                (other, other)
+            }
+            (
+                Edges::Lasting,
+                Kind::SemaphorePost | Kind::OnceEnd | Kind::Send | Kind::TrySend | Kind::Close | Kind::Unpark,
+            ) => (false, true),
+            (
+                Edges::Lasting,
+                Kind::SemaphoreWait
+                | Kind::OnceBegin
+                | Kind::OnceTry
+                | Kind::OnceWait
+                | Kind::Receive
+                | Kind::TryReceive
+                | Kind::Park,
+            ) => (true, false),
+            (Edges::Lasting, _) => (false, false),
+        }
     }
 
     fn learn_from_objects(&mut self, thread: usize, objects: impl Iterator<Item = (ObjectId, bool)>) {
@@ -164,7 +199,10 @@ impl<'a> Builder<'a> {
     fn tell_objects(&mut self, thread: usize, objects: impl Iterator<Item = (ObjectId, bool)>) {
         for (object, writes) in objects {
             let clock = &self.now[thread];
-            if writes {
+            if self.edges == Edges::Lasting {
+                // Who tells has not learnt what others told.
+                join(self.writes.entry(object).or_insert_with(|| vec![0; clock.len()]), clock);
+            } else if writes {
                 self.writes.insert(object, clock.clone());
                 self.reads.remove(&object);
             } else {

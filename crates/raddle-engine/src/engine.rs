@@ -123,6 +123,8 @@ pub struct Engine {
     pub(crate) outside: bool,
     /// Whether the front end was told, since the latest step, that no thread can go on.
     told_idle: bool,
+    /// Per location that has one: its name. Outlasts runs.
+    pub(crate) places: Vec<Name>,
 }
 
 impl Engine {
@@ -153,6 +155,7 @@ impl Engine {
             burst: 0,
             outside: false,
             told_idle: false,
+            places: Vec::new(),
         }
     }
 
@@ -194,6 +197,24 @@ impl Engine {
     pub fn add_object(&mut self, name: Name, resource: Resource) -> ObjectId {
         self.pending.add_object();
         self.objects.add(name, resource)
+    }
+
+    /// Gives a location a name, which holds until it gets another one. A front end whose locations have other numbers in other
+    /// runs has to name them where [`Engine::wants_places`]; a location without a name is known by its number.
+    pub fn name_place(&mut self, location: LocationId, name: Name) {
+        for unnamed in self.places.len()..=location.index() {
+            self.places.push(Name(unnamed as u64));
+        }
+        self.places[location.index()] = name;
+    }
+
+    /// Whether the strategy asks for the names of locations.
+    pub fn wants_places(&self) -> bool {
+        self.needs.places
+    }
+
+    pub(crate) fn place_name(&self, location: LocationId) -> Name {
+        self.places.get(location.index()).copied().unwrap_or(Name(u64::from(location.0)))
     }
 
     /// The object that stands for `thread`, to be named by [`Kind::Join`].
@@ -474,6 +495,7 @@ impl Engine {
             freed: &self.freed,
             threads: &self.threads,
             objects: &self.objects,
+            places: &self.places,
         }
     }
 

@@ -5,7 +5,7 @@ use crate::engine::Engine;
 use crate::objects::Objects;
 use crate::pending::{ThreadSet, bit, bits};
 use crate::threads::Threads;
-use raddle_model::{Event, Name, ObjectId, Operation, ThreadId, Trace, Verdict};
+use raddle_model::{Event, Ledger, LocationId, Name, ObjectId, Operation, ThreadId, Trace, Verdict};
 
 /// Decides which thread runs next.
 ///
@@ -42,6 +42,14 @@ pub trait Strategy: Send + Sync {
         None
     }
 
+    /// What the strategy knows of iRoots, if it looks at them.
+    fn ledger(&self) -> Option<&Ledger> {
+        None
+    }
+
+    /// Takes note of what is known of iRoots from earlier searches. Called before the first run, if at all.
+    fn recall(&mut self, _known: &Ledger) {}
+
     /// A copy with the same knowledge.
     fn fork(&self) -> Box<dyn Strategy>;
 }
@@ -74,6 +82,8 @@ pub struct Needs {
     pub enabled: bool,
     /// Keep [`Point::state`] up to date, and record it for every point.
     pub state: bool,
+    /// Let [`Point::place_name`] and [`RunSummary::place_name`] be the same in all runs.
+    pub places: bool,
 }
 
 /// What is known before a step: every thread that could take it, with the operation it would execute.
@@ -180,6 +190,12 @@ impl<'a> Point<'a> {
         self.engine.objects.name(object)
     }
 
+    /// The name of a place in the code, equal in all runs if [`Needs::places`] was asked for.
+    #[inline]
+    pub fn place_name(&self, location: LocationId) -> Name {
+        self.engine.place_name(location)
+    }
+
     /// Who created `thread`; nobody, if it was there from the start.
     #[inline]
     pub fn parent(&self, thread: ThreadId) -> Option<ThreadId> {
@@ -223,6 +239,7 @@ pub struct RunSummary<'a> {
     pub(crate) freed: &'a [(u32, ThreadId)],
     pub(crate) threads: &'a Threads,
     pub(crate) objects: &'a Objects,
+    pub(crate) places: &'a [Name],
 }
 
 impl<'a> RunSummary<'a> {
@@ -241,6 +258,11 @@ impl<'a> RunSummary<'a> {
     /// The name of an object, equal in all runs.
     pub fn object_name(&self, object: ObjectId) -> Name {
         self.objects.name(object)
+    }
+
+    /// The name of a place in the code, equal in all runs if [`Needs::places`] was asked for.
+    pub fn place_name(&self, location: LocationId) -> Name {
+        self.places.get(location.index()).copied().unwrap_or(Name(u64::from(location.0)))
     }
 
     /// How many threads the run had.

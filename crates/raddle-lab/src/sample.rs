@@ -1,7 +1,7 @@
 //! Runs programs many times, on all cores, with the same result for any number of them.
 
 use raddle_engine::{Census, Config, Engine, Program, Strategy, explore};
-use raddle_model::{Trace, Verdict};
+use raddle_model::{Ledger, Trace, Verdict};
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Mutex;
@@ -77,6 +77,10 @@ pub struct Tally {
     pub space: Option<f64>,
     /// The number of the run that brought the last new partial order, from 1. Only for runs that were in order.
     pub last_new: Option<u64>,
+    /// What the strategy knows of iRoots, if it looks at them.
+    pub ledger: Option<Ledger>,
+    /// After how many runs how many iRoots were exposed, wherever that grew. Only if the strategy looks at them.
+    pub saturation: Vec<(u64, u64)>,
 }
 
 impl Tally {
@@ -94,6 +98,9 @@ impl Tally {
         self.exhausted |= other.exhausted;
         self.space = other.space.or(self.space);
         self.last_new = None;
+        // Runs of a strategy that looks at iRoots are made in order, by one core.
+        self.ledger = other.ledger.or(self.ledger.take());
+        self.saturation.extend(other.saturation);
         let earlier =
             |mine: &Recording| other.first_failure.as_ref().is_none_or(|theirs| mine.run < theirs.run);
         if !self.first_failure.as_ref().is_some_and(earlier) {
@@ -170,6 +177,34 @@ impl Worker {
     }
 
     fn run(&mut self, job: &Job, first: u64, runs: u64, tally: &mut Tally, progress: &(dyn Fn(u64) + Sync)) {
+        let Some(ledger) = self.strategy.ledger() else {
+            return self.run_piece(job, first, runs, tally, progress);
+        };
+        // The number of iRoots is asked for after each run.
+        let mut exposed = ledger.exposed();
+        for run in first..first.saturating_add(runs) {
+            self.run_piece(job, run, 1, tally, progress);
+            let ledger = self.strategy.ledger();
+            let now = ledger.map_or(exposed, Ledger::exposed);
+            if now > exposed {
+                exposed = now;
+                tally.saturation.push((run + 1, exposed));
+            }
+            if tally.exhausted || job.until_failure && tally.hits > 0 {
+                break;
+            }
+        }
+        tally.ledger = self.strategy.ledger().cloned();
+    }
+
+    fn run_piece(
+        &mut self,
+        job: &Job,
+        first: u64,
+        runs: u64,
+        tally: &mut Tally,
+        progress: &(dyn Fn(u64) + Sync),
+    ) {
         let told = AtomicU64::new(0);
         let Worker { engine, program, strategy } = self;
         let totals =

@@ -7,6 +7,7 @@
 mod exit;
 mod file;
 mod ids;
+mod iroot;
 mod memory_order;
 mod name;
 pub mod native;
@@ -20,6 +21,7 @@ pub use file::{
     FORMAT_VERSION, FileError, MOST_FILE_STEPS, Minimized, Settings, Surroundings, TraceFile, TraceStep,
 };
 pub use ids::{LocationId, ObjectId, ThreadId};
+pub use iroot::{Count, Deed, IRoot, Idiom, Ledger, Site, Standing};
 pub use memory_order::MemoryOrder;
 pub use name::{Name, mix};
 pub use operation::{Access, Kind, Operation, Reads, Touch, dependent};

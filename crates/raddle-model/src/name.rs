@@ -1,12 +1,15 @@
 //! Identities that survive from one run to the next.
 
-/// A 64-bit identity of a thread or an object that is the same in every run of one program.
+use serde::{Deserialize, Serialize};
+
+/// A 64-bit identity of a thread, an object or a place in the code that is the same in every run of one program.
 ///
 /// A thread is named by its creation path (its parent's name and how many children the parent had
 /// before it), an object by what its front end knows of it (symbol and offset, creating location and
 /// ordinal). Equal names are taken to be the same thing; two different things share a name with
 /// probability about 2^-64.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
 pub struct Name(pub u64);
 
 impl Name {

@@ -4,7 +4,7 @@
 //! socket, over which each sends messages: four bytes with the length, least significant first, then JSON. The runtime
 //! begins with [`Answer::Ready`]; the command line sends one [`Setup`] and then orders, each of which gets one answer.
 
-use crate::{Pick, Schedule, Settings, TraceFile, TraceStep};
+use crate::{IRoot, Ledger, Name, Pick, Schedule, Settings, TraceFile, TraceStep};
 use serde::{Deserialize, Serialize};
 
 /// The environment variable that holds the number of the socket. Without it the library does nothing.
@@ -67,6 +67,12 @@ pub struct Setup {
     /// The name of the thread of a Rust program whose panic ends it: a run fails that ends so.
     #[serde(default)]
     pub panics: Option<String>,
+    /// Whether runs are looked at for iRoots, and then how many steps of a thread its accesses in one may be apart.
+    #[serde(default)]
+    pub coverage: Option<u32>,
+    /// What is known of iRoots from earlier searches; a place is named by its text, see [`Covered::places`].
+    #[serde(default)]
+    pub known: Ledger,
 }
 
 /// What the runtime is to do next.
@@ -81,6 +87,11 @@ pub enum Order {
         run: u64,
         /// Whether the trace is wanted if it fails.
         trace: bool,
+    },
+    /// Tell what a strategy knows of iRoots.
+    Coverage {
+        /// The index of the strategy.
+        strategy: usize,
     },
     /// Make a recorded run again.
     Replay {
@@ -130,11 +141,23 @@ pub enum Answer {
     Ran(Box<Ran>),
     /// The strategy has no schedule left.
     Exhausted,
+    /// What a strategy knows of iRoots.
+    Coverage(Box<Covered>),
     /// A run cannot be controlled, and says nothing about the program.
     Lost {
         /// Why.
         message: String,
     },
+}
+
+/// What a strategy knows of iRoots.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Covered {
+    /// The iRoots.
+    pub ledger: Ledger,
+    /// The places in the code, as `module+0x12ab`. The name of a place is that of this text ([`Name::of_text`]), so that whoever
+    /// keeps iRoots can name them for another process.
+    pub places: Vec<(Name, String)>,
 }
 
 /// A run that was made.
@@ -155,6 +178,9 @@ pub struct Ran {
     /// How often it waited for something from outside the program, so that it may not repeat.
     #[serde(default)]
     pub outside_waits: u64,
+    /// The iRoots that no earlier run of its strategy had, if runs are looked at for them.
+    #[serde(default)]
+    pub exposed: Vec<IRoot>,
     /// How many processes the program started, which are not under control.
     #[serde(default)]
     pub processes: u64,

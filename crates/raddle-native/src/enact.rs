@@ -4,12 +4,13 @@
 use crate::outside;
 use crate::results::Whole;
 use raddle_engine::{Engine, Needs, Program, Replay, Reply, Strategy, run};
-use raddle_model::{Event, Kind, Operation, ThreadId, Verdict};
+use raddle_model::{Event, Kind, LocationId, Name, Operation, ThreadId, Verdict};
 use std::collections::VecDeque;
 
 /// Brings `engine` into the state in which the run ended, with what the strategy that made the run needs tracked.
+/// `names` are the names of the places of the run, if the strategy needs them.
 /// Tells whether that went as recorded; if not, there is nothing to be learnt.
-pub(crate) fn enact(engine: &mut Engine, whole: &Whole, needs: Needs) -> bool {
+pub(crate) fn enact(engine: &mut Engine, whole: &Whole, needs: Needs, names: &[Name]) -> bool {
     let mut actors: Vec<Actor> = whole.ended.iter().map(|_| Actor::default()).collect();
     for event in whole.events.iter().filter(|event| event.operation.kind != Kind::ConditionReacquire) {
         actors[event.thread.index()].next.push_back(event.operation);
@@ -20,6 +21,10 @@ pub(crate) fn enact(engine: &mut Engine, whole: &Whole, needs: Needs) -> bool {
     let mut cast = Cast { whole, actors, woken: 0, waiting: 0 };
     let replay = Replay::of(whole.events.clone(), whole.picks.clone());
     let mut follower = Follower { replay, needs };
+    // Numbers of places mean nothing beyond the run, and names outlast the beginning of one.
+    for (place, &name) in names.iter().enumerate() {
+        engine.name_place(LocationId(place as u32), name);
+    }
     run(engine, &mut cast, &mut follower);
     engine.summary().trace.events.len() == whole.events.len()
 }

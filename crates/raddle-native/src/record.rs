@@ -4,7 +4,7 @@ use crate::objects::{Class, Made};
 use crate::outside;
 use crate::results::{self, Whole};
 use raddle_model::native::Setup;
-use raddle_model::{Surroundings, TraceFile, TraceStep};
+use raddle_model::{Name, Surroundings, TraceFile, TraceStep};
 
 /// The front end's name in failure files.
 const FRONT_END: &str = "native";
@@ -51,6 +51,11 @@ impl Modules {
     /// Address ranges whose content is at the same address in every run.
     pub(crate) fn ranges(&self) -> Vec<(u64, u64)> {
         self.parts.iter().map(|&(begin, end, ..)| (begin, end)).collect()
+    }
+
+    /// The name of a place that a call returns to, or that an instruction is before.
+    pub(crate) fn name(&self, place: u64) -> Name {
+        Name::of_text(&self.text(place - 1))
     }
 
     /// An address as a text that means the same in another process.

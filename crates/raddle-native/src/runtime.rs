@@ -8,6 +8,7 @@ use crate::fiber::{self, Fiber};
 use crate::heap::Heap;
 use crate::objects::{Class, Made, Objects};
 use crate::outside::Outside;
+use crate::record::Modules;
 use crate::table::Table;
 use crate::{control, crash, raw, real, results, start};
 use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
@@ -15,6 +16,7 @@ use raddle_model::native::Points;
 use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict, mix};
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_void};
+use std::sync::Arc;
 
 /// One thread of the run.
 pub(crate) struct Thread {
@@ -64,6 +66,8 @@ pub(crate) struct Runtime {
     pub(crate) ticks: u64,
     /// Address ranges of the files that the program is made of: what lies there has the same address in all runs.
     pub(crate) fixed: Vec<(u64, u64)>,
+    /// The files that the program is made of.
+    modules: Arc<Modules>,
     /// With what status the program ends.
     pub(crate) status: i32,
     /// The events that were writes and left the value as it was.
@@ -140,7 +144,7 @@ pub(crate) fn with<R>(action: impl FnOnce(&mut Runtime) -> R) -> R {
 
 impl Runtime {
     /// A run with only the main thread, which is the current one and running.
-    pub(crate) fn new(mut engine: Engine, strategy: Box<dyn Strategy>, fixed: Vec<(u64, u64)>) -> Runtime {
+    pub(crate) fn new(mut engine: Engine, strategy: Box<dyn Strategy>, modules: Arc<Modules>) -> Runtime {
         engine.begin(strategy.needs());
         engine.add_thread();
         let mut runtime = Runtime {
@@ -153,7 +157,8 @@ impl Runtime {
             current: ThreadId(0),
             leaving: None,
             ticks: 0,
-            fixed,
+            fixed: modules.ranges(),
+            modules,
             status: 0,
             unwritten: Vec::new(),
             interrupts: Vec::new(),
@@ -219,6 +224,9 @@ impl Runtime {
         let number = self.places.len() as u32;
         self.places.push(address);
         self.numbers.set(address, number);
+        if self.engine.wants_places() {
+            self.engine.name_place(LocationId(number), self.modules.name(address));
+        }
         LocationId(number)
     }
 

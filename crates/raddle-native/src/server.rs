@@ -4,17 +4,22 @@
 //! operations that it left behind ([`crate::enact`]).
 #![expect(unsafe_code, reason = "processes are forked and waited for")]
 
+mod coverage;
+mod learn;
+
 use crate::results::{self, Results, Whole};
 use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
 use crate::table::Table;
 use crate::wire::Wire;
 use crate::{enact, fiber, panics, raw, real, record};
+use coverage::Lane;
 use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
-use raddle_model::{Failure, Settings, Verdict};
+use raddle_model::{Failure, Name, Settings, Verdict};
+use raddle_strategies::coverage::Coverage;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-
-mod learn;
 
 /// Whether this process makes a run.
 static RUN: AtomicBool = AtomicBool::new(false);
@@ -76,10 +81,14 @@ struct Server {
     wire: Wire,
     setup: Setup,
     strategies: Vec<Box<dyn Strategy>>,
+    /// Per strategy: whether it learns by itself, and the iRoots that were told.
+    lanes: Vec<Lane>,
     /// For learning.
     engine: Engine,
     /// Address ranges of the files that the program is made of.
-    modules: record::Modules,
+    modules: Arc<record::Modules>,
+    /// The names of the places that runs came to, by address, if a strategy asks for them.
+    places: BTreeMap<u64, Name>,
     /// A file in memory for what the program prints.
     output: i32,
     /// If the standard output is expected to be this, another file for that alone.
@@ -102,10 +111,17 @@ enum End {
 
 impl Server {
     fn new(wire: Wire, setup: Setup) -> Server {
-        let mut strategies = Vec::new();
+        let (mut strategies, mut lanes): (Vec<Box<dyn Strategy>>, _) = (Vec::new(), Vec::new());
         for spec in &setup.strategies {
             match raddle_strategies::build(spec) {
-                Ok(strategy) => strategies.push(strategy),
+                Ok(mut strategy) => {
+                    lanes.push(Lane::new(strategy.learns()));
+                    if let Some(window) = setup.coverage {
+                        strategy = Box::new(Coverage::new(strategy, window));
+                    }
+                    strategy.recall(&setup.known);
+                    strategies.push(strategy);
+                }
                 Err(error) => {
                     wire.send(&Answer::Lost { message: error.to_string() });
                     raw::exit(0);
@@ -121,8 +137,9 @@ impl Server {
             }
         });
         let engine = Engine::new(config(setup.settings));
-        let modules = record::Modules::read();
-        Server { wire, setup, strategies, engine, modules, output, expected, shared: Table::default() }
+        let modules = Arc::new(record::Modules::read());
+        let (places, shared) = (BTreeMap::new(), Table::default());
+        Server { wire, setup, strategies, lanes, engine, modules, places, output, expected, shared }
     }
 
     /// Carries out an order. Gives nothing in the child that is to make the run.
@@ -134,25 +151,29 @@ impl Server {
                     return Some(Answer::Exhausted);
                 }
                 let points = self.setup.points;
-                let random = if copy.learns() { 0 } else { *run };
+                let random = if self.lanes[*strategy].learns { 0 } else { *run };
                 let shared = self.shared.clone();
                 let wants_steps = copy.learns() || self.expected.is_some() || self.judges_ends();
                 let mut whole = match self.make_run(&*copy, random, points, &shared, wants_steps)? {
                     Ok(whole) => whole,
                     Err(message) => return Some(Answer::Lost { message }),
                 };
-                if self.strategies[*strategy].learns() && enact::enact(&mut self.engine, &whole, copy.needs())
-                {
-                    self.strategies[*strategy].learn(&self.engine.summary());
+                if self.strategies[*strategy].learns() {
+                    let names = if copy.needs().places { self.names(&whole) } else { Vec::new() };
+                    if enact::enact(&mut self.engine, &whole, copy.needs(), &names) {
+                        self.strategies[*strategy].learn(&self.engine.summary());
+                    }
                 }
                 self.check_end(&mut whole);
                 let mut ran = self.ran(&whole);
+                ran.exposed = self.newly_exposed(*strategy);
                 if *trace && ran.kind.is_some() {
                     let spec = self.setup.strategies[*strategy].clone();
                     self.add_trace(&mut ran, &whole, spec, *run);
                 }
                 Some(Answer::Ran(Box::new(ran)))
             }
+            Order::Coverage { strategy } => Some(Answer::Coverage(Box::new(self.covered(*strategy)))),
             Order::Replay { steps, picks, shared, random } => {
                 let mut replay = Replay::of(enact::events(steps), Order::picks(picks));
                 self.repeat(&mut replay, steps, (shared, *random))
@@ -174,7 +195,7 @@ impl Server {
                 let mut ran = self.ran(&whole);
                 if *any || ran.kind.is_some() {
                     let needs = Needs { enabled: true, ..Needs::default() };
-                    if enact::enact(&mut self.engine, &whole, needs) {
+                    if enact::enact(&mut self.engine, &whole, needs, &[]) {
                         ran.preemptions = self.engine.summary().trace.preemptions() as u64;
                     }
                     self.add_trace(&mut ran, &whole, String::new(), 0);
@@ -243,7 +264,7 @@ impl Server {
         let mut halt = None;
         loop {
             let engine = Engine::new(config(self.setup.settings));
-            let mut runtime = Runtime::new(engine, strategy.fork(), self.modules.ranges());
+            let mut runtime = Runtime::new(engine, strategy.fork(), self.modules.clone());
             runtime.points = points;
             runtime.accesses.touched = shared.clone();
             runtime.accesses.parts = self.setup.settings.races.then(Table::default);

@@ -7,6 +7,7 @@
 //! Nothing here runs a program, reads a file or knows where its text goes.
 
 pub mod bench;
+mod coverage;
 pub mod events;
 pub mod format;
 mod interleaving;
@@ -17,6 +18,7 @@ mod story;
 mod table;
 pub mod text;
 
+pub use coverage::{Coverage, Place, Root, coverage};
 pub use interleaving::{Layout, interleaving, sentences, steps};
 pub use operations::{acquisitions, verb};
 pub use story::{ConflictPair, PairRole, Source, Story};

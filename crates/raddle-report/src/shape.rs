@@ -1,5 +1,6 @@
 //! The JSON shapes that scripts may rely on. Fields are added, never changed or taken away.
 
+use crate::coverage::Coverage;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -46,6 +47,9 @@ pub struct Run {
     pub steps: u64,
     /// The earliest failing run.
     pub first_failure: Option<FirstFailure>,
+    /// Which iRoots runs had, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
 }
 
 /// The earliest failing run.
@@ -108,6 +112,9 @@ pub struct NativeRun {
     pub races: Option<Races>,
     /// What else has to be known to judge the result.
     pub notes: Vec<String>,
+    /// Which iRoots runs had, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub coverage: Option<Coverage>,
 }
 
 /// Data races that are no failures.

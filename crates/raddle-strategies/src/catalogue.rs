@@ -73,6 +73,14 @@ pub const CATALOGUE: &[Entry] = &[
         guarantee: "a bug of depth d: 1/(n k^(d-1))",
     },
     Entry {
+        name: "pct-large",
+        family: Family::Randomized,
+        summary: "PCT whose priorities are weights: a thread of low priority runs seldom, not last",
+        parameters: &[parameter("depth", "3", "d, as for pct"), STEPS],
+        source: "Yu and Narayanasamy, OOPSLA 2012 (PCTLarge)",
+        guarantee: "every schedule can come up; no bound",
+    },
+    Entry {
         name: "rpro",
         family: Family::Randomized,
         summary: "PCT whose change points lie within a radius of the first",
@@ -169,6 +177,18 @@ pub const CATALOGUE: &[Entry] = &[
         guarantee: "uniform over partial orders, once learnt; and an estimate of how many there are",
     },
     Entry {
+        name: "maple",
+        family: Family::Randomized,
+        summary: "predicts interleavings that no run has had, and makes a run for each",
+        parameters: &[
+            parameter("window", "1000", "how many steps of a thread its accesses in an idiom may be apart"),
+            parameter("profile", "3", "how many runs in a row that predict nothing new end the prediction"),
+            parameter("attempts", "6", "how many runs are made in vain for one interleaving"),
+        ],
+        source: "Yu and Narayanasamy, OOPSLA 2012",
+        guarantee: "none; no run is made for an interleaving that a run has had",
+    },
+    Entry {
         name: "dfs",
         family: Family::Systematic,
         summary: "every schedule, depth first",
@@ -180,9 +200,20 @@ pub const CATALOGUE: &[Entry] = &[
         name: "preemption",
         family: Family::Systematic,
         summary: "every schedule, those with fewest preemptions first",
-        parameters: &[parameter("bound", "none", "the most preemptions")],
+        parameters: &[
+            parameter("bound", "none", "the most preemptions"),
+            parameter("sleep", "none", "`sets`: leave out schedules that differ in independent steps only"),
+        ],
         source: "Musuvathi and Qadeer, PLDI 2007",
-        guarantee: "every schedule with at most that many preemptions, exactly once",
+        guarantee: "every schedule with at most that many preemptions, exactly once (with sleep sets some are left out)",
+    },
+    Entry {
+        name: "chess",
+        family: Family::Systematic,
+        summary: "preemption bounding with sleep sets",
+        parameters: &[parameter("bound", "2", "the most preemptions")],
+        source: "Musuvathi et al., OSDI 2008; baseline of the Maple paper",
+        guarantee: "no schedule twice; a partial order within the bound may be left out",
     },
     Entry {
         name: "delay",
@@ -211,7 +242,7 @@ pub const CATALOGUE: &[Entry] = &[
     Entry {
         name: "conflict",
         family: Family::Wrapper,
-        summary: "operations that never conflicted run at once, the others as the inner strategy (any randomized one but upo) says",
+        summary: "operations that never conflicted run at once, the others as the inner strategy (any randomized one but upo and maple) says",
         parameters: &[],
         source: "Morpheus, Yuan's thesis, section 4.2.3",
         guarantee: "the inner strategy's, over conflicting events, once these are known",

@@ -8,14 +8,14 @@
 //! not matter. UPO cannot be the inner strategy: it reads its path from the enabled threads and states of every step.
 
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy, ThreadSet, conflicts};
-use raddle_model::{LocationId, Name, ThreadId, Trace};
+use raddle_model::{Name, ThreadId, Trace};
 use std::collections::BTreeSet;
 
 /// See the module's documentation.
 pub struct ConflictAnalysis {
     inner: Box<dyn Strategy>,
-    /// The signatures that were seen to conflict: which thread, and where in the code.
-    conflicting: BTreeSet<(Name, LocationId)>,
+    /// The signatures that were seen to conflict: which thread, and where in the code, by names that outlast a run.
+    conflicting: BTreeSet<(Name, Name)>,
     /// What changed since the inner strategy was asked last.
     changed: ThreadSet,
     /// Threads whose next operation never conflicted, to be run at once.
@@ -39,6 +39,11 @@ impl ConflictAnalysis {
     }
 }
 
+/// Which thread is about to execute something, and where in the code.
+fn signature(point: &Point<'_>, thread: ThreadId) -> (Name, Name) {
+    (point.thread_name(thread), point.place_name(point.operation(thread).location))
+}
+
 impl Strategy for ConflictAnalysis {
     fn begin(&mut self, rng: Rng) -> Plan {
         self.changed.clear();
@@ -50,13 +55,13 @@ impl Strategy for ConflictAnalysis {
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         for thread in point.changed() {
             self.changed.insert(thread);
-            let signature = (point.thread_name(thread), point.operation(thread).location);
+            let signature = signature(point, thread);
             if point.is_enabled(thread) && !self.conflicting.contains(&signature) {
                 self.at_once.push(thread);
             }
         }
         while let Some(thread) = self.at_once.pop() {
-            let signature = (point.thread_name(thread), point.operation(thread).location);
+            let signature = signature(point, thread);
             if point.is_enabled(thread) && !self.conflicting.contains(&signature) {
                 return Choice::Run(thread);
             }
@@ -79,7 +84,7 @@ impl Strategy for ConflictAnalysis {
         let trace = run.trace;
         let signature = |event: usize| {
             let event = &trace.events[event];
-            (run.thread_name(event.thread), event.operation.location)
+            (run.thread_name(event.thread), run.place_name(event.operation.location))
         };
         if self.inner.learns() {
             let decided = |&event: &usize| self.conflicting.contains(&signature(event));
@@ -103,7 +108,7 @@ impl Strategy for ConflictAnalysis {
     }
 
     fn needs(&self) -> Needs {
-        self.inner.needs()
+        Needs { places: true, ..self.inner.needs() }
     }
 
     fn learns(&self) -> bool {

@@ -182,7 +182,7 @@ impl Dpor {
 }
 
 /// Whether the last event of a run ended it while others could have gone on.
-fn was_ended(verdict: &Verdict) -> bool {
+pub(crate) fn was_ended(verdict: &Verdict) -> bool {
     match verdict.failure() {
         Some(Failure::Deadlock { .. } | Failure::StepLimit { .. }) | None => false,
         Some(_) => true,

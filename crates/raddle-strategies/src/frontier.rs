@@ -6,9 +6,14 @@
 //! exactly one item (the one that ends in its last decision that was not the cheapest), so none is run twice, and none
 //! of a higher cost comes before all of a lower cost are over. The scheme is the work queue of iterative context
 //! bounding (Musuvathi and Qadeer, PLDI 2007). Memory grows with the number of items that wait for the next cost.
+//!
+//! With sleep sets (Godefroid's thesis, 1996), an item also knows the threads whose next step is tried first elsewhere: they
+//! sleep until something is executed that their step depends on. Of the schedules that differ only in the order of
+//! independent steps one is then left, and a run in which all enabled threads sleep is cut off.
 
+use crate::dpor::was_ended;
 use raddle_engine::{Choice, Needs, Plan, Point, RunSummary};
-use raddle_model::{ThreadId, Trace};
+use raddle_model::{Operation, Reads, ThreadId, Trace, dependent};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -31,6 +36,35 @@ struct Item {
     schedule: Arc<[Decision]>,
     position: usize,
     instead: Decision,
+    /// Who sleeps after `instead`; nobody without sleep sets.
+    asleep: Vec<Sleeper>,
+    /// With sleep sets, what else could be done in place of a thread's step.
+    siblings: Option<Siblings>,
+}
+
+/// A thread whose next step is tried elsewhere.
+#[derive(Clone, Copy, Debug)]
+struct Sleeper {
+    thread: ThreadId,
+    operation: Operation,
+}
+
+/// The steps that could be taken at one point. One is tried after the other, for whether a step ends the run, and then lets
+/// nobody sleep, is only known afterwards.
+#[derive(Clone, Debug)]
+struct Siblings {
+    /// Who sleeps at this point, and whose step was tried.
+    before: Vec<Sleeper>,
+    tried: Sleeper,
+    /// Who is to be tried, with the costs; the cheapest last.
+    rest: Vec<(u32, Sleeper)>,
+}
+
+impl Item {
+    /// An item after which nobody sleeps.
+    fn new(schedule: Arc<[Decision]>, position: usize, instead: Decision) -> Item {
+        Item { schedule, position, instead, asleep: Vec::new(), siblings: None }
+    }
 }
 
 /// See the module's documentation.
@@ -46,10 +80,19 @@ pub(crate) struct Frontier {
     exhausted: bool,
     /// How many decisions the current run has made.
     at: usize,
+    /// Whether threads sleep.
+    sleeps: bool,
+    /// Who sleeps after the prefix, and who sleeps now, once the run is there.
+    asleep_after_prefix: Vec<Sleeper>,
+    asleep: Vec<ThreadId>,
+    /// Where the planned run leaves another one, and what else could be done there.
+    leaves: Option<(Arc<[Decision]>, usize, Siblings)>,
+    /// Whether the run is still in the prefix.
+    fresh: bool,
 }
 
 impl Frontier {
-    pub(crate) const NEEDS: Needs = Needs { enabled: true, state: false };
+    pub(crate) const NEEDS: Needs = Needs { enabled: true, state: false, places: false };
 
     pub(crate) fn new(bound: Option<u32>, cost_of: Cost) -> Frontier {
         Frontier {
@@ -60,11 +103,23 @@ impl Frontier {
             cost: 0,
             exhausted: false,
             at: 0,
+            sleeps: false,
+            asleep_after_prefix: Vec::new(),
+            leaves: None,
+            asleep: Vec::new(),
+            fresh: true,
         }
+    }
+
+    /// The same with sleep sets.
+    pub(crate) fn with_sleep_sets(mut self) -> Frontier {
+        self.sleeps = true;
+        self
     }
 
     pub(crate) fn begin(&mut self) -> Plan {
         self.at = 0;
+        self.fresh = true;
         if self.exhausted { Plan::Exhausted } else { Plan::Run }
     }
 
@@ -75,11 +130,28 @@ impl Frontier {
             // The program did not repeat itself, so this schedule does not exist.
             Some(_) => Choice::CutOff,
             None => {
+                self.wake(point);
                 let last = point.last().map(|event| event.thread);
                 let enabled = point.enabled();
-                let cheapest = enabled.iter().min_by_key(|&&t| ((self.cost_of)(last, enabled, t), t));
-                Choice::Run(*cheapest.expect("a point has an enabled thread"))
+                let awake = enabled.iter().filter(|thread| !self.asleep.contains(thread));
+                let cheapest = awake.min_by_key(|&&t| ((self.cost_of)(last, enabled, t), t));
+                cheapest.map_or(Choice::CutOff, |&thread| Choice::Run(thread))
             }
+        }
+    }
+
+    /// Wakes the threads whose next step depends on the one executed last.
+    fn wake(&mut self, point: &Point<'_>) {
+        if !self.sleeps {
+            return;
+        }
+        if self.fresh {
+            self.fresh = false;
+            self.asleep.clear();
+            self.asleep.extend(self.asleep_after_prefix.iter().map(|sleeper| sleeper.thread));
+        }
+        if let Some(last) = point.last() {
+            self.asleep.retain(|&thread| independent(point.operation(thread), &last.operation));
         }
     }
 
@@ -93,37 +165,86 @@ impl Frontier {
 
     pub(crate) fn learn(&mut self, run: &RunSummary<'_>) {
         let schedule = decisions(run.trace);
+        // The step that ended the run while others could have gone on.
+        let end = was_ended(run.verdict).then(|| run.trace.events.len().saturating_sub(1));
         if schedule.starts_with(&self.prefix) {
-            self.add_alternatives(run.trace, schedule.into());
+            self.add_alternatives(run.trace, schedule.into(), end);
+        }
+        if let Some((schedule, position, mut siblings)) = self.leaves.take() {
+            let step = |decision: &&Decision| matches!(decision, Decision::Thread(_));
+            if end != Some(schedule[..position].iter().filter(step).count()) {
+                siblings.before.push(siblings.tried);
+            }
+            self.add_sibling(schedule, position, siblings.before, siblings.rest);
         }
         self.plan();
     }
 
     /// Adds an item for each decision after the prefix that could have been another one.
-    fn add_alternatives(&mut self, trace: &Trace, schedule: Arc<[Decision]>) {
+    fn add_alternatives(&mut self, trace: &Trace, schedule: Arc<[Decision]>, end: Option<usize>) {
         let mut step = 0_usize;
+        let next = if self.sleeps { Some(NextOperations::of(trace)) } else { None };
+        let mut done = vec![0_usize; trace.parents.len()];
+        let mut asleep = self.asleep_after_prefix.clone();
         for (position, &decision) in schedule.iter().enumerate() {
             let new = position >= self.prefix.len();
             match decision {
                 Decision::Thread(taken) => {
                     let last = step.checked_sub(1).map(|before| trace.events[before].thread);
                     let enabled = trace.enabled_at(step);
-                    for &thread in enabled.iter().rev().filter(|&&thread| new && thread != taken) {
-                        let cost = self.cost.saturating_add((self.cost_of)(last, enabled, thread));
-                        self.add(
-                            cost,
-                            Item { schedule: schedule.clone(), position, instead: Decision::Thread(thread) },
-                        );
+                    let cost_of = |thread| self.cost.saturating_add((self.cost_of)(last, enabled, thread));
+                    let others = enabled.iter().rev().copied().filter(|&thread| new && thread != taken);
+                    if let Some(next) = &next {
+                        let awake =
+                            others.filter(|&thread| asleep.iter().all(|other| other.thread != thread));
+                        let sleeper =
+                            |thread| Some(Sleeper { thread, operation: next.of_thread(&done, thread)? });
+                        let mut rest: Vec<(u32, Sleeper)> =
+                            awake.filter_map(|thread| Some((cost_of(thread), sleeper(thread)?))).collect();
+                        rest.sort_by_key(|&(cost, _)| std::cmp::Reverse(cost));
+                        let operation = trace.events[step].operation;
+                        let mut before = asleep.clone();
+                        if end != Some(step) {
+                            before.push(Sleeper { thread: taken, operation });
+                        }
+                        self.add_sibling(schedule.clone(), position, before, rest);
+                        if new {
+                            asleep.retain(|other| independent(&other.operation, &operation));
+                        }
+                    } else {
+                        let items: Vec<(u32, ThreadId)> =
+                            others.map(|thread| (cost_of(thread), thread)).collect();
+                        for (cost, thread) in items {
+                            let instead = Decision::Thread(thread);
+                            self.add(cost, Item::new(schedule.clone(), position, instead));
+                        }
                     }
+                    done[taken.index()] += 1;
                     step += 1;
                 }
                 Decision::Pick { value, arity } if new && value + 1 < arity => {
                     let instead = Decision::Pick { value: value + 1, arity };
-                    self.add(self.cost, Item { schedule: schedule.clone(), position, instead });
+                    let item = Item::new(schedule.clone(), position, instead);
+                    self.add(self.cost, Item { asleep: asleep.clone(), ..item });
                 }
                 Decision::Pick { .. } => {}
             }
         }
+    }
+
+    /// Adds the cheapest of the steps that are left to be tried at one point, where these threads sleep or were tried.
+    fn add_sibling(
+        &mut self,
+        schedule: Arc<[Decision]>,
+        position: usize,
+        before: Vec<Sleeper>,
+        mut rest: Vec<(u32, Sleeper)>,
+    ) {
+        let Some((cost, tried)) = rest.pop() else { return };
+        let stays = |other: &&Sleeper| independent(&other.operation, &tried.operation);
+        let asleep = before.iter().filter(stays).copied().collect();
+        let item = Item::new(schedule, position, Decision::Thread(tried.thread));
+        self.add(cost, Item { asleep, siblings: Some(Siblings { before, tried, rest }), ..item });
     }
 
     fn add(&mut self, cost: u32, item: Item) {
@@ -146,12 +267,39 @@ impl Frontier {
         self.prefix.clear();
         self.prefix.extend_from_slice(&item.schedule[..item.position]);
         self.prefix.push(item.instead);
+        self.asleep_after_prefix.clone_from(&item.asleep);
+        self.leaves = item.siblings.clone().map(|siblings| (item.schedule.clone(), item.position, siblings));
         // The other numbers follow one at a time, so that a choice among very many costs one item.
         if let Decision::Pick { value, arity } = item.instead
             && value + 1 < arity
         {
             self.add(self.cost, Item { instead: Decision::Pick { value: value + 1, arity }, ..item });
         }
+    }
+}
+
+fn independent(a: &Operation, b: &Operation) -> bool {
+    !dependent(a, b, Reads::Independent)
+}
+
+/// What each thread of a run did after so many of its steps.
+struct NextOperations(Vec<Vec<Operation>>);
+
+impl NextOperations {
+    fn of(trace: &Trace) -> NextOperations {
+        let mut next = vec![Vec::new(); trace.parents.len()];
+        for event in &trace.events {
+            next[event.thread.index()].push(event.operation);
+        }
+        for (next, pending) in next.iter_mut().zip(&trace.pending) {
+            next.extend(*pending);
+        }
+        NextOperations(next)
+    }
+
+    /// The next operation of a thread, where threads have taken as many steps as `done` says.
+    fn of_thread(&self, done: &[usize], thread: ThreadId) -> Option<Operation> {
+        self.0[thread.index()].get(done[thread.index()]).copied()
     }
 }
 

@@ -5,8 +5,10 @@
 
 // Randomized.
 pub mod basic_pos;
+pub mod maple;
 pub mod oos;
 pub mod pct;
+pub mod pct_large;
 pub mod pos;
 pub mod random_walk;
 pub mod rapos;
@@ -25,6 +27,7 @@ pub mod preemption_bounding;
 
 // Around others.
 pub mod conflict_analysis;
+pub mod coverage;
 pub mod portfolio;
 
 mod catalogue;

@@ -51,13 +51,16 @@ pub enum SpecError {
     },
     /// Conflict analysis was asked for around something that it cannot go around.
     #[error(
-        "`conflict:` needs a randomized strategy other than `upo` after it, such as `conflict:pos`, not `{inner}`"
+        "`conflict:` needs a randomized strategy other than `upo` and `maple` after it, such as `conflict:pos`, not `{inner}`"
     )]
     NotWrappable {
         /// What was given.
         inner: String,
     },
 }
+
+/// Randomized strategies that need to see every step of a run.
+const ALONE: [&str; 2] = ["upo", "maple"];
 
 /// Makes the strategy that `spec` names.
 pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
@@ -68,8 +71,9 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
     };
     if entry.family == Family::Wrapper {
         let inner = rest.split(':').next().unwrap_or(rest);
-        let wrappable =
-            |entry: &&Entry| entry.name == inner && entry.family == Family::Randomized && inner != "upo";
+        let wrappable = |entry: &&Entry| {
+            entry.name == inner && entry.family == Family::Randomized && !ALONE.contains(&inner)
+        };
         return match CATALOGUE.iter().find(wrappable) {
             Some(_) => Ok(Box::new(conflict_analysis::ConflictAnalysis::new(build(rest)?))),
             None => Err(SpecError::NotWrappable { inner: rest.to_owned() }),
@@ -79,6 +83,7 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
     Ok(match entry.name {
         "random-walk" => Box::new(random_walk::RandomWalk::new()),
         "pct" => Box::new(pct::Pct::new(pct_settings(&values)?)),
+        "pct-large" => Box::new(pct_large::PctLarge::new(values.depth()?, values.optional("steps")?)),
         "rpro" => {
             let (depth, radius) = (values.depth()?, values.number("radius", 10)?);
             Box::new(rpro::RPro::new(depth, u64::from(radius), values.optional("steps")?))
@@ -98,8 +103,24 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
             let repeats = values.word("repeats", &repeats)?;
             Box::new(upo::Upo::new(values.positive("nodes", 1_000_000)? as usize, repeats))
         }
+        "maple" => {
+            let usual = maple::Settings::default();
+            Box::new(maple::Maple::new(maple::Settings {
+                window: values.within("window", usual.window, 1..=u32::MAX)?,
+                profile: values.within("profile", usual.profile, 1..=u32::MAX)?,
+                attempts: values.within("attempts", usual.attempts, 1..=u32::MAX)?,
+            }))
+        }
         "dfs" => Box::new(dfs::Dfs::new()),
-        "preemption" => Box::new(preemption_bounding::PreemptionBounding::new(values.bound("bound")?)),
+        "preemption" => {
+            let search = preemption_bounding::PreemptionBounding::new(values.bound("bound")?);
+            let sleeps = values.word("sleep", &[("none", false), ("sets", true)])?;
+            Box::new(if sleeps { search.with_sleep_sets() } else { search })
+        }
+        "chess" => {
+            let bound = values.number("bound", 2)?;
+            Box::new(preemption_bounding::PreemptionBounding::new(Some(bound)).with_sleep_sets())
+        }
         "delay" => Box::new(delay_bounding::DelayBounding::new(values.bound("bound")?)),
         "dpor" => Box::new(dpor::Dpor::new()),
         "period" => Box::new(period::Period::new(values.bound("periods")?)),
@@ -246,6 +267,10 @@ mod tests {
             "conflict:pct:depth=2",
             "period:periods=4",
             "preemption:bound=2",
+            "maple:window=100,profile=1,attempts=2",
+            "preemption:bound=2,sleep=sets",
+            "chess:bound=1",
+            "pct-large:depth=2,steps=20",
         ] {
             build(spec).unwrap_or_else(|error| panic!("{spec}: {error}"));
         }
@@ -265,7 +290,9 @@ mod tests {
             ("pct:depth=4294967295", "should be a whole number from 1 to 1000"),
             ("rpro:depth=1001", "should be a whole number from 1 to 1000"),
             ("rpro:radius=18446744073709551615", "should be a whole number from 0 to 4294967295"),
-            ("conflict:upo", "a randomized strategy other than `upo`"),
+            ("conflict:upo", "a randomized strategy other than `upo` and `maple`"),
+            ("conflict:maple", "not `maple`"),
+            ("maple:window=0", "`window=0` for strategy `maple` should be a whole number from 1"),
             ("pct:at=lock", "should be `any` or `sync`"),
             ("stride:confidence=2", "should be between 0 and 1"),
             ("conflict:dfs", "needs a randomized strategy"),

@@ -385,7 +385,7 @@ impl Strategy for Upo {
 
     fn needs(&self) -> Needs {
         let tracked = !self.has_too_many_threads();
-        Needs { enabled: tracked, state: tracked }
+        Needs { enabled: tracked, state: tracked, ..Needs::default() }
     }
 
     fn learns(&self) -> bool {

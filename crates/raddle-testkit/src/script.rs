@@ -4,7 +4,7 @@ use raddle_engine::{Engine, MutexKind, Program, Reply, Resource, Rng, Strategy, 
 use raddle_model::{Access, Event, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict};
 
 /// One operation of a scripted thread. Numbers name objects in the order in which the script added them; an operation's
-/// location is its index in its thread.
+/// location is its index in its thread, unless threads are kept [`apart`](Script::apart).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     /// Reads memory.
@@ -45,6 +45,8 @@ pub struct Script {
     script_of: Vec<usize>,
     engine_of: Vec<Option<ThreadId>>,
     at: Vec<usize>,
+    /// By how much the locations of a thread lie above those of the thread before it.
+    apart: u32,
     /// What every executed operation brought, in order.
     pub replies: Vec<(ThreadId, Reply)>,
 }
@@ -69,6 +71,13 @@ impl Script {
             script = script.thread(&acts.collect::<Vec<_>>());
         }
         script
+    }
+
+    /// Gives operation `i` of thread `t` the location `step * t + i`, as if each thread had code of its own.
+    #[must_use]
+    pub fn apart(mut self, step: u32) -> Script {
+        self.apart = step;
+        self
     }
 
     /// Adds an object.
@@ -127,7 +136,7 @@ impl Script {
     }
 
     fn operation(&self, engine: &mut Engine, thread: usize, index: usize) -> Operation {
-        let location = LocationId(index as u32);
+        let location = LocationId(self.apart * thread as u32 + index as u32);
         let on = |kind: Kind, object: u32| {
             let access = match kind {
                 Kind::Read | Kind::Barrier | Kind::ReadLock => Access::Read,

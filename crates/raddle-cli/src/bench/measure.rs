@@ -153,6 +153,8 @@ fn native_runs(
         expected: None,
         fail_on_exit: false,
         panics: None,
+        coverage: None,
+        known: raddle_model::Ledger::default(),
     };
     let look = |tally: &native::Tally, _: &str| {
         let mut count = locked(count);

@@ -148,6 +148,8 @@ fn control(program: &Path) -> Result<u64> {
         expected: None,
         fail_on_exit: false,
         panics: Some("main".to_owned()),
+        coverage: None,
+        known: raddle_model::Ledger::default(),
     };
     let plan = Plan {
         words: &words,

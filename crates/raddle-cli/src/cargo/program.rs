@@ -39,6 +39,7 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
         // The standard library has no hooks, so that an order that it brings about would be missing.
         races: RacesArg::Off,
         threads: ThreadsArg::Fibers,
+        coverage: false,
         timeouts: TimeoutsArg::Idle,
         step_limit: schedule.step_limit.unwrap_or(STEPS),
         patience: 64,

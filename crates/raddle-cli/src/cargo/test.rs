@@ -245,6 +245,8 @@ impl Session<'_> {
             expected: None,
             fail_on_exit: true,
             panics: Some(name.to_owned()),
+            coverage: None,
+            known: raddle_model::Ledger::default(),
         })
     }
 

@@ -115,7 +115,7 @@ fn talk(stream: &UnixStream, setup: &Setup, order: &Order) -> Option<Result<Box<
             }
             Ok(Answer::Ran(ran)) => last = Some(Ok(ran)),
             Ok(Answer::Lost { message }) => last = Some(Err(message)),
-            Ok(Answer::Exhausted) => {}
+            Ok(Answer::Exhausted | Answer::Coverage(_)) => {}
             Err(_) => return last,
         }
     }

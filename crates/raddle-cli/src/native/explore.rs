@@ -7,10 +7,10 @@
 use super::launch::{Server, Temporary};
 use anyhow::{Context, Result, anyhow};
 use raddle_engine::Census;
-use raddle_model::Surroundings;
-use raddle_model::native::{Answer, Order, Ran, Setup};
+use raddle_model::native::{Answer, Covered, Order, Ran, Setup};
+use raddle_model::{IRoot, Surroundings};
 use raddle_strategies::portfolio::{Round, Rounds, Turn};
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -50,6 +50,11 @@ pub(crate) struct Tally {
     /// The failing run with the smallest number.
     pub(crate) first: Option<(u64, Box<Ran>)>,
     pub(crate) exhausted: bool,
+    /// What strategies know of iRoots, and the places in the code, if that was asked for.
+    pub(crate) covered: Covered,
+    /// The iRoots that runs had, and after how many runs how many there were, wherever that grew.
+    pub(crate) exposed: BTreeSet<IRoot>,
+    pub(crate) saturation: Vec<(u64, u64)>,
     /// Why a server gave up, although another one has found a failing run.
     pub(crate) lost: Option<String>,
     /// Whether the machine lets threads be fibers.
@@ -64,6 +69,13 @@ impl Tally {
             return;
         }
         self.runs += 1;
+        if !ran.exposed.is_empty() {
+            let before = self.exposed.len();
+            self.exposed.extend(&ran.exposed);
+            if self.exposed.len() > before {
+                self.saturation.push((self.runs, self.exposed.len() as u64));
+            }
+        }
         self.rests += ran.rests;
         self.outside_waits += ran.outside_waits;
         self.processes += ran.processes;
@@ -124,7 +136,7 @@ impl Plan<'_> {
             .setup
             .strategies
             .iter()
-            .map(|spec| Ok(raddle_strategies::build(spec)?.learns()))
+            .map(|spec| Ok(raddle_strategies::build(spec)?.learns() || self.setup.coverage.is_some()))
             .collect::<Result<_>>()?;
         let shared = Shared {
             tally: Mutex::default(),
@@ -209,8 +221,32 @@ impl Plan<'_> {
         Some(None)
     }
 
-    /// Makes the runs of one server by number.
+    /// Makes the runs of one server, and asks it what it knows of iRoots, if that is wanted.
     fn work(&self, shared: &Shared, mut server: Server, mut streams: Vec<Option<Stream>>) -> Result<()> {
+        let unanswered = self.make_runs(shared, &mut server, &mut streams)?;
+        if self.setup.coverage.is_none() {
+            return Ok(());
+        }
+        for _ in 0..unanswered {
+            server.receive()?;
+        }
+        for (strategy, _) in streams.iter().enumerate().filter(|(_, stream)| stream.is_some()) {
+            if let Answer::Coverage(covered) = server.order(&Order::Coverage { strategy })? {
+                let mut tally = shared.tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+                covered.ledger.iter().for_each(|(&root, known)| tally.covered.ledger.add(root, known));
+                tally.covered.places.extend(covered.places);
+            }
+        }
+        Ok(())
+    }
+
+    /// Makes the runs of one server by number. Tells how many answers were not waited for.
+    fn make_runs(
+        &self,
+        shared: &Shared,
+        server: &mut Server,
+        streams: &mut [Option<Stream>],
+    ) -> Result<usize> {
         /// How many orders a server has at a time, so that it need not wait for the next one.
         const ORDERS: usize = 2;
         let mut round = shared.rounds.begin();
@@ -220,7 +256,7 @@ impl Plan<'_> {
             let mut goes_on = true;
             loop {
                 while goes_on && given.len() < ORDERS {
-                    let next = self.next(shared, &mut round, &streams);
+                    let next = self.next(shared, &mut round, streams);
                     goes_on = next.is_some();
                     let Some(Some(turn)) = next else { break };
                     let trace = turn.number < shared.traced.load(Ordering::Relaxed);
@@ -230,7 +266,7 @@ impl Plan<'_> {
                 }
                 let Some(turn) = given.pop_front() else { break };
                 if shared.is_over(turn.number) {
-                    return Ok(());
+                    return Ok(given.len() + 1);
                 }
                 match self.count(shared, server.receive(), turn)? {
                     Some(fingerprint) if self.adapt => seen.push((turn.lane, fingerprint)),
@@ -245,9 +281,9 @@ impl Plan<'_> {
                 }
             }
             if !goes_on {
-                return Ok(());
+                return Ok(0);
             }
-            let Some(next) = shared.rounds.meet(&seen, &over) else { return Ok(()) };
+            let Some(next) = shared.rounds.meet(&seen, &over) else { return Ok(0) };
             round = next;
         }
     }
@@ -276,7 +312,9 @@ impl Plan<'_> {
                 let what = format!("{}: run {number} cannot be controlled", self.words[0]);
                 Err(anyhow!(message).context(what))
             }
-            Ok(Answer::Ready { .. }) => Err(anyhow!("the native runtime has begun anew")),
+            Ok(Answer::Ready { .. } | Answer::Coverage(_)) => {
+                Err(anyhow!("the native runtime has answered another question"))
+            }
             Err(error) => {
                 shared.give_up();
                 Err(error)

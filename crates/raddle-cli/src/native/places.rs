@@ -19,20 +19,7 @@ const SYSTEM: &[&str] = &["/usr/include/", "/usr/lib/"];
 /// the answer is where each of those files is.
 pub(super) fn translate(file: &mut TraceFile) -> Sources {
     let mut symbols = Symbols::new();
-    let located: Vec<Vec<Frame>> = file.locations.iter().map(|text| frames(&mut symbols, text)).collect();
-    let sources: BTreeSet<PathBuf> =
-        located.iter().flatten().filter_map(|frame| frame.file.as_deref()).map(plain).collect();
-    let named = sources.iter().map(|path| (short(path, &sources), path.clone())).collect();
-    for (text, frames) in file.locations.iter_mut().zip(located) {
-        let frames = frames.into_iter().map(|mut frame| {
-            frame.file = frame.file.map(|file| short(&plain(&file), &sources));
-            frame.to_string()
-        });
-        let told = frames.collect::<Vec<_>>().join(INLINED);
-        if !told.is_empty() {
-            *text = told;
-        }
-    }
+    let named = locate(&mut symbols, &mut file.locations);
     let units = units(file);
     for (index, text) in file.objects.iter_mut().enumerate() {
         let Some((module, address)) = address(&mut symbols, text) else { continue };
@@ -69,6 +56,28 @@ fn name_harness(file: &mut TraceFile) {
             }
         }
     }
+}
+
+/// Tells places as [`translate`] does.
+pub(super) fn translate_places(places: &mut [String]) {
+    locate(&mut Symbols::new(), places);
+}
+
+fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
+    let located: Vec<Vec<Frame>> = places.iter().map(|text| frames(symbols, text)).collect();
+    let sources: BTreeSet<PathBuf> =
+        located.iter().flatten().filter_map(|frame| frame.file.as_deref()).map(plain).collect();
+    for (text, frames) in places.iter_mut().zip(located) {
+        let frames = frames.into_iter().map(|mut frame| {
+            frame.file = frame.file.map(|file| short(&plain(&file), &sources));
+            frame.to_string()
+        });
+        let told = frames.collect::<Vec<_>>().join(INLINED);
+        if !told.is_empty() {
+            *text = told;
+        }
+    }
+    sources.iter().map(|path| (short(path, &sources), path.clone())).collect()
 }
 
 /// How many bytes of memory the native runtime takes as one object where it does not look for data races.

@@ -21,6 +21,7 @@ pub(super) fn look(plan: &Plan<'_>, program: &Path) -> Result<Option<Races>> {
     }
     let mut setup = plan.setup.clone();
     setup.settings.races = true;
+    setup.coverage = None;
     let again = Plan {
         setup: &setup,
         runs: plan.runs.div_ceil(SHARE).min(MOST),

@@ -12,7 +12,7 @@ use crate::args::ReplayArgs;
 use crate::cc::was_compiled_here;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Failure, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Failure, Ledger, TraceFile};
 use raddle_report::shape::{self, Replayed};
 use raddle_report::{sentences, text};
 use std::path::Path;
@@ -136,6 +136,8 @@ fn setup(file: &TraceFile, shown: &str, threads: Threads, patience_ms: u64) -> R
             Some(Failure::Panic { last, .. }) => Some(last.thread.clone()),
             _ => None,
         },
+        coverage: None,
+        known: Ledger::default(),
     };
     Ok((words, setup))
 }
@@ -156,7 +158,9 @@ fn made(answer: Answer, shown: &str) -> Result<Box<Ran>> {
     match answer {
         Answer::Ran(ran) => Ok(ran),
         Answer::Lost { message } => bail!("{shown}: the run cannot be repeated: {message}"),
-        Answer::Ready { .. } | Answer::Exhausted => bail!("{shown}: the native runtime has made no run"),
+        Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) => {
+            bail!("{shown}: the native runtime has made no run")
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use super::baseline;
 use super::explore::{Plan, Tally};
 use super::found::{Found, Origin};
+use super::places;
 use super::program::{find, is_instrumented};
 use super::races;
 use super::show::{message, show};
@@ -12,10 +13,12 @@ use crate::cc::Source;
 use crate::progress::Progress;
 use anyhow::{Context, Result, ensure};
 use raddle_model::native::{Points, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, Surroundings};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Ledger, Name, Settings, Surroundings};
 use raddle_report::shape::{self, NativeRun, Races};
-use raddle_report::text;
+use raddle_report::{Coverage, coverage, text};
+use raddle_strategies::coverage::WINDOW;
 use raddle_strategies::portfolio::PORTFOLIO;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -71,6 +74,9 @@ pub(crate) fn run_in(
     drop(progress);
 
     let mut report = report(args, &tally);
+    if args.coverage {
+        report.coverage = Some(covered(&tally));
+    }
     let mut notes = Vec::new();
     match races {
         Ok(races) => report.races = races,
@@ -104,6 +110,9 @@ pub(crate) fn run_in(
         return Ok(Outcome { text: shape::line(&report), status });
     }
     let mut out = summary(&report);
+    if let Some(covered) = &report.coverage {
+        out.push_str(&coverage(covered, report.runs));
+    }
     if let Some(Found { file, output, .. }) = failing {
         crate::minimize::tell(&mut out, &file);
         show(&mut out, &file, &output, width);
@@ -193,6 +202,8 @@ fn setup(args: &NativeArgs) -> Result<Setup> {
         expected: args.expect_output.as_deref().map(expected).transpose()?,
         fail_on_exit: args.fail_on_exit,
         panics: None,
+        coverage: args.coverage.then_some(WINDOW),
+        known: Ledger::default(),
     })
 }
 
@@ -230,6 +241,15 @@ fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {
         seed: args.seed,
         ..NativeRun::default()
     }
+}
+
+/// What runs had of iRoots, with places in the words of the source.
+fn covered(tally: &Tally) -> Coverage {
+    let (names, mut texts): (Vec<Name>, Vec<String>) = tally.covered.places.iter().cloned().unzip();
+    places::translate_places(&mut texts);
+    let places: BTreeMap<Name, String> = names.into_iter().zip(texts).collect();
+    let place = |name: Name| places.get(&name).cloned().unwrap_or_else(|| "an unknown place".to_owned());
+    Coverage::new(&tally.covered.ledger, tally.saturation.clone(), place)
 }
 
 /// What is told of runs that were not under control.

@@ -1,6 +1,6 @@
 //! Preemption and delay bounding against depth-first search.
 
-use crate::common::{Seen, exhaust, verdicts};
+use crate::common::{Seen, distinct_fingerprints, exhaust, verdicts};
 use crate::random::program;
 use raddle_engine::Strategy;
 use raddle_model::Kind;
@@ -63,6 +63,26 @@ fn each_bucket_holds_exactly_the_schedules_with_that_many_delays() {
 }
 
 #[test]
+fn sleep_sets_leave_one_run_per_partial_order() {
+    let mut saved = 0;
+    for (mut program, full) in programs() {
+        let orders = |seen: &[Seen]| seen.iter().map(|run| run.fingerprint).collect::<BTreeSet<u64>>();
+        let (seen, _) = exhaust(&mut program, &mut PreemptionBounding::new(None).with_sleep_sets());
+        assert_eq!(distinct_fingerprints(&seen), orders(&full), "{:?}", program.acts());
+        saved += full.len() - seen.len();
+        for bound in 0..3 {
+            let (seen, _) =
+                exhaust(&mut program, &mut PreemptionBounding::new(Some(bound)).with_sleep_sets());
+            let complete = seen.iter().filter(|run| run.verdict != "cut off");
+            assert!(complete.clone().all(|run| run.preemptions <= bound as usize));
+            assert!(complete.count() > 0);
+            distinct_fingerprints(&seen);
+        }
+    }
+    assert!(saved > 1_000, "only {saved} runs were saved");
+}
+
+#[test]
 fn all_find_the_deadlock_of_opposite_lock_orders() {
     let lock = |mutex| Act::On(Kind::Lock, mutex);
     let unlock = |mutex| Act::On(Kind::Unlock, mutex);
@@ -71,11 +91,12 @@ fn all_find_the_deadlock_of_opposite_lock_orders() {
         .mutex()
         .thread(&[lock(0), lock(1), unlock(1), unlock(0)])
         .thread(&[lock(1), lock(0), unlock(0), unlock(1)]);
-    let strategies: [Box<dyn Strategy>; 4] = [
+    let strategies: [Box<dyn Strategy>; 5] = [
         Box::new(Dfs::new()),
         Box::new(Dpor::new()),
         Box::new(PreemptionBounding::new(Some(1))),
         Box::new(DelayBounding::new(Some(1))),
+        Box::new(PreemptionBounding::new(Some(1)).with_sleep_sets()),
     ];
     for mut strategy in strategies {
         assert!(verdicts(&exhaust(&mut program, &mut *strategy).0).contains("deadlock"));

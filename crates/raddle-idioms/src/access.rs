@@ -1,0 +1,163 @@
+//! The accesses of a run: steps that touch memory, take a lock or give one back.
+
+use raddle_engine::RunSummary;
+use raddle_model::{Deed, Kind, Name, ObjectId, Operation, Site, ThreadId};
+use std::collections::BTreeMap;
+
+/// One access of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Access {
+    /// Its index among the accesses of the run.
+    pub(crate) number: u32,
+    /// Which event it is part of.
+    pub(crate) event: u32,
+    pub(crate) thread: ThreadId,
+    /// How many events its thread had up to and with that one.
+    pub(crate) nth: u32,
+    pub(crate) object: ObjectId,
+    pub(crate) site: Site,
+    /// Whether its order with reads matters too. A lock is written unless it is taken for reading.
+    pub(crate) writes: bool,
+    /// The access before it of the same thread to the same object, by its index.
+    pub(crate) before: Option<u32>,
+    /// The locks that the thread has around it: a part of [`Accesses::sections`].
+    sections: (u32, u32),
+}
+
+/// A critical section that an access lies in.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Section {
+    pub(crate) lock: ObjectId,
+    /// The access that took the lock, by its index.
+    pub(crate) taken: u32,
+}
+
+/// All accesses of a run in order.
+#[derive(Default)]
+pub(crate) struct Accesses {
+    pub(crate) all: Vec<Access>,
+    sections: Vec<Section>,
+    /// Per thread: the sections it was in when the run ended.
+    pub(crate) open: Vec<Vec<Section>>,
+}
+
+impl Accesses {
+    pub(crate) fn of(run: &RunSummary<'_>) -> Accesses {
+        let mut found = Accesses { open: vec![Vec::new(); run.thread_count()], ..Accesses::default() };
+        let mut nth = vec![0_u32; run.thread_count()];
+        let mut locks: BTreeMap<ObjectId, Holders> = BTreeMap::new();
+        let mut latest: BTreeMap<(ThreadId, ObjectId), u32> = BTreeMap::new();
+        for (index, event) in run.trace.events.iter().enumerate() {
+            let thread = event.thread;
+            nth[thread.index()] += 1;
+            for (object, deed, writes) in deeds(&event.operation) {
+                let open = &mut found.open[thread.index()];
+                let counts = match deed {
+                    Deed::Lock => locks.entry(object).or_default().take(thread, writes),
+                    Deed::Unlock => locks.entry(object).or_default().give_back(thread),
+                    Deed::Read | Deed::Write => Some(writes),
+                };
+                // A try in vain is no access, nor is a lock taken again by who has it.
+                let Some(writes) = counts else { continue };
+                if deed == Deed::Unlock {
+                    open.retain(|section| section.lock != object);
+                }
+                let number = found.all.len() as u32;
+                let from = found.sections.len() as u32;
+                found.sections.extend_from_slice(open);
+                found.all.push(Access {
+                    number,
+                    event: index as u32,
+                    thread,
+                    nth: nth[thread.index()],
+                    object,
+                    site: Site { place: run.place_name(event.operation.location), deed },
+                    writes,
+                    before: latest.insert((thread, object), number),
+                    sections: (from, found.sections.len() as u32),
+                });
+                if deed == Deed::Lock {
+                    open.push(Section { lock: object, taken: number });
+                }
+            }
+        }
+        found
+    }
+
+    /// The critical sections around an access.
+    pub(crate) fn sections(&self, access: &Access) -> &[Section] {
+        &self.sections[access.sections.0 as usize..access.sections.1 as usize]
+    }
+}
+
+/// What an operation would do, with which object, and whether it writes it. Of a wait for a condition only the lock counts.
+pub(crate) fn deeds(operation: &Operation) -> impl Iterator<Item = (ObjectId, Deed, bool)> + use<> {
+    let kind = operation.kind;
+    let skipped = usize::from(kind == Kind::ConditionWait);
+    let deed = move |writes: bool| match kind {
+        Kind::Read | Kind::Write | Kind::ReadModifyWrite => {
+            Some((if writes { Deed::Write } else { Deed::Read }, writes))
+        }
+        Kind::Lock | Kind::TryLock | Kind::WriteLock | Kind::TryWriteLock | Kind::ConditionReacquire => {
+            Some((Deed::Lock, true))
+        }
+        Kind::ReadLock | Kind::TryReadLock => Some((Deed::Lock, false)),
+        Kind::Unlock | Kind::ReadWriteUnlock | Kind::ConditionWait => Some((Deed::Unlock, true)),
+        _ => None,
+    };
+    let objects = operation.objects().skip(skipped);
+    objects.filter_map(move |(object, writes)| deed(writes).map(|(deed, writes)| (object, deed, writes)))
+}
+
+/// What an operation at `place` would do with each object that it accesses, and whether it writes it: its static accesses.
+pub fn site(operation: &Operation, place: Name) -> impl Iterator<Item = (ObjectId, Site, bool)> + use<> {
+    deeds(operation).map(move |(object, deed, writes)| (object, Site { place, deed }, writes))
+}
+
+/// Who has a lock.
+#[derive(Default)]
+struct Holders {
+    writer: Option<(ThreadId, u32)>,
+    readers: Vec<ThreadId>,
+}
+
+impl Holders {
+    /// Tells whether `thread` has the lock now and had it not before, and then whether for writing.
+    fn take(&mut self, thread: ThreadId, writes: bool) -> Option<bool> {
+        match &mut self.writer {
+            Some((owner, depth)) if *owner == thread => {
+                *depth += 1;
+                None
+            }
+            Some(_) => None,
+            None if writes && self.readers.is_empty() => {
+                self.writer = Some((thread, 1));
+                Some(true)
+            }
+            None if writes => None,
+            None => {
+                let again = self.readers.contains(&thread);
+                self.readers.push(thread);
+                (!again).then_some(false)
+            }
+        }
+    }
+
+    /// Tells whether `thread` had the lock and has it no more, and then whether it was for writing.
+    fn give_back(&mut self, thread: ThreadId) -> Option<bool> {
+        if let Some((owner, depth)) = &mut self.writer {
+            if *owner != thread {
+                return None;
+            }
+            *depth -= 1;
+            let last = *depth == 0;
+            if last {
+                self.writer = None;
+            }
+            return last.then_some(true);
+        }
+        let place = self.readers.iter().position(|&reader| reader == thread)?;
+        self.readers.swap_remove(place);
+        (!self.readers.contains(&thread)).then_some(false)
+    }
+}

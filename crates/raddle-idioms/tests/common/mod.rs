@@ -1,0 +1,22 @@
+//! iRoots as short texts: `2 R0 W10 W1` is idiom 2 of a read at place 0, a write at place 10 and a write at place 1.
+
+use raddle_model::{Deed, IRoot};
+use std::collections::BTreeSet;
+
+pub(crate) fn shown(roots: &BTreeSet<IRoot>) -> BTreeSet<String> {
+    let letter = |deed| match deed {
+        Deed::Read => 'R',
+        Deed::Write => 'W',
+        Deed::Lock => 'L',
+        Deed::Unlock => 'U',
+    };
+    let text = |root: &IRoot| {
+        let sites = root.sites().iter().map(|site| format!(" {}{}", letter(site.deed), site.place.0));
+        format!("{}{}", root.idiom.number(), sites.collect::<String>())
+    };
+    roots.iter().map(text).collect()
+}
+
+pub(crate) fn set(texts: &[&str]) -> BTreeSet<String> {
+    texts.iter().map(|&text| text.to_owned()).collect()
+}

@@ -1,0 +1,53 @@
+//! What the server knows of iRoots beside its strategies: the names of places, and what it has told the command line.
+
+use super::Server;
+use crate::results::Whole;
+use raddle_model::native::Covered;
+use raddle_model::{IRoot, Name};
+use std::collections::BTreeSet;
+
+/// What is kept of a strategy beside itself.
+pub(super) struct Lane {
+    /// Whether it learns by itself, not only because its runs are looked at.
+    pub(super) learns: bool,
+    /// Invariant: the exposed iRoots of its ledger that the command line knows.
+    told: BTreeSet<IRoot>,
+}
+
+impl Lane {
+    pub(super) fn new(learns: bool) -> Lane {
+        Lane { learns, told: BTreeSet::new() }
+    }
+}
+
+impl Server {
+    /// The names of the places of a run, by their numbers there.
+    pub(super) fn names(&mut self, whole: &Whole) -> Vec<Name> {
+        let Server { modules, places, .. } = self;
+        let name = |&place: &u64| match place {
+            0 => Name(0),
+            place => *places.entry(place).or_insert_with(|| modules.name(place)),
+        };
+        whole.places.iter().map(name).collect()
+    }
+
+    /// The iRoots that a strategy has had exposed since this was asked last, if they are to be told.
+    pub(super) fn newly_exposed(&mut self, strategy: usize) -> Vec<IRoot> {
+        let told = &mut self.lanes[strategy].told;
+        let ledger = self.setup.coverage.and_then(|_| self.strategies[strategy].ledger());
+        let Some(ledger) = ledger.filter(|ledger| ledger.exposed() as usize > told.len()) else {
+            return Vec::new();
+        };
+        let exposed = ledger.iter().filter(|(_, standing)| standing.exposed).map(|(&root, _)| root);
+        let new: Vec<IRoot> = exposed.filter(|root| !told.contains(root)).collect();
+        told.extend(&new);
+        new
+    }
+
+    /// What a strategy knows of iRoots; nothing if it does not look at them.
+    pub(super) fn covered(&self, strategy: usize) -> Covered {
+        let ledger = self.strategies.get(strategy).and_then(|strategy| strategy.ledger());
+        let places = self.places.iter().map(|(&place, &name)| (name, self.modules.text(place - 1)));
+        Covered { ledger: ledger.cloned().unwrap_or_default(), places: places.collect() }
+    }
+}

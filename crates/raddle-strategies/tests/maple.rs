@@ -1,0 +1,144 @@
+//! What Maple exposes of what is possible.
+
+use raddle_engine::{Engine, Resource, Rng, Strategy, explore};
+use raddle_idioms::{WINDOW, observe};
+use raddle_model::{IRoot, Idiom, Kind, Ledger, Standing};
+use raddle_strategies::build;
+use raddle_strategies::coverage::Coverage;
+use raddle_testkit::{Act, Script, every_schedule, locked, spawning, straight};
+use std::collections::BTreeSet;
+use std::ops::ControlFlow;
+
+/// All iRoots that any run of `program` has.
+fn possible(program: &Script) -> BTreeSet<IRoot> {
+    let mut all = BTreeSet::new();
+    every_schedule(Default::default(), &mut program.clone(), |_, engine| {
+        all.extend(observe(&engine.summary(), WINDOW));
+    });
+    all
+}
+
+/// What is known after `runs` runs, and how many iRoots were exposed after each.
+fn explored(program: &Script, spec: &str, runs: u64) -> (Ledger, Vec<u64>) {
+    let mut strategy = Coverage::new(build(spec).unwrap(), WINDOW);
+    let mut engine = Engine::new(Default::default());
+    let mut curve = Vec::new();
+    let mut program = program.clone();
+    for run in 0..runs {
+        explore(&mut engine, &mut program, &mut strategy, (1, run, 1), |_, _| ControlFlow::Continue(()));
+        curve.push(strategy.ledger().unwrap().exposed());
+    }
+    (strategy.ledger().unwrap().clone(), curve)
+}
+
+/// Small programs of one family.
+fn programs(family: usize) -> impl Iterator<Item = Script> {
+    (0..20).map(move |number| {
+        let mut rng = Rng::for_run(77, number);
+        let program = match family {
+            0 => straight(&mut rng, 3, 4),
+            1 => locked(&mut rng, 3),
+            _ => spawning(&mut rng),
+        };
+        program.apart(10)
+    })
+}
+
+#[test]
+fn whatever_is_possible_is_exposed() {
+    for program in (0..3).flat_map(programs) {
+        let (ledger, _) = explored(&program, "maple", 300);
+        let exposed = ledger.iter().filter(|(_, standing)| standing.exposed).map(|(&root, _)| root);
+        assert_eq!(exposed.collect::<BTreeSet<IRoot>>(), possible(&program), "{:?}", program.acts());
+    }
+}
+
+#[test]
+fn it_takes_fewer_runs_than_at_random() {
+    for family in 0..3 {
+        let after = |spec: &str, runs: u64| -> u64 {
+            programs(family).map(|program| explored(&program, spec, runs).0.exposed()).sum()
+        };
+        let maple = after("maple", 20);
+        for spec in ["pos", "random-walk", "pct", "pct-large"] {
+            assert!(maple > after(spec, 20), "family {family}, {spec}");
+            assert!(maple >= after(spec, 35), "family {family}, {spec}");
+        }
+    }
+}
+
+/// Two threads that take two locks in opposite orders after many steps of their own, and one that has nothing to do with it.
+fn circle() -> Script {
+    let own = |object: u32| vec![Act::W(object); 30];
+    let lock = |mutex| Act::On(Kind::Lock, mutex);
+    let unlock = |mutex| Act::On(Kind::Unlock, mutex);
+    let nested = |first, second| vec![lock(first), lock(second), unlock(second), unlock(first)];
+    let mut program = Script::new().mutex().mutex();
+    for _ in 0..3 {
+        program = program.object(Resource::Memory);
+    }
+    program
+        .thread(&[own(2), nested(0, 1)].concat())
+        .thread(&[nested(1, 0), own(3)].concat())
+        .thread(&own(4))
+        .apart(100)
+}
+
+#[test]
+fn a_deadlock_is_tried() {
+    let mut program = circle();
+    let mut strategy = build("maple:profile=1").unwrap();
+    let mut engine = Engine::new(Default::default());
+    let mut first = None;
+    explore(&mut engine, &mut program, &mut *strategy, (1, 0, 40), |run, summary| {
+        first = summary.verdict.failure().map(|_| run);
+        if first.is_some() { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert!(first.is_some());
+    let circle = strategy.ledger().unwrap().iter().find(|(root, _)| root.idiom == Idiom::Five);
+    assert!(circle.is_some_and(|(_, standing)| standing.exposed && standing.predicted));
+}
+
+/// Of three threads the second has to be the first to begin the initialisation, or its accesses do not exist.
+fn preconditioned() -> Script {
+    let program = Script::new().object(Resource::Memory).object(Resource::once());
+    let body = [Act::Step, Act::Once(1), Act::W(0), Act::On(Kind::OnceEnd, 1)];
+    program.thread(&body).thread(&body).thread(&body).thread(&[Act::Step, Act::R(0)]).apart(10)
+}
+
+#[test]
+fn the_run_of_the_prediction_is_followed() {
+    // One run for each candidate; strict priorities never let the second thread begin.
+    let (ledger, _) = explored(&preconditioned(), "maple:profile=8,attempts=1", 60);
+    let wanted = possible(&preconditioned());
+    for root in wanted {
+        assert!(ledger.standing(&root).exposed, "{root}");
+    }
+    assert!(ledger.iter().all(|(_, standing)| standing.failed == 0), "{ledger:?}");
+}
+
+#[test]
+fn a_candidate_is_given_up_after_so_many_attempts() {
+    // Time passes only where nothing else can happen, which no prediction knows: the read never comes first.
+    let program = Script::new().object(Resource::Memory);
+    let program = program.thread(&[Act::W(0)]).thread(&[Act::Bare(Kind::Sleep, 5), Act::R(0)]).apart(10);
+    let (ledger, _) = explored(&program, "maple:attempts=4", 50);
+    let standings: Vec<Standing> = ledger.iter().map(|(_, standing)| standing).collect();
+    let had = Standing { exposed: true, predicted: true, failed: 0 };
+    assert_eq!(standings, [had, Standing { exposed: false, predicted: true, failed: 4 }]);
+}
+
+#[test]
+fn nothing_is_tried_that_is_known() {
+    for program in programs(0) {
+        let (ledger, _) = explored(&program, "maple", 400);
+        let (mut maple, mut pos) = (build("maple").unwrap(), build("pos").unwrap());
+        maple.recall(&ledger);
+        let mut program = program.clone();
+        for seed in 0..40 {
+            // What is left are runs that predict, and these are POS.
+            assert_eq!(program.run(&mut *maple, seed), program.run(&mut *pos, seed));
+        }
+        assert_eq!(maple.ledger(), Some(&ledger));
+    }
+}
