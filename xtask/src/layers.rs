@@ -27,6 +27,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("raddle-lab", &["raddle-model", "raddle-engine", "raddle-strategies"]),
     ("raddle-report", &["raddle-model"]),
     ("raddle-symbols", &[]),
+    ("raddle-store", &["raddle-model"]),
     // The native runtime is carried as a file, never linked.
     (
         "raddle-cli",
@@ -37,6 +38,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "raddle-explain",
             "raddle-lab",
             "raddle-report",
+            "raddle-store",
             "raddle-symbols",
             "raddle",
         ],

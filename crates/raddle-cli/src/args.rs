@@ -2,6 +2,7 @@
 
 mod bench;
 mod cargo;
+mod coverage;
 mod failure;
 mod report;
 
@@ -9,6 +10,7 @@ pub(crate) use bench::BenchArgs;
 pub(crate) use cargo::{
     BuildArgs, CargoCommand, CargoInitArgs, CargoRunArgs, CargoTestArgs, DoctorArgs, HooksArg, ScheduleArgs,
 };
+pub(crate) use coverage::{CoverageArgs, StoreArgs};
 pub(crate) use failure::{ExplainArgs, MinimizeArgs, ReplayArgs};
 pub(crate) use report::{FormatArg, ReportArgs};
 
@@ -57,6 +59,8 @@ pub(crate) enum Command {
     Replay(ReplayArgs),
     /// Measure how soon strategies find the bugs of a suite of programs
     Bench(BenchArgs),
+    /// Show which interleavings were tested, over all inputs and days
+    Coverage(CoverageArgs),
     /// Look for a run with the same failure and fewer switches between threads
     Minimize(MinimizeArgs),
     /// Tell which order of operations makes a recorded run fail
@@ -142,9 +146,15 @@ pub(crate) struct NativeArgs {
     /// What the program's threads are; the runs are the same
     #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
     pub(crate) threads: ThreadsArg,
-    /// Tell which interleavings (iRoots of Maple's idioms) runs had, and which were predicted; makes the runs of a strategy in order
+    /// Tell which interleavings (iRoots of Maple's idioms) runs had, and which were predicted, and keep them in the store;
+    /// makes the runs of a strategy in order
     #[arg(long)]
     pub(crate) coverage: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Neither read nor write the store
+    #[arg(long)]
+    pub(crate) fresh: bool,
     /// When a timed wait may time out: when nothing else can run, or at any moment
     #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
     pub(crate) timeouts: TimeoutsArg,

@@ -4,6 +4,7 @@ mod args;
 mod bench;
 mod cargo;
 mod cc;
+mod coverage;
 mod explain;
 mod lab_bound;
 mod lab_micro;
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Lab { command: LabCommand::Bound(args) } => lab_bound::run(args, width),
         Command::Replay(args) => replay::run(args, width),
         Command::Bench(args) => bench::run(args),
+        Command::Coverage(args) => coverage::run(args, width),
         Command::Minimize(args) => minimize::run(args),
         Command::Explain(args) => explain::run(args),
         Command::Report(args) => report::run(args, width),

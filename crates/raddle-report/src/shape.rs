@@ -112,6 +112,9 @@ pub struct NativeRun {
     pub races: Option<Races>,
     /// What else has to be known to judge the result.
     pub notes: Vec<String>,
+    /// The iRoots that the first failing run had and none before it, in words, if runs were looked at for them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub iroots: Vec<String>,
     /// Which iRoots runs had, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,

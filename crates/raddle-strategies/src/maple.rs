@@ -9,8 +9,9 @@
 //! [`Attempt`] holds threads back at the places of the candidate. The orders of the other threads are, one after the other:
 //! that of the run from which it was predicted, so that what made the candidate reachable there happens again (the paper has
 //! no such thing and calls it pre-conditions); first threads first and last threads first (the paper's complementary
-//! schedules); random ones. Where no candidate is left, runs are POS again and go on to predict. So there is always another
-//! run, and the end of the candidates does not look like the end of all schedules.
+//! schedules); random ones. Where no candidate is left, runs are POS again and go on to predict. If `profile` of these bring
+//! no new candidate there is no further run: that is a reason to stop, which random strategies do not have. It is not the end
+//! of all schedules. Runs for a candidate predict as well.
 //!
 //! Departures from the paper: a run that is over its candidate goes on as a random one, because strict priorities would show
 //! nothing new in the rest of it; the scheduler sees what every thread is about to do, so that threads meet at two places
@@ -140,6 +141,8 @@ impl Knowledge {
 impl Strategy for Maple {
     fn begin(&mut self, rng: Rng) -> Plan {
         match self.knowledge.purpose {
+            // After the prediction there is one only if candidates are left.
+            Purpose::Profile if self.knowledge.calm >= self.settings.profile => return Plan::Exhausted,
             Purpose::Profile => {
                 self.profile.begin(rng);
             }
@@ -175,12 +178,16 @@ impl Strategy for Maple {
         let Settings { window, profile, attempts } = self.settings;
         let knowledge = Arc::make_mut(&mut self.knowledge);
         knowledge.note_exposed(run, window);
+        let new = *run.verdict != Verdict::CutOff && knowledge.note_predicted(run, &self.settings);
         match knowledge.purpose {
-            Purpose::Profile => {
-                let new = *run.verdict != Verdict::CutOff && knowledge.note_predicted(run, &self.settings);
-                knowledge.calm = if new { 0 } else { knowledge.calm.saturating_add(1) };
+            Purpose::Profile => knowledge.calm = if new { 0 } else { knowledge.calm.saturating_add(1) },
+            Purpose::Expose(root) => {
+                knowledge.note_attempt(root, attempts);
+                if knowledge.open.is_empty() {
+                    // Is there really nothing left?
+                    knowledge.calm = 0;
+                }
             }
-            Purpose::Expose(root) => knowledge.note_attempt(root, attempts),
         }
         knowledge.purpose = match knowledge.open.first() {
             Some(&(_, root)) if knowledge.calm >= profile => Purpose::Expose(root),

@@ -1,6 +1,6 @@
 //! What Maple exposes of what is possible.
 
-use raddle_engine::{Engine, Resource, Rng, Strategy, explore};
+use raddle_engine::{Engine, Plan, Resource, Rng, Strategy, explore};
 use raddle_idioms::{WINDOW, observe};
 use raddle_model::{IRoot, Idiom, Kind, Ledger, Standing};
 use raddle_strategies::build;
@@ -47,7 +47,7 @@ fn programs(family: usize) -> impl Iterator<Item = Script> {
 #[test]
 fn whatever_is_possible_is_exposed() {
     for program in (0..3).flat_map(programs) {
-        let (ledger, _) = explored(&program, "maple", 300);
+        let (ledger, _) = explored(&program, "maple:profile=20", 300);
         let exposed = ledger.iter().filter(|(_, standing)| standing.exposed).map(|(&root, _)| root);
         assert_eq!(exposed.collect::<BTreeSet<IRoot>>(), possible(&program), "{:?}", program.acts());
     }
@@ -135,10 +135,14 @@ fn nothing_is_tried_that_is_known() {
         let (mut maple, mut pos) = (build("maple").unwrap(), build("pos").unwrap());
         maple.recall(&ledger);
         let mut program = program.clone();
-        for seed in 0..40 {
+        let is_over = |maple: &dyn Strategy| maple.fork().begin(Rng::for_run(0, 0)) == Plan::Exhausted;
+        let mut seed = 0;
+        while !is_over(&*maple) {
             // What is left are runs that predict, and these are POS.
             assert_eq!(program.run(&mut *maple, seed), program.run(&mut *pos, seed));
+            seed += 1;
         }
+        assert!((3..100).contains(&seed), "it stops after {seed} runs");
         assert_eq!(maple.ledger(), Some(&ledger));
     }
 }

@@ -5,11 +5,13 @@
 //! `module+0x12ab`. Debugging information is looked for where debuggers look: in the file, behind its debug link or build
 //! id, and in split files.
 
+mod body;
 mod build;
 mod location;
 mod module;
 mod variables;
 
+pub use body::InFunction;
 pub use build::build;
 pub use location::{Frame, Location};
 
@@ -58,6 +60,17 @@ impl Symbols {
     /// [`Symbols::locate`] wants. 0 if the file cannot be read.
     pub fn first_address(&mut self, module: &Path) -> u64 {
         self.module(module).first_address()
+    }
+
+    /// A place in the code, named so that another build knows it again; nothing if the file does not tell which function it
+    /// is in. The address counts as for [`Symbols::locate`].
+    pub fn in_function(&mut self, module: &Path, address: u64) -> Option<InFunction> {
+        self.module(module).in_function(address)
+    }
+
+    /// The address of a place in this build; nothing if its function is gone or was changed.
+    pub fn address(&mut self, module: &Path, place: &InFunction) -> Option<u64> {
+        self.module(module).address(place)
     }
 
     /// The source files that a module was made from, as its debugging information names them; none if it has none.

@@ -1,5 +1,6 @@
 //! One program or library.
 
+use crate::body::Code;
 use crate::location::Frame;
 use crate::variables::{self, Part, Variable};
 use addr2line::{Loader, demangle_auto};
@@ -17,6 +18,8 @@ pub(crate) struct Module {
     debugging: Option<Loader>,
     /// Read only for an address without debugging information, or one of data.
     symbols: OnceCell<Symbols>,
+    /// Read only if functions are to be known again.
+    code: OnceCell<Code>,
 }
 
 /// What the tables of symbols say.
@@ -34,7 +37,8 @@ struct Symbols {
 impl Module {
     /// Never fails: of a file that cannot be read nothing is known.
     pub(crate) fn open(path: &Path) -> Module {
-        Module { path: path.to_owned(), debugging: Loader::new(path).ok(), symbols: OnceCell::new() }
+        let debugging = Loader::new(path).ok();
+        Module { path: path.to_owned(), debugging, symbols: OnceCell::new(), code: OnceCell::new() }
     }
 
     /// The functions at an address, the innermost first.
@@ -101,7 +105,23 @@ impl Module {
     }
 
     fn symbol(&self, address: u64) -> Option<String> {
-        holder(&self.symbols().functions, address).map(|(_, name)| demangled(name))
+        self.function(address).map(|(_, name)| demangled(name))
+    }
+
+    /// The function at an address, as the linker knows it.
+    pub(crate) fn function(&self, address: u64) -> Option<(&Range<u64>, &str)> {
+        holder(&self.symbols().functions, address)
+    }
+
+    /// The functions with a name; several if they are static ones of several files.
+    pub(crate) fn functions_named(&self, name: &str) -> impl Iterator<Item = &Range<u64>> {
+        let functions = &self.symbols().functions;
+        functions.iter().filter(move |(_, own)| own == name).map(|(range, _)| range)
+    }
+
+    /// The bytes of the functions.
+    pub(crate) fn code(&self) -> &Code {
+        self.code.get_or_init(|| Code::read(&self.path))
     }
 
     fn symbols(&self) -> &Symbols {

@@ -260,3 +260,41 @@ fn a_module_is_read_once() {
     assert_eq!((&after[0], after[1].frames.len()), (&before, 0));
     assert_eq!(before.frames.len(), 2);
 }
+
+/// A function that uses a variable, calls another function and has a branch of its own.
+fn counting(before: &str, step: &str) -> String {
+    format!(
+        "#include <stdio.h>\nstatic volatile int unused, counter;\n{before}\nvoid helper(void) {{ puts(\"h\"); }}\n\
+         void count(int n) {{ for (int i = 0; i < n; i++) {{ counter += {step}; helper(); }} }}\n\
+         int main(void) {{ count(2); return unused; }}\n"
+    )
+}
+
+#[test]
+fn a_function_is_known_again_in_another_build_unless_it_was_changed() {
+    let flags = ["-g", "-O1", "-fno-inline"];
+    let build = |name: &str, text: String| compile(name, "cc", "count.c", &text, &flags);
+    let mut symbols = Symbols::new();
+    let program = build("count_first", counting("", "1"));
+    let find = |symbols: &mut Symbols, program: &Path| {
+        let all =
+            (0x1000..0x3000).filter_map(|address| Some((address, symbols.in_function(program, address)?)));
+        all.filter(|(_, place)| place.function == "count").collect::<Vec<_>>()
+    };
+    let places = find(&mut symbols, &program);
+    assert!(places.len() > 10, "{places:?}");
+    for (address, place) in &places {
+        assert_eq!(symbols.address(&program, place), Some(*address));
+    }
+    let (address, place) = &places[5];
+
+    let moved = build("count_moved", counting("int more(int x) { return x * 3 + unused; }", "1"));
+    let there = symbols.address(&moved, place).expect("the function is the same");
+    assert_ne!(there, *address, "the other function has moved it");
+    assert_eq!(symbols.in_function(&moved, there).as_ref(), Some(place));
+
+    let changed = build("count_changed", counting("", "2"));
+    assert_eq!(symbols.address(&changed, place), None);
+    let elsewhere = build("count_elsewhere", counting("", "1").replace("counter +=", "unused +="));
+    assert_eq!(symbols.address(&elsewhere, place), None, "it uses another variable");
+}

@@ -3,7 +3,7 @@
 use super::build::{Wanted, build};
 use super::workspace::Workspace;
 use crate::Outcome;
-use crate::args::{CargoRunArgs, NativeArgs, PointsArg, RacesArg, ThreadsArg, TimeoutsArg};
+use crate::args::{CargoRunArgs, NativeArgs, PointsArg, RacesArg, StoreArgs, ThreadsArg, TimeoutsArg};
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::Surroundings;
 
@@ -40,6 +40,8 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
         races: RacesArg::Off,
         threads: ThreadsArg::Fibers,
         coverage: false,
+        store: StoreArgs { store: raddle_store::FILE_NAME.into() },
+        fresh: true,
         timeouts: TimeoutsArg::Idle,
         step_limit: schedule.step_limit.unwrap_or(STEPS),
         patience: 64,

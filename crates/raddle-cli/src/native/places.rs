@@ -63,6 +63,13 @@ pub(super) fn translate_places(places: &mut [String]) {
     locate(&mut Symbols::new(), places);
 }
 
+/// A place as `file.c:12`, or what is nearest to that.
+pub(crate) fn shown(symbols: &mut Symbols, text: &str) -> String {
+    let mut places = [text.to_owned()];
+    locate(symbols, &mut places);
+    lines(&places[0])
+}
+
 fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
     let located: Vec<Vec<Frame>> = places.iter().map(|text| frames(symbols, text)).collect();
     let sources: BTreeSet<PathBuf> =
@@ -116,7 +123,7 @@ pub(super) fn lines(place: &str) -> String {
 }
 
 /// The module and the address in its own terms that a text of the native runtime tells.
-fn address(symbols: &mut Symbols, text: &str) -> Option<(PathBuf, u64)> {
+pub(crate) fn address(symbols: &mut Symbols, text: &str) -> Option<(PathBuf, u64)> {
     let (module, offset) = text.rsplit_once("+0x")?;
     let offset = u64::from_str_radix(offset, 16).ok()?;
     let module = PathBuf::from(module);

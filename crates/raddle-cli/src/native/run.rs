@@ -3,7 +3,7 @@
 use super::baseline;
 use super::explore::{Plan, Tally};
 use super::found::{Found, Origin};
-use super::places;
+use super::memory::{self, Memory};
 use super::program::{find, is_instrumented};
 use super::races;
 use super::show::{message, show};
@@ -13,12 +13,11 @@ use crate::cc::Source;
 use crate::progress::Progress;
 use anyhow::{Context, Result, ensure};
 use raddle_model::native::{Points, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Ledger, Name, Settings, Surroundings};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Ledger, Settings, Surroundings};
 use raddle_report::shape::{self, NativeRun, Races};
-use raddle_report::{Coverage, coverage, text};
+use raddle_report::{coverage, text};
 use raddle_strategies::coverage::WINDOW;
 use raddle_strategies::portfolio::PORTFOLIO;
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -48,7 +47,9 @@ pub(crate) fn run_in(
         let text = if args.json { shape::line(&report) } else { uncontrolled(&report) };
         return Ok(Outcome { text, status });
     }
-    let setup = Setup { panics, ..setup(args)? };
+    let mut memory = Memory::open(args, program)?;
+    let known = memory.as_ref().map(Memory::known).unwrap_or_default();
+    let setup = Setup { panics, known, ..setup(args)? };
     let progress = Progress::new(args.runs);
     let look = |tally: &Tally, strategy: &str| {
         progress.add(1);
@@ -74,10 +75,16 @@ pub(crate) fn run_in(
     drop(progress);
 
     let mut report = report(args, &tally);
-    if args.coverage {
-        report.coverage = Some(covered(&tally));
+    if setup.coverage.is_some() {
+        report.coverage = Some(memory::covered(&tally));
     }
     let mut notes = Vec::new();
+    if let Some(memory) = &mut memory {
+        notes.append(&mut memory.notes);
+        if let Err(error) = memory.keep(args, &tally) {
+            notes.push(format!("what was tested is not kept: {error:#}"));
+        }
+    }
     match races {
         Ok(races) => report.races = races,
         Err(error) => notes.push(format!("the further runs that look for data races ended early: {error:#}")),
@@ -102,6 +109,7 @@ pub(crate) fn run_in(
             notes.push(format!("{why}; the same command with --record FILE writes it elsewhere"));
         }
         report.first_failure = Some(*number);
+        report.iroots = memory::first_had(&tally, ran);
         report.message = Some(message(&found.file).join("\n"));
         failing = Some(found);
     }
@@ -202,7 +210,7 @@ fn setup(args: &NativeArgs) -> Result<Setup> {
         expected: args.expect_output.as_deref().map(expected).transpose()?,
         fail_on_exit: args.fail_on_exit,
         panics: None,
-        coverage: args.coverage.then_some(WINDOW),
+        coverage: (args.coverage || memory::directs(&args.strategy)).then_some(WINDOW),
         known: Ledger::default(),
     })
 }
@@ -243,15 +251,6 @@ fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {
     }
 }
 
-/// What runs had of iRoots, with places in the words of the source.
-fn covered(tally: &Tally) -> Coverage {
-    let (names, mut texts): (Vec<Name>, Vec<String>) = tally.covered.places.iter().cloned().unzip();
-    places::translate_places(&mut texts);
-    let places: BTreeMap<Name, String> = names.into_iter().zip(texts).collect();
-    let place = |name: Name| places.get(&name).cloned().unwrap_or_else(|| "an unknown place".to_owned());
-    Coverage::new(&tally.covered.ledger, tally.saturation.clone(), place)
-}
-
 /// What is told of runs that were not under control.
 fn uncontrolled(report: &NativeRun) -> String {
     let mut out = format!("{}, {}: ", text::plural(report.runs, "run"), report.strategy);
@@ -268,6 +267,9 @@ fn uncontrolled(report: &NativeRun) -> String {
     out
 }
 
+/// How many iRoots of a failing run are told to a person.
+const MOST_TOLD: usize = 4;
+
 fn summary(report: &NativeRun) -> String {
     let mut out = String::new();
     let _ = write!(
@@ -282,6 +284,7 @@ fn summary(report: &NativeRun) -> String {
     );
     out.push_str(match (report.exhausted, report.synchronisation_only) {
         (false, _) => ".\n",
+        _ if memory::directs(&report.strategy) => "; no predicted interleaving is left.\n",
         (true, false) => "; no schedule is left.\n",
         (true, true) => "; no order of synchronisation is left to be tried.\n",
     });
@@ -310,6 +313,14 @@ fn summary(report: &NativeRun) -> String {
         None => out.push_str("No run failed.\n"),
         Some(first) => {
             let _ = writeln!(out, "Failed: {}; the first is run {first}.", text::kinds(&report.kinds));
+            if !report.iroots.is_empty() {
+                out.push_str("It is the first run with these interleavings (iRoots):\n");
+                let more = report.iroots.len().saturating_sub(MOST_TOLD);
+                report.iroots.iter().take(MOST_TOLD).for_each(|root| _ = writeln!(out, "  {root}"));
+                if more > 0 {
+                    let _ = writeln!(out, "  and {} more", text::count(more as u64));
+                }
+            }
         }
     }
     out

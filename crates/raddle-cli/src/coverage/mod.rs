@@ -1,0 +1,218 @@
+//! `raddle coverage`, and what `raddle run` reads from a store and writes to it.
+
+mod places;
+
+pub(crate) use places::{Keeper, Kept};
+
+use crate::Outcome;
+use crate::args::CoverageArgs;
+use anyhow::{Context, Result};
+use raddle_model::{Deed, EXIT_NOTHING_FOUND, Idiom};
+use raddle_report::{Align, Table, shape, text};
+use raddle_store::{Entry, Search, Store, Stored};
+use serde::Serialize;
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::path::Path;
+
+/// The store as JSON.
+#[derive(Serialize)]
+struct Shape {
+    idioms: Vec<Row>,
+    searches: Vec<SearchShape>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    iroots: Option<Vec<RootShape>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    forgotten: Option<u64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only_here: Option<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    only_there: Option<Vec<String>>,
+}
+
+/// The iRoots of one idiom.
+#[derive(Serialize)]
+struct Row {
+    idiom: usize,
+    exposed: u64,
+    predicted: u64,
+    confirmed: u64,
+    failed: u64,
+}
+
+#[derive(Serialize)]
+struct SearchShape {
+    at: i64,
+    program: String,
+    arguments: String,
+    strategy: String,
+    runs: u64,
+    failures: u64,
+    fresh: u64,
+}
+
+#[derive(Serialize)]
+struct RootShape {
+    idiom: usize,
+    told: String,
+    exposed: bool,
+    predicted: bool,
+    failed: u32,
+}
+
+pub(crate) fn run(args: &CoverageArgs, width: usize) -> Result<Outcome> {
+    let path = &args.store.store;
+    let mut store = existing(path)?;
+    let forgotten = match &args.forget_stale {
+        Some(program) => Some(forget(&mut store, program)?),
+        None => None,
+    };
+    let entries: Vec<Entry> = store.entries()?.into_iter().filter(|entry| wanted(args, entry)).collect();
+    let other = match &args.diff {
+        Some(other) => {
+            let entries = existing(other)?.entries()?;
+            Some(entries.into_iter().filter(|entry| wanted(args, entry)).collect::<Vec<_>>())
+        }
+        None => None,
+    };
+    let only = |these: &[Entry], those: &[Entry]| {
+        let those: BTreeSet<String> = exposed(those).collect();
+        exposed(these).filter(|told| !those.contains(told)).collect::<Vec<_>>()
+    };
+    let shape = Shape {
+        idioms: Idiom::ALL.into_iter().map(|idiom| row(idiom, &entries)).collect(),
+        searches: store.searches()?.into_iter().map(search_shape).collect(),
+        iroots: args.list.then(|| entries.iter().map(root_shape).collect()),
+        forgotten,
+        only_here: other.as_ref().map(|other| only(&entries, other)),
+        only_there: other.as_ref().map(|other| only(other, &entries)),
+    };
+    let text = if args.json { shape::line(&shape) } else { told(&shape, width) };
+    Ok(Outcome { text, status: EXIT_NOTHING_FOUND })
+}
+
+fn existing(path: &Path) -> Result<Store> {
+    let shown = path.display();
+    anyhow::ensure!(
+        path.exists(),
+        "there is no store {shown}; `raddle run --coverage` and `raddle run --strategy maple` make one"
+    );
+    Store::open_existing(path).with_context(|| format!("{shown}: the store cannot be used"))
+}
+
+fn wanted(args: &CoverageArgs, entry: &Entry) -> bool {
+    let in_library = entry.sites.iter().any(|(place, _)| place.is_library);
+    let failed = entry.standing.failed > 0 && !entry.standing.exposed;
+    (!args.failed || failed) && (!args.own || !in_library) && (!args.libraries || in_library)
+}
+
+fn row(idiom: Idiom, entries: &[Entry]) -> Row {
+    let own = || entries.iter().filter(|entry| entry.idiom == idiom).map(|entry| entry.standing);
+    Row {
+        idiom: idiom.number(),
+        exposed: own().filter(|standing| standing.exposed).count() as u64,
+        predicted: own().filter(|standing| standing.predicted).count() as u64,
+        confirmed: own().filter(|standing| standing.predicted && standing.exposed).count() as u64,
+        failed: own().filter(|standing| standing.failed > 0 && !standing.exposed).count() as u64,
+    }
+}
+
+fn search_shape(stored: Stored<Search>) -> SearchShape {
+    let Stored { at, what, fresh } = stored;
+    let Search { program, arguments, strategy, runs, failures } = what;
+    SearchShape { at, program, arguments, strategy, runs, failures, fresh }
+}
+
+fn root_shape(entry: &Entry) -> RootShape {
+    let standing = entry.standing;
+    RootShape {
+        idiom: entry.idiom.number(),
+        told: in_words(entry),
+        exposed: standing.exposed,
+        predicted: standing.predicted,
+        failed: standing.failed,
+    }
+}
+
+/// The exposed ones in words.
+fn exposed(entries: &[Entry]) -> impl Iterator<Item = String> {
+    entries
+        .iter()
+        .filter(|entry| entry.standing.exposed)
+        .map(|entry| format!("idiom {}: {}", entry.idiom.number(), in_words(entry)))
+}
+
+fn in_words(entry: &Entry) -> String {
+    let word = |(place, deed): &(raddle_store::Place, Deed)| {
+        let deed = match deed {
+            Deed::Read => "read",
+            Deed::Write => "write",
+            Deed::Lock => "lock",
+            Deed::Unlock => "unlock",
+        };
+        format!("{deed} at {}", place.shown)
+    };
+    let words: Vec<String> = entry.sites.iter().map(word).collect();
+    match &words[..] {
+        [a, b, c, d] => format!("{a} => {b}; {c} => {d}"),
+        few => few.join(" => "),
+    }
+}
+
+fn told(shape: &Shape, width: usize) -> String {
+    let mut out = String::new();
+    if let Some(forgotten) = shape.forgotten {
+        let _ =
+            writeln!(out, "Forgotten, because the code was changed: {}.\n", text::plural(forgotten, "iRoot"));
+    }
+    let number = |name| (name, Align::Right);
+    let columns = ["idiom", "exposed", "predicted", "of these exposed", "tried in vain"].map(number);
+    let mut table = Table::new(columns);
+    for row in &shape.idioms {
+        let cells = [row.exposed, row.predicted, row.confirmed, row.failed].map(text::count);
+        table.row([row.idiom.to_string()].into_iter().chain(cells).collect());
+    }
+    out.push_str(&table.render(width));
+    if !shape.searches.is_empty() {
+        let mut table = Table::new([
+            ("search", Align::Left),
+            ("strategy", Align::Left),
+            ("runs", Align::Right),
+            ("failed", Align::Right),
+            ("newly exposed", Align::Right),
+        ]);
+        for search in &shape.searches {
+            table.row(vec![
+                format!("{} {}", search.program, search.arguments).trim().to_owned(),
+                search.strategy.clone(),
+                text::count(search.runs),
+                text::count(search.failures),
+                text::count(search.fresh),
+            ]);
+        }
+        out.push('\n');
+        out.push_str(&table.render(width));
+    }
+    for (title, roots) in [("Only here", &shape.only_here), ("Only in the other", &shape.only_there)] {
+        let Some(roots) = roots else { continue };
+        let _ = writeln!(out, "\n{title}: {}", text::plural(roots.len() as u64, "iRoot"));
+        roots.iter().for_each(|root| _ = writeln!(out, "  {root}"));
+    }
+    for root in shape.iroots.iter().flatten() {
+        let state = match (root.exposed, root.failed) {
+            (true, _) => "exposed".to_owned(),
+            (false, 0) => "predicted".to_owned(),
+            (false, times) => format!("tried in vain {times} times"),
+        };
+        let _ = writeln!(out, "idiom {}, {state}: {}", root.idiom, root.told);
+    }
+    out
+}
+
+/// Forgets what is about changed functions of `program`.
+fn forget(store: &mut Store, program: &Path) -> Result<u64> {
+    let whole =
+        std::fs::canonicalize(program).with_context(|| format!("cannot find {}", program.display()))?;
+    let mut keeper = Keeper::new(&whole);
+    Ok(store.forget(|place| !keeper.is_own(place) || keeper.name(place).is_some())?)
+}

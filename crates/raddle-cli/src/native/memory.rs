@@ -1,0 +1,101 @@
+//! What `raddle run` knows from earlier searches, and keeps for later ones.
+
+use super::explore::Tally;
+use super::places;
+use crate::args::NativeArgs;
+use crate::coverage::{Keeper, Kept};
+use anyhow::Result;
+use raddle_model::native::Ran;
+use raddle_model::{IRoot, Ledger, Name};
+use raddle_report::{Coverage, text};
+use raddle_store::{Opened, Search, Store};
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// Whether one of the strategies under a name on the command line tests iRoots.
+pub(super) fn directs(strategy: &str) -> bool {
+    strategy.split('+').any(|spec| spec.split(':').next() == Some("maple"))
+}
+
+/// The store of a project, opened for a search.
+pub(super) struct Memory {
+    store: Store,
+    keeper: Keeper,
+    known: Ledger,
+    /// What a person should be told.
+    pub(super) notes: Vec<String>,
+}
+
+impl Memory {
+    /// Opens the store, if the search wants one.
+    pub(super) fn open(args: &NativeArgs, program: &Path) -> Result<Option<Memory>> {
+        if args.fresh || !(args.coverage || directs(&args.strategy)) {
+            return Ok(None);
+        }
+        let Opened { store, set_aside } = Store::open(&args.store.store)?;
+        let mut notes = Vec::new();
+        if let Some((aside, reason)) = set_aside {
+            let (path, aside) = (args.store.store.display(), aside.display());
+            notes.push(format!(
+                "the store {path} was damaged ({reason}); it is now {aside}, and a new one was begun"
+            ));
+        }
+        let mut keeper = Keeper::new(program);
+        let Kept { known, stale } = keeper.load(&store)?;
+        if stale > 0 {
+            notes.push(format!(
+                "{} of the store are about code that was changed since, and do not count; raddle coverage --forget-stale {} \
+                 forgets them",
+                text::plural(stale, "iRoot"),
+                program.display()
+            ));
+        }
+        Ok(Some(Memory { store, keeper, known, notes }))
+    }
+
+    /// What earlier searches have tested of this build of the program.
+    pub(super) fn known(&self) -> Ledger {
+        self.known.clone()
+    }
+
+    /// Adds what a search has come to know.
+    pub(super) fn keep(&mut self, args: &NativeArgs, tally: &Tally) -> Result<()> {
+        let name = Path::new(&args.program[0]).file_name().unwrap_or_default();
+        let search = Search {
+            program: name.to_string_lossy().into_owned(),
+            arguments: args.program[1..].join(" "),
+            strategy: args.strategy.clone(),
+            runs: tally.runs,
+            failures: tally.failures,
+        };
+        self.keeper.save(&mut self.store, &tally.covered, &self.known, &search)?;
+        Ok(())
+    }
+}
+
+/// The words of places.
+fn words(tally: &Tally) -> BTreeMap<Name, String> {
+    let (names, mut texts): (Vec<Name>, Vec<String>) = tally.covered.places.iter().cloned().unzip();
+    places::translate_places(&mut texts);
+    names.into_iter().zip(texts).collect()
+}
+
+fn told(places: &BTreeMap<Name, String>, place: Name) -> String {
+    places.get(&place).cloned().unwrap_or_else(|| "an unknown place".to_owned())
+}
+
+/// What runs had of iRoots, with places in the words of the source.
+pub(super) fn covered(tally: &Tally) -> Coverage {
+    let places = words(tally);
+    Coverage::new(&tally.covered.ledger, tally.saturation.clone(), |place| told(&places, place))
+}
+
+/// The iRoots that the failing run had and none before it, in words, those of simple idioms first.
+pub(super) fn first_had(tally: &Tally, ran: &Ran) -> Vec<String> {
+    let mut roots: Vec<&IRoot> = ran.exposed.iter().collect();
+    roots.sort_unstable();
+    let places = words(tally);
+    let word =
+        |root: &&IRoot| format!("idiom {}: {}", root.idiom.number(), root.told(|place| told(&places, place)));
+    roots.iter().map(word).collect()
+}

@@ -1,0 +1,100 @@
+//! What is kept, as plain data.
+
+use raddle_model::{Deed, Idiom, Standing};
+use std::collections::BTreeMap;
+
+/// A place in the code that another build of the program knows again.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Place {
+    /// The name of the program or library, without its folder.
+    pub module: String,
+    /// The symbol of the function; empty if none is known.
+    pub function: String,
+    /// A hash of the function's body; of the whole file if no function is known.
+    pub body: u64,
+    /// How far into the function, or the file.
+    pub offset: u64,
+    /// The place as people want it: `file:line`, or what is nearest to that.
+    pub shown: String,
+    /// Whether it is not the application's own code.
+    pub is_library: bool,
+}
+
+/// An iRoot and what is known of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Entry {
+    /// The idiom.
+    pub idiom: Idiom,
+    /// Its accesses in order.
+    pub sites: Vec<(Place, Deed)>,
+    /// What is known of it.
+    pub standing: Standing,
+}
+
+/// A search that added to the store.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Search {
+    /// The program.
+    pub program: String,
+    /// Its arguments, the input among them.
+    pub arguments: String,
+    /// The strategy.
+    pub strategy: String,
+    /// How many runs were made.
+    pub runs: u64,
+    /// How many of them failed.
+    pub failures: u64,
+}
+
+/// Something that was kept, with what the store knows of it.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stored<T> {
+    /// When, in seconds since 1970.
+    pub at: i64,
+    /// What.
+    pub what: T,
+    /// How many iRoots it exposed for the first time.
+    pub fresh: u64,
+}
+
+fn letter(deed: Deed) -> char {
+    match deed {
+        Deed::Read => 'r',
+        Deed::Write => 'w',
+        Deed::Lock => 'l',
+        Deed::Unlock => 'u',
+    }
+}
+
+/// The sites of an entry by the numbers of their places: `,3r,17w,`. The two threads of idiom 5 are alike, so that one of its two
+/// readings is taken.
+pub(crate) fn key(entry: &Entry, ids: &[i64]) -> String {
+    let mut sites: Vec<(i64, char)> =
+        ids.iter().zip(&entry.sites).map(|(&id, &(_, deed))| (id, letter(deed))).collect();
+    if entry.idiom == Idiom::Five {
+        let mut turned = sites.clone();
+        turned.rotate_left(2);
+        sites = sites.min(turned);
+    }
+    sites.iter().fold(",".to_owned(), |text, (id, letter)| format!("{text}{id}{letter},"))
+}
+
+/// The entry of a row; nothing if it makes no sense.
+pub(crate) fn from_row(
+    idiom: i64,
+    sites: &str,
+    standing: Standing,
+    places: &BTreeMap<i64, Place>,
+) -> Option<Entry> {
+    let idiom = Idiom::ALL.into_iter().find(|known| known.number() as i64 == idiom)?;
+    let site = |text: &str| {
+        let deed = [Deed::Read, Deed::Write, Deed::Lock, Deed::Unlock]
+            .into_iter()
+            .find(|&deed| text.ends_with(letter(deed)))?;
+        let id: i64 = text.get(..text.len() - 1)?.parse().ok()?;
+        Some((places.get(&id)?.clone(), deed))
+    };
+    let sites: Option<Vec<_>> = sites.split(',').filter(|text| !text.is_empty()).map(site).collect();
+    let sites = sites.filter(|sites| sites.len() == idiom.accesses())?;
+    Some(Entry { idiom, sites, standing })
+}

@@ -1,0 +1,205 @@
+//! What searches for bugs have tested, kept in a file of the project, for later searches and other inputs.
+//!
+//! The file is an SQLite database. A search adds what it knows in one transaction, so that a process that is killed leaves what
+//! was there before, and several processes may add at once. A damaged file is set aside under another name, never emptied.
+//!
+//! A place in the code is kept by its function, a hash of that function's body and the offset in it, so that iRoots outlast
+//! changes elsewhere. Those of changed functions are never found again and can be forgotten ([`Store::forget`]).
+
+mod entry;
+mod open;
+mod schema;
+
+pub use entry::{Entry, Place, Search, Stored};
+pub use open::{Opened, StoreError};
+
+use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+/// The name of the file in the folder of a project.
+pub const FILE_NAME: &str = ".raddle-coverage.sqlite";
+
+/// An open store.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    connection: Connection,
+}
+
+impl Store {
+    /// Opens the store, or begins a new one if there is no such file. One that is damaged is renamed, which is told.
+    pub fn open(path: &Path) -> Result<Opened, StoreError> {
+        open::open(path)
+    }
+
+    /// Opens a store that exists, and does not change it.
+    pub fn open_existing(path: &Path) -> Result<Store, StoreError> {
+        open::open_existing(path)
+    }
+
+    fn error(&self, source: rusqlite::Error) -> StoreError {
+        StoreError::Database { path: self.path.clone(), source }
+    }
+
+    /// All that is kept, in the order in which it came.
+    pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
+        self.read_entries().map_err(|error| self.error(error))
+    }
+
+    /// Adds what a search has come to know: `added` to what is there. What was tried in vain is added up, so it has to be the
+    /// tries of this search alone. Gives how many iRoots were exposed for the first time.
+    pub fn add(&mut self, added: &[Entry], search: &Search) -> Result<u64, StoreError> {
+        let path = self.path.clone();
+        self.write_entries(added, search).map_err(|source| StoreError::Database { path, source })
+    }
+
+    /// Forgets all iRoots with a place that `keep` does not want. Gives how many.
+    pub fn forget(&mut self, keep: impl FnMut(&Place) -> bool) -> Result<u64, StoreError> {
+        let path = self.path.clone();
+        self.delete(keep).map_err(|source| StoreError::Database { path, source })
+    }
+
+    /// The searches that added something, the first one first.
+    pub fn searches(&self) -> Result<Vec<Stored<Search>>, StoreError> {
+        self.read_searches().map_err(|error| self.error(error))
+    }
+
+    fn read_places(&self) -> rusqlite::Result<BTreeMap<i64, Place>> {
+        let mut statement = self
+            .connection
+            .prepare("SELECT id, module, function, body, offset, shown, is_library FROM place ORDER BY id")?;
+        let places = statement.query_map([], |row| {
+            let place = Place {
+                module: row.get(1)?,
+                function: row.get(2)?,
+                body: row.get::<_, i64>(3)? as u64,
+                offset: row.get::<_, i64>(4)? as u64,
+                shown: row.get(5)?,
+                is_library: row.get(6)?,
+            };
+            Ok((row.get(0)?, place))
+        })?;
+        places.collect()
+    }
+
+    fn read_entries(&self) -> rusqlite::Result<Vec<Entry>> {
+        let places = self.read_places()?;
+        let mut statement = self
+            .connection
+            .prepare("SELECT idiom, sites, exposed, predicted, failed FROM iroot ORDER BY id")?;
+        let rows = statement.query_map([], |row| {
+            let (idiom, sites): (i64, String) = (row.get(0)?, row.get(1)?);
+            let standing =
+                raddle_model::Standing { exposed: row.get(2)?, predicted: row.get(3)?, failed: row.get(4)? };
+            Ok((idiom, sites, standing))
+        })?;
+        let mut entries = Vec::new();
+        for row in rows {
+            let (idiom, sites, standing) = row?;
+            // A row that another version wrote is none of ours.
+            entries.extend(entry::from_row(idiom, &sites, standing, &places));
+        }
+        Ok(entries)
+    }
+
+    fn write_entries(&mut self, added: &[Entry], search: &Search) -> rusqlite::Result<u64> {
+        // Two processes that both read first and then want to write would refuse each other.
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut fresh = 0;
+        for entry in added {
+            let ids: Vec<i64> = entry
+                .sites
+                .iter()
+                .map(|(place, _)| place_id(&transaction, place))
+                .collect::<Result<_, _>>()?;
+            let key = entry::key(entry, &ids);
+            let idiom = entry.idiom.number() as i64;
+            let before: Option<bool> = transaction
+                .prepare_cached("SELECT exposed FROM iroot WHERE idiom = ?1 AND sites = ?2")?
+                .query_row(params![idiom, key], |row| row.get(0))
+                .optional()?;
+            let standing = entry.standing;
+            fresh += u64::from(standing.exposed && before != Some(true));
+            transaction
+                .prepare_cached(
+                    "INSERT INTO iroot (idiom, sites, exposed, predicted, failed) VALUES (?1, ?2, ?3, ?4, ?5) \
+                     ON CONFLICT (idiom, sites) DO UPDATE SET exposed = max(exposed, excluded.exposed), \
+                     predicted = max(predicted, excluded.predicted), failed = failed + excluded.failed",
+                )?
+                .execute(params![idiom, key, standing.exposed, standing.predicted, standing.failed])?;
+        }
+        transaction
+            .prepare_cached(
+                "INSERT INTO search (at, program, arguments, strategy, runs, failures, fresh) \
+                 VALUES (unixepoch(), ?1, ?2, ?3, ?4, ?5, ?6)",
+            )?
+            .execute(params![
+                search.program,
+                search.arguments,
+                search.strategy,
+                search.runs as i64,
+                search.failures as i64,
+                fresh as i64
+            ])?;
+        transaction.commit()?;
+        Ok(fresh)
+    }
+
+    fn delete(&mut self, mut keep: impl FnMut(&Place) -> bool) -> rusqlite::Result<u64> {
+        let places = self.read_places()?;
+        let stale: Vec<i64> = places.iter().filter(|(_, place)| !keep(place)).map(|(&id, _)| id).collect();
+        let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+        let mut gone = 0;
+        for id in stale {
+            // Sites are written as `,3r,17w,`.
+            gone += transaction
+                .prepare_cached("DELETE FROM iroot WHERE sites GLOB '*,' || ?1 || '[rwlu],*'")?
+                .execute([id])? as u64;
+            transaction.prepare_cached("DELETE FROM place WHERE id = ?1")?.execute([id])?;
+        }
+        transaction.commit()?;
+        Ok(gone)
+    }
+
+    fn read_searches(&self) -> rusqlite::Result<Vec<Stored<Search>>> {
+        let mut statement = self.connection.prepare(
+            "SELECT at, program, arguments, strategy, runs, failures, fresh FROM search ORDER BY id",
+        )?;
+        let rows = statement.query_map([], |row| {
+            Ok(Stored {
+                at: row.get(0)?,
+                what: Search {
+                    program: row.get(1)?,
+                    arguments: row.get(2)?,
+                    strategy: row.get(3)?,
+                    runs: row.get::<_, i64>(4)? as u64,
+                    failures: row.get::<_, i64>(5)? as u64,
+                },
+                fresh: row.get::<_, i64>(6)? as u64,
+            })
+        })?;
+        rows.collect()
+    }
+}
+
+/// The number of a place, which is given to it if it is new. Where it is shown may have changed.
+fn place_id(transaction: &Transaction<'_>, place: &Place) -> rusqlite::Result<i64> {
+    transaction
+        .prepare_cached(
+            "INSERT INTO place (module, function, body, offset, shown, is_library) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
+             ON CONFLICT (module, function, body, offset) DO UPDATE SET shown = excluded.shown, \
+             is_library = excluded.is_library RETURNING id",
+        )?
+        .query_row(
+            params![
+                place.module,
+                place.function,
+                place.body as i64,
+                place.offset as i64,
+                place.shown,
+                place.is_library
+            ],
+            |row| row.get(0),
+        )
+}

@@ -1,0 +1,165 @@
+//! Stores that are written, shared, damaged and forgotten.
+
+use raddle_model::{Deed, Idiom, Standing};
+use raddle_store::{Entry, Place, Search, Store, StoreError};
+use std::path::{Path, PathBuf};
+
+/// The path of a store in an empty folder of its own.
+fn fresh(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("store").join(name);
+    _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    folder.join("coverage.sqlite")
+}
+
+fn open(path: &Path) -> Store {
+    let opened = Store::open(path).expect("the store can be opened");
+    assert_eq!(opened.set_aside, None);
+    opened.store
+}
+
+fn place(function: &str, body: u64, offset: u64) -> Place {
+    Place {
+        module: "program".to_owned(),
+        function: function.to_owned(),
+        body,
+        offset,
+        shown: format!("{function}.c:{offset}"),
+        is_library: function.starts_with("lib"),
+    }
+}
+
+fn entry(idiom: Idiom, sites: &[(Place, Deed)], standing: Standing) -> Entry {
+    Entry { idiom, sites: sites.to_vec(), standing }
+}
+
+const EXPOSED: Standing = Standing { exposed: true, predicted: false, failed: 0 };
+const FAILED: Standing = Standing { exposed: false, predicted: true, failed: 2 };
+
+fn pair(offset: u64, standing: Standing) -> Entry {
+    let sites = [(place("set", 1, offset), Deed::Write), (place("get", u64::MAX, 4), Deed::Read)];
+    entry(Idiom::One, &sites, standing)
+}
+
+fn search(runs: u64) -> Search {
+    Search { program: "program".to_owned(), arguments: "in".to_owned(), runs, ..Search::default() }
+}
+
+#[test]
+fn what_is_added_is_there_when_it_is_opened_again() {
+    let path = fresh("again");
+    let mut store = open(&path);
+    assert_eq!(store.add(&[pair(1, EXPOSED), pair(2, FAILED)], &search(10)).expect("it is written"), 1);
+    drop(store);
+    let mut store = open(&path);
+    assert_eq!(store.entries().expect("it is read"), [pair(1, EXPOSED), pair(2, FAILED)]);
+    // What is known is added up, and only what is exposed for the first time is new.
+    let again = [pair(1, EXPOSED), pair(2, FAILED), pair(2, EXPOSED)];
+    assert_eq!(store.add(&again, &search(5)).expect("it is written"), 1);
+    let both = Standing { exposed: true, predicted: true, failed: 4 };
+    assert_eq!(store.entries().expect("it is read"), [pair(1, EXPOSED), pair(2, both)]);
+    let searches = store.searches().expect("it is read");
+    assert_eq!(
+        searches.iter().map(|made| (made.what.runs, made.fresh)).collect::<Vec<_>>(),
+        [(10, 1), (5, 1)]
+    );
+}
+
+#[test]
+fn the_two_readings_of_idiom_5_are_one() {
+    let mut store = open(&fresh("five"));
+    let sites: Vec<(Place, Deed)> = (0..4).map(|n| (place("f", 1, n), Deed::Lock)).collect();
+    let mut turned = sites.clone();
+    turned.rotate_left(2);
+    store.add(&[entry(Idiom::Five, &sites, EXPOSED)], &search(1)).expect("it is written");
+    assert_eq!(store.add(&[entry(Idiom::Five, &turned, EXPOSED)], &search(1)).expect("it is written"), 0);
+    // In the others order matters.
+    store.add(&[entry(Idiom::Four, &sites, EXPOSED)], &search(1)).expect("it is written");
+    assert_eq!(store.add(&[entry(Idiom::Four, &turned, EXPOSED)], &search(1)).expect("it is written"), 1);
+    assert_eq!(store.entries().expect("it is read").len(), 3);
+}
+
+#[test]
+fn changed_code_is_forgotten_and_nothing_else() {
+    let mut store = open(&fresh("forget"));
+    let other = entry(
+        Idiom::One,
+        &[(place("other", 7, 1), Deed::Write), (place("other", 7, 21), Deed::Read)],
+        EXPOSED,
+    );
+    let all: Vec<Entry> = (1..=30).map(|offset| pair(offset, EXPOSED)).chain([other.clone()]).collect();
+    store.add(&all, &search(1)).expect("it is written");
+    // A place with the number 1 must not take those with 10 or 21 with it.
+    assert_eq!(store.forget(|place| place.offset != 1 || place.function != "set").expect("it is written"), 1);
+    assert_eq!(store.entries().expect("it is read"), all[1..]);
+    assert_eq!(store.forget(|place| place.body != u64::MAX).expect("it is written"), 29);
+    assert_eq!(store.entries().expect("it is read"), [other]);
+}
+
+#[test]
+fn several_write_at_once_and_nothing_is_lost() {
+    let path = fresh("several");
+    std::thread::scope(|scope| {
+        for writer in 0..4 {
+            let path = &path;
+            scope.spawn(move || {
+                for turn in 0..25 {
+                    // The first ones also make the file.
+                    let mut store = open(path);
+                    store
+                        .add(&[pair(writer * 100 + turn, EXPOSED), pair(7_000, FAILED)], &search(1))
+                        .expect("it is written");
+                }
+            });
+        }
+    });
+    let entries = open(&path).entries().expect("it is read");
+    assert_eq!(entries.len(), 101);
+    let common = entries.iter().find(|entry| entry.sites[0].0.offset == 7_000).expect("it is there");
+    assert_eq!(common.standing.failed, 200);
+}
+
+#[test]
+fn a_damaged_store_is_set_aside_with_all_that_is_in_it() {
+    let path = fresh("damaged");
+    let mut store = open(&path);
+    let many: Vec<Entry> = (0..500).map(|offset| pair(offset, EXPOSED)).collect();
+    store.add(&many, &search(1)).expect("it is written");
+    drop(store);
+    let good = std::fs::read(&path).expect("the file is there");
+    let half = good.len() / 2;
+    let middle = [&good[..half], &vec![0xa5; 4096][..], &good[half + 4096..]].concat();
+    let damages = [b"no database at all, but some text that is long enough to be looked at".to_vec(), middle];
+    for (number, damaged) in damages.iter().enumerate() {
+        std::fs::write(&path, damaged).expect("the file can be written");
+        let opened = Store::open(&path).expect("a new store is begun");
+        let (aside, _) = opened.set_aside.expect("the old one is set aside");
+        assert!(aside.to_string_lossy().ends_with(&format!(".damaged-{}", number + 1)), "{aside:?}");
+        assert_eq!(&std::fs::read(&aside).expect("it is there"), damaged);
+        assert_eq!(opened.store.entries().expect("it is read"), []);
+        drop(opened.store);
+    }
+}
+
+#[test]
+fn what_is_not_ours_is_left_alone() {
+    let path = fresh("foreign");
+    let theirs = rusqlite::Connection::open(&path).expect("a database can be made");
+    theirs.execute_batch("CREATE TABLE birds (name TEXT)").expect("a table can be made");
+    drop(theirs);
+    let before = std::fs::read(&path).expect("the file is there");
+    assert!(matches!(Store::open(&path), Err(StoreError::Foreign { .. })));
+    let names = rusqlite::Connection::open(&path).expect("it is still a database");
+    let count: i64 =
+        names.query_row("SELECT count(*) FROM birds", [], |row| row.get(0)).expect("it is there");
+    assert_eq!(count, 0);
+    assert!(before.len() <= std::fs::read(&path).expect("the file is there").len());
+
+    let path = fresh("newer");
+    drop(open(&path));
+    let newer = rusqlite::Connection::open(&path).expect("it is a database");
+    newer.pragma_update(None, "user_version", 9).expect("it can be changed");
+    drop(newer);
+    assert!(matches!(Store::open(&path), Err(StoreError::Newer { version: 9, .. })));
+    assert!(matches!(Store::open_existing(&fresh("missing")), Err(StoreError::Database { .. })));
+}
