@@ -74,10 +74,10 @@ pub(crate) struct ScheduleArgs {
     /// The strategy, or several joined by +; portfolio if not given
     #[arg(long, short, value_name = "SPEC")]
     pub(crate) strategy: Option<String>,
-    /// How many runs, such as 1000 or 1e5; 1000 for a test and 10000 for a program if not given
+    /// How many runs, such as 1000 or 1e5. If not given: 1000 for a test, unless there is --time; 10000 for a program
     #[arg(long, short = 'n', value_name = "N", value_parser = runs)]
     pub(crate) runs: Option<u64>,
-    /// Begin no run after so much time, such as 30s, 5m or 500ms; 10s for each test if not given
+    /// Begin no run after so much time, such as 30s, 5m or 500ms. If not given: 10s for each test, unless there is --runs
     #[arg(long, value_name = "T", value_parser = duration)]
     pub(crate) time: Option<Duration>,
     /// The seed from which all runs follow; 1 if not given

@@ -1,7 +1,7 @@
 //! The results of tests for a person, a line or two each, and all together at the end.
 
 use console::Style;
-use raddle_report::shape::{CargoTest, CargoTests, MissedBug};
+use raddle_report::shape::{CargoTest, CargoTests, MissedBug, TestStatus};
 use raddle_report::text::{count, plural, share};
 use std::fmt::Write;
 
@@ -9,19 +9,19 @@ use std::fmt::Write;
 const INDENT: &str = "             ";
 
 /// A word that tells how a test ended, and its colour.
-fn word(status: &str) -> (&'static str, Style) {
+fn word(status: TestStatus) -> (&'static str, Style) {
     match status {
-        "passed" => ("PASS", Style::new().green().bold()),
-        "failed" => ("FAIL", Style::new().red().bold()),
-        "not-concurrent" => ("SINGLE", Style::new().green()),
-        "not-controllable" => ("LOST", Style::new().yellow().bold()),
-        _ => ("SKIP", Style::new().yellow()),
+        TestStatus::Passed => ("PASS", Style::new().green().bold()),
+        TestStatus::Failed => ("FAIL", Style::new().red().bold()),
+        TestStatus::NotConcurrent => ("SINGLE", Style::new().green()),
+        TestStatus::NotControllable => ("LOST", Style::new().yellow().bold()),
+        TestStatus::Ignored | TestStatus::Skipped => ("SKIP", Style::new().yellow()),
     }
 }
 
 /// One test.
 pub(super) fn test(test: &CargoTest) -> String {
-    let (word, style) = word(&test.status);
+    let (word, style) = word(test.status);
     let mut out = format!(
         "{} [{:>8.3}s] {} {}\n",
         style.apply_to(format!("{word:>12}")),
@@ -32,14 +32,14 @@ pub(super) fn test(test: &CargoTest) -> String {
     let mut more = |text: &str| {
         let _ = writeln!(out, "{INDENT}{text}");
     };
-    match &test.status[..] {
-        "passed" => {
+    match test.status {
+        TestStatus::Passed => {
             more(&runs(test));
             bounds(&test.bounds).iter().for_each(|line| more(line));
         }
         // What was wrong comes with the steps that lead to it.
-        "failed" => more(&runs(test)),
-        "not-concurrent" => more("one thread, so one schedule: run once"),
+        TestStatus::Failed => more(&runs(test)),
+        TestStatus::NotConcurrent => more("one thread, so one schedule: run once"),
         _ => more(test.reason.as_deref().unwrap_or("it was not run")),
     }
     test.notes.iter().for_each(|note| more(&format!("note: {note}")));
@@ -91,8 +91,9 @@ pub(super) fn summary(all: &CargoTests) -> String {
             parts.push(format!("{} {what}", count(number)));
         }
     }
-    let (word, style) = word(if all.failed > 0 { "failed" } else { "passed" });
-    let word = style.apply_to(format!("{:>12}", if word == "FAIL" { "Failed" } else { "Passed" }));
+    let (end, status) =
+        if all.failed > 0 { ("Failed", TestStatus::Failed) } else { ("Passed", TestStatus::Passed) };
+    let word = word(status).1.apply_to(format!("{end:>12}"));
     format!("{word} [{:>8.3}s] {}: {}\n", all.seconds, plural(all.tests, "test"), parts.join(", "))
 }
 
@@ -109,7 +110,6 @@ mod tests {
         let passed = CargoTest {
             binary: "p".to_owned(),
             test: "a".to_owned(),
-            status: "passed".to_owned(),
             runs: 1000,
             partial_orders: 7,
             threads: 3,

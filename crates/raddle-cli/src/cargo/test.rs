@@ -13,7 +13,7 @@ use anyhow::{Context, Result};
 use raddle_lab::bound::{Guarantee, Size};
 use raddle_model::native::{Points, Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Surroundings};
-use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug};
+use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
 use raddle_strategies::portfolio::pct_depth;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -106,18 +106,18 @@ impl Session<'_> {
                         continue;
                     }
                     Some(LeftOut::Ignored) => {
-                        self.add(left_out(binary, test, "ignored", "it is marked #[ignore]"), "")?;
+                        self.add(left_out(binary, test, TestStatus::Ignored, "it is marked #[ignore]"), "")?;
                         continue;
                     }
                     None if settings.skips(&test.name) => {
-                        self.add(left_out(binary, test, "skipped", "raddle.toml says so"), "")?;
+                        self.add(left_out(binary, test, TestStatus::Skipped, "raddle.toml says so"), "")?;
                         continue;
                     }
                     None => {}
                 }
                 let budget = settings.budget(&self.args.schedule, &test.name);
                 let (tested, report) = self.test(binary, test, &budget)?;
-                let failed = tested.status == "failed";
+                let failed = tested.status == TestStatus::Failed;
                 self.add(tested, &report)?;
                 if failed && self.args.fail_fast {
                     return Ok(());
@@ -130,13 +130,13 @@ impl Session<'_> {
     /// Counts a test and tells of it.
     fn add(&mut self, test: CargoTest, report: &str) -> Result<()> {
         let all = &mut self.all;
-        let (counter, ran) = match &test.status[..] {
-            "passed" => (&mut all.passed, true),
-            "failed" => (&mut all.failed, true),
-            "not-concurrent" => (&mut all.not_concurrent, true),
-            "not-controllable" => (&mut all.not_controllable, true),
-            "ignored" => (&mut all.ignored, false),
-            _ => (&mut all.skipped, false),
+        let (counter, ran) = match test.status {
+            TestStatus::Passed => (&mut all.passed, true),
+            TestStatus::Failed => (&mut all.failed, true),
+            TestStatus::NotConcurrent => (&mut all.not_concurrent, true),
+            TestStatus::NotControllable => (&mut all.not_controllable, true),
+            TestStatus::Ignored => (&mut all.ignored, false),
+            TestStatus::Skipped => (&mut all.skipped, false),
         };
         *counter += 1;
         all.tests += u64::from(ran);
@@ -209,7 +209,7 @@ impl Session<'_> {
         let mut report = String::new();
         match explored {
             Err(error) => {
-                tested.status = "not-controllable".to_owned();
+                tested.status = TestStatus::NotControllable;
                 tested.reason = Some(error.root_cause().to_string());
             }
             Ok(tally) => {
@@ -219,7 +219,7 @@ impl Session<'_> {
                     let origin = Origin { words: &words, surroundings: &surroundings, points: setup.points };
                     let found = Found::keep(ran, origin, Some(&self.folder), small);
                     self.fail(&mut tested, &mut report, *number, &found, &test.name);
-                } else if tested.status == "passed" && !tally.exhausted {
+                } else if tested.status == TestStatus::Passed && !tally.exhausted {
                     let counts = by_strategy.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
                     tested.bounds = bounds(&tally, &counts);
                 }
@@ -277,13 +277,12 @@ impl Session<'_> {
 /// What the runs of a test were like.
 fn judge(tested: &mut CargoTest, tally: &Tally) {
     tested.status = if tally.failures > 0 {
-        "failed"
+        TestStatus::Failed
     } else if tally.threads <= FEWEST {
-        "not-concurrent"
+        TestStatus::NotConcurrent
     } else {
-        "passed"
-    }
-    .to_owned();
+        TestStatus::Passed
+    };
     tested.runs = tally.runs;
     tested.partial_orders = tally.census.distinct() as u64;
     tested.threads = tally.threads.saturating_sub(1);
@@ -323,11 +322,11 @@ fn bounds(tally: &Tally, by_strategy: &BTreeMap<String, u64>) -> Vec<MissedBug> 
 }
 
 /// A test that was not run.
-fn left_out(binary: &Binary, test: &Listed, status: &str, why: &str) -> CargoTest {
+fn left_out(binary: &Binary, test: &Listed, status: TestStatus, why: &str) -> CargoTest {
     CargoTest {
         binary: binary.name.clone(),
         test: test.name.clone(),
-        status: status.to_owned(),
+        status,
         reason: Some(why.to_owned()),
         ..CargoTest::default()
     }
@@ -338,7 +337,7 @@ fn unlisted(binary: &Binary, why: &str) -> CargoTest {
     let program = from_here(&binary.path).display();
     CargoTest {
         binary: binary.name.clone(),
-        status: "not-controllable".to_owned(),
+        status: TestStatus::NotControllable,
         reason: Some(format!("{why}; as a whole it may be run: raddle run -- {program}")),
         ..CargoTest::default()
     }

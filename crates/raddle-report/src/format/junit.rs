@@ -3,7 +3,7 @@
 
 use super::escaped;
 use super::text::{Terminal, text};
-use crate::shape::CargoTest;
+use crate::shape::{CargoTest, TestStatus};
 use crate::story::Story;
 use std::fmt::Write;
 
@@ -80,11 +80,11 @@ enum Outcome {
 }
 
 fn outcome_of(test: &CargoTest, strict: bool) -> Outcome {
-    match &test.status[..] {
-        "passed" | "not-concurrent" => Outcome::Passed,
-        "failed" => Outcome::Failure,
-        "not-controllable" if strict => Outcome::Error,
-        _ => Outcome::Skipped,
+    match test.status {
+        TestStatus::Passed | TestStatus::NotConcurrent => Outcome::Passed,
+        TestStatus::Failed => Outcome::Failure,
+        TestStatus::NotControllable if strict => Outcome::Error,
+        TestStatus::NotControllable | TestStatus::Ignored | TestStatus::Skipped => Outcome::Skipped,
     }
 }
 
