@@ -9,8 +9,9 @@
 //! [`Attempt`] holds threads back at the places of the candidate. The orders of the other threads are, one after the other:
 //! that of the run from which it was predicted, so that what made the candidate reachable there happens again (the paper has
 //! no such thing and calls it pre-conditions); first threads first and last threads first (the paper's complementary
-//! schedules); random ones. Where no candidate is left, runs are POS again and go on to predict. So there is always another
-//! run, and the end of the candidates does not look like the end of all schedules.
+//! schedules); random ones. All runs predict. A candidate that was tried in vain before takes turns with runs of POS, for it may
+//! be impossible. Where no candidate is left, all runs are POS again. So there is always another run, and the end of the
+//! candidates does not look like the end of all schedules.
 //!
 //! Departures from the paper: a run that is over its candidate goes on as a random one, because strict priorities would show
 //! nothing new in the rest of it; the scheduler sees what every thread is about to do, so that threads meet at two places
@@ -24,7 +25,7 @@ use attempt::Attempt;
 use base::{Base, Recorded};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_idioms::{observe, predict};
-use raddle_model::{IRoot, Ledger, Reads, Verdict};
+use raddle_model::{IRoot, Ledger, Reads};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -175,15 +176,22 @@ impl Strategy for Maple {
         let Settings { window, profile, attempts } = self.settings;
         let knowledge = Arc::make_mut(&mut self.knowledge);
         knowledge.note_exposed(run, window);
+        let new = knowledge.note_predicted(run, &self.settings);
+        let mut tried_again = false;
         match knowledge.purpose {
-            Purpose::Profile => {
-                let new = *run.verdict != Verdict::CutOff && knowledge.note_predicted(run, &self.settings);
-                knowledge.calm = if new { 0 } else { knowledge.calm.saturating_add(1) };
+            // Once enough runs were calm, prediction goes on beside the attempts.
+            Purpose::Profile if knowledge.calm < profile => {
+                knowledge.calm = if new { 0 } else { knowledge.calm + 1 };
             }
-            Purpose::Expose(root) => knowledge.note_attempt(root, attempts),
+            Purpose::Profile => {}
+            Purpose::Expose(root) => {
+                tried_again = knowledge.ledger.standing(&root).failed > 0;
+                knowledge.note_attempt(root, attempts);
+            }
         }
         knowledge.purpose = match knowledge.open.first() {
-            Some(&(_, root)) if knowledge.calm >= profile => Purpose::Expose(root),
+            Some(&(0, root)) if knowledge.calm >= profile => Purpose::Expose(root),
+            Some(&(_, root)) if knowledge.calm >= profile && !tried_again => Purpose::Expose(root),
             _ => Purpose::Profile,
         };
     }

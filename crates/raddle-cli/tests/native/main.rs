@@ -1,5 +1,6 @@
 //! `raddle run` on small C programs, which are compiled here.
 
+mod coverage;
 mod explain;
 mod gdb;
 mod memory;
