@@ -6,8 +6,8 @@ use raddle_engine::Clocks;
 use raddle_model::{Deed, IRoot, Idiom, ObjectId, Site, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many different entries of a thread a new one is paired with.
-const RECENT: usize = 64;
+/// How many accesses of a thread a new one is paired with, two of each entry.
+const RECENT: usize = 96;
 
 /// How many combinations are looked at for one run; the rest is left to other runs.
 const MOST_COMBINATIONS: u64 = 4_000_000;
@@ -32,7 +32,7 @@ pub(crate) struct Pairs {
 /// An entry that a thread came to lately.
 struct Recent {
     entry: u32,
-    /// Its latest access, by number.
+    /// One of its two latest accesses, by number.
     access: u32,
 }
 
@@ -54,9 +54,11 @@ impl Pairs {
                 let near = taken.filter(|&taken| access.nth - all[taken].nth <= window);
                 pairs.nested.extend(near.filter_map(|taken| Some((entries.of_access[taken]?, entry))));
             }
-            recent.retain(|earlier| earlier.entry != entry);
-            if recent.len() == RECENT {
-                recent.remove(0);
+            // The one before the latest may lie in another critical section.
+            let mut alike = recent.iter().enumerate().filter(|(_, earlier)| earlier.entry == entry);
+            let oldest = alike.next().filter(|_| alike.next().is_some()).map(|(index, _)| index);
+            if oldest.is_some() || recent.len() == RECENT {
+                recent.remove(oldest.unwrap_or(0));
             }
             recent.push(Recent { entry, access: access.number });
         }

@@ -255,6 +255,10 @@ fn epochs(run: &RunSummary<'_>, accesses: &Accesses) -> Vec<u32> {
                 | Kind::TryReadLock
                 | Kind::TryWriteLock
                 | Kind::ReadWriteUnlock
+                | Kind::Yield
+                | Kind::Sleep
+                | Kind::Choose
+                | Kind::Fence
         );
         *count += u32::from(ordering);
         while next.next_if(|access| access.event as usize == index).is_some() {

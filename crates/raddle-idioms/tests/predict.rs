@@ -6,7 +6,9 @@ use common::{set, shown};
 use raddle_engine::{Resource, Rng};
 use raddle_idioms::{WINDOW, observe, predict};
 use raddle_model::{IRoot, Kind};
-use raddle_testkit::{Act, Priorities, Script, every_schedule, locked, once_under, straight};
+use raddle_testkit::{
+    Act, Priorities, Script, Walk, every_schedule, locked, mixed, once_under, spawning, straight,
+};
 use std::collections::BTreeSet;
 
 /// Predicted from the run in which each thread comes to its end before the next one begins, if it can.
@@ -104,6 +106,16 @@ fn idiom_4_is_predicted_unless_one_section_holds_it() {
 }
 
 #[test]
+fn a_pair_may_span_two_rounds_of_a_loop() {
+    // Thread 0 does the same twice, at the same places: its first access of one round and the second one of the next.
+    let round = [lock(0), Act::W(1), Act::R(2), unlock(0)];
+    let reader = [lock(0), Act::R(1), Act::W(2), unlock(0)];
+    let program = guarded().thread(&[round, round].concat()).thread(&reader).apart(10).looping(4);
+    let engine = once_under(Default::default(), &mut { program }, &mut Priorities::new(&[]), 0);
+    assert!(shown(&predict(&engine.summary(), WINDOW)).contains("4 W1 R11 W12 R2"));
+}
+
+#[test]
 fn idioms_5_and_6_are_predicted() {
     assert!(predicted(Script::straight(2, &["W0 R1", "W1 R0"])).contains("5 W0 R11 W10 R1"));
     assert!(predicted(Script::straight(2, &["W0 W1", "R0 R1"])).contains("6 W0 R10 W1 R11"));
@@ -151,4 +163,36 @@ fn nothing_that_a_run_has_is_overlooked() {
     }
     // Not everything that is predicted is possible, but most of it.
     assert!(had * 10 > thought * 6, "{had} of {thought}");
+}
+
+/// What a run has is possible, whatever the program does: waits, wake-ups, semaphores, barriers, locks for reading.
+#[test]
+fn nothing_that_the_run_itself_has_is_overlooked() {
+    let mut had = 0;
+    for number in 0..400 {
+        let mut rng = Rng::for_run(29, number);
+        let mut program = if number % 2 == 0 { mixed(&mut rng) } else { spawning(&mut rng) };
+        // Threads that have places in common are harder to tell apart.
+        if number % 4 < 2 {
+            program = program.apart(10);
+        }
+        let engine = once_under(Default::default(), &mut program, &mut Walk::default(), number);
+        let (seen, predicted) = (observe(&engine.summary(), WINDOW), predict(&engine.summary(), WINDOW));
+        let missed: BTreeSet<IRoot> = seen.difference(&predicted).copied().collect();
+        let events: Vec<_> = engine
+            .summary()
+            .trace
+            .events
+            .iter()
+            .map(|event| (event.thread.0, event.operation.kind))
+            .collect();
+        assert!(
+            missed.is_empty(),
+            "program {number}, {:?}: {:?}, {events:?}",
+            program.acts(),
+            shown(&missed)
+        );
+        had += seen.len();
+    }
+    assert!(had > 1_000, "{had}");
 }

@@ -9,9 +9,9 @@
 //! [`Attempt`] holds threads back at the places of the candidate. The orders of the other threads are, one after the other:
 //! that of the run from which it was predicted, so that what made the candidate reachable there happens again (the paper has
 //! no such thing and calls it pre-conditions); first threads first and last threads first (the paper's complementary
-//! schedules); random ones. Where no candidate is left, runs are POS again and go on to predict. If `profile` of these bring
-//! no new candidate there is no further run: that is a reason to stop, which random strategies do not have. It is not the end
-//! of all schedules. Runs for a candidate predict as well.
+//! schedules); random ones. All runs predict. A candidate that was tried in vain before takes turns with runs of POS, for it may
+//! be impossible. Where no candidate is left, all runs are POS again. If `profile` of these bring no new candidate there is no
+//! further run: that is a reason to stop, which random strategies do not have. It is not the end of all schedules.
 //!
 //! Departures from the paper: a run that is over its candidate goes on as a random one, because strict priorities would show
 //! nothing new in the rest of it; the scheduler sees what every thread is about to do, so that threads meet at two places
@@ -142,7 +142,11 @@ impl Strategy for Maple {
     fn begin(&mut self, rng: Rng) -> Plan {
         match self.knowledge.purpose {
             // After the prediction there is one only if candidates are left.
-            Purpose::Profile if self.knowledge.calm >= self.settings.profile => return Plan::Exhausted,
+            Purpose::Profile
+                if self.knowledge.open.is_empty() && self.knowledge.calm >= self.settings.profile =>
+            {
+                return Plan::Exhausted;
+            }
             Purpose::Profile => {
                 self.profile.begin(rng);
             }
@@ -177,20 +181,28 @@ impl Strategy for Maple {
     fn learn(&mut self, run: &RunSummary<'_>) {
         let Settings { window, profile, attempts } = self.settings;
         let knowledge = Arc::make_mut(&mut self.knowledge);
+        let had_open = !knowledge.open.is_empty();
         knowledge.note_exposed(run, window);
         let new = *run.verdict != Verdict::CutOff && knowledge.note_predicted(run, &self.settings);
+        let mut tried_again = false;
         match knowledge.purpose {
-            Purpose::Profile => knowledge.calm = if new { 0 } else { knowledge.calm.saturating_add(1) },
+            // Once enough runs were calm, prediction goes on beside the attempts.
+            Purpose::Profile if knowledge.calm < profile => {
+                knowledge.calm = if new { 0 } else { knowledge.calm + 1 };
+            }
+            Purpose::Profile => {}
             Purpose::Expose(root) => {
+                tried_again = knowledge.ledger.standing(&root).failed > 0;
                 knowledge.note_attempt(root, attempts);
-                if knowledge.open.is_empty() {
-                    // Is there really nothing left?
-                    knowledge.calm = 0;
-                }
             }
         }
+        if had_open && knowledge.open.is_empty() {
+            // Is there really nothing left?
+            knowledge.calm = 0;
+        }
         knowledge.purpose = match knowledge.open.first() {
-            Some(&(_, root)) if knowledge.calm >= profile => Purpose::Expose(root),
+            Some(&(0, root)) if knowledge.calm >= profile => Purpose::Expose(root),
+            Some(&(_, root)) if knowledge.calm >= profile && !tried_again => Purpose::Expose(root),
             _ => Purpose::Profile,
         };
     }

@@ -47,6 +47,8 @@ pub struct Script {
     at: Vec<usize>,
     /// By how much the locations of a thread lie above those of the thread before it.
     apart: u32,
+    /// After how many operations places come again; 0 for never.
+    round: u32,
     /// What every executed operation brought, in order.
     pub replies: Vec<(ThreadId, Reply)>,
 }
@@ -77,6 +79,13 @@ impl Script {
     #[must_use]
     pub fn apart(mut self, step: u32) -> Script {
         self.apart = step;
+        self
+    }
+
+    /// Counts places modulo `round`, as if each thread did the same operations again and again.
+    #[must_use]
+    pub fn looping(mut self, round: u32) -> Script {
+        self.round = round;
         self
     }
 
@@ -136,7 +145,8 @@ impl Script {
     }
 
     fn operation(&self, engine: &mut Engine, thread: usize, index: usize) -> Operation {
-        let location = LocationId(self.apart * thread as u32 + index as u32);
+        let place = (index as u32).checked_rem(self.round).unwrap_or(index as u32);
+        let location = LocationId(self.apart * thread as u32 + place);
         let on = |kind: Kind, object: u32| {
             let access = match kind {
                 Kind::Read | Kind::Barrier | Kind::ReadLock => Access::Read,

@@ -2,6 +2,7 @@
 
 use crate::common::{figure, raddle, raddle_unread, raddle_with_input};
 use std::collections::BTreeSet;
+use std::path::Path;
 
 #[test]
 fn json_has_the_promised_fields() {
@@ -173,4 +174,30 @@ fn a_step_limit_is_a_failure_of_its_own() {
         ["lab", "run", &figure("spinlock"), "-s", "pct", "--patience", "0", "--step-limit", "500", "--json"];
     let json = raddle(&[&words[..], &["--runs", "50"]].concat()).json();
     assert_eq!(json["first_failure"]["kind"], "step-limit", "{json}");
+}
+
+/// Two threads read `x` and write it, and the first one reads it in the end: the iRoots were computed by hand.
+#[test]
+fn coverage_counts_what_runs_had() {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/front_ends/lost_update.rdl");
+    let file = file.to_str().expect("the path is text");
+    for strategy in ["maple", "pos"] {
+        let words = ["lab", "run", file, "-s", strategy, "--coverage", "--runs", "60"];
+        let json = raddle(&[&words[..], &["--json"]].concat()).json();
+        let coverage = &json["coverage"];
+        let count = |exposed: u64| serde_json::json!({"exposed": exposed, "predicted": exposed, "confirmed": exposed});
+        assert_eq!(coverage["idioms"][0], count(8), "{coverage}");
+        assert_eq!(coverage["idioms"][1], count(2), "{coverage}");
+        assert_eq!(coverage["idioms"][4], count(0), "{coverage}");
+        let curve = coverage["saturation"].as_array().expect("a curve");
+        assert_eq!(curve.last().expect("it grows")[1], 10);
+        let lost = &coverage["roots"][8]["accesses"];
+        let places: Vec<&str> =
+            lost.as_array().expect("accesses").iter().filter_map(|access| access["at"].as_str()).collect();
+        assert_eq!(places, ["line 11: t = x", "line 17: x = t + 1", "line 12: x = t + 1"]);
+        let told = raddle(&words).out;
+        assert!(told.contains("all         10         10        10 (100 %)"), "{told}");
+    }
+    let json = raddle(&["lab", "run", file, "--runs", "10", "--json"]).json();
+    assert!(json.get("coverage").is_none(), "nobody asked");
 }

@@ -1,6 +1,7 @@
 //! `raddle run` on small C programs, which are compiled here.
 
 mod baseline;
+mod coverage;
 mod explain;
 mod gdb;
 mod memory;
