@@ -3,7 +3,7 @@
 use crate::objects::{Class, Made};
 use crate::outside;
 use crate::results::{self, Whole};
-use raddle_model::native::Setup;
+use raddle_model::native::{CALLED_BY, Setup};
 use raddle_model::{TraceFile, TraceStep};
 
 /// The front end's name in failure files.
@@ -60,6 +60,23 @@ impl Modules {
             None => format!("{address:#x}"),
         }
     }
+
+    /// A place with its callers from the inside out, each by the address that it returns to. A module is named once in a row.
+    fn calls(&self, place: u64, callers: &[u64]) -> String {
+        let mut text = String::new();
+        let mut module = String::new();
+        for address in [place].iter().chain(callers) {
+            // A call returns to the instruction after it; the place is the call.
+            let told = self.text(address - 1);
+            let (of, offset) = told.split_at(told.rfind('+').unwrap_or(0));
+            if !text.is_empty() {
+                text.push_str(CALLED_BY);
+            }
+            text.push_str(if !text.is_empty() && of == module && !of.is_empty() { offset } else { &told });
+            module = of.to_owned();
+        }
+        text
+    }
 }
 
 /// The run that was just made. Its program is filled in by the command line, which knows its arguments.
@@ -70,10 +87,15 @@ pub(crate) fn record(
     strategy: String,
     run: u64,
 ) -> TraceFile {
+    let mut callers = whole.callers.split(|&address| address == 0);
     let places = whole.places.iter().enumerate();
     let places = places.map(|(index, &address)| {
-        // A call returns to the instruction after it; the place is the call. The first of all stands for no place.
-        if index == 0 { NOWHERE.to_owned() } else { modules.text(address - 1) }
+        // The first of all stands for no place.
+        if index == 0 {
+            NOWHERE.to_owned()
+        } else {
+            modules.calls(address, callers.next().unwrap_or_default())
+        }
     });
     let threads = (0..whole.ended.len()).map(|thread| match thread {
         0 => "main".to_owned(),

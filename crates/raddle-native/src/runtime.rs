@@ -9,6 +9,7 @@ use crate::heap::Heap;
 use crate::objects::{Class, Made, Objects};
 use crate::outside::Outside;
 use crate::table::Table;
+use crate::stack::{self, Callers, Extent};
 use crate::{control, crash, raw, real, results, start};
 use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
@@ -46,6 +47,7 @@ pub(crate) struct Thread {
     pub(crate) random: Option<Rng>,
     /// What the program named it.
     pub(crate) name: Option<CString>,
+    pub(crate) stack: Extent,
 }
 
 /// The run of this process.
@@ -56,6 +58,8 @@ pub(crate) struct Runtime {
     /// Code addresses in the order in which the run came to them; the first stands for no place.
     pub(crate) places: Vec<u64>,
     numbers: Table,
+    /// Who called each place, if that is wanted.
+    pub(crate) callers: Option<Callers>,
     pub(crate) threads: Vec<Thread>,
     pub(crate) current: ThreadId,
     /// The thread whose stack the carrier has just left for good.
@@ -149,6 +153,7 @@ impl Runtime {
             objects: Objects::default(),
             places: vec![0],
             numbers: Table::default(),
+            callers: None,
             threads: Vec::new(),
             current: ThreadId(0),
             leaving: None,
@@ -193,6 +198,7 @@ impl Runtime {
             uncancellable: false,
             random: None,
             name: None,
+            stack: Extent::default(),
         });
     }
 
@@ -207,18 +213,23 @@ impl Runtime {
         Some(ThreadId(found as u32))
     }
 
-    /// The number of a place in the code; 0 is no place.
+    /// The number of a place in the code, to which the latest call into the runtime belongs; 0 is no place.
     pub(crate) fn place(&mut self, address: usize) -> LocationId {
         let address = address as u64;
         if address == 0 {
             return LocationId(0);
         }
-        if let Some(number) = self.numbers.get(address) {
+        let stack = self.me().stack;
+        let key = self.callers.as_mut().map_or(address, |callers| callers.look(address, stack));
+        if let Some(number) = self.numbers.get(key) {
             return LocationId(number);
         }
         let number = self.places.len() as u32;
         self.places.push(address);
-        self.numbers.set(address, number);
+        if let Some(callers) = &mut self.callers {
+            callers.keep();
+        }
+        self.numbers.set(key, number);
         LocationId(number)
     }
 
@@ -292,6 +303,7 @@ impl Runtime {
 /// Announces the next operation of the current thread and returns when it has been executed.
 #[inline]
 pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
+    let frame = stack::frame();
     let next = with(|runtime| {
         let operation = operation(runtime);
         let me = runtime.current;
@@ -312,6 +324,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
         Ok(reply) => reply,
         Err((me, next)) => {
             hand_over(me, next);
+            stack::set_frame(frame);
             with(|runtime| runtime.me().reply)
         }
     };

@@ -7,6 +7,7 @@
 use crate::interpose::access;
 use crate::results::{self, Results, Whole};
 use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
+use crate::stack::Callers;
 use crate::table::Table;
 use crate::wire::Wire;
 use crate::{enact, fiber, raw, real, record};
@@ -276,6 +277,7 @@ impl Server {
             runtime.accesses.parts = self.setup.settings.races.then(Table::default);
             runtime.random = (self.setup.seed, random);
             runtime.wants_steps = wants_steps;
+            runtime.callers = self.setup.callers.then(Callers::default);
             runtime.halt = halt;
             runtime::install(runtime);
             results::clear();

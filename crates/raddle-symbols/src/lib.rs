@@ -10,7 +10,7 @@ mod location;
 mod module;
 mod variables;
 
-pub use build::build;
+pub use build::{build, is_rust};
 pub use location::{Frame, Location};
 
 use module::Module;

@@ -152,6 +152,7 @@ fn native_runs(
         patience_ms: PATIENCE.as_millis() as u64,
         expected: None,
         fail_on_exit: false,
+        callers: false,
     };
     let look = |tally: &native::Tally, _: &str| {
         let mut count = locked(count);

@@ -4,7 +4,7 @@ use super::debug;
 use super::launch::{Server, Temporary};
 use super::places;
 use super::program::find;
-use super::run::{POINTS, threads};
+use super::run::{CALLERS, POINTS, threads};
 use super::show::{message, show};
 use crate::Outcome;
 use crate::args::ReplayArgs;
@@ -130,6 +130,7 @@ fn setup(file: &TraceFile, shown: &str, threads: Threads, patience_ms: u64) -> R
         patience_ms,
         expected,
         fail_on_exit: matches!(file.verdict.failure(), Some(Failure::Exit { .. })),
+        callers: file.parameters.iter().any(|(name, value)| name == CALLERS && *value != 0),
     };
     Ok((words, setup))
 }
