@@ -7,6 +7,8 @@ INSTRUMENTED="-Cpasses=forceattrs -Cpasses=tsan-module -Cpasses=tsan -Cllvm-args
 -Cllvm-args=-tsan-instrument-func-entry-exit=0 -Cllvm-args=-tsan-instrument-read-before-write=1 \
 -Clink-arg=-Wl,--unresolved-symbols=ignore-all -Cforce-frame-pointers=yes"
 
+RADDLE_ROOT=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+
 # Compiles the tests of a package with the arguments of `cargo test`, and prints the files that hold them.
 test_programs() {
     # With a target of their own, build scripts and macros are compiled without the hooks.
@@ -17,6 +19,6 @@ test_programs() {
 
 # The names of the tests in a file, which needs the runtime to be started at all.
 test_names() {
-    local libraries=("$(dirname "${BASH_SOURCE[0]}")"/../target/release/build/raddle-cli-*/out/native/release/libraddle_native.so)
-    LD_PRELOAD=$(realpath "${libraries[0]}") "$1" --list --format terse 2>/dev/null | sed -n 's/: test$//p'
+    local libraries=("$RADDLE_ROOT"/target/release/build/raddle-cli-*/out/native/release/libraddle_native.so)
+    LD_PRELOAD=${libraries[0]} "$1" --list --format terse 2>/dev/null | sed -n 's/: test$//p'
 }

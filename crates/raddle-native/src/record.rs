@@ -15,6 +15,8 @@ const NOWHERE: &str = "no place in the code";
 pub(crate) struct Modules {
     /// Invariant: sorted by address; begin, end, and the address that offsets are counted from.
     parts: Vec<(u64, u64, u64, String)>,
+    /// Invariant: sorted; what nobody can write to.
+    constant: Vec<(u64, u64)>,
 }
 
 impl Modules {
@@ -22,13 +24,18 @@ impl Modules {
     pub(crate) fn read() -> Modules {
         let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
         let mut parts: Vec<(u64, u64, u64, String)> = Vec::new();
+        let mut constant = Vec::new();
         for line in text.lines() {
             let mut words = line.split_whitespace();
-            let (Some(range), Some(path)) = (words.next(), words.nth(4)) else { continue };
+            let (Some(range), Some(rights)) = (words.next(), words.next()) else { continue };
+            let Some(path) = words.nth(3) else { continue };
             let Some((begin, end)) = range.split_once('-') else { continue };
             let (Ok(begin), Ok(end)) = (u64::from_str_radix(begin, 16), u64::from_str_radix(end, 16)) else {
                 continue;
             };
+            if path.starts_with('/') && !rights.contains('w') {
+                constant.push((begin, end));
+            }
             if path.starts_with('/') {
                 let base = parts.iter().find(|part| part.3 == path).map_or(begin, |part| part.2);
                 parts.push((begin, end, base, path.to_owned()));
@@ -45,7 +52,12 @@ impl Modules {
                 parts[index - 1].1 = end.min(parts[index].0);
             }
         }
-        Modules { parts }
+        Modules { parts, constant }
+    }
+
+    /// Address ranges of the files that nobody can write to, in order.
+    pub(crate) fn constant(&self) -> Vec<(u64, u64)> {
+        self.constant.clone()
     }
 
     /// Address ranges whose content is at the same address in every run.

@@ -8,8 +8,8 @@ use crate::fiber::{self, Fiber};
 use crate::heap::Heap;
 use crate::objects::{Class, Made, Objects};
 use crate::outside::Outside;
-use crate::table::Table;
 use crate::stack::{self, Callers, Extent};
+use crate::table::Table;
 use crate::{control, crash, raw, real, results, start};
 use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
@@ -110,16 +110,30 @@ pub(crate) enum UnseenEnd {
 /// What the run knows of memory that instrumented code touches.
 #[derive(Default)]
 pub(crate) struct Accesses {
-    /// By address in units: one more than the number of the thread that touched it, or [`SHARED`].
+    /// By address in units: one more than the number of the thread that touched it, or [`SHARED`], or [`CONSTANT`].
     pub(crate) touched: Table,
+    /// Invariant: sorted. Address ranges that nobody can write to.
+    pub(crate) constant: Vec<(u64, u64)>,
     /// If data races count: the four-byte parts of memory, by address, that are told apart by bytes.
     pub(crate) parts: Option<Table>,
     /// How many accesses there were.
     pub(crate) count: u64,
+    /// How many atomic ones in a row were no points.
+    pub(crate) unseen: u32,
 }
 
 /// Memory that several threads have touched, in [`Accesses::touched`].
 pub(crate) const SHARED: u32 = u32::MAX;
+/// Memory that several threads have touched, but nobody can write to.
+pub(crate) const CONSTANT: u32 = u32::MAX - 1;
+
+impl Accesses {
+    /// What memory is that a second thread touches.
+    pub(crate) fn meeting(&self, address: u64) -> u32 {
+        let after = self.constant.partition_point(|&(begin, _)| begin <= address);
+        if after > 0 && address < self.constant[after - 1].1 { CONSTANT } else { SHARED }
+    }
+}
 
 struct Slot(UnsafeCell<Option<Runtime>>);
 
@@ -306,6 +320,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
     let frame = stack::frame();
     let next = with(|runtime| {
         let operation = operation(runtime);
+        runtime.accesses.unseen = 0;
         let me = runtime.current;
         if runtime.engine.go_on(me, &operation) {
             return Ok(Reply::Go);

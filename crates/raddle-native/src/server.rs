@@ -274,6 +274,7 @@ impl Server {
             let mut runtime = Runtime::new(engine, strategy.fork(), self.modules.ranges());
             runtime.points = points;
             runtime.accesses.touched = shared.clone();
+            runtime.accesses.constant = self.modules.constant();
             runtime.accesses.parts = self.setup.settings.races.then(Table::default);
             runtime.random = (self.setup.seed, random);
             runtime.wants_steps = wants_steps;

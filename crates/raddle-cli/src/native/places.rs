@@ -157,7 +157,8 @@ fn user_frame(symbols: &mut Symbols, text: &str) -> Option<Frame> {
         .or_else(|| way.iter().position(|frame| known(frame) && !is_in(frame, STANDARD)))
         .or_else(|| way.iter().position(known))
         .unwrap_or(0);
-    let called = chosen.checked_sub(1).and_then(|inner| way[inner].function.as_deref()).map(rust_names::short);
+    let called =
+        chosen.checked_sub(1).and_then(|inner| way[inner].function.as_deref()).map(rust_names::short);
     let mut frame = way.get(chosen)?.clone();
     frame.function = frame.function.map(|function| {
         let function = rust_names::short(&function);

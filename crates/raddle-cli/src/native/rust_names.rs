@@ -28,7 +28,7 @@ fn is_module(part: &str) -> bool {
 }
 
 fn last(parts: &[String]) -> &str {
-    parts.last().map_or("a value", String::as_str)
+    parts.last().map_or("a value", |part| if part.starts_with('{') { "a closure" } else { part })
 }
 
 /// The compiler used to add a hash to names.
@@ -106,6 +106,7 @@ mod tests {
             ("planted::tests::count::{closure#0}", "count::{closure}"),
             ("planted::tests::count::{{closure}}", "count::{closure}"),
             ("core::ptr::drop_in_place::<std::sync::MutexGuard<'_, i32>>", "drop of MutexGuard"),
+            ("core::ptr::drop_in_place<app::main::{{closure}}>", "drop of a closure"),
             ("<fn(i32) -> i32 as core::ops::FnOnce<(i32,)>>::call_once", "fn::call_once"),
             ("std::thread::spawn::<app::main::{closure#0}, ()>", "spawn"),
         ] {

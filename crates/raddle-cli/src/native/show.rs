@@ -49,16 +49,16 @@ fn changer(file: &TraceFile, blocked: &[Blocked], entry: &Blocked) -> Option<Str
         (look.operation.kind == Kind::Read).then_some(look.operation.object()?)
     };
     let own = word(entry.thread)?;
-    let waits = |thread: u32| {
-        blocked.iter().any(|other| other.thread.0 == thread && word(other.thread) == Some(own))
-    };
+    let waits =
+        |thread: u32| blocked.iter().any(|other| other.thread.0 == thread && word(other.thread) == Some(own));
     let change = file.steps.iter().rfind(|step| {
         matches!(step.operation.kind, Kind::ReadModifyWrite | Kind::Write)
             && step.operation.memory_order().is_some_and(|order| order != MemoryOrder::Plain)
             && step.operation.objects().any(|(object, _)| object == own)
             && !waits(step.thread)
     })?;
-    let (thread, by) = (name(&file.threads, entry.thread.index()), name(&file.threads, change.thread as usize));
+    let (thread, by) =
+        (name(&file.threads, entry.thread.index()), name(&file.threads, change.thread as usize));
     let place = name(&file.locations, change.operation.location.index());
     Some(format!("  what {thread} waits on was last changed by {by}; {place}"))
 }
