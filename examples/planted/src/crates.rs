@@ -3,7 +3,6 @@
 use crate::FIXED;
 use std::collections::VecDeque;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 
 /// A consumer that was woken takes for granted that there is something left.
@@ -54,31 +53,26 @@ fn looked_then_received() {
     drop(sender);
 }
 
-/// No message, then the flag that says there will be none: one may have come in between.
+/// A task reads the value of a channel, waits for its turn, and sends one more than it was.
 #[test]
-fn empty_then_done() {
+fn awaited_in_between() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();
-    let received = runtime.block_on(async {
-        let (sender, mut receiver) = tokio::sync::mpsc::channel(4);
-        let is_done = Arc::new(AtomicBool::new(false));
-        let consumer = tokio::spawn({
-            let is_done = Arc::clone(&is_done);
-            async move {
-                let mut received = 0;
-                loop {
-                    let was_done = is_done.load(Ordering::SeqCst);
-                    match receiver.try_recv() { // bug: empty_then_done
-                        Ok(number) => received += number,
-                        Err(_) if FIXED && was_done => break received,
-                        Err(_) if !FIXED && is_done.load(Ordering::SeqCst) => break received, // bug: empty_then_done
-                        Err(_) => tokio::task::yield_now().await,
-                    }
-                }
+    let sum = runtime.block_on(async {
+        let (sender, receiver) = tokio::sync::watch::channel(0);
+        let sender = Arc::new(sender);
+        let add = |sender: Arc<tokio::sync::watch::Sender<u32>>| async move {
+            if FIXED {
+                sender.send_modify(|sum| *sum += 1);
+            } else {
+                let seen = *sender.borrow(); // bug: awaited_in_between
+                tokio::task::yield_now().await;
+                sender.send_replace(seen + 1); // bug: awaited_in_between
             }
-        });
-        sender.send(5).await.unwrap();
-        is_done.store(true, Ordering::SeqCst);
-        consumer.await.unwrap()
+        };
+        let other = tokio::spawn(add(Arc::clone(&sender)));
+        add(sender).await;
+        other.await.unwrap();
+        *receiver.borrow()
     });
-    assert_eq!(received, 5);
+    assert_eq!(sum, 2);
 }

@@ -123,7 +123,8 @@ fn upgraded_lock() {
     let cache = RwLock::new(None);
     let computed = AtomicU32::new(0);
     let get = || {
-        if let Some(value) = *cache.read().unwrap() { // bug: upgraded_lock
+        let seen = *cache.read().unwrap(); // bug: upgraded_lock
+        if let Some(value) = seen {
             return value;
         }
         let mut cache = cache.write().unwrap(); // bug: upgraded_lock
@@ -147,7 +148,8 @@ fn checked_once() {
     let starting = Mutex::new(());
     let starts = AtomicU32::new(0);
     let start = || {
-        if is_started.load(Ordering::Acquire) { // bug: checked_once
+        let was_started = is_started.load(Ordering::Acquire); // bug: checked_once
+        if was_started {
             return;
         }
         let guard = starting.lock().unwrap();
