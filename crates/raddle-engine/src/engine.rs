@@ -3,6 +3,7 @@
 use crate::objects::{Objects, Resource};
 use crate::pending::{Pending, bit};
 use crate::races::{Races, Tracker};
+use crate::spin::Turns;
 use crate::step::second_node;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
 use crate::threads::{Status, Threads, Wake};
@@ -113,6 +114,7 @@ pub struct Engine {
     /// Whether the front end tells what threads know and objects hold.
     told: bool,
     pub(crate) rests: u64,
+    pub(crate) turns: Turns,
     pub(crate) alive: usize,
     /// How many of those run in the background.
     pub(crate) background: usize,
@@ -149,6 +151,7 @@ impl Engine {
             state: 0,
             told: false,
             rests: 0,
+            turns: Turns::of(config),
             alive: 0,
             background: 0,
             first_threads: 0,
@@ -178,6 +181,7 @@ impl Engine {
         self.state = 0;
         self.told = false;
         self.rests = 0;
+        self.turns = Turns::of(self.config);
         self.alive = 0;
         self.background = 0;
         self.first_threads = 0;
@@ -414,8 +418,8 @@ impl Engine {
                 self.verdict = Some(self.deadlock());
                 continue;
             }
-            if self.steps >= self.config.step_limit {
-                self.fail(self.step_limit());
+            if self.steps >= self.turns.next_look {
+                self.look_for_starving();
                 continue;
             }
             self.threads.settle();

@@ -11,6 +11,11 @@
 //! eye of a front end that does not see plain memory, one that works under a lock. So a circle with a lock in it is
 //! given [`LOCKING`] times the patience, and then a rest only every `patience` returns.
 //!
+//! A thread may also write while it waits: a task that puts itself back into its executor's queue until it finds a message. Nothing
+//! tells that from work, so there is a second rule, far beyond any run that comes to an end by itself: **where an enabled thread had no step
+//! for a quarter of the step limit, those that had one rest.** After that the span is half as long, and so on down to
+//! `patience`, so that in the end all threads go on and the run ends.
+//!
 //! Effect on guarantees: schedules in which one thread makes more than `patience` idle returns in a row while others
 //! could run are not explored, and a bound such as PCT's holds for runs without a rest. [`RunSummary::rests`]
 //! (crate::RunSummary) counts them, so that nobody has to guess.
@@ -37,6 +42,27 @@ pub(crate) struct Spin {
 
 /// How much more patience there is with a circle in which locks are taken and given back.
 const LOCKING: u32 = 16;
+
+/// When it is looked next whether a thread starves.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Turns {
+    /// Invariant: no greater than the step limit.
+    pub(crate) next_look: u64,
+    /// How many steps an enabled thread may be without one.
+    span: u64,
+}
+
+impl Turns {
+    /// The part of the step limit that a thread may be without a step at first.
+    const PART: u64 = 4;
+
+    /// At the beginning of a run.
+    pub(crate) fn of(config: Config) -> Turns {
+        let limit = config.step_limit;
+        let span = if config.patience > 0 { limit.div_ceil(Turns::PART) } else { limit };
+        Turns { next_look: span, span }
+    }
+}
 
 /// What an executed operation means to others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -160,6 +186,30 @@ impl Engine {
             self.rests += 1;
         }
         others
+    }
+
+    /// Ends a run that has taken all the steps it may. Otherwise lets only those threads run that had no step for too long, if
+    /// there are any, until each had one.
+    #[cold]
+    pub(crate) fn look_for_starving(&mut self) {
+        let limit = self.config.step_limit;
+        if self.steps >= limit {
+            return self.fail(self.step_limit());
+        }
+        self.threads.settle();
+        let begun = self.steps.saturating_sub(self.turns.span);
+        let (starving, others): (Vec<ThreadId>, Vec<ThreadId>) =
+            self.threads.enabled().iter().partition(|&&thread| self.threads.get(thread).last_step <= begun);
+        if !starving.is_empty() {
+            for thread in others {
+                if self.rest(thread) {
+                    self.threads.set_enabled(thread, false);
+                    self.threads.note_change(thread);
+                }
+            }
+            self.turns.span = (self.turns.span / 2).max(u64::from(self.config.patience));
+        }
+        self.turns.next_look = (self.steps + self.turns.span).min(limit);
     }
 
     /// Offers resting threads again where every enabled thread has had its step, or none is enabled.

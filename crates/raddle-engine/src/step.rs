@@ -19,7 +19,7 @@ impl Engine {
     pub(crate) fn burst(&self, thread: ThreadId, more: u32) -> u64 {
         let calm = self.resting.is_empty() && !self.needs.enabled && !self.needs.state;
         let memory = self.threads.operation(thread).kind <= Kind::ReadModifyWrite;
-        if calm && memory { u64::from(more).min(self.config.step_limit - self.steps - 1) } else { 0 }
+        if calm && memory { u64::from(more).min(self.turns.next_look - self.steps - 1) } else { 0 }
     }
 
     /// Executes `operation`, the next one of `thread`, which was resumed, if the strategy lets the thread run on and the

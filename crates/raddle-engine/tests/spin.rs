@@ -29,6 +29,8 @@ enum Line {
     AwaitLocked(u32),
     /// Takes the lock and gives it back, so often.
     LockAndUnlock(u32),
+    /// Writes where nobody looks until the flag is set.
+    WriteUntil(u32),
 }
 
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -100,6 +102,7 @@ impl Loops {
                     let kind = if count % 2 == 0 { Kind::Lock } else { Kind::Unlock };
                     (count < 2 * times).then(|| write(kind, LOCK))
                 }
+                Line::WriteUntil(flag) => (!self.set[flag as usize]).then(|| write(Kind::Write, IDLE)),
                 Line::ExchangeUntil(flag) => {
                     let done = count > 0 && self.set[flag as usize];
                     (!done).then(|| write(Kind::ReadModifyWrite, flag))
@@ -258,6 +261,23 @@ fn only_those_who_still_spin_are_named() {
         let engine = once_under(config(patience), &mut program, &mut Walk::default(), 3);
         assert_eq!(*engine.summary().verdict, stuck(&[2]), "patience {patience}");
     }
+}
+
+#[test]
+fn a_thread_that_writes_while_it_waits_starves_nobody() {
+    // The one that it waits for needs more steps than the limit has parts.
+    let worker = [Line::Work(60), Line::Set(0)];
+    for order in [[0, 1, 2], [1, 0, 2]] {
+        let waits = [Line::WriteUntil(0)];
+        let (verdict, steps, rests) = under(config(64), &[&waits, &waits, &worker], &order);
+        assert_eq!(verdict, Verdict::Passed);
+        assert!(steps > 20_000 / 4 && rests > 10, "{steps} steps, {rests} rests");
+        let (verdict, _, rests) = under(config(0), &[&waits, &waits, &worker], &order);
+        assert!(matches!(verdict, Verdict::Failed { .. }) && rests == 0, "{verdict:?}");
+    }
+    // Whoever just works, for less than that, is left alone.
+    let (verdict, _, rests) = under(config(64), &[&[Line::Work(4_000)], &worker], &[0, 1]);
+    assert_eq!((verdict, rests), (Verdict::Passed, 0));
 }
 
 fn permutations(of: &[u32]) -> Vec<Vec<u32>> {

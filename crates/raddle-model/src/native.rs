@@ -73,7 +73,14 @@ pub struct Setup {
     /// What is known of iRoots from earlier searches; a place is named by its text, see [`Covered::places`].
     #[serde(default)]
     pub known: Ledger,
+    /// Whether a place is told with its callers. The program has to keep frame pointers.
+    #[serde(default)]
+    pub callers: bool,
 }
+
+/// What stands between a place and its caller, where places are told with their callers. A module is named once in a row:
+/// `/a/program+0x12 < +0x34 < /a/library+0x56`.
+pub const CALLED_BY: &str = " < ";
 
 /// What the runtime is to do next.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]

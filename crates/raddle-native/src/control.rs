@@ -3,7 +3,7 @@
 //! All threads of a run are fibers of one OS thread, and no other OS thread runs code of the program. So one variable is
 //! enough. It changes with every call into the runtime, also if the runtime comes back on another fiber.
 
-use crate::delay;
+use crate::{delay, stack};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 /// Nothing is under control: before the run, after its end, or in a process that the program forked.
@@ -30,9 +30,11 @@ pub(crate) fn enter<R>(action: impl FnOnce() -> R) -> Option<R> {
 
 /// Calls a function of libc or of the program from inside the runtime; what it calls is under control.
 pub(crate) fn leave<R>(action: impl FnOnce() -> R) -> R {
+    let frame = stack::frame();
     PHASE.store(RUNNING, Ordering::Relaxed);
     let result = action();
     PHASE.store(INSIDE, Ordering::Relaxed);
+    stack::set_frame(frame);
     result
 }
 

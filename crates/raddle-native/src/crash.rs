@@ -1,7 +1,7 @@
 //! Signals that end a run.
 #![expect(unsafe_code, reason = "signal handlers are installed")]
 
-use crate::{control, raw, results, runtime};
+use crate::{control, raw, results, runtime, stack};
 use raddle_model::Failure;
 use std::ffi::{c_int, c_void};
 
@@ -71,10 +71,12 @@ pub(crate) fn name(signal: c_int) -> String {
 
 unsafe extern "C" fn caught(signal: c_int, info: *const libc::siginfo_t, context: *const c_void) {
     // SAFETY: the kernel hands over a context of this type, and information about this signal.
-    let (place, address) = unsafe {
-        let registers = &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
-        (registers[libc::REG_RIP as usize] as usize, (*info).si_addr() as u64)
-    };
+    let (registers, address) =
+        unsafe { (&(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs, (*info).si_addr() as u64) };
+    let [place, frame, top] =
+        [libc::REG_RIP, libc::REG_RBP, libc::REG_RSP].map(|register| registers[register as usize] as usize);
+    // A frame pointer that is none may point anywhere.
+    stack::set_frame(if frame >= top { frame } else { 0 });
     // What glibc does at the end of a thread happens inside, and aborts if the program has damaged its memory.
     if control::is_inside() && signal != libc::SIGABRT {
         runtime::lose(&format!("a mistake of raddle: {} at {place:#x} inside the runtime", name(signal)));

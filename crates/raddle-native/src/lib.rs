@@ -11,7 +11,8 @@
 //! 3. [`runtime`] hands operations to the engine and runs the thread that it names. All threads are fibers of one OS
 //!    thread ([`fiber`]), or, if that is asked for, have their turns on their own ([`os_thread`]).
 //! 4. A thread that waits for a file, a signal or a process lets others run ([`outside`]).
-//! 5. When the engine says that the run is over, or a signal does ([`crash`]), the results are written and the child ends.
+//! 5. If the program wants it, places are told with their callers ([`stack`]).
+//! 6. When the engine says that the run is over, or a signal does ([`crash`]), the results are written and the child ends.
 //!
 //! The library has its own allocator ([`memory`]) and uses no lock of std, because those would call the functions that it
 //! replaces.
@@ -34,6 +35,7 @@ mod record;
 mod results;
 mod runtime;
 mod server;
+mod stack;
 mod start;
 mod table;
 mod wire;

@@ -139,8 +139,8 @@ pub(crate) fn is_wait(operation: &Operation) -> bool {
 pub(crate) struct Outside {
     pub(crate) waiters: Vec<Waiter>,
     known: Vec<Known>,
-    /// The sets of `epoll`, each with its files.
-    sets: Vec<(c_int, Vec<c_int>)>,
+    /// The sets of `epoll` by the numbers of their files, which copies have in common; each with its members.
+    sets: Vec<(u64, Vec<c_int>)>,
     /// Other processes may have files of this one, so that nothing is inside any more.
     pub(crate) handed_out: bool,
     /// A timer of the program may send it a signal.
@@ -167,7 +167,7 @@ impl Outside {
             let inode = if by_descriptor { 0 } else { status(descriptor).map_or(0, |status| inode(&status)) };
             self.known.push(Known { inode, descriptor, number, what, made: true });
             if what == What::Set {
-                self.sets.push((descriptor, Vec::new()));
+                self.sets.push((number, Vec::new()));
             }
         }
     }
@@ -180,7 +180,8 @@ impl Outside {
     /// Takes note that a descriptor means nothing any more.
     pub(crate) fn note_closed(&mut self, descriptor: c_int) {
         self.known.retain(|known| known.inode != 0 || known.descriptor != descriptor);
-        self.sets.retain(|(set, _)| *set != descriptor);
+        let known = &self.known;
+        self.sets.retain(|(set, _)| known.iter().any(|known| known.number == *set));
     }
 
     /// Takes note that a descriptor was copied.
@@ -188,13 +189,12 @@ impl Outside {
         self.note_closed(to);
         let copied = self.known.iter().find(|known| known.inode == 0 && known.descriptor == from).copied();
         self.known.extend(copied.map(|known| Known { descriptor: to, ..known }));
-        let set = self.sets.iter().find(|(set, _)| *set == from).map(|(_, files)| files.clone());
-        self.sets.extend(set.map(|files| (to, files)));
     }
 
     /// Takes note that a file was put into a set.
     pub(crate) fn note_member(&mut self, set: c_int, file: c_int) {
-        if let Some((_, files)) = self.sets.iter_mut().find(|(known, _)| *known == set) {
+        let Some(Known { number, .. }) = self.find(set) else { return };
+        if let Some((_, files)) = self.sets.iter_mut().find(|(known, _)| *known == number) {
             files.push(file);
         }
     }
@@ -230,8 +230,8 @@ impl Outside {
             return false;
         }
         match self.find(descriptor) {
-            Some(Known { what: What::Set, .. }) => {
-                let set = self.sets.iter().find(|(set, _)| *set == descriptor);
+            Some(Known { what: What::Set, number, .. }) => {
+                let set = self.sets.iter().find(|(set, _)| *set == number);
                 let files = set.map_or_else(Vec::new, |(_, files)| files.clone());
                 files.into_iter().all(|file| file != descriptor && self.is_inside(file))
             }

@@ -172,6 +172,8 @@ hidden! {
     fn dup(file: c_int) -> c_int;
     fn dup2(file: c_int, copy: c_int) -> c_int;
     fn dup3(file: c_int, copy: c_int, flags: c_int) -> c_int;
+    fn fcntl(file: c_int, command: c_int, argument: usize) -> c_int;
+    fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_int;
     fn recvfrom(file: c_int, buffer: Address, length: usize, flags: c_int, address: Address, size: Address) -> isize;
     fn recvmsg(file: c_int, message: Address, flags: c_int) -> isize;
     fn sendto(file: c_int, buffer: Shared, length: usize, flags: c_int, address: Shared, size: u32) -> isize;

@@ -3,7 +3,7 @@
 use crate::objects::{Class, Made};
 use crate::outside;
 use crate::results::{self, Whole};
-use raddle_model::native::Setup;
+use raddle_model::native::{CALLED_BY, Setup};
 use raddle_model::{Name, Surroundings, TraceFile, TraceStep};
 
 /// The front end's name in failure files.
@@ -15,6 +15,8 @@ const NOWHERE: &str = "no place in the code";
 pub(crate) struct Modules {
     /// Invariant: sorted by address; begin, end, and the address that offsets are counted from.
     parts: Vec<(u64, u64, u64, String)>,
+    /// Invariant: sorted; what nobody can write to.
+    constant: Vec<(u64, u64)>,
 }
 
 impl Modules {
@@ -22,13 +24,18 @@ impl Modules {
     pub(crate) fn read() -> Modules {
         let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
         let mut parts: Vec<(u64, u64, u64, String)> = Vec::new();
+        let mut constant = Vec::new();
         for line in text.lines() {
             let mut words = line.split_whitespace();
-            let (Some(range), Some(path)) = (words.next(), words.nth(4)) else { continue };
+            let (Some(range), Some(rights)) = (words.next(), words.next()) else { continue };
+            let Some(path) = words.nth(3) else { continue };
             let Some((begin, end)) = range.split_once('-') else { continue };
             let (Ok(begin), Ok(end)) = (u64::from_str_radix(begin, 16), u64::from_str_radix(end, 16)) else {
                 continue;
             };
+            if path.starts_with('/') && !rights.contains('w') {
+                constant.push((begin, end));
+            }
             if path.starts_with('/') {
                 let base = parts.iter().find(|part| part.3 == path).map_or(begin, |part| part.2);
                 parts.push((begin, end, base, path.to_owned()));
@@ -45,7 +52,12 @@ impl Modules {
                 parts[index - 1].1 = end.min(parts[index].0);
             }
         }
-        Modules { parts }
+        Modules { parts, constant }
+    }
+
+    /// Address ranges of the files that nobody can write to, in order.
+    pub(crate) fn constant(&self) -> Vec<(u64, u64)> {
+        self.constant.clone()
     }
 
     /// Address ranges whose content is at the same address in every run.
@@ -65,6 +77,23 @@ impl Modules {
             None => format!("{address:#x}"),
         }
     }
+
+    /// A place with its callers from the inside out, each by the address that it returns to. A module is named once in a row.
+    fn calls(&self, place: u64, callers: &[u64]) -> String {
+        let mut text = String::new();
+        let mut module = String::new();
+        for address in [place].iter().chain(callers) {
+            // A call returns to the instruction after it; the place is the call.
+            let told = self.text(address - 1);
+            let (of, offset) = told.split_at(told.rfind('+').unwrap_or(0));
+            if !text.is_empty() {
+                text.push_str(CALLED_BY);
+            }
+            text.push_str(if !text.is_empty() && of == module && !of.is_empty() { offset } else { &told });
+            module = of.to_owned();
+        }
+        text
+    }
 }
 
 /// The run that was just made. Its program is filled in by the command line, which knows its arguments.
@@ -75,10 +104,15 @@ pub(crate) fn record(
     strategy: String,
     run: u64,
 ) -> TraceFile {
+    let mut callers = whole.callers.split(|&address| address == 0);
     let places = whole.places.iter().enumerate();
     let places = places.map(|(index, &address)| {
-        // A call returns to the instruction after it; the place is the call. The first of all stands for no place.
-        if index == 0 { NOWHERE.to_owned() } else { modules.text(address - 1) }
+        // The first of all stands for no place.
+        if index == 0 {
+            NOWHERE.to_owned()
+        } else {
+            modules.calls(address, callers.next().unwrap_or_default())
+        }
     });
     let threads = (0..whole.ended.len()).map(|thread| match thread {
         0 => "main".to_owned(),

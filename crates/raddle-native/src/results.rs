@@ -42,6 +42,8 @@ pub(crate) struct Whole {
     pub(crate) picks: Vec<Pick>,
     pub(crate) made: Vec<Made>,
     pub(crate) places: Vec<u64>,
+    /// Who called them, as [`crate::stack::Callers`] keeps it; empty if nobody wants to know.
+    pub(crate) callers: Vec<u64>,
     /// What each thread was about to do.
     pub(crate) pending: Vec<Option<Operation>>,
     /// Which threads have ended.
@@ -195,6 +197,7 @@ pub(crate) fn write(runtime: &Runtime) {
         && cursor.put(&summary.trace.picks)
         && cursor.put(&runtime.objects.made)
         && cursor.put(&runtime.places)
+        && cursor.put(runtime.callers.as_ref().map_or(&[], |callers| &callers.all[..]))
         && cursor.put(&summary.trace.pending)
         && cursor.put(&ended)
         && cursor.put(&runtime.unwritten)
@@ -231,6 +234,7 @@ pub(crate) fn read() -> Results {
         WHOLE => {
             let Ok(verdict) = serde_json::from_slice(&cursor.get::<u8>()) else { return Results::None };
             let (events, picks, made, places) = (cursor.get(), cursor.get(), cursor.get(), cursor.get());
+            let callers = cursor.get();
             let (pending, ended, unwritten) = (cursor.get(), cursor.get(), cursor.get());
             let interrupts = cursor.get();
             let wakes = cursor.get();
@@ -246,6 +250,7 @@ pub(crate) fn read() -> Results {
                 picks,
                 made,
                 places,
+                callers,
                 pending,
                 ended,
                 unwritten,

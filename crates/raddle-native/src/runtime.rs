@@ -9,6 +9,7 @@ use crate::heap::Heap;
 use crate::objects::{Class, Made, Objects};
 use crate::outside::Outside;
 use crate::record::Modules;
+use crate::stack::{self, Callers, Extent};
 use crate::table::Table;
 use crate::{control, crash, raw, real, results, start};
 use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
@@ -48,6 +49,7 @@ pub(crate) struct Thread {
     pub(crate) random: Option<Rng>,
     /// What the program named it.
     pub(crate) name: Option<CString>,
+    pub(crate) stack: Extent,
 }
 
 /// The run of this process.
@@ -58,6 +60,8 @@ pub(crate) struct Runtime {
     /// Code addresses in the order in which the run came to them; the first stands for no place.
     pub(crate) places: Vec<u64>,
     numbers: Table,
+    /// Who called each place, if that is wanted.
+    pub(crate) callers: Option<Callers>,
     pub(crate) threads: Vec<Thread>,
     pub(crate) current: ThreadId,
     /// The thread whose stack the carrier has just left for good.
@@ -110,16 +114,30 @@ pub(crate) enum UnseenEnd {
 /// What the run knows of memory that instrumented code touches.
 #[derive(Default)]
 pub(crate) struct Accesses {
-    /// By address in units: one more than the number of the thread that touched it, or [`SHARED`].
+    /// By address in units: one more than the number of the thread that touched it, or [`SHARED`], or [`CONSTANT`].
     pub(crate) touched: Table,
+    /// Invariant: sorted. Address ranges that nobody can write to.
+    pub(crate) constant: Vec<(u64, u64)>,
     /// If data races count: the four-byte parts of memory, by address, that are told apart by bytes.
     pub(crate) parts: Option<Table>,
     /// How many accesses there were.
     pub(crate) count: u64,
+    /// How many atomic ones in a row were no points.
+    pub(crate) unseen: u32,
 }
 
 /// Memory that several threads have touched, in [`Accesses::touched`].
 pub(crate) const SHARED: u32 = u32::MAX;
+/// Memory that several threads have touched, but nobody can write to.
+pub(crate) const CONSTANT: u32 = u32::MAX - 1;
+
+impl Accesses {
+    /// What memory is that a second thread touches.
+    pub(crate) fn meeting(&self, address: u64) -> u32 {
+        let after = self.constant.partition_point(|&(begin, _)| begin <= address);
+        if after > 0 && address < self.constant[after - 1].1 { CONSTANT } else { SHARED }
+    }
+}
 
 struct Slot(UnsafeCell<Option<Runtime>>);
 
@@ -153,6 +171,7 @@ impl Runtime {
             objects: Objects::default(),
             places: vec![0],
             numbers: Table::default(),
+            callers: None,
             threads: Vec::new(),
             current: ThreadId(0),
             leaving: None,
@@ -198,6 +217,7 @@ impl Runtime {
             uncancellable: false,
             random: None,
             name: None,
+            stack: Extent::default(),
         });
     }
 
@@ -212,18 +232,23 @@ impl Runtime {
         Some(ThreadId(found as u32))
     }
 
-    /// The number of a place in the code; 0 is no place.
+    /// The number of a place in the code, to which the latest call into the runtime belongs; 0 is no place.
     pub(crate) fn place(&mut self, address: usize) -> LocationId {
         let address = address as u64;
         if address == 0 {
             return LocationId(0);
         }
-        if let Some(number) = self.numbers.get(address) {
+        let stack = self.me().stack;
+        let key = self.callers.as_mut().map_or(address, |callers| callers.look(address, stack));
+        if let Some(number) = self.numbers.get(key) {
             return LocationId(number);
         }
         let number = self.places.len() as u32;
         self.places.push(address);
-        self.numbers.set(address, number);
+        if let Some(callers) = &mut self.callers {
+            callers.keep();
+        }
+        self.numbers.set(key, number);
         if self.engine.wants_places() {
             self.engine.name_place(LocationId(number), self.modules.name(address));
         }
@@ -300,8 +325,10 @@ impl Runtime {
 /// Announces the next operation of the current thread and returns when it has been executed.
 #[inline]
 pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
+    let frame = stack::frame();
     let next = with(|runtime| {
         let operation = operation(runtime);
+        runtime.accesses.unseen = 0;
         let me = runtime.current;
         if runtime.engine.go_on(me, &operation) {
             return Ok(Reply::Go);
@@ -320,6 +347,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
         Ok(reply) => reply,
         Err((me, next)) => {
             hand_over(me, next);
+            stack::set_frame(frame);
             with(|runtime| runtime.me().reply)
         }
     };

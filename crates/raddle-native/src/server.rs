@@ -9,6 +9,7 @@ mod learn;
 
 use crate::results::{self, Results, Whole};
 use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
+use crate::stack::Callers;
 use crate::table::Table;
 use crate::wire::Wire;
 use crate::{enact, fiber, panics, raw, real, record};
@@ -267,9 +268,11 @@ impl Server {
             let mut runtime = Runtime::new(engine, strategy.fork(), self.modules.clone());
             runtime.points = points;
             runtime.accesses.touched = shared.clone();
+            runtime.accesses.constant = self.modules.constant();
             runtime.accesses.parts = self.setup.settings.races.then(Table::default);
             runtime.random = (self.setup.seed, random);
             runtime.wants_steps = wants_steps;
+            runtime.callers = self.setup.callers.then(Callers::default);
             runtime.halt = halt;
             runtime::install(runtime);
             results::clear();

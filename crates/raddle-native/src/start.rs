@@ -7,7 +7,8 @@
 #![expect(unsafe_code, reason = "the C library's start-up is taken over")]
 
 use crate::interpose::child;
-use crate::{control, crash, delay, fiber, raw, real, runtime, server};
+use crate::stack::Extent;
+use crate::{control, crash, delay, fiber, raw, real, runtime, server, stack};
 use raddle_model::native::{AGAIN, DELAY, SOCKET};
 use raddle_model::{Kind, LocationId, Operation};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -124,9 +125,11 @@ unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
     crash::watch();
     // SAFETY: `note_status` can be called at the end of the program.
     unsafe { on_exit(note_status, std::ptr::null_mut()) };
+    let mut unwound = 0;
+    let stack = Extent::below(&raw const unwound, stack::USUAL);
+    runtime::with(|runtime| runtime.me().stack = stack);
     control::begin();
     control::enter(runtime::halt_if_due);
-    let mut unwound = 0;
     let main = MAIN.load(Ordering::Relaxed) as *const c_void;
     // SAFETY: this is how the C library calls `main`, and `environ` is what it would pass.
     let status = unsafe { fiber::guard(main, argc as *mut c_void, argv, environ.cast(), &raw mut unwound) };

@@ -1,6 +1,6 @@
-//! Which build of a program a file is.
+//! Which build of a program a file is, and by which compiler.
 
-use object::Object;
+use object::{Object, ObjectSection};
 use std::fmt::Write;
 use std::path::Path;
 
@@ -17,6 +17,15 @@ pub fn build(path: &Path) -> std::io::Result<String> {
         }),
         None => format!("hash:{:016x}", hash(&data)),
     })
+}
+
+/// Whether Rust's compiler has made a program, or a part of it: it leaves its name. `false` if the file cannot be read.
+pub fn is_rust(path: &Path) -> bool {
+    const COMPILER: &[u8] = b"rustc version";
+    let Ok(data) = std::fs::read(path) else { return false };
+    let Ok(file) = object::File::parse(&*data) else { return false };
+    let comment = file.section_by_name(".comment").and_then(|section| section.uncompressed_data().ok());
+    comment.is_some_and(|comment| comment.windows(COMPILER.len()).any(|window| window == COMPILER))
 }
 
 /// The hash FNV-1a, eight bytes at a time.

@@ -12,7 +12,7 @@ mod module;
 mod variables;
 
 pub use body::InFunction;
-pub use build::build;
+pub use build::{build, is_rust};
 pub use location::{Frame, Location};
 
 use module::Module;

@@ -155,6 +155,7 @@ fn native_runs(
         panics: None,
         coverage: None,
         known: raddle_model::Ledger::default(),
+        callers: false,
     };
     let look = |tally: &native::Tally, _: &str| {
         let mut count = locked(count);

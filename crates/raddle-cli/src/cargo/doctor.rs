@@ -150,6 +150,7 @@ fn control(program: &Path) -> Result<u64> {
         panics: Some("main".to_owned()),
         coverage: None,
         known: raddle_model::Ledger::default(),
+        callers: false,
     };
     let plan = Plan {
         words: &words,

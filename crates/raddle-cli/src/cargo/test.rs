@@ -216,7 +216,7 @@ impl Session<'_> {
                 judge(&mut tested, &tally);
                 if let Some((number, ran)) = &tally.first {
                     let small = !self.args.schedule.no_minimize && tally.threads > FEWEST;
-                    let origin = Origin { words: &words, surroundings: &surroundings, points: setup.points };
+                    let origin = Origin { words: &words, surroundings: &surroundings, setup: &setup };
                     let found = Found::keep(ran, origin, Some(&self.folder), small);
                     self.fail(&mut tested, &mut report, *number, &found, &test.name);
                 } else if tested.status == TestStatus::Passed && !tally.exhausted {
@@ -247,6 +247,7 @@ impl Session<'_> {
             panics: Some(name.to_owned()),
             coverage: None,
             known: raddle_model::Ledger::default(),
+            callers: true,
         })
     }
 

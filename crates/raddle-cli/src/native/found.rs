@@ -1,12 +1,15 @@
 //! The first failing run: as a file, made smaller, with the words of the source.
 
 use super::{FRONT_END, minimize, places};
-use raddle_model::native::{Points, Ran, SHARED};
+use raddle_model::native::{Ran, SHARED, Setup};
 use raddle_model::{Surroundings, TraceFile};
 use std::path::{Path, PathBuf};
 
 /// The parameter of a failure file that tells at which accesses the schedule could change.
 pub(super) const POINTS: &str = "points";
+
+/// The parameter of a failure file that tells that a place was another one where it had other callers.
+pub(super) const CALLERS: &str = "callers";
 
 /// What a failing run is of.
 #[derive(Clone, Copy)]
@@ -14,7 +17,7 @@ pub(crate) struct Origin<'a> {
     /// The program and its arguments.
     pub(crate) words: &'a [String],
     pub(crate) surroundings: &'a Surroundings,
-    pub(crate) points: Points,
+    pub(crate) setup: &'a Setup,
 }
 
 /// A failing run that was kept.
@@ -63,7 +66,10 @@ fn trace_file(ran: &Ran, origin: Origin<'_>) -> TraceFile {
     file.program = origin.words[0].clone();
     file.arguments = origin.words[1..].to_vec();
     file.surroundings = origin.surroundings.clone();
-    file.parameters = vec![(POINTS.to_owned(), origin.points as i64)];
+    file.parameters = vec![(POINTS.to_owned(), origin.setup.points as i64)];
+    if origin.setup.callers {
+        file.parameters.push((CALLERS.to_owned(), 1));
+    }
     file.parameters.extend(ran.shared.iter().map(|&unit| (SHARED.to_owned(), unit as i64)));
     file
 }

@@ -12,6 +12,7 @@ mod program;
 mod races;
 mod replay;
 mod run;
+mod rust_names;
 mod show;
 
 pub(crate) use explore::{Plan, Tally};

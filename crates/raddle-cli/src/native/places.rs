@@ -2,7 +2,9 @@
 //!
 //! Replay compares the numbers of places and objects, never their texts, so that they may be told in any words.
 
+use super::rust_names;
 use crate::explain::Sources;
+use raddle_model::native::CALLED_BY;
 use raddle_model::{Kind, TraceFile};
 use raddle_symbols::{Frame, Symbols};
 use std::collections::BTreeSet;
@@ -11,8 +13,15 @@ use std::path::{Component, Path, PathBuf};
 /// What stands between a function and the one that it was inlined into.
 const INLINED: &str = ", inlined into ";
 
+/// What stands between a function of the user and the one of a library that it calls.
+const CALLING: &str = ", in ";
+
 /// Folders whose code is not the user's.
 const SYSTEM: &[&str] = &["/usr/include/", "/usr/lib/"];
+/// Parts of the paths of Rust's own libraries: as they were built, and as they are installed.
+const STANDARD: &[&str] = &["/rustc/", "/rustlib/src/rust/"];
+/// Parts of the paths of crates that cargo has fetched.
+const CRATES: &[&str] = &["/registry/src/", "/git/checkouts/"];
 
 /// Tells the places of a run as `function at file.c:12` and its objects by the names of global variables, as far as the
 /// files of the program know them. A file of the source is called by as much of the end of its path as tells it from others;
@@ -71,7 +80,13 @@ pub(crate) fn shown(symbols: &mut Symbols, text: &str) -> String {
 }
 
 fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
-    let located: Vec<Vec<Frame>> = places.iter().map(|text| frames(symbols, text)).collect();
+    let located: Vec<Vec<Frame>> = places
+        .iter()
+        .map(|text| match text.contains(CALLED_BY) {
+            true => user_frame(symbols, text).into_iter().collect(),
+            false => frames(symbols, text),
+        })
+        .collect();
     let sources: BTreeSet<PathBuf> =
         located.iter().flatten().filter_map(|frame| frame.file.as_deref()).map(plain).collect();
     for (text, frames) in places.iter_mut().zip(located) {
@@ -116,9 +131,15 @@ fn unit(names: &[String]) -> Option<String> {
     }
 }
 
-/// Of a place as [`translate`] tells it only the files and lines, if they are known.
+/// Of a place as [`translate`] tells it only the files and lines, if they are known, and what is called there.
 pub(super) fn lines(place: &str) -> String {
-    let frames = place.split(INLINED).map(|frame| frame.rsplit_once(" at ").map_or(frame, |(_, line)| line));
+    let frames = place.split(INLINED).map(|frame| match frame.rsplit_once(" at ") {
+        Some((function, line)) => match function.split_once(CALLING) {
+            Some((_, called)) => format!("{line}{CALLING}{called}").replacen(',', "", 1),
+            None => line.to_owned(),
+        },
+        None => frame.to_owned(),
+    });
     frames.collect::<Vec<_>>().join(" < ")
 }
 
@@ -147,6 +168,39 @@ fn frames(symbols: &mut Symbols, text: &str) -> Vec<Frame> {
         }
     }
     frames
+}
+
+/// The innermost line of the user on the way to a place that is told with its callers, and which function is called there. Where
+/// no line is the user's, a line of another crate; where there is none, as much as is known.
+fn user_frame(symbols: &mut Symbols, text: &str) -> Option<Frame> {
+    let mut module = "";
+    let mut way = Vec::new();
+    for part in text.split(CALLED_BY) {
+        let (of, offset) = part.split_at(part.rfind('+').unwrap_or(0));
+        module = if of.is_empty() { module } else { of };
+        if let Some((module, address)) = address(symbols, &format!("{module}{offset}")) {
+            way.extend(symbols.locate(&module, address).frames);
+        }
+    }
+    let is_in = |frame: &Frame, folders: &[&str]| {
+        frame.file.as_ref().is_some_and(|file| folders.iter().any(|folder| file.contains(folder)))
+    };
+    let known = |frame: &Frame| frame.line.is_some() && !is_in(frame, SYSTEM);
+    let own = |frame: &Frame| known(frame) && !is_in(frame, STANDARD) && !is_in(frame, CRATES);
+    let chosen = way
+        .iter()
+        .position(own)
+        .or_else(|| way.iter().position(|frame| known(frame) && !is_in(frame, STANDARD)))
+        .or_else(|| way.iter().position(known))
+        .unwrap_or(0);
+    let called =
+        chosen.checked_sub(1).and_then(|inner| way[inner].function.as_deref()).map(rust_names::short);
+    let mut frame = way.get(chosen)?.clone();
+    frame.function = frame.function.map(|function| {
+        let function = rust_names::short(&function);
+        called.map_or(function.clone(), |called| format!("{function}{CALLING}{called}"))
+    });
+    Some(frame)
 }
 
 /// A path without `.` and `..`.
@@ -195,5 +249,6 @@ mod tests {
     fn the_lines_of_a_place() {
         assert_eq!(lines("push at a.h:3, inlined into main at b.c:7"), "a.h:3 < b.c:7");
         assert_eq!(lines("0x12ab"), "0x12ab");
+        assert_eq!(lines("count, in Mutex::lock at a.rs:3"), "a.rs:3 in Mutex::lock");
     }
 }

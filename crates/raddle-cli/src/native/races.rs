@@ -39,4 +39,4 @@ pub(super) fn look(plan: &Plan<'_>, program: &Path) -> Result<Option<Races>> {
 }
 
 /// The kind of failure that a data race is.
-const KIND: &str = "data-race";
+pub(super) const KIND: &str = "data-race";

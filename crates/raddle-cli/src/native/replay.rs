@@ -1,7 +1,7 @@
 //! `raddle replay` of a run of a pthreads program.
 
 use super::debug;
-use super::found::POINTS;
+use super::found::{CALLERS, POINTS};
 use super::launch::{Server, Temporary};
 use super::places;
 use super::program::find;
@@ -138,6 +138,7 @@ fn setup(file: &TraceFile, shown: &str, threads: Threads, patience_ms: u64) -> R
         },
         coverage: None,
         known: Ledger::default(),
+        callers: file.parameters.iter().any(|(name, value)| name == CALLERS && *value != 0),
     };
     Ok((words, setup))
 }

@@ -1,7 +1,7 @@
 //! A run of a pthreads program for a person.
 
 use super::places;
-use raddle_model::{Failure, Operation, TraceFile};
+use raddle_model::{BlockReason, Blocked, Failure, Kind, MemoryOrder, Operation, ThreadId, TraceFile};
 use raddle_report::{Layout, acquisitions, sentences, steps, verb};
 use std::fmt::Write;
 
@@ -34,8 +34,35 @@ pub(crate) fn message(file: &TraceFile) -> Vec<String> {
                 (name(&file.objects, object.index()), name(&file.locations, location.index()));
             lines.push(format!("  {thread} took {object}; {place}"));
         }
+        lines.extend(blocked.iter().filter_map(|entry| changer(file, blocked, entry)));
     }
     lines
+}
+
+/// Who has changed the word last that a thread waits on by a futex, as far as instrumented code did: often whoever has the
+/// lock. Others that wait on the same word have at most said so in it.
+fn changer(file: &TraceFile, blocked: &[Blocked], entry: &Blocked) -> Option<String> {
+    if entry.reason != BlockReason::Park {
+        return None;
+    }
+    // A futex is looked at in the step before the wait, at the same place.
+    let word = |thread: ThreadId| {
+        let look = file.steps.iter().rfind(|step| step.thread == thread.0)?;
+        (look.operation.kind == Kind::Read).then_some(look.operation.object()?)
+    };
+    let own = word(entry.thread)?;
+    let waits =
+        |thread: u32| blocked.iter().any(|other| other.thread.0 == thread && word(other.thread) == Some(own));
+    let change = file.steps.iter().rfind(|step| {
+        matches!(step.operation.kind, Kind::ReadModifyWrite | Kind::Write)
+            && step.operation.memory_order().is_some_and(|order| order != MemoryOrder::Plain)
+            && step.operation.objects().any(|(object, _)| object == own)
+            && !waits(step.thread)
+    })?;
+    let (thread, by) =
+        (name(&file.threads, entry.thread.index()), name(&file.threads, change.thread as usize));
+    let place = name(&file.locations, change.operation.location.index());
+    Some(format!("  what {thread} waits on was last changed by {by}; {place}"))
 }
 
 /// What an operation does, to what, and on which line.

@@ -11,6 +11,7 @@ mod places;
 mod process;
 mod programs;
 mod refusals;
+mod rust;
 mod source;
 
 use serde_json::Value;

@@ -50,6 +50,16 @@ fn a_read_that_nobody_answers_is_a_deadlock() {
     replays(&folder, &report, 3);
 }
 
+/// What is waited for is the same file, whatever its number.
+#[test]
+fn copies_of_files_are_known() {
+    let folder = compile("copies", "copies", &[]);
+    let report = run(&folder, &["--runs", "5", "--", "./copies", "counter"]);
+    assert_eq!(report["kind"], "deadlock", "{report}");
+    let report = run(&folder, &["--fail-on-exit", "--runs", "5", "--", "./copies", "set"]);
+    assert_eq!((&report["verdict"], &report["outside_waits"]), (&"passed".into(), &5.into()), "{report}");
+}
+
 #[test]
 fn processes_are_counted() {
     let folder = controlled("pass/processes");

@@ -7,7 +7,7 @@ use super::entries;
 use crate::control::enter;
 use crate::heap;
 use crate::objects::Class;
-use crate::runtime::{Runtime, SHARED, step, with};
+use crate::runtime::{CONSTANT, Runtime, SHARED, step, with};
 use raddle_model::native::Points;
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::ffi::{c_int, c_void};
@@ -100,10 +100,16 @@ fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> [
             Points::Sync => atomic,
             Points::Shared => {
                 let by = runtime.accesses.touched.get(unit).unwrap_or(0);
-                if by == 0 || (by != mine && by != SHARED) {
-                    runtime.accesses.touched.set(unit, if by == 0 { mine } else { SHARED });
+                let mut now = by;
+                if by == 0 {
+                    now = mine;
+                } else if by != mine && by < CONSTANT {
+                    now = runtime.accesses.meeting(unit << UNIT_BITS);
                 }
-                by != 0 && by != mine
+                if now != by {
+                    runtime.accesses.touched.set(unit, now);
+                }
+                by != 0 && now != mine && now != CONSTANT
             }
         };
         if is_point {
@@ -150,7 +156,7 @@ pub(super) fn note_free(address: usize, size: usize) {
         let (first, last) = (address as u64 >> UNIT_BITS, (address + size.max(1) - 1) as u64 >> UNIT_BITS);
         let mine = runtime.current.0 + 1;
         for unit in first..=last.min(first + LONGEST) {
-            if runtime.accesses.touched.get(unit).is_some_and(|by| by != mine) {
+            if runtime.accesses.touched.get(unit).is_some_and(|by| by != mine && by != CONSTANT) {
                 runtime.accesses.touched.set(unit, SHARED);
             }
         }
@@ -172,7 +178,12 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
         }
         points(runtime, address, size, orders != Orders::PLAIN)
     });
-    let [Some(first), second] = units else { return false };
+    let [Some(first), second] = units else {
+        if orders != Orders::PLAIN {
+            let_others_touch(place);
+        }
+        return false;
+    };
     step(|runtime| {
         let access = if kind == Kind::Read { Access::Read } else { Access::Write };
         let (first, second) = match runtime.accesses.parts {
@@ -190,6 +201,19 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
         }
     });
     true
+}
+
+/// Where a thread waits for another one by looking at memory that nobody but itself has touched in this run, no access of it would ever
+/// be a point. So after many atomic accesses in a row that are none, others may run.
+fn let_others_touch(place: usize) {
+    const MOST: u32 = 1024;
+    let due = with(|runtime| {
+        runtime.accesses.unseen += u32::from(runtime.threads.len() > 1);
+        runtime.accesses.unseen > MOST
+    });
+    if due {
+        step(|runtime| Operation::new(Kind::Yield, runtime.place(place)));
+    }
 }
 
 /// The memory orders of an access.

@@ -364,6 +364,28 @@ unsafe extern "C" fn dup3(file: c_int, copy: c_int, flags: c_int) -> c_int {
     note_copied(file, unsafe { real::dup3(file, copy, flags) })
 }
 
+/// Takes note of what `fcntl` has copied, if it was told to.
+fn note_controlled(file: c_int, command: c_int, result: c_int) -> c_int {
+    match command {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => note_copied(file, result),
+        _ => result,
+    }
+}
+
+/// `fcntl`. Its argument, if there is one, is in a register, whatever its type.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl(file: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: our caller's promise.
+    note_controlled(file, command, unsafe { real::fcntl(file, command, argument) })
+}
+
+/// `fcntl64`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_int {
+    // SAFETY: our caller's promise.
+    note_controlled(file, command, unsafe { real::fcntl64(file, command, argument) })
+}
+
 /// What a call by `syscall` gives, if it is one that may wait.
 ///
 /// # Safety

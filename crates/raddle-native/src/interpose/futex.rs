@@ -9,6 +9,7 @@ use crate::control::{self, enter};
 use crate::objects::Class;
 use crate::real;
 use crate::runtime::{self, step, step_on, with};
+use crate::stack::FRAME;
 use libc::{EAGAIN, EINVAL, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, ObjectId, Operation, ThreadId};
@@ -21,8 +22,10 @@ unsafe extern "C" fn syscall() {
     std::arch::naked_asm!(
         "mov rax, [rsp]",
         "mov qword ptr [rip + {}], rax",
+        "mov qword ptr [rip + {}], rbp",
         "jmp {}",
         sym PLACE,
+        sym FRAME,
         sym call,
     )
 }

@@ -30,13 +30,19 @@ mod wide;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Defines functions of C. Each jumps to the function of ours behind it, with the address that it will return to as one
-/// more argument, in the named register.
+/// more argument, in the named register. The caller's frame is in [`crate::stack::FRAME`] then.
 macro_rules! entries {
     ($($name:ident + $register:literal => $target:path;)*) => {$(
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
-            std::arch::naked_asm!(concat!("mov ", $register, ", [rsp]"), "jmp {}", sym $target)
+            std::arch::naked_asm!(
+                concat!("mov ", $register, ", [rsp]"),
+                "mov qword ptr [rip + {}], rbp",
+                "jmp {}",
+                sym $crate::stack::FRAME,
+                sym $target,
+            )
         }
     )*};
 }
@@ -55,6 +61,7 @@ macro_rules! cancellation_points {
                 "sub rsp, 8",
                 ".cfi_def_cfa_offset 16",
                 concat!("mov ", $register, ", [rsp + 8]"),
+                "mov qword ptr [rip + {}], rbp",
                 "call {}",
                 "add rsp, 8",
                 ".cfi_def_cfa_offset 8",
@@ -64,6 +71,7 @@ macro_rules! cancellation_points {
                 "2:",
                 "jmp {}",
                 ".cfi_endproc",
+                sym $crate::stack::FRAME,
                 sym $target,
                 sym $crate::interpose::cancel::DUE,
                 sym $crate::interpose::cancel::leave,
@@ -83,6 +91,7 @@ macro_rules! system_calls {
             std::arch::naked_asm!(
                 "mov rax, [rsp]",
                 "mov qword ptr [rip + {}], rax",
+                "mov qword ptr [rip + {}], rbp",
                 "sub rsp, 8",
                 "call {}",
                 "add rsp, 8",
@@ -92,6 +101,7 @@ macro_rules! system_calls {
                 "2:",
                 "jmp {}",
                 sym $crate::interpose::PLACE,
+                sym $crate::stack::FRAME,
                 sym $target,
                 sym $crate::interpose::cancel::DUE,
                 sym $crate::interpose::cancel::leave,

@@ -5,7 +5,8 @@ use super::{FOREVER, cancel, cancellation_points, entries};
 use crate::control::{self, enter, leave};
 use crate::fiber::{self, Fiber};
 use crate::runtime::{self, step, with};
-use crate::{crash, os_thread, real};
+use crate::stack::Extent;
+use crate::{crash, os_thread, real, stack};
 use libc::{EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::native::MOST_THREADS;
@@ -28,6 +29,8 @@ struct Task {
     fiber: Fiber,
     start: *const c_void,
     argument: *mut c_void,
+    /// The size of its stack.
+    stack: usize,
 }
 
 pub(super) unsafe extern "C" fn create(
@@ -41,7 +44,8 @@ pub(super) unsafe extern "C" fn create(
         if with(|runtime| runtime.threads.len()) >= MOST_THREADS {
             runtime::lose(&format!("it makes more than {MOST_THREADS} threads, which raddle does not control"));
         }
-        let task = Box::into_raw(Box::new(Task { fiber: Fiber::new(), start, argument }));
+        let stack = stack_size(attributes);
+        let task = Box::into_raw(Box::new(Task { fiber: Fiber::new(), start, argument, stack }));
         let (attributes, detached) = joinable(attributes);
         let attributes = attributes.as_ref().map_or(std::ptr::null(), |copy| std::ptr::from_ref(copy).cast());
         // SAFETY: `run` takes a task; the rest is our caller's promise.
@@ -74,6 +78,16 @@ pub(super) unsafe extern "C" fn create(
 
 unsafe extern "C" {
     fn pthread_attr_getdetachstate(attributes: *const libc::pthread_attr_t, state: *mut c_int) -> c_int;
+}
+
+/// How large the stack of a thread with these attributes is.
+fn stack_size(attributes: *const c_void) -> usize {
+    let mut size = 0;
+    if !attributes.is_null() {
+        // SAFETY: our caller's caller promises that there are attributes.
+        unsafe { libc::pthread_attr_getstacksize(attributes.cast(), &raw mut size) };
+    }
+    if size == 0 { stack::USUAL } else { size }
 }
 
 /// A copy of thread attributes for a thread that is joinable to glibc, and whether the program wants it detached.
@@ -119,6 +133,9 @@ unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
     let (start, argument) = unsafe { ((*task).start, (*task).argument) };
     let none = std::ptr::null_mut();
     let mut unwound = 0;
+    // SAFETY: as above.
+    let stack = Extent::below(&raw const unwound, unsafe { (*task).stack });
+    with(|runtime| runtime.me().stack = stack);
     // SAFETY: this is how the program asked for its routine to be called.
     let mut result = leave(|| unsafe { fiber::guard(start, argument, none, none, &raw mut unwound) });
     if unwound != 0 {

@@ -125,7 +125,15 @@ macro_rules! exchanges {
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
-            std::arch::naked_asm!("mov rax, [rsp]", "mov [rip + {}], rax", "jmp {}", sym PLACE, sym $target)
+            std::arch::naked_asm!(
+                "mov rax, [rsp]",
+                "mov [rip + {}], rax",
+                "mov qword ptr [rip + {}], rbp",
+                "jmp {}",
+                sym PLACE,
+                sym $crate::stack::FRAME,
+                sym $target,
+            )
         }
     )*};
 }

@@ -1,0 +1,118 @@
+//! Programs that plain rustc has compiled, with hooks at their accesses to memory.
+
+use super::{folder, raddle, replays, run};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How the stable compiler is made to call the hooks.
+const FLAGS: &[&str] = &[
+    "-Cpasses=forceattrs",
+    "-Cpasses=tsan-module",
+    "-Cpasses=tsan",
+    "-Cllvm-args=-force-attribute=sanitize_thread",
+    "-Cllvm-args=-tsan-instrument-func-entry-exit=0",
+    "-Cllvm-args=-tsan-instrument-read-before-write=1",
+    "-Clink-arg=-Wl,--unresolved-symbols=ignore-all",
+    "-Cforce-frame-pointers=yes",
+    "-g",
+    "--edition=2024",
+];
+
+/// Compiles `NAME.rs` of `tests/native/rust` into a folder, and gives the folder and the source.
+fn compile(name: &str, flags: &[&str]) -> (PathBuf, String) {
+    let folder = folder(&format!("rust_{name}"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/rust").join(format!("{name}.rs"));
+    let mut rustc = Command::new("rustc");
+    rustc.args(FLAGS).args(flags).arg("-o").arg(folder.join(name)).arg(&source);
+    assert!(rustc.status().expect("rustc starts").success(), "{name}.rs is compiled");
+    (folder, std::fs::read_to_string(source).expect("the source is there"))
+}
+
+/// `NAME.rs:LINE` of the line that ends in `// mark`.
+#[track_caller]
+fn line(name: &str, source: &str, mark: &str) -> String {
+    let end = format!("// {mark}");
+    let index = source.lines().position(|line| line.ends_with(&end)).expect("the line is marked");
+    format!("{name}.rs:{}", index + 1)
+}
+
+fn text(folder: &Path, words: &[&str]) -> String {
+    String::from_utf8_lossy(&raddle(folder, words).stdout).into_owned()
+}
+
+/// Both lines are the user's own, although the operations are those of std.
+#[test]
+fn a_lost_update_is_told_by_the_lines_of_the_user() {
+    let (folder, source) = compile("lost_update", &[]);
+    let report = run(&folder, &["--fail-on-exit", "--", "./lost_update"]);
+    assert_eq!(report["kind"], "exit", "{report}");
+    // A panic prints the number of its OS thread, which is another one each time.
+    replays(&folder, &report, 1);
+    let file = report["failure_file"].as_str().expect("the run was recorded");
+    let told = text(&folder, &["replay", file]);
+    for part in [
+        format!("{} in Mutex::lock", line("lost_update", &source, "reads")),
+        format!("{} in Mutex::lock", line("lost_update", &source, "writes")),
+        format!("{} in drop of MutexGuard", line("lost_update", &source, "writes")),
+    ] {
+        assert!(told.contains(&part), "`{part}` is missing in: {told}");
+    }
+}
+
+#[test]
+fn a_deadlock_of_std_is_told_by_who_waits_where_and_who_was_there_last() {
+    let (folder, source) = compile("abba", &[]);
+    let report = run(&folder, &["--", "./abba"]);
+    assert_eq!(report["kind"], "deadlock", "{report}");
+    replays(&folder, &report, 2);
+    let message = report["message"].as_str().expect("a failure has a message");
+    let at = |mark: &str| line("abba", &source, mark);
+    for part in [
+        format!("T1 waits for being unparked; forth, in Mutex::lock at {}", at("forth, second")),
+        format!("T2 waits for being unparked; back, in Mutex::lock at {}", at("back, second")),
+        format!("what T1 waits on was last changed by T2; back, in Mutex::lock at {}", at("back, first")),
+        format!("what T2 waits on was last changed by T1; forth, in Mutex::lock at {}", at("forth, first")),
+    ] {
+        assert!(message.contains(&part), "`{part}` is missing in: {message}");
+    }
+}
+
+/// Frames that are inlined into others, or left out, do not hide the user's line either.
+#[test]
+fn optimised_code_is_told_by_the_lines_of_the_user() {
+    let (folder, source) = compile("optimised", &["-O"]);
+    let report = run(&folder, &["--", "./optimised"]);
+    assert_eq!(report["kind"], "deadlock", "{report}");
+    let message = report["message"].as_str().expect("a failure has a message");
+    let place = line("optimised", &source, "waits");
+    assert!(message.contains(&place), "`{place}` is missing in: {message}");
+}
+
+/// std's own locks order what the hooks see, unseen: nothing is said of races unless it is asked for.
+#[test]
+fn no_data_race_is_told_of_what_std_has_ordered() {
+    let (folder, _) = compile("handed_over", &[]);
+    let report = run(&folder, &["--fail-on-exit", "--runs", "200", "--", "./handed_over"]);
+    assert_eq!((&report["verdict"], &report["races"]), (&"passed".into(), &Value::Null), "{report}");
+    let report = run(&folder, &["--races", "fail", "--runs", "200", "--", "./handed_over"]);
+    let notes = report["notes"].to_string();
+    assert!(report["kind"] != "data-race" || notes.contains("the data race may be none"), "{report}");
+}
+
+/// Everything that std waits with, on the virtual clock, and panics as they are meant.
+#[test]
+fn what_std_waits_with_is_under_control() {
+    let (folder, _) = compile("waits", &[]);
+    let report = run(&folder, &["--fail-on-exit", "--runs", "100", "--", "./waits"]);
+    assert_eq!((&report["verdict"], &report["outside_waits"]), (&"passed".into(), &0.into()), "{report}");
+    assert!(report["partial_orders"].as_u64() > Some(10), "{report}");
+}
+
+/// Also in the first run, in which no memory is known to be shared.
+#[test]
+fn a_spinning_thread_lets_others_run() {
+    let (folder, _) = compile("spins", &[]);
+    let report = run(&folder, &["--run-time", "5s", "--runs", "50", "--", "./spins"]);
+    assert_eq!(report["verdict"], "passed", "{report}");
+}

@@ -1,0 +1,11 @@
+//! Waits by spinning for a thread that may not have begun: nobody else has touched the flag then.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+
+static READY: AtomicBool = AtomicBool::new(false);
+
+fn main() {
+    let setter = std::thread::spawn(|| READY.store(true, Ordering::Release));
+    while !READY.load(Ordering::Acquire) {}
+    setter.join().unwrap();
+}
