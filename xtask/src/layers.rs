@@ -47,6 +47,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("xtask", &[]),
     // Benchmarks measure the layers that have a hot path.
     ("benchmark-steps", &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-lab"]),
+    ("benchmark-maple", &[]),
     ("benchmark-native", &[]),
     ("benchmark-strategies", &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-lab"]),
 ];

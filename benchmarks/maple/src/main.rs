@@ -1,0 +1,270 @@
+//! Measures the strategy `maple` on programs of the corpus and prints Markdown.
+//!
+//! `cargo build --release -p raddle-cli && cargo run --release -p benchmark-maple [PICTURE.svg]` from the root of the repository;
+//! it takes the `raddle` that lies beside its own executable. All counts follow from seeds; only the times of the memory's
+//! part depend on the machine.
+
+mod picture;
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::Instant;
+
+/// A program and how it is compiled.
+type Program = (&'static str, &'static str, &'static str);
+
+/// Name, source and definitions.
+const PROGRAMS: &[Program] = &[
+    ("account", "account", ""),
+    ("bluetooth_driver", "bluetooth_driver", ""),
+    ("circular_buffer", "circular_buffer", ""),
+    ("stringbuffer", "stringbuffer", ""),
+    ("pbzip2", "pbzip2", ""),
+    ("aget", "aget", ""),
+    ("deadlock01", "deadlock01", ""),
+    ("carter01", "carter01", ""),
+    ("double_checked", "double_checked", ""),
+    ("lazy01", "lazy01", ""),
+    ("lost_wakeup", "lost_wakeup", ""),
+    ("queue", "queue", ""),
+    ("stack", "stack", ""),
+    ("token_ring", "token_ring", ""),
+    ("aba_stack", "aba_stack", ""),
+    ("qsort_mt", "qsort_mt", ""),
+    ("reorder_3", "reorder", "-DN=3"),
+    ("twostage", "twostage", "-DN=1"),
+    ("wronglock_3", "wronglock", "-DN=3"),
+];
+
+/// Those whose coverage is followed run by run.
+const FOLLOWED: &[&str] =
+    &["account", "bluetooth_driver", "circular_buffer", "aget", "queue", "token_ring", "qsort_mt"];
+
+const STRATEGIES: &[&str] = &["maple", "pct:depth=3", "pct-large", "random-walk", "pos", "chess"];
+
+/// The paper's averages of exposed in predicted iRoots, in percent, for idioms 1 to 5.
+const PUBLISHED: [u32; 5] = [28, 17, 9, 10, 9];
+
+/// The most runs of a search.
+const RUNS: &str = "3000";
+
+struct Bench {
+    raddle: PathBuf,
+    corpus: PathBuf,
+    /// Where failures and stores go.
+    scratch: PathBuf,
+}
+
+impl Bench {
+    fn new() -> Bench {
+        let raddle = std::env::current_exe().expect("a program has a path").with_file_name("raddle");
+        assert!(raddle.exists(), "{} is missing; cargo build --release -p raddle-cli", raddle.display());
+        let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let scratch = std::env::temp_dir().join(format!("raddle-maple-{}", std::process::id()));
+        std::fs::create_dir_all(&scratch).expect("a folder can be made");
+        Bench { raddle, corpus: root.join("../corpus"), scratch }
+    }
+
+    /// What `raddle run` says of a program.
+    fn run(&self, source: &Path, define: &str, words: &[&str], arguments: &[&str]) -> Value {
+        let mut command = Command::new(&self.raddle);
+        command.current_dir(&self.scratch).args([
+            "run",
+            "--json",
+            "--races",
+            "off",
+            "--no-minimize",
+            "--coverage",
+        ]);
+        command.args(words);
+        if !define.is_empty() {
+            command.arg(format!("--cflags={define}"));
+        }
+        let output = command.arg(source).args(arguments).output().expect("raddle starts");
+        let messages = String::from_utf8_lossy(&output.stderr);
+        serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {messages}"))
+    }
+
+    fn search(&self, (_, source, define): &Program, runs: &str, strategy: &str) -> Value {
+        let source = self.corpus.join(format!("{source}.c"));
+        self.run(&source, define, &["--fresh", "--keep-going", "--runs", runs, "-s", strategy], &[])
+    }
+}
+
+impl Drop for Bench {
+    fn drop(&mut self) {
+        // Left over files are no harm.
+        _ = std::fs::remove_dir_all(&self.scratch);
+    }
+}
+
+#[expect(clippy::print_stdout, reason = "a benchmark prints its result")]
+fn main() {
+    let bench = Bench::new();
+    println!("{}", exposed(&bench));
+    let curves = followed(&bench);
+    println!("{}", curves_told(&curves));
+    if let Some(path) = std::env::args().nth(1) {
+        std::fs::write(path, picture::draw(STRATEGIES, &curves)).expect("the picture can be written");
+    }
+    println!("{}", memory(&bench));
+}
+
+fn number(value: &Value) -> u64 {
+    value.as_u64().unwrap_or(0)
+}
+
+/// The places of an iRoot as a text.
+fn key(root: &Value) -> String {
+    format!("{} {}", root["idiom"], root["accesses"])
+}
+
+/// What was exposed of what was predicted, by idiom, and how soon the bug was found.
+fn exposed(bench: &Bench) -> String {
+    let mut out = "| program | bug in run | runs to the end | exposed of predicted, idioms 1 to 6 |\n|---|---|---|---|\n".to_owned();
+    let (mut predicted, mut confirmed) = ([0; 6], [0; 6]);
+    let (mut seen_by_others, mut never_seen, mut open) = (0, 0, 0);
+    for program in PROGRAMS {
+        let report = bench.search(program, RUNS, "maple");
+        let first = report["first_failure"].as_u64().map_or("-".to_owned(), |run| (run + 1).to_string());
+        let idioms = report["coverage"]["idioms"].as_array().cloned().unwrap_or_default();
+        let mut cells = Vec::new();
+        for (index, counts) in idioms.iter().enumerate() {
+            predicted[index] += number(&counts["predicted"]);
+            confirmed[index] += number(&counts["confirmed"]);
+            cells.push(format!("{}/{}", counts["confirmed"], counts["predicted"]));
+        }
+        let end = if report["exhausted"] == true { "" } else { "more than " };
+        out.push_str(&format!(
+            "| {} | {first} | {end}{} | {} |\n",
+            program.0,
+            report["runs"],
+            cells.join(", ")
+        ));
+        // Whoever else makes many runs may expose what is left.
+        let others = bench.search(program, RUNS, "portfolio");
+        let roots = |report: &Value| report["coverage"]["roots"].as_array().cloned().unwrap_or_default();
+        let had: Vec<String> =
+            roots(&others).iter().filter(|root| root["exposed"] == true).map(key).collect();
+        for root in roots(&report).iter().filter(|root| root["predicted"] == true && root["exposed"] != true)
+        {
+            if had.contains(&key(root)) {
+                seen_by_others += 1;
+            } else if number(&root["failed"]) > 0 {
+                never_seen += 1;
+            } else {
+                open += 1;
+            }
+        }
+    }
+    out.push_str("\n| idiom | predicted | exposed | share | paper |\n|---|---|---|---|---|\n");
+    for index in 0..6 {
+        let paper = PUBLISHED.get(index).map_or("-".to_owned(), |share| format!("{share} %"));
+        let share = 100.0 * confirmed[index] as f64 / predicted[index].max(1) as f64;
+        out.push_str(&format!(
+            "| {} | {} | {} | {share:.0} % | {paper} |\n",
+            index + 1,
+            predicted[index],
+            confirmed[index]
+        ));
+    }
+    out.push_str(&format!(
+        "\nPredicted and not exposed: {seen_by_others} had by another run among {RUNS} of the portfolio (arbitration or a \
+         pre-condition), {never_seen} tried and had by none of them (infeasible as far as that tells), {open} not tried.\n"
+    ));
+    out
+}
+
+/// Per strategy how many iRoots were exposed in all followed programs after so many runs.
+type Curves = Vec<Vec<u64>>;
+
+/// How many runs the curves have.
+const LENGTH: usize = 400;
+
+fn followed(bench: &Bench) -> Curves {
+    let mut curves = vec![vec![0; LENGTH]; STRATEGIES.len()];
+    for (strategy, curve) in STRATEGIES.iter().zip(&mut curves) {
+        for program in PROGRAMS.iter().filter(|program| FOLLOWED.contains(&program.0)) {
+            let length = LENGTH.to_string();
+            let report = bench.search(program, &length, strategy);
+            let steps: Vec<(u64, u64)> = report["coverage"]["saturation"]
+                .as_array()
+                .map(|steps| steps.iter().map(|step| (number(&step[0]), number(&step[1]))).collect())
+                .unwrap_or_default();
+            for (run, sum) in curve.iter_mut().enumerate() {
+                let reached = steps.iter().take_while(|(at, _)| *at <= run as u64 + 1).last();
+                *sum += reached.map_or(0, |&(_, count)| count);
+            }
+        }
+    }
+    curves
+}
+
+fn curves_told(curves: &Curves) -> String {
+    let at = [1, 5, 10, 20, 50, 100, 200, LENGTH];
+    let mut out = format!(
+        "iRoots exposed in {} programs together after so many runs of each:\n\n| strategy |",
+        FOLLOWED.len()
+    );
+    at.iter().for_each(|runs| out.push_str(&format!(" {runs} |")));
+    out.push_str(&format!("\n|---|{}\n", "---|".repeat(at.len())));
+    for (strategy, curve) in STRATEGIES.iter().zip(curves) {
+        out.push_str(&format!("| {strategy} |"));
+        at.iter().for_each(|&runs| out.push_str(&format!(" {} |", curve[runs - 1])));
+        out.push('\n');
+    }
+    let last = |curve: &Vec<u64>| curve.last().copied().unwrap_or(0);
+    if let Some((second, final_count)) = STRATEGIES
+        .iter()
+        .zip(curves)
+        .skip(1)
+        .map(|(name, curve)| (name, last(curve)))
+        .max_by_key(|(_, count)| *count)
+    {
+        let runs = curves[0].iter().position(|&count| count >= final_count);
+        let runs = runs.map_or("never".to_owned(), |runs| format!("in {} runs", runs + 1));
+        out.push_str(&format!(
+            "\nWhat {second}, the best of the others, has exposed after {LENGTH} runs, maple has {runs}.\n"
+        ));
+    }
+    out
+}
+
+/// Eight inputs of one program, with and without a memory.
+fn memory(bench: &Bench) -> String {
+    const INPUTS: [[&str; 2]; 8] = [
+        ["stc", "rsx"],
+        ["cts", "xrs"],
+        ["srt", "tcs"],
+        ["xst", "crs"],
+        ["rcs", "sts"],
+        ["tsr", "csx"],
+        ["scx", "trs"],
+        ["rst", "scx"],
+    ];
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("shop.c");
+    let search = |input: &[&str; 2], words: &[&str]| {
+        let words = [&["-s", "maple", "--keep-going", "--runs", RUNS], words].concat();
+        let begun = Instant::now();
+        let report = bench.run(&source, "", &words, input);
+        (number(&report["runs"]), begun.elapsed().as_secs_f64(), number(&report["failures"]) > 0)
+    };
+    // Compiled once before anything is measured.
+    search(&INPUTS[0], &["--fresh"]);
+    let mut out = "Eight inputs of `benchmarks/maple/shop.c`, with the store and without:\n\n| input | runs | runs without | seconds | \
+                   seconds without | bug found |\n|---|---|---|---|---|---|\n"
+        .to_owned();
+    let mut found = [false; 2];
+    for input in &INPUTS {
+        let (runs, seconds, failed) = search(input, &[]);
+        let (without, seconds_without, failed_without) = search(input, &["--fresh"]);
+        found = [found[0] || failed, found[1] || failed_without];
+        out.push_str(&format!(
+            "| {} | {runs} | {without} | {seconds:.2} | {seconds_without:.2} | {failed}, {failed_without} |\n",
+            input.join(" ")
+        ));
+    }
+    out.push_str(&format!("\nThe bug is found with the store: {}, without: {}.\n", found[0], found[1]));
+    out
+}
