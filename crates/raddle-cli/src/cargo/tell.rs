@@ -67,13 +67,17 @@ fn bounds(bounds: &[MissedBug]) -> Vec<String> {
     } else {
         format!("so many runs of PCT, {},", count(first.runs))
     };
-    let depths: Vec<String> = bounds.iter().map(|bound| bound.depth.to_string()).collect();
-    let chances: Vec<String> = bounds.iter().map(|bound| share(bound.missed)).collect();
-    vec![format!(
-        "a bug of depth {} is missed by {who} with a chance of at most {}",
-        depths.join(", "),
-        chances.join(", ")
-    )]
+    let mut chances: Vec<String> = bounds.iter().map(|bound| share(bound.missed)).collect();
+    if chances.iter().all(|chance| *chance == chances[0]) {
+        chances.truncate(1);
+    }
+    let depths = match (&chances[..], bounds.last()) {
+        // Runs that look for the deepest of them say the same of the others.
+        ([_], Some(last)) => format!("{} or less", last.depth),
+        _ => bounds.iter().map(|bound| bound.depth.to_string()).collect::<Vec<_>>().join(", "),
+    };
+    let chances = chances.join(", ");
+    vec![format!("a bug of depth {depths} is missed by {who} with a chance of at most {chances}")]
 }
 
 /// All tests.
@@ -103,7 +107,7 @@ mod tests {
 
     #[test]
     fn a_passed_test_tells_what_that_is_worth() {
-        let bounds = vec![
+        let two = vec![
             MissedBug { depth: 1, runs: 60, made: true, missed: 0.001 },
             MissedBug { depth: 2, runs: 60, made: true, missed: 0.5 },
         ];
@@ -114,13 +118,15 @@ mod tests {
             partial_orders: 7,
             threads: 3,
             steps: 40,
-            bounds,
+            bounds: two,
             ..CargoTest::default()
         };
         let told = console::strip_ansi_codes(&test(&passed)).into_owned();
         assert!(told.starts_with("        PASS [   0.000s] p a\n"), "{told}");
         assert!(told.contains("1,000 runs, 7 partial orders; up to 3 threads and 40 steps\n"), "{told}");
         assert!(told.contains("depth 1, 2 is missed by its 60 runs of PCT"), "{told}");
+        let alike = bounds(&[3, 3].map(|depth| MissedBug { depth, runs: 60, made: true, missed: 0.5 }));
+        assert!(alike[0].starts_with("a bug of depth 3 or less is missed"), "{alike:?}");
         let left = CargoTest { exhausted: true, bounds: Vec::new(), ..passed };
         assert!(
             test(&left).contains("no schedule left") && !test(&left).contains("depth"),
