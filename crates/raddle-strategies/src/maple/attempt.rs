@@ -59,7 +59,8 @@ pub(super) struct Attempt {
     sites: Vec<Site>,
     idiom: Idiom,
     goals: &'static [Goal],
-    window: u32,
+    /// How many steps a thread of the iRoot may take on the way to its next access.
+    reach: u32,
     ranks: Ranks,
     /// Whether threads pass the places of the iRoot now and then, so that later ones meet there.
     loose: bool,
@@ -80,7 +81,7 @@ impl Default for Attempt {
             sites: Vec::new(),
             idiom: Idiom::One,
             goals: goals(Idiom::One),
-            window: 0,
+            reach: 0,
             ranks: Ranks::default(),
             loose: false,
             rng: Rng::for_run(0, 0),
@@ -94,15 +95,17 @@ impl Default for Attempt {
 }
 
 impl Attempt {
-    pub(super) fn begin(&mut self, root: IRoot, window: u32, base: Base, loose: bool, rng: Rng) {
+    /// Begins a run for `root`, for which `tried` runs were made in vain.
+    pub(super) fn begin(&mut self, root: IRoot, window: u32, base: Base, tried: u32, rng: Rng) {
         self.sites.clear();
         self.sites.extend_from_slice(root.sites());
         self.idiom = root.idiom;
         self.goals = goals(root.idiom);
-        self.window = window;
-        self.ranks.begin(base);
-        self.loose = loose;
+        // A short reach gives a loop more chances, a long one finds what is far apart.
+        self.reach = window.min([32, 128, window, window][(tried % 4) as usize]);
         self.rng = rng;
+        self.ranks.begin(base, &mut self.rng);
+        self.loose = tried >= 4;
         self.at.clear();
         self.forget();
     }
@@ -232,7 +235,7 @@ impl Attempt {
                     self.ranks.first(point, |_| true)
                 };
             }
-        } else if point.progress(thread) - self.since[next.thread] > self.window {
+        } else if point.progress(thread) - self.since[next.thread] > self.reach {
             return None;
         }
         let free = |thread: ThreadId| !self.spoils(point, thread);
