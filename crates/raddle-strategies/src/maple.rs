@@ -4,8 +4,7 @@
 //! Guarantee: none. What it promises is that no run is spent on an iRoot that a run has had before, nor on one that was tried
 //! in vain as often as was allowed. Tests: `tests/maple.rs`.
 //!
-//! The first runs are POS and a random walk in turn and predict candidates, until `profile` of them in a row have brought no
-//! new one. Then every candidate that no run has had gets a run, those tried least often first and simple idioms before
+//! The first runs are POS and predict candidates, until `profile` of them in a row have brought no new one. Then every candidate that no run has had gets a run, those tried least often first and simple idioms before
 //! compound ones; in it [`Attempt`] holds threads back at the places of the candidate. The orders of the other threads are, in
 //! one attempt after the other: a random one; that of the run from which it was predicted, so that what made the candidate
 //! reachable there happens again (the paper has no such thing and calls it pre-conditions); first threads first and last
@@ -22,7 +21,6 @@ mod attempt;
 mod base;
 
 use crate::pos::Pos;
-use crate::random_walk::RandomWalk;
 use attempt::Attempt;
 use base::{Base, Recorded};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
@@ -62,8 +60,7 @@ enum Purpose {
 pub struct Maple {
     settings: Settings,
     knowledge: Arc<Knowledge>,
-    pos: Pos,
-    walk: RandomWalk,
+    profile: Pos,
     attempt: Attempt,
 }
 
@@ -74,8 +71,6 @@ struct Knowledge {
     purpose: Purpose,
     /// How many runs in a row have predicted nothing new.
     calm: u32,
-    /// How many runs were made only to predict.
-    profiles: u64,
     /// The candidates of this search, each with the run that it was predicted from.
     candidates: BTreeMap<IRoot, Arc<Recorded>>,
     /// Invariant: the candidates that no run has had and that may be tried, each with how often it was.
@@ -91,21 +86,12 @@ impl Maple {
                 ledger: Ledger::default(),
                 purpose: Purpose::Profile,
                 calm: 0,
-                profiles: 0,
                 candidates: BTreeMap::new(),
                 open: BTreeSet::new(),
             }),
-            pos: Pos::new(Reads::Independent),
-            walk: RandomWalk::new(),
+            profile: Pos::new(Reads::Independent),
             attempt: Attempt::default(),
         }
-    }
-}
-
-impl Maple {
-    /// The strategy of a run that is made only to predict.
-    fn profile(&mut self) -> &mut dyn Strategy {
-        if self.knowledge.profiles.is_multiple_of(2) { &mut self.pos } else { &mut self.walk }
     }
 }
 
@@ -156,7 +142,7 @@ impl Strategy for Maple {
     fn begin(&mut self, rng: Rng) -> Plan {
         match self.knowledge.purpose {
             Purpose::Profile => {
-                self.profile().begin(rng);
+                self.profile.begin(rng);
             }
             Purpose::Expose(root) => {
                 let tried = self.knowledge.ledger.standing(&root).failed;
@@ -174,14 +160,14 @@ impl Strategy for Maple {
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         match self.knowledge.purpose {
-            Purpose::Profile => self.profile().choose(point),
+            Purpose::Profile => self.profile.choose(point),
             Purpose::Expose(_) => Choice::Run(self.attempt.choose(point)),
         }
     }
 
     fn pick(&mut self, arity: u32) -> u32 {
         match self.knowledge.purpose {
-            Purpose::Profile => self.profile().pick(arity),
+            Purpose::Profile => self.profile.pick(arity),
             Purpose::Expose(_) => self.attempt.pick(arity),
         }
     }
@@ -192,7 +178,6 @@ impl Strategy for Maple {
         knowledge.note_exposed(run, window);
         let new = knowledge.note_predicted(run, &self.settings);
         let mut tried_again = false;
-        knowledge.profiles += u64::from(knowledge.purpose == Purpose::Profile);
         match knowledge.purpose {
             // Once enough runs were calm, prediction goes on beside the attempts.
             Purpose::Profile if knowledge.calm < profile => {

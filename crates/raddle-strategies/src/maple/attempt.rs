@@ -4,6 +4,9 @@ use super::base::{Base, Ranks};
 use raddle_engine::{Point, Rng};
 use raddle_model::{Deed, IRoot, Idiom, ObjectId, Operation, Site, ThreadId};
 
+/// How often a thread is held at places of the iRoot for certain.
+const HELD: u32 = 4;
+
 /// One access of the iRoot, in the order in which they are made.
 #[derive(Clone, Copy, Debug)]
 struct Goal {
@@ -71,6 +74,8 @@ pub(super) struct Attempt {
     objects: [Option<ObjectId>; 2],
     /// Per thread of the iRoot: how many steps it had taken when it made its latest access of it.
     since: [u32; 2],
+    /// Per thread: how often it has come to a place of the iRoot.
+    arrivals: Vec<u32>,
     /// Per thread: the accesses that its next operation is at, one bit each.
     at: Vec<u8>,
 }
@@ -89,6 +94,7 @@ impl Default for Attempt {
             threads: [None; 2],
             objects: [None; 2],
             since: [0; 2],
+            arrivals: Vec::new(),
             at: Vec::new(),
         }
     }
@@ -104,8 +110,9 @@ impl Attempt {
         // A short reach gives a loop more chances, a long one finds what is far apart.
         self.reach = window.min([32, 128, window, window][(tried % 4) as usize]);
         self.rng = rng;
-        self.ranks.begin(base, &mut self.rng);
+        self.ranks.begin(base);
         self.loose = tried >= 4;
+        self.arrivals.clear();
         self.at.clear();
         self.forget();
     }
@@ -139,14 +146,26 @@ impl Attempt {
 
     fn update(&mut self, point: &Point<'_>) {
         self.at.resize(point.thread_count(), 0);
+        self.arrivals.resize(point.thread_count(), 0);
         self.ranks.update(point, &mut self.rng);
         for thread in point.changed() {
             let operation = point.operation(thread);
             let here = place(point, operation);
             let bits = self.sites.iter().enumerate().filter(|(_, site)| here(site).is_some());
             let bits = bits.fold(0, |bits, (index, _)| bits | 1 << index);
-            let passes = bits != 0 && self.loose && self.stage == 0 && self.rng.below(2) == 0;
+            let passes = bits != 0 && self.stage == 0 && self.passes(thread);
             self.at[thread.index()] = if passes { 0 } else { bits };
+        }
+    }
+
+    /// Whether `thread`, which has come to a place of the iRoot, is not held there. In a loop most are not, for a run in which
+    /// threads wait for each other in every round shows little else.
+    fn passes(&mut self, thread: ThreadId) -> bool {
+        let arrivals = &mut self.arrivals[thread.index()];
+        *arrivals += 1;
+        match *arrivals {
+            0..=HELD => self.loose && self.rng.below(2) == 0,
+            _ => self.rng.below(4) != 0,
         }
     }
 

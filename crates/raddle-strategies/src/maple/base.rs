@@ -31,7 +31,7 @@ pub(super) enum Base {
     LastFirst,
     /// The one whose next step came first in another run.
     Follow(Arc<Recorded>),
-    /// A random one, as in POS or in a random walk.
+    /// A random one, as in POS: each operation has a priority of its own.
     #[default]
     Random,
 }
@@ -42,16 +42,13 @@ pub(super) struct Ranks {
     base: Base,
     /// Invariant: one per thread seen in this run.
     drawn: Vec<u64>,
-    /// Whether random ranks are drawn again for every step, as in a random walk, and not as in POS.
-    walks: bool,
     /// Per thread seen in this run: its name, where a run is followed.
     names: Vec<Name>,
 }
 
 impl Ranks {
-    pub(super) fn begin(&mut self, base: Base, rng: &mut Rng) {
+    pub(super) fn begin(&mut self, base: Base) {
         self.base = base;
-        self.walks = rng.below(2) == 0;
         self.drawn.clear();
         self.names.clear();
     }
@@ -66,10 +63,6 @@ impl Ranks {
         for index in self.drawn.len()..point.thread_count() {
             self.drawn.push(0);
             self.names.push(point.thread_name(ThreadId(index as u32)));
-        }
-        if self.walks && matches!(self.base, Base::Random) {
-            point.enabled().iter().for_each(|thread| self.drawn[thread.index()] = rng.bits());
-            return;
         }
         // As in POS, an operation that conflicts with the latest one is drawn for again.
         let executed = point.last().into_iter().flat_map(|event| event.operation.objects());
