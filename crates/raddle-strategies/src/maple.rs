@@ -6,12 +6,13 @@
 //!
 //! The first runs are POS and predict candidates, until `profile` of them in a row have brought no new one. Then every
 //! candidate that no run has had gets a run, those tried least often first and simple idioms before compound ones; in it
-//! [`Attempt`] holds threads back at the places of the candidate. The orders of the other threads are, one after the other:
-//! that of the run from which it was predicted, so that what made the candidate reachable there happens again (the paper has
-//! no such thing and calls it pre-conditions); first threads first and last threads first (the paper's complementary
-//! schedules); random ones. All runs predict. A candidate that was tried in vain before takes turns with runs of POS, for it may
-//! be impossible. Where no candidate is left, all runs are POS again. If `profile` of these bring no new candidate there is no
-//! further run: that is a reason to stop, which random strategies do not have. It is not the end of all schedules.
+//! [`Attempt`] holds threads back at the places of the candidate. The orders of the other threads are, in one attempt after the
+//! other: a random one; that of the run from which it was predicted, so that what made the candidate reachable there happens
+//! again (the paper has no such thing and calls it pre-conditions); first threads first and last threads first (the paper's
+//! complementary schedules); and the first two again, in which some threads pass places of the candidate without being held.
+//! All runs predict. A candidate that was tried in vain before takes turns with runs that only predict, for it may be
+//! impossible. Where no candidate is left, all runs are such. If `profile` of these bring no new candidate there is no further
+//! run: that is a reason to stop, which random strategies do not have. It is not the end of all schedules.
 //!
 //! Departures from the paper: a run that is over its candidate goes on as a random one, because strict priorities would show
 //! nothing new in the rest of it; the scheduler sees what every thread is about to do, so that threads meet at two places
@@ -153,12 +154,12 @@ impl Strategy for Maple {
             Purpose::Expose(root) => {
                 let tried = self.knowledge.ledger.standing(&root).failed;
                 let base = match (tried, self.knowledge.candidates.get(&root)) {
-                    (0 | 3, Some(recorded)) => Base::Follow(recorded.clone()),
-                    (1, _) => Base::FirstFirst,
-                    (2, _) => Base::LastFirst,
+                    (1 | 4, Some(recorded)) => Base::Follow(recorded.clone()),
+                    (2, _) => Base::FirstFirst,
+                    (3, _) => Base::LastFirst,
                     _ => Base::Random,
                 };
-                self.attempt.begin(root, self.settings.window, base, tried >= 3, rng);
+                self.attempt.begin(root, self.settings.window, base, tried, rng);
             }
         }
         Plan::Run

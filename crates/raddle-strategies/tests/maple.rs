@@ -108,13 +108,13 @@ fn preconditioned() -> Script {
 
 #[test]
 fn the_run_of_the_prediction_is_followed() {
-    // One run for each candidate; strict priorities never let the second thread begin.
-    let (ledger, _) = explored(&preconditioned(), "maple:profile=8,attempts=1", 60);
+    // Two runs for each candidate, the second of which follows; strict priorities never let the second thread begin.
+    let (ledger, _) = explored(&preconditioned(), "maple:profile=8,attempts=2", 60);
     let wanted = possible(&preconditioned());
     for root in wanted {
         assert!(ledger.standing(&root).exposed, "{root}");
     }
-    assert!(ledger.iter().all(|(_, standing)| standing.failed == 0), "{ledger:?}");
+    assert!(ledger.iter().all(|(_, standing)| standing.failed < 2), "{ledger:?}");
 }
 
 #[test]
@@ -132,10 +132,11 @@ fn a_candidate_is_given_up_after_so_many_attempts() {
 fn nothing_is_tried_that_is_known() {
     for program in programs(0) {
         let (ledger, _) = explored(&program, "maple", 400);
-        let (mut maple, mut pos) = (build("maple").unwrap(), build("pos").unwrap());
+        let mut maple = build("maple").unwrap();
         maple.recall(&ledger);
         let mut program = program.clone();
         let is_over = |maple: &dyn Strategy| maple.fork().begin(Rng::for_run(0, 0)) == Plan::Exhausted;
+        let mut pos = build("pos").unwrap();
         let mut seed = 0;
         while !is_over(&*maple) {
             // What is left are runs that predict, and these are POS.

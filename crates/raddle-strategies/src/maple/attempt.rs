@@ -4,6 +4,9 @@ use super::base::{Base, Ranks};
 use raddle_engine::{Point, Rng};
 use raddle_model::{Deed, IRoot, Idiom, ObjectId, Operation, Site, ThreadId};
 
+/// How often a thread is held at places of the iRoot for certain.
+const HELD: u32 = 4;
+
 /// One access of the iRoot, in the order in which they are made.
 #[derive(Clone, Copy, Debug)]
 struct Goal {
@@ -59,7 +62,8 @@ pub(super) struct Attempt {
     sites: Vec<Site>,
     idiom: Idiom,
     goals: &'static [Goal],
-    window: u32,
+    /// How many steps a thread of the iRoot may take on the way to its next access.
+    reach: u32,
     ranks: Ranks,
     /// Whether threads pass the places of the iRoot now and then, so that later ones meet there.
     loose: bool,
@@ -70,6 +74,8 @@ pub(super) struct Attempt {
     objects: [Option<ObjectId>; 2],
     /// Per thread of the iRoot: how many steps it had taken when it made its latest access of it.
     since: [u32; 2],
+    /// Per thread: how often it has come to a place of the iRoot.
+    arrivals: Vec<u32>,
     /// Per thread: the accesses that its next operation is at, one bit each.
     at: Vec<u8>,
 }
@@ -80,7 +86,7 @@ impl Default for Attempt {
             sites: Vec::new(),
             idiom: Idiom::One,
             goals: goals(Idiom::One),
-            window: 0,
+            reach: 0,
             ranks: Ranks::default(),
             loose: false,
             rng: Rng::for_run(0, 0),
@@ -88,21 +94,25 @@ impl Default for Attempt {
             threads: [None; 2],
             objects: [None; 2],
             since: [0; 2],
+            arrivals: Vec::new(),
             at: Vec::new(),
         }
     }
 }
 
 impl Attempt {
-    pub(super) fn begin(&mut self, root: IRoot, window: u32, base: Base, loose: bool, rng: Rng) {
+    /// Begins a run for `root`, for which `tried` runs were made in vain.
+    pub(super) fn begin(&mut self, root: IRoot, window: u32, base: Base, tried: u32, rng: Rng) {
         self.sites.clear();
         self.sites.extend_from_slice(root.sites());
         self.idiom = root.idiom;
         self.goals = goals(root.idiom);
-        self.window = window;
-        self.ranks.begin(base);
-        self.loose = loose;
+        // A short reach gives a loop more chances, a long one finds what is far apart.
+        self.reach = window.min([32, 128, window, window][(tried % 4) as usize]);
         self.rng = rng;
+        self.ranks.begin(base);
+        self.loose = tried >= 4;
+        self.arrivals.clear();
         self.at.clear();
         self.forget();
     }
@@ -136,14 +146,26 @@ impl Attempt {
 
     fn update(&mut self, point: &Point<'_>) {
         self.at.resize(point.thread_count(), 0);
+        self.arrivals.resize(point.thread_count(), 0);
         self.ranks.update(point, &mut self.rng);
         for thread in point.changed() {
             let operation = point.operation(thread);
             let here = place(point, operation);
             let bits = self.sites.iter().enumerate().filter(|(_, site)| here(site).is_some());
             let bits = bits.fold(0, |bits, (index, _)| bits | 1 << index);
-            let passes = bits != 0 && self.loose && self.stage == 0 && self.rng.below(2) == 0;
+            let passes = bits != 0 && self.stage == 0 && self.passes(thread);
             self.at[thread.index()] = if passes { 0 } else { bits };
+        }
+    }
+
+    /// Whether `thread`, which has come to a place of the iRoot, is not held there. In a loop most are not, for a run in which
+    /// threads wait for each other in every round shows little else.
+    fn passes(&mut self, thread: ThreadId) -> bool {
+        let arrivals = &mut self.arrivals[thread.index()];
+        *arrivals += 1;
+        match *arrivals {
+            0..=HELD => self.loose && self.rng.below(2) == 0,
+            _ => self.rng.below(4) != 0,
         }
     }
 
@@ -232,7 +254,7 @@ impl Attempt {
                     self.ranks.first(point, |_| true)
                 };
             }
-        } else if point.progress(thread) - self.since[next.thread] > self.window {
+        } else if point.progress(thread) - self.since[next.thread] > self.reach {
             return None;
         }
         let free = |thread: ThreadId| !self.spoils(point, thread);

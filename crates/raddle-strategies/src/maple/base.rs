@@ -31,7 +31,7 @@ pub(super) enum Base {
     LastFirst,
     /// The one whose next step came first in another run.
     Follow(Arc<Recorded>),
-    /// A random one: each operation has a priority of its own.
+    /// A random one, as in POS: each operation has a priority of its own.
     #[default]
     Random,
 }
@@ -40,7 +40,7 @@ pub(super) enum Base {
 #[derive(Clone, Default, Debug)]
 pub(super) struct Ranks {
     base: Base,
-    /// Invariant: one per thread seen in this run, drawn again for each of its operations.
+    /// Invariant: one per thread seen in this run.
     drawn: Vec<u64>,
     /// Per thread seen in this run: its name, where a run is followed.
     names: Vec<Name>,
@@ -63,6 +63,13 @@ impl Ranks {
         for index in self.drawn.len()..point.thread_count() {
             self.drawn.push(0);
             self.names.push(point.thread_name(ThreadId(index as u32)));
+        }
+        // As in POS, an operation that conflicts with the latest one is drawn for again.
+        let executed = point.last().into_iter().flat_map(|event| event.operation.objects());
+        for (object, written) in executed {
+            for (thread, _) in point.touching(object).filter(|&(_, writes)| written || writes) {
+                self.drawn[thread.index()] = rng.bits();
+            }
         }
         for thread in point.changed() {
             self.drawn[thread.index()] = rng.bits();
