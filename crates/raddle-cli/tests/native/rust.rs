@@ -47,7 +47,7 @@ fn a_lost_update_is_told_by_the_lines_of_the_user() {
     let (folder, source) = compile("lost_update", &[]);
     let report = run(&folder, &["--fail-on-exit", "--", "./lost_update"]);
     assert_eq!(report["kind"], "exit", "{report}");
-    // A panic prints the number of its OS thread, which is another one each time.
+    // A panic prints the number of its thread. That of the first is the real one, which is another one each time.
     replays(&folder, &report, 1);
     let file = report["failure_file"].as_str().expect("the run was recorded");
     let told = text(&folder, &["replay", file]);
@@ -115,4 +115,16 @@ fn a_spinning_thread_lets_others_run() {
     let (folder, _) = compile("spins", &[]);
     let report = run(&folder, &["--run-time", "5s", "--runs", "50", "--", "./spins"]);
     assert_eq!(report["verdict"], "passed", "{report}");
+}
+
+/// Also what it prints, in which a thread has the same number in every run.
+#[test]
+fn a_run_with_a_panic_repeats() {
+    let (folder, _) = compile("panics", &[]);
+    let report = run(&folder, &["--fail-on-exit", "--", "./panics"]);
+    assert_eq!(report["kind"], "exit", "{report}");
+    replays(&folder, &report, 3);
+    let file = report["failure_file"].as_str().expect("the run was recorded");
+    let told = text(&folder, &["replay", file]);
+    assert!(told.contains("(1000001) panicked at "), "{told}");
 }

@@ -4,7 +4,7 @@
 //! waiters out of the queue, and one for the token of each.
 
 use super::time::{Clock, nanoseconds, remaining};
-use super::{FOREVER, PLACE, cancel, descriptor, process, random};
+use super::{FOREVER, PLACE, cancel, descriptor, identity, process, random};
 use crate::control::{self, enter};
 use crate::objects::Class;
 use crate::real;
@@ -67,6 +67,11 @@ unsafe extern "C" fn call(
         if enter(|| step(|runtime| Operation::new(Kind::Yield, runtime.place(place)))).is_some() {
             return 0;
         }
+    }
+    if number == libc::SYS_gettid
+        && let Some(number) = identity::thread_number()
+    {
+        return c_long::from(number);
     }
     if number == libc::SYS_getrandom
         && let Some(result) = random::by_number(a, b)

@@ -1,4 +1,4 @@
-//! The user and groups of the process.
+//! The user and groups of the process, and the numbers of its threads.
 //!
 //! The kernel keeps them for each OS thread. The C library asks every other thread to follow by a signal and waits for it, but
 //! OS threads that stand for fibers are parked and take no signals. All code of the program runs on the carrier, and threads
@@ -56,4 +56,21 @@ changes! {
     setresuid(id: u32, effective: u32, saved: u32) as SYS_setresuid(id, effective, saved);
     setresgid(id: u32, effective: u32, saved: u32) as SYS_setresgid(id, effective, saved);
     setgroups(count: usize, groups: *const u32) as SYS_setgroups(count, groups, 0);
+}
+
+/// The number of a thread that is not the first one. It has as many digits in every run, because Rust prints it with a panic, and a text of
+/// another length takes other memory. The kernel does not know it: a signal to it, or a processor for it, is refused.
+const FIRST_THREAD: c_int = 1_000_000;
+
+/// What the thread that runs is told as its number; nothing for the first one, whose number is that of the process.
+pub(super) fn thread_number() -> Option<c_int> {
+    let current = enter(|| with(|runtime| runtime.current.0)).filter(|&current| current > 0)?;
+    Some(FIRST_THREAD + current as c_int)
+}
+
+/// `gettid`: the kernel would give all threads that of the carrier.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn gettid() -> c_int {
+    // SAFETY: it touches no memory.
+    thread_number().unwrap_or_else(|| unsafe { raw::syscall(libc::SYS_gettid, [0; 6]) } as c_int)
 }
