@@ -13,6 +13,7 @@ mod programs;
 mod refusals;
 mod rust;
 mod source;
+mod store;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
