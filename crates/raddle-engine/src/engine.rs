@@ -203,24 +203,6 @@ impl Engine {
         self.objects.add(name, resource)
     }
 
-    /// Gives a location a name, which holds until it gets another one. A front end whose locations have other numbers in other
-    /// runs has to name them where [`Engine::wants_places`]; a location without a name is known by its number.
-    pub fn name_place(&mut self, location: LocationId, name: Name) {
-        for unnamed in self.places.len()..=location.index() {
-            self.places.push(Name(unnamed as u64));
-        }
-        self.places[location.index()] = name;
-    }
-
-    /// Whether the strategy asks for the names of locations.
-    pub fn wants_places(&self) -> bool {
-        self.needs.places
-    }
-
-    pub(crate) fn place_name(&self, location: LocationId) -> Name {
-        self.places.get(location.index()).copied().unwrap_or(Name(u64::from(location.0)))
-    }
-
     /// The object that stands for `thread`, to be named by [`Kind::Join`].
     pub fn thread_object(&mut self, thread: ThreadId) -> ObjectId {
         if let Some(object) = self.threads.get(thread).object {

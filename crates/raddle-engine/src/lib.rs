@@ -21,6 +21,7 @@ mod explore;
 mod follow;
 mod objects;
 mod pending;
+mod places;
 mod races;
 mod replay;
 mod resemble;

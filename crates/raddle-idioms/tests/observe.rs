@@ -152,7 +152,8 @@ fn accesses_beyond_the_window_are_apart() {
 fn long_runs_are_observed() {
     // Every access has a place of its own, so that no two are alike; one of four is to what others touch.
     let words = |own: usize| -> Vec<String> {
-        let word = |i: usize| if i % 4 == 0 { format!("W{}", i / 4 % 2) } else { format!("R{}", own + 2) };
+        let word =
+            |i: usize| if i.is_multiple_of(4) { format!("W{}", i / 4 % 2) } else { format!("R{}", own + 2) };
         (0..25_000).map(word).collect()
     };
     let threads: Vec<String> = [0, 1, 2, 3].map(|own| words(own).join(" ")).to_vec();

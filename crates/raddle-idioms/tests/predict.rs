@@ -146,7 +146,7 @@ fn nothing_that_a_run_has_is_overlooked() {
     let (mut had, mut thought) = (0, 0);
     for number in 0..60 {
         let mut rng = Rng::for_run(23, number);
-        let program = if number % 2 == 0 { straight(&mut rng, 2, 5) } else { locked(&mut rng, 2) };
+        let program = if number.is_multiple_of(2) { straight(&mut rng, 2, 5) } else { locked(&mut rng, 2) };
         let mut program = program.apart(10);
         let mut seen: BTreeSet<IRoot> = BTreeSet::new();
         every_schedule(Default::default(), &mut program, |_, engine| {
@@ -171,7 +171,7 @@ fn nothing_that_the_run_itself_has_is_overlooked() {
     let mut had = 0;
     for number in 0..400 {
         let mut rng = Rng::for_run(29, number);
-        let mut program = if number % 2 == 0 { mixed(&mut rng) } else { spawning(&mut rng) };
+        let mut program = if number.is_multiple_of(2) { mixed(&mut rng) } else { spawning(&mut rng) };
         // Threads that have places in common are harder to tell apart.
         if number % 4 < 2 {
             program = program.apart(10);

@@ -101,3 +101,13 @@ unsafe extern "C" fn caught(signal: c_int, info: *const libc::siginfo_t, context
     });
     raw::exit(0)
 }
+
+/// Why a run left nothing behind, by the status of its process.
+pub(crate) fn unseen(status: i32) -> String {
+    if libc::WIFSIGNALED(status) {
+        let signal = name(libc::WTERMSIG(status));
+        return format!("a run was ended by {signal}, and not at the same point when it was made again");
+    }
+    "a run ended by a system call that raddle does not see, and not at the same point when it was made again"
+        .to_owned()
+}

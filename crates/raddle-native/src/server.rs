@@ -285,7 +285,7 @@ impl Server {
                 (End::Ended(status), Results::None) => status,
             };
             if halt.is_some() {
-                return Some(Err(unseen(status)));
+                return Some(Err(crate::crash::unseen(status)));
             }
             let (thread, place) = results::running();
             let end = if libc::WIFSIGNALED(status) {
@@ -445,16 +445,6 @@ fn table(shared: &[u64]) -> Table {
     let mut known = Table::default();
     shared.iter().for_each(|&unit| known.set(unit, SHARED));
     known
-}
-
-/// Why a run left nothing behind, by the status of its process.
-fn unseen(status: i32) -> String {
-    if libc::WIFSIGNALED(status) {
-        let signal = crate::crash::name(libc::WTERMSIG(status));
-        return format!("a run was ended by {signal}, and not at the same point when it was made again");
-    }
-    "a run ended by a system call that raddle does not see, and not at the same point when it was made again"
-        .to_owned()
 }
 
 /// Where a replay left the recorded steps.

@@ -99,22 +99,23 @@ fn a_deadlock_is_tried() {
     assert!(circle.is_some_and(|(_, standing)| standing.exposed && standing.predicted));
 }
 
-/// Of three threads the second has to be the first to begin the initialisation, or its accesses do not exist.
+/// Of eight threads the first to begin the initialisation writes what the last thread reads: seven of the eight writes do not
+/// exist in a run.
 fn preconditioned() -> Script {
-    let program = Script::new().object(Resource::Memory).object(Resource::once());
-    let body = [Act::Step, Act::Once(1), Act::W(0), Act::On(Kind::OnceEnd, 1)];
-    program.thread(&body).thread(&body).thread(&body).thread(&[Act::Step, Act::R(0)]).apart(10)
+    let mut program = Script::new().object(Resource::Memory).object(Resource::once());
+    for _ in 0..8 {
+        program = program.thread(&[Act::Step, Act::Once(1), Act::W(0), Act::On(Kind::OnceEnd, 1)]);
+    }
+    program.thread(&[Act::Step, Act::R(0)]).apart(10)
 }
 
 #[test]
 fn the_run_of_the_prediction_is_followed() {
-    // Two runs for each candidate, the second of which follows; strict priorities never let the second thread begin.
-    let (ledger, _) = explored(&preconditioned(), "maple:profile=8,attempts=2", 60);
-    let wanted = possible(&preconditioned());
-    for root in wanted {
-        assert!(ledger.standing(&root).exposed, "{root}");
-    }
-    assert!(ledger.iter().all(|(_, standing)| standing.failed < 2), "{ledger:?}");
+    // The second of two runs for a candidate follows; a random one has the wanted write in one of eight cases.
+    let (ledger, _) = explored(&preconditioned(), "maple:profile=12,attempts=2", 100);
+    let predicted = ledger.iter().filter(|(_, standing)| standing.predicted);
+    assert!(predicted.count() >= 12, "{ledger:?}");
+    assert!(ledger.iter().all(|(_, standing)| standing.exposed && standing.failed < 2), "{ledger:?}");
 }
 
 #[test]
