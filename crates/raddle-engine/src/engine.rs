@@ -391,7 +391,7 @@ impl Engine {
                 return Next::Idle { spinning, until: self.next_deadline(None) };
             }
             if !self.resting.is_empty() {
-                if !self.threads.any_enabled() {
+                if !self.threads.any_enabled() && !self.has_news_for_resting() {
                     self.pass_time();
                 }
                 self.end_rests();

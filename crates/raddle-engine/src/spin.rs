@@ -4,7 +4,7 @@
 //! has come back [`Config::patience`](crate::Config) times to the same operation without having written anything
 //! rests.** A resting thread is not offered to the strategy until every thread that is enabled has taken a step
 //! since, or until nothing else is enabled and no time-out can change that: the virtual clock goes on while all that
-//! is left to do is spinning. It rests again after each further such return, until it writes. A compare-and-exchange
+//! is left to do is spinning, and nobody has written since. It rests again after each further such return, until it writes. A compare-and-exchange
 //! that failed, or a swap that put the same value back, has written nothing; the front end has to say so.
 //!
 //! A thread that polls under a lock (`lock; look; unlock` in a circle) goes round without writing too. But so does, to the
@@ -129,6 +129,12 @@ impl Spin {
         self.returned = false;
     }
 
+    /// Whether the latest operation changed something for others.
+    #[inline]
+    pub(crate) fn has_just_written(&self) -> bool {
+        self.power == 0
+    }
+
     /// Whether the latest operation was a return to an earlier one.
     #[inline]
     pub(crate) fn has_returned(&self) -> bool {
@@ -182,6 +188,7 @@ impl Engine {
             let entry = self.threads.get_mut(thread);
             entry.resting = true;
             entry.last_step = steps;
+            entry.rested = [steps, entry.rested[0]];
             self.resting.push(thread);
             self.rests += 1;
         }
@@ -210,6 +217,17 @@ impl Engine {
             self.turns.span = (self.turns.span / 2).max(u64::from(self.config.patience));
         }
         self.turns.next_look = (self.steps + self.turns.span).min(limit);
+    }
+
+    /// Whether another thread has written last, and a resting one has not gone round once since: then it may find what it waits for, before
+    /// time passes.
+    #[cold]
+    pub(crate) fn has_news_for_resting(&self) -> bool {
+        self.resting.iter().any(|&resting| {
+            let [_, rested] = self.threads.get(resting).rested;
+            let mut others = self.threads.iter().filter(|&(other, _)| other != resting);
+            others.any(|(_, other)| other.last_step > rested && other.spin.has_just_written())
+        })
     }
 
     /// Offers resting threads again where every enabled thread has had its step, or none is enabled.

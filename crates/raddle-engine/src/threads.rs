@@ -52,6 +52,8 @@ pub(crate) struct Thread {
     pub(crate) deadline: u64,
     /// The run's step count after its last step.
     pub(crate) last_step: u64,
+    /// How many steps the run had taken when it was held back last, and the time before.
+    pub(crate) rested: [u64; 2],
     pub(crate) spin: Spin,
     /// Whether the wait that it is about to begin is to end at once; see [`Engine::interrupt`](crate::Engine::interrupt).
     pub(crate) interrupted: bool,
@@ -100,6 +102,7 @@ impl Threads {
             version: mix(name.0),
             deadline: u64::MAX,
             last_step: 0,
+            rested: [0; 2],
             spin: Spin::default(),
             interrupted: false,
             local: 0,

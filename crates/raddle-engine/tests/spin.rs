@@ -280,6 +280,27 @@ fn a_thread_that_writes_while_it_waits_starves_nobody() {
     assert_eq!((verdict, rests), (Verdict::Passed, 0));
 }
 
+#[test]
+fn no_time_passes_before_a_spinner_has_seen_the_last_write() {
+    // Thread 1 sets what thread 0 spins for and sleeps; when it wakes, thread 0 has gone on.
+    let spins = [Line::Await(0, Between::Yield), Line::Set(1)];
+    let wakes = [Line::Work(40), Line::Set(0), Line::Sleep(1_000), Line::Scan(1)];
+    let mut rested = 0;
+    for seed in 0..100 {
+        let engine = once_under(config(4), &mut loops(&[&spins, &wakes]), &mut Walk::default(), seed);
+        let run = engine.summary();
+        let step = |thread, object| {
+            let of = |event: &raddle_model::Event| {
+                event.thread == ThreadId(thread) && event.operation.object() == Some(ObjectId(object))
+            };
+            run.trace.events.iter().position(of).expect("it is executed")
+        };
+        assert!(step(0, 1) < step(1, FIRST_SCANNED), "seed {seed}");
+        rested += run.rests;
+    }
+    assert!(rested > 100, "{rested} rests");
+}
+
 fn permutations(of: &[u32]) -> Vec<Vec<u32>> {
     let [first, rest @ ..] = of else { return vec![Vec::new()] };
     let mut all = Vec::new();
