@@ -232,6 +232,7 @@ fn curves_told(curves: &Curves) -> String {
 }
 
 /// Eight inputs of one program, with and without a memory.
+#[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock")]
 fn memory(bench: &Bench) -> String {
     const INPUTS: [[&str; 2]; 8] = [
         ["stc", "rsx"],

@@ -12,7 +12,17 @@ fn iroots_are_told_by_their_places_in_the_source() {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/lost_update.c");
     let source = source.to_str().expect("the path is text");
     let covered = |words: &[&str]| {
-        let common = ["--coverage", "--fresh", "--runs", "80", "--keep-going", "--no-minimize", "--races", "off", "-s"];
+        let common = [
+            "--coverage",
+            "--fresh",
+            "--runs",
+            "80",
+            "--keep-going",
+            "--no-minimize",
+            "--races",
+            "off",
+            "-s",
+        ];
         run(&folder, &[&common[..], words, &[source]].concat())["coverage"].clone()
     };
     let first = covered(&["maple"]);
