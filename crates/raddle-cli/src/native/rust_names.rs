@@ -16,7 +16,7 @@ pub(super) fn short(name: &str) -> String {
     // A module tells less than the type or function in it.
     let from = if named[from..].len() == 2 && is_module(named[from]) { from + 1 } else { from };
     let mut told = named[from..].join("::");
-    if parts.last().is_some_and(|part| part.starts_with("{closure")) {
+    if parts.last().is_some_and(|part| part.trim_start_matches('{').starts_with("closure")) {
         told.push_str("::{closure}");
     }
     if told.is_empty() { name.to_owned() } else { told }
