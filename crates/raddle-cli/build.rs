@@ -16,7 +16,10 @@ fn main() {
         println!("cargo::rerun-if-changed={}", crates.join(name).join("src").display());
         println!("cargo::rerun-if-changed={}", crates.join(name).join("Cargo.toml").display());
     }
-    let target = PathBuf::from(variable("OUT_DIR")).join("native");
+    // Beside the folder of all build scripts, so that lints and tests, which run this one in folders of their own, share it.
+    let out = PathBuf::from(variable("OUT_DIR"));
+    let scripts = out.ancestors().find(|folder| folder.ends_with("build")).unwrap_or(&out);
+    let target = scripts.with_file_name("native");
     let mut cargo = Command::new(variable("CARGO"));
     cargo.args(["build", "--release", "--offline", "--quiet", "--target-dir"]).arg(&target);
     cargo.arg("--manifest-path").arg(crates.join("raddle-native/Cargo.toml"));

@@ -107,7 +107,7 @@ mod tests {
             ("planted::tests::count::{{closure}}", "count::{closure}"),
             ("core::ptr::drop_in_place::<std::sync::MutexGuard<'_, i32>>", "drop of MutexGuard"),
             ("core::ptr::drop_in_place<app::main::{{closure}}>", "drop of a closure"),
-            ("<fn(i32) -> i32 as core::ops::FnOnce<(i32,)>>::call_once", "fn::call_once"),
+            ("<fn(i32) -> i32 as core::ops::FnOnce<(i32,)>>::call_once", "call_once"),
             ("std::thread::spawn::<app::main::{closure#0}, ()>", "spawn"),
         ] {
             assert_eq!(short(whole), told, "{whole}");
