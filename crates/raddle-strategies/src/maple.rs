@@ -6,7 +6,7 @@
 //!
 //! The first runs are POS and predict candidates, until `profile` of them in a row have brought no new one. Then every
 //! candidate that no run has had gets a run, those tried least often first and simple idioms before compound ones; in it
-//! [`Attempt`] holds threads back at the places of the candidate. The orders of the other threads are, in one attempt after the
+//! `Attempt` holds threads back at the places of the candidate. The orders of the other threads are, in one attempt after the
 //! other: a random one; that of the run from which it was predicted, so that what made the candidate reachable there happens
 //! again (the paper has no such thing and calls it pre-conditions); first threads first and last threads first (the paper's
 //! complementary schedules); and the first two again, in which some threads pass places of the candidate without being held.
