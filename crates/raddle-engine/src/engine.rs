@@ -1,46 +1,14 @@
 //! One run: announce, choose, execute.
 
+use crate::config::Config;
 use crate::objects::{Objects, Resource};
 use crate::pending::{Pending, bit};
-use crate::races::{Races, Tracker};
+use crate::races::Tracker;
 use crate::spin::Turns;
 use crate::step::second_node;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
 use crate::threads::{Status, Threads, Wake};
 use raddle_model::{Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Trace, Verdict, mix};
-
-/// When a time-out may fire.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum Timeouts {
-    /// When no thread can do anything else: time stands still while there is work. Threads that rest from spinning
-    /// have none.
-    #[default]
-    WhenIdle,
-    /// At any moment: a timed wait or a sleep is always enabled, and times out if it is chosen while what it waits
-    /// for is not there.
-    Anytime,
-}
-
-/// Settings of the engine that hold for all runs.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub struct Config {
-    /// A run that takes more steps fails with [`Failure::StepLimit`].
-    pub step_limit: u64,
-    /// When a time-out may fire.
-    pub timeouts: Timeouts,
-    /// How many idle returns to the same operation a thread may make before it rests; 0 turns the rule off. Resting
-    /// is explained in ARCHITECTURE.md, "Spinning".
-    pub patience: u32,
-    /// Which data races end a run with [`Failure::DataRace`].
-    pub races: Races,
-}
-
-impl Default for Config {
-    fn default() -> Config {
-        Config { step_limit: 1_000_000, timeouts: Timeouts::WhenIdle, patience: 64, races: Races::Ignored }
-    }
-}
 
 /// What the front end has to do next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

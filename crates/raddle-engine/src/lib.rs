@@ -15,6 +15,7 @@
 mod background;
 mod census;
 mod clocks;
+mod config;
 mod deadlock;
 mod engine;
 mod explore;
@@ -35,7 +36,8 @@ mod time;
 
 pub use census::Census;
 pub use clocks::{Clocks, conflicts};
-pub use engine::{Config, Engine, Next, Reply, Timeouts};
+pub use config::{Config, Timeouts};
+pub use engine::{Engine, Next, Reply};
 pub use explore::{Program, Totals, explore, run};
 pub use follow::Follow;
 pub use objects::{MutexKind, Resource};

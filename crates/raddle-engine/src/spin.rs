@@ -20,7 +20,8 @@
 //! could run are not explored, and a bound such as PCT's holds for runs without a rest. [`RunSummary::rests`]
 //! (crate::RunSummary) counts them, so that nobody has to guess.
 
-use crate::engine::{Config, Engine};
+use crate::config::Config;
+use crate::engine::Engine;
 use crate::threads::{Status, Thread};
 use raddle_model::{Failure, Kind, Operation, ThreadId};
 

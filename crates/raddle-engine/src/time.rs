@@ -1,7 +1,7 @@
 //! The virtual clock: it stands still while anything can run that is not resting.
 
 use crate::Engine;
-use crate::engine::Timeouts;
+use crate::config::Timeouts;
 use crate::objects::Resource;
 use crate::threads::{Status, Thread, Wake};
 use raddle_model::{Kind, Operation, ThreadId};

@@ -23,6 +23,16 @@ pub enum Deed {
 }
 
 impl Deed {
+    /// As a verb.
+    pub fn word(self) -> &'static str {
+        match self {
+            Deed::Read => "read",
+            Deed::Write => "write",
+            Deed::Lock => "lock",
+            Deed::Unlock => "unlock",
+        }
+    }
+
     /// Whether it is about a lock, not about memory.
     pub fn is_of_lock(self) -> bool {
         matches!(self, Deed::Lock | Deed::Unlock)
@@ -118,21 +128,16 @@ impl IRoot {
 
     /// The iRoot in words, with `place` for the words of a place.
     pub fn told(&self, place: impl Fn(Name) -> String) -> String {
-        let word = |site: &Site| {
-            let deed = match site.deed {
-                Deed::Read => "read",
-                Deed::Write => "write",
-                Deed::Lock => "lock",
-                Deed::Unlock => "unlock",
-            };
-            format!("{deed} at {}", place(site.place))
-        };
-        let words: Vec<String> = self.sites().iter().map(word).collect();
+        IRoot::in_words(self.sites().iter().map(|site| (site.deed, place(site.place))))
+    }
+
+    /// The accesses of an iRoot in words: `write at a.c:3 => read at b.c:7`.
+    pub fn in_words(accesses: impl IntoIterator<Item = (Deed, String)>) -> String {
+        let word = |(deed, place): (Deed, String)| format!("{} at {place}", deed.word());
+        let words: Vec<String> = accesses.into_iter().map(word).collect();
         match &words[..] {
-            [a, b] => format!("{a} => {b}"),
-            [a, b, c] => format!("{a} => {b} => {c}"),
             [a, b, c, d] => format!("{a} => {b}; {c} => {d}"),
-            _ => unreachable!("an idiom has two to four accesses"),
+            few => few.join(" => "),
         }
     }
 }

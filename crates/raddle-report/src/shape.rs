@@ -1,8 +1,10 @@
 //! The JSON shapes that scripts may rely on. Fields are added, never changed or taken away.
 
 mod cargo;
+mod failure;
 
 pub use cargo::{CargoTest, CargoTests, Doctor, Finding, MissedBug, TestStatus};
+pub use failure::{Explained, ExplainedPair, ExplainedStep, Reduced, Replayed, Resembled};
 
 use crate::coverage::Coverage;
 use serde::Serialize;
@@ -345,108 +347,6 @@ pub struct StrategyParameter {
     pub default: String,
     /// What it means.
     pub meaning: String,
-}
-
-/// What `raddle replay --json` prints.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Replayed {
-    /// `passed`, or the kind of failure.
-    pub verdict: String,
-    /// What happened, in sentences.
-    pub message: String,
-    /// How many steps were repeated.
-    pub steps: u64,
-    /// The partial-order fingerprint in hexadecimal digits.
-    pub fingerprint: String,
-    /// The strategy that found the run.
-    pub strategy: String,
-    /// The seed it was found with.
-    pub seed: u64,
-    /// Which run of that seed it was.
-    pub run: u64,
-}
-
-/// What a tolerant replay brought, where the run left the recorded one.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Resembled {
-    /// `passed`, or the kind of failure, of the run of now.
-    pub verdict: String,
-    /// The same of the recorded run.
-    pub recorded: String,
-    /// What happens now, in sentences.
-    pub message: String,
-    /// The first recorded step that could not be repeated, from 0.
-    pub left_at: u64,
-    /// What was different there.
-    pub left_because: String,
-    /// How many steps the run of now has.
-    pub steps: u64,
-}
-
-/// A failing run that was made smaller.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Reduced {
-    /// The kind of failure.
-    pub verdict: String,
-    /// What happens, in sentences.
-    pub message: String,
-    /// The file with the smaller run.
-    pub failure_file: String,
-    /// How many runs were made for that.
-    pub executions: u64,
-    /// How many switches between threads it has.
-    pub switches: u64,
-    /// How many there were when it was found.
-    pub switches_before: u64,
-    /// How many steps it has.
-    pub steps: u64,
-    /// How many there were when it was found.
-    pub steps_before: u64,
-}
-
-/// Why a run fails.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct Explained {
-    /// The kind of failure.
-    pub verdict: String,
-    /// What happens, in sentences.
-    pub message: String,
-    /// The pairs of operations that happen in the other order in the closest run that passes.
-    pub swapped: Vec<ExplainedPair>,
-    /// Whether all sampled schedules fail.
-    pub always: bool,
-    /// The estimated depth of the bug, if it was found.
-    pub depth: Option<u64>,
-    /// The orders that are enough for the failure.
-    pub constraints: Vec<ExplainedPair>,
-    /// Which of Maple's idioms they are, if they are one.
-    pub idiom: Option<u8>,
-    /// With how many random schedules each set of orders was tried.
-    pub samples: u64,
-    /// How many runs were made.
-    pub executions: u64,
-}
-
-/// Two operations in the order in which they happen in the failing run.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ExplainedPair {
-    /// The earlier one.
-    pub first: ExplainedStep,
-    /// The later one.
-    pub second: ExplainedStep,
-}
-
-/// One of the two.
-#[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct ExplainedStep {
-    /// Which step of the run it is, from 0; nothing if its thread waits for it in the end.
-    pub step: Option<u64>,
-    /// Whose it is.
-    pub thread: String,
-    /// What it does.
-    pub operation: String,
-    /// Where.
-    pub location: String,
 }
 
 /// A shape as one line of JSON.

@@ -7,7 +7,7 @@ pub(crate) use places::{Keeper, Kept};
 use crate::Outcome;
 use crate::args::CoverageArgs;
 use anyhow::{Context, Result};
-use raddle_model::{Deed, EXIT_NOTHING_FOUND, Idiom};
+use raddle_model::{EXIT_NOTHING_FOUND, IRoot, Idiom};
 use raddle_report::{Align, Table, shape, text};
 use raddle_store::{Entry, Search, Store, Stored};
 use serde::Serialize;
@@ -143,20 +143,7 @@ fn exposed(entries: &[Entry]) -> impl Iterator<Item = String> {
 }
 
 fn in_words(entry: &Entry) -> String {
-    let word = |(place, deed): &(raddle_store::Place, Deed)| {
-        let deed = match deed {
-            Deed::Read => "read",
-            Deed::Write => "write",
-            Deed::Lock => "lock",
-            Deed::Unlock => "unlock",
-        };
-        format!("{deed} at {}", place.shown)
-    };
-    let words: Vec<String> = entry.sites.iter().map(word).collect();
-    match &words[..] {
-        [a, b, c, d] => format!("{a} => {b}; {c} => {d}"),
-        few => few.join(" => "),
-    }
+    IRoot::in_words(entry.sites.iter().map(|(place, deed)| (*deed, place.shown.clone())))
 }
 
 fn told(shape: &Shape, width: usize) -> String {

@@ -1,7 +1,8 @@
 //! Condition variables. A wait is two operations: giving the mutex up and queueing, then taking the mutex back.
 
 use super::{Effect, first};
-use crate::engine::{Engine, Reply, Timeouts};
+use crate::config::Timeouts;
+use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
 use crate::strategy::Strategy;
 use crate::threads::Wake;

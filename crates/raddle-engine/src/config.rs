@@ -1,0 +1,36 @@
+//! Settings that hold for all runs.
+
+use crate::races::Races;
+
+/// When a time-out may fire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Timeouts {
+    /// When no thread can do anything else: time stands still while there is work. Threads that rest from spinning
+    /// have none.
+    #[default]
+    WhenIdle,
+    /// At any moment: a timed wait or a sleep is always enabled, and times out if it is chosen while what it waits
+    /// for is not there.
+    Anytime,
+}
+
+/// Settings of the engine that hold for all runs.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
+pub struct Config {
+    /// A run that takes more steps fails with [`StepLimit`](raddle_model::Failure::StepLimit).
+    pub step_limit: u64,
+    /// When a time-out may fire.
+    pub timeouts: Timeouts,
+    /// How many idle returns to the same operation a thread may make before it rests; 0 turns the rule off. Resting
+    /// is explained in ARCHITECTURE.md, "Spinning".
+    pub patience: u32,
+    /// Which data races end a run with [`DataRace`](raddle_model::Failure::DataRace).
+    pub races: Races,
+}
+
+impl Default for Config {
+    fn default() -> Config {
+        Config { step_limit: 1_000_000, timeouts: Timeouts::WhenIdle, patience: 64, races: Races::Ignored }
+    }
+}
