@@ -114,10 +114,50 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
         runtime::lose(&format!("a mistake of raddle: {panic}"));
     }));
     clean_environment();
+    // SAFETY: both are lists as the C library makes them, and the program has no other thread yet.
+    let argv = unsafe {
+        environ = settle(environ, ENVIRONMENT_AT);
+        settle(argv.cast(), ARGUMENTS_AT).cast()
+    };
     server::serve(socket);
     // This is a child that makes one run.
     // SAFETY: `run_main` takes what `main` takes, and the stack of the main thread grows as far as it is used.
     unsafe { fiber::call_further_down(run_main, argc, argv) }
+}
+
+/// Where the arguments and the environment of the program are, far from what the kernel chooses by itself.
+const ARGUMENTS_AT: usize = 0x1800_0000_0000;
+const ENVIRONMENT_AT: usize = 0x1900_0000_0000;
+
+/// Copies a list of texts to a place that does not depend on how much lies before it. What the kernel has put on the stack is
+/// shifted by the length of the environment, and texts of two threads may then share a unit of memory or not. Here each
+/// has units of its own.
+///
+/// # Safety
+/// `list` is a list of texts that end with a zero, and ends with a null.
+unsafe fn settle(list: *mut *mut c_char, place: usize) -> *mut *mut c_char {
+    const UNIT: usize = size_of::<u64>();
+    // SAFETY: our caller's promise.
+    let texts = || (0..).map(|index| unsafe { *list.add(index) }).take_while(|text| !text.is_null());
+    // SAFETY: our caller's promise.
+    let bytes = |text: *mut c_char| unsafe { CStr::from_ptr(text) }.to_bytes_with_nul();
+    let pointers = texts().count() + 1;
+    let size = texts().map(|text| bytes(text).len().next_multiple_of(UNIT)).sum::<usize>();
+    let block = raw::map(pointers * size_of::<*mut c_char>() + size, false, place);
+    if block.is_null() {
+        return list;
+    }
+    let copies: *mut *mut c_char = block.cast();
+    // SAFETY: the block is fresh, zeroed and has room for the pointers and for the texts after them.
+    unsafe {
+        let mut free: *mut c_char = copies.add(pointers).cast();
+        for (index, text) in texts().enumerate() {
+            *copies.add(index) = free;
+            free.copy_from_nonoverlapping(text, bytes(text).len());
+            free = free.add(bytes(text).len().next_multiple_of(UNIT));
+        }
+    }
+    copies
 }
 
 /// Makes the run of this process.

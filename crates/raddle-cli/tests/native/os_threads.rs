@@ -129,3 +129,22 @@ fn a_replay_does_not_depend_on_the_environment() {
         }
     }
 }
+
+/// Where the kernel puts the arguments depends on the environment too: some lengths of it would let two arguments share a unit
+/// of memory, and others not.
+#[test]
+fn a_search_does_not_depend_on_the_environment() {
+    let folder = folder("surroundings");
+    instrument(&folder, "tests/native/letters.c");
+    let report = |length: usize| -> Value {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+        command.args(["run", "--json", "--runs", "20", "-s", "pos", "--", "./program", "abc", "def"]);
+        let output = command.current_dir(&folder).env("PADDING", "x".repeat(length)).output();
+        serde_json::from_slice(&output.expect("raddle starts").stdout).expect("raddle reports")
+    };
+    let first = report(0);
+    assert_eq!(first["verdict"], "passed", "{first}");
+    for length in 1..8 {
+        assert_eq!(report(length), first, "{length} letters more");
+    }
+}
