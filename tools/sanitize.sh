@@ -83,7 +83,7 @@ asan() {
     expect past-the-frame found "$program"
     # The tests that switch most: handles, scopes, panics and unwinding, locals, tasks.
     step env RUSTFLAGS="$flags" cargo +nightly test --quiet -p raddle --features corosensei/sanitizer --target $target \
-        --test threads --test panics --test locals --test futures
+        --test std --test panics
 }
 
 valgrind() {

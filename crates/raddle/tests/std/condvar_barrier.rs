@@ -1,8 +1,6 @@
 //! `Condvar` and `Barrier`: whom they keep waiting, and std's contract.
 
-mod common;
-
-use common::{failure, outcomes};
+use crate::common::{failure, outcomes};
 use raddle::sync::atomic::{AtomicUsize, Ordering};
 use raddle::sync::{Arc, Barrier, Condvar, Mutex};
 use raddle::thread;

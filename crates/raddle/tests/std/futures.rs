@@ -1,8 +1,6 @@
 //! Futures: tasks, wake-ups, waiting, cancelling, panics.
 
-mod common;
-
-use common::{failure, outcomes};
+use crate::common::{failure, outcomes};
 use raddle::future::{JoinError, JoinHandle, block_on, spawn, spawn_local, yield_now};
 use raddle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use raddle::sync::{Arc, Mutex, mpsc};

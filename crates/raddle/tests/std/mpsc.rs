@@ -1,8 +1,6 @@
 //! `mpsc`: order, capacity, disconnection, and std's contract.
 
-mod common;
-
-use common::{failure, outcomes};
+use crate::common::{failure, outcomes};
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicUsize, Ordering};
 use raddle::sync::mpsc::{

@@ -1,8 +1,6 @@
 //! `Mutex` and `RwLock`: what they exclude, and std's contract.
 
-mod common;
-
-use common::{failure, outcomes};
+use crate::common::{failure, outcomes};
 use raddle::sync::atomic::{AtomicUsize, Ordering};
 use raddle::sync::{Arc, Mutex, RwLock, RwLockWriteGuard, TryLockError};
 use raddle::thread;

@@ -1,8 +1,6 @@
 //! `Once`, `OnceLock` and `LazyLock`: what is run once, and std's contract.
 
-mod common;
-
-use common::{failure, outcomes};
+use crate::common::{failure, outcomes};
 use raddle::sync::atomic::{AtomicUsize, Ordering};
 use raddle::sync::{Arc, LazyLock, Once, OnceLock};
 use raddle::thread;

@@ -1,0 +1,17 @@
+//! What each operation does, when it can be done, and how runs end.
+
+mod channel;
+mod condition;
+mod deadlock;
+mod follow;
+mod interrupt;
+mod misuse;
+mod mutex;
+mod park;
+mod replay;
+mod rwlock;
+mod semaphore_barrier_once;
+mod spin;
+mod state;
+mod threads;
+mod time;
