@@ -118,14 +118,6 @@ impl IRoot {
         &self.sites[..self.idiom.accesses()]
     }
 
-    /// The iRoot with other names for its places.
-    #[must_use]
-    pub fn renamed(&self, mut name: impl FnMut(Name) -> Name) -> IRoot {
-        let sites: Vec<Site> =
-            self.sites().iter().map(|site| Site { place: name(site.place), ..*site }).collect();
-        IRoot::new(self.idiom, &sites)
-    }
-
     /// The iRoot in words, with `place` for the words of a place.
     pub fn told(&self, place: impl Fn(Name) -> String) -> String {
         IRoot::in_words(self.sites().iter().map(|site| (site.deed, place(site.place))))

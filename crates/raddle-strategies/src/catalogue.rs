@@ -81,6 +81,17 @@ pub const CATALOGUE: &[Entry] = &[
         guarantee: "every schedule can come up; no bound",
     },
     Entry {
+        name: "random-delay",
+        family: Family::Randomized,
+        summary: "threads side by side, each of which sleeps now and then",
+        parameters: &[
+            parameter("one-in", "10", "of so many steps one is followed by a delay"),
+            parameter("longest", "100", "the longest delay, in steps"),
+        ],
+        source: "a baseline in Yu and Narayanasamy, OOPSLA 2012",
+        guarantee: "none",
+    },
+    Entry {
         name: "rpro",
         family: Family::Randomized,
         summary: "PCT whose change points lie within a radius of the first",
@@ -184,6 +195,7 @@ pub const CATALOGUE: &[Entry] = &[
             parameter("window", "1000", "how many steps of a thread its accesses in an idiom may be apart"),
             parameter("profile", "3", "how many runs in a row that predict nothing new end the prediction"),
             parameter("attempts", "6", "how many runs are made in vain for one interleaving"),
+            parameter("end", "20", "the end is when less than one in so many runs would show anything new"),
         ],
         source: "Yu and Narayanasamy, OOPSLA 2012",
         guarantee: "none; no run is made for an interleaving that a run has had",

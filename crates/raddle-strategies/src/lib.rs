@@ -10,6 +10,7 @@ pub mod oos;
 pub mod pct;
 pub mod pct_large;
 pub mod pos;
+pub mod random_delay;
 pub mod random_walk;
 pub mod rapos;
 pub mod rpro;

@@ -4,15 +4,17 @@
 //! Guarantee: none. What it promises is that no run is spent on an iRoot that a run has had before, nor on one that was tried
 //! in vain as often as was allowed. Tests: `tests/maple.rs`.
 //!
-//! The first runs are POS and predict candidates, until `profile` of them in a row have brought no new one. Then every
-//! candidate that no run has had gets a run, those tried least often first and simple idioms before compound ones; in it
+//! The first runs are POS and OOS in turns and predict candidates, until `profile` of them in a row have brought no new one. Then
+//! every candidate that no run has had gets a run, those tried least often first and simple idioms before compound ones; in it
 //! `Attempt` holds threads back at the places of the candidate. The orders of the other threads are, in one attempt after the
 //! other: a random one; that of the run from which it was predicted, so that what made the candidate reachable there happens
 //! again (the paper has no such thing and calls it pre-conditions); first threads first and last threads first (the paper's
 //! complementary schedules); and the first two again, in which some threads pass places of the candidate without being held.
-//! All runs predict. A candidate that was tried in vain before takes turns with runs that only predict, for it may be
-//! impossible. Where no candidate is left, all runs are such. If `profile` of these bring no new candidate there is no further
-//! run: that is a reason to stop, which random strategies do not have. It is not the end of all schedules.
+//! A compound candidate with a part, as an iRoot of idiom 1, that is given up waits until some run has it.
+//! All runs predict. Runs for candidates take turns with runs that only predict, for much of what is predicted is impossible:
+//! three of four runs are of the kind that has lately exposed most. Where no candidate is left all runs predict, until the
+//! chance that one more of them exposes anything new is below 1 in `end`, by the estimate of Good and Turing: that is a reason to
+//! stop, which random strategies do not have. It is not the end of all schedules.
 //!
 //! Departures from the paper: a run that is over its candidate goes on as a random one, because strict priorities would show
 //! nothing new in the rest of it; the scheduler sees what every thread is about to do, so that threads meet at two places
@@ -20,14 +22,19 @@
 
 mod attempt;
 mod base;
+mod candidates;
+mod gains;
 
+use crate::oos::Oos;
 use crate::pos::Pos;
 use attempt::Attempt;
 use base::{Base, Recorded};
+use candidates::Candidates;
+use gains::{ByChance, Gain};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_idioms::{observe, predict};
-use raddle_model::{IRoot, Ledger, Reads, Verdict};
-use std::collections::{BTreeMap, BTreeSet};
+use raddle_model::{IRoot, Idiom, Ledger, Reads, Verdict};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// What can be set.
@@ -39,21 +46,36 @@ pub struct Settings {
     pub profile: u32,
     /// How many runs are made for one candidate in vain before it is given up.
     pub attempts: u32,
+    /// The search ends if no candidate is left and less than one in so many runs is expected to expose anything new.
+    pub end: u32,
 }
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { window: raddle_idioms::WINDOW, profile: 3, attempts: 6 }
+        Settings { window: raddle_idioms::WINDOW, profile: 3, attempts: 6, end: 20 }
     }
 }
 
 /// What the next run is for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Purpose {
-    /// To predict.
-    Profile,
+    /// To predict, by POS.
+    Pos,
+    /// To predict, by OOS.
+    Oos,
     /// To have this iRoot.
     Expose(IRoot),
+}
+
+impl Purpose {
+    /// Which kind of run this is.
+    fn kind(self) -> usize {
+        match self {
+            Purpose::Pos => 0,
+            Purpose::Oos => 1,
+            Purpose::Expose(_) => 2,
+        }
+    }
 }
 
 /// See the module's documentation.
@@ -61,21 +83,35 @@ enum Purpose {
 pub struct Maple {
     settings: Settings,
     knowledge: Arc<Knowledge>,
-    profile: Pos,
+    pos: Pos,
+    oos: Oos,
     attempt: Attempt,
 }
+
+/// Of how many runs one is of a kind that has lately exposed less.
+const EXPLORED: u64 = 4;
+
+/// How many runs OOS learns from.
+const LEARNING_RUNS: u64 = 50;
 
 /// What is learnt, which a copy for one run only reads.
 #[derive(Clone)]
 struct Knowledge {
     ledger: Ledger,
+    /// Those that were exposed before this search.
+    recalled: BTreeSet<IRoot>,
     purpose: Purpose,
+    /// Whether enough runs in a row have predicted nothing new.
+    profiled: bool,
     /// How many runs in a row have predicted nothing new.
     calm: u32,
-    /// The candidates of this search, each with the run that it was predicted from.
-    candidates: BTreeMap<IRoot, Arc<Recorded>>,
-    /// Invariant: the candidates that no run has had and that may be tried, each with how often it was.
-    open: BTreeSet<(u32, IRoot)>,
+    /// What the runs that only predict have had.
+    by_chance: ByChance,
+    /// How many runs were made.
+    runs: u64,
+    /// How much runs of each kind have lately exposed.
+    gains: [Gain; 3],
+    candidates: Candidates,
 }
 
 impl Maple {
@@ -85,44 +121,79 @@ impl Maple {
             settings,
             knowledge: Arc::new(Knowledge {
                 ledger: Ledger::default(),
-                purpose: Purpose::Profile,
+                recalled: BTreeSet::new(),
+                purpose: Purpose::Pos,
+                profiled: false,
                 calm: 0,
-                candidates: BTreeMap::new(),
-                open: BTreeSet::new(),
+                by_chance: ByChance::default(),
+                runs: 0,
+                gains: [Gain::default(); 3],
+                candidates: Candidates::default(),
             }),
-            profile: Pos::new(Reads::Independent),
+            pos: Pos::new(Reads::Independent),
+            oos: Oos::new(LEARNING_RUNS),
             attempt: Attempt::default(),
         }
     }
 }
 
 impl Knowledge {
-    /// Takes note of what a run had.
-    fn note_exposed(&mut self, run: &RunSummary<'_>, window: u32) {
-        for root in observe(run, window) {
+    /// Takes note of what a run had. Tells how much of it no run had before.
+    fn note_exposed(&mut self, run: &RunSummary<'_>, window: u32) -> u64 {
+        let had = observe(run, window);
+        if !matches!(self.purpose, Purpose::Expose(_)) {
+            self.by_chance.note(had.iter().copied().filter(|root| !self.recalled.contains(root)));
+        }
+        let mut new = 0;
+        for root in had {
             let failed = self.ledger.standing(&root).failed;
             if self.ledger.expose(root) {
-                self.open.remove(&(failed, root));
+                self.candidates.exposed(failed, root);
+                new += 1;
             }
         }
+        new
     }
 
     /// Takes note of what other runs may have. Tells whether there is anything new.
-    fn note_predicted(&mut self, run: &RunSummary<'_>, settings: &Settings) -> bool {
+    fn note_predicted(&mut self, run: &RunSummary<'_>, attempts: u32, window: u32) -> bool {
         let mut recorded = None;
-        for root in predict(run, settings.window) {
+        for root in predict(run, window) {
             self.ledger.predict(root);
-            if self.candidates.contains_key(&root) {
+            if self.candidates.contains(&root) {
                 continue;
             }
             let recorded = recorded.get_or_insert_with(|| Arc::new(Recorded::of(run)));
-            self.candidates.insert(root, recorded.clone());
             let standing = self.ledger.standing(&root);
-            if !standing.exposed && standing.failed < settings.attempts {
-                self.open.insert((standing.failed, root));
-            }
+            let open = !standing.exposed && standing.failed < attempts;
+            self.candidates.insert(root, recorded.clone(), standing.failed, open);
         }
         recorded.is_some()
+    }
+
+    /// What the next run is for.
+    fn next_purpose(&self) -> Purpose {
+        let candidate = self.candidates.first();
+        if !self.profiled || candidate.is_none() {
+            return if self.runs.is_multiple_of(2) { Purpose::Pos } else { Purpose::Oos };
+        }
+        let all = [Some(Purpose::Pos), Some(Purpose::Oos), candidate.map(|(_, root)| Purpose::Expose(root))];
+        let possible = all.into_iter().flatten();
+        if self.runs.is_multiple_of(EXPLORED) {
+            let count = possible.clone().count();
+            let mut turns = possible.cycle().skip((self.runs / EXPLORED) as usize % count);
+            return turns.next().unwrap_or(Purpose::Pos);
+        }
+        match candidate {
+            // There are few of these, and compound ones consist of them.
+            Some((0, root)) if root.idiom == Idiom::One => Purpose::Expose(root),
+            _ => possible.max_by_key(|purpose| self.gains[purpose.kind()]).unwrap_or(Purpose::Pos),
+        }
+    }
+
+    /// Whether nothing is left to be done.
+    fn is_over(&self, settings: &Settings) -> bool {
+        self.profiled && self.candidates.first().is_none() && self.by_chance.is_calm(settings.end)
     }
 
     /// Takes note that a run for `root` is over.
@@ -131,29 +202,22 @@ impl Knowledge {
         if before.exposed {
             return;
         }
-        self.open.remove(&(before.failed, root));
         self.ledger.fail(root);
-        if before.failed + 1 < attempts {
-            self.open.insert((before.failed + 1, root));
-        }
+        self.candidates.failed(before.failed, root, before.failed + 1 < attempts);
     }
 }
 
 impl Strategy for Maple {
     fn begin(&mut self, rng: Rng) -> Plan {
+        if self.knowledge.is_over(&self.settings) {
+            return Plan::Exhausted;
+        }
         match self.knowledge.purpose {
-            // After the prediction there is one only if candidates are left.
-            Purpose::Profile
-                if self.knowledge.open.is_empty() && self.knowledge.calm >= self.settings.profile =>
-            {
-                return Plan::Exhausted;
-            }
-            Purpose::Profile => {
-                self.profile.begin(rng);
-            }
+            Purpose::Pos => return self.pos.begin(rng),
+            Purpose::Oos => return self.oos.begin(rng),
             Purpose::Expose(root) => {
                 let tried = self.knowledge.ledger.standing(&root).failed;
-                let base = match (tried, self.knowledge.candidates.get(&root)) {
+                let base = match (tried, self.knowledge.candidates.origin(&root)) {
                     (1 | 4, Some(recorded)) => Base::Follow(recorded.clone()),
                     (2, _) => Base::FirstFirst,
                     (3, _) => Base::LastFirst,
@@ -167,45 +231,39 @@ impl Strategy for Maple {
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         match self.knowledge.purpose {
-            Purpose::Profile => self.profile.choose(point),
+            Purpose::Pos => self.pos.choose(point),
+            Purpose::Oos => self.oos.choose(point),
             Purpose::Expose(_) => Choice::Run(self.attempt.choose(point)),
         }
     }
 
     fn pick(&mut self, arity: u32) -> u32 {
         match self.knowledge.purpose {
-            Purpose::Profile => self.profile.pick(arity),
+            Purpose::Pos => self.pos.pick(arity),
+            Purpose::Oos => self.oos.pick(arity),
             Purpose::Expose(_) => self.attempt.pick(arity),
         }
     }
 
     fn learn(&mut self, run: &RunSummary<'_>) {
-        let Settings { window, profile, attempts } = self.settings;
+        let settings = &self.settings;
         let knowledge = Arc::make_mut(&mut self.knowledge);
-        let had_open = !knowledge.open.is_empty();
-        knowledge.note_exposed(run, window);
-        let new = *run.verdict != Verdict::CutOff && knowledge.note_predicted(run, &self.settings);
-        let mut tried_again = false;
-        match knowledge.purpose {
-            // Once enough runs were calm, prediction goes on beside the attempts.
-            Purpose::Profile if knowledge.calm < profile => {
-                knowledge.calm = if new { 0 } else { knowledge.calm + 1 };
-            }
-            Purpose::Profile => {}
-            Purpose::Expose(root) => {
-                tried_again = knowledge.ledger.standing(&root).failed > 0;
-                knowledge.note_attempt(root, attempts);
-            }
+        let exposed = knowledge.note_exposed(run, settings.window);
+        let predicted = *run.verdict != Verdict::CutOff
+            && knowledge.note_predicted(run, settings.attempts, settings.window);
+        knowledge.runs += 1;
+        knowledge.gains[knowledge.purpose.kind()].note(exposed);
+        if let Purpose::Expose(root) = knowledge.purpose {
+            knowledge.note_attempt(root, settings.attempts);
         }
-        if had_open && knowledge.open.is_empty() {
-            // Is there really nothing left?
-            knowledge.calm = 0;
+        knowledge.calm = if predicted { 0 } else { knowledge.calm + 1 };
+        if !knowledge.profiled && knowledge.calm >= settings.profile {
+            knowledge.profiled = true;
+            knowledge.gains[2] = knowledge.gains[0].max(knowledge.gains[1]);
         }
-        knowledge.purpose = match knowledge.open.first() {
-            Some(&(0, root)) if knowledge.calm >= profile => Purpose::Expose(root),
-            Some(&(_, root)) if knowledge.calm >= profile && !tried_again => Purpose::Expose(root),
-            _ => Purpose::Profile,
-        };
+        knowledge.candidates.sift(&knowledge.ledger, settings.attempts);
+        knowledge.purpose = knowledge.next_purpose();
+        self.oos.learn(run);
     }
 
     fn needs(&self) -> Needs {
@@ -221,8 +279,13 @@ impl Strategy for Maple {
     }
 
     fn recall(&mut self, known: &Ledger) {
-        let ledger = &mut Arc::make_mut(&mut self.knowledge).ledger;
-        known.iter().for_each(|(&root, standing)| ledger.add(root, standing));
+        let knowledge = Arc::make_mut(&mut self.knowledge);
+        for (&root, standing) in known.iter() {
+            knowledge.ledger.add(root, standing);
+            if standing.exposed {
+                knowledge.recalled.insert(root);
+            }
+        }
     }
 
     fn fork(&self) -> Box<dyn Strategy> {

@@ -84,6 +84,10 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
         "random-walk" => Box::new(random_walk::RandomWalk::new()),
         "pct" => Box::new(pct::Pct::new(pct_settings(&values)?)),
         "pct-large" => Box::new(pct_large::PctLarge::new(values.depth()?, values.optional("steps")?)),
+        "random-delay" => {
+            let (one_in, longest) = (values.positive("one-in", 10)?, values.positive("longest", 100)?);
+            Box::new(random_delay::RandomDelay::new(one_in, longest))
+        }
         "rpro" => {
             let (depth, radius) = (values.depth()?, values.number("radius", 10)?);
             Box::new(rpro::RPro::new(depth, u64::from(radius), values.optional("steps")?))
@@ -109,6 +113,7 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
                 window: values.within("window", usual.window, 1..=u32::MAX)?,
                 profile: values.within("profile", usual.profile, 1..=u32::MAX)?,
                 attempts: values.within("attempts", usual.attempts, 1..=u32::MAX)?,
+                end: values.within("end", usual.end, 1..=u32::MAX)?,
             }))
         }
         "dfs" => Box::new(dfs::Dfs::new()),
@@ -267,10 +272,11 @@ mod tests {
             "conflict:pct:depth=2",
             "period:periods=4",
             "preemption:bound=2",
-            "maple:window=100,profile=1,attempts=2",
+            "maple:window=100,profile=1,attempts=2,end=5",
             "preemption:bound=2,sleep=sets",
             "chess:bound=1",
             "pct-large:depth=2,steps=20",
+            "random-delay:one-in=3,longest=20",
         ] {
             build(spec).unwrap_or_else(|error| panic!("{spec}: {error}"));
         }

@@ -140,11 +140,12 @@ fn nothing_is_tried_that_is_known() {
         let mut pos = build("pos").unwrap();
         let mut seed = 0;
         while !is_over(&*maple) {
-            // What is left are runs that predict, and these are POS.
-            assert_eq!(program.run(&mut *maple, seed), program.run(&mut *pos, seed));
+            // What is left are runs that predict, and every other one of these is POS.
+            let run = program.run(&mut *maple, seed);
+            assert!(seed % 2 == 1 || run == program.run(&mut *pos, seed));
             seed += 1;
         }
-        assert!((3..100).contains(&seed), "it stops after {seed} runs");
+        assert_eq!(seed, 20, "it stops when nothing new is to be expected in 20 runs");
         assert_eq!(maple.ledger(), Some(&ledger));
     }
 }

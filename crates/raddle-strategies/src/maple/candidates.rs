@@ -1,0 +1,111 @@
+//! The iRoots that are predicted, and which of them is worth a run.
+
+use super::base::Recorded;
+use raddle_model::{Deed, IRoot, Idiom, Ledger};
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+/// See the module's documentation.
+#[derive(Clone, Default)]
+pub(super) struct Candidates {
+    /// All, each with the run that it was predicted from.
+    origins: BTreeMap<IRoot, Arc<Recorded>>,
+    /// Those that no run has had and that may be tried, each with how often it was.
+    open: BTreeSet<(u32, IRoot)>,
+    /// Those that wait for a part of theirs, by that part.
+    waiting: BTreeMap<IRoot, Vec<(u32, IRoot)>>,
+}
+
+impl Candidates {
+    pub(super) fn contains(&self, root: &IRoot) -> bool {
+        self.origins.contains_key(root)
+    }
+
+    /// Adds one that was tried in vain so often, and may be tried again if it is `open`.
+    pub(super) fn insert(&mut self, root: IRoot, origin: Arc<Recorded>, failed: u32, open: bool) {
+        self.origins.insert(root, origin);
+        if open {
+            self.open.insert((failed, root));
+        }
+    }
+
+    /// The run that it was predicted from.
+    pub(super) fn origin(&self, root: &IRoot) -> Option<&Arc<Recorded>> {
+        self.origins.get(root)
+    }
+
+    /// Takes note that a run has had `root`, which was tried in vain so often before.
+    pub(super) fn exposed(&mut self, failed: u32, root: IRoot) {
+        self.open.remove(&(failed, root));
+        self.open.extend(self.waiting.remove(&root).into_iter().flatten());
+    }
+
+    /// Takes note that a run was made for `root` in vain, as `failed` had been before; it is tried again if it is `open`.
+    pub(super) fn failed(&mut self, failed: u32, root: IRoot, open: bool) {
+        self.open.remove(&(failed, root));
+        if open {
+            self.open.insert((failed + 1, root));
+        }
+    }
+
+    /// Puts those aside that cannot be had as far as is known: a part of theirs was tried `attempts` times in vain.
+    pub(super) fn sift(&mut self, ledger: &Ledger, attempts: u32) {
+        while let Some(&(failed, root)) = self.open.first() {
+            let given_up = |part: &IRoot| {
+                let standing = ledger.standing(part);
+                !standing.exposed && standing.failed >= attempts
+            };
+            let Some(part) = parts(&root).into_iter().flatten().find(given_up) else { return };
+            self.open.remove(&(failed, root));
+            self.waiting.entry(part).or_default().push((failed, root));
+        }
+    }
+
+    /// The one tried least often, and of these the simplest, with how often it was.
+    pub(super) fn first(&self) -> Option<(u32, IRoot)> {
+        self.open.first().copied()
+    }
+}
+
+/// The iRoots of idiom 1 that every run has which has this one. A deadlock has no second access, and so no parts.
+fn parts(root: &IRoot) -> [Option<IRoot>; 2] {
+    let sites = root.sites();
+    let part = |first: usize, second: usize| Some(IRoot::new(Idiom::One, &[sites[first], sites[second]]));
+    match root.idiom {
+        Idiom::One => [None, None],
+        Idiom::Two => [part(0, 1), part(1, 2)],
+        Idiom::Five if sites.iter().any(|site| site.deed == Deed::Lock) => [None, None],
+        Idiom::Three | Idiom::Four | Idiom::Five | Idiom::Six => [part(0, 1), part(2, 3)],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_engine::Rng;
+    use raddle_idioms::{WINDOW, observe};
+    use raddle_testkit::{every_schedule, locked, spawning, straight};
+
+    #[test]
+    fn a_run_that_has_a_compound_one_has_its_parts() {
+        let mut seen = BTreeSet::new();
+        for number in 0..30 {
+            let mut rng = Rng::for_run(5, number);
+            let program = match number % 3 {
+                0 => straight(&mut rng, 3, 4),
+                1 => locked(&mut rng, 3),
+                _ => spawning(&mut rng),
+            };
+            every_schedule(Default::default(), &mut program.apart(10), |_, engine| {
+                let had: BTreeSet<IRoot> = observe(&engine.summary(), WINDOW).into_iter().collect();
+                for root in &had {
+                    seen.insert(root.idiom);
+                    for part in parts(root).into_iter().flatten() {
+                        assert!(had.contains(&part), "{root:?} without {part:?}");
+                    }
+                }
+            });
+        }
+        assert_eq!(seen.len(), 6, "{seen:?}");
+    }
+}
