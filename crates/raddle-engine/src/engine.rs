@@ -5,10 +5,11 @@ use crate::objects::{Objects, Resource};
 use crate::pending::{Pending, bit};
 use crate::races::Tracker;
 use crate::spin::Turns;
-use crate::step::second_node;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
 use crate::threads::{Status, Threads, Wake};
-use raddle_model::{Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Trace, Verdict, mix};
+use raddle_model::{
+    Failure, Kind, Name, ObjectId, Operation, ThreadId, Touch, Trace, Verdict, mix,
+};
 
 /// What the front end has to do next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -67,16 +68,20 @@ pub struct Engine {
     pub(crate) pending: Pending,
     pub(crate) trace: Trace,
     /// Threads that have to be resumed before the next choice.
-    pub(crate) ready: Vec<(ThreadId, Reply)>,
+    ready: Vec<(ThreadId, Reply)>,
     pub(crate) resting: Vec<ThreadId>,
     /// Invariant: the bits of the threads whose next operation locks a mutex and waits for it without a time limit.
     pub(crate) plain_lockers: u64,
     pub(crate) races: Tracker,
     /// See [`RunSummary`].
     pub(crate) freed: Vec<(u32, ThreadId)>,
-    pub(crate) verdict: Option<Verdict>,
+    verdict: Option<Verdict>,
     pub(crate) now: u64,
     pub(crate) steps: u64,
+    /// Invariant: no greater than `turns.next_look`; 0 while a thread is ready or resting, an exchange is not settled, the run
+    /// is over, or points are recorded. As long as `steps` is below it and a thread is enabled, there is nothing to do but to
+    /// choose and to execute.
+    pub(crate) alarm: u64,
     pub(crate) fingerprint: u64,
     pub(crate) state: u64,
     /// Whether the front end tells what threads know and objects hold.
@@ -86,13 +91,13 @@ pub struct Engine {
     pub(crate) alive: usize,
     /// How many of those run in the background.
     pub(crate) background: usize,
-    first_threads: u64,
+    first_threads: usize,
     /// How many memory accesses the thread that runs may make without a choice.
     pub(crate) burst: u64,
     /// Whether something may come from outside.
     pub(crate) outside: bool,
-    /// Whether the front end was told, since the latest step, that no thread can go on.
-    told_idle: bool,
+    /// After how many steps the front end was told last that no thread can go on.
+    told_idle: Option<u64>,
     /// Per location that has one: its name. Outlasts runs.
     pub(crate) places: Vec<Name>,
 }
@@ -115,6 +120,7 @@ impl Engine {
             verdict: None,
             now: 0,
             steps: 0,
+            alarm: 0,
             fingerprint: 0,
             state: 0,
             told: false,
@@ -125,7 +131,7 @@ impl Engine {
             first_threads: 0,
             burst: 0,
             outside: false,
-            told_idle: false,
+            told_idle: None,
             places: Vec::new(),
         }
     }
@@ -145,6 +151,7 @@ impl Engine {
         self.verdict = None;
         self.now = 0;
         self.steps = 0;
+        self.alarm = 0;
         self.fingerprint = 0;
         self.state = 0;
         self.told = false;
@@ -155,12 +162,12 @@ impl Engine {
         self.first_threads = 0;
         self.burst = 0;
         self.outside = false;
-        self.told_idle = false;
+        self.told_idle = None;
     }
 
     /// Adds a thread that exists from the start. It will be resumed before the first choice.
     pub fn add_thread(&mut self) -> ThreadId {
-        let name = Name::PROGRAM.child(self.first_threads);
+        let name = self.threads.first(self.first_threads);
         self.first_threads += 1;
         self.new_thread(name, None)
     }
@@ -182,12 +189,20 @@ impl Engine {
         object
     }
 
-    pub(crate) fn new_thread(&mut self, name: Name, parent: Option<ThreadId>) -> ThreadId {
-        let thread = self.threads.add(name, parent, Operation::new(Kind::Local, LocationId(0)));
+    /// Adds a thread with a name, which comes with its hash.
+    pub(crate) fn new_thread(&mut self, name: (Name, u64), parent: Option<ThreadId>) -> ThreadId {
+        let thread = self.threads.add(name, parent);
         self.trace.parents.push(parent);
-        self.ready.push((thread, Reply::Go));
+        self.make_ready(thread, Reply::Go);
         self.alive += 1;
         thread
+    }
+
+    /// Sees to it that `thread` is resumed before the next choice.
+    #[inline]
+    pub(crate) fn make_ready(&mut self, thread: ThreadId, reply: Reply) {
+        self.ready.push((thread, reply));
+        self.alarm = 0;
     }
 
     /// Says what `thread`, which was resumed, will do next.
@@ -198,22 +213,35 @@ impl Engine {
     }
 
     /// Makes `operation` the next one of `thread`, which the front end or the engine itself wants executed.
-    #[inline]
+    #[inline(always)] // The front end calls it once.
     pub(crate) fn await_turn(&mut self, thread: ThreadId, operation: Operation) {
-        if let Some(object) = operation.touches[0].object() {
-            self.pending.link(thread, 0, object, operation.touches[0]);
-            if let Some(object) = second_node(&operation) {
-                self.pending.link(thread, 1, object, operation.touches[1]);
-            }
-        }
         let entry = self.threads.get_mut(thread);
+        let known = (thread, entry.bit);
         entry.operation = operation;
         entry.status = Status::Pending;
-        let (tired, returned) = (entry.spin.is_over(self.config.patience), entry.spin.has_returned());
-        if operation.kind <= Kind::ReadModifyWrite && !returned && self.threads.is_enabled(thread) {
+        let returned = entry.spin.has_returned();
+        if let Some(object) = operation.touches[0].object() {
+            self.pending.link(known, 0, object, operation.touches[0]);
+        }
+        if operation.touches[1] != Touch::NONE {
+            self.pending.link_second(known, &operation);
+        }
+        if operation.kind <= Kind::ReadModifyWrite && !returned && self.threads.enabled_few() & known.1 != 0 {
             // The most common case by far: it was enabled before its last step, and is again.
+            return self.threads.note_change_of_few(known.1);
+        }
+        self.await_turn_otherwise(thread);
+    }
+
+    /// Finds out whether `thread`, which has announced its next operation, is enabled.
+    #[inline(never)] // Keeps the path of memory accesses short.
+    fn await_turn_otherwise(&mut self, thread: ThreadId) {
+        let entry = self.threads.get(thread);
+        if entry.operation.kind <= Kind::ReadModifyWrite && !entry.spin.has_returned() {
+            self.threads.set_enabled(thread, true);
             return self.threads.note_change(thread);
         }
+        let (operation, tired) = (entry.operation, entry.spin.is_over(self.config.patience));
         let mut enabled = true;
         if operation.kind > Kind::ReadModifyWrite {
             let plain = operation.kind == Kind::Lock && operation.argument == Operation::UNTIMED;
@@ -229,6 +257,7 @@ impl Engine {
     }
 
     /// Says that `thread`, which was resumed, has ended.
+    #[inline(never)] // Once for each thread.
     pub fn finish(&mut self, thread: ThreadId) {
         self.threads.get_mut(thread).status = Status::Done;
         self.burst = 0;
@@ -245,7 +274,7 @@ impl Engine {
     pub fn fail(&mut self, failure: Failure) {
         self.burst = 0;
         if matches!(self.verdict, None | Some(Verdict::Passed)) {
-            self.verdict = Some(Verdict::Failed { failure });
+            self.end(Verdict::Failed { failure });
         }
     }
 
@@ -266,18 +295,18 @@ impl Engine {
     /// Tells a hash of what `thread` knows (where it stands, its locals), for [`Point::state`].
     #[inline]
     pub fn set_local(&mut self, thread: ThreadId, hash: u64) {
-        self.told = true;
-        self.change_local(thread, hash);
+        if self.needs.state {
+            self.told = true;
+            self.change_local(thread, hash);
+        }
     }
 
-    #[inline]
+    #[inline(never)] // Keeps the path of strategies that do not ask for it short.
     fn change_local(&mut self, thread: ThreadId, hash: u64) {
-        if self.needs.state {
-            let entry = self.threads.get_mut(thread);
-            let new = mix(entry.name.0 ^ mix(hash));
-            self.state = self.state.wrapping_sub(entry.local).wrapping_add(new);
-            entry.local = new;
-        }
+        let entry = self.threads.get_mut(thread);
+        let new = mix(entry.name.0 ^ mix(hash));
+        self.state = self.state.wrapping_sub(entry.local).wrapping_add(new);
+        entry.local = new;
     }
 
     /// Notes in the state hash that `thread` has come further inside the operation it announced, and why.
@@ -291,8 +320,8 @@ impl Engine {
     /// Tells a hash of what `object` holds, for [`Point::state`].
     #[inline]
     pub fn set_value(&mut self, object: ObjectId, hash: u64) {
-        self.told = true;
         if self.needs.state {
+            self.told = true;
             let entry = self.objects.get_mut(object);
             let new = mix(!entry.name.0 ^ mix(hash));
             self.state = self.state.wrapping_sub(entry.value).wrapping_add(new);
@@ -336,27 +365,59 @@ impl Engine {
     /// Goes on with the run: hands out a thread to resume, after having chosen and executed operations as needed.
     ///
     /// Every thread resumed before must have announced its next operation or have finished.
-    #[inline]
+    #[inline(always)] // A front end calls it once where speed counts.
     pub fn next(&mut self, strategy: &mut dyn Strategy) -> Next {
+        loop {
+            if (self.steps >= self.alarm || self.threads.enabled_few() == 0)
+                && let Some(next) = self.attend()
+            {
+                return next;
+            }
+            debug_assert!(
+                self.verdict.is_none() && self.ready.is_empty() && !self.races.is_unsettled(),
+                "what comes before a choice has been attended to"
+            );
+            self.threads.settle();
+            let point = Point { engine: self, changed: self.threads.changed(), step: self.steps };
+            let (thread, more) = match strategy.choose(&point) {
+                Choice::Run(thread) => (thread, 0),
+                Choice::RunOn(thread, more) => (thread, more),
+                Choice::CutOff => {
+                    self.end(Verdict::CutOff);
+                    continue;
+                }
+            };
+            assert!(self.threads.is_enabled(thread), "a strategy chose a thread that is not enabled");
+            self.threads.forget_changes();
+            self.burst = if more > 0 { self.burst(thread, more) } else { 0 };
+            if let Some(reply) = self.execute(thread, strategy) {
+                return Next::Resume { thread, reply };
+            }
+        }
+    }
+
+    /// Does all that may have to be done before a choice, and tells what the front end has to do first, if anything.
+    #[inline(never)] // Keeps the path of memory accesses short.
+    fn attend(&mut self) -> Option<Next> {
         loop {
             if self.races.is_unsettled() {
                 self.settle_exchange();
             }
             if self.verdict.is_some() {
                 self.note_pending();
-                return Next::Done;
+                return Some(Next::Done);
             }
             if let Some((thread, reply)) = self.ready.pop() {
-                return Next::Resume { thread, reply };
+                return Some(Next::Resume { thread, reply });
             }
             if !self.threads.any_enabled() && self.alive == self.background {
-                self.verdict = Some(Verdict::Passed);
+                self.end(Verdict::Passed);
                 continue;
             }
-            if self.outside && !self.told_idle && !self.threads.any_enabled() {
-                self.told_idle = true;
+            if self.outside && self.told_idle != Some(self.steps) && !self.threads.any_enabled() {
+                self.told_idle = Some(self.steps);
                 let spinning = !self.resting.is_empty();
-                return Next::Idle { spinning, until: self.next_deadline(None) };
+                return Some(Next::Idle { spinning, until: self.next_deadline(None) });
             }
             if !self.resting.is_empty() {
                 if !self.threads.any_enabled() && !self.has_news_for_resting() {
@@ -365,37 +426,30 @@ impl Engine {
                 self.end_rests();
             }
             if !self.threads.any_enabled() && !self.pass_time() {
-                self.verdict = Some(self.deadlock());
+                self.end(self.deadlock());
                 continue;
             }
             if self.steps >= self.turns.next_look {
                 self.look_for_starving();
                 continue;
             }
-            self.threads.settle();
             if self.needs.enabled {
                 self.record_enabled();
             }
             if self.needs.state {
                 self.trace.states.push(self.state());
             }
-            let point = Point { engine: self, changed: self.threads.changed(), step: self.steps };
-            let (thread, more) = match strategy.choose(&point) {
-                Choice::Run(thread) => (thread, 0),
-                Choice::RunOn(thread, more) => (thread, more),
-                Choice::CutOff => {
-                    self.verdict = Some(Verdict::CutOff);
-                    continue;
-                }
-            };
-            assert!(self.threads.is_enabled(thread), "a strategy chose a thread that is not enabled");
-            self.threads.forget_changes();
-            self.told_idle = false;
-            self.burst = if more > 0 { self.burst(thread, more) } else { 0 };
-            if let Some(reply) = self.execute(thread, strategy) {
-                return Next::Resume { thread, reply };
-            }
+            let calm = self.resting.is_empty() && !self.needs.enabled && !self.needs.state;
+            self.alarm = if calm { self.turns.next_look } else { 0 };
+            return None;
         }
+    }
+
+    /// Makes the run end in this way.
+    pub(crate) fn end(&mut self, verdict: Verdict) {
+        self.verdict = Some(verdict);
+        self.burst = 0;
+        self.alarm = 0;
     }
 
     /// Looks again at every thread that is about to touch `object`, whose state has changed.
@@ -424,6 +478,7 @@ impl Engine {
 
     #[cold]
     fn record_enabled(&mut self) {
+        self.threads.settle();
         let from = self.trace.enabled.len();
         self.trace.enabled_from.push(from as u32);
         self.trace.enabled.extend_from_slice(self.threads.enabled());

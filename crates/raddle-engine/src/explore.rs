@@ -17,20 +17,26 @@ pub trait Program {
 
     /// Called where no thread can go on and something was expected from outside. Gives the tokens of what has come.
     fn idle(&mut self, _engine: &mut Engine) {}
+
+    /// Makes one run under a strategy whose run has begun. A part of the trait, and not to be replaced, so that the loop
+    /// knows the program it runs even where the caller does not.
+    fn run(&mut self, engine: &mut Engine, strategy: &mut dyn Strategy) {
+        engine.begin(strategy.needs());
+        self.start(engine);
+        loop {
+            match engine.next(strategy) {
+                Next::Resume { thread, reply } => self.resume(engine, thread, reply),
+                Next::Idle { .. } => self.idle(engine),
+                Next::Done => break,
+            }
+        }
+    }
 }
 
 /// Runs `program` once under a strategy whose run has begun.
 #[inline]
 pub fn run<P: Program + ?Sized>(engine: &mut Engine, program: &mut P, strategy: &mut dyn Strategy) {
-    engine.begin(strategy.needs());
-    program.start(engine);
-    loop {
-        match engine.next(strategy) {
-            Next::Resume { thread, reply } => program.resume(engine, thread, reply),
-            Next::Idle { .. } => program.idle(engine),
-            Next::Done => break,
-        }
-    }
+    program.run(engine, strategy);
 }
 
 /// What [`explore`] did.

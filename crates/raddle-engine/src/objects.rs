@@ -132,9 +132,6 @@ impl Resource {
 
 #[derive(Clone, Debug)]
 pub(crate) struct Object {
-    /// Invariant: a constant for each write so far; the object's part of an event's fingerprint. Which object it is need not
-    /// be part of that: what a thread does next is determined by what it has read before.
-    pub(crate) version: u64,
     pub(crate) name: Name,
     pub(crate) resource: Resource,
     /// What it adds to the state hash.
@@ -144,23 +141,36 @@ pub(crate) struct Object {
 /// All objects of a run.
 #[derive(Default, Debug)]
 pub(crate) struct Objects {
+    /// The first `count` are objects of this run, the others are left from an earlier one: most programs have the same kinds of
+    /// objects in every run.
     all: Vec<Object>,
+    count: usize,
 }
 
 impl Objects {
     pub(crate) fn clear(&mut self) {
-        self.all.clear();
+        self.count = 0;
     }
 
+    #[inline]
     pub(crate) fn add(&mut self, name: Name, resource: Resource) -> ObjectId {
-        let id = ObjectId(self.all.len() as u32);
-        self.all.push(Object { version: 0, name, resource, value: 0 });
+        let id = ObjectId(self.count as u32);
+        self.count += 1;
+        match self.all.get_mut(id.index()) {
+            Some(old) => {
+                (old.name, old.value) = (name, 0);
+                if !matches!((&old.resource, &resource), (Resource::Memory, Resource::Memory)) {
+                    old.resource = resource;
+                }
+            }
+            None => self.all.push(Object { name, resource, value: 0 }),
+        }
         id
     }
 
     #[inline]
     pub(crate) fn len(&self) -> usize {
-        self.all.len()
+        self.count
     }
 
     #[inline]

@@ -1,14 +1,16 @@
-//! Who is about to touch which object.
+//! Who is about to touch which object, and how often it was written: what each step needs of its object, in one place.
 //!
 //! The first 64 threads of a run are bits of two words per object, which no loop has to search. Later threads are in a
 //! ring per object, so that a run with thousands of threads costs no more than those that are about to touch it.
 
-use raddle_model::{ObjectId, ThreadId, Touch};
+use raddle_model::{ObjectId, Operation, ThreadId, Touch};
 
 /// How many threads are bits.
 pub(crate) const FEW: u32 = u64::BITS;
 /// No ring.
 const NIL: u32 = u32::MAX;
+/// Added to an object's version at each write.
+const WRITE: u64 = 0xa076_1d64_78bd_642f;
 
 /// The bit of a thread; none for threads that are in rings.
 #[inline]
@@ -17,13 +19,26 @@ pub(crate) fn bit(thread: ThreadId) -> u64 {
 }
 
 #[derive(Clone, Copy, Debug)]
+#[repr(C)] // The two sets apart: they are written one by one, and would be read in one piece, for which the processor waits.
 struct Row {
     /// The threads that are bits and about to touch the object.
     touching: u64,
-    /// Those of them that will write it.
+    /// Invariant: a constant for each write so far; the object's part of an event's fingerprint. Which object it is need not
+    /// be part of that: what a thread does next is determined by what it has read before.
+    version: u64,
+    /// Those of `touching` that will write it.
     writing: u64,
     /// The head of the ring of the others, or `NIL` while there is none.
     head: u32,
+}
+
+impl Row {
+    #[inline(always)] // A handful of instructions.
+    fn touch(&mut self, touch: Touch) -> u64 {
+        let version = self.version;
+        self.version = version.wrapping_add(if touch.writes() { WRITE } else { 0 });
+        version
+    }
 }
 
 /// For every object, the threads whose next operation touches it. Tables keep their memory between runs.
@@ -50,34 +65,79 @@ impl Pending {
     /// Adds the next object, which nobody is about to touch.
     #[inline]
     pub(crate) fn add_object(&mut self) {
-        self.rows.push(Row { touching: 0, writing: 0, head: NIL });
+        self.rows.push(Row { touching: 0, version: 0, writing: 0, head: NIL });
     }
 
-    /// Makes `thread`, whose next operation has `touch` as its touch number `slot`, one of those about to touch the object.
-    #[inline]
-    pub(crate) fn link(&mut self, thread: ThreadId, slot: u32, object: ObjectId, touch: Touch) {
+    /// Takes note that an object is touched now, and tells its part of the fingerprint.
+    #[inline(always)] // A handful of instructions.
+    pub(crate) fn touch(&mut self, object: ObjectId, touch: Touch) -> u64 {
+        self.rows[object.index()].touch(touch)
+    }
+
+    /// Makes `thread`, whose bit is given and whose next operation has `touch` as its touch number `slot`, one of those about
+    /// to touch the object.
+    #[inline(always)] // A handful of instructions.
+    pub(crate) fn link(&mut self, (thread, bit): (ThreadId, u64), slot: u32, object: ObjectId, touch: Touch) {
         let row = &mut self.rows[object.index()];
-        if thread.0 < FEW {
-            row.touching |= bit(thread);
-            row.writing |= u64::from(touch.writes()) << thread.0;
-        } else {
+        row.touching |= bit;
+        row.writing |= if touch.writes() { bit } else { 0 };
+        if bit == 0 {
             self.link_ring(thread, slot, object, touch.writes());
         }
     }
 
-    /// Takes `thread` away from those about to touch the object, which is its touch number `slot`.
-    #[inline]
-    pub(crate) fn unlink(&mut self, thread: ThreadId, slot: u32, object: ObjectId) {
-        if thread.0 < FEW {
-            let row = &mut self.rows[object.index()];
-            row.touching &= !bit(thread);
-            row.writing &= !bit(thread);
-        } else {
-            let node = self.nodes[(thread.0 - FEW) as usize] + slot;
-            let [previous, next] = self.links[node as usize];
-            self.links[previous as usize][1] = next;
-            self.links[next as usize][0] = previous;
+    /// Takes `thread`, whose bit is given, away from those about to touch the object, which is its touch number `slot`, because
+    /// it touches it now; tells the object's part of the fingerprint.
+    #[inline(always)] // A handful of instructions.
+    pub(crate) fn unlink(
+        &mut self,
+        (thread, bit): (ThreadId, u64),
+        slot: u32,
+        object: ObjectId,
+        touch: Touch,
+    ) -> u64 {
+        if bit == 0 {
+            self.unlink_ring(thread, slot);
         }
+        let row = &mut self.rows[object.index()];
+        row.touching &= !bit;
+        row.writing &= !bit;
+        row.touch(touch)
+    }
+
+    /// [`Pending::link`] for the second object that `operation` touches, if it is another one than the first.
+    #[inline(never)] // Keeps the path of memory accesses short.
+    pub(crate) fn link_second(&mut self, thread: (ThreadId, u64), operation: &Operation) {
+        if let Some(object) = second_node(operation) {
+            self.link(thread, 1, object, operation.touches[1]);
+        }
+    }
+
+    /// [`Pending::touch`] for the second object that `operation` touches, if it is another one than the first, put into `print`.
+    #[inline(never)] // Keeps the path of memory accesses short.
+    pub(crate) fn touch_second(&mut self, operation: &Operation, print: u64) -> u64 {
+        let Some(object) = second_node(operation) else { return print };
+        print.wrapping_add(self.touch(object, operation.touches[1]).rotate_left(17))
+    }
+
+    /// [`Pending::unlink`] for the second object that `operation` touches, if it is another one than the first, put into `print`.
+    #[inline(never)] // Keeps the path of memory accesses short.
+    pub(crate) fn unlink_second(
+        &mut self,
+        thread: (ThreadId, u64),
+        operation: &Operation,
+        print: u64,
+    ) -> u64 {
+        let Some(object) = second_node(operation) else { return print };
+        print.wrapping_add(self.unlink(thread, 1, object, operation.touches[1]).rotate_left(17))
+    }
+
+    #[inline(never)] // Keeps the path of programs with few threads short.
+    fn unlink_ring(&mut self, thread: ThreadId, slot: u32) {
+        let node = self.nodes[(thread.0 - FEW) as usize] + slot;
+        let [previous, next] = self.links[node as usize];
+        self.links[previous as usize][1] = next;
+        self.links[next as usize][0] = previous;
     }
 
     #[inline(never)] // Keeps the path of programs with few threads short.
@@ -161,6 +221,12 @@ impl Pending {
     }
 }
 
+/// The second object that `operation` touches, if it is another one than the first.
+#[inline]
+fn second_node(operation: &Operation) -> Option<ObjectId> {
+    operation.touches[1].object().filter(|&object| operation.touches[0].object() != Some(object))
+}
+
 /// See [`Pending::first`].
 pub(crate) struct Cursor {
     few: u64,
@@ -191,6 +257,18 @@ impl ThreadSet {
     #[inline]
     pub(crate) fn insert_few(&mut self, few: u64) {
         self.few |= few;
+    }
+
+    /// The threads of it that are bits.
+    #[inline]
+    pub(crate) fn few(&self) -> u64 {
+        self.few
+    }
+
+    /// The threads of it that are no bits; one may be there more than once.
+    #[inline]
+    pub(crate) fn many(&self) -> &[ThreadId] {
+        &self.many
     }
 
     /// Takes all threads out.
@@ -229,20 +307,29 @@ mod tests {
     fn agrees_with_a_set_for_few_and_many_threads() {
         let mut rng = crate::Rng::for_run(1, 0);
         let mut pending = Pending::default();
+        let known = |thread| (ThreadId(thread), bit(ThreadId(thread)));
         for _ in 0..2 {
             pending.clear();
             (0..3).for_each(|_| pending.add_object());
             let mut model: BTreeSet<(u32, u32, bool)> = BTreeSet::new();
-            let mut linked = vec![None; 150];
+            let (mut linked, mut written) = (vec![None; 150], [0; 3]);
             for _ in 0..4_000 {
                 let thread = rng.below(150) as u32;
                 if let Some((object, writes)) = linked[thread as usize].take() {
-                    pending.unlink(ThreadId(thread), 0, ObjectId(object));
+                    let access = if writes { Access::Write } else { Access::Read };
+                    let seen = pending.unlink(
+                        known(thread),
+                        0,
+                        ObjectId(object),
+                        Touch::new(ObjectId(object), access),
+                    );
+                    assert_eq!(seen, WRITE.wrapping_mul(written[object as usize]));
+                    written[object as usize] += u64::from(writes);
                     model.remove(&(object, thread, writes));
                 } else {
                     let (object, writes) = (rng.below(3) as u32, rng.below(2) == 0);
                     let access = if writes { Access::Write } else { Access::Read };
-                    pending.link(ThreadId(thread), 0, ObjectId(object), Touch::new(ObjectId(object), access));
+                    pending.link(known(thread), 0, ObjectId(object), Touch::new(ObjectId(object), access));
                     model.insert((object, thread, writes));
                     linked[thread as usize] = Some((object, writes));
                 }

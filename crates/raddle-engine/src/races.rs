@@ -95,10 +95,10 @@ impl Tracker {
         self.on
     }
 
-    /// Whether a memory access is of interest: it is plain, or anything is tracked.
+    /// Whether a memory access with this argument is of interest: it is plain, or anything is tracked.
     #[inline]
-    pub(crate) fn watches(&self, operation: &Operation) -> bool {
-        self.on | (operation.argument == MemoryOrder::Plain as u64)
+    pub(crate) fn watches(&self, argument: u64) -> bool {
+        self.on | (argument == MemoryOrder::Plain as u64)
     }
 
     /// Whether it has to be told how an exchange ended before another operation is executed.
@@ -180,20 +180,22 @@ impl Mark {
 }
 
 impl Engine {
-    /// Takes note of a memory access that was just executed; its thread goes on unless there was a race.
+    /// Takes note of the memory access that `thread` has just executed; it goes on unless there was a race.
     #[cold]
     #[inline(never)]
-    pub(crate) fn watch(&mut self, thread: ThreadId, operation: &Operation) -> Option<Reply> {
+    pub(crate) fn watch(&mut self, thread: ThreadId) -> Option<Reply> {
+        let operation = *self.threads.operation(thread);
         if self.config.races == Races::Ignored {
             return Some(Reply::Go);
         }
         self.races.on = true;
         self.races.tick(thread);
         if operation.failure_order().is_some() {
-            self.races.exchange = Some((thread, *operation));
+            self.races.exchange = Some((thread, operation));
+            self.alarm = 0;
             return Some(Reply::Go);
         }
-        self.note_access(thread, operation).then_some(Reply::Go)
+        self.note_access(thread, &operation).then_some(Reply::Go)
     }
 
     /// Says that the compare-and-exchange that `thread` executed last wrote nothing because it found another value.

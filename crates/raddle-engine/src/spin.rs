@@ -191,6 +191,7 @@ impl Engine {
             entry.last_step = steps;
             entry.rested = [steps, entry.rested[0]];
             self.resting.push(thread);
+            self.alarm = 0;
             self.rests += 1;
         }
         others

@@ -6,27 +6,22 @@ use crate::semantics::Effect;
 use crate::spin;
 use crate::strategy::Strategy;
 use crate::threads::Status;
-use raddle_model::{Event, Kind, ObjectId, Operation, Pick, ThreadId, Touch, mix};
-
-/// Added to a thread's version at each of its steps.
-const STEP: u64 = 0xd6e8_feb8_6659_fd93;
-/// Added to an object's version at each write.
-const WRITE: u64 = 0xa076_1d64_78bd_642f;
+use raddle_model::{Event, Kind, Operation, Pick, ThreadId, Touch, mix};
 
 impl Engine {
     /// How many memory accesses `thread`, which the strategy lets run on, may make after this one without a choice. None if
     /// something has to be looked at before every step, or if this one may change what others can do.
     pub(crate) fn burst(&self, thread: ThreadId, more: u32) -> u64 {
-        let calm = self.resting.is_empty() && !self.needs.enabled && !self.needs.state;
         let memory = self.threads.operation(thread).kind <= Kind::ReadModifyWrite;
-        if calm && memory { u64::from(more).min(self.turns.next_look - self.steps - 1) } else { 0 }
+        if memory { u64::from(more).min(self.alarm.saturating_sub(self.steps + 1)) } else { 0 }
     }
 
     /// Executes `operation`, the next one of `thread`, which was resumed, if the strategy lets the thread run on and the
     /// operation is a memory access. If it does not say so, the operation has to be announced.
-    #[inline]
+    #[inline(always)] // The front end calls it once.
     pub fn go_on(&mut self, thread: ThreadId, operation: &Operation) -> bool {
-        if self.burst == 0 || operation.kind > Kind::ReadModifyWrite || self.races.watches(operation) {
+        if self.burst == 0 || operation.kind > Kind::ReadModifyWrite || self.races.watches(operation.argument)
+        {
             return false;
         }
         let entry = self.threads.get_mut(thread);
@@ -35,68 +30,45 @@ impl Engine {
             return false;
         }
         self.burst -= 1;
+        self.steps += 1;
         entry.operation = *operation;
-        self.record(thread, operation);
+        let mut print = entry.advance(self.steps);
+        if let Some(object) = operation.touches[0].object() {
+            print = print.wrapping_add(self.pending.touch(object, operation.touches[0]));
+        }
+        if operation.touches[1] != Touch::NONE {
+            print = self.pending.touch_second(operation, print);
+        }
+        self.trace.events.push(Event { thread, operation: *operation });
+        self.fingerprint = self.fingerprint.wrapping_add(mix(print));
         true
     }
 
     /// Executes the next operation of `thread` and tells what it brought, if the thread goes on.
-    #[inline]
+    #[inline(always)] // Called once.
     pub(crate) fn execute(&mut self, thread: ThreadId, strategy: &mut dyn Strategy) -> Option<Reply> {
-        let entry = self.threads.get_mut(thread);
-        let operation = entry.operation;
-        entry.status = Status::Running;
-        if let Some(object) = operation.touches[0].object() {
-            self.pending.unlink(thread, 0, object);
-            if let Some(object) = second_node(&operation) {
-                self.pending.unlink(thread, 1, object);
-            }
-        }
-        self.record(thread, &operation);
-        if operation.kind > Kind::ReadModifyWrite {
-            return self.execute_synchronisation(thread, &operation, strategy);
-        }
-        if self.races.watches(&operation) { self.watch(thread, &operation) } else { Some(Reply::Go) }
-    }
-
-    /// Makes `operation` of `thread` the latest event.
-    #[inline(always)] // Twice in the hot path.
-    fn record(&mut self, thread: ThreadId, operation: &Operation) {
         self.steps += 1;
         let entry = self.threads.get_mut(thread);
-        entry.progress += 1;
-        entry.last_step = self.steps;
-        entry.version = entry.version.wrapping_add(STEP);
-        let mut print = entry.version;
-        if operation.kind <= Kind::ReadModifyWrite {
-            entry.spin.note_memory(operation);
+        entry.status = Status::Running;
+        let Operation { argument, touches: [first, second], kind, .. } = entry.operation;
+        let mut print = entry.advance(self.steps);
+        if let Some(object) = first.object() {
+            print = print.wrapping_add(self.pending.unlink((thread, entry.bit), 0, object, first));
         }
-        self.trace.events.push(Event { thread, operation: *operation });
-        if let Some(object) = operation.touches[0].object() {
-            print = print.wrapping_add(self.touch(object, operation.touches[0]));
-            if let Some(object) = second_node(operation) {
-                print = print.wrapping_add(self.touch(object, operation.touches[1]).rotate_left(17));
-            }
+        if second != Touch::NONE {
+            print = self.pending.unlink_second((thread, entry.bit), &entry.operation, print);
         }
+        self.trace.events.push(Event { thread, operation: entry.operation });
         self.fingerprint = self.fingerprint.wrapping_add(mix(print));
-    }
-
-    /// Takes note that `object` is touched now, and tells its part of the fingerprint.
-    #[inline(always)] // A handful of instructions.
-    fn touch(&mut self, object: ObjectId, touch: Touch) -> u64 {
-        let object = self.objects.get_mut(object);
-        let version = object.version;
-        object.version = version.wrapping_add(if touch.writes() { WRITE } else { 0 });
-        version
+        if kind > Kind::ReadModifyWrite {
+            return self.execute_synchronisation(thread, strategy);
+        }
+        if self.races.watches(argument) { self.watch(thread) } else { Some(Reply::Go) }
     }
 
     #[inline(never)] // Keeps the path of memory accesses short.
-    fn execute_synchronisation(
-        &mut self,
-        thread: ThreadId,
-        operation: &Operation,
-        strategy: &mut dyn Strategy,
-    ) -> Option<Reply> {
+    fn execute_synchronisation(&mut self, thread: ThreadId, strategy: &mut dyn Strategy) -> Option<Reply> {
+        let operation = &self.threads.operation(thread).clone();
         self.plain_lockers &= !bit(thread);
         let wrote = self.races.is_on() && self.has_for_writing(thread, operation);
         let effect = self.perform(thread, operation, strategy);
@@ -139,10 +111,4 @@ impl Engine {
         let print = self.threads.get(thread).version ^ mix(outcome + 1);
         self.fingerprint = self.fingerprint.wrapping_add(mix(print));
     }
-}
-
-/// The second object that `operation` touches, if it is another one than the first.
-#[inline]
-pub(crate) fn second_node(operation: &Operation) -> Option<ObjectId> {
-    operation.touches[1].object().filter(|&object| operation.touches[0].object() != Some(object))
 }

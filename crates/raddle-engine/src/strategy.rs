@@ -121,6 +121,16 @@ impl<'a> Point<'a> {
         self.changed.iter()
     }
 
+    /// Calls `action` with each thread that [`Point::changed`] names, and whether it is enabled.
+    #[inline(always)] // The action is short.
+    pub fn for_changed(&self, mut action: impl FnMut(ThreadId, bool)) {
+        let enabled = self.engine.threads.enabled_few();
+        bits(self.changed.few()).for_each(|thread| action(thread, enabled & bit(thread) != 0));
+        for &thread in self.changed.many() {
+            action(thread, self.is_enabled(thread));
+        }
+    }
+
     /// The event executed last, if there was one.
     #[inline]
     pub fn last(&self) -> Option<&'a Event> {
@@ -164,6 +174,13 @@ impl<'a> Point<'a> {
                 action(other);
             }
         }
+    }
+
+    /// The same as bits, if the run has had at most `most` threads so far and a word has that many bits.
+    #[inline]
+    pub fn few(&self, most: usize) -> Option<Few<'a>> {
+        let count = self.thread_count();
+        (count <= most.min(64)).then_some(Few { engine: self.engine, changed: self.changed.few(), count })
     }
 
     /// How many threads the run has had so far; their ids are below this number.
@@ -220,6 +237,30 @@ impl<'a> Point<'a> {
     #[inline]
     pub fn fingerprint(&self) -> u64 {
         self.engine.fingerprint
+    }
+}
+
+/// A [`Point`] of a run with few threads: sets of threads are words, in which thread number `i` is the bit of value `1 << i`.
+#[derive(Clone, Copy)]
+pub struct Few<'a> {
+    engine: &'a Engine,
+    /// See [`Point::changed`].
+    pub changed: u64,
+    /// See [`Point::thread_count`].
+    pub count: usize,
+}
+
+impl Few<'_> {
+    /// See [`Point::enabled`].
+    #[inline]
+    pub fn enabled(&self) -> u64 {
+        self.engine.threads.enabled_few()
+    }
+
+    /// Those for whom [`Point::for_rivals`] calls its action.
+    #[inline]
+    pub fn rivals(&self, thread: ThreadId, object: ObjectId, writers: bool) -> u64 {
+        self.engine.pending.few(object, writers) & self.enabled() & !(1 << (thread.0 % 64))
     }
 }
 

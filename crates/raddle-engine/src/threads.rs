@@ -2,7 +2,7 @@
 
 use crate::pending::{FEW, ThreadSet, bit, bits};
 use crate::spin::Spin;
-use raddle_model::{Name, ObjectId, Operation, ThreadId, mix};
+use raddle_model::{Kind, LocationId, Name, ObjectId, Operation, ThreadId, mix};
 
 /// No position.
 const NIL: u32 = u32::MAX;
@@ -34,6 +34,8 @@ pub(crate) enum Wake {
 #[derive(Clone, Debug)]
 pub(crate) struct Thread {
     pub(crate) operation: Operation,
+    /// Its bit; none if it is in lists. See [`bit`].
+    pub(crate) bit: u64,
     pub(crate) status: Status,
     pub(crate) wake: Wake,
     /// Whether the spinning rule holds it back; then it is in no enabled set.
@@ -63,6 +65,23 @@ pub(crate) struct Thread {
     pub(crate) object: Option<ObjectId>,
 }
 
+/// Added to a thread's version at each of its steps.
+const STEP: u64 = 0xd6e8_feb8_6659_fd93;
+
+impl Thread {
+    /// Takes note that it executes its operation, which is step number `steps` of the run; tells its part of the fingerprint.
+    #[inline(always)] // Twice in the hot path.
+    pub(crate) fn advance(&mut self, steps: u64) -> u64 {
+        self.progress += 1;
+        self.last_step = steps;
+        self.version = self.version.wrapping_add(STEP);
+        if self.operation.kind <= Kind::ReadModifyWrite {
+            self.spin.note_memory(&self.operation);
+        }
+        self.version
+    }
+}
+
 /// All threads of a run. Tables keep their memory between runs.
 #[derive(Default, Debug)]
 pub(crate) struct Threads {
@@ -75,6 +94,8 @@ pub(crate) struct Threads {
     /// Whether `enabled` has to be made anew.
     stale: bool,
     changed: ThreadSet,
+    /// The names of the threads that runs begin with, and their hashes. Outlasts runs.
+    first: Vec<(Name, u64)>,
 }
 
 impl Threads {
@@ -86,10 +107,12 @@ impl Threads {
         self.stale = false;
     }
 
-    pub(crate) fn add(&mut self, name: Name, parent: Option<ThreadId>, idle: Operation) -> ThreadId {
+    /// Adds a thread with a name, whose hash is the version that it begins with.
+    pub(crate) fn add(&mut self, (name, version): (Name, u64), parent: Option<ThreadId>) -> ThreadId {
         let id = ThreadId(self.all.len() as u32);
         self.all.push(Thread {
-            operation: idle,
+            operation: Operation::new(Kind::Local, LocationId(0)),
+            bit: bit(id),
             status: Status::Running,
             wake: Wake::None,
             resting: false,
@@ -99,7 +122,7 @@ impl Threads {
             children: 0,
             parent,
             name,
-            version: mix(name.0),
+            version,
             deadline: u64::MAX,
             last_step: 0,
             rested: [0; 2],
@@ -112,6 +135,16 @@ impl Threads {
             self.widen();
         }
         id
+    }
+
+    /// The name, and the hash of it, of the thread that is number `index` of those that the run begins with.
+    #[inline]
+    pub(crate) fn first(&mut self, index: usize) -> (Name, u64) {
+        while self.first.len() <= index {
+            let name = Name::PROGRAM.child(self.first.len() as u64);
+            self.first.push((name, mix(name.0)));
+        }
+        self.first[index]
     }
 
     #[inline]
@@ -196,6 +229,12 @@ impl Threads {
     #[inline]
     pub(crate) fn note_change(&mut self, thread: ThreadId) {
         self.changed.insert(thread);
+    }
+
+    /// As [`Threads::note_change`], for a thread that is a bit.
+    #[inline]
+    pub(crate) fn note_change_of_few(&mut self, bit: u64) {
+        self.changed.insert_few(bit);
     }
 
     #[inline]

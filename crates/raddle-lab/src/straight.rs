@@ -8,7 +8,20 @@ use raddle_model::{Access, Kind, LocationId, Name, ObjectId, Operation, ThreadId
 pub struct Straight {
     objects: Vec<Name>,
     threads: Vec<Vec<Operation>>,
-    at: Vec<u32>,
+    /// All operations, thread after thread: `threads` as a run reads it.
+    flat: Vec<Operation>,
+    /// Where each thread begins and ends in `flat`.
+    whole: Vec<Span>,
+    /// What each thread still has to do in this run.
+    left: Vec<Span>,
+}
+
+/// The operations from `at` up to `end` of a thread that begins at `begin`.
+#[derive(Clone, Copy, Debug)]
+struct Span {
+    begin: u32,
+    at: u32,
+    end: u32,
 }
 
 /// Why a straight-line program cannot be read.
@@ -27,7 +40,13 @@ impl Straight {
     /// with a step that touches nothing (which PCT needs to be able to delay a thread's first event).
     pub fn new(threads: &[Vec<String>], dummies: bool) -> Result<Straight, StraightError> {
         let mut variables: Vec<String> = Vec::new();
-        let mut program = Straight { objects: Vec::new(), threads: Vec::new(), at: Vec::new() };
+        let mut program = Straight {
+            objects: Vec::new(),
+            threads: Vec::new(),
+            flat: Vec::new(),
+            whole: Vec::new(),
+            left: Vec::new(),
+        };
         for (thread, events) in threads.iter().enumerate() {
             let mut operations = Vec::new();
             if dummies {
@@ -51,6 +70,9 @@ impl Straight {
                 let location = LocationId(operations.len() as u32);
                 operations.push(Operation::new(kind, location).on(ObjectId(object as u32), access));
             }
+            let at = program.flat.len() as u32;
+            program.whole.push(Span { begin: at, at, end: at + operations.len() as u32 });
+            program.flat.extend_from_slice(&operations);
             program.threads.push(operations);
         }
         Ok(program)
@@ -65,8 +87,7 @@ impl Straight {
 impl Program for Straight {
     #[inline]
     fn start(&mut self, engine: &mut Engine) {
-        self.at.clear();
-        self.at.resize(self.threads.len(), 0);
+        self.left.clone_from(&self.whole);
         for &name in &self.objects {
             engine.add_object(name, Resource::Memory);
         }
@@ -75,18 +96,18 @@ impl Program for Straight {
         }
     }
 
-    #[inline]
+    #[inline(always)] // Into the loop of a run.
     fn resume(&mut self, engine: &mut Engine, thread: ThreadId, _reply: Reply) {
-        let at = &mut self.at[thread.index()];
-        let operations = &self.threads[thread.index()];
-        while let Some(operation) = operations.get(*at as usize) {
-            engine.set_local(thread, u64::from(*at));
-            *at += 1;
+        let left = &mut self.left[thread.index()];
+        while left.at < left.end {
+            let operation = &self.flat[left.at as usize];
+            engine.set_local(thread, u64::from(left.at - left.begin));
+            left.at += 1;
             if !engine.go_on(thread, operation) {
                 return engine.announce(thread, *operation);
             }
         }
-        engine.set_local(thread, u64::from(*at));
+        engine.set_local(thread, u64::from(left.at - left.begin));
         engine.finish(thread);
     }
 }

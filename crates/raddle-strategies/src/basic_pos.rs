@@ -39,13 +39,13 @@ impl Strategy for BasicPos {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
-        for thread in point.changed() {
-            if point.is_enabled(thread) {
+        point.for_changed(|thread, enabled| {
+            if enabled {
                 self.priorities.set(thread, self.rng.bits());
             } else {
                 self.priorities.remove(thread);
             }
-        }
+        });
         Choice::Run(self.priorities.winner().expect("a point has an enabled thread"))
     }
 

@@ -270,13 +270,13 @@ impl Ranks {
         while self.rank.len() < point.thread_count() {
             self.rank.push(random_rank(rng.bits()));
         }
-        for thread in point.changed() {
-            if point.is_enabled(thread) {
+        point.for_changed(|thread, enabled| {
+            if enabled {
                 self.enabled.set(thread, self.rank[thread.index()]);
             } else {
                 self.enabled.remove(thread);
             }
-        }
+        });
     }
 
     #[inline]

@@ -9,7 +9,7 @@
 //! the engine's business, so the reset every 1,000 yields is absent.
 
 use crate::tournament::Tournament;
-use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
+use raddle_engine::{Choice, Few, Plan, Point, Rng, Strategy};
 use raddle_model::{ObjectId, Reads, ThreadId};
 
 /// See the module's documentation.
@@ -19,25 +19,28 @@ pub struct Pos {
     rng: Rng,
     /// Invariant at a choice: exactly the enabled threads, each with the priority of its next event.
     priorities: Tournament,
+    /// If the only enabled thread was let run on at the latest choice, the step after that choice. For each step that it has
+    /// taken since without a choice, a priority has to be drawn, as a choice would have done.
+    ran_on: Option<u64>,
 }
 
 impl Pos {
     /// POS in which two reads of one object conflict or do not. They do not in the paper's evaluation; where they do,
     /// it is the column POS*- of the thesis, table 3.2.
     pub fn new(reads: Reads) -> Pos {
-        Pos { reads, rng: Rng::for_run(0, 0), priorities: Tournament::default() }
+        Pos { reads, rng: Rng::for_run(0, 0), priorities: Tournament::default(), ran_on: None }
     }
 
     /// Takes note of what changed since the last point; the first half of a choice.
     #[inline(always)] // It is a third of a choice; calls would cost as much as the work.
     pub(crate) fn update(&mut self, point: &Point<'_>) {
-        for thread in point.changed() {
-            if point.is_enabled(thread) {
+        point.for_changed(|thread, enabled| {
+            if enabled {
                 self.priorities.set(thread, self.rng.bits());
             } else {
                 self.priorities.remove(thread);
             }
-        }
+        });
     }
 
     /// Draws again the priorities of the enabled events that conflict with the next one of `thread`, which is about to
@@ -53,7 +56,7 @@ impl Pos {
         }
     }
 
-    #[inline(always)] // It is a third of a choice; calls would cost as much as the work.
+    #[inline(never)] // Keeps the path of programs with few threads short.
     fn reset_on(&mut self, point: &Point<'_>, thread: ThreadId, object: ObjectId, writes: bool) {
         let writers = !writes && self.reads == Reads::Independent;
         point.for_rivals(thread, object, writers, |other| self.priorities.set(other, self.rng.bits()));
@@ -63,6 +66,45 @@ impl Pos {
     #[inline(always)] // It is a third of a choice; calls would cost as much as the work.
     pub(crate) fn winner(&self) -> ThreadId {
         self.priorities.winner().expect("a point has an enabled thread")
+    }
+
+    /// A choice between any number of threads.
+    #[inline(never)] // Keeps the path of programs with few threads short.
+    fn choose_of_many(&mut self, point: &Point<'_>) -> ThreadId {
+        self.update(point);
+        let thread = self.winner();
+        self.reset_conflicting(point, thread);
+        thread
+    }
+
+    /// The same choice between few threads.
+    #[inline(always)] // Called once.
+    fn choose_of_few(&mut self, point: &Point<'_>, few: Few<'_>) -> Choice {
+        self.draw_of_few(few.changed & few.enabled());
+        self.priorities.remove_few(few.changed & !few.enabled());
+        let thread = self.priorities.winner_of_few(few.count).expect("a point has an enabled thread");
+        if few.enabled().is_power_of_two() {
+            self.ran_on = Some(point.step + 1);
+            return Choice::RunOn(thread, u32::MAX);
+        }
+        let [first, second] = point.operation(thread).touches;
+        if let Some(object) = first.object() {
+            let writers = !first.writes() && self.reads == Reads::Independent;
+            self.draw_of_few(few.rivals(thread, object, writers));
+        }
+        if let Some(object) = second.object() {
+            self.reset_on(point, thread, object, second.writes());
+        }
+        Choice::Run(thread)
+    }
+
+    /// Draws the priorities of few threads.
+    #[inline(always)] // The loop hardly ever goes round twice.
+    fn draw_of_few(&mut self, mut threads: u64) {
+        while threads != 0 {
+            self.priorities.set_few(threads.trailing_zeros(), self.rng.bits());
+            threads &= threads - 1;
+        }
     }
 
     /// The stream of the run.
@@ -76,14 +118,19 @@ impl Strategy for Pos {
     fn begin(&mut self, rng: Rng) -> Plan {
         self.rng = rng;
         self.priorities.clear();
+        self.ran_on = None;
         Plan::Run
     }
 
+    #[inline]
     fn choose(&mut self, point: &Point<'_>) -> Choice {
-        self.update(point);
-        let thread = self.winner();
-        self.reset_conflicting(point, thread);
-        Choice::Run(thread)
+        if let Some(from) = self.ran_on.take() {
+            (from..point.step).for_each(|_| drop(self.rng.bits()));
+        }
+        match point.few(self.priorities.few()) {
+            Some(few) => self.choose_of_few(point, few),
+            None => Choice::Run(self.choose_of_many(point)),
+        }
     }
 
     fn pick(&mut self, arity: u32) -> u32 {

@@ -12,7 +12,9 @@ const WIDTH: usize = 8;
 /// of steps that grows with the logarithm of the number of threads, and hardly any for up to eight.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Tournament {
-    /// The keys of the threads, eight to a block; 0 is nobody.
+    /// The keys of the first eight threads; 0 is nobody.
+    first: [u64; WIDTH],
+    /// The keys of the threads, eight to a block, if there are more than eight. The first block is not used.
     threads: Vec<[u64; WIDTH]>,
     /// Level after level, if there is more than one block of threads. Invariant: an entry is the largest key of a block
     /// of the level below; the last level has one block.
@@ -23,6 +25,14 @@ impl Tournament {
     /// Forgets all priorities.
     #[inline]
     pub(crate) fn clear(&mut self) {
+        self.first = [0; WIDTH];
+        if !self.threads.is_empty() {
+            self.clear_others();
+        }
+    }
+
+    #[inline(never)] // Keeps the path of programs with few threads short.
+    fn clear_others(&mut self) {
         self.threads.fill([0; WIDTH]);
         for level in &mut self.higher {
             level.fill([0; WIDTH]);
@@ -45,25 +55,67 @@ impl Tournament {
     /// The thread of highest priority.
     #[inline]
     pub(crate) fn winner(&self) -> Option<ThreadId> {
-        let top = if self.higher.is_empty() { &self.threads } else { self.higher.last()? };
-        let key = largest(top.first()?);
+        let top = if self.higher.is_empty() { &self.first } else { self.higher.last()?.first()? };
+        let key = largest(top);
         (key != 0).then_some(ThreadId(key as u32 & ((1 << THREAD_BITS) - 1)))
+    }
+
+    /// For how many threads the methods for few can be used, as long as nobody else is given a priority.
+    #[inline]
+    pub(crate) fn few(&self) -> usize {
+        if self.threads.is_empty() { WIDTH } else { 0 }
+    }
+
+    /// As [`Tournament::set`].
+    #[inline]
+    pub(crate) fn set_few(&mut self, thread: u32, priority: u64) {
+        debug_assert!((thread as usize) < self.few(), "there are few threads");
+        self.first[thread as usize % WIDTH] =
+            (priority >> THREAD_BITS).max(1) << THREAD_BITS | u64::from(thread);
+    }
+
+    /// Takes a set of threads out.
+    #[inline]
+    pub(crate) fn remove_few(&mut self, mut threads: u64) {
+        while threads != 0 {
+            self.first[threads.trailing_zeros() as usize % WIDTH] = 0;
+            threads &= threads - 1;
+        }
+    }
+
+    /// As [`Tournament::winner`], of the first `count` threads.
+    #[inline]
+    pub(crate) fn winner_of_few(&self, count: usize) -> Option<ThreadId> {
+        let [a, b, c, d, ..] = self.first;
+        let key = if count <= WIDTH / 2 { a.max(b).max(c.max(d)) } else { largest(&self.first) };
+        (key != 0).then_some(ThreadId(key as u32 % WIDTH as u32))
     }
 
     #[inline]
     fn put(&mut self, index: usize, key: u64) {
-        match self.threads.get_mut(index / WIDTH) {
-            Some(block) => block[index % WIDTH] = key,
-            None => self.grow(index, key),
-        }
-        if !self.higher.is_empty() {
-            self.lift(index / WIDTH);
+        if index < WIDTH && self.higher.is_empty() {
+            self.first[index] = key;
+        } else {
+            self.put_far(index, key);
         }
     }
 
+    #[inline(never)] // Keeps the path of programs with few threads short.
+    fn put_far(&mut self, index: usize, key: u64) {
+        if index < WIDTH {
+            self.first[index] = key;
+        } else if let Some(block) = self.threads.get_mut(index / WIDTH) {
+            block[index % WIDTH] = key;
+        } else {
+            return self.grow(index, key);
+        }
+        self.lift(index / WIDTH);
+    }
+
     /// Makes the higher levels agree with a block of threads.
+    #[inline]
     fn lift(&mut self, mut block: usize) {
-        let mut key = largest(&self.threads[block]);
+        let mut key = largest(if block == 0 { &self.first } else { &self.threads[block] });
         for level in &mut self.higher {
             let parent = &mut level[block / WIDTH];
             if parent[block % WIDTH] == key {

@@ -71,7 +71,7 @@ fn running_on_changes_no_schedule() {
         };
         let mut config = Config::default();
         config.step_limit = if number % 3 == 0 { 9 } else { 1_000 };
-        for spec in ["random-walk", "pct:depth=1", "pct:depth=3,steps=12", "pct:depth=4"] {
+        for spec in ["random-walk", "pct:depth=1", "pct:depth=3,steps=12", "pct:depth=4", "pos"] {
             let mut free = Counting(build(spec).unwrap(), 0);
             let mut bound = StepByStep(build(spec).unwrap());
             let wanted = outcomes(&mut program, &mut bound, config);

@@ -43,7 +43,7 @@ impl Engine {
         for &waiting in arrived.iter().rev() {
             self.note_freed(waiting);
             self.threads.get_mut(waiting).status = Status::Running;
-            self.ready.push((waiting, Reply::Number(u32::from(serial == Some(waiting)))));
+            self.make_ready(waiting, Reply::Number(u32::from(serial == Some(waiting))));
         }
         arrived.clear();
         if let Resource::Barrier { arrived: kept, .. } = &mut self.objects.get_mut(object).resource {

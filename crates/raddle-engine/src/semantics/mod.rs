@@ -13,7 +13,7 @@ use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
 use crate::strategy::Strategy;
 use crate::threads::Status;
-use raddle_model::{Failure, Kind, ObjectId, Operation, ThreadId, Verdict};
+use raddle_model::{Failure, Kind, ObjectId, Operation, ThreadId, Verdict, mix};
 
 /// What executing an operation did to its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -92,7 +92,7 @@ impl Engine {
                 let parent = self.threads.get_mut(thread);
                 let name = parent.name.child(u64::from(parent.children));
                 parent.children += 1;
-                Effect::Goes(Reply::Spawned(self.new_thread(name, Some(thread))))
+                Effect::Goes(Reply::Spawned(self.new_thread((name, mix(name.0)), Some(thread))))
             }
             Kind::Join if self.has_ended(first(operation)) => Effect::Goes(Reply::Acquired),
             Kind::Join => {
@@ -108,7 +108,7 @@ impl Engine {
             Kind::Park => self.park(thread, operation),
             Kind::Unpark => self.unpark(thread, operation),
             Kind::Exit => {
-                self.verdict = Some(Verdict::Passed);
+                self.end(Verdict::Passed);
                 Effect::Stays
             }
             kind => unreachable!("no meaning was given to {kind:?}"),

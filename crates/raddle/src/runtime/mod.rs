@@ -14,8 +14,8 @@ mod workers;
 pub(crate) use locals::Local;
 pub(crate) use locations::Locations;
 pub(crate) use object::{Object, Past};
+use run::{Turn, run_task, wait_for_turn};
 pub(crate) use run::{close_others, run};
-use run::{run_task, wait_for_turn};
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
 pub(crate) use workers::Conflict;
@@ -65,7 +65,7 @@ pub(crate) struct Runtime {
     /// The name of the first thread of every run.
     main_name: Arc<str>,
     current: ThreadId,
-    /// What the engine answered to the operation at which the current fiber suspended.
+    /// What the engine answered to the operation at which the current fiber suspends, for those on the stacks below.
     next: Option<Next>,
     /// Tells this run from all others of the process, for objects that outlive a run.
     epoch: u32,
@@ -107,33 +107,20 @@ pub(crate) fn step_or(
     operation: impl FnOnce(&mut Runtime) -> Operation,
     closing: impl FnOnce(&mut Runtime),
 ) -> Reply {
-    let here = with(|runtime| {
+    let turn = with(|runtime| {
         if runtime.closing {
             closing(runtime);
             // A thread that caught its panic would go on for ever if nobody stopped it.
             let stops = runtime.draining == Some(runtime.current) && !runtime.is_panicking();
-            return (!stops).then_some(Reply::Go);
+            return if stops { Turn::waiting() } else { Turn::Mine(Reply::Go) };
         }
         let operation = operation(runtime);
-        let me = runtime.current;
-        if runtime.engine.go_on(me, &operation) {
-            return Some(Reply::Go);
-        }
-        runtime.engine.announce(me, operation);
-        match runtime.engine.next(&mut *runtime.strategy) {
-            Next::Resume { thread, reply } if thread == me => Some(reply),
-            next => {
-                runtime.next = Some(next);
-                None
-            }
-        }
+        runtime.take_step(operation)
     });
-    here.unwrap_or_else(|| {
-        if std::thread::panicking() {
-            return suspend_panicking();
-        }
-        wait_for_turn()
-    })
+    match turn {
+        Turn::Mine(reply) => reply,
+        turn => wait_for_turn(turn),
+    }
 }
 
 /// Suspends the current thread while it, or another one on this OS thread, is unwinding after a panic.

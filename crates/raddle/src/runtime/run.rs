@@ -1,71 +1,118 @@
 //! A run from its begin to its end: whose turn it is, and what is left to unwind.
 
 use super::switch::{self, Fiber};
-use super::{RUNTIME, Runtime, Task, catch, locals, with};
+use super::{RUNTIME, Runtime, Task, catch, locals, suspend_panicking, with};
 use raddle_engine::{Next, Reply};
-use raddle_model::ThreadId;
+use raddle_model::{Operation, ThreadId};
 use std::panic::{catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// Who goes on, where a thread waits or the run is begun.
-enum Turn {
+/// Who goes on, where a thread has announced an operation or the run is begun.
+pub(super) enum Turn {
     /// The one who asked, with what its operation brought.
     Mine(Reply),
-    /// Another one, which can be resumed from here.
-    Of(ThreadId, Fiber),
+    /// Another one, which can be resumed from here by the one who asked.
+    Of { thread: ThreadId, fiber: Fiber, me: Option<ThreadId> },
     /// One that has resumed others, this one among them, and waits for them to suspend; or nobody.
     Below,
+    /// As `Below`, and a thread of this OS thread is unwinding after a panic.
+    BelowPanicking,
 }
 
-/// Returns when it is the turn of the current thread again. Meanwhile it resumes others from its own stack: going by way of
-/// the loop in [`run`] would be one switch more.
-pub(super) fn wait_for_turn() -> Reply {
-    let me = with(|runtime| runtime.current);
+impl Turn {
+    /// The turn of somebody below.
+    #[inline]
+    pub(super) fn waiting() -> Turn {
+        if std::thread::panicking() { Turn::BelowPanicking } else { Turn::Below }
+    }
+}
+
+/// Returns when it is the turn of the current thread again, given whose turn it is now. Meanwhile it resumes others from its
+/// own stack: going by way of the loop in [`run`] would be one switch more.
+#[inline(never)] // Keeps the path of a thread that goes on short.
+pub(super) fn wait_for_turn(mut turn: Turn) -> Reply {
     loop {
-        match with(|runtime| runtime.turn(Some(me))) {
+        match turn {
             Turn::Mine(reply) => return reply,
-            Turn::Of(thread, fiber) => run_on(thread, fiber),
+            Turn::Of { thread, fiber, me } => turn = run_on(thread, fiber, me),
             Turn::Below => {
                 switch::suspend();
-                return with(|runtime| runtime.threads[me.index()].reply);
+                return with(|runtime| runtime.threads[runtime.current.index()].reply);
             }
+            Turn::BelowPanicking => return suspend_panicking(),
         }
     }
 }
 
-/// Lets `thread` run on its fiber until it suspends or ends. Then the engine's next answer is there.
-fn run_on(thread: ThreadId, mut fiber: Fiber) {
+/// Lets `thread` run on its fiber until it suspends or ends, and tells `me` whose turn it is then.
+#[inline]
+fn run_on(thread: ThreadId, mut fiber: Fiber, me: Option<ThreadId>) -> Turn {
     fiber.resume();
     with(|runtime| {
-        if runtime.next.is_some() {
-            runtime.threads[thread.index()].fiber = Some(fiber);
-            return;
-        }
-        // The task is over.
-        runtime.idle.push(fiber);
-        runtime.engine.finish(thread);
-        if runtime.fail_on_leaked_threads && thread == ThreadId(0) {
-            runtime.fail_by_leak();
-        }
-        runtime.next = Some(runtime.engine.next(&mut *runtime.strategy));
-    });
+        let next = match runtime.next.take() {
+            Some(next) => {
+                runtime.threads[thread.index()].fiber = Some(fiber);
+                next
+            }
+            None => runtime.end_task(thread, fiber),
+        };
+        runtime.turn(next, me)
+    })
 }
 
 impl Runtime {
-    /// Whose turn it is by the engine's latest answer; that is taken, unless another one has to see it.
-    fn turn(&mut self, me: Option<ThreadId>) -> Turn {
-        let Some(Next::Resume { thread, reply }) = self.next else { return Turn::Below };
-        let turn = if Some(thread) == me {
-            Turn::Mine(reply)
-        } else {
+    /// Executes `operation`, the next one of the current thread, or announces it and asks whose turn it is.
+    #[inline(never)] // Once for all operations of a test, and short.
+    pub(super) fn take_step(&mut self, operation: Operation) -> Turn {
+        let me = self.current;
+        if self.engine.go_on(me, &operation) { Turn::Mine(Reply::Go) } else { self.announce(me, operation) }
+    }
+
+    #[inline(never)] // Keeps the path of a thread that runs on short.
+    fn announce(&mut self, me: ThreadId, operation: Operation) -> Turn {
+        self.engine.announce(me, operation);
+        let next = self.engine.next(&mut *self.strategy);
+        if std::thread::panicking() && !matches!(next, Next::Resume { thread, .. } if thread == me) {
+            self.next = Some(next);
+            return Turn::BelowPanicking;
+        }
+        self.turn(next, Some(me))
+    }
+
+    /// Takes note that the task of `thread` on `fiber` is over, and asks what comes next.
+    #[inline(never)] // Once for each thread.
+    fn end_task(&mut self, thread: ThreadId, fiber: Fiber) -> Next {
+        self.idle.push(fiber);
+        self.engine.finish(thread);
+        if self.fail_on_leaked_threads && thread == ThreadId(0) {
+            self.fail_by_leak();
+        }
+        self.ask()
+    }
+
+    /// Asks the engine what comes next.
+    #[inline(never)] // Once for all callers but the one in the hot path.
+    fn ask(&mut self) -> Next {
+        self.engine.next(&mut *self.strategy)
+    }
+
+    /// Whose turn it is by the engine's answer, seen from `me`; the answer is kept if another one has to see it.
+    #[inline(always)] // Twice in the hot path.
+    fn turn(&mut self, next: Next, me: Option<ThreadId>) -> Turn {
+        if let Next::Resume { thread, reply } = next {
+            if Some(thread) == me {
+                self.current = thread;
+                return Turn::Mine(reply);
+            }
             let entry = &mut self.threads[thread.index()];
-            let Some(fiber) = entry.fiber.take() else { return Turn::Below };
-            entry.reply = reply;
-            Turn::Of(thread, fiber)
-        };
-        self.next = None;
-        self.current = thread;
-        turn
+            if let Some(fiber) = entry.fiber.take() {
+                entry.reply = reply;
+                self.current = thread;
+                return Turn::Of { thread, fiber, me };
+            }
+        }
+        self.next = Some(next);
+        Turn::Below
     }
 }
 
@@ -105,9 +152,12 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         runtime.start(thread, Some(name), main);
         assert!(slot.replace(runtime).is_none(), "a check does not run inside another one");
     });
-    with(|runtime| runtime.next = Some(runtime.engine.next(&mut *runtime.strategy)));
-    while let Turn::Of(thread, fiber) = with(|runtime| runtime.turn(None)) {
-        run_on(thread, fiber);
+    let mut turn = with(|runtime| {
+        let next = runtime.ask();
+        runtime.turn(next, None)
+    });
+    while let Turn::Of { thread, fiber, .. } = turn {
+        turn = run_on(thread, fiber, None);
     }
     with(|runtime| {
         debug_assert_eq!(runtime.next, Some(Next::Done), "every thread that could run has run");
