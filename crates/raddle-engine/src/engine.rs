@@ -7,9 +7,7 @@ use crate::races::Tracker;
 use crate::spin::Turns;
 use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
 use crate::threads::{Status, Threads, Wake};
-use raddle_model::{
-    Failure, Kind, Name, ObjectId, Operation, ThreadId, Touch, Trace, Verdict, mix,
-};
+use raddle_model::{Failure, Kind, Name, ObjectId, Operation, ThreadId, Touch, Trace, Verdict, mix};
 
 /// What the front end has to do next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -68,14 +66,14 @@ pub struct Engine {
     pub(crate) pending: Pending,
     pub(crate) trace: Trace,
     /// Threads that have to be resumed before the next choice.
-    ready: Vec<(ThreadId, Reply)>,
+    pub(crate) ready: Vec<(ThreadId, Reply)>,
     pub(crate) resting: Vec<ThreadId>,
     /// Invariant: the bits of the threads whose next operation locks a mutex and waits for it without a time limit.
     pub(crate) plain_lockers: u64,
     pub(crate) races: Tracker,
     /// See [`RunSummary`].
     pub(crate) freed: Vec<(u32, ThreadId)>,
-    verdict: Option<Verdict>,
+    pub(crate) verdict: Option<Verdict>,
     pub(crate) now: u64,
     pub(crate) steps: u64,
     /// Invariant: no greater than `turns.next_look`; 0 while a thread is ready or resting, an exchange is not settled, the run
@@ -85,13 +83,13 @@ pub struct Engine {
     pub(crate) fingerprint: u64,
     pub(crate) state: u64,
     /// Whether the front end tells what threads know and objects hold.
-    told: bool,
+    pub(crate) told: bool,
     pub(crate) rests: u64,
     pub(crate) turns: Turns,
     pub(crate) alive: usize,
     /// How many of those run in the background.
     pub(crate) background: usize,
-    first_threads: usize,
+    pub(crate) first_threads: usize,
     /// How many memory accesses the thread that runs may make without a choice.
     pub(crate) burst: u64,
     /// Whether something may come from outside.

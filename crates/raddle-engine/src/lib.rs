@@ -13,6 +13,7 @@
 //! run.
 
 mod background;
+mod beginning;
 mod census;
 mod clocks;
 mod config;
@@ -34,6 +35,7 @@ mod strategy;
 mod threads;
 mod time;
 
+pub use beginning::Beginning;
 pub use census::Census;
 pub use clocks::{Clocks, conflicts};
 pub use config::{Config, Timeouts};

@@ -147,6 +147,35 @@ pub(crate) struct Objects {
     count: usize,
 }
 
+impl Clone for Objects {
+    fn clone(&self) -> Objects {
+        Objects { all: self.all[..self.count].to_vec(), count: self.count }
+    }
+
+    /// Keeps the memory, also that of the objects.
+    #[inline]
+    fn clone_from(&mut self, source: &Objects) {
+        self.clear();
+        for object in &source.all[..source.count] {
+            match self.all.get_mut(self.count) {
+                Some(old) => old.become_like(object),
+                None => self.all.push(object.clone()),
+            }
+            self.count += 1;
+        }
+    }
+}
+
+impl Object {
+    #[inline]
+    fn become_like(&mut self, other: &Object) {
+        (self.name, self.value) = (other.name, other.value);
+        if !matches!((&self.resource, &other.resource), (Resource::Memory, Resource::Memory)) {
+            self.resource.clone_from(&other.resource);
+        }
+    }
+}
+
 impl Objects {
     pub(crate) fn clear(&mut self) {
         self.count = 0;

@@ -54,6 +54,24 @@ pub(crate) struct Pending {
     nodes: Vec<u32>,
 }
 
+impl Clone for Pending {
+    fn clone(&self) -> Pending {
+        let Pending { rows, links, owner, nodes } = self;
+        Pending { rows: rows.clone(), links: links.clone(), owner: owner.clone(), nodes: nodes.clone() }
+    }
+
+    #[inline]
+    fn clone_from(&mut self, source: &Pending) {
+        let Pending { rows, links, owner, nodes } = source;
+        self.rows.clone_from(rows);
+        if !nodes.is_empty() || !self.nodes.is_empty() {
+            self.links.clone_from(links);
+            self.owner.clone_from(owner);
+            self.nodes.clone_from(nodes);
+        }
+    }
+}
+
 impl Pending {
     pub(crate) fn clear(&mut self) {
         self.rows.clear();
@@ -235,11 +253,23 @@ pub(crate) struct Cursor {
 }
 
 /// A set of threads.
-#[derive(Clone, Default, Debug)]
+#[derive(Default, Debug)]
 pub struct ThreadSet {
     few: u64,
     /// The threads that are no bits; one may be there more than once.
     many: Vec<ThreadId>,
+}
+
+impl Clone for ThreadSet {
+    fn clone(&self) -> ThreadSet {
+        ThreadSet { few: self.few, many: self.many.clone() }
+    }
+
+    #[inline]
+    fn clone_from(&mut self, source: &ThreadSet) {
+        self.few = source.few;
+        self.many.clone_from(&source.many);
+    }
 }
 
 impl ThreadSet {

@@ -80,13 +80,13 @@ impl Spin {
     /// Takes note of an executed memory access or local step.
     #[inline]
     pub(crate) fn note_memory(&mut self, operation: &Operation) {
-        match operation.kind {
-            Kind::Local => self.returned = false,
-            Kind::Read => self.note(operation, Mark::None),
-            _ => {
-                let before_write = (self.power, self.returns);
-                *self = Spin { returned: false, returns: 0, power: 0, before_write, locked: false, ..*self };
-            }
+        if operation.kind >= Kind::Write {
+            let before_write = (self.power, self.returns);
+            *self = Spin { returned: false, returns: 0, power: 0, before_write, locked: false, ..*self };
+        } else if operation.kind == Kind::Read {
+            self.note(operation, Mark::None);
+        } else {
+            self.returned = false;
         }
     }
 

@@ -16,6 +16,12 @@ impl Engine {
         if memory { u64::from(more).min(self.alarm.saturating_sub(self.steps + 1)) } else { 0 }
     }
 
+    /// Whether [`Engine::go_on`] may have an effect.
+    #[inline]
+    pub fn runs_on(&self) -> bool {
+        self.burst > 0
+    }
+
     /// Executes `operation`, the next one of `thread`, which was resumed, if the strategy lets the thread run on and the
     /// operation is a memory access. If it does not say so, the operation has to be announced.
     #[inline(always)] // The front end calls it once.
@@ -50,7 +56,7 @@ impl Engine {
         self.steps += 1;
         let entry = self.threads.get_mut(thread);
         entry.status = Status::Running;
-        let Operation { argument, touches: [first, second], kind, .. } = entry.operation;
+        let Operation { argument, touches: [first, second], location, kind } = entry.operation;
         let mut print = entry.advance(self.steps);
         if let Some(object) = first.object() {
             print = print.wrapping_add(self.pending.unlink((thread, entry.bit), 0, object, first));
@@ -58,7 +64,9 @@ impl Engine {
         if second != Touch::NONE {
             print = self.pending.unlink_second((thread, entry.bit), &entry.operation, print);
         }
-        self.trace.events.push(Event { thread, operation: entry.operation });
+        // Field by field: in one piece it would go by way of the stack.
+        let operation = Operation { argument, touches: [first, second], location, kind };
+        self.trace.events.push(Event { thread, operation });
         self.fingerprint = self.fingerprint.wrapping_add(mix(print));
         if kind > Kind::ReadModifyWrite {
             return self.execute_synchronisation(thread, strategy);

@@ -31,7 +31,7 @@ pub(crate) enum Wake {
     TimedOut,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub(crate) struct Thread {
     pub(crate) operation: Operation,
     /// Its bit; none if it is in lists. See [`bit`].
@@ -96,6 +96,25 @@ pub(crate) struct Threads {
     changed: ThreadSet,
     /// The names of the threads that runs begin with, and their hashes. Outlasts runs.
     first: Vec<(Name, u64)>,
+}
+
+impl Clone for Threads {
+    fn clone(&self) -> Threads {
+        let mut copy = Threads::default();
+        copy.clone_from(self);
+        copy
+    }
+
+    /// Keeps the memory, and the names that outlast runs.
+    #[inline]
+    fn clone_from(&mut self, source: &Threads) {
+        let Threads { all, enabled_few, enabled, stale, changed, first: _ } = source;
+        self.all.clone_from(all);
+        self.enabled_few = *enabled_few;
+        self.enabled.clone_from(enabled);
+        self.stale = *stale;
+        self.changed.clone_from(changed);
+    }
 }
 
 impl Threads {

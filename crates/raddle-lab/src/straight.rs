@@ -1,6 +1,6 @@
 //! Straight-line programs without data: the programs of the POS micro benchmark.
 
-use raddle_engine::{Engine, Program, Reply, Resource};
+use raddle_engine::{Beginning, Engine, Program, Reply, Resource};
 use raddle_model::{Access, Kind, LocationId, Name, ObjectId, Operation, ThreadId};
 
 /// A fixed list of reads and writes per thread.
@@ -14,6 +14,8 @@ pub struct Straight {
     whole: Vec<Span>,
     /// What each thread still has to do in this run.
     left: Vec<Span>,
+    /// How an earlier run began, with what was left then.
+    beginning: Option<(Beginning, Vec<Span>)>,
 }
 
 /// The operations from `at` up to `end` of a thread that begins at `begin`.
@@ -46,6 +48,7 @@ impl Straight {
             flat: Vec::new(),
             whole: Vec::new(),
             left: Vec::new(),
+            beginning: None,
         };
         for (thread, events) in threads.iter().enumerate() {
             let mut operations = Vec::new();
@@ -87,13 +90,12 @@ impl Straight {
 impl Program for Straight {
     #[inline]
     fn start(&mut self, engine: &mut Engine) {
-        self.left.clone_from(&self.whole);
-        for &name in &self.objects {
-            engine.add_object(name, Resource::Memory);
+        if let Some((beginning, left)) = &self.beginning
+            && engine.begin_like(beginning)
+        {
+            return self.left.clone_from(left);
         }
-        for _ in &self.threads {
-            engine.add_thread();
-        }
+        self.start_anew(engine);
     }
 
     #[inline(always)] // Into the loop of a run.
@@ -109,5 +111,22 @@ impl Program for Straight {
         }
         engine.set_local(thread, u64::from(left.at - left.begin));
         engine.finish(thread);
+    }
+}
+
+impl Straight {
+    /// Begins a run, and keeps how.
+    fn start_anew(&mut self, engine: &mut Engine) {
+        self.left.clone_from(&self.whole);
+        for &name in &self.objects {
+            engine.add_object(name, Resource::Memory);
+        }
+        for _ in &self.threads {
+            engine.add_thread();
+        }
+        while let Some(thread) = engine.take_ready() {
+            self.resume(engine, thread, Reply::Go);
+        }
+        self.beginning = engine.beginning().map(|beginning| (beginning, self.left.clone()));
     }
 }

@@ -19,16 +19,15 @@ pub struct Pos {
     rng: Rng,
     /// Invariant at a choice: exactly the enabled threads, each with the priority of its next event.
     priorities: Tournament,
-    /// If the only enabled thread was let run on at the latest choice, the step after that choice. For each step that it has
-    /// taken since without a choice, a priority has to be drawn, as a choice would have done.
-    ran_on: Option<u64>,
+    /// If the only enabled thread was let run on at the latest choice, the step after that choice; otherwise 0.
+    ran_on: u64,
 }
 
 impl Pos {
     /// POS in which two reads of one object conflict or do not. They do not in the paper's evaluation; where they do,
     /// it is the column POS*- of the thesis, table 3.2.
     pub fn new(reads: Reads) -> Pos {
-        Pos { reads, rng: Rng::for_run(0, 0), priorities: Tournament::default(), ran_on: None }
+        Pos { reads, rng: Rng::for_run(0, 0), priorities: Tournament::default(), ran_on: 0 }
     }
 
     /// Takes note of what changed since the last point; the first half of a choice.
@@ -84,7 +83,7 @@ impl Pos {
         self.priorities.remove_few(few.changed & !few.enabled());
         let thread = self.priorities.winner_of_few(few.count).expect("a point has an enabled thread");
         if few.enabled().is_power_of_two() {
-            self.ran_on = Some(point.step + 1);
+            self.ran_on = point.step + 1;
             return Choice::RunOn(thread, u32::MAX);
         }
         let [first, second] = point.operation(thread).touches;
@@ -96,6 +95,16 @@ impl Pos {
             self.reset_on(point, thread, object, second.writes());
         }
         Choice::Run(thread)
+    }
+
+    /// Draws a priority for each step before `step` that the only enabled thread has taken without a choice: one is what a
+    /// choice would have drawn.
+    #[inline(never)] // Keeps the path of a choice short.
+    fn catch_up(&mut self, step: u64) {
+        for _ in self.ran_on..step {
+            self.rng.bits();
+        }
+        self.ran_on = 0;
     }
 
     /// Draws the priorities of few threads.
@@ -118,14 +127,14 @@ impl Strategy for Pos {
     fn begin(&mut self, rng: Rng) -> Plan {
         self.rng = rng;
         self.priorities.clear();
-        self.ran_on = None;
+        self.ran_on = 0;
         Plan::Run
     }
 
     #[inline]
     fn choose(&mut self, point: &Point<'_>) -> Choice {
-        if let Some(from) = self.ran_on.take() {
-            (from..point.step).for_each(|_| drop(self.rng.bits()));
+        if self.ran_on != 0 {
+            self.catch_up(point.step);
         }
         match point.few(self.priorities.few()) {
             Some(few) => self.choose_of_few(point, few),

@@ -115,7 +115,7 @@ pub(crate) fn step_or(
             return if stops { Turn::waiting() } else { Turn::Mine(Reply::Go) };
         }
         let operation = operation(runtime);
-        runtime.take_step(operation)
+        runtime.take_step(&operation)
     });
     match turn {
         Turn::Mine(reply) => reply,

@@ -45,7 +45,7 @@ pub(super) fn wait_for_turn(mut turn: Turn) -> Reply {
 }
 
 /// Lets `thread` run on its fiber until it suspends or ends, and tells `me` whose turn it is then.
-#[inline]
+#[inline(always)] // Its own frame and the way of its result through memory would cost as much as the switch.
 fn run_on(thread: ThreadId, mut fiber: Fiber, me: Option<ThreadId>) -> Turn {
     fiber.resume();
     with(|runtime| {
@@ -62,14 +62,23 @@ fn run_on(thread: ThreadId, mut fiber: Fiber, me: Option<ThreadId>) -> Turn {
 
 impl Runtime {
     /// Executes `operation`, the next one of the current thread, or announces it and asks whose turn it is.
-    #[inline(never)] // Once for all operations of a test, and short.
-    pub(super) fn take_step(&mut self, operation: Operation) -> Turn {
-        let me = self.current;
-        if self.engine.go_on(me, &operation) { Turn::Mine(Reply::Go) } else { self.announce(me, operation) }
+    #[inline(always)] // A part of each operation of a test.
+    pub(super) fn take_step(&mut self, operation: &Operation) -> Turn {
+        if self.engine.runs_on() && self.go_on(operation) {
+            Turn::Mine(Reply::Go)
+        } else {
+            self.announce(operation)
+        }
     }
 
-    #[inline(never)] // Keeps the path of a thread that runs on short.
-    fn announce(&mut self, me: ThreadId, operation: Operation) -> Turn {
+    #[inline(never)] // Once for all operations.
+    fn go_on(&mut self, operation: &Operation) -> bool {
+        self.engine.go_on(self.current, operation)
+    }
+
+    #[inline(never)] // Once for all operations.
+    fn announce(&mut self, operation: &Operation) -> Turn {
+        let (me, operation) = (self.current, *operation);
         self.engine.announce(me, operation);
         let next = self.engine.next(&mut *self.strategy);
         if std::thread::panicking() && !matches!(next, Next::Resume { thread, .. } if thread == me) {

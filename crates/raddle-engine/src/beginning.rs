@@ -1,0 +1,73 @@
+//! Runs that begin like an earlier one.
+
+use crate::config::Config;
+use crate::engine::Engine;
+use crate::objects::Objects;
+use crate::pending::Pending;
+use crate::strategy::Needs;
+use crate::threads::Threads;
+use raddle_model::ThreadId;
+
+/// What a run was like before its first step, when every thread had announced its first operation. A program that always
+/// begins in the same way keeps it, to begin later runs at once.
+#[derive(Clone, Debug)]
+pub struct Beginning {
+    config: Config,
+    needs: Needs,
+    threads: Threads,
+    objects: Objects,
+    pending: Pending,
+    parents: Vec<Option<ThreadId>>,
+    first_threads: usize,
+    alive: usize,
+    state: u64,
+    told: bool,
+}
+
+impl Engine {
+    /// Hands out a thread that exists from the start and has to be resumed before the first choice. A front end that does
+    /// that itself, and not by way of [`Engine::next`], calls this until there is none.
+    pub fn take_ready(&mut self) -> Option<ThreadId> {
+        self.ready.pop().map(|(thread, _)| thread)
+    }
+
+    /// What the run is like so far, if it can be the beginning of others: nothing was executed, and every thread has
+    /// announced its first operation or has ended. Not if a thread waits for a mutex, runs in the background, or something may
+    /// come from outside.
+    pub fn beginning(&self) -> Option<Beginning> {
+        let begun = self.ready.is_empty() && self.steps == 0 && self.now == 0 && self.verdict.is_none();
+        // None of these is part of a beginning.
+        let plain =
+            self.resting.is_empty() && self.plain_lockers == 0 && self.background == 0 && !self.outside;
+        (begun && plain).then(|| Beginning {
+            config: self.config,
+            needs: self.needs,
+            threads: self.threads.clone(),
+            objects: self.objects.clone(),
+            pending: self.pending.clone(),
+            parents: self.trace.parents.clone(),
+            first_threads: self.first_threads,
+            alive: self.alive,
+            state: self.state,
+            told: self.told,
+        })
+    }
+
+    /// Makes this run, to which nothing was added yet, begin like an earlier one. Tells whether it could: not if the settings
+    /// are others, or the strategy wants something else to be tracked.
+    #[inline]
+    pub fn begin_like(&mut self, beginning: &Beginning) -> bool {
+        let fits = self.config == beginning.config && self.needs == beginning.needs;
+        if fits {
+            self.threads.clone_from(&beginning.threads);
+            self.objects.clone_from(&beginning.objects);
+            self.pending.clone_from(&beginning.pending);
+            self.trace.parents.clone_from(&beginning.parents);
+            self.first_threads = beginning.first_threads;
+            self.alive = beginning.alive;
+            self.state = beginning.state;
+            self.told = beginning.told;
+        }
+        fits
+    }
+}
