@@ -71,3 +71,48 @@ impl Engine {
         fits
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::objects::{MutexKind, Resource};
+    use raddle_model::{Access, Kind, LocationId, Name, ObjectId, Operation};
+
+    /// An engine in which two threads have announced an operation of this kind.
+    fn begun(kind: Kind) -> Engine {
+        let mut engine = Engine::new(Config::default());
+        engine.begin(Needs::default());
+        engine.add_object(Name(1), Resource::mutex(MutexKind::Normal));
+        engine.add_thread();
+        engine.add_thread();
+        while let Some(thread) = engine.take_ready() {
+            let operation = Operation::new(kind, LocationId(1)).on(ObjectId(0), Access::Write);
+            engine.announce(thread, operation);
+        }
+        engine
+    }
+
+    #[test]
+    fn only_what_it_keeps_makes_a_beginning() {
+        assert!(begun(Kind::Write).beginning().is_some());
+        assert!(begun(Kind::Lock).beginning().is_none());
+        let mut engine = begun(Kind::Write);
+        engine.add_thread();
+        assert!(engine.beginning().is_none(), "a thread has announced nothing");
+    }
+
+    #[test]
+    fn a_run_with_other_settings_begins_anew() {
+        let beginning = begun(Kind::Write).beginning().unwrap();
+        let begins = |config, needs| {
+            let mut engine = Engine::new(config);
+            engine.begin(needs);
+            (engine.begin_like(&beginning), engine.threads.len(), engine.object_count())
+        };
+        assert_eq!(begins(Config::default(), Needs::default()), (true, 2, 1));
+        let other = Config { patience: 7, ..Config::default() };
+        assert_eq!(begins(other, Needs::default()), (false, 0, 0));
+        let state = Needs { state: true, ..Needs::default() };
+        assert_eq!(begins(Config::default(), state), (false, 0, 0));
+    }
+}

@@ -30,6 +30,7 @@ mod resemble;
 mod rng;
 mod semantics;
 mod spin;
+mod state;
 mod step;
 mod strategy;
 mod threads;

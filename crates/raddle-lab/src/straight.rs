@@ -130,3 +130,48 @@ impl Straight {
         self.beginning = engine.beginning().map(|beginning| (beginning, self.left.clone()));
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_engine::{Config, Races, Rng, run};
+
+    fn program() -> Straight {
+        let texts = [vec!["Wx", "Ry", "Wy"], vec![], vec!["Wy", "Wx"], vec!["Rx", "Wz", "Rx"]];
+        let texts = texts.map(|thread| thread.into_iter().map(str::to_owned).collect());
+        Straight::new(&texts, false).unwrap()
+    }
+
+    /// What is left from earlier runs, under whatever strategy and settings, changes no later one.
+    #[test]
+    fn every_run_begins_as_the_first_does() {
+        let mut kept = program();
+        let mut other = Straight::new(&[vec!["Wa".to_owned()]], false).unwrap();
+        let mut configs = [Config::default(); 2];
+        configs[1].races = Races::All;
+        let mut engines = configs.map(Engine::new);
+        for number in 0..60 {
+            // The second one wants the state of the program tracked.
+            for spec in ["pos", "upo", "dfs"] {
+                let engine = &mut engines[number as usize / 3 % 2];
+                if number % 7 == 0 {
+                    let mut strategy = raddle_strategies::build("pos").unwrap();
+                    strategy.begin(Rng::for_run(1, number));
+                    run(engine, &mut other, &mut *strategy);
+                }
+                let mut results = Vec::new();
+                let mut fresh = (program(), Engine::new(configs[number as usize / 3 % 2]));
+                for (program, engine) in [(&mut kept, engine), (&mut fresh.0, &mut fresh.1)] {
+                    let mut strategy = raddle_strategies::build(spec).unwrap();
+                    strategy.begin(Rng::for_run(1, number));
+                    run(engine, program, &mut *strategy);
+                    let summary = engine.summary();
+                    let names = (0..3).map(|object| summary.object_name(ObjectId(object)));
+                    results.push((summary.trace.clone(), summary.fingerprint, names.collect::<Vec<_>>()));
+                }
+                assert_eq!(results[0], results[1], "{spec}, run {number}");
+                assert_eq!(results[0].0.events.len(), 8);
+            }
+        }
+    }
+}

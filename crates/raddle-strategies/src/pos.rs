@@ -55,7 +55,7 @@ impl Pos {
         }
     }
 
-    #[inline(never)] // Keeps the path of programs with few threads short.
+    #[inline(always)] // It is a third of a choice; calls would cost as much as the work.
     fn reset_on(&mut self, point: &Point<'_>, thread: ThreadId, object: ObjectId, writes: bool) {
         let writers = !writes && self.reads == Reads::Independent;
         point.for_rivals(thread, object, writers, |other| self.priorities.set(other, self.rng.bits()));
@@ -67,22 +67,14 @@ impl Pos {
         self.priorities.winner().expect("a point has an enabled thread")
     }
 
-    /// A choice between any number of threads.
-    #[inline(never)] // Keeps the path of programs with few threads short.
-    fn choose_of_many(&mut self, point: &Point<'_>) -> ThreadId {
-        self.update(point);
-        let thread = self.winner();
-        self.reset_conflicting(point, thread);
-        thread
-    }
-
-    /// The same choice between few threads.
+    /// A choice between few threads.
     #[inline(always)] // Called once.
     fn choose_of_few(&mut self, point: &Point<'_>, few: Few<'_>) -> Choice {
-        self.draw_of_few(few.changed & few.enabled());
-        self.priorities.remove_few(few.changed & !few.enabled());
+        let enabled = few.enabled();
+        self.draw_of_few(few.changed & enabled);
+        self.priorities.remove_few(few.changed & !enabled);
         let thread = self.priorities.winner_of_few(few.count).expect("a point has an enabled thread");
-        if few.enabled().is_power_of_two() {
+        if enabled & (enabled - 1) == 0 {
             self.ran_on = point.step + 1;
             return Choice::RunOn(thread, u32::MAX);
         }
@@ -92,19 +84,37 @@ impl Pos {
             self.draw_of_few(few.rivals(thread, object, writers));
         }
         if let Some(object) = second.object() {
-            self.reset_on(point, thread, object, second.writes());
+            return self.reset_and_run(point, thread, object, second.writes());
         }
         Choice::Run(thread)
     }
 
-    /// Draws a priority for each step before `step` that the only enabled thread has taken without a choice: one is what a
-    /// choice would have drawn.
-    #[inline(never)] // Keeps the path of a choice short.
-    fn catch_up(&mut self, step: u64) {
-        for _ in self.ran_on..step {
-            self.rng.bits();
+    #[inline(never)] // Keeps the path of memory accesses short.
+    fn reset_and_run(
+        &mut self,
+        point: &Point<'_>,
+        thread: ThreadId,
+        object: ObjectId,
+        writes: bool,
+    ) -> Choice {
+        self.reset_on(point, thread, object, writes);
+        Choice::Run(thread)
+    }
+
+    /// A choice between any number of threads, or one after a thread has run on. For each step that this took without a
+    /// choice it draws a priority, as a choice would have done.
+    #[inline(never)] // Keeps the path of a choice between few threads short.
+    fn choose_otherwise(&mut self, point: &Point<'_>) -> Choice {
+        if self.ran_on != 0 {
+            for _ in self.ran_on..point.step {
+                self.rng.bits();
+            }
+            self.ran_on = 0;
         }
-        self.ran_on = 0;
+        self.update(point);
+        let thread = self.winner();
+        self.reset_conflicting(point, thread);
+        Choice::Run(thread)
     }
 
     /// Draws the priorities of few threads.
@@ -133,12 +143,9 @@ impl Strategy for Pos {
 
     #[inline]
     fn choose(&mut self, point: &Point<'_>) -> Choice {
-        if self.ran_on != 0 {
-            self.catch_up(point.step);
-        }
         match point.few(self.priorities.few()) {
-            Some(few) => self.choose_of_few(point, few),
-            None => Choice::Run(self.choose_of_many(point)),
+            Some(few) if self.ran_on == 0 => self.choose_of_few(point, few),
+            _ => self.choose_otherwise(point),
         }
     }
 
@@ -190,6 +197,25 @@ mod tests {
         assert_hit_rate(40_000, 0.5, |seed| order(&program.run(&mut pos, seed).0) == [1, 0, 0]);
         assert_hit_rate(40_000, 0.25, |seed| order(&program.run(&mut pos, seed).0) == [0, 1, 0]);
         assert_hit_rate(40_000, 0.25, |seed| order(&program.run(&mut pos, seed).0) == [0, 0, 1]);
+    }
+
+    #[test]
+    fn few_threads_are_chosen_between_as_many_are() {
+        for number in 0..60 {
+            let mut rng = Rng::for_run(23, number);
+            let mut program = match number % 3 {
+                0 => raddle_testkit::straight(&mut rng, 5, 12),
+                1 => raddle_testkit::spawning(&mut rng),
+                _ => raddle_testkit::mixed(&mut rng),
+            };
+            let reads = if number % 2 == 0 { Reads::Independent } else { Reads::Dependent };
+            let (mut few, mut many) = (Pos::new(reads), Pos::new(reads));
+            many.priorities.set(ThreadId(8), 1);
+            assert_eq!((few.priorities.few(), many.priorities.few()), (8, 0));
+            for seed in 0..30 {
+                assert_eq!(program.run(&mut few, seed), program.run(&mut many, seed), "program {number}");
+            }
+        }
     }
 
     #[test]

@@ -14,6 +14,8 @@ const WIDTH: usize = 8;
 pub(crate) struct Tournament {
     /// The keys of the first eight threads; 0 is nobody.
     first: [u64; WIDTH],
+    /// Whether anybody else was ever given a priority.
+    is_wide: bool,
     /// The keys of the threads, eight to a block, if there are more than eight. The first block is not used.
     threads: Vec<[u64; WIDTH]>,
     /// Level after level, if there is more than one block of threads. Invariant: an entry is the largest key of a block
@@ -26,7 +28,7 @@ impl Tournament {
     #[inline]
     pub(crate) fn clear(&mut self) {
         self.first = [0; WIDTH];
-        if !self.threads.is_empty() {
+        if self.is_wide {
             self.clear_others();
         }
     }
@@ -55,7 +57,7 @@ impl Tournament {
     /// The thread of highest priority.
     #[inline]
     pub(crate) fn winner(&self) -> Option<ThreadId> {
-        let top = if self.higher.is_empty() { &self.first } else { self.higher.last()?.first()? };
+        let top = if self.is_wide { self.higher.last()?.first()? } else { &self.first };
         let key = largest(top);
         (key != 0).then_some(ThreadId(key as u32 & ((1 << THREAD_BITS) - 1)))
     }
@@ -63,7 +65,7 @@ impl Tournament {
     /// For how many threads the methods for few can be used, as long as nobody else is given a priority.
     #[inline]
     pub(crate) fn few(&self) -> usize {
-        if self.threads.is_empty() { WIDTH } else { 0 }
+        if self.is_wide { 0 } else { WIDTH }
     }
 
     /// As [`Tournament::set`].
@@ -93,7 +95,7 @@ impl Tournament {
 
     #[inline]
     fn put(&mut self, index: usize, key: u64) {
-        if index < WIDTH && self.higher.is_empty() {
+        if index < WIDTH && !self.is_wide {
             self.first[index] = key;
         } else {
             self.put_far(index, key);
@@ -130,6 +132,7 @@ impl Tournament {
     #[cold]
     fn grow(&mut self, index: usize, key: u64) {
         assert!(index < 1 << THREAD_BITS, "at most 2^{THREAD_BITS} threads can be scheduled");
+        self.is_wide = true;
         let mut blocks = (index / WIDTH + 1).next_power_of_two();
         self.threads.resize(blocks, [0; WIDTH]);
         self.threads[index / WIDTH][index % WIDTH] = key;
@@ -190,6 +193,30 @@ mod tests {
         }
         tree.clear();
         assert_eq!(tree.winner(), None);
+    }
+
+    #[test]
+    fn few_threads_have_the_winner_that_many_would_have() {
+        let mut rng = Rng::for_run(2, 0);
+        for count in 1..=8 {
+            let (mut few, mut many) = (Tournament::default(), Tournament::default());
+            many.set(ThreadId(70), 1);
+            many.remove(ThreadId(70));
+            for _ in 0..1_000 {
+                let thread = rng.below(count) as u32;
+                if rng.below(3) == 0 {
+                    few.remove_few(1 << thread);
+                    many.remove(ThreadId(thread));
+                } else {
+                    // Now and then 0, which is a priority, too.
+                    let priority = if rng.below(5) == 0 { 0 } else { rng.bits() };
+                    few.set_few(thread, priority);
+                    many.set(ThreadId(thread), priority);
+                }
+                assert_eq!(few.winner_of_few(count as usize), many.winner());
+                assert_eq!(few.winner(), many.winner());
+            }
+        }
     }
 
     #[test]
