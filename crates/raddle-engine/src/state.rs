@@ -4,7 +4,7 @@ use crate::engine::Engine;
 use raddle_model::{ObjectId, ThreadId, mix};
 
 impl Engine {
-    /// Tells a hash of what `thread` knows (where it stands, its locals), for [`Point::state`].
+    /// Tells a hash of what `thread` knows (where it stands, its locals), for [`Point::state`](crate::Point::state).
     #[inline]
     pub fn set_local(&mut self, thread: ThreadId, hash: u64) {
         if self.needs.state {
@@ -29,7 +29,7 @@ impl Engine {
         }
     }
 
-    /// Tells a hash of what `object` holds, for [`Point::state`].
+    /// Tells a hash of what `object` holds, for [`Point::state`](crate::Point::state).
     #[inline]
     pub fn set_value(&mut self, object: ObjectId, hash: u64) {
         if self.needs.state {
@@ -41,7 +41,7 @@ impl Engine {
         }
     }
 
-    /// See [`Point::state`].
+    /// See [`Point::state`](crate::Point::state).
     #[inline]
     pub(crate) fn state(&self) -> u64 {
         // A program that does the same after the same partial order is in the same state after it.

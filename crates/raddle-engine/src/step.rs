@@ -76,7 +76,8 @@ impl Engine {
 
     #[inline(never)] // Keeps the path of memory accesses short.
     fn execute_synchronisation(&mut self, thread: ThreadId, strategy: &mut dyn Strategy) -> Option<Reply> {
-        let operation = &self.threads.operation(thread).clone();
+        // A copy: the thread may get its next operation meanwhile.
+        let operation = &{ *self.threads.operation(thread) };
         self.plain_lockers &= !bit(thread);
         let wrote = self.races.is_on() && self.has_for_writing(thread, operation);
         let effect = self.perform(thread, operation, strategy);
