@@ -9,14 +9,16 @@
 //! * with a segment that does the steps of the thread's next one too, so that they happen earlier;
 //! * with a segment that goes on until its thread waits, so that a switch is no preemption;
 //! * with a segment that ends one step earlier or later, or two segments in the other order;
-//! * with few segments at all: each of two threads up to one of the places where it was interrupted.
+//! * with few segments at all: each of two threads up to one of the places where it was interrupted;
+//! * with a segment that ends where its thread comes to something that others touch too, and without the two segments after it:
+//!   who was interrupted inside a critical section is so before or after it.
 //!
 //! The result need not be the smallest there is; the tests compare it with that.
 
 use crate::execute::{Cost, Execute, Execution, Wanted};
 use crate::same::Symptom;
-use raddle_model::{Minimized, Schedule, Segment, ThreadId, TraceFile, mix};
-use std::collections::BTreeSet;
+use raddle_model::{Minimized, ObjectId, Schedule, Segment, ThreadId, TraceFile, mix};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A run with more steps is not made smaller unless somebody asks for it: that would take long.
 pub const MOST_AUTOMATIC_STEPS: usize = 100_000;
@@ -111,6 +113,9 @@ impl Search<'_> {
                     });
                 }
                 self.rebuild();
+            }
+            if self.best.cost == before {
+                self.move_ends();
             }
             if self.best.cost == before || self.is_over {
                 return;
@@ -230,9 +235,70 @@ impl Search<'_> {
         }
     }
 
+    /// With one segment that ends elsewhere, and without the two after it.
+    fn move_ends(&mut self) {
+        /// The most candidates, those that change the least.
+        const MOST: usize = 1_000;
+        let ends = contended(&self.best.run);
+        let segments = &self.schedule.segments;
+        let mut candidates: Vec<(u32, usize, u32)> = Vec::new();
+        for (index, segment) in segments.iter().enumerate() {
+            // Not beyond what the thread had done at the end of its next segment, nor before it began this one.
+            let own = |other: &&Segment| other.thread == segment.thread;
+            let from = segments[..index].iter().rfind(own).map_or(0, |before| before.until);
+            let to = segments[index + 1..].iter().find(own).map_or(segment.until, |next| next.until);
+            let places = ends.get(&segment.thread.0).into_iter().flatten();
+            let near = places.filter(|&&end| end > from && end < to && end != segment.until);
+            candidates.extend(near.map(|&end| (end.abs_diff(segment.until), index, end)));
+        }
+        candidates.sort_unstable();
+        for (_, index, end) in candidates.into_iter().take(MOST) {
+            let mut segments = self.schedule.segments.clone();
+            segments[index].until = end;
+            segments.drain((index + 1).min(segments.len())..(index + 3).min(segments.len()));
+            let mut waiting = segments.clone();
+            if let Some(next) = waiting.get_mut(index + 1) {
+                next.until = Segment::ALL;
+            }
+            if self.attempt(segments) || self.attempt(waiting) || self.is_over {
+                return;
+            }
+        }
+    }
+
     fn threads(&self) -> u32 {
         self.schedule.answers.len() as u32
     }
+}
+
+/// Where each thread comes to an operation on something that another thread touches too, not both of them only to read it: how
+/// many steps it has taken before.
+fn contended(run: &TraceFile) -> BTreeMap<u32, Vec<u32>> {
+    /// Who touches an object, as long as it is one thread, and whether it is written.
+    struct Touched {
+        only: Option<u32>,
+        written: bool,
+    }
+    let mut objects: BTreeMap<ObjectId, Touched> = BTreeMap::new();
+    for step in &run.steps {
+        for (object, writes) in step.operation.objects() {
+            let touched =
+                objects.entry(object).or_insert(Touched { only: Some(step.thread), written: false });
+            touched.only = touched.only.filter(|&thread| thread == step.thread);
+            touched.written |= writes;
+        }
+    }
+    let is_contended = |object: &ObjectId| objects[object].only.is_none() && objects[object].written;
+    let mut taken: BTreeMap<u32, u32> = BTreeMap::new();
+    let mut places: BTreeMap<u32, Vec<u32>> = BTreeMap::new();
+    for step in &run.steps {
+        let own = taken.entry(step.thread).or_default();
+        if step.operation.objects().any(|(object, _)| is_contended(&object)) {
+            places.entry(step.thread).or_default().push(*own);
+        }
+        *own += 1;
+    }
+    places
 }
 
 fn hash(segments: &[Segment]) -> u64 {

@@ -3,11 +3,13 @@
 
 use raddle::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::SeqCst};
 use raddle::sync::{Arc, Condvar, Mutex};
-use raddle::{Config, check_with, thread};
+use raddle::{Config, FailureFile, ReplayError, check_with, thread, try_replay};
+use std::path::Path;
 
-/// Checks a program with its bug (`false`) and without (`true`); the failure is of this kind.
+/// Checks a program with its bug (`false`) and without (`true`); the failure is of this kind. A run that is found is made as
+/// small as it can be: no failing run has fewer switches between threads than `fewest`, which follows from the program.
 #[track_caller]
-fn check_both(kind: &str, program: fn(bool)) {
+fn check_both(name: &str, kind: &str, fewest: u64, program: fn(bool)) {
     let mut config = Config::default();
     config.runs = 10_000;
     config.failures = None;
@@ -17,6 +19,16 @@ fn check_both(kind: &str, program: fn(bool)) {
     config.runs = 2_000;
     if let Err(failed) = check_with(&config, move || program(true)) {
         panic!("there is no bug: {failed}");
+    }
+    let mut config = Config::new().with_runs(10_000).with_explain(false);
+    // `benchmarks/minimize/run` reads these files.
+    config.failures = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("corpus").join(name));
+    let small = check_with(&config, move || program(false)).expect_err("the bug is found");
+    assert_eq!((small.failure.kind(), small.trace.switches()), (kind, fewest), "{small}");
+    let FailureFile::At(path) = &small.file else { panic!("{small}") };
+    match try_replay(move || program(false), path) {
+        Err(ReplayError::Failed(again)) => assert_eq!(again.trace, small.trace),
+        other => panic!("{other:?}"),
     }
 }
 
@@ -45,18 +57,21 @@ fn reorder<const N: usize>(fixed: bool) {
 
 #[test]
 fn reorder_3() {
-    check_both("assertion", reorder::<3>);
+    // Main, a setter that does not come to its second write, the checker, the rest of both setters, main, which sees the panic.
+    check_both("reorder_3", "assertion", 5, reorder::<3>);
 }
 
 #[test]
 fn reorder_20() {
-    check_both("assertion", reorder::<20>);
+    // The rest of 19 setters.
+    check_both("reorder_20", "assertion", 22, reorder::<20>);
 }
 
 /// Two fields under two locks, written one after the other.
 #[test]
 fn twostage() {
-    check_both("assertion", |fixed| {
+    // Main starts the writer, which writes the first field, and reads both.
+    check_both("twostage", "assertion", 2, |fixed| {
         let shared = Arc::new((Mutex::new(0), Mutex::new(0), Mutex::new(())));
         let writer = {
             let shared = Arc::clone(&shared);
@@ -78,7 +93,8 @@ fn twostage() {
 /// Two locks in opposite order.
 #[test]
 fn deadlock01() {
-    check_both("deadlock", |fixed| {
+    // Main takes one lock, the other thread the other; nobody goes on.
+    check_both("deadlock01", "deadlock", 1, |fixed| {
         let locks = Arc::new((Mutex::new(0), Mutex::new(0)));
         let other = {
             let locks = Arc::clone(&locks);
@@ -95,7 +111,8 @@ fn deadlock01() {
 /// A signal between the test and the wait.
 #[test]
 fn lost_wakeup() {
-    check_both("deadlock", |fixed| {
+    // The waiter tests between the start and the signal of main, and waits after it.
+    check_both("lost_wakeup", "deadlock", 3, |fixed| {
         let shared = Arc::new((AtomicBool::new(false), Mutex::new(()), Condvar::new()));
         let waiter = {
             let shared = Arc::clone(&shared);
@@ -118,7 +135,8 @@ fn lost_wakeup() {
 /// A worker tests a flag and says only then that it is at work.
 #[test]
 fn bluetooth_driver() {
-    check_both("assertion", |fixed| {
+    // The worker tests between the start and the stop of main, and goes on after it. Main sees the panic.
+    check_both("bluetooth_driver", "assertion", 4, |fixed| {
         let driver = Arc::new((AtomicBool::new(false), AtomicUsize::new(1), AtomicBool::new(false)));
         let leave = |driver: &(AtomicBool, AtomicUsize, AtomicBool)| driver.1.fetch_sub(1, SeqCst) == 1;
         let worker = {
@@ -189,7 +207,9 @@ fn interlocked_work_steal_queue() {
             }
         }
     }
-    check_both("assertion", |fixed| {
+    // The thief looks at the tail before main moves it, and takes the item after main has looked at the
+    // head. Main sees the panic.
+    check_both("interlocked_work_steal_queue", "assertion", 4, |fixed| {
         let queue = Arc::new(Queue {
             fixed,
             head: AtomicUsize::new(0),
