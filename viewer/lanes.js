@@ -24,10 +24,11 @@ function draw(tag, attributes) {
 }
 
 class Lanes {
-  // `choose` is called with a step that the user points at.
-  constructor(run, title, pairs, choose) {
+  // `marks` has a letter for some steps; `choose` is called with a step that the user points at.
+  constructor(run, title, pairs, marks, choose) {
     this.run = run;
     this.pairs = pairs;
+    this.marks = marks;
     this.choose = choose;
     this.current = NONE;
     this.isTwin = false;
@@ -127,7 +128,8 @@ class Lanes {
   // About how wide the cell of a step is.
   room(step) {
     const place = this.lane >= WITH_PLACES ? this.run.short(step).length * 6.7 + 6 : 0;
-    return Math.min(this.lane - 18, this.words(step).length * 7.55 + place + 10);
+    const mark = this.marks.has(step) ? 19 : 0;
+    return Math.min(this.lane - 18, this.words(step).length * 7.55 + place + mark + 10);
   }
 
   row(step, place) {
@@ -142,8 +144,10 @@ class Lanes {
     const cell = make('button', waits ? 'cell waiting' : 'cell', this.words(step));
     cell.type = 'button';
     cell.tabIndex = -1;
+    if (this.marks.has(step)) cell.prepend(make('span', 'mark', this.marks.get(step)));
     if (this.lane >= WITH_PLACES) cell.append(make('small', '', run.short(step)));
-    cell.title = `${run.threads[thread]}${waits ? ' waits' : ''}: ${run.statement(step)}\n${run.places[run.place[step]][0]}`;
+    const mark = this.marks.has(step) ? `${this.marks.get(step)} of the idiom\n` : '';
+    cell.title = `${mark}${run.threads[thread]}${waits ? ' waits' : ''}: ${run.statement(step)}\n${run.places[run.place[step]][0]}`;
     const left = NUMBERS + this.laneOf[thread] * this.lane + 12;
     cell.style.cssText = `left:${left}px;max-width:${this.lane - 18}px;--hue:${hue(thread)}`;
     cell.addEventListener('click', () => this.choose(step));

@@ -19,8 +19,18 @@ const pairsOf = (run) => {
   return pairs;
 };
 
+// The letters of the idiom's events in a run.
+const marksOf = (run) => {
+  const marks = new Map();
+  for (const [letter, step] of data.idiom ? data.idiom.events : []) {
+    const there = run === failing ? step : failing.twin(step, run);
+    if (there !== NONE) marks.set(there, letter);
+  }
+  return marks;
+};
+
 const views = runs.map(
-  (run, index) => new Lanes(run, data.labels[index], pairsOf(run), (step) => go(step, index)),
+  (run, index) => new Lanes(run, data.labels[index], pairsOf(run), marksOf(run), (step) => go(step, index)),
 );
 by('runs').append(...views.map((view) => view.node));
 
@@ -206,6 +216,18 @@ by('kind').classList.toggle('passed', data.kind === 'passed');
 by('title').textContent = data.title;
 by('happened').textContent = data.happened;
 by('reason').textContent = data.reason;
+if (data.idiom) {
+  by('idiom').hidden = false;
+  by('idiom').append(data.idiom.text);
+  for (const [letter, step] of data.idiom.events) {
+    const button = make('button', '', failing.statement(step));
+    button.type = 'button';
+    button.title = `${failing.threads[failing.thread[step]]}, ${failing.short(step)}`;
+    button.prepend(make('span', 'mark', letter));
+    button.addEventListener('click', () => go(step, 0));
+    by('idiom').append(button);
+  }
+}
 // A long run may have more objects than anybody would look through.
 const MOST_OBJECTS = 3000;
 const touched = new Map();

@@ -1,23 +1,25 @@
 //! `raddle explain`.
 
 use crate::args::ExplainArgs;
-use crate::minimize::{AFTER_A_FAILURE, Lab, reduce};
+use crate::minimize::{AFTER_A_FAILURE, Lab, Limits, reduce};
+use crate::progress::Progress;
 use crate::replay::{compile, read, shown};
 use crate::{Outcome, native};
 use anyhow::{Context, Result, bail};
-use raddle_explain::{Effort, Explanation, Pair, explain, place, sentence};
+use raddle_explain::{Effort, Execute, Explanation, Pair, explain, place, sentence};
 use raddle_model::{EXIT_BUG_FOUND, Kind, TraceFile, TraceStep};
 use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep};
 use raddle_report::{sentences, text, verb};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 /// Where the source files are that places name.
 pub(crate) type Sources = BTreeMap<String, PathBuf>;
 
 /// What each of Maple's idioms looks like: `A=>B` is a dependent pair of two threads.
-const IDIOMS: [&str; 6] = [
+pub(crate) const IDIOMS: [&str; 6] = [
     "A=>B",
     "A=>B=>C, A and C in one thread, one object",
     "A=>B, C=>D, A..D in one thread and B..C in the other, one object",
@@ -30,17 +32,18 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let shown = shown(&args.file);
     let file = TraceFile::from_json(&read(&args.file)?).with_context(|| shown.to_owned())?;
     let effort = Effort { executions: args.runs, samples: args.samples, depth: true };
-    let (run, found, sources) = search(&file, shown, effort)?;
+    let (run, found, sources) = search(&file, shown, effort, args.time)?;
     let text = if args.json { json(&run, &found, effort) } else { told(&run, &found, effort, &sources) };
     Ok(Outcome { text, status: EXIT_BUG_FOUND })
 }
 
 /// Explains the failing run of `file`, which messages call `shown`: the run as it was made again, what was found out, and where
-/// the source is.
+/// the source is. No run begins after `time`.
 pub(crate) fn search(
     file: &TraceFile,
     shown: &str,
     effort: Effort,
+    time: Duration,
 ) -> Result<(TraceFile, Explanation, Sources)> {
     if file.verdict.failure().is_none() {
         bail!("{shown}: the recorded run passed; there is no failure to explain");
@@ -50,15 +53,9 @@ pub(crate) fn search(
         "lab" => {
             let machine = compile(&file.program, &file.parameters)
                 .with_context(|| format!("{shown}: the program in the file"))?;
-            let mut lab = Lab::new(machine, file);
-            // What is known to be small is not made smaller again.
-            let small = match file.minimized {
-                Some(_) => None,
-                None => reduce(file, &mut lab, AFTER_A_FAILURE, &|_| Ok(()))?,
-            };
-            explain(small.as_ref().unwrap_or(file), effort, &mut lab)
+            within(file, effort, time, &mut Lab::new(machine, file))?
         }
-        native::FRONT_END => native::explain(file, shown, effort, &mut sources)?,
+        native::FRONT_END => native::explain(file, shown, effort, time, &mut sources)?,
         other => bail!(
             "{shown}: the run was recorded by the front end `{other}`; this raddle can explain those of `lab` and `native`"
         ),
@@ -68,6 +65,44 @@ pub(crate) fn search(
     })?;
     let run = found.run.clone().unwrap_or_else(|| file.clone());
     Ok((TraceFile { program: file.program.clone(), ..run }, found, sources))
+}
+
+/// Explains the failing run of `file`, which is made small before unless it is already, with a bar for whoever waits.
+pub(crate) fn within(
+    file: &TraceFile,
+    effort: Effort,
+    time: Duration,
+    execute: &mut dyn Execute,
+) -> Result<Option<Explanation>> {
+    #[expect(clippy::disallowed_methods, reason = "the user waits for the search")]
+    let begun = Instant::now();
+    // A smaller run is explained sooner, but most of the time is for the explanation.
+    let limits = Limits { time: AFTER_A_FAILURE.time.min(time / 3), ..AFTER_A_FAILURE };
+    let small = match file.minimized {
+        Some(_) => None,
+        None => reduce(file, execute, limits, &|_| Ok(()))?,
+    };
+    let progress = Progress::new(effort.executions);
+    let mut go_on = |found: &Explanation| {
+        progress.add(1);
+        progress.note(&|| so_far(found));
+        begun.elapsed() < time
+    };
+    Ok(explain(small.as_ref().unwrap_or(file), effort, &mut go_on, execute))
+}
+
+/// What is known before the search is over.
+fn so_far(found: &Explanation) -> String {
+    let swaps = format!(
+        "{} of {} swaps tried",
+        text::count(found.tried as u64),
+        text::count(found.candidates as u64)
+    );
+    match found.swapped.len() {
+        0 => swaps,
+        1 => format!("{swaps}, one makes it pass"),
+        more => format!("{swaps}, {more} together make it pass"),
+    }
 }
 
 /// The explanation for a person.
@@ -83,6 +118,9 @@ pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort, sources
             "No two operations of different threads were seen whose order makes the difference. Memory accesses of a pthreads program \
              are seen only if it was compiled by `raddle cc` or `raddle c++`.\n",
         ),
+        [] if misses_swaps(found) => out.push_str(
+            "No pair of operations was found so far whose swap makes the run pass.\n",
+        ),
         [] => out.push_str(
             "No single pair of operations makes the difference: no run with one pair swapped passes, nor with two.\n",
         ),
@@ -90,9 +128,12 @@ pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort, sources
             let _ = writeln!(out, "{};\nswap them and the run passes.", sentence(file, found, *pair));
         }
         pairs => {
-            out.push_str(
-                "No single pair of operations makes the difference. The closest run that passes swaps these; in the failing run:\n",
-            );
+            out.push_str(if misses_swaps(found) {
+                "No single pair of operations was found so far that makes the difference. "
+            } else {
+                "No single pair of operations makes the difference. "
+            });
+            out.push_str("The closest run that passes swaps these; in the failing run:\n");
             for &pair in pairs {
                 let _ = writeln!(out, "  {}", sentence(file, found, pair));
             }
@@ -101,7 +142,21 @@ pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort, sources
     excerpt(&mut out, file, found, sources);
     out.push('\n');
     depth(&mut out, file, found, effort);
+    if found.is_cut_off {
+        let _ = writeln!(
+            out,
+            "\nThe search was ended after {}, with {} of {} swaps of one pair tried; more --time or --runs may find more.",
+            text::plural(found.executions, "run"),
+            text::count(found.tried as u64),
+            text::count(found.candidates as u64)
+        );
+    }
     out
+}
+
+/// Whether not all swaps of one pair were tried.
+fn misses_swaps(found: &Explanation) -> bool {
+    found.tried < found.candidates
 }
 
 /// Whether it is a pthreads program of which no memory access was seen.
@@ -119,6 +174,9 @@ fn depth(out: &mut String, file: &TraceFile, found: &Explanation, effort: Effort
     let depth = found.constraints.len() as u64;
     let _ = match depth {
         _ if found.always => writeln!(out, "No order of operations is needed: all of {samples} fail so."),
+        0 if found.is_cut_off => {
+            writeln!(out, "Depth: not found so far. Not all sets of up to four orders were tried.")
+        }
         0 => writeln!(
             out,
             "Depth: not found. No set of up to four orders was seen that makes all of {samples} fail, in {}.",
@@ -213,5 +271,11 @@ fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
         idiom: found.idiom,
         samples: effort.samples,
         executions: found.executions,
+        swaps: found.candidates as u64,
+        swaps_tried: found.tried as u64,
+        complete: !found.is_cut_off,
     })
 }
+
+#[cfg(test)]
+mod oracle;

@@ -182,4 +182,4 @@ impl Execute for Lab {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -11,11 +11,15 @@ use raddle_report::format::{Terminal, html, json, junit, perfetto, sarif, text};
 use raddle_report::{PairRole, Source, Story};
 use raddle_symbols::Symbols;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 /// How many runs are made for the explanation if the user does not say it, and about how many steps they may have together:
 /// somebody waits for the report.
 const MOST_RUNS: u64 = 3_000;
 const MOST_STEPS: u64 = 20_000_000;
+
+/// No run for the explanation begins after this time.
+const TIME: Duration = Duration::from_secs(30);
 
 /// With how many random schedules a set of orders is tried.
 const SAMPLES: u64 = 50;
@@ -78,7 +82,7 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> Story {
     }
     let few = (MOST_STEPS / (file.steps.len() as u64).max(1)).clamp(100, MOST_RUNS);
     let effort = Effort { executions: args.runs.unwrap_or(few), samples: SAMPLES, depth: true };
-    let (run, found, sources) = match explain::search(file, shown, effort) {
+    let (run, found, sources) = match explain::search(file, shown, effort, TIME) {
         Ok(explained) => explained,
         Err(error) => {
             let mut story = Story::of(file);
@@ -105,6 +109,9 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> Story {
             let step = |index: usize| (index, &found.steps[index]);
             story.add_pair(step(first), step(second), role);
         }
+    }
+    if let Some(idiom) = found.idiom {
+        story.set_idiom(idiom, explain::IDIOMS[usize::from(idiom) - 1]);
     }
     story.passing = found.passing.as_ref().map(Stream::of);
     story

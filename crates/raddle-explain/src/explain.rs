@@ -4,7 +4,8 @@
 //!
 //! * *Which swap makes it pass?* For two dependent steps of different threads, the later one is brought before the earlier
 //!   one, with as little else changed as possible. Among the runs that pass, the one with the fewest swapped pairs of dependent
-//!   operations is the closest. If there is none, two pairs are swapped.
+//!   operations is the closest, not counting those that follow from another one. First the later step goes only before what it
+//!   depends on the most recently; where no such swap is enough, before more of the other thread; then two pairs are swapped.
 //! * *How deep is the bug?* By PCT's definition, the depth is the smallest number of ordering constraints that make every
 //!   schedule fail which keeps them. Sets of one to four constraints are tried, each with some random schedules; so the answer is
 //!   an estimate. If none is enough, constraints are left out of all those of the run as long as the others are: that gives a
@@ -12,7 +13,7 @@
 
 use crate::execute::{Execute, Wanted};
 use crate::same::Symptom;
-use crate::swap::{Pair, follows, pairs, release, reverse};
+use crate::swap::{Pair, earlier_pairs, follows, pairs, reaches, release, reverse};
 use raddle_model::{
     Access, Completion, Constraint, Kind, LocationId, ObjectId, Schedule, Segment, ThreadId, Touch,
     TraceFile, TraceStep,
@@ -53,12 +54,22 @@ pub struct Explanation {
     pub idiom: Option<u8>,
     /// How many pairs of operations there are that could have happened in the other order.
     pub candidates: usize,
+    /// How many of them were tried. All, unless the search was ended before.
+    pub tried: usize,
+    /// Whether there was no more time, or no more runs, before everything was tried.
+    pub is_cut_off: bool,
     /// How many executions there were.
     pub executions: u64,
 }
 
-/// Explains the failing run of `file`. Gives nothing if it does not fail again.
-pub fn explain(file: &TraceFile, effort: Effort, execute: &mut dyn Execute) -> Option<Explanation> {
+/// Explains the failing run of `file`. Gives nothing if it does not fail again. `go_on` is called before each execution with what was
+/// found so far, and tells whether to go on; what is not tried then is told by [`Explanation::is_cut_off`].
+pub fn explain(
+    file: &TraceFile,
+    effort: Effort,
+    go_on: &mut dyn FnMut(&Explanation) -> bool,
+    execute: &mut dyn Execute,
+) -> Option<Explanation> {
     let again = execute.execute(&Schedule::of(file), Wanted::Any)?;
     let run = again.run;
     let symptom = Symptom::of(&run)?;
@@ -69,19 +80,23 @@ pub fn explain(file: &TraceFile, effort: Effort, execute: &mut dyn Execute) -> O
         run,
         symptom,
         places: Vec::new(),
+        all: Vec::new(),
+        reaches: Vec::new(),
         effort,
+        go_on,
         execute,
         distance: None,
         found,
     };
     search.places = places(&search.found.steps);
     search.add_missing();
-    let pairs = search.pairs();
-    search.found.candidates = pairs.len();
-    for &pair in &pairs {
-        search.swap(&[pair]);
+    let (pairs, earlier) = search.pairs();
+    search.swap_each(&pairs);
+    // Each is enough where its step goes before one that is nearer; so these are of use only where none was.
+    if search.found.swapped.len() != 1 {
+        search.swap_each(&earlier);
     }
-    if search.found.swapped.is_empty() {
+    if !(1..=2).contains(&search.found.swapped.len()) {
         search.swap_two(&pairs);
     }
     if effort.depth {
@@ -110,6 +125,22 @@ fn places(steps: &[TraceStep]) -> Vec<(u32, u32)> {
     steps.iter().map(place).collect()
 }
 
+/// A step of a thread: whose it is, where, and how often the thread was there before. Where a run takes another way, the numbers of
+/// all later steps of its threads differ, but not these.
+type Visit<'a> = (u32, &'a str, u32);
+
+/// Which visits the steps are.
+fn visits<'a>(steps: &[TraceStep], locations: &'a [String]) -> Vec<Visit<'a>> {
+    let mut before: BTreeMap<(u32, &str), u32> = BTreeMap::new();
+    let visit = |step: &TraceStep| {
+        let place = locations.get(step.operation.location.index()).map_or("", |text| &text[..]);
+        let next = before.entry((step.thread, place)).or_default();
+        *next += 1;
+        (step.thread, place, *next - 1)
+    };
+    steps.iter().map(visit).collect()
+}
+
 struct Search<'a> {
     run: TraceFile,
     /// How many of the steps have happened.
@@ -117,7 +148,12 @@ struct Search<'a> {
     symptom: Symptom,
     /// As [`places`] tells.
     places: Vec<(u32, u32)>,
+    /// All pairs that could have happened in the other order.
+    all: Vec<Pair>,
+    /// As the function of that name tells.
+    reaches: Vec<usize>,
     effort: Effort,
+    go_on: &'a mut dyn FnMut(&Explanation) -> bool,
     execute: &'a mut dyn Execute,
     /// How far the closest passing run is.
     distance: Option<(bool, usize, usize)>,
@@ -127,7 +163,11 @@ struct Search<'a> {
 impl Search<'_> {
     /// Makes a run, if there may be another one.
     fn run(&mut self, schedule: &Schedule) -> Option<TraceFile> {
-        if self.found.executions >= self.effort.executions {
+        if self.found.is_cut_off
+            || self.found.executions >= self.effort.executions
+            || !(self.go_on)(&self.found)
+        {
+            self.found.is_cut_off = true;
             return None;
         }
         self.found.executions += 1;
@@ -181,11 +221,24 @@ impl Search<'_> {
         }
     }
 
-    /// The pairs that could have happened in the other order; at least one of the two has happened.
-    fn pairs(&self) -> Vec<Pair> {
-        let mut pairs = pairs(&self.found.steps);
-        pairs.retain(|pair| pair.first < self.happened);
-        pairs
+    /// The pairs that could have happened in the other order, and those with earlier steps; at least one of the two has happened.
+    fn pairs(&mut self) -> (Vec<Pair>, Vec<Pair>) {
+        let steps = &self.found.steps;
+        let (mut latest, mut earlier) = (pairs(steps), earlier_pairs(steps));
+        latest.retain(|pair| pair.first < self.happened);
+        earlier.retain(|pair| pair.first < self.happened);
+        self.all = [&latest[..], &earlier].concat();
+        self.reaches = reaches(steps);
+        (latest, earlier)
+    }
+
+    /// Tries to swap each of `pairs` alone.
+    fn swap_each(&mut self, pairs: &[Pair]) {
+        self.found.candidates += pairs.len();
+        for &pair in pairs {
+            self.swap(&[pair]);
+            self.found.tried += usize::from(!self.found.is_cut_off);
+        }
     }
 
     /// Tries a run in which the second step of each pair comes before the first.
@@ -199,7 +252,12 @@ impl Search<'_> {
             return;
         }
         let all = swapped.clone();
-        swapped.retain(|&pair| !all.iter().any(|&other| follows(&self.found.steps, pair, other)));
+        let follows = |pair, other| follows(&self.found.steps, &self.reaches, pair, other);
+        // Of two that follow from each other the earlier one is told.
+        let is_told = |pair: Pair| {
+            !all.iter().any(|&other| follows(pair, other) && !(follows(other, pair) && pair < other))
+        };
+        swapped.retain(|&pair| is_told(pair));
         // That the program ended before something says less than what else was different.
         if swapped.iter().any(|pair| !self.is_end(pair)) {
             swapped.retain(|pair| !self.is_end(pair));
@@ -248,24 +306,17 @@ impl Search<'_> {
     }
 
     /// The pairs of dependent steps of the failing run that are in the other order in `other`. Steps are the same if they
-    /// are the same of their thread, at the same place.
+    /// are the same of their thread at one place: the first one there, the second, and so on.
     fn swapped_pairs(&self, other: &TraceFile) -> Vec<Pair> {
-        let text = |file: &TraceFile, step: &TraceStep| {
-            file.locations.get(step.operation.location.index()).cloned().unwrap_or_default()
-        };
-        let there: BTreeMap<(u32, u32), usize> =
-            places(&other.steps).into_iter().enumerate().map(|(step, place)| (place, step)).collect();
-        let same = |step: usize| match there.get(&self.places[step]) {
-            // What has not happened would have happened later.
-            None => Some(usize::MAX),
-            Some(&at) => {
-                let (now, then) = (&other.steps[at], &self.found.steps[step]);
-                (text(other, now) == text(&self.run, then)).then_some(at)
-            }
-        };
-        let at: Vec<Option<usize>> = (0..self.found.steps.len()).map(same).collect();
-        let mut swapped: Vec<Pair> = self.pairs();
-        swapped.retain(|pair| at[pair.first].zip(at[pair.second]).is_some_and(|(a, b)| b < a));
+        let theirs = visits(&other.steps, &other.locations);
+        let there: BTreeMap<Visit<'_>, usize> =
+            theirs.into_iter().enumerate().map(|(step, visit)| (visit, step)).collect();
+        let here = visits(&self.found.steps, &self.run.locations);
+        // What has not happened would have happened later.
+        let same = |visit: &Visit<'_>| there.get(visit).copied().unwrap_or(usize::MAX);
+        let at: Vec<usize> = here.iter().map(same).collect();
+        let mut swapped = self.all.clone();
+        swapped.retain(|pair| at[pair.second] < at[pair.first]);
         swapped
     }
 
@@ -314,8 +365,8 @@ impl Search<'_> {
             }
             size /= 2;
         }
-        let was_cut_off = self.found.executions >= self.effort.executions;
-        if was_cut_off { Vec::new() } else { needed }
+        // What could not be tried was taken for needed.
+        if self.found.is_cut_off { Vec::new() } else { needed }
     }
 
     /// Whether all sampled schedules that keep these orders fail.

@@ -7,7 +7,7 @@
 //! * the beginning of the list, after which nobody is interrupted, with each thread as the first to go on;
 //! * without some of the segments in a row, many at first and then fewer (delta debugging), so that steps happen later;
 //! * with a segment that does the steps of the thread's next one too, so that they happen earlier;
-//! * with a segment that goes on until its thread waits, so that a switch is no preemption;
+//! * with a segment that goes on until its thread waits, or two of them, so that a switch is no preemption;
 //! * with a segment that ends one step earlier or later, or two segments in the other order;
 //! * with few segments at all: each of two threads up to one of the places where it was interrupted;
 //! * with a segment that ends where its thread comes to something that others touch too, and without the two segments after it:
@@ -112,6 +112,7 @@ impl Search<'_> {
                         Some(())
                     });
                 }
+                self.let_two_go_on();
                 self.rebuild();
             }
             if self.best.cost == before {
@@ -196,6 +197,27 @@ impl Search<'_> {
             let changed = how(&mut segments, index);
             if changed.is_none() || !self.attempt(segments) {
                 index += 1;
+            }
+        }
+    }
+
+    /// With two segments that go on until their threads wait: what one of them leaves undone, the other may have to do.
+    fn let_two_go_on(&mut self) {
+        /// Of more segments no two are tried.
+        const MOST: usize = 24;
+        let length = self.schedule.segments.len();
+        if length > MOST {
+            return;
+        }
+        for first in 0..length {
+            for second in first + 1..length {
+                let mut segments = self.schedule.segments.clone();
+                for index in [first, second] {
+                    segments[index].until = Segment::ALL;
+                }
+                if self.attempt(segments) || self.is_over {
+                    return;
+                }
             }
         }
     }

@@ -15,36 +15,67 @@ pub struct Pair {
 /// The most steps of a run for which pairs are looked for.
 const MOST_STEPS: usize = 5_000;
 
+/// The most pairs that are looked at, apart from those with the latest steps.
+const MOST_PAIRS: usize = 5_000;
+
 /// Pairs of steps that could have happened in the other order: for each step, the latest dependent one of each other thread
 /// before it. The end of a critical section is none: what could be swapped is its beginning. The last pairs come first, since
 /// they are nearest to the failure. The end of the program could come before anything else; those pairs come after all others,
 /// since they say the least.
 pub(crate) fn pairs(steps: &[TraceStep]) -> Vec<Pair> {
+    let (mut latest, mut with_end) = (Vec::new(), Vec::new());
+    each_pair(steps, &mut |pair, is_latest| {
+        if is_latest {
+            let is_end = steps[pair.second].operation.kind == Kind::Exit;
+            if is_end { &mut with_end } else { &mut latest }.push(pair);
+        }
+        true
+    });
+    latest.extend(with_end);
+    latest
+}
+
+/// The other pairs: for each step, the dependent ones of each other thread that are followed by the latest one. Whoever comes
+/// before them comes before more of that thread. No more than can be looked at, and none with the end of the program.
+pub(crate) fn earlier_pairs(steps: &[TraceStep]) -> Vec<Pair> {
+    let mut earlier = Vec::new();
+    each_pair(steps, &mut |pair, is_latest| {
+        if !is_latest && steps[pair.second].operation.kind != Kind::Exit {
+            earlier.push(pair);
+        }
+        earlier.len() < MOST_PAIRS
+    });
+    earlier
+}
+
+/// Shows each pair of steps that could have happened in the other order, the last ones first, and whether its first step is the
+/// latest such one of its thread. Until `look` has seen enough.
+fn each_pair(steps: &[TraceStep], look: &mut dyn FnMut(Pair, bool) -> bool) {
     let from = steps.len().saturating_sub(MOST_STEPS);
     let ends = |kind: Kind| {
         matches!(kind, Kind::Unlock | Kind::ReadWriteUnlock | Kind::Join | Kind::Spawn | Kind::Exit)
     };
-    let (mut pairs, mut with_end) = (Vec::new(), Vec::new());
     for (second, later) in steps.iter().enumerate().skip(from).rev() {
-        let mut seen: Vec<u32> = vec![later.thread];
+        let mut seen: Vec<u32> = Vec::new();
         let is_end = later.operation.kind == Kind::Exit;
         if ends(later.operation.kind) && !is_end {
             continue;
         }
         for first in (from..second).rev() {
             let earlier = &steps[first];
-            if seen.contains(&earlier.thread)
+            if earlier.thread == later.thread
                 || ends(earlier.operation.kind)
                 || !(is_end || dependent(&earlier.operation, &later.operation, Reads::Independent))
             {
                 continue;
             }
+            let is_latest = !seen.contains(&earlier.thread);
             seen.push(earlier.thread);
-            if is_end { &mut with_end } else { &mut pairs }.push(Pair { first, second });
+            if !look(Pair { first, second }, is_latest) {
+                return;
+            }
         }
     }
-    pairs.extend(with_end);
-    pairs
 }
 
 /// Whether the two have an object in common.
@@ -56,6 +87,16 @@ fn share(one: &TraceStep, other: &TraceStep) -> bool {
 /// begins, or `step` itself.
 pub(crate) fn release(steps: &[TraceStep], step: usize) -> usize {
     if is_lock(steps[step].operation.kind) { section_end(steps, step).unwrap_or(step) } else { step }
+}
+
+/// For each step, up to which one a swap with it brings its thread: the end of the critical section that it begins, which is
+/// nowhere if the failure interrupts the section, or the step itself.
+pub(crate) fn reaches(steps: &[TraceStep]) -> Vec<usize> {
+    let reach = |step: usize| {
+        let is_lock = is_lock(steps[step].operation.kind);
+        if is_lock { section_end(steps, step).unwrap_or(usize::MAX) } else { step }
+    };
+    (0..steps.len()).map(reach).collect()
 }
 
 /// The end of the critical section that `lock` begins, if it was seen.
@@ -99,17 +140,14 @@ pub(crate) fn reverse(steps: &[TraceStep], order: &[usize], pair: Pair) -> Vec<u
 }
 
 /// Whether `pair` is swapped wherever `other` is, since each thread takes its steps in order, and a lock is given back before
-/// another thread has it.
-pub(crate) fn follows(steps: &[TraceStep], pair: Pair, other: Pair) -> bool {
+/// another thread has it. `reaches` is as the function of that name tells.
+pub(crate) fn follows(steps: &[TraceStep], reaches: &[usize], pair: Pair, other: Pair) -> bool {
     let same = |one: usize, two: usize| steps[one].thread == steps[two].thread;
-    // A section that the failure interrupts has no end.
-    let is_lock = is_lock(steps[other.second].operation.kind);
-    let end = if is_lock { section_end(steps, other.second).unwrap_or(usize::MAX) } else { other.second };
     pair != other
+        && other.first <= pair.first
+        && pair.second <= reaches[other.second]
         && same(pair.first, other.first)
         && same(pair.second, other.second)
-        && other.first <= pair.first
-        && pair.second <= end
 }
 
 #[cfg(test)]
@@ -139,16 +177,28 @@ mod tests {
         let all: Vec<usize> = (0..steps.len()).collect();
         assert_eq!(reverse(&steps, &all, locks), [0, 4, 5, 6, 1, 2, 3]);
         assert_eq!(reverse(&steps, &reverse(&steps, &all, locks), locks), [0, 4, 5, 6, 1, 2, 3]);
-        assert!(follows(&steps, Pair { first: 2, second: 5 }, locks));
-        assert!(!follows(&steps, locks, Pair { first: 2, second: 5 }));
-        assert!(!follows(&steps, Pair { first: 0, second: 5 }, locks));
-        assert!(!follows(&steps, locks, locks));
-        assert!(follows(&steps[..6], Pair { first: 2, second: 5 }, locks), "a section without an end");
+        let ends = reaches(&steps);
+        assert!(follows(&steps, &ends, Pair { first: 2, second: 5 }, locks));
+        assert!(!follows(&steps, &ends, locks, Pair { first: 2, second: 5 }));
+        assert!(!follows(&steps, &ends, Pair { first: 0, second: 5 }, locks));
+        assert!(!follows(&steps, &ends, locks, locks));
+        let cut = &steps[..6];
+        assert!(follows(cut, &reaches(cut), Pair { first: 2, second: 5 }, locks), "a section without an end");
     }
 
     #[test]
     fn the_end_of_the_program_could_come_before_anything() {
         let steps = [step(0, Kind::Write, 0), step(1, Kind::Write, 0), step(1, Kind::Exit, 7)];
         assert_eq!(pairs(&steps), [Pair { first: 0, second: 1 }, Pair { first: 0, second: 2 }]);
+    }
+
+    /// Two threads touch one object twice, and the second one last.
+    #[test]
+    fn pairs_with_earlier_steps_are_apart() {
+        let steps = [0, 0, 1, 1].map(|thread| step(thread, Kind::Write, 0));
+        let of =
+            |pairs: Vec<Pair>| pairs.into_iter().map(|pair| (pair.first, pair.second)).collect::<Vec<_>>();
+        assert_eq!(of(pairs(&steps)), [(1, 3), (1, 2)]);
+        assert_eq!(of(earlier_pairs(&steps)), [(0, 3), (0, 2)]);
     }
 }

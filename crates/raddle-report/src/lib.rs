@@ -21,5 +21,5 @@ pub mod text;
 pub use coverage::{Coverage, Place, Root, coverage};
 pub use interleaving::{Layout, interleaving, sentences, steps};
 pub use operations::{acquisitions, verb};
-pub use story::{ConflictPair, PairRole, Source, Story};
+pub use story::{ConflictPair, PairRole, Source, Story, StoryIdiom};
 pub use table::{Align, Table};

@@ -21,6 +21,8 @@ pub struct Story {
     pub passing: Option<Stream>,
     /// The pairs of steps of the failing run that matter.
     pub pairs: Vec<ConflictPair>,
+    /// Which of Maple's idioms the orders are that are enough for the failure, if they are one.
+    pub idiom: Option<StoryIdiom>,
     /// Why it fails, a line each; empty if nobody has found out.
     pub why: Vec<String>,
     /// What the reader has to know of the report itself, such as why there is no explanation.
@@ -38,6 +40,17 @@ pub struct ConflictPair {
     pub second: u32,
     /// What their order does.
     pub role: PairRole,
+}
+
+/// The iRoot of a failure: an instance of one of Maple's idioms.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct StoryIdiom {
+    /// Which idiom, from 1 to 6.
+    pub number: u8,
+    /// What it looks like, with letters for its events.
+    pub words: String,
+    /// The letter of each event, as an index of the failing run's events, in the order of the letters.
+    pub events: Vec<(char, u32)>,
 }
 
 /// Why the order of two steps matters.
@@ -115,6 +128,18 @@ impl Story {
         if let (Some(first), Some(second)) = (self.shown(first), self.shown(second)) {
             self.pairs.push(ConflictPair { first, second, role });
         }
+    }
+
+    /// Says which idiom the pairs are that are enough for the failure. Events that are not shown have no mark.
+    pub fn set_idiom(&mut self, number: u8, words: &str) {
+        let mut pairs: Vec<(u32, u32)> = Vec::new();
+        pairs.extend(self.pairs.iter().filter(|p| p.role == PairRole::Enough).map(|p| (p.first, p.second)));
+        pairs.sort_unstable();
+        let mut steps: Vec<u32> = pairs.into_iter().flat_map(|(first, second)| [first, second]).collect();
+        // In the second idiom the event in the middle ends one pair and begins the other.
+        steps.dedup();
+        self.idiom =
+            Some(StoryIdiom { number, words: words.to_owned(), events: ('A'..='D').zip(steps).collect() });
     }
 
     fn shown(&self, (index, step): (usize, &TraceStep)) -> Option<u32> {

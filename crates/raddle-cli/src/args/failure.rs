@@ -76,6 +76,7 @@ Example:
 
 The closest run that passes is the one with the fewest pairs of dependent operations in another order. The depth is that
 of PCT: how many orders of two operations make every schedule fail that keeps them. It is estimated from random schedules.
+If the time is over before everything was tried, the best answer so far is told, and what was not tried.
 
 Exit status: 1 the failure came again and was explained as far as possible, 2 a mistake, or a run that does not repeat.")]
 pub(crate) struct ExplainArgs {
@@ -84,6 +85,9 @@ pub(crate) struct ExplainArgs {
     /// Make at most so many runs
     #[arg(long, short = 'n', value_name = "N", default_value = "20000", value_parser = runs)]
     pub(crate) runs: u64,
+    /// Begin no run after so much time, such as 30s or 5m
+    #[arg(long, value_name = "T", default_value = "30s", value_parser = duration)]
+    pub(crate) time: Duration,
     /// Try each set of orders with so many random schedules
     #[arg(long, value_name = "N", default_value = "100", value_parser = whole)]
     pub(crate) samples: u64,

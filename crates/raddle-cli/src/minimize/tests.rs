@@ -12,7 +12,8 @@ const SETTINGS: Settings =
 /// The most runs of an exhaustive search.
 const MOST: u64 = 400_000;
 
-fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
+/// A figure, to be run.
+pub(crate) fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
     let path = format!("{}/../raddle-lab/figures/{name}.rdl", env!("CARGO_MANIFEST_DIR"));
     TraceFile {
         id: "a".into(),
@@ -38,7 +39,22 @@ fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
 }
 
 /// Looks at the failing runs of a strategy, until there is none left or `look` has seen enough. Tells whether no run is left.
-fn failing(file: &TraceFile, strategy: &str, runs: u64, look: &mut dyn FnMut(TraceFile) -> bool) -> bool {
+pub(crate) fn failing(
+    file: &TraceFile,
+    strategy: &str,
+    runs: u64,
+    look: &mut dyn FnMut(TraceFile) -> bool,
+) -> bool {
+    each_run(file, strategy, runs, &mut |run| run.verdict.failure().is_some() && look(run))
+}
+
+/// The same for all runs.
+pub(crate) fn each_run(
+    file: &TraceFile,
+    strategy: &str,
+    runs: u64,
+    look: &mut dyn FnMut(TraceFile) -> bool,
+) -> bool {
     let mut machine = compile(&file.program, &file.parameters).unwrap();
     let mut strategy = raddle_strategies::build(strategy).unwrap();
     let mut engine = Engine::new(config(file.settings));
@@ -49,9 +65,6 @@ fn failing(file: &TraceFile, strategy: &str, runs: u64, look: &mut dyn FnMut(Tra
         run_once(&mut engine, &mut machine, &mut *strategy);
         let summary = engine.summary();
         strategy.learn(&summary);
-        if summary.verdict.failure().is_none() {
-            continue;
-        }
         let step =
             |event: &raddle_model::Event| TraceStep { thread: event.thread.0, operation: event.operation };
         let found = TraceFile {

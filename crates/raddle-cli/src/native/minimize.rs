@@ -10,6 +10,7 @@ use raddle_explain::{Effort, Execute, Execution, Explanation, Wanted};
 use raddle_model::native::{Answer, Order};
 use raddle_model::{Schedule, TraceFile};
 use std::path::Path;
+use std::time::Duration;
 
 /// How long a run may take, in milliseconds. There are others that do not.
 const PATIENCE: u64 = 5_000;
@@ -49,21 +50,21 @@ fn search(file: &TraceFile, shown: &str, limits: Limits, path: &Path) -> Result<
 }
 
 /// Explains the failing run of `file`, which is made small before unless it is already. The runs have the places of the
-/// source, whose files are added to `sources`.
+/// source, whose files are added to `sources`. No run begins after `time`.
 pub(crate) fn explain(
     file: &TraceFile,
     shown: &str,
     effort: Effort,
+    time: Duration,
     sources: &mut Sources,
 ) -> Result<Option<Explanation>> {
     let library = Temporary::library()?;
-    let server = start(&library, file, shown, PATIENCE)?;
+    // The backtrace of a Rust panic takes longer than the run, and nobody sees it.
+    let mut quiet = file.clone();
+    quiet.surroundings.environment.push(("RUST_BACKTRACE".to_owned(), "0".to_owned()));
+    let server = start(&library, &quiet, shown, PATIENCE)?;
     let mut native = Native { server, file, printed: Vec::new() };
-    let small = match file.minimized {
-        Some(_) => None,
-        None => reduce(file, &mut native, AFTER_A_FAILURE, &|_| Ok(()))?,
-    };
-    let mut found = raddle_explain::explain(small.as_ref().unwrap_or(file), effort, &mut native);
+    let mut found = crate::explain::within(file, effort, time, &mut native)?;
     let runs = found.iter_mut().flat_map(|found| found.passing.iter_mut().chain(found.run.as_mut()));
     runs.for_each(|run| sources.extend(places::translate(run)));
     Ok(found)

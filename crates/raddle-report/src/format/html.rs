@@ -63,6 +63,10 @@ fn data(story: &Story) -> Value {
         "labels": labels,
         "runs": runs,
         "pairs": pairs.collect::<Vec<u32>>(),
+        "idiom": story.idiom.as_ref().map(|idiom| json!({
+            "text": format!("Maple's idiom {}: {}.", idiom.number, idiom.words),
+            "events": idiom.events,
+        })),
         "roles": PairRole::ALL.map(PairRole::name),
         "edgeKinds": EdgeKind::ALL.map(EdgeKind::name),
         "sources": story.sources.iter().map(|source| [source.title(), &source.text]).collect::<Vec<_>>(),

@@ -24,6 +24,11 @@ pub fn json(story: &Story) -> String {
         "why": story.why,
         "notes": story.notes,
         "pairs": story.pairs.iter().map(|p| pair(p.first, p.second, p.role.name())).collect::<Vec<_>>(),
+        "idiom": story.idiom.as_ref().map(|idiom| json!({
+            "number": idiom.number,
+            "words": idiom.words,
+            "events": idiom.events.iter().map(|(letter, step)| json!({ "letter": letter, "step": step })).collect::<Vec<_>>(),
+        })),
         "run": run(&story.failing),
         "passing": story.passing.as_ref().map(run),
     });

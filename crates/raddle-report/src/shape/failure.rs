@@ -80,6 +80,12 @@ pub struct Explained {
     pub samples: u64,
     /// How many runs were made.
     pub executions: u64,
+    /// How many swaps of one pair of operations there are to be tried.
+    pub swaps: u64,
+    /// How many of them were tried.
+    pub swaps_tried: u64,
+    /// Whether everything was tried; if not, there was no more time, or no more runs.
+    pub complete: bool,
 }
 
 /// Two operations in the order in which they happen in the failing run.

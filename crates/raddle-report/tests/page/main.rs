@@ -147,3 +147,78 @@ fn a_run_of_a_hundred_threads_and_a_hundred_thousand_steps() {
     is_bounded(&mut browser);
     assert_eq!(browser.complaints(), [""; 0]);
 }
+
+/// Each event of the idiom has its letter in both runs, and can be gone to.
+#[test]
+fn the_idiom_of_a_failure_is_marked() {
+    let Some((mut browser, folder)) = browser("page_idiom") else { return };
+    open(&mut browser, &folder, &stories::lost_update());
+    let marks = |run: usize| {
+        format!(
+            "[...document.querySelectorAll('.run')[{run}].querySelectorAll('.row')].filter((row) => row.querySelector('.mark'))\
+             .map((row) => [row.querySelector('.mark').textContent, row.dataset.step])"
+        )
+    };
+    assert_eq!(browser.ask(&marks(0)), json!([["A", "0"], ["B", "2"], ["C", "3"]]));
+    assert_eq!(
+        browser.ask(&marks(1)),
+        json!([["B", "1"], ["A", "2"], ["C", "3"]]),
+        "where it is another order"
+    );
+    let told = "document.getElementById('idiom').innerText.startsWith('Maple\\'s idiom 2: A=>B=>C.')";
+    assert_eq!(browser.ask(told), true);
+    browser.ask("document.querySelectorAll('#idiom button')[1].click()");
+    assert_eq!(browser.ask("document.querySelector('.run .row.now').dataset.step"), "2");
+    // What is no idiom has no line.
+    open(&mut browser, &folder, &stories::deadlock());
+    assert_eq!(
+        browser.ask("[document.getElementById('idiom').hidden, document.querySelectorAll('.mark').length]"),
+        json!([true, 0])
+    );
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
+/// A page may not be as tall as such a run; every step can be scrolled to all the same, and gone to.
+#[test]
+fn a_run_of_a_million_steps() {
+    let Some((mut browser, folder)) = browser("page_million") else { return };
+    open(&mut browser, &folder, &stories::long(4, 1_000_000));
+    assert_eq!(browser.complaints(), [""; 0]);
+    // The first and the last row that can be seen.
+    let seen = "(() => { const box = document.querySelector('.lanes').getBoundingClientRect(); \
+                const rows = [...document.querySelectorAll('.run .row')].filter((row) => { const at = row.getBoundingClientRect(); \
+                return at.bottom > box.top + 26 && at.top < box.bottom; }); \
+                return [Number(rows[0].dataset.step), Number(rows[rows.length - 1].dataset.step)]; })()";
+    let rows = |browser: &mut Browser| {
+        let value = browser.ask(seen);
+        [0, 1].map(|which| value[which].as_u64().expect("rows are seen"))
+    };
+    browser.press("Home");
+    assert_eq!(rows(&mut browser)[0], 0);
+    // A turn of the wheel here and there leaves no step out.
+    for from in [0.0, 0.3, 0.9] {
+        browser.ask(&format!("(() => {{ const box = document.querySelector('.lanes'); box.scrollTop = {from} * box.scrollHeight; return 0; }})()"));
+        let mut last = rows(&mut browser);
+        for _ in 0..5 {
+            browser.ask("(document.querySelector('.lanes').scrollTop += 100, 0)");
+            let now = rows(&mut browser);
+            assert!(now[0] > last[0] && now[0] <= last[1] + 1, "from {last:?} to {now:?}");
+            last = now;
+        }
+    }
+    // By keys, each step is in sight.
+    let now = "Number(document.querySelector('.run .row.now').dataset.step)";
+    browser.ask("document.querySelector('.run .row .cell').click()");
+    let begin = browser.ask(now).as_u64().expect("a step");
+    assert!(begin > 800_000, "{begin}");
+    for step in begin + 1..begin + 60 {
+        browser.press("ArrowDown");
+        assert_eq!(browser.ask(now), step);
+        let [first, last] = rows(&mut browser);
+        assert!(first <= step && step <= last, "{step} is not among {first} to {last}");
+    }
+    browser.press("End");
+    assert_eq!(browser.ask(now), 999_999);
+    assert_eq!(rows(&mut browser)[1], 999_999);
+    assert_eq!(browser.complaints(), [""; 0]);
+}

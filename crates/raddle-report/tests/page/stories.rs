@@ -74,6 +74,35 @@ pub(crate) fn deadlock() -> Story {
     story
 }
 
+/// Two threads that add to a number, of which one addition is lost: Maple's second idiom.
+pub(crate) fn lost_update() -> Story {
+    let step = |thread, kind, location| {
+        let access = if kind == Kind::Read { Access::Read } else { Access::Write };
+        let operation = Operation::new(kind, LocationId(location)).on(ObjectId(0), access);
+        TraceStep { thread, operation }
+    };
+    let steps = vec![
+        step(0, Kind::Read, 0),
+        step(1, Kind::Read, 0),
+        step(1, Kind::Write, 1),
+        step(0, Kind::Write, 1),
+    ];
+    let failing = file(vec!["A".to_owned(), "B".to_owned()], vec!["x".to_owned()], 2, steps);
+    let mut passing = failing.clone();
+    passing.steps.swap(0, 2);
+    passing.steps.swap(0, 1);
+    let mut story = Story::of(&failing);
+    story.passing = Some(Stream::of(&passing));
+    // In the order in which a search may find them.
+    for (first, second) in [(2, 3), (0, 2)] {
+        story.pairs.push(ConflictPair { first, second, role: PairRole::Enough });
+    }
+    story.pairs.push(ConflictPair { first: 0, second: 1, role: PairRole::Swap });
+    story.set_idiom(2, "A=>B=>C");
+    story.sources = vec![source(2)];
+    story
+}
+
 /// Many threads that take a lock in turn.
 pub(crate) fn long(threads: u32, steps: u32) -> Story {
     let kinds = [Kind::Lock, Kind::ReadModifyWrite, Kind::ReadModifyWrite, Kind::Unlock];

@@ -42,8 +42,8 @@ pub(super) fn explained(trace: &TraceFile, config: &Config, test: &Test) -> Opti
         return None;
     }
     let mut runs = Runs::new(trace, config.fail_on_leaked_threads, test);
-    runs.deadline = Deadline::new(Some(TIME));
-    let found = explain(trace, EXPLAINING, &mut runs)?;
+    let deadline = Deadline::new(Some(TIME));
+    let found = explain(trace, EXPLAINING, &mut |_| !deadline.is_over(), &mut runs)?;
     match (&found.swapped[..], &found.run) {
         ([pair], Some(run)) => {
             Some(format!("{}; swap them and the run passes", sentence(run, &found, *pair)))
@@ -58,17 +58,12 @@ pub(super) struct Runs<'a> {
     found: &'a TraceFile,
     fail_on_leaked_threads: bool,
     test: &'a Test,
-    /// When no further run is made.
-    deadline: Deadline,
     /// The panics of failing runs, by their fingerprints.
     panics: Vec<(u64, Vec<Panic>)>,
 }
 
 impl Execute for Runs<'_> {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
-        if self.deadline.is_over() {
-            return None;
-        }
         let follow = Follow::new(schedule.clone());
         let (runtime, panics) = turns::take(|_| self.run(follow.fork()));
         if !wanted.takes(runtime.engine.summary().verdict) {
@@ -83,7 +78,7 @@ impl Execute for Runs<'_> {
 impl<'a> Runs<'a> {
     /// Runs of `test` under the settings of `found`.
     pub(super) fn new(found: &'a TraceFile, fail_on_leaked_threads: bool, test: &'a Test) -> Runs<'a> {
-        Runs { found, fail_on_leaked_threads, test, deadline: Deadline::new(None), panics: Vec::new() }
+        Runs { found, fail_on_leaked_threads, test, panics: Vec::new() }
     }
 
     /// One run under `strategy`, and its panics.

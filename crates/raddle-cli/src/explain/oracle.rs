@@ -1,0 +1,300 @@
+//! What `explain` says is compared with all runs that a program has.
+//!
+//! The runs come from an exhaustive search. One pair of operations is the right answer if there is a run that passes in which
+//! it happens in the other order, together with nothing but what follows from that. None of it is taken from raddle-explain.
+
+use super::*;
+use crate::minimize::tests::{each_run, failing, figure};
+use raddle_engine::Rng;
+use raddle_explain::Symptom;
+use raddle_model::{Reads, Verdict, dependent};
+use std::collections::BTreeSet;
+
+/// The most runs of an exhaustive search. A program with more is not looked at.
+const MOST: u64 = 60_000;
+
+/// A step that is known in all runs: whose, at which place, and how often its thread was there before.
+type Key = (u32, String, usize);
+
+/// Two steps, as they happen in the failing run.
+type Order = (Key, Key);
+
+fn keys(run: &TraceFile) -> Vec<Key> {
+    let mut keys: Vec<Key> = Vec::new();
+    for step in &run.steps {
+        let place = &run.locations[step.operation.location.index()];
+        let before = keys.iter().filter(|(thread, text, _)| *thread == step.thread && text == place).count();
+        keys.push((step.thread, place.clone(), before));
+    }
+    keys
+}
+
+/// What only ends something cannot come earlier by itself.
+fn is_end(step: &TraceStep) -> bool {
+    matches!(step.operation.kind, Kind::Unlock | Kind::Join | Kind::Spawn | Kind::Exit)
+}
+
+/// Where in `run` the critical section is over that begins with step `lock`; `lock` itself if it is none.
+fn section(run: &TraceFile, lock: usize) -> usize {
+    let TraceStep { thread, operation } = run.steps[lock];
+    if operation.kind != Kind::Lock {
+        return lock;
+    }
+    let ends = |step: &TraceStep| {
+        let same = step.operation.objects().any(|(object, _)| Some(object) == operation.object());
+        step.thread == thread && same && matches!(step.operation.kind, Kind::Unlock | Kind::ConditionWait)
+    };
+    let end = (lock + 1..run.steps.len()).find(|&step| ends(&run.steps[step]));
+    end.unwrap_or(run.steps.len())
+}
+
+/// The orders of dependent steps of `failing` that are the other way round in `passing`, without those that follow from
+/// another one.
+fn reversed(failing: &TraceFile, passing: &TraceFile) -> Vec<Order> {
+    let (ours, theirs) = (keys(failing), keys(passing));
+    let there = |key: &Key| theirs.iter().position(|other| other == key);
+    let mut all: Vec<(usize, Option<usize>, usize)> = Vec::new();
+    for (first, step) in failing.steps.iter().enumerate() {
+        let now = there(&ours[first]);
+        for (second, later) in passing.steps.iter().enumerate() {
+            let is_later = ours.iter().position(|key| *key == theirs[second]).is_none_or(|at| at > first);
+            let is_before = now.is_none_or(|now| second < now);
+            let are_dependent = dependent(&step.operation, &later.operation, Reads::Independent);
+            if step.thread != later.thread
+                && is_later
+                && is_before
+                && are_dependent
+                && !is_end(step)
+                && !is_end(later)
+            {
+                all.push((first, now, second));
+            }
+        }
+    }
+    let implies = |&(first, _, second): &(usize, Option<usize>, usize),
+                   other: &(usize, Option<usize>, usize)| {
+        failing.steps[first].thread == failing.steps[other.0].thread
+            && passing.steps[second].thread == passing.steps[other.2].thread
+            && first <= other.0
+            && other.2 <= section(passing, second)
+            && (first, second) != (other.0, other.2)
+    };
+    let is_cause = |pair: &&(usize, Option<usize>, usize)| {
+        !all.iter().any(|other| implies(other, pair) && !(implies(pair, other) && **pair < *other))
+    };
+    all.iter().filter(is_cause).map(|pair| (ours[pair.0].clone(), theirs[pair.2].clone())).collect()
+}
+
+/// What was wrong with the explanations of one program.
+#[derive(Default, Debug)]
+struct Wrong {
+    /// How many were compared, and of these, how many have a single pair.
+    compared: usize,
+    single: usize,
+    /// What is not true.
+    untrue: Vec<String>,
+    /// What is true and was not found.
+    missed: Vec<String>,
+}
+
+/// Explains some failing runs of a program and compares that with all of its runs, if there are not too many.
+fn compare(name: &str, file: &TraceFile, most: usize, wrong: &mut Wrong) {
+    let mut found: Vec<TraceFile> = Vec::new();
+    failing(file, "random-walk", 2_000, &mut |run| {
+        found.push(run);
+        found.len() == most
+    });
+    if found.is_empty() {
+        return;
+    }
+    let (mut passing, mut failed) = (BTreeSet::new(), Vec::new());
+    let is_all = each_run(file, "dfs", MOST, &mut |run| {
+        if run.verdict == Verdict::Passed {
+            passing.insert(
+                run.steps.iter().map(|step| (step.thread, step.operation.location.0)).collect::<Vec<_>>(),
+            );
+        }
+        failed.push(run);
+        false
+    });
+    if !is_all {
+        return;
+    }
+    let runs = failed;
+    depth(name, &found[0], &runs, wrong);
+    for run in found {
+        let machine = compile(&file.program, &file.parameters).unwrap();
+        let effort = Effort { executions: 100_000, samples: 50, depth: false };
+        let told = explain(&run, effort, &mut |_| true, &mut Lab::new(machine, &run)).unwrap();
+        let again = told.run.as_ref().unwrap();
+        assert_eq!(Symptom::of(again), Symptom::of(&run), "{name}");
+        wrong.compared += 1;
+        let order: Vec<&str> =
+            again.steps.iter().map(|step| &*again.locations[step.operation.location.index()]).collect();
+        let singles: BTreeSet<Order> = runs
+            .iter()
+            .filter(|run| run.verdict == Verdict::Passed)
+            .filter_map(|run| <[Order; 1]>::try_from(reversed(again, run)).ok())
+            .map(|[order]| order)
+            .collect();
+        wrong.single += usize::from(!singles.is_empty());
+        if let Some(other) = &told.passing {
+            let steps: Vec<_> =
+                other.steps.iter().map(|step| (step.thread, step.operation.location.0)).collect();
+            assert!(passing.contains(&steps), "{name}: the passing run is none of the program");
+            let key = |step: usize| {
+                let with = TraceFile { steps: told.steps[..=step].to_vec(), ..again.clone() };
+                keys(&with).pop().unwrap()
+            };
+            let orders: BTreeSet<Order> =
+                told.swapped.iter().map(|pair| (key(pair.first), key(pair.second))).collect();
+            let real: BTreeSet<Order> = reversed(again, other).into_iter().collect();
+            if orders != real {
+                wrong.untrue.push(format!("{name}: told {orders:?}, not {real:?}, of {order:?}"));
+            }
+        }
+        match told.swapped.len() {
+            1 if singles.is_empty() => wrong.untrue.push(format!("{name}: no single pair: {order:?}")),
+            1 => {}
+            _ if !singles.is_empty() => {
+                wrong.missed.push(format!("{name}: {singles:?}\n  of {order:?}\n  {:?}", told.swapped));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Who takes each step, and which of its own.
+fn own(run: &TraceFile) -> Vec<(u32, usize)> {
+    let own = |(index, step): (usize, &TraceStep)| {
+        (step.thread, run.steps[..index].iter().filter(|other| other.thread == step.thread).count())
+    };
+    run.steps.iter().enumerate().map(own).collect()
+}
+
+/// Compares the orders that are said to be enough for the failure with all runs that keep them.
+fn depth(name: &str, run: &TraceFile, runs: &[TraceFile], wrong: &mut Wrong) {
+    let machine = compile(&run.program, &run.parameters).unwrap();
+    let effort = Effort { executions: 100_000, samples: 100, depth: true };
+    let told = explain(run, effort, &mut |_| true, &mut Lab::new(machine, run)).unwrap();
+    let steps: Vec<Vec<(u32, usize)>> = runs.iter().map(own).collect();
+    let symptom = Symptom::of(run);
+    let is_same: Vec<bool> = runs.iter().map(|other| Symptom::of(other) == symptom).collect();
+    // A run keeps an order if the later step does not come without the earlier one before it.
+    let keeps = |steps: &[(u32, usize)], before, after| {
+        let at = |step| steps.iter().position(|other| *other == step);
+        at(after).is_none_or(|after| at(before).is_some_and(|before| before < after))
+    };
+    let is_enough = |orders: &[((u32, usize), (u32, usize))]| {
+        let kept = |steps: &Vec<(u32, usize)>| orders.iter().all(|&(one, two)| keeps(steps, one, two));
+        steps.iter().zip(&is_same).all(|(steps, same)| *same || !kept(steps))
+    };
+    let all = TraceFile { steps: told.steps.clone(), ..run.clone() };
+    let places = own(&all);
+    let orders: Vec<_> =
+        told.constraints.iter().map(|pair| (places[pair.first], places[pair.second])).collect();
+    if told.always != is_enough(&[]) || (!orders.is_empty() && !is_enough(&orders)) {
+        wrong.untrue.push(format!("{name}: {orders:?} are not enough"));
+    }
+    if !told.smallest || orders.len() < 2 {
+        return;
+    }
+    for (second, later) in run.steps.iter().enumerate() {
+        for (first, earlier) in run.steps[..second].iter().enumerate() {
+            let (one, two) = (places[first], places[second]);
+            let counts = earlier.thread != later.thread && !is_end(earlier) && !is_end(later);
+            let are_dependent = dependent(&earlier.operation, &later.operation, Reads::Independent);
+            if counts && are_dependent && is_enough(&[(one, two)]) {
+                wrong.missed.push(format!("{name}: one order is enough: {one:?} {two:?}, not {orders:?}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn what_is_told_of_the_figures_is_true_of_all_their_runs() {
+    let few = [("n".to_owned(), 1)];
+    let mut wrong = Wrong::default();
+    for name in [
+        "abba",
+        "lost_update",
+        "lost_wakeup",
+        "pct_fig1a",
+        "pct_fig1b",
+        "pct_fig1c",
+        "pct_fig2",
+        "pct_fig3",
+        "pct_fig4",
+        "pct_fig5",
+        "philosophers",
+        "pos_fig1a",
+        "pos_fig1b",
+        "pos_fig2",
+        "shuttle_depth3",
+        "stride_fig1",
+        "stride_fig2",
+        "thesis_fig1_2",
+        "thesis_fig2_3",
+    ] {
+        let before = wrong.compared;
+        compare(name, &figure(name, &[]), 3, &mut wrong);
+        assert!(wrong.compared > before || ["stride_fig1", "thesis_fig2_3"].contains(&name), "{name}");
+    }
+    for name in ["reorder", "twostage"] {
+        compare(name, &figure(name, &few), 3, &mut wrong);
+    }
+    assert!(wrong.untrue.is_empty() && wrong.missed.is_empty(), "{wrong:#?}");
+    assert!(wrong.compared > 50 && wrong.single > 40, "{wrong:#?}");
+}
+
+/// A small program of two or three threads that read, write and lock, with one assertion somewhere.
+fn program(rng: &mut Rng) -> String {
+    let mut text = "shared x = 0, y = 0\nmutex m\n".to_owned();
+    let threads = 2 + rng.below(2);
+    for thread in 0..threads {
+        let _ = writeln!(text, "thread T{thread} {{\n    local r, s");
+        let mut steps = 1 + rng.below(if threads == 2 { 4 } else { 2 });
+        while steps > 0 {
+            steps -= 1;
+            let var = ["x", "y"][rng.below(2) as usize];
+            let body = match rng.below(4) {
+                0 => format!("{var} = {}", 1 + rng.below(2)),
+                1 => format!("r = {var}"),
+                2 => format!("r = {var}\n    {var} = r + 1"),
+                _ => format!("s = {var}"),
+            };
+            let _ = if rng.below(4) == 0 {
+                writeln!(text, "    lock m\n    {body}\n    unlock m")
+            } else {
+                writeln!(text, "    {body}")
+            };
+        }
+        if rng.below(2) == 0 {
+            let condition = ["r == s", "r < 2", "r == 0", "s != 1", "r + s != 1"][rng.below(5) as usize];
+            let _ = writeln!(text, "    assert {condition}");
+        }
+        text.push_str("}\n");
+    }
+    text
+}
+
+#[test]
+fn what_is_told_of_small_programs_is_true_of_all_their_runs() {
+    let mut wrong = Wrong::default();
+    for number in 0..1_200 {
+        let mut file = figure("abba", &[]);
+        file.program = program(&mut Rng::for_run(7, number));
+        compare(&format!("{number}: {}", file.program), &file.clone(), 1, &mut wrong);
+    }
+    let (untrue, missed) = (wrong.untrue.len(), wrong.missed.len());
+    let some = |texts: &[String]| texts.iter().take(4).cloned().collect::<Vec<_>>().join("\n");
+    assert!(
+        untrue == 0 && missed == 0,
+        "{} compared, {} single; {untrue} untrue, {missed} missed\n{}\n{}",
+        wrong.compared,
+        wrong.single,
+        some(&wrong.untrue),
+        some(&wrong.missed)
+    );
+    assert!(wrong.compared > 300 && wrong.single > 200, "{} {}", wrong.compared, wrong.single);
+}
