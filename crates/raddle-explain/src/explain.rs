@@ -369,22 +369,50 @@ impl Search<'_> {
         if self.found.is_cut_off { Vec::new() } else { needed }
     }
 
-    /// Whether all sampled schedules that keep these orders fail.
+    /// Whether all sampled schedules that keep these orders fail. A schedule may come to where it cannot keep them, such as a
+    /// thread that holds a lock and has to wait for one that needs it; such a run says nothing.
     fn is_enough(&mut self, set: &[Pair]) -> bool {
+        /// So many runs may say nothing, beyond those that say something.
+        const PATIENCE: u64 = 20;
         let constraint = |pair: &Pair| Constraint {
             before: place(self.places[pair.first]),
             after: place(self.places[pair.second]),
         };
         let constraints: Vec<Constraint> = set.iter().map(constraint).collect();
-        (0..self.effort.samples).all(|seed| {
+        let mut kept = 0;
+        for seed in 0..self.effort.samples {
             let schedule = Schedule {
                 constraints: constraints.clone(),
                 completion: Completion::Random(seed),
                 ..Schedule::default()
             };
-            let failed = self.run(&schedule).and_then(|run| Symptom::of(&run));
-            failed.as_ref() == Some(&self.symptom)
-        })
+            let Some(run) = self.run(&schedule) else { return false };
+            if !self.keeps(&run, set) {
+                if seed - kept >= PATIENCE + kept {
+                    return false;
+                }
+                continue;
+            }
+            kept += 1;
+            if Symptom::of(&run).as_ref() != Some(&self.symptom) {
+                return false;
+            }
+        }
+        kept > 0
+    }
+
+    /// Whether in `run` no second step of a pair happens without the first one before it.
+    fn keeps(&self, run: &TraceFile, set: &[Pair]) -> bool {
+        if set.is_empty() {
+            return true;
+        }
+        let at: BTreeMap<(u32, u32), usize> =
+            places(&run.steps).into_iter().enumerate().map(|(step, place)| (place, step)).collect();
+        let keeps = |pair: &Pair| {
+            let [first, second] = [pair.first, pair.second].map(|step| at.get(&self.places[step]));
+            second.is_none_or(|second| first.is_some_and(|first| first < second))
+        };
+        set.iter().all(keeps)
     }
 
     /// Whether the second step of `pair` is the end of the program.

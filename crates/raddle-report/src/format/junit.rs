@@ -7,15 +7,15 @@ use crate::shape::{CargoTest, TestStatus};
 use crate::story::Story;
 use std::fmt::Write;
 
-/// A test suite with one case.
+/// A test suite with one case. A recorded run has no time, but some readers want one.
 pub fn junit(story: &Story) -> String {
     let failures = u32::from(story.failing.failure.is_some());
     let (suite, name) = (escaped(&format!("raddle.{}", story.front_end)), escaped(&story.program));
     let mut out = format!(
         "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-         <testsuites tests=\"1\" failures=\"{failures}\" errors=\"0\">\n  \
-         <testsuite name=\"{suite}\" tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"0\">\n    \
-         <testcase classname=\"{suite}\" name=\"{name}\"{}>\n",
+         <testsuites name=\"raddle\" tests=\"1\" failures=\"{failures}\" errors=\"0\" time=\"0\">\n  \
+         <testsuite name=\"{suite}\" tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"0\" time=\"0\">\n    \
+         <testcase classname=\"{suite}\" name=\"{name}\" time=\"0\"{}>\n",
         place(story)
     );
     let told = escaped(&text(story, Terminal { width: 120, ..Terminal::default() }));

@@ -3,9 +3,13 @@
 use crate::events::{DisplayEvent, Place, Stream};
 use crate::story::Story;
 use serde_json::{Value, json};
+use std::collections::BTreeSet;
 
 /// Of a longer run only so many steps before the failure are told; the viewers of this format cannot show more.
 const MOST: usize = 2_000;
+
+/// What paths without a root begin at, by the name that services know. Where it is nobody knows who reads a failure file.
+const ROOT: &str = "%SRCROOT%";
 
 /// The whole log.
 pub fn sarif(story: &Story) -> String {
@@ -23,9 +27,8 @@ pub fn sarif(story: &Story) -> String {
         "kind": if run.failure.is_some() { "fail" } else { "pass" },
         "message": { "text": message },
         "locations": last.map(|event| location(run, event)).into_iter().collect::<Vec<_>>(),
-        "relatedLocations": story.pairs.iter().flat_map(|pair| [pair.first, pair.second])
-            .filter_map(|step| run.events.get(step as usize)).map(|event| location(run, event)).collect::<Vec<_>>(),
-        "partialFingerprints": { "raddleFailure/v1": story.id },
+        "relatedLocations": related(story),
+        "partialFingerprints": { "raddleFailure/v1": story.id, "raddlePlace/v1": fingerprint(story, last) },
     });
     // A code flow has at least one thread flow.
     let flows = flows(run);
@@ -39,15 +42,39 @@ pub fn sarif(story: &Story) -> String {
             "tool": { "driver": {
                 "name": "Raddle",
                 "version": env!("CARGO_PKG_VERSION"),
-                "rules": [{ "id": rule, "shortDescription": { "text": rule_text(story.kind()) } }],
+                "rules": [{
+                    "id": rule,
+                    "shortDescription": { "text": rule_text(story.kind()) },
+                    "defaultConfiguration": { "level": "error" },
+                }],
             } },
             "columnKind": "unicodeCodePoints",
+            "originalUriBaseIds": { ROOT: { "description": { "text": "The folder that the program was compiled in." } } },
             "results": if run.failure.is_some() { vec![result] } else { Vec::new() },
         }],
     });
     let mut text = log.to_string();
     text.push('\n');
     text
+}
+
+/// The steps of the pairs, each once. Two of them may be the same place in a loop; their numbers tell them apart, since the standard
+/// wants no two equal ones.
+fn related(story: &Story) -> Vec<Value> {
+    let steps: BTreeSet<u32> = story.pairs.iter().flat_map(|pair| [pair.first, pair.second]).collect();
+    let events = steps.into_iter().filter_map(|step| Some((step, story.failing.events.get(step as usize)?)));
+    let numbered = events.map(|(step, event)| {
+        let mut location = location(&story.failing, event);
+        location["id"] = json!(step + 1);
+        location
+    });
+    numbered.collect()
+}
+
+/// What stays the same when the bug is found again by another run: how and where it ends.
+fn fingerprint(story: &Story, last: Option<&DisplayEvent>) -> String {
+    let place = last.and_then(|event| story.failing.place(event));
+    format!("{} at {}", story.kind(), place.map_or_else(|| "no place".to_owned(), Place::short))
 }
 
 fn rule_text(kind: &str) -> &'static str {
@@ -77,6 +104,8 @@ fn flows(run: &Stream) -> Vec<Value> {
             json!({
                 "location": location(run, event),
                 "executionOrder": step + 1,
+                // Steps in a critical section belong together.
+                "nestingLevel": held[step].len(),
                 "importance": if event.is_switch || !event.executed { "essential" } else { "important" },
                 "state": state,
             })
@@ -116,7 +145,11 @@ fn physical(place: &Place) -> Option<Value> {
     if let Some(column) = place.column {
         region["startColumn"] = json!(column.max(1));
     }
-    Some(json!({ "artifactLocation": { "uri": uri(file) }, "region": region }))
+    let mut artifact = json!({ "uri": uri(file) });
+    if !file.starts_with('/') {
+        artifact["uriBaseId"] = json!(ROOT);
+    }
+    Some(json!({ "artifactLocation": artifact, "region": region }))
 }
 
 /// A path as a reference: what a URI does not allow is written by its bytes.

@@ -125,8 +125,11 @@ fn junit_is_one_failed_case() {
     let tags = well_formed(&text);
     let names: Vec<&str> = tags.iter().filter_map(|tag| tag.split(' ').next()).collect();
     assert_eq!(names, ["testsuites", "testsuite", "testcase", "failure"]);
-    assert!(tags[1].contains("tests=\"1\" failures=\"1\""), "{}", tags[1]);
-    assert!(tags[2].contains("name=\"transfers\" file=\"src/a b.rs\" line=\"30\""), "{}", tags[2]);
+    for suite in &tags[..2] {
+        let wanted = ["name=\"", " tests=\"1\"", " failures=\"1\"", " errors=\"0\"", " time=\""];
+        assert!(wanted.iter().all(|part| suite.contains(part)), "{suite}");
+    }
+    assert!(tags[2].contains("name=\"transfers\" time=\"0\" file=\"src/a b.rs\" line=\"30\""), "{}", tags[2]);
     assert!(tags[3].contains("type=\"deadlock\" message=\"deadlock: 2 threads wait"), "{}", tags[3]);
     let passed = Story::of(&TraceFile { verdict: Verdict::Passed, ..file() });
     assert!(well_formed(&junit(&passed)).iter().all(|tag| !tag.starts_with("failure ")));
@@ -147,6 +150,9 @@ fn sarif_has_what_the_standard_asks_for() {
     for step in flows.iter().flat_map(|flow| flow["locations"].as_array().expect("a flow has locations")) {
         let place = &step["location"]["physicalLocation"];
         assert_eq!(place["artifactLocation"]["uri"], "src/a%20b.rs");
+        let base =
+            place["artifactLocation"]["uriBaseId"].as_str().expect("a path without a root begins somewhere");
+        assert!(run["originalUriBaseIds"][base].is_object(), "{base}");
         assert!(place["region"]["startLine"].as_u64().is_some_and(|line| line >= 1));
         assert!(step["location"]["message"]["text"].is_string());
         order.push(step["executionOrder"].as_u64().expect("every step has its turn"));
@@ -154,12 +160,48 @@ fn sarif_has_what_the_standard_asks_for() {
     order.sort_unstable();
     assert_eq!(order, (1..=15).collect::<Vec<u64>>());
     assert_eq!(flows[0]["locations"][9]["state"][NASTY]["text"], "held");
+    let levels = |flow: usize| -> Vec<u64> {
+        let steps = flows[flow]["locations"].as_array().expect("a flow has locations");
+        steps.iter().map(|step| step["nestingLevel"].as_u64().expect("every step has a level")).collect()
+    };
+    assert_eq!((levels(0), levels(1)), (vec![0, 0, 0, 0, 0, 0, 0, 0, 0, 1, 1], vec![1, 0, 1, 1]));
     // A program may fail before its first step.
     let failure = Failure::StepLimit { limit: 0, spinning: Vec::new() };
     let empty = TraceFile { steps: Vec::new(), verdict: Verdict::Failed { failure }, ..file() };
     let result = &parsed(&sarif(&Story::of(&empty)))["runs"][0]["results"][0];
     assert!(result["codeFlows"].is_null() && result["message"]["text"].is_string(), "{result}");
     assert!(text(&Story::of(&empty), Terminal::default()).contains("step limit"));
+}
+
+/// The standard wants no two related locations that are equal, and a fingerprint that another run of the bug has too.
+#[test]
+fn sarif_can_be_compared() {
+    let mut story = story("m");
+    // The same step in two pairs, and two steps at one place.
+    story.pairs.push(ConflictPair { first: 9, second: 10, role: PairRole::Enough });
+    story.pairs.push(ConflictPair { first: 3, second: 4, role: PairRole::Enough });
+    let log = parsed(&sarif(&story));
+    let result = &log["runs"][0]["results"][0];
+    let related = result["relatedLocations"].as_array().expect("a list");
+    let ids: Vec<u64> = related.iter().filter_map(|location| location["id"].as_u64()).collect();
+    assert_eq!(ids, [4, 5, 10, 11, 15]);
+    assert!(
+        result["partialFingerprints"].as_object().is_some_and(|prints| prints.values().all(Value::is_string))
+    );
+    let place = |story: &Story| {
+        let log = parsed(&sarif(story));
+        log["runs"][0]["results"][0]["partialFingerprints"]["raddlePlace/v1"].as_str().map(str::to_owned)
+    };
+    let again = Story::of(&TraceFile { id: "another".into(), run: 99, ..file() });
+    assert_eq!(place(&story), place(&again));
+    assert!(place(&story).is_some_and(|print| print.starts_with("deadlock at ")));
+    let rule = &log["runs"][0]["tool"]["driver"]["rules"][0];
+    assert!(rule["id"].is_string() && rule["shortDescription"]["text"].is_string(), "{rule}");
+    // A path from the root needs no base.
+    let rooted = TraceFile { locations: vec!["/x/a.rs:1:1".into(), "/x/a.rs:2:1".into()], ..file() };
+    let log = parsed(&sarif(&Story::of(&rooted)));
+    let artifact = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"];
+    assert_eq!(*artifact, serde_json::json!({ "uri": "file:///x/a.rs" }));
 }
 
 #[test]
@@ -174,7 +216,18 @@ fn perfetto_has_a_track_for_each_thread_and_both_ends_of_each_flow() {
     assert_eq!(of("X").len(), 15 + 13, "the run that fails, with what it waits for, and the other one");
     assert!(of("X").iter().all(|event| event["dur"].as_u64().is_some_and(|time| time > 0)));
     let names = of("M");
-    assert_eq!(names.iter().filter(|event| event["name"] == "thread_name").count(), 4);
+    let tracks: Vec<&Value> = names
+        .iter()
+        .filter(|event| event["name"] == "thread_name")
+        .map(|event| &event["args"]["name"])
+        .collect();
+    let worker = format!("worker{NASTY}");
+    assert_eq!(tracks, ["main", &worker, "main", &worker]);
+    let named: Vec<_> = names.iter().map(|event| (&event["pid"], &event["tid"])).collect();
+    assert!(
+        of("X").iter().all(|event| named.contains(&(&event["pid"], &event["tid"]))),
+        "every step is on a track"
+    );
     let ids = |phase: &str| of(phase).iter().map(|event| event["id"].as_u64()).collect::<Vec<_>>();
     assert_eq!(ids("s"), ids("f"));
     assert_eq!(ids("s").len(), 1, "only the pair: each thread has locks of its own");
