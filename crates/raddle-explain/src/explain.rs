@@ -401,7 +401,9 @@ impl Search<'_> {
         kept > 0
     }
 
-    /// Whether in `run` no second step of a pair happens without the first one before it.
+    /// Whether no pair happens in the other order in `run`. If the first step never happens in a run that comes to its end, nothing
+    /// is wrong with that: it takes one more order for both to happen. A run that fails before says nothing; and one that
+    /// ends the program instead has the end first.
     fn keeps(&self, run: &TraceFile, set: &[Pair]) -> bool {
         if set.is_empty() {
             return true;
@@ -410,7 +412,11 @@ impl Search<'_> {
             places(&run.steps).into_iter().enumerate().map(|(step, place)| (place, step)).collect();
         let keeps = |pair: &Pair| {
             let [first, second] = [pair.first, pair.second].map(|step| at.get(&self.places[step]));
-            second.is_none_or(|second| first.is_some_and(|first| first < second))
+            match (first, second) {
+                (Some(first), Some(second)) => first < second,
+                (None, Some(_)) => run.verdict == raddle_model::Verdict::Passed && !self.is_end(pair),
+                (_, None) => true,
+            }
         };
         set.iter().all(keeps)
     }

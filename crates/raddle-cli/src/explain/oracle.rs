@@ -184,14 +184,17 @@ fn depth(name: &str, run: &TraceFile, runs: &[TraceFile], wrong: &mut Wrong) {
     let steps: Vec<Vec<(u32, usize)>> = runs.iter().map(own).collect();
     let symptom = Symptom::of(run);
     let is_same: Vec<bool> = runs.iter().map(|other| Symptom::of(other) == symptom).collect();
-    // A run keeps an order if the later step does not come without the earlier one before it.
-    let keeps = |steps: &[(u32, usize)], before, after| {
+    // A run that comes to its end without the earlier step keeps an order, unless it is the end that comes too early.
+    let keeps = |steps: &[(u32, usize)], run: &TraceFile, before, after| {
         let at = |step| steps.iter().position(|other| *other == step);
-        at(after).is_none_or(|after| at(before).is_some_and(|before| before < after))
+        let may_miss =
+            |after: usize| run.verdict == Verdict::Passed && run.steps[after].operation.kind != Kind::Exit;
+        at(after).is_none_or(|after| at(before).map_or(may_miss(after), |before| before < after))
     };
     let is_enough = |orders: &[((u32, usize), (u32, usize))]| {
-        let kept = |steps: &Vec<(u32, usize)>| orders.iter().all(|&(one, two)| keeps(steps, one, two));
-        steps.iter().zip(&is_same).all(|(steps, same)| *same || !kept(steps))
+        let kept =
+            |index: usize| orders.iter().all(|&(one, two)| keeps(&steps[index], &runs[index], one, two));
+        (0..runs.len()).all(|index| is_same[index] || !kept(index))
     };
     let all = TraceFile { steps: told.steps.clone(), ..run.clone() };
     let places = own(&all);
