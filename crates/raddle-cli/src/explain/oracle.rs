@@ -168,8 +168,11 @@ fn compare(name: &str, file: &TraceFile, most: usize, wrong: &mut Wrong) {
     }
 }
 
-/// Who takes each step, and which of its own.
-fn own(run: &TraceFile) -> Vec<(u32, usize)> {
+/// Who takes a step, and which of its own.
+type Own = (u32, usize);
+
+/// That of each step.
+fn own(run: &TraceFile) -> Vec<Own> {
     let own = |(index, step): (usize, &TraceStep)| {
         (step.thread, run.steps[..index].iter().filter(|other| other.thread == step.thread).count())
     };
@@ -181,17 +184,17 @@ fn depth(name: &str, run: &TraceFile, runs: &[TraceFile], wrong: &mut Wrong) {
     let machine = compile(&run.program, &run.parameters).unwrap();
     let effort = Effort { executions: 100_000, samples: 100, depth: true };
     let told = explain(run, effort, &mut |_| true, &mut Lab::new(machine, run)).unwrap();
-    let steps: Vec<Vec<(u32, usize)>> = runs.iter().map(own).collect();
+    let steps: Vec<Vec<Own>> = runs.iter().map(own).collect();
     let symptom = Symptom::of(run);
     let is_same: Vec<bool> = runs.iter().map(|other| Symptom::of(other) == symptom).collect();
     // A run that comes to its end without the earlier step keeps an order, unless it is the end that comes too early.
-    let keeps = |steps: &[(u32, usize)], run: &TraceFile, before, after| {
+    let keeps = |steps: &[Own], run: &TraceFile, before, after| {
         let at = |step| steps.iter().position(|other| *other == step);
         let may_miss =
             |after: usize| run.verdict == Verdict::Passed && run.steps[after].operation.kind != Kind::Exit;
         at(after).is_none_or(|after| at(before).map_or(may_miss(after), |before| before < after))
     };
-    let is_enough = |orders: &[((u32, usize), (u32, usize))]| {
+    let is_enough = |orders: &[(Own, Own)]| {
         let kept =
             |index: usize| orders.iter().all(|&(one, two)| keeps(&steps[index], &runs[index], one, two));
         (0..runs.len()).all(|index| is_same[index] || !kept(index))
