@@ -80,6 +80,7 @@ pub fn explain(
         run,
         symptom,
         places: Vec::new(),
+        visits: Vec::new(),
         all: Vec::new(),
         reaches: Vec::new(),
         effort,
@@ -90,6 +91,8 @@ pub fn explain(
     };
     search.places = places(&search.found.steps);
     search.add_missing();
+    let known = visits(&search.found.steps, &search.run.locations).into_iter();
+    search.visits = known.map(|(thread, place, before)| (thread, place.to_owned(), before)).collect();
     let (pairs, earlier) = search.pairs();
     search.swap_each(&pairs);
     // Each is enough where its step goes before one that is nearer; so these are of use only where none was.
@@ -148,6 +151,8 @@ struct Search<'a> {
     symptom: Symptom,
     /// As [`places`] tells.
     places: Vec<(u32, u32)>,
+    /// As the function of that name tells.
+    visits: Vec<(u32, String, u32)>,
     /// All pairs that could have happened in the other order.
     all: Vec<Pair>,
     /// As the function of that name tells.
@@ -401,20 +406,23 @@ impl Search<'_> {
         kept > 0
     }
 
-    /// Whether no pair happens in the other order in `run`. If the first step never happens in a run that comes to its end, nothing
-    /// is wrong with that: it takes one more order for both to happen. A run that fails before says nothing; and one that
-    /// ends the program instead has the end first.
+    /// Whether no pair happens in the other order in `run`. If the first step never happens in a run that passes, nothing is wrong
+    /// with that: it takes one more order for it to happen. A run that fails before it says nothing.
     fn keeps(&self, run: &TraceFile, set: &[Pair]) -> bool {
         if set.is_empty() {
             return true;
         }
-        let at: BTreeMap<(u32, u32), usize> =
-            places(&run.steps).into_iter().enumerate().map(|(step, place)| (place, step)).collect();
+        let theirs = visits(&run.steps, &run.locations);
+        let at: BTreeMap<Visit<'_>, usize> =
+            theirs.into_iter().enumerate().map(|(step, visit)| (visit, step)).collect();
         let keeps = |pair: &Pair| {
-            let [first, second] = [pair.first, pair.second].map(|step| at.get(&self.places[step]));
+            let [first, second] = [pair.first, pair.second].map(|step| {
+                let (thread, place, before) = &self.visits[step];
+                at.get(&(*thread, &place[..], *before))
+            });
             match (first, second) {
                 (Some(first), Some(second)) => first < second,
-                (None, Some(_)) => run.verdict == raddle_model::Verdict::Passed && !self.is_end(pair),
+                (None, Some(_)) => run.verdict == raddle_model::Verdict::Passed,
                 (_, None) => true,
             }
         };

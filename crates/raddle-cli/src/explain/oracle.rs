@@ -168,13 +168,19 @@ fn compare(name: &str, file: &TraceFile, most: usize, wrong: &mut Wrong) {
     }
 }
 
-/// Who takes a step, and which of its own.
-type Own = (u32, usize);
+/// As [`Key`], with the number of the place, which is the same in all runs of the lab.
+type Own = (u32, u32, usize);
 
 /// That of each step.
 fn own(run: &TraceFile) -> Vec<Own> {
+    let place = |step: &TraceStep| (step.thread, step.operation.location.0);
     let own = |(index, step): (usize, &TraceStep)| {
-        (step.thread, run.steps[..index].iter().filter(|other| other.thread == step.thread).count())
+        let (thread, location) = place(step);
+        (
+            thread,
+            location,
+            run.steps[..index].iter().filter(|other| place(other) == (thread, location)).count(),
+        )
     };
     run.steps.iter().enumerate().map(own).collect()
 }
