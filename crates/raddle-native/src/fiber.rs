@@ -11,6 +11,10 @@
 //! sp -> x87 control word and MXCSR, r15, r14, r13, r12, rbx, rbp, return address
 //! ```
 //!
+//! A thread may also be made before the process forks ([`leave_behind`]). Its OS thread ends, and what a child inherits is a
+//! context with nothing behind it, which the carrier can become all the same. If there is something left for glibc to do at its
+//! end, it gets an OS thread then.
+//!
 //! If [`use_os_threads`] was called, all of this is done by [`os_thread`] instead.
 #![expect(unsafe_code, reason = "registers, stacks and FS bases are switched by hand")]
 
@@ -43,7 +47,16 @@ pub(crate) struct Fiber {
     pub(crate) number: AtomicU32,
     /// Where the kernel writes 0 when the OS thread has run its last instruction; 0 if it does not tell.
     end: AtomicUsize,
+    /// What is behind it.
+    behind: AtomicU32,
 }
+
+/// An OS thread is behind a fiber.
+const OS_THREAD: u32 = 0;
+/// Nothing is, and glibc has something to do at the end of the thread.
+const NOTHING: u32 = 1;
+/// Nothing is, and there is nothing to do either.
+const NOTHING_LEFT: u32 = 2;
 
 /// Asks the kernel which word it clears at the end of the calling thread.
 const PR_GET_TID_ADDRESS: usize = 40;
@@ -66,6 +79,42 @@ impl Fiber {
             state: AtomicU32::new(NEW),
             number: AtomicU32::new(0),
             end: AtomicUsize::new(0),
+            behind: AtomicU32::new(OS_THREAD),
+        }
+    }
+
+    /// The word that glibc knows the OS thread by and the kernel clears, if it is that: it holds the thread's number.
+    pub(crate) fn word(&self) -> Option<&AtomicU32> {
+        let end = self.end.load(Ordering::Relaxed) as *const AtomicU32;
+        // SAFETY: the word is glibc's, in the descriptor of a thread that nobody has joined.
+        unsafe { end.as_ref() }
+    }
+
+    /// Waits until the OS thread that has left this fiber behind is no more.
+    pub(crate) fn wait_until_left(&self) {
+        self.wait_until_parked();
+        self.wait_for_end();
+        self.behind.store(NOTHING, Ordering::Relaxed);
+    }
+
+    /// Gives a fiber, if it was left behind, the number that glibc is to know its thread by.
+    pub(crate) fn adopt(&self, number: u32) {
+        if !self.was_left_behind() {
+            return;
+        }
+        self.number.store(number, Ordering::Relaxed);
+        self.word().inspect(|word| word.store(number, Ordering::Relaxed));
+    }
+
+    /// Whether nothing is behind this fiber.
+    pub(crate) fn was_left_behind(&self) -> bool {
+        self.behind.load(Ordering::Relaxed) != OS_THREAD
+    }
+
+    /// Takes note that glibc has nothing to do at the end of this thread.
+    pub(crate) fn needs_no_end(&self) {
+        if self.was_left_behind() {
+            self.behind.store(NOTHING_LEFT, Ordering::Relaxed);
         }
     }
 
@@ -86,6 +135,9 @@ impl Fiber {
         // SAFETY: the kernel writes one address to `end`, or fails.
         unsafe { raw::syscall(libc::SYS_prctl, [PR_GET_TID_ADDRESS, to, 0, 0, 0, 0]) };
         self.end.store(end, Ordering::Relaxed);
+        if self.word().is_some_and(|word| word.load(Ordering::Relaxed) != number as u32) {
+            self.end.store(0, Ordering::Relaxed);
+        }
     }
 
     /// Lets the OS thread go on where the carrier has left its context, never to come back, and waits for its end. What
@@ -93,12 +145,47 @@ impl Fiber {
     pub(crate) fn release(&self) {
         debug_assert_eq!(self.state.load(Ordering::Relaxed), PARKED, "only a parked thread is released");
         self.state.store(RELEASED, Ordering::Release);
-        raw::futex_wake(&self.state);
+        match self.behind.load(Ordering::Relaxed) {
+            OS_THREAD => raw::futex_wake(&self.state),
+            NOTHING => self.go_on_by_itself(),
+            _ => {
+                // To glibc the thread has run its last instruction.
+                self.word().inspect(|word| word.store(0, Ordering::Release));
+                return;
+            }
+        }
+        self.wait_for_end();
+    }
+
+    /// Makes an OS thread that goes on where the carrier has left the context.
+    fn go_on_by_itself(&self) {
+        /// What glibc makes threads with.
+        const FLAGS: i32 = libc::CLONE_VM
+            | libc::CLONE_FS
+            | libc::CLONE_FILES
+            | libc::CLONE_SIGHAND
+            | libc::CLONE_THREAD
+            | libc::CLONE_SYSVSEM
+            | libc::CLONE_SETTLS
+            | libc::CLONE_PARENT_SETTID
+            | libc::CLONE_CHILD_CLEARTID;
+        let mask = os_thread::block_signals();
+        // SAFETY: the context is suspended, the carrier never comes back to it, and the word is that of its thread.
+        let number = unsafe { start_thread_in(self, FLAGS as usize, self.end.load(Ordering::Relaxed)) };
+        os_thread::set_signals(mask);
+        if number < 0 {
+            crate::runtime::lose(
+                "the system refuses to make a thread (`ulimit -u`); this is no failure of the program",
+            );
+        }
+        self.number.store(number as u32, Ordering::Relaxed);
+    }
+
+    /// Waits until the OS thread has ended.
+    fn wait_for_end(&self) {
         let thread = self.number.load(Ordering::Relaxed);
-        let end = self.end.load(Ordering::Relaxed) as *const AtomicU32;
-        // SAFETY: the word is glibc's, in the descriptor of a thread that nobody has joined, so it is there; the kernel changes
-        // it from the thread's number to 0 once, and wakes one who waits.
-        if let Some(end) = unsafe { end.as_ref() } {
+        // The kernel changes the word from the thread's number to 0 once, and wakes one who waits.
+        if let Some(end) = self.word() {
             while end.load(Ordering::Acquire) == thread {
                 raw::futex_wait(end, thread);
             }
@@ -150,6 +237,74 @@ pub(crate) unsafe fn park(fiber: *mut Fiber) {
     }
     // SAFETY: our caller's promise.
     unsafe { park_stack(fiber) }
+}
+
+/// Suspends the current context in `fiber` and ends the OS thread. Returns on a carrier that switches to the fiber, in a child
+/// of this process, and, if that has left it by [`switch`], from that call on an OS thread, if one is needed.
+///
+/// # Safety
+/// As for [`park`], where threads are fibers.
+#[unsafe(naked)]
+pub(crate) unsafe extern "C" fn leave_behind(fiber: *mut Fiber) {
+    naked_asm!(
+        "push rbp",
+        "push rbx",
+        "push r12",
+        "push r13",
+        "push r14",
+        "push r15",
+        "sub rsp, 8",
+        "stmxcsr [rsp]",
+        "fnstcw [rsp + 4]",
+        "mov rbx, rdi",
+        "mov [rbx], rsp",
+        "rdfsbase rax",
+        "mov [rbx + 8], rax",
+        "mov dword ptr [rbx + 16], {PARKED}",
+        // futex(&state, WAKE, ..), exit(0).
+        "lea rdi, [rbx + 16]",
+        "mov esi, 1",
+        "mov edx, 0x7fffffff",
+        "mov eax, 202",
+        "syscall",
+        "xor edi, edi",
+        "mov eax, 60",
+        "syscall",
+        "ud2",
+        PARKED = const PARKED,
+    )
+}
+
+/// clone(flags, the stack of `fiber`, word, word, the FS base of `fiber`): gives the number of the OS thread, which goes on with
+/// the context, or an error as the kernel does.
+///
+/// # Safety
+/// The context is suspended, and nobody else goes on with it.
+#[unsafe(naked)]
+unsafe extern "C" fn start_thread_in(fiber: *const Fiber, flags: usize, word: usize) -> isize {
+    naked_asm!(
+        "mov r8, [rdi + 8]",
+        "mov rax, [rdi]",
+        "mov rdi, rsi",
+        "mov rsi, rax",
+        "mov r10, rdx",
+        "mov eax, 56",
+        "syscall",
+        "test rax, rax",
+        "jz 2f",
+        "ret",
+        "2:",
+        "ldmxcsr [rsp]",
+        "fldcw [rsp + 4]",
+        "add rsp, 8",
+        "pop r15",
+        "pop r14",
+        "pop r13",
+        "pop r12",
+        "pop rbx",
+        "pop rbp",
+        "ret",
+    )
 }
 
 /// [`switch`] on the carrier.

@@ -9,7 +9,8 @@
 //! 2. In a child, [`interpose`] has the C functions that the program calls. Each converts its arguments, asks
 //!    [`control`] whether the call comes from the program or from inside the runtime, and announces an operation.
 //! 3. [`runtime`] hands operations to the engine and runs the thread that it names. All threads are fibers of one OS
-//!    thread ([`fiber`]), or, if that is asked for, have their turns on their own ([`os_thread`]).
+//!    thread ([`fiber`]), or, if that is asked for, have their turns on their own ([`os_thread`]). The first few are there
+//!    before the fork ([`pool`]).
 //! 4. A thread that waits for a file, a signal or a process lets others run ([`outside`]).
 //! 5. If the program wants it, places are told with their callers ([`stack`]).
 //! 6. When the engine says that the run is over, or a signal does ([`crash`]), the results are written and the child ends.
@@ -29,6 +30,7 @@ mod objects;
 mod os_thread;
 mod outside;
 mod panics;
+mod pool;
 mod raw;
 mod real;
 mod record;

@@ -92,6 +92,16 @@ hidden! {
     fn pthread_key_delete(key: u32) -> c_int;
     fn pthread_getspecific(key: u32) -> Address;
     fn pthread_setspecific(key: u32, value: Shared) -> c_int;
+    fn pthread_setattr_default_np(attributes: Shared) -> c_int;
+    fn pthread_getattr_np(thread: u64, attributes: Address) -> c_int;
+    fn pthread_setaffinity_np(thread: u64, size: usize, set: Shared) -> c_int;
+    fn pthread_getaffinity_np(thread: u64, size: usize, set: Address) -> c_int;
+    fn pthread_setschedparam(thread: u64, policy: c_int, parameters: Shared) -> c_int;
+    fn pthread_getschedparam(thread: u64, policy: *mut c_int, parameters: Address) -> c_int;
+    fn pthread_setschedprio(thread: u64, priority: c_int) -> c_int;
+    fn pthread_getcpuclockid(thread: u64, clock: *mut c_int) -> c_int;
+    fn __ctype_init();
+    fn tss_set(key: u32, value: Shared) -> c_int;
     fn pthread_setname_np(thread: u64, name: *const c_char) -> c_int;
     fn pthread_getname_np(thread: u64, name: *mut c_char, room: usize) -> c_int;
     fn mtx_init(mutex: Address, kind: c_int) -> c_int;

@@ -11,13 +11,14 @@ use crate::outside::Outside;
 use crate::record::Modules;
 use crate::stack::{self, Callers, Extent};
 use crate::table::Table;
-use crate::{control, crash, raw, real, results, start};
+use crate::{control, crash, pool, raw, real, results, start};
 use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
 use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict, mix};
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_void};
 use std::sync::Arc;
+use std::sync::atomic::AtomicU32;
 
 /// One thread of the run.
 pub(crate) struct Thread {
@@ -232,6 +233,14 @@ impl Runtime {
         Some(ThreadId(found as u32))
     }
 
+    /// The word that holds glibc's number of a thread which has no OS thread and lives.
+    pub(crate) fn number_of_none(&self, handle: u64) -> Option<&'static AtomicU32> {
+        let thread = &self.threads[self.find_thread(handle)?.index()];
+        // SAFETY: fibers are never freed.
+        let fiber = unsafe { &*thread.fiber };
+        fiber.word().filter(|_| fiber.was_left_behind() && !thread.ended)
+    }
+
     /// The number of a place in the code, to which the latest call into the runtime belongs; 0 is no place.
     pub(crate) fn place(&mut self, address: usize) -> LocationId {
         let address = address as u64;
@@ -429,6 +438,7 @@ pub(crate) fn arrive() {
     if detached {
         // SAFETY: to glibc all threads are joinable, and nobody else joins this one.
         unsafe { real::pthread_join(handle, std::ptr::null_mut()) };
+        pool::note_join();
         with(|runtime| runtime.threads[thread.index()].joined = true);
     }
 }

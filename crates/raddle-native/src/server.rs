@@ -12,7 +12,7 @@ use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
 use crate::stack::Callers;
 use crate::table::Table;
 use crate::wire::Wire;
-use crate::{enact, fiber, panics, raw, real, record};
+use crate::{enact, fiber, panics, pool, raw, record};
 use coverage::Lane;
 use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
@@ -61,6 +61,7 @@ pub(crate) fn serve(socket: i32) {
     if setup.threads == Threads::Os {
         fiber::use_os_threads();
     }
+    pool::fill();
     let mut server = Server::new(wire, setup);
     if server.learn_shared() {
         return;
@@ -304,8 +305,7 @@ impl Server {
         }
         // SAFETY: it tells a number.
         let server = unsafe { libc::getpid() };
-        // SAFETY: this process has one thread.
-        let child = unsafe { real::fork() };
+        let child = pool::fork();
         if child < 0 {
             let error = std::io::Error::last_os_error();
             return End::Refused(format!(

@@ -1,7 +1,7 @@
 //! The threads of C11. In glibc they are those of POSIX under other names, with the same objects, but they do not go
 //! through the functions of POSIX that a library can replace.
 
-use super::{cond, entries, mutex, once, thread, time};
+use super::{cond, entries, heap, mutex, once, thread, time};
 use crate::control::enter;
 use crate::objects::Class;
 use crate::real;
@@ -138,6 +138,14 @@ unsafe extern "C" fn broadcast(condition: *mut c_void, place: usize) -> c_int {
 unsafe extern "C" fn tss_create(key: *mut u32, destructor: *const c_void) -> c_int {
     // SAFETY: our caller's promise.
     told(unsafe { thread::pthread_key_create(key, destructor) })
+}
+
+/// `tss_set`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn tss_set(key: u32, value: *const c_void) -> c_int {
+    heap::note_use();
+    // SAFETY: our caller's promise.
+    unsafe { real::tss_set(key, value) }
 }
 
 /// `tss_delete`.

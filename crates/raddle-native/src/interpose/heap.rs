@@ -38,6 +38,18 @@ const FILLED: usize = 1 << 16;
 thread_local! {
     /// Whether the thread runs on its own OS thread, at its end, while the carrier is elsewhere.
     static ENDED: Cell<bool> = const { Cell::new(false) };
+    /// Whether the thread may have left something with glibc that is to be taken down at its end.
+    static USED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Takes note that the thread that runs may leave something with glibc: memory that is kept for it, or a value by a key.
+pub(super) fn note_use() {
+    USED.set(true);
+}
+
+/// Whether the thread that runs may have left something with glibc.
+pub(super) fn was_used() -> bool {
+    USED.get()
 }
 
 /// From now on this thread is not under control: glibc takes it down beside the run.
@@ -52,6 +64,7 @@ fn controlled<R>(action: impl FnOnce() -> R) -> Option<R> {
 
 /// Takes note of a new block.
 fn note(block: *mut c_void, size: usize, place: usize) -> *mut c_void {
+    note_use();
     if !block.is_null() {
         controlled(|| {
             with(|runtime| {
@@ -101,6 +114,7 @@ unsafe extern "C" fn free_block(block: *mut c_void, place: usize) {
     if block.is_null() {
         return;
     }
+    note_use();
     let fate = controlled(|| {
         let fate = heap::free(block as usize, place);
         if let Fate::Kept { size, .. } = fate {

@@ -8,7 +8,8 @@ use super::told;
 use crate::control::enter;
 use crate::runtime::{lose, with};
 use crate::{fiber, raw, real};
-use std::ffi::{c_int, c_long};
+use std::ffi::{c_int, c_long, c_void};
+use std::sync::atomic::Ordering;
 
 /// Makes the system call on the carrier alone, if the program has other threads. Otherwise the C library does it.
 fn on_carrier(name: &str, number: c_long, arguments: [usize; 3]) -> Option<c_int> {
@@ -60,7 +61,39 @@ changes! {
 
 /// The number of a thread that is not the first one. It has as many digits in every run, because Rust prints it with a panic, and a text of
 /// another length takes other memory. The kernel does not know it: a signal to it, or a processor for it, is refused.
-const FIRST_THREAD: c_int = 1_000_000;
+pub(super) const FIRST_THREAD: c_int = 1_000_000;
+
+/// Lets glibc call the kernel about a thread. If that has no OS thread of its own, the kernel is asked about the carrier.
+fn about(thread: u64, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(word) = enter(|| with(|runtime| runtime.number_of_none(thread))).flatten() else { return call() };
+    // The carrier of fibers is the main thread.
+    let number = word.swap(std::process::id(), Ordering::Relaxed);
+    let result = call();
+    word.store(number, Ordering::Relaxed);
+    result
+}
+
+/// Defines functions of C that ask the kernel about a thread.
+macro_rules! questions {
+    ($($name:ident($($argument:ident: $type:ty),+);)*) => {$(
+        /// The function of C of that name.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(thread: u64, $($argument: $type),+) -> c_int {
+            // SAFETY: our caller's promise.
+            about(thread, || unsafe { real::$name(thread, $($argument),+) })
+        }
+    )*};
+}
+
+questions! {
+    pthread_getattr_np(attributes: *mut c_void);
+    pthread_setaffinity_np(size: usize, set: *const c_void);
+    pthread_getaffinity_np(size: usize, set: *mut c_void);
+    pthread_setschedparam(policy: c_int, parameters: *const c_void);
+    pthread_getschedparam(policy: *mut c_int, parameters: *mut c_void);
+    pthread_setschedprio(priority: c_int);
+    pthread_getcpuclockid(clock: *mut c_int);
+}
 
 /// What the thread that runs is told as its number; nothing for the first one, whose number is that of the process.
 pub(super) fn thread_number() -> Option<c_int> {

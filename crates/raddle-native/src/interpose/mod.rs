@@ -23,7 +23,7 @@ mod rwlock;
 mod sem;
 mod signal;
 mod socket;
-mod thread;
+pub(crate) mod thread;
 mod time;
 mod wide;
 
@@ -120,7 +120,7 @@ fn place() -> usize {
 }
 
 /// What a function of libc returns for a result of the kernel; sets `errno`.
-fn told(result: isize) -> isize {
+pub(crate) fn told(result: isize) -> isize {
     if result >= 0 {
         return result;
     }

@@ -1,12 +1,12 @@
 //! Threads and what belongs to them.
 
 use super::time::{Clock, remaining};
-use super::{FOREVER, cancel, cancellation_points, entries};
+use super::{FOREVER, cancel, cancellation_points, entries, heap, identity};
 use crate::control::{self, enter, leave};
 use crate::fiber::{self, Fiber};
 use crate::runtime::{self, step, with};
 use crate::stack::Extent;
-use crate::{crash, os_thread, real, stack};
+use crate::{crash, os_thread, pool, real, stack};
 use libc::{EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::native::MOST_THREADS;
@@ -25,12 +25,25 @@ cancellation_points! {
 }
 
 /// What a new thread has to do. Never freed: a run is over soon.
-struct Task {
-    fiber: Fiber,
+pub(crate) struct Task {
+    pub(crate) fiber: Fiber,
     start: *const c_void,
     argument: *mut c_void,
     /// The size of its stack.
     stack: usize,
+    /// What the program calls the thread, if it was made before the run.
+    pub(crate) handle: u64,
+}
+
+impl Task {
+    fn new(start: *const c_void, argument: *mut c_void, stack: usize) -> *mut Task {
+        Box::into_raw(Box::new(Task { fiber: Fiber::new(), start, argument, stack, handle: 0 }))
+    }
+
+    /// A task that nobody has thought of yet.
+    pub(crate) fn early() -> *mut Task {
+        Task::new(std::ptr::null(), std::ptr::null_mut(), stack::USUAL)
+    }
 }
 
 pub(super) unsafe extern "C" fn create(
@@ -44,8 +57,17 @@ pub(super) unsafe extern "C" fn create(
         if with(|runtime| runtime.threads.len()) >= MOST_THREADS {
             runtime::lose(&format!("it makes more than {MOST_THREADS} threads, which raddle does not control"));
         }
-        let stack = stack_size(attributes);
-        let task = Box::into_raw(Box::new(Task { fiber: Fiber::new(), start, argument, stack }));
+        pool::note_single(false);
+        let early = if attributes.is_null() { pool::take() } else { None };
+        if let Some(task) = early {
+            // SAFETY: nobody else has the task, and our caller promises room for the handle.
+            unsafe {
+                ((*task).start, (*task).argument) = (start, argument);
+                *thread = (*task).handle;
+                return begin(task, (*task).handle, false, place);
+            }
+        }
+        let task = Task::new(start, argument, stack_size(attributes));
         let (attributes, detached) = joinable(attributes);
         let attributes = attributes.as_ref().map_or(std::ptr::null(), |copy| std::ptr::from_ref(copy).cast());
         // SAFETY: `run` takes a task; the rest is our caller's promise.
@@ -62,18 +84,30 @@ pub(super) unsafe extern "C" fn create(
         if error != 0 {
             return error;
         }
-        // SAFETY: the task lives as long as the process.
-        let fiber = unsafe { &raw mut (*task).fiber };
-        // SAFETY: as above; the new thread only changes what is atomic, until it has parked.
-        unsafe { (*fiber).wait_until_parked() };
-        // SAFETY: the call has written it.
-        let handle = unsafe { *thread };
-        step(|runtime| Operation::new(Kind::Spawn, runtime.place(place)));
-        with(|runtime| runtime.add_thread(fiber, handle, detached));
-        0
+        // SAFETY: the call has written the handle, and the task lives as long as the process.
+        unsafe { begin(task, *thread, detached, place) }
     })
     // SAFETY: our caller's promise.
     .unwrap_or_else(|| unsafe { real::pthread_create(thread, attributes, start, argument) })
+}
+
+/// Puts a new thread into the run.
+///
+/// # Safety
+/// The task is that of the thread, and lives as long as the process.
+unsafe fn begin(task: *mut Task, handle: u64, detached: bool, place: usize) -> c_int {
+    // SAFETY: our caller's promise.
+    let fiber = unsafe { &raw mut (*task).fiber };
+    // SAFETY: as above; the new thread only changes what is atomic, until it has parked.
+    unsafe { (*fiber).wait_until_parked() };
+    step(|runtime| Operation::new(Kind::Spawn, runtime.place(place)));
+    with(|runtime| {
+        let number = identity::FIRST_THREAD as u32 + runtime.threads.len() as u32;
+        // SAFETY: as above.
+        unsafe { (*fiber).adopt(number) };
+        runtime.add_thread(fiber, handle, detached);
+    });
+    0
 }
 
 unsafe extern "C" {
@@ -106,8 +140,28 @@ fn joinable(attributes: *const c_void) -> (Option<libc::pthread_attr_t>, bool) {
     }
 }
 
-/// The start routine of every thread, on its own stack: first on its own OS thread, then on the carrier, and after its end
-/// on its own OS thread again.
+/// The start routine of a thread that the server makes. In a run the carrier comes here.
+pub(crate) unsafe extern "C" fn run_early(task: *mut c_void) -> *mut c_void {
+    let task = task.cast::<Task>();
+    os_thread::block_signals();
+    // SAFETY: the task lives as long as the process, and this is its OS thread.
+    unsafe { (*task).fiber.note_number() };
+    if fiber::uses_os_threads() {
+        // SAFETY: as above. It is not for a run.
+        unsafe { fiber::park(&raw mut (*task).fiber) };
+        return std::ptr::null_mut();
+    }
+    // SAFETY: as above.
+    unsafe { fiber::leave_behind(&raw mut (*task).fiber) };
+    // The program may have chosen another locale since.
+    // SAFETY: it is what glibc does at the beginning of a thread.
+    unsafe { real::__ctype_init() };
+    // SAFETY: this is the carrier, with the stack and the FS base of the thread.
+    unsafe { run_task(task) }
+}
+
+/// The start routine of every other thread, on its own stack: first on its own OS thread, then on the carrier, and after its
+/// end on its own OS thread again.
 unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
     let task = task.cast::<Task>();
     // The carrier is never parked, so it gets all signals.
@@ -123,6 +177,15 @@ unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
     if fiber::uses_os_threads() {
         os_thread::set_signals(mask);
     }
+    // SAFETY: this is the carrier, with the stack and the FS base of the thread.
+    unsafe { run_task(task) }
+}
+
+/// What every thread does in a run.
+///
+/// # Safety
+/// The thread is that of the task, which lives as long as the process, and the carrier has just switched to it.
+unsafe fn run_task(task: *mut Task) -> *mut c_void {
     runtime::arrive();
     with(|runtime| {
         crate::results::note_running(runtime.current.0, 0);
@@ -142,8 +205,12 @@ unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
         result = with(|runtime| runtime.me().result);
     }
     leave(run_destructors);
+    if !heap::was_used() {
+        // SAFETY: as above.
+        unsafe { (*task).fiber.needs_no_end() };
+    }
     runtime::end_thread(result);
-    super::heap::note_end_of_thread();
+    heap::note_end_of_thread();
     // From here on this is the thread's own OS thread again, which ends as glibc wants it.
     result
 }
@@ -218,6 +285,7 @@ fn join_within(kind: JoinKind, thread: u64, result: *mut *mut c_void, place: usi
     });
     // SAFETY: the thread is at its end and nobody else joins it.
     unsafe { real::pthread_join(thread, std::ptr::null_mut()) };
+    pool::note_join();
     if !result.is_null() {
         // SAFETY: our caller promises room for the result.
         unsafe { *result = value };
@@ -288,6 +356,7 @@ pub(super) unsafe extern "C" fn pthread_detach(thread: u64) -> c_int {
         if ended {
             // SAFETY: the thread is at its end and nobody else joins it.
             unsafe { real::pthread_join(thread, std::ptr::null_mut()) };
+            pool::note_join();
         }
         0
     })
@@ -372,12 +441,28 @@ pub(super) unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: *c
     error
 }
 
+/// `pthread_setspecific`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setspecific(key: u32, value: *const c_void) -> c_int {
+    heap::note_use();
+    // SAFETY: our caller's promise.
+    unsafe { real::pthread_setspecific(key, value) }
+}
+
 /// `pthread_key_delete`.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn pthread_key_delete(key: u32) -> c_int {
     enter(|| with(|runtime| runtime.keys.retain(|&(known, _)| known != key)));
     // SAFETY: our caller's promise.
     unsafe { real::pthread_key_delete(key) }
+}
+
+/// `pthread_setattr_default_np`: the threads that are there already have other attributes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setattr_default_np(attributes: *const c_void) -> c_int {
+    enter(pool::drain);
+    // SAFETY: our caller's promise.
+    unsafe { real::pthread_setattr_default_np(attributes) }
 }
 
 /// `sigaltstack`: there is one OS thread, whose stack for signals is the runtime's.
