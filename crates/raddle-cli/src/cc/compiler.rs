@@ -63,6 +63,8 @@ impl Kind {
                 "-tsan-instrument-read-before-write=1",
                 "-fno-vectorize",
                 "-fno-slp-vectorize",
+                // Else atomics of sixteen bytes are calls into libatomic, where no hook sees them.
+                "-mcx16",
             ],
         };
         both.into_iter().chain(own.iter().copied())
