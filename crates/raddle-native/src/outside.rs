@@ -7,8 +7,8 @@
 //! thread can go on: when it comes is then as little of a choice as possible, and the runs of a seed repeat as far as the
 //! outside does. There, and only there, the process really waits, and time goes by as outside.
 //!
-//! Limits: functions of stdio make their system calls inside libc, where they are not seen. A call of theirs that blocks stops all
-//! threads; one that changes a file is noticed where no thread can go on. Time-outs of sockets and polls are virtual; timers that are
+//! Limits: functions of stdio make their system calls inside libc, where they are not seen. A call of theirs that the kernel blocks
+//! stops all threads; one that changes a file is noticed where no thread can go on. Time-outs of sockets and polls are virtual; timers that are
 //! files are not.
 #![expect(unsafe_code, reason = "the operating system is asked")]
 

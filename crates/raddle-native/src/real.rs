@@ -163,6 +163,9 @@ hidden! {
     fn getauxval(kind: u64) -> u64;
     fn fopen(path: *const c_char, mode: *const c_char) -> Address;
     fn fopen64(path: *const c_char, mode: *const c_char) -> Address;
+    fn flockfile(file: Address);
+    fn ftrylockfile(file: Address) -> c_int;
+    fn funlockfile(file: Address);
     fn system(command: *const c_char) -> c_int;
     fn popen(command: *const c_char, kind: *const c_char) -> Address;
     fn posix_spawn(process: *mut c_int, path: *const c_char, actions: Shared, attributes: Shared, arguments: Shared, environment: Shared) -> c_int;

@@ -6,6 +6,7 @@
 
 use crate::fiber::{self, Fiber};
 use crate::heap::Heap;
+use crate::interpose::stdio;
 use crate::objects::{Class, Made, Objects};
 use crate::outside::Outside;
 use crate::record::Modules;
@@ -87,6 +88,8 @@ pub(crate) struct Runtime {
     /// Who waits on which futex, in order of arrival: address, bits, thread.
     pub(crate) sleepers: Vec<(u64, u32, ThreadId)>,
     pub(crate) outside: Outside,
+    /// The files of stdio that threads have locked, as often as they have.
+    pub(crate) locked_files: Vec<(usize, ThreadId)>,
     /// What the random numbers of the program follow from: a seed and the number of a run.
     pub(crate) random: (u64, u64),
     /// Somebody wants to know the steps of the run even if it passes.
@@ -188,6 +191,7 @@ impl Runtime {
             heap: Heap::default(),
             sleepers: Vec::new(),
             outside: Outside::default(),
+            locked_files: Vec::new(),
             random: (0, 0),
             wants_steps: false,
             halt: None,
@@ -477,6 +481,7 @@ pub(crate) fn end_run() -> ! {
         unsafe { libc::exit(0) }
     }
     with(|runtime| results::write(runtime));
+    with(stdio::unlock_all);
     // SAFETY: the results are written; at worst this waits for ever and the server ends the process.
     unsafe { libc::fflush(std::ptr::null_mut()) };
     raw::exit(0)

@@ -6,7 +6,7 @@
 //! ```
 #![expect(unsafe_code, reason = "the C library's start-up is taken over")]
 
-use crate::interpose::child;
+use crate::interpose::{child, stdio};
 use crate::stack::Extent;
 use crate::{control, crash, delay, fiber, raw, real, runtime, server, stack};
 use raddle_model::native::{AGAIN, DELAY, SOCKET};
@@ -202,6 +202,7 @@ unsafe extern "C" fn at_the_end() {
     control::enter(end_program);
     if server::is_run() {
         // The last thread had ended before; this is the end of `exit`.
+        runtime::with(stdio::unlock_all);
         // SAFETY: nothing is under control.
         unsafe { libc::fflush(std::ptr::null_mut()) };
         runtime::with(|runtime| crate::results::write(runtime));

@@ -23,6 +23,7 @@ mod rwlock;
 mod sem;
 mod signal;
 mod socket;
+pub(crate) mod stdio;
 pub(crate) mod thread;
 mod time;
 mod wide;
