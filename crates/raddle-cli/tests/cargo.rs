@@ -192,6 +192,50 @@ fn tests_are_chosen_as_with_cargo() {
 }
 
 #[test]
+fn what_cargo_is_told_is_told_on() {
+    // Two packages in a workspace; the second one is in `other`, and half of its tests need a feature.
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo/workspace");
+    let tests = "#[test]\nfn always() {}\n#[cfg(feature = \"more\")]\n#[test]\nfn featured() {}\n\
+                 #[cfg(not(debug_assertions))]\n#[test]\nfn optimized() {}\n";
+    let package = |name: &str| {
+        format!("[package]\nname = '{name}'\nversion = '1.0.0'\nedition = '2021'\n[features]\nmore = []\n")
+    };
+    let files = [
+        ("Cargo.toml", format!("{}[workspace]\nmembers = ['other']\n", package("first"))),
+        (
+            "src/lib.rs",
+            "#[test]\nfn fails_first() { panic!() }\n#[test]\nfn fails_too() { panic!() }\n".to_owned(),
+        ),
+        ("src/main.rs", "fn main() {}\n#[test]\nfn in_the_program() {}\n".to_owned()),
+        ("other/Cargo.toml", package("other")),
+        ("other/src/lib.rs", tests.to_owned()),
+    ];
+    for (name, content) in &files {
+        let file = folder.join(name);
+        std::fs::create_dir_all(file.parent().expect("a file is in a folder")).expect("it can be made");
+        std::fs::write(file, content).expect("it can be written");
+    }
+    let names = |words: &[&str]| {
+        let words = [&["test", "--offline", "--json"], words].concat();
+        let output = cargo_raddle(&folder, &words);
+        let lines = text(&output.stdout);
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).expect("a line is JSON"));
+        let mut names: Vec<String> =
+            lines.filter_map(|test| Some(test["test"].as_str()?.to_owned())).collect();
+        names.sort();
+        names.join(" ")
+    };
+    assert_eq!(names(&[]), "fails_first fails_too in_the_program");
+    assert_eq!(names(&["--bins"]), "in_the_program");
+    assert_eq!(names(&["--lib", "--fail-fast"]), "fails_first");
+    assert_eq!(names(&["--package", "other"]), "always");
+    assert_eq!(names(&["--package", "other", "--features", "other/more"]), "always featured");
+    assert_eq!(names(&["--package", "other", "--profile", "release"]), "always optimized");
+    assert_eq!(names(&["--workspace", "--exclude", "first", "--all-features"]), "always featured");
+    assert_eq!(names(&["--workspace"]), "always fails_first fails_too in_the_program");
+}
+
+#[test]
 fn a_failed_test_is_shown_step_by_step() {
     let output = cargo_raddle(&session().folder, &["test", "--offline", "loses_updates"]);
     let told = text(&output.stdout);

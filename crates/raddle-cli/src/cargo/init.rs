@@ -14,7 +14,7 @@ use std::path::PathBuf;
 const TEXT: &str = "\
 # Settings of `cargo raddle test`. All are optional; arguments of the command come before them.
 
-# How much is tried for each test: as many runs, or as much time, whichever is over first.
+# How much is tried for each test: as many runs, or as much time, whichever is over first. One of them alone is the only limit.
 # runs = 1000
 # time = \"10s\"
 

@@ -111,8 +111,8 @@ impl Settings {
         Budget {
             strategy: strategy.or_else(|| self.strategy.clone()).unwrap_or_else(|| "portfolio".to_owned()),
             // Whoever names a number of runs or a time alone means just that.
-            runs: runs.unwrap_or(if args.time.is_some() { u64::MAX } else { RUNS }).max(1),
-            time: time.unwrap_or(if args.runs.is_some() { Duration::MAX } else { TIME }),
+            runs: runs.unwrap_or(if time.is_some() { u64::MAX } else { RUNS }).max(1),
+            time: time.unwrap_or(if runs.is_some() { Duration::MAX } else { TIME }),
             seed: args.seed.or(self.seed).unwrap_or(1),
             jobs: cores(args.jobs.or(self.jobs.filter(|&jobs| jobs > 0))),
             step_limit: steps.unwrap_or(STEPS).max(1),
@@ -156,13 +156,16 @@ mod tests {
 
     #[test]
     fn a_single_limit_is_the_only_one() {
-        let of = |words: &[&str]| {
-            let budget = budget("", words, "t");
+        let of = |settings: &str, words: &[&str]| {
+            let budget = budget(settings, words, "t");
             (budget.runs, budget.time)
         };
-        assert_eq!(of(&[]), (1000, Duration::from_secs(10)));
-        assert_eq!(of(&["--runs", "5"]), (5, Duration::MAX));
-        assert_eq!(of(&["--time", "5s"]), (u64::MAX, Duration::from_secs(5)));
+        assert_eq!(of("", &[]), (1000, Duration::from_secs(10)));
+        assert_eq!(of("", &["--runs", "5"]), (5, Duration::MAX));
+        assert_eq!(of("runs = 5", &[]), (5, Duration::MAX));
+        assert_eq!(of("", &["--time", "5s"]), (u64::MAX, Duration::from_secs(5)));
+        assert_eq!(of("time = '5s'", &[]), (u64::MAX, Duration::from_secs(5)));
+        assert_eq!(of("time = '5s'", &["--runs", "5"]), (5, Duration::from_secs(5)));
     }
 
     #[test]
