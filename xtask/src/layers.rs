@@ -24,6 +24,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("raddle-macros", &[]),
     ("raddle-native", &["raddle-model", "raddle-engine", "raddle-strategies"]),
+    ("raddle-beam", &["raddle-model", "raddle-engine", "raddle-strategies"]),
     ("raddle-lab", &["raddle-model", "raddle-engine", "raddle-strategies"]),
     ("raddle-report", &["raddle-model"]),
     ("raddle-symbols", &[]),

@@ -12,6 +12,7 @@
 //! tables have grown to the size of the program, but for the first use of a condition, barrier or read-write lock in a
 //! run.
 
+mod actors;
 mod background;
 mod beginning;
 mod census;

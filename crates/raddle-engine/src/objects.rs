@@ -86,6 +86,11 @@ pub enum Resource {
         /// Whether it is there.
         available: bool,
     },
+    /// The mailbox of one thread. The front end keeps the messages and knows which of them its owner is ready to take.
+    Mailbox {
+        /// Whether something has come since its owner looked last.
+        news: bool,
+    },
 }
 
 impl Resource {
@@ -122,6 +127,11 @@ impl Resource {
     /// A channel with nothing in it, a receiver and `senders` senders. `u64::MAX` is a capacity without bound.
     pub fn channel(capacity: u64, senders: u64) -> Resource {
         Resource::Channel { queued: 0, received: 0, capacity, senders, receiver: true, waiting: false }
+    }
+
+    /// A mailbox that nothing has come to.
+    pub fn mailbox() -> Resource {
+        Resource::Mailbox { news: false }
     }
 
     /// A token that is not there.

@@ -37,6 +37,7 @@ impl Engine {
     pub(crate) fn can_receive(&self, object: ObjectId) -> bool {
         match self.objects.get(object).resource {
             Resource::Channel { queued, senders, .. } => queued > 0 || senders == 0,
+            Resource::Mailbox { news } => news,
             _ => true,
         }
     }
@@ -57,6 +58,10 @@ impl Engine {
             Resource::Channel { queued, .. } => {
                 *queued += 1;
                 self.refresh(object);
+                Effect::Goes(Reply::Acquired)
+            }
+            Resource::Mailbox { .. } => {
+                self.post(object);
                 Effect::Goes(Reply::Acquired)
             }
             _ => self.not_usable(thread, object, operation),
@@ -108,6 +113,7 @@ impl Engine {
                     Effect::Goes(Reply::TimedOut)
                 }
             }
+            Resource::Mailbox { .. } => self.look_into_mailbox(object, operation),
             _ => self.not_usable(thread, object, operation),
         }
     }

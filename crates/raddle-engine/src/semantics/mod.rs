@@ -3,6 +3,7 @@
 mod barrier;
 mod channel;
 mod condition;
+mod mailbox;
 mod mutex;
 mod once;
 mod park;

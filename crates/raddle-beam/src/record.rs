@@ -1,0 +1,91 @@
+//! A run as a failure file, and back.
+
+use crate::session::Session;
+use raddle_engine::{Config, Timeouts};
+use raddle_model::{FileError, Settings, Surroundings, TraceFile, TraceStep};
+
+/// The front end of these files.
+pub const FRONT_END: &str = "beam";
+
+/// What the Erlang side knows of a run and the engine does not.
+#[derive(Clone, Debug, Default)]
+pub struct Told {
+    /// The function that is the test, as `module:function`.
+    pub program: String,
+    /// Where its modules are, as arguments of the command line.
+    pub arguments: Vec<String>,
+    /// The strategy, as it was asked for.
+    pub strategy: String,
+    /// The seed.
+    pub seed: u64,
+    /// The number of the run.
+    pub run: u64,
+    /// A name for every actor, object and place, in order.
+    pub threads: Vec<String>,
+    /// See `threads`.
+    pub objects: Vec<String>,
+    /// See `threads`.
+    pub locations: Vec<String>,
+}
+
+/// Why a file cannot be replayed here.
+#[derive(Debug, thiserror::Error)]
+pub enum ReplayError {
+    /// It is no failure file that can be read.
+    #[error(transparent)]
+    File(#[from] FileError),
+    /// It is one of another front end.
+    #[error("the failure is of the front end `{0}`, not of an Erlang program")]
+    FrontEnd(String),
+}
+
+/// The settings of the engine.
+pub fn config(step_limit: u64, patience: u32, anytime: bool) -> Config {
+    let mut config = Config::default();
+    config.step_limit = step_limit;
+    config.patience = patience;
+    config.timeouts = if anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
+    config
+}
+
+/// The run that `session` has made, as a file.
+pub fn write<P: Copy>(session: &Session<P>, config: Config, told: Told) -> TraceFile {
+    let summary = session.engine().summary();
+    let steps = summary.trace.events.iter().map(|event| TraceStep {
+        thread: event.thread.0,
+        operation: event.operation,
+    });
+    let picks = summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value));
+    TraceFile {
+        id: String::new(),
+        front_end: FRONT_END.to_owned(),
+        program: told.program,
+        arguments: told.arguments,
+        build: None,
+        surroundings: Surroundings::default(),
+        parameters: Vec::new(),
+        settings: Settings {
+            step_limit: config.step_limit,
+            timeouts_anytime: config.timeouts == Timeouts::Anytime,
+            patience: config.patience,
+            races: false,
+        },
+        strategy: told.strategy,
+        seed: told.seed,
+        run: told.run,
+        minimized: None,
+        verdict: summary.verdict.clone(),
+        fingerprint: summary.fingerprint,
+        threads: told.threads,
+        objects: told.objects,
+        locations: told.locations,
+        steps: steps.collect(),
+        picks: picks.collect(),
+    }
+}
+
+/// Reads a file of this front end.
+pub fn read(text: &str) -> Result<TraceFile, ReplayError> {
+    let file = TraceFile::from_json(text)?;
+    if file.front_end == FRONT_END { Ok(file) } else { Err(ReplayError::FrontEnd(file.front_end)) }
+}

@@ -1,0 +1,349 @@
+//! Many runs of one Erlang program, one after the other: who is who in the engine, and who has to be woken.
+//!
+//! A thread of the engine is an *actor* here. Most are Erlang processes, which sleep on the BEAM until somebody wakes them.
+//! The others (timers, deliveries between nodes, processes that are dying) have no process of their own: whoever asked who is next
+//! acts for them. So there is no process in the middle, and a switch is one message.
+
+use crate::places::Places;
+use raddle_engine::{Config, Divergence, Engine, Next, Plan, Replay, Reply, Resource, Rng, Strategy};
+use raddle_model::{
+    Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Touch, TraceFile, mix,
+};
+
+/// What whoever has called does next.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Answer<P> {
+    /// It goes on.
+    Go,
+    /// It goes on, and what it waited for has not come.
+    TimedOut,
+    /// It wakes this process, and sleeps.
+    Wake(P),
+    /// As `Wake`; what that process waited for has not come.
+    WakeTimedOut(P),
+    /// It acts for this actor, which has no process.
+    ActFor(u32),
+    /// It sleeps for ever, as the run is over.
+    Stop,
+}
+
+/// What an actor is about to do.
+#[derive(Clone, Copy, Debug)]
+pub struct Deed {
+    /// What.
+    pub kind: Kind,
+    /// Where, as the Erlang side numbers places.
+    pub place: u32,
+    /// See [`Operation::argument`].
+    pub argument: u64,
+    /// The objects touched.
+    pub touches: [Touch; 2],
+}
+
+struct Actor<P> {
+    /// The process that sleeps or runs as this actor, if there is one.
+    process: Option<P>,
+    mailbox: ObjectId,
+    /// The object that stands for its life; its mailbox, if it has none.
+    life: ObjectId,
+    /// The first operation, if the actor is no process and so cannot tell it itself.
+    first: Option<Operation>,
+}
+
+/// The mailbox of an actor that has none; nobody asks for it.
+const NOTHING: ObjectId = ObjectId(u32::MAX);
+
+/// Whom the runs of a session follow.
+enum Guide {
+    Strategy(Box<dyn Strategy>),
+    Replay(Box<Replay>),
+}
+
+/// The engine with its strategy, and the actors of the run that is going on. `P` is how a process is known to the BEAM.
+pub struct Session<P> {
+    engine: Engine,
+    guide: Guide,
+    actors: Vec<Actor<P>>,
+    places: Places,
+    /// The actor that the latest [`Kind::Spawn`] has made, until it gets its process.
+    born: Option<ThreadId>,
+    unique: u64,
+    /// What went wrong in here, if anything did.
+    broken: Option<String>,
+}
+
+impl<P: Copy> Session<P> {
+    /// A session under a strategy.
+    pub fn new(strategy: Box<dyn Strategy>, config: Config) -> Session<P> {
+        Session::guided(Guide::Strategy(strategy), config)
+    }
+
+    /// A session that repeats the run in `file`.
+    pub fn replay(file: &TraceFile, config: Config) -> Session<P> {
+        let events = file.steps.iter().map(|step| raddle_model::Event {
+            thread: ThreadId(step.thread),
+            operation: step.operation,
+        });
+        let replay = Replay::of(events.collect(), file.picks().collect());
+        Session::guided(Guide::Replay(Box::new(replay)), config)
+    }
+
+    fn guided(guide: Guide, config: Config) -> Session<P> {
+        Session {
+            engine: Engine::new(config),
+            guide,
+            actors: Vec::new(),
+            places: Places::default(),
+            born: None,
+            unique: 0,
+            broken: None,
+        }
+    }
+
+    fn strategy(&mut self) -> &mut dyn Strategy {
+        match &mut self.guide {
+            Guide::Strategy(strategy) => &mut **strategy,
+            Guide::Replay(replay) => &mut **replay,
+        }
+    }
+
+    /// Begins run number `run` of `seed`; tells whether there is such a run.
+    pub fn begin(&mut self, seed: u64, run: u64) -> bool {
+        if self.strategy().begin(Rng::for_run(seed, run)) == Plan::Exhausted {
+            return false;
+        }
+        let needs = self.strategy().needs();
+        self.engine.begin(needs);
+        self.actors.clear();
+        self.places.clear();
+        self.born = None;
+        self.unique = 0;
+        self.broken = None;
+        true
+    }
+
+    /// Adds the process that runs the test: its actor, its mailbox, and the object that stands for its life.
+    pub fn add_main(&mut self, process: P) -> (u32, u32, u32) {
+        let thread = self.engine.add_thread();
+        self.add_process(thread, Some(process))
+    }
+
+    /// Gives the actor that the latest [`Kind::Spawn`] has made its process. As [`Session::add_main`].
+    pub fn add_spawned(&mut self, process: P) -> (u32, u32, u32) {
+        let thread = self.born.take().expect("a spawn was executed");
+        self.add_process(thread, Some(process))
+    }
+
+    fn add_process(&mut self, thread: ThreadId, process: Option<P>) -> (u32, u32, u32) {
+        let name = self.engine.thread_name(thread);
+        let mailbox = self.engine.add_object(name.child(u64::MAX - 1), Resource::mailbox());
+        let life = self.engine.add_object(name.child(u64::MAX - 2), Resource::Memory);
+        self.add_actor(thread, Actor { process, mailbox, life, first: None });
+        (thread.0, mailbox.0, life.0)
+    }
+
+    fn add_actor(&mut self, thread: ThreadId, actor: Actor<P>) {
+        assert_eq!(thread.index(), self.actors.len(), "actors are added in the order of their threads");
+        self.actors.push(actor);
+    }
+
+    /// Adds an actor without a process that sleeps for `nanoseconds` and then has something to do.
+    pub fn add_timer(&mut self, parent: u32, nanoseconds: u64, place: u32) -> u32 {
+        let location = self.find_place(place);
+        let thread = self.engine.add_child(ThreadId(parent));
+        // A span of nothing is over at once, not only when nobody else can go on.
+        let first = match nanoseconds {
+            0 => Operation::new(Kind::Yield, location),
+            _ => Operation::new(Kind::Sleep, location).with_argument(nanoseconds),
+        };
+        let mailbox = NOTHING;
+        self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first) });
+        thread.0
+    }
+
+    /// Adds an actor without a process that waits for what comes to its mailbox, for as long as the run lasts. Tells the actor
+    /// and the mailbox.
+    pub fn add_carrier(&mut self, parent: u32, place: u32) -> (u32, u32) {
+        let location = self.find_place(place);
+        let thread = self.engine.add_child(ThreadId(parent));
+        self.engine.set_background(thread);
+        let name = self.engine.thread_name(thread);
+        let mailbox = self.engine.add_object(name.child(u64::MAX - 1), Resource::mailbox());
+        let first = Operation::new(Kind::Receive, location).on(mailbox, Access::Read);
+        self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first) });
+        (thread.0, mailbox.0)
+    }
+
+    /// Adds an object that is read and written. `name` is the same in all runs.
+    pub fn add_object(&mut self, name: u64) -> u32 {
+        self.engine.add_object(Name(mix(name)), Resource::Memory).0
+    }
+
+    fn find_place(&mut self, place: u32) -> LocationId {
+        let (location, new) = self.places.find(place);
+        if new && self.engine.wants_places() {
+            self.engine.name_place(location, Name(mix(u64::from(place))));
+        }
+        location
+    }
+
+    fn operation(&mut self, deed: Deed) -> Operation {
+        let Deed { kind, place, argument, touches } = deed;
+        Operation { kind, argument, touches, location: self.find_place(place) }
+    }
+
+    /// `actor` is about to do something; `caller` is whoever says so, itself unless it acts for another.
+    #[inline]
+    pub fn step(&mut self, caller: Option<u32>, actor: u32, deed: Deed) -> Answer<P> {
+        let operation = self.operation(deed);
+        self.engine.announce(ThreadId(actor), operation);
+        self.next(caller)
+    }
+
+    /// `actor` has found nothing for it in its mailbox and waits for `nanoseconds`.
+    #[inline]
+    pub fn wait(&mut self, caller: Option<u32>, actor: u32, place: u32, nanoseconds: u64) -> Answer<P> {
+        let mailbox = self.actors[actor as usize].mailbox;
+        self.engine.note_seen(mailbox);
+        let touches = [Touch::new(mailbox, Access::Read), Touch::NONE];
+        self.step(caller, actor, Deed { kind: Kind::Receive, place, argument: nanoseconds, touches })
+    }
+
+    /// `actor` is no more.
+    pub fn finish(&mut self, caller: Option<u32>, actor: u32) -> Answer<P> {
+        self.engine.finish(ThreadId(actor));
+        self.next(caller)
+    }
+
+    /// Who goes on. Every actor that was let go on has said before what it is about to do.
+    pub fn next(&mut self, caller: Option<u32>) -> Answer<P> {
+        loop {
+            let strategy: &mut dyn Strategy = match &mut self.guide {
+                Guide::Strategy(strategy) => &mut **strategy,
+                Guide::Replay(replay) => &mut **replay,
+            };
+            let (thread, reply) = match self.engine.next(strategy) {
+                Next::Resume { thread, reply } => (thread, reply),
+                Next::Idle { .. } => unreachable!("nothing is expected from outside"),
+                Next::Done => return Answer::Stop,
+            };
+            if let Reply::Spawned(child) = reply {
+                self.born = Some(child);
+            }
+            let late = matches!(reply, Reply::TimedOut | Reply::Busy);
+            let actor = &mut self.actors[thread.index()];
+            if let Some(first) = actor.first.take() {
+                self.engine.announce(thread, first);
+                continue;
+            }
+            return match actor.process {
+                Some(_) if caller == Some(thread.0) && late => Answer::TimedOut,
+                Some(_) if caller == Some(thread.0) => Answer::Go,
+                Some(process) if late => Answer::WakeTimedOut(process),
+                Some(process) => Answer::Wake(process),
+                None => Answer::ActFor(thread.0),
+            };
+        }
+    }
+
+    /// Something has come to the mailbox of `actor`.
+    pub fn deliver(&mut self, actor: u32) {
+        let mailbox = self.actors[actor as usize].mailbox;
+        self.engine.post(mailbox);
+    }
+
+    /// `actor` goes on without its process: others act for it. For one that runs.
+    pub fn leave(&mut self, actor: u32) {
+        self.actors[actor as usize].process = None;
+    }
+
+    /// `actor`, which sleeps, will do this instead of what it was about to do, and has no process any more.
+    pub fn kill(&mut self, actor: u32, deed: Deed) {
+        let operation = self.operation(deed);
+        self.actors[actor as usize].process = None;
+        self.engine.replace(ThreadId(actor), operation);
+    }
+
+    /// `timer`, which sleeps or is about to act, is no more.
+    pub fn cancel(&mut self, timer: u32) {
+        let actor = &mut self.actors[timer as usize];
+        // One that was made in this very step has not begun to sleep; it does so and ends.
+        if let Some(first) = actor.first.as_mut() {
+            *first = Operation::new(Kind::Local, first.location);
+            return;
+        }
+        let idle = Operation::new(Kind::Local, LocationId(0));
+        self.engine.replace(ThreadId(timer), idle);
+        self.engine.finish(ThreadId(timer));
+    }
+
+    /// The test is over and has passed.
+    pub fn conclude(&mut self) {
+        self.engine.conclude();
+    }
+
+    /// The test has failed in `actor`, after its latest operation.
+    pub fn fail(&mut self, actor: u32, place: u32, message: String) {
+        let own = |event: &&raddle_model::Event| event.thread.0 == actor;
+        let latest = self.engine.events().iter().rev().find(own).map(|event| event.operation.location);
+        let location = latest.unwrap_or_else(|| self.find_place(place));
+        self.engine.fail(Failure::Assertion { thread: ThreadId(actor), location, message });
+    }
+
+    /// A number that no other call in this run has given.
+    pub fn unique(&mut self) -> u64 {
+        self.unique += 1;
+        self.unique
+    }
+
+    /// Lets the strategy learn from the run, which is over.
+    pub fn learn(&mut self) {
+        if let Guide::Strategy(strategy) = &mut self.guide {
+            strategy.learn(&self.engine.summary());
+        }
+    }
+
+    /// Where a replay has left the recorded run, if it has.
+    pub fn divergence(&self) -> Option<Divergence> {
+        match &self.guide {
+            Guide::Strategy(_) => None,
+            Guide::Replay(replay) => replay.divergence(),
+        }
+    }
+
+    /// The engine, to look at.
+    pub fn engine(&self) -> &Engine {
+        &self.engine
+    }
+
+    /// The numbers that the Erlang side has for the places of this run.
+    pub fn places(&self) -> &[u32] {
+        self.places.order()
+    }
+
+    /// The processes that sleep or run as actors of this run.
+    pub fn processes(&self) -> impl Iterator<Item = P> + '_ {
+        self.actors.iter().filter_map(|actor| actor.process)
+    }
+
+    /// How many actors and objects the run has had.
+    pub fn counts(&self) -> (usize, usize) {
+        (self.actors.len(), self.engine.object_count())
+    }
+
+    /// The actors that have a mailbox, each with that and the object of its life.
+    pub fn owned(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
+        let actors = (0..).zip(&self.actors).filter(|(_, actor)| actor.mailbox != NOTHING);
+        actors.map(|(number, actor)| (number, actor.mailbox.0, actor.life.0))
+    }
+
+    /// Notes that something went wrong in here; the run decides nothing.
+    pub fn break_off(&mut self, what: String) {
+        self.broken.get_or_insert(what);
+    }
+
+    /// What went wrong in here.
+    pub fn broken(&self) -> Option<&str> {
+        self.broken.as_deref()
+    }
+}

@@ -1,0 +1,51 @@
+//! What only runs of actors need: threads that appear without an operation, and threads that others end.
+
+use crate::engine::Engine;
+use crate::pending::bit;
+use crate::step::second_node;
+use crate::threads::Status;
+use raddle_model::{Event, Operation, ThreadId, Verdict};
+
+impl Engine {
+    /// Adds a thread as part of the latest step of `parent`: a timer, or whatever else works for it. It is resumed
+    /// before the next choice.
+    pub fn add_child(&mut self, parent: ThreadId) -> ThreadId {
+        self.burst = 0;
+        let entry = self.threads.get_mut(parent);
+        let name = entry.name.child(u64::from(entry.children));
+        entry.children += 1;
+        self.new_thread(name, Some(parent))
+    }
+
+    /// Makes `operation` the next one of `thread` in place of the one that it has announced, as part of a step of another
+    /// thread. Must not be called for a thread that runs, has ended, or waits inside an operation.
+    pub fn replace(&mut self, thread: ThreadId, operation: Operation) {
+        self.burst = 0;
+        let entry = self.threads.get_mut(thread);
+        debug_assert_eq!(entry.status, Status::Pending, "only what was announced can be replaced");
+        let old = entry.operation;
+        if entry.resting {
+            entry.resting = false;
+            self.resting.retain(|&resting| resting != thread);
+        }
+        if let Some(object) = old.touches[0].object() {
+            self.pending.unlink(thread, 0, object);
+            if let Some(object) = second_node(&old) {
+                self.pending.unlink(thread, 1, object);
+            }
+        }
+        self.plain_lockers &= !bit(thread);
+        self.await_turn(thread, operation);
+    }
+
+    /// The operations executed so far, in order.
+    pub fn events(&self) -> &[Event] {
+        &self.trace.events
+    }
+
+    /// Says that the run is over and nothing was wrong, whatever threads are about to do. A run that has failed stays failed.
+    pub fn conclude(&mut self) {
+        self.burst = 0;
+        self.verdict.get_or_insert(Verdict::Passed);
+    }
+}

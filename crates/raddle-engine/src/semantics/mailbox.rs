@@ -1,0 +1,37 @@
+//! Mailboxes, whose owner takes a message out of the middle. The engine only knows whether something has come since the owner
+//! looked last; the owner looks, and waits again if nothing there is for it.
+
+use super::Effect;
+use crate::engine::{Engine, Reply};
+use crate::objects::Resource;
+use raddle_model::{Kind, ObjectId, Operation};
+
+impl Engine {
+    /// Says that something has come to the mailbox `object`, as part of the latest step. A [`Kind::Send`] does so by itself.
+    pub fn post(&mut self, object: ObjectId) {
+        self.burst = 0;
+        if let Resource::Mailbox { news: news @ false } = &mut self.objects.get_mut(object).resource {
+            *news = true;
+            self.refresh(object);
+        }
+    }
+
+    /// Says that the owner of the mailbox `object`, which runs, has seen all that is in it. If it waits now, then for what
+    /// comes later.
+    pub fn note_seen(&mut self, object: ObjectId) {
+        if let Resource::Mailbox { news } = &mut self.objects.get_mut(object).resource {
+            *news = false;
+        }
+    }
+
+    pub(crate) fn look_into_mailbox(&mut self, object: ObjectId, operation: &Operation) -> Effect {
+        match &mut self.objects.get_mut(object).resource {
+            Resource::Mailbox { news: news @ true } => {
+                *news = false;
+                Effect::Goes(Reply::Acquired)
+            }
+            _ if operation.kind == Kind::TryReceive => Effect::Goes(Reply::Busy),
+            _ => Effect::Goes(Reply::TimedOut),
+        }
+    }
+}

@@ -1,0 +1,189 @@
+%% Tests of concurrent Erlang programs under schedules of Raddle's choice.
+%%
+%%   raddle:test(fun() -> ... end)             fails (with an error that says how) if any of the runs does
+%%   raddle:test(fun my_module:my_test/0, #{strategy => "pct:depth=3", runs => 10000})
+%%   raddle:explore(Fun, Options)              the same, but returns what it found
+%%   raddle:replay(File)                       makes a recorded run again
+%%
+%% Options: strategy ("pos"), runs (1000), seed (1), first (0), nodes (['test@raddle'], of which the test runs on the first),
+%% step_limit (100000), patience (64), timeouts (when_idle or anytime), wall (milliseconds without an operation until a run is
+%% given up), file (where a failure is written; raddle-failure-*.json by default, none for no file), each (a function that
+%% is called with the result of every run), stop (true: at the first failure).
+-module(raddle).
+-export([test/1, test/2, explore/2, replay/1, replay/2]).
+
+-type options() :: #{atom() => term()} | [{atom(), term()}].
+
+%% The runs all pass, or this raises an error with the report.
+-spec test(fun(() -> term()) | {module(), atom()}) -> ok.
+test(Fun) -> test(Fun, #{}).
+
+-spec test(fun(() -> term()) | {module(), atom()}, options()) -> ok.
+test(Fun, Options) ->
+    case explore(Fun, Options) of
+        #{failed := 0} -> ok;
+        #{failure := #{report := Report} = Failure} ->
+            erlang:error({raddle_failure, unicode:characters_to_list(Report), maps:with([file, seed, run], Failure)});
+        #{error := Error} -> erlang:error({raddle_error, unicode:characters_to_list(Error)})
+    end.
+
+%% Makes the runs. The answer has how many passed, failed and were cut off, the steps, the time, and the first failure.
+-spec explore(fun(() -> term()) | {module(), atom()}, options()) -> map().
+explore(Fun, Given) ->
+    Options = options(Given),
+    in_process(fun() ->
+        #{strategy := Spec, step_limit := Limit, patience := Patience, timeouts := Timeouts} = Options,
+        case raddle_nif:open(unicode:characters_to_binary(Spec), Limit, Patience, Timeouts =:= anytime) of
+            {error, Error} -> none(#{error => Error});
+            {ok, Session} ->
+                Prepared = Options#{test => prepare(Fun)},
+                Start = erlang:monotonic_time(microsecond),
+                Totals = runs(Session, Prepared, maps:get(first, Options), none(#{})),
+                Totals#{microseconds => erlang:monotonic_time(microsecond) - Start}
+        end
+    end).
+
+%% Makes the run in a file again. The answer is the result of the run, and has a divergence if the program did something else.
+-spec replay(file:filename()) -> map().
+replay(File) -> replay(File, #{}).
+
+replay(File, Given) ->
+    {ok, Text} = file:read_file(File),
+    in_process(fun() ->
+        case raddle_nif:open_replay(Text) of
+            {error, Error} -> #{error => Error};
+            {ok, Session, {Program, Arguments, Places, Fingerprint}} ->
+                [code:add_patha(binary_to_list(Path)) || Path <- paths(Arguments)],
+                Options = options(Given),
+                Nodes = nodes_of(Arguments, maps:get(nodes, Options)),
+                Test = case maps:find(test, Options) of
+                           {ok, Fun} -> prepare(Fun);
+                           error -> prepare(program(Program))
+                       end,
+                Result = raddle_run:run(Session, {0, 0}, Options#{test => Test, nodes => Nodes}, fun look/3),
+                Moved = moved(Places, maps:get(places, Result, [])),
+                Same = maps:get(fingerprint, Result, none) =:= Fingerprint,
+                Result#{divergence => divergence(raddle_nif:divergence(Session), Moved, Same)}
+        end
+    end).
+
+paths([<<"--pa">>, Path | Rest]) -> [Path | paths(Rest)];
+paths([_ | Rest]) -> paths(Rest);
+paths([]) -> [].
+
+nodes_of([<<"--node">>, Node | Rest], Default) -> [binary_to_atom(Node) | nodes_of(Rest, Default) -- Default];
+nodes_of([_ | Rest], Default) -> nodes_of(Rest, Default);
+nodes_of([], Default) -> Default.
+
+program(Program) ->
+    [Module, Function] = binary:split(Program, <<":">>),
+    {binary_to_atom(Module), binary_to_atom(Function)}.
+
+divergence({Step, What}, _, _) -> {Step, What};
+divergence(none, [{Number, Old, New} | _], _) ->
+    {Number, unicode:characters_to_binary(["place ", integer_to_list(Number), " is ", New, ", in the recorded run it was ", Old])};
+divergence(none, [], true) -> none;
+divergence(none, [], false) -> {0, <<"the run is another one, though every step could be taken">>}.
+
+moved(Old, New) ->
+    Pairs = lists:zip(lists:sublist(Old, length(New)), lists:sublist(New, length(Old))),
+    [{Number, Was, Is} || {Number, {Was, Is}} <- lists:zip(lists:seq(0, length(Pairs) - 1), Pairs), Was =/= Is].
+
+%% ---- options
+
+options(Given) when is_list(Given) -> options(maps:from_list(Given));
+options(Given) ->
+    Usual = #{strategy => "pos", runs => 1000, seed => 1, first => 0, nodes => ['test@raddle'], step_limit => 100000,
+              patience => 64, timeouts => when_idle, wall => 60000, file => default, stop => true,
+              each => fun(_) -> ok end, program => "", arguments => []},
+    case maps:keys(Given) -- [test | maps:keys(Usual)] of
+        [] -> maps:merge(Usual, Given);
+        Unknown -> erlang:error({unknown_options, Unknown})
+    end.
+
+%% The test as a function that runs under control.
+prepare({Module, Function}) -> fun() -> raddle_call:call(Module, Function, [], 4) end;
+prepare(Fun) when is_function(Fun, 0) ->
+    case erlang:fun_info(Fun, type) of
+        {type, external} ->
+            {module, Module} = erlang:fun_info(Fun, module),
+            {name, Function} = erlang:fun_info(Fun, name),
+            prepare({Module, Function});
+        {type, local} -> raddle_closure:controlled(Fun)
+    end.
+
+%% In a process of its own, so that nothing of it reaches the mailbox of the caller.
+in_process(Fun) ->
+    ok = raddle_modules:prepare(),
+    Reference = erlang:make_ref(),
+    {Pid, Monitor} = erlang:spawn_monitor(fun() -> exit({Reference, Fun()}) end),
+    receive
+        {'DOWN', Monitor, process, Pid, {Reference, Value}} -> Value;
+        {'DOWN', Monitor, process, Pid, Reason} -> erlang:error(Reason)
+    end.
+
+%% ---- many runs
+
+none(More) -> maps:merge(#{passed => 0, failed => 0, cut_off => 0, steps => 0, rests => 0, exhausted => false}, More).
+
+runs(Session, #{seed := Seed, first := First, runs := Runs, each := Each, stop := Stop} = Options, Number, Totals)
+  when Number < First + Runs ->
+    Look = fun(Handle, Table, Result) ->
+               case Result of
+                   #{verdict := {failed, _, _, _, _}} when not is_map_key(failure, Totals) ->
+                       failure(Handle, Table, look(Handle, Table, Result), Options, Number);
+                   _ -> Result
+               end
+           end,
+    case raddle_run:run(Session, {Seed, Number}, Options, Look) of
+        exhausted -> Totals#{exhausted => true};
+        Result ->
+            Each(Result),
+            case count(Result, Totals) of
+                #{error := _} = Done -> Done;
+                #{failure := _} = Done when Stop -> Done;
+                More -> runs(Session, Options, Number + 1, More)
+            end
+    end;
+runs(_, _, _, Totals) -> Totals.
+
+count(#{verdict := Verdict} = Result, Totals) ->
+    Add = fun(Key, Number, Map) -> maps:update_with(Key, fun(Old) -> Old + Number end, Map) end,
+    Counted = fun(Key) ->
+                  Add(steps, maps:get(steps, Result), Add(rests, maps:get(rests, Result), Add(Key, 1, Totals)))
+              end,
+    case Verdict of
+        passed -> Counted(passed);
+        cut_off -> Counted(cut_off);
+        {failed, _, _, _, _} ->
+            case Result of
+                #{report := _} -> (Counted(failed))#{failure => Result};
+                _ -> Counted(failed)
+            end;
+        _ -> Totals#{error => unicode:characters_to_binary(raddle_report:result(Result))}
+    end.
+
+%% The result with what only the table of the run knows.
+look(Session, Table, #{verdict := Verdict, steps := _} = Result) ->
+    {Actors, _, Places} = Names = raddle_run:names(Session, Table),
+    Blocked = case Verdict of
+                  {failed, _, _, _, List} -> [{lists:nth(Who + 1, Actors), lists:nth(Where + 1, Places)} || {Who, Where} <- List];
+                  _ -> []
+              end,
+    Result#{names => Names, places => Places, blocked => Blocked};
+look(_, _, Result) -> Result.
+
+failure(Session, _, #{names := Names} = Result, Options, Number) ->
+    #{strategy := Spec, seed := Seed, program := Program, arguments := Arguments, file := File} = Options,
+    Binary = fun unicode:characters_to_binary/1,
+    Text = raddle_nif:record(Session, {Binary(Program), [Binary(Argument) || Argument <- Arguments], Binary(Spec)},
+                             {Seed, Number}, Names),
+    Where = case File of
+                none -> none;
+                default ->
+                    Id = binary_to_list(binary:part(binary:encode_hex(erlang:md5(Text)), 0, 8)),
+                    "raddle-failure-" ++ string:lowercase(Id) ++ ".json";
+                Given -> Given
+            end,
+    Where =:= none orelse (ok = file:write_file(Where, Text)),
+    maps:remove(names, Result#{report => Binary(raddle_report:result(Result)), file => Where, seed => Seed, run => Number}).

@@ -1,0 +1,54 @@
+%% Calls whose target is known only when they are made, and functions as values.
+-module(raddle_call).
+-export([self/0, self/1, node/0, node/1, call/4, make_fun/4, function_exported/4, module_loaded/2, module_info/2, module_info/3]).
+-compile({no_auto_import, [self/0, node/0, node/1, module_loaded/1]}).
+-include("raddle_run.hrl").
+
+self() -> (erlang:get('$raddle'))#me.pid.
+self(_) -> self().
+node() -> (erlang:get('$raddle'))#me.node.
+node(_) -> node().
+
+call(Module, Function, Arguments, Place) when is_atom(Module), is_atom(Function) ->
+    case raddle_modules:sort(Module) of
+        {controlled, Ours} -> erlang:apply(Ours, Function, Arguments);
+        native -> erlang:apply(Module, Function, Arguments);
+        builtin -> raddle_bif:call(Function, Arguments, Place);
+        ets -> raddle_ets:call(Function, Arguments, Place);
+        library -> raddle_library:call(Module, Function, Arguments, Place);
+        refused -> raddle_turn:refuse({Module, Function, length(Arguments)}, Arguments, Place)
+    end;
+call(Module, Function, Arguments, _) -> erlang:apply(Module, Function, Arguments). % Raises what it has to.
+
+make_fun(Module, Function, Arity, Place) when is_atom(Module), is_atom(Function) ->
+    Call = fun(Arguments) -> call(Module, Function, Arguments, Place) end,
+    case raddle_modules:sort(Module) of
+        {controlled, Ours} -> erlang:make_fun(Ours, Function, Arity);
+        native -> erlang:make_fun(Module, Function, Arity);
+        _ ->
+            case Arity of
+                0 -> fun() -> Call([]) end;
+                1 -> fun(A) -> Call([A]) end;
+                2 -> fun(A, B) -> Call([A, B]) end;
+                3 -> fun(A, B, C) -> Call([A, B, C]) end;
+                4 -> fun(A, B, C, D) -> Call([A, B, C, D]) end;
+                5 -> fun(A, B, C, D, E) -> Call([A, B, C, D, E]) end;
+                _ -> raddle_turn:refuse({Module, Function, Arity}, [], Place)
+            end
+    end;
+make_fun(_, _, _, _) -> erlang:error(badarg).
+
+function_exported(Module, Function, Arity, _) ->
+    case raddle_modules:sort(Module) of
+        {controlled, Ours} -> raddle_modules:load(Module) =:= ok andalso erlang:function_exported(Ours, Function, Arity);
+        _ -> erlang:function_exported(Module, Function, Arity)
+    end.
+
+module_loaded(Module, _) ->
+    case raddle_modules:sort(Module) of
+        {controlled, _} -> raddle_modules:load(Module) =:= ok;
+        _ -> erlang:module_loaded(Module)
+    end.
+
+module_info(Module, Place) -> call(Module, module_info, [], Place).
+module_info(Module, Item, Place) -> call(Module, module_info, [Item], Place).

@@ -1,0 +1,267 @@
+%% Tables of ETS. An access to one key is an operation on that key, and one that looks at the whole table is dependent on all that
+%% write to it. A private table can be noticed by nobody, so its accesses are no operations.
+%%
+%% Objects: the keys, `content` (read by writes of one key) and `structure` (read by reads of one key). A look at the whole table
+%% writes `content`, a change of the whole table writes both. So reads of keys and looks at the table are independent of each
+%% other; two looks at the table count as dependent, which costs schedules and misses none.
+-module(raddle_ets).
+-export([call/3, whole/2, owner_died/3, clear/1]).
+-include("raddle_run.hrl").
+
+-record(tab, {key, real, owner, rights, keypos, name, heir = none}).
+
+%% ---- which table
+
+key(#me{node = Node}, Name) when is_atom(Name) -> {table, {Node, Name}};
+key(_, Reference) -> {table, Reference}.
+
+look(#me{table = Table} = Me, Id) -> raddle_table:find(Table, key(Me, Id), none).
+
+store(#me{table = Table}, #tab{key = Key} = Tab) -> ets:insert(Table, {table, Key, Tab}).
+
+%% The table after an operation that touches it as Touches say; badarg if there is none by then.
+at(Me, Id, Place, Kind, Touches) ->
+    case look(Me, Id) of
+        none ->
+            is_atom(Id) andalso raddle_turn:step(Me, ?READ, Place, ?READS(name(Me, Id))),
+            case look(Me, Id) of
+                none -> erlang:error(badarg);
+                _ -> at(Me, Id, Place, Kind, Touches)
+            end;
+        #tab{rights = private} = Tab -> Tab;
+        #tab{key = Key} = Tab ->
+            {First, Second} = Touches(Tab),
+            raddle_turn:step(Me, Kind, Place, First, Second),
+            case look(Me, Id) of
+                #tab{key = Key} = Now -> Now;
+                none -> erlang:error(badarg)
+            end
+    end.
+
+name(#me{node = Node} = Me, Name) -> raddle_table:object(Me, {ets_name, Node, Name}).
+content(Me, #tab{key = Key}) -> raddle_table:object(Me, {content, Key}).
+structure(Me, #tab{key = Key}) -> raddle_table:object(Me, {structure, Key}).
+entry(Me, #tab{key = Key, real = Real}, Term) ->
+    %% An ordered set takes 1 and 1.0 for the same key.
+    Same = case ets:info(Real, type) of
+               ordered_set when is_float(Term), trunc(Term) == Term -> trunc(Term);
+               _ -> Term
+           end,
+    raddle_table:object(Me, {entry, Key, Same}).
+
+reads_key(Me, Key) -> fun(Tab) -> {?READS(entry(Me, Tab, Key)), ?READS(structure(Me, Tab))} end.
+writes_key(Me, Key) -> fun(Tab) -> {?WRITES(entry(Me, Tab, Key)), ?READS(content(Me, Tab))} end.
+reads_all(Me) -> fun(Tab) -> {?WRITES(content(Me, Tab)), ?NONE} end.
+writes_all(Me) -> fun(Tab) -> {?WRITES(content(Me, Tab)), ?WRITES(structure(Me, Tab))} end.
+
+%% What the end of a table touches, for the death of its owner.
+whole(Me, Key) ->
+    case raddle_table:find(Me#me.table, Key, none) of
+        none -> {?YIELD, ?NONE, ?NONE};
+        Tab -> {First, Second} = (writes_all(Me))(Tab), {?WRITE, First, Second}
+    end.
+
+owner_died(#me{table = Table} = Me, Pid, Key) ->
+    case raddle_table:find(Table, Key, none) of
+        #tab{owner = Pid, heir = {Heir, Data}} = Tab ->
+            case raddle_table:process(Table, Heir) of
+                #process{state = alive} -> give(Me, Tab, Pid, Heir, Data);
+                _ -> drop(Me, Tab)
+            end;
+        #tab{owner = Pid} = Tab -> drop(Me, Tab);
+        _ -> ok
+    end.
+
+%% Deletes the real tables of a run that is over.
+clear(Table) ->
+    [catch ets:delete(Real) || [#tab{real = Real}] <- ets:match(Table, {table, '_', '$1'})],
+    ok.
+
+drop(#me{table = Table}, #tab{key = Key, real = Real, owner = Owner}) ->
+    ets:delete(Table, Key),
+    raddle_table:put_list(Table, {tables, Owner}, lists:delete(Key, raddle_table:list(Table, {tables, Owner}))),
+    ets:delete(Real).
+
+give(#me{table = Table} = Me, #tab{key = Key} = Tab, From, To, Data) ->
+    store(Me, Tab#tab{owner = To}),
+    raddle_table:put_list(Table, {tables, From}, lists:delete(Key, raddle_table:list(Table, {tables, From}))),
+    ets:insert(Table, {list, {tables, To}, [Key | raddle_table:list(Table, {tables, To})]}),
+    raddle_signal:post(Me, To, {'ETS-TRANSFER', id(Tab), From, Data}).
+
+id(#tab{key = {table, {_, Name}}}) -> Name;
+id(#tab{key = {table, Reference}}) -> Reference.
+
+%% ---- the functions of ets
+
+call(new, [Name, Options], Place) when is_atom(Name), is_list(Options) -> new(raddle_turn:me(), Name, Options, Place);
+call(whereis, [Name], Place) ->
+    Me = raddle_turn:me(),
+    Second = case look(Me, Name) of none -> ?NONE; Tab -> ?READS(structure(Me, Tab)) end,
+    raddle_turn:step(Me, ?READ, Place, ?READS(name(Me, Name)), Second),
+    case look(Me, Name) of
+        none -> undefined;
+        _ -> raddle_turn:refuse({ets, whereis, 1}, [Name], Place)
+    end;
+call(info, [Id], Place) ->
+    case info(Id, fun reads_all/1, Place) of
+        none -> undefined;
+        Tab -> [{Item, item(Tab, Item, Value)} || {Item, Value} <- ets:info(Tab#tab.real)]
+    end;
+call(info, [Id, Item], Place) ->
+    Touches = case lists:member(Item, [size, memory]) of
+                  true -> fun reads_all/1;
+                  false -> fun(Me) -> fun(Tab) -> {?READS(structure(Me, Tab)), ?NONE} end end
+              end,
+    case info(Id, Touches, Place) of
+        none -> undefined;
+        Tab -> item(Tab, Item, ets:info(Tab#tab.real, Item))
+    end;
+call(delete, [Id], Place) ->
+    Me = raddle_turn:me(),
+    drop(Me, may_write(Me, at(Me, Id, Place, ?WRITE, writes_all(Me)))),
+    true;
+call(give_away, [Id, To, Data], Place) when is_pid(To) ->
+    #me{pid = Pid, table = Table} = Me = raddle_turn:me(),
+    Tab = at(Me, Id, Place, ?WRITE, writes_all(Me)),
+    Alive = raddle_table:process(Table, To) =/= none,
+    Tab#tab.owner =:= Pid andalso To =/= Pid andalso Alive orelse erlang:error(badarg),
+    give(Me, Tab, Pid, To, Data),
+    true;
+call(setopts, [Id, Option], Place) ->
+    #me{pid = Pid} = Me = raddle_turn:me(),
+    Tab = at(Me, Id, Place, ?WRITE, writes_all(Me)),
+    Tab#tab.owner =:= Pid orelse erlang:error(badarg),
+    case lists:flatten([Option]) of
+        [{heir, To, Data}] when is_pid(To) -> store(Me, Tab#tab{heir = {To, Data}});
+        [{heir, none}] -> store(Me, Tab#tab{heir = none});
+        _ -> erlang:error(badarg)
+    end;
+call(rename, [Id, Name], Place) -> raddle_turn:refuse({ets, rename, 2}, [Id, Name], Place);
+call(safe_fixtable, [Id, Fix], Place) when is_boolean(Fix) ->
+    Me = raddle_turn:me(),
+    _ = at(Me, Id, Place, ?READ, fun(Tab) -> {?READS(structure(Me, Tab)), ?NONE} end),
+    true;
+call(Fold, [Fun, Start, Id], Place) when Fold =:= foldl; Fold =:= foldr ->
+    %% One look at the whole table; the function may then do operations of its own.
+    Me = raddle_turn:me(),
+    Tab = may_read(Me, at(Me, Id, Place, ?READ, reads_all(Me))),
+    lists:Fold(Fun, Start, ets:tab2list(Tab#tab.real));
+call(Function, Arguments, Place) ->
+    case access(Function, Arguments) of
+        pure -> erlang:apply(ets, Function, Arguments);
+        {key, Way, Term} -> access(Function, Arguments, Way, {key, Term}, Place);
+        {object, Object} when is_tuple(Object) -> access(Function, Arguments, write, {object, Object}, Place);
+        {all, Way} -> access(Function, Arguments, Way, all, Place);
+        _ -> raddle_turn:refuse({ets, Function, length(Arguments)}, Arguments, Place)
+    end.
+
+access(Function, [Id | Rest], Way, What, Place) ->
+    Me = raddle_turn:me(),
+    Touches = fun(Tab) -> (touches(Me, Way, What, Tab))(Tab) end,
+    Tab = at(Me, Id, Place, case Way of read -> ?READ; write -> ?WRITE end, Touches),
+    case Way of
+        read -> may_read(Me, Tab);
+        write -> may_write(Me, Tab)
+    end,
+    erlang:apply(ets, Function, [Tab#tab.real | Rest]).
+
+touches(Me, read, {key, Key}, _) -> reads_key(Me, Key);
+touches(Me, write, {key, Key}, _) -> writes_key(Me, Key);
+touches(Me, write, {object, Object}, #tab{keypos = Keypos}) when tuple_size(Object) >= Keypos ->
+    writes_key(Me, element(Keypos, Object));
+touches(Me, read, _, _) -> reads_all(Me);
+touches(Me, write, _, _) -> writes_all(Me).
+
+%% How a function touches the table that is its first argument.
+access(lookup, [_, Key]) -> {key, read, Key};
+access(member, [_, Key]) -> {key, read, Key};
+access(lookup_element, [_, Key | _]) -> {key, read, Key};
+access(delete, [_, Key]) -> {key, write, Key};
+access(take, [_, Key]) -> {key, write, Key};
+access(update_counter, [_, Key | _]) -> {key, write, Key};
+access(update_element, [_, Key | _]) -> {key, write, Key};
+access(insert, [_, [Object]]) -> {object, Object};
+access(insert, [_, Object]) when is_tuple(Object) -> {object, Object};
+access(insert_new, [_, [Object]]) -> {object, Object};
+access(insert_new, [_, Object]) when is_tuple(Object) -> {object, Object};
+access(delete_object, [_, Object]) -> {object, Object};
+access(Function, [_ | _] = Arguments) ->
+    Arity = length(Arguments),
+    Known = fun(List) -> lists:member({Function, Arity}, List) end,
+    case Known([{first, 1}, {last, 1}, {next, 2}, {prev, 2}, {slot, 2}, {tab2list, 1}, {match, 2}, {match, 3},
+                {match_object, 2}, {match_object, 3}, {select, 2}, {select, 3}, {select_count, 2},
+                {select_reverse, 2}, {select_reverse, 3}]) of
+        true -> {all, read};
+        false ->
+            case Known([{insert, 2}, {insert_new, 2}, {delete_all_objects, 1}, {match_delete, 2}, {select_delete, 2},
+                        {select_replace, 2}]) of
+                true -> {all, write};
+                false ->
+                    case Known([{match_spec_compile, 1}, {match_spec_run, 2}, {is_compiled_ms, 1}, {test_ms, 2},
+                                {repair_continuation, 2}, {fun2ms, 1}]) of
+                        true -> pure;
+                        false -> refused
+                    end
+            end
+    end;
+access(_, _) -> refused.
+
+may_read(#me{pid = Pid}, #tab{rights = private, owner = Owner}) when Owner =/= Pid -> erlang:error(badarg);
+may_read(_, Tab) -> Tab.
+
+may_write(#me{pid = Pid}, #tab{rights = Rights, owner = Owner}) when Rights =/= public, Owner =/= Pid -> erlang:error(badarg);
+may_write(_, Tab) -> Tab.
+
+new(#me{table = Table, pid = Pid} = Me, Name, Options, Place) ->
+    Named = lists:member(named_table, Options),
+    Named andalso raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(name(Me, Name))),
+    Named andalso look(Me, Name) =/= none andalso erlang:error(badarg),
+    Ours = fun(Option) ->
+               lists:member(Option, [named_table, public, protected, private])
+                   orelse is_tuple(Option) andalso element(1, Option) =:= heir
+           end,
+    %% Whoever waits for the end of the run inherits the real table, so that it does not go before the virtual one.
+    Controller = raddle_table:find(Table, controller, none),
+    Real = ets:new(Name, [public, {heir, Controller, none} | [Option || Option <- Options, not Ours(Option)]]),
+    Id = case Named of true -> Name; false -> raddle_table:reference(Me) end,
+    Tab = #tab{key = key(Me, Id), real = Real, owner = Pid, name = Name,
+               rights = rights(Options),
+               keypos = ets:info(Real, keypos),
+               heir = case lists:keyfind(heir, 1, Options) of
+                          {heir, Heir, Data} when is_pid(Heir) -> {Heir, Data};
+                          _ -> none
+                      end},
+    store(Me, Tab),
+    ets:insert(Table, {list, {tables, Pid}, [Tab#tab.key | raddle_table:list(Table, {tables, Pid})]}),
+    Id.
+
+%% The last word on rights counts.
+rights(Options) -> lists:foldl(fun(Option, Rights) ->
+                                   case lists:member(Option, [public, protected, private]) of
+                                       true -> Option;
+                                       false -> Rights
+                                   end
+                               end, protected, Options).
+
+info(Id, Touches, Place) ->
+    Me = raddle_turn:me(),
+    case look(Me, Id) of
+        none ->
+            is_atom(Id) andalso raddle_turn:step(Me, ?READ, Place, ?READS(name(Me, Id))),
+            look(Me, Id);
+        #tab{rights = private} = Tab -> Tab;
+        Tab ->
+            {First, Second} = (Touches(Me))(Tab),
+            raddle_turn:step(Me, ?READ, Place, First, Second),
+            look(Me, Id)
+    end.
+
+item(#tab{owner = Owner}, owner, _) -> Owner;
+item(#tab{name = Name}, name, _) -> Name;
+item(#tab{rights = Rights}, protection, _) -> Rights;
+item(#tab{heir = {Heir, _}}, heir, _) -> Heir;
+item(_, heir, _) -> none;
+item(Tab, id, _) -> id(Tab);
+item(#tab{key = {table, {_, _}}}, named_table, _) -> true;
+item(_, named_table, _) -> false;
+item(_, _, Value) -> Value.

@@ -1,0 +1,227 @@
+%% The instrumenter. Turns the abstract forms of a module into those of its controlled copy: whatever others could notice goes
+%% through the runtime, with the number of its place; everything else stays as it is.
+-module(raddle_forms).
+-export([instrument/3]).
+
+-define(MOST_PLACES, 16#3fff).
+
+%% The code of the controlled copy of a module. Throws {refused, Why} for a module that cannot be controlled.
+instrument(Module, Beam, Base) ->
+    Forms = case beam_lib:chunks(Beam, [abstract_code]) of
+                {ok, {_, [{abstract_code, {raw_abstract_v1, Found}}]}} -> Found;
+                _ -> throw({refused, {no_debug_info, Module}})
+            end,
+    lists:keymember(on_load, 3, Forms) andalso throw({refused, {native_functions, Module}}),
+    Kept = erl_expand_records:module([Form || Form <- Forms, keep(Form)], [strict_record_tests]),
+    erlang:put(places, []),
+    erlang:put(next, 0),
+    erlang:put(base, Base),
+    erlang:put(file, atom_to_list(Module) ++ ".erl"),
+    erlang:put(local, maps:from_list([{{Name, Arity}, true} || {function, _, Name, Arity, _} <- Kept])),
+    New = lists:append([form(Form) || Form <- Kept]),
+    Places = {attribute, erl_anno:new(0), raddle_places, lists:reverse(erlang:get(places))},
+    {Before, After} = lists:splitwith(fun(Form) -> element(1, Form) =/= function end, New),
+    case compile:forms(Before ++ [Places | After], [binary, return_errors, deterministic]) of
+        {ok, _, Code} -> Code;
+        {ok, _, Code, _} -> Code;
+        {error, Errors, _} -> throw({refused, {cannot_instrument, Module, Errors}})
+    end.
+
+keep({attribute, _, Name, _}) ->
+    not lists:member(Name, [spec, callback, optional_callbacks, type, opaque, dialyzer, deprecated, export_type,
+                            deprecated_type, removed, removed_type, behaviour, behavior]);
+keep(_) -> true.
+
+form({attribute, _, record, _}) -> [];
+form({attribute, Anno, module, Module}) -> [{attribute, Anno, module, raddle_modules:name(Module)}];
+form({attribute, _, file, {File, _}} = Form) ->
+    erlang:put(file, filename:basename(File)),
+    [Form];
+form({function, Anno, Name, Arity, Clauses}) -> [{function, Anno, Name, Arity, heads(Anno, Arity, Clauses)}];
+form(Form) -> [Form].
+
+%% ---- guards that ask who they are
+
+%% The clauses of a function. If a guard asks for self() or node(), the question is put first and then the clause is chosen.
+heads(Anno, Arity, Clauses) ->
+    case asks(Clauses) of
+        false -> clauses(Clauses);
+        true ->
+            Arguments = [{var, Anno, new_name("Argument")} || _ <- lists:seq(1, Arity)],
+            Cases = [{clause, At, [{tuple, At, Patterns}], Guard, Body}
+                     || {clause, At, Patterns, Guard, Body} <- Clauses],
+            Otherwise = {clause, Anno, [{var, Anno, '_'}], [], [remote(Anno, erlang, error, [{atom, Anno, function_clause}])]},
+            {Questions, Answered} = answer(Anno, Cases),
+            [{clause, Anno, Arguments, [],
+              Questions ++ [{'case', Anno, {tuple, Anno, Arguments}, clauses(Answered) ++ [Otherwise]}]}]
+    end.
+
+guarded(Anno, Clauses, Make) ->
+    case asks(Clauses) of
+        false -> Make(Clauses);
+        true ->
+            {Questions, Answered} = answer(Anno, Clauses),
+            {block, Anno, Questions ++ [Make(Answered)]}
+    end.
+
+asks(Clauses) -> lists:any(fun({clause, _, _, Guard, _}) -> question(Guard) end, Clauses).
+
+question({call, _, {atom, _, Name}, []}) -> Name =:= self orelse Name =:= node;
+question({call, _, {remote, _, {atom, _, erlang}, {atom, _, Name}}, []}) -> Name =:= self orelse Name =:= node;
+question(Tuple) when is_tuple(Tuple) -> question(tuple_to_list(Tuple));
+question([Head | Tail]) -> question(Head) orelse question(Tail);
+question(_) -> false.
+
+answer(Anno, Clauses) ->
+    Self = {var, Anno, new_name("Self")},
+    Node = {var, Anno, new_name("Node")},
+    {[{match, Anno, Self, remote(Anno, raddle_call, self, [])}, {match, Anno, Node, remote(Anno, raddle_call, node, [])}],
+     [{clause, At, Patterns, replace(Guard, Self, Node), Body} || {clause, At, Patterns, Guard, Body} <- Clauses]}.
+
+replace({call, _, {atom, _, self}, []}, Self, _) -> Self;
+replace({call, _, {atom, _, node}, []}, _, Node) -> Node;
+replace({call, _, {remote, _, {atom, _, erlang}, {atom, _, self}}, []}, Self, _) -> Self;
+replace({call, _, {remote, _, {atom, _, erlang}, {atom, _, node}}, []}, _, Node) -> Node;
+replace(Tuple, Self, Node) when is_tuple(Tuple) -> list_to_tuple(replace(tuple_to_list(Tuple), Self, Node));
+replace([Head | Tail], Self, Node) -> [replace(Head, Self, Node) | replace(Tail, Self, Node)];
+replace(Other, _, _) -> Other.
+
+new_name(Stem) ->
+    Number = erlang:get(next),
+    erlang:put(next, Number + 1),
+    list_to_atom(Stem ++ "@raddle" ++ integer_to_list(Number)).
+
+%% ---- expressions
+
+clauses(Clauses) -> [clause(Clause) || Clause <- Clauses].
+
+clause({clause, Anno, Patterns, Guard, Body}) -> {clause, Anno, Patterns, Guard, each(Body)}.
+
+each(Expressions) -> [expression(Expression) || Expression <- Expressions].
+
+expression({op, Anno, '!', To, Message}) -> ours(Anno, raddle_mailbox, send, [expression(To), expression(Message)]);
+expression({'receive', Anno, Clauses}) ->
+    guarded(Anno, Clauses, fun(Given) -> receives(Anno, Given, {atom, Anno, infinity}, []) end);
+expression({'receive', Anno, Clauses, Time, After}) ->
+    Late = {clause, Anno, [{atom, Anno, '$late'}], [], each(After)},
+    guarded(Anno, Clauses, fun(Given) -> receives(Anno, Given, expression(Time), [Late]) end);
+expression({'case', Anno, Subject, Clauses}) ->
+    guarded(Anno, Clauses, fun(Given) -> {'case', Anno, expression(Subject), clauses(Given)} end);
+expression({'if', Anno, Clauses}) -> guarded(Anno, Clauses, fun(Given) -> {'if', Anno, clauses(Given)} end);
+expression({'try', Anno, Body, Of, Catch, After}) ->
+    guarded(Anno, Of, fun(Of1) ->
+        guarded(Anno, Catch, fun(Catch1) -> {'try', Anno, each(Body), clauses(Of1), clauses(Catch1), each(After)} end)
+    end);
+expression({'fun', Anno, {clauses, [{clause, _, Patterns, _, _} | _] = Clauses}}) ->
+    {'fun', Anno, {clauses, heads(Anno, length(Patterns), Clauses)}};
+expression({named_fun, Anno, Name, [{clause, _, Patterns, _, _} | _] = Clauses}) ->
+    {named_fun, Anno, Name, heads(Anno, length(Patterns), Clauses)};
+expression({'fun', Anno, {function, Name, Arity}} = Fun) ->
+    case is_local(Name, Arity) of
+        true -> Fun;
+        false -> value(Anno, erlang, Name, Arity)
+    end;
+expression({'fun', Anno, {function, {atom, _, Module}, {atom, _, Name}, {integer, _, Arity}}}) ->
+    value(Anno, Module, Name, Arity);
+expression({'fun', Anno, {function, Module, Name, Arity}}) ->
+    ours(Anno, raddle_call, make_fun, [expression(Module), expression(Name), expression(Arity)]);
+expression({call, Anno, {remote, _, {atom, _, Module}, {atom, _, Name}}, Arguments}) ->
+    calls(Anno, Module, Name, each(Arguments));
+expression({call, Anno, {remote, _, Module, Name}, Arguments}) ->
+    ours(Anno, raddle_call, call, [expression(Module), expression(Name), list(Anno, each(Arguments))]);
+expression({call, Anno, {atom, At, Name}, Arguments}) ->
+    Arity = length(Arguments),
+    case not is_local(Name, Arity) andalso erl_internal:bif(Name, Arity) of
+        true -> calls(Anno, erlang, Name, each(Arguments));
+        false -> {call, Anno, {atom, At, Name}, each(Arguments)}
+    end;
+expression({match, Anno, Pattern, Value}) -> {match, Anno, Pattern, expression(Value)};
+expression({maybe_match, Anno, Pattern, Value}) -> {maybe_match, Anno, Pattern, expression(Value)};
+expression({Generate, Anno, Pattern, Value})
+  when Generate =:= generate; Generate =:= b_generate; Generate =:= m_generate; Generate =:= generate_strict;
+       Generate =:= b_generate_strict; Generate =:= m_generate_strict ->
+    {Generate, Anno, Pattern, expression(Value)};
+expression({clause, _, _, _, _} = Clause) -> clause(Clause);
+expression({Literal, _, _} = Term)
+  when Literal =:= atom; Literal =:= integer; Literal =:= float; Literal =:= string; Literal =:= char; Literal =:= var -> Term;
+expression(Tuple) when is_tuple(Tuple), tuple_size(Tuple) > 1 ->
+    [Kind, Anno | Parts] = tuple_to_list(Tuple),
+    list_to_tuple([Kind, Anno | each(Parts)]);
+expression(List) when is_list(List) -> each(List);
+expression(Other) -> Other.
+
+is_local(Name, Arity) -> maps:is_key({Name, Arity}, erlang:get(local)).
+
+%% A call of a function that is known. The arguments have been looked at.
+calls(Anno, Module, Name, Arguments) ->
+    case raddle_modules:sort(Module) of
+        native -> remote(Anno, Module, Name, Arguments);
+        {controlled, Ours} -> remote(Anno, Ours, Name, Arguments);
+        builtin -> builtin(Anno, Name, Arguments);
+        ets -> ours(Anno, raddle_ets, call, [{atom, Anno, Name}, list(Anno, Arguments)]);
+        library -> ours(Anno, raddle_library, call, [{atom, Anno, Module}, {atom, Anno, Name}, list(Anno, Arguments)]);
+        refused -> refuses(Anno, Module, Name, Arguments)
+    end.
+
+builtin(Anno, self, []) -> remote(Anno, raddle_call, self, []);
+builtin(Anno, node, []) -> remote(Anno, raddle_call, node, []);
+builtin(Anno, apply, [Module, Name, Arguments]) -> ours(Anno, raddle_call, call, [Module, Name, Arguments]);
+builtin(Anno, Name, Arguments) ->
+    case raddle_bif:sort(Name, length(Arguments)) of
+        pure -> remote(Anno, erlang, Name, Arguments);
+        refused -> ours(Anno, raddle_bif, call, [{atom, Anno, Name}, list(Anno, Arguments)]);
+        {Module, Ours} -> ours(Anno, Module, Ours, Arguments)
+    end.
+
+refuses(Anno, Module, Name, Arguments) ->
+    What = {tuple, Anno, [{atom, Anno, Module}, {atom, Anno, Name}, {integer, Anno, length(Arguments)}]},
+    ours(Anno, raddle_turn, refuse, [What, list(Anno, Arguments)]).
+
+%% A function of a module as a value.
+value(Anno, Module, Name, Arity) ->
+    External = fun(Target) ->
+                   {'fun', Anno, {function, {atom, Anno, Target}, {atom, Anno, Name}, {integer, Anno, Arity}}}
+               end,
+    case raddle_modules:sort(Module) of
+        native -> External(Module);
+        {controlled, Ours} -> External(Ours);
+        builtin ->
+            case raddle_bif:sort(Name, Arity) of
+                pure -> External(erlang);
+                _ -> made(Anno, Module, Name, Arity)
+            end;
+        _ -> made(Anno, Module, Name, Arity)
+    end.
+
+made(Anno, Module, Name, Arity) ->
+    ours(Anno, raddle_call, make_fun, [{atom, Anno, Module}, {atom, Anno, Name}, {integer, Anno, Arity}]).
+
+%% A receive asks for the first message that one of its clauses takes, and then chooses the clause.
+receives(Anno, Clauses, Time, Late) ->
+    Message = {var, Anno, new_name("Message")},
+    Yes = [{clause, At, Patterns, Guard, [{atom, At, true}]} || {clause, At, Patterns, Guard, _} <- Clauses],
+    No = {clause, Anno, [{var, Anno, '_'}], [], [{atom, Anno, false}]},
+    Wanted = case Clauses of
+                 [] -> {atom, Anno, none};
+                 _ -> {'fun', erl_anno:set_generated(true, Anno),
+                       {clauses, [{clause, Anno, [Message], [], [{'case', erl_anno:set_generated(true, Anno), Message, Yes ++ [No]}]}]}}
+             end,
+    Taken = [{clause, At, [{tuple, At, [{atom, At, '$m'}, Pattern]}], Guard, each(Body)}
+             || {clause, At, [Pattern], Guard, Body} <- Clauses],
+    {'case', Anno, ours(Anno, raddle_mailbox, 'receive', [Wanted, Time]), Taken ++ Late}.
+
+remote(Anno, Module, Name, Arguments) -> {call, Anno, {remote, Anno, {atom, Anno, Module}, {atom, Anno, Name}}, Arguments}.
+
+%% A call into the runtime, which gets the number of the place as its last argument.
+ours(Anno, Module, Name, Arguments) -> remote(Anno, Module, Name, Arguments ++ [{integer, Anno, place(Anno)}]).
+
+place(Anno) ->
+    Number = case erlang:get(places) of
+                 [] -> 1;
+                 [{Last, _, _} | _] -> Last + 1
+             end,
+    Number =< ?MOST_PLACES
+        andalso erlang:put(places, [{Number, erlang:get(file), erl_anno:line(Anno)} | erlang:get(places)]),
+    erlang:get(base) bsl 14 + min(Number, ?MOST_PLACES).
+
+list(Anno, Elements) -> lists:foldr(fun(Element, Tail) -> {cons, Anno, Element, Tail} end, {nil, Anno}, Elements).

@@ -1,0 +1,150 @@
+%% What a process may ask about itself, others and the system. Nothing here tells of the host what could differ between two runs.
+-module(raddle_info).
+-export([process_info/2, process_info/3, processes/1, group_leader/1, group_leader/3, get/1, get_keys/1, get_keys/2, erase/1,
+         system_info/2, statistics/2, pid_to_list/2, list_to_pid/2, garbage_collect/1, garbage_collect/2, garbage_collect/3,
+         yield/1, make_ref/1]).
+-compile({no_auto_import, [process_info/2, get/1, get_keys/1, erase/1, group_leader/2, pid_to_list/1, list_to_pid/1,
+                           garbage_collect/1, statistics/1, processes/0]}).
+-include("raddle_run.hrl").
+
+process_info(Pid, Place) ->
+    process_info(Pid, [registered_name, current_function, initial_call, status, message_queue_len, links, dictionary,
+                       trap_exit, error_handler, priority, group_leader, total_heap_size, heap_size, stack_size,
+                       reductions], Place).
+
+process_info(Pid, Items, Place) when is_pid(Pid) ->
+    #me{table = Table, pid = Own, node = Node} = Me = raddle_turn:me(),
+    erlang:node(Pid) =:= Node orelse erlang:error(badarg),
+    case raddle_table:process(Table, Pid) of
+        #process{life = Life, mailbox = Mailbox} when Pid =/= Own ->
+            raddle_turn:step(Me, ?READ, Place, ?READS(Life), ?READS(Mailbox));
+        _ -> ok
+    end,
+    case raddle_table:process(Table, Pid) of
+        #process{state = alive} = Process when is_list(Items) ->
+            [info(Me, Process, Item, Place) || Item <- Items];
+        #process{state = alive} = Process ->
+            case info(Me, Process, Items, Place) of
+                {registered_name, []} -> [];
+                Info -> Info
+            end;
+        _ -> undefined
+    end;
+process_info(_, _, _) -> erlang:error(badarg).
+
+info(#me{table = Table} = Me, #process{pid = Pid} = Process, Item, Place) ->
+    {Item,
+     case Item of
+         registered_name -> raddle_table:find(Table, {name_of, Pid}, []);
+         links -> raddle_table:list(Table, {links, Pid});
+         monitors -> lists:sort([{process, Target} || [Target] <- ets:match(Table, {monitor, '_', Pid, '$1', '_'})]);
+         monitored_by -> [Watcher || {_, Watcher, _} <- raddle_table:list(Table, {watchers, Pid})];
+         trap_exit -> Process#process.trap;
+         messages -> mail(Me, Process);
+         message_queue_len -> length(mail(Me, Process));
+         dictionary -> dictionary(Me, Process);
+         {dictionary, Key} -> proplists:get_value(Key, dictionary(Me, Process));
+         group_leader -> Process#process.leader;
+         status when Pid =:= Me#me.pid -> running;
+         status -> waiting;
+         priority -> normal;
+         error_handler -> error_handler;
+         initial_call -> {erlang, apply, 2};
+         current_function -> {erlang, apply, 2};
+         current_location -> {erlang, apply, 2, []};
+         current_stacktrace -> [];
+         message_queue_data -> on_heap;
+         suspending -> [];
+         catchlevel -> 0;
+         min_heap_size -> 233;
+         _ when Item =:= memory; Item =:= heap_size; Item =:= stack_size; Item =:= total_heap_size; Item =:= reductions -> 1000;
+         _ -> raddle_turn:refuse({erlang, process_info, 2}, [Pid, Item], Place)
+     end}.
+
+mail(#me{pid = Pid}, #process{pid = Pid}) -> raddle_mailbox:messages();
+mail(_, #process{real = Real}) ->
+    [{messages, New}, {dictionary, Dictionary}] = erlang:process_info(Real, [messages, dictionary]),
+    proplists:get_value('$raddle_mail', Dictionary, []) ++ [Message || {'$m', Message} <- New].
+
+dictionary(#me{pid = Pid}, #process{pid = Pid}) -> own(erlang:get());
+dictionary(_, #process{real = Real}) ->
+    {dictionary, Dictionary} = erlang:process_info(Real, dictionary),
+    own(Dictionary).
+
+own(Dictionary) -> [Entry || {Key, _} = Entry <- Dictionary, not is_ours(Key)].
+is_ours(Key) -> Key =:= '$raddle' orelse Key =:= '$raddle_mail' orelse Key =:= '$raddle_refs'.
+
+get(_) -> own(erlang:get()).
+get_keys(_) -> [Key || Key <- erlang:get_keys(), not is_ours(Key)].
+get_keys(Value, _) -> [Key || Key <- erlang:get_keys(Value), not is_ours(Key)].
+erase(_) ->
+    Dictionary = own(erlang:get()),
+    [erlang:erase(Key) || {Key, _} <- Dictionary],
+    Dictionary.
+
+processes(Place) ->
+    #me{table = Table, node = Node} = Me = raddle_turn:me(),
+    raddle_turn:step(Me, ?YIELD, Place, ?NONE),
+    lists:sort([Pid || #process{pid = Pid, state = alive} <- ets:match_object(Table, #process{_ = '_'}),
+                       erlang:node(Pid) =:= Node]).
+
+group_leader(_) ->
+    #me{table = Table, pid = Pid} = raddle_turn:me(),
+    (raddle_table:process(Table, Pid))#process.leader.
+group_leader(Leader, Pid, Place) ->
+    #me{table = Table} = Me = raddle_turn:me(),
+    case raddle_table:process(Table, Pid) of
+        #process{life = Life} when Pid =/= Me#me.pid -> raddle_turn:step(Me, ?WRITE, Place, ?WRITES(Life));
+        _ -> ok
+    end,
+    ets:update_element(Table, Pid, {#process.leader, Leader}) orelse erlang:error(badarg).
+
+system_info(Item, Place) ->
+    case lists:member(Item, [otp_release, version, wordsize, {wordsize, internal}, {wordsize, external}, machine,
+                             system_architecture, os_type, os_version, process_limit, port_limit, atom_limit, ets_limit,
+                             threads, smp_support, compat_rel, driver_version, nif_version, fullsweep_after,
+                             emu_flavor, emu_type, endian, build_type, delayed_node_table_gc, max_heap_size,
+                             min_heap_size, min_bin_vheap_size, start_time]) of
+        true -> erlang:system_info(Item);
+        false when Item =:= schedulers; Item =:= schedulers_online; Item =:= logical_processors;
+                   Item =:= logical_processors_available; Item =:= logical_processors_online -> 4;
+        false when Item =:= end_time -> 1 bsl 60;
+        false when Item =:= creation -> 1;
+        false -> raddle_turn:refuse({erlang, system_info, 1}, [Item], Place)
+    end.
+
+%% Of time that was used nothing is known.
+statistics(Item, _) when Item =:= runtime; Item =:= wall_clock; Item =:= reductions; Item =:= exact_reductions -> {0, 0};
+statistics(Item, Place) -> raddle_turn:refuse({erlang, statistics, 1}, [Item], Place).
+
+%% Pids of the own node look as they do to their owner, whatever number the host gives to the node.
+pid_to_list(Pid, _) when is_pid(Pid) ->
+    #me{table = Table, node = Node} = raddle_turn:me(),
+    Nodes = raddle_table:find(Table, nodes, []),
+    Where = case erlang:node(Pid) of
+                Node -> 0;
+                Other -> length(lists:takewhile(fun(Known) -> Known =/= Other end, Nodes)) + 1
+            end,
+    lists:flatten(io_lib:format("<~w.~w.0>", [Where, number(Pid)]));
+pid_to_list(_, _) -> erlang:error(badarg).
+
+number(Pid) ->
+    Bytes = term_to_binary(Pid),
+    binary:decode_unsigned(binary:part(Bytes, byte_size(Bytes) - 12, 4)).
+
+list_to_pid(Text, _) ->
+    #me{table = Table, node = Node} = raddle_turn:me(),
+    case io_lib:fread("<~d.~d.~d>", Text) of
+        {ok, [0, Number, 0], []} -> raddle_table:pid(Node, Number);
+        {ok, [Where, Number, 0], []} ->
+            Nodes = raddle_table:find(Table, nodes, []),
+            Where =< length(Nodes) orelse erlang:error(badarg),
+            raddle_table:pid(lists:nth(Where, Nodes), Number);
+        _ -> erlang:error(badarg)
+    end.
+
+garbage_collect(_) -> true.
+garbage_collect(_, _) -> true.
+garbage_collect(_, _, _) -> true.
+yield(Place) -> raddle_turn:step(raddle_turn:me(), ?YIELD, Place, ?NONE), true.
+make_ref(_) -> raddle_table:reference(raddle_turn:me()).

@@ -1,0 +1,156 @@
+%% Modules of OTP that a controlled program must not enter, because they lead to ports, files, or processes of the host: what takes
+%% the place of their functions. A function that is not here is refused by its name.
+-module(raddle_library).
+-export([modules/0, call/4]).
+-include("raddle_run.hrl").
+
+modules() ->
+    [application, atomics, code, counters, error_logger, eunit, init, io, logger, os, persistent_term, prim_eval, timer].
+
+%% ---- time
+call(timer, sleep, [Time], Place) -> raddle_mailbox:'receive'(none, Time, Place), ok;
+call(timer, tc, [Fun], Place) -> call(timer, tc, [fun(Arguments) -> erlang:apply(Fun, Arguments) end, [[]]], Place);
+call(timer, tc, [Fun, Arguments], Place) ->
+    Before = raddle_time:monotonic_time(microsecond, Place),
+    Value = erlang:apply(Fun, Arguments),
+    {raddle_time:monotonic_time(microsecond, Place) - Before, Value};
+call(timer, tc, [M, F, A], Place) -> call(timer, tc, [fun() -> raddle_call:call(M, F, A, Place) end], Place);
+call(timer, send_after, [Time, Message], Place) -> call(timer, send_after, [Time, raddle_call:self(), Message], Place);
+call(timer, send_after, [Time, To, Message], Place) -> {ok, {once, raddle_time:send_after(Time, To, Message, Place)}};
+call(timer, apply_after, [Time, M, F, A], Place) ->
+    Later = fun() -> call(timer, sleep, [Time], Place), raddle_call:call(M, F, A, Place) end,
+    {ok, {apply, raddle_spawn:spawn(Later, Place)}};
+call(timer, exit_after, [Time, Reason], Place) -> call(timer, exit_after, [Time, raddle_call:self(), Reason], Place);
+call(timer, exit_after, [Time, Pid, Reason], Place) -> call(timer, apply_after, [Time, erlang, exit, [Pid, Reason]], Place);
+call(timer, kill_after, [Time], Place) -> call(timer, exit_after, [Time, kill], Place);
+call(timer, kill_after, [Time, Pid], Place) -> call(timer, exit_after, [Time, Pid, kill], Place);
+call(timer, cancel, [{once, Reference}], Place) -> raddle_time:cancel_timer(Reference, Place), {ok, cancel};
+call(timer, cancel, [{apply, Pid}], Place) -> raddle_process:exit(Pid, kill, Place), {ok, cancel};
+call(timer, F, A, Place) -> some([seconds, minutes, hours, hms, now_diff], timer, F, A, Place);
+call(os, timestamp, [], Place) -> raddle_time:timestamp(Place);
+call(os, system_time, [], Place) -> raddle_time:system_time(Place);
+call(os, system_time, [Unit], Place) -> raddle_time:system_time(Unit, Place);
+call(os, perf_counter, [], Place) -> raddle_time:monotonic_time(Place);
+call(os, perf_counter, [Unit], Place) -> raddle_time:monotonic_time(Unit, Place);
+call(os, F, A, Place) -> some([getenv, type, version], os, F, A, Place);
+
+%% ---- what is printed and logged is dropped
+call(io, F, _, _) when F =:= format; F =:= fwrite; F =:= put_chars; F =:= nl; F =:= write; F =:= requests -> ok;
+call(logger, allow, _, _) -> false;
+call(logger, get_process_metadata, [], _) -> undefined;
+call(logger, get_primary_config, [], _) -> #{level => notice, filter_default => log, filters => [], metadata => #{}};
+call(logger, F, A, Place) ->
+    Logs = [log, debug, info, notice, warning, error, critical, alert, emergency, macro_log, update_process_metadata,
+            set_process_metadata, unset_process_metadata],
+    case lists:member(F, Logs) of
+        true -> ok;
+        false -> some([compare_levels, timestamp], logger, F, A, Place)
+    end;
+call(error_logger, F, _, _) when F =/= add_report_handler, F =/= logfile, F =/= tty, F =/= start -> ok;
+call(eunit, debug, _, _) -> ok;
+
+%% ---- terms that all processes of a node share
+call(persistent_term, get, [Key], Place) ->
+    case persistent(Key, ?READ, Place) of
+        {value, Value} -> Value;
+        none -> erlang:error(badarg)
+    end;
+call(persistent_term, get, [Key, Default], Place) ->
+    case persistent(Key, ?READ, Place) of
+        {value, Value} -> Value;
+        none -> Default
+    end;
+call(persistent_term, put, [Key, Value], Place) ->
+    _ = persistent(Key, ?WRITE, Place),
+    #me{table = Table, node = Node} = raddle_turn:me(),
+    ets:insert(Table, {persistent, {persistent, Node, Key}, {value, Value}}),
+    ok;
+call(persistent_term, erase, [Key], Place) ->
+    Was = persistent(Key, ?WRITE, Place),
+    #me{table = Table, node = Node} = raddle_turn:me(),
+    ets:delete(Table, {persistent, Node, Key}),
+    Was =/= none;
+call(Module, F, [Reference | _] = A, Place) when Module =:= atomics; Module =:= counters ->
+    Functions = [add, add_get, compare_exchange, exchange, get, info, put, sub, sub_get],
+    case lists:member(F, Functions) of
+        true when is_reference(Reference); is_tuple(Reference) ->
+            Me = raddle_turn:me(),
+            Object = raddle_table:object(Me, {Module, number(Me, Reference)}),
+            case F of
+                get -> raddle_turn:step(Me, ?READ, Place, ?READS(Object));
+                info -> ok;
+                _ -> raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(Object))
+            end,
+            erlang:apply(Module, F, A);
+        _ when F =:= new ->
+            New = erlang:apply(Module, new, A),
+            #me{table = Table} = raddle_turn:me(),
+            ets:insert(Table, {array, {array, New}, raddle_table:count(Table, arrays)}),
+            New;
+        _ -> refuse(Module, F, A, Place)
+    end;
+
+%% ---- the environment of applications can be read, and changed for the run
+call(application, get_env, [Key], _) -> _ = Key, undefined;
+call(application, get_env, [App, Key], Place) ->
+    case environment(App, Key, ?READ, Place) of
+        {value, Value} -> {ok, Value};
+        none -> application:get_env(App, Key)
+    end;
+call(application, get_env, [App, Key, Default], Place) ->
+    case call(application, get_env, [App, Key], Place) of
+        {ok, Value} -> Value;
+        undefined -> Default
+    end;
+call(application, set_env, [App, Key, Value | _], Place) ->
+    _ = environment(App, Key, ?WRITE, Place),
+    #me{table = Table, node = Node} = raddle_turn:me(),
+    ets:insert(Table, {environment, {environment, Node, App, Key}, {value, Value}}),
+    ok;
+call(application, get_application, _, _) -> undefined;
+
+%% ---- code
+call(code, ensure_loaded, [Module], Place) ->
+    case raddle_call:module_loaded(Module, Place) of
+        true -> {module, Module};
+        false -> code:ensure_loaded(Module)
+    end;
+call(code, is_loaded, [Module], Place) ->
+    case raddle_call:module_loaded(Module, Place) of
+        true -> {file, code:which(Module)};
+        false -> false
+    end;
+call(code, F, A, Place) -> some([which, lib_dir, priv_dir, root_dir, where_is_file, get_path], code, F, A, Place);
+call(init, get_argument, _, _) -> error;
+call(init, get_arguments, [], _) -> [];
+call(init, get_plain_arguments, [], _) -> [];
+call(init, get_status, [], _) -> {started, started};
+
+%% ---- the receive of interpreted code
+call(prim_eval, 'receive', [Take, Time], Place) ->
+    case raddle_mailbox:'receive'(fun(Message) -> Take(Message) =/= nomatch end, Time, Place) of
+        {'$m', Message} -> Take(Message);
+        '$late' -> timeout
+    end;
+call(Module, F, A, Place) -> refuse(Module, F, A, Place).
+
+%% Functions that may be called as they are.
+some(Functions, Module, F, A, Place) ->
+    case lists:member(F, Functions) of
+        true -> erlang:apply(Module, F, A);
+        false -> refuse(Module, F, A, Place)
+    end.
+
+refuse(Module, F, A, Place) -> raddle_turn:refuse({Module, F, length(A)}, A, Place).
+
+persistent(Key, Kind, Place) -> shared({persistent, Key}, {persistent, (raddle_turn:me())#me.node, Key}, Kind, Place).
+environment(App, Key, Kind, Place) ->
+    shared({environment, App, Key}, {environment, (raddle_turn:me())#me.node, App, Key}, Kind, Place).
+
+shared(Name, Key, Kind, Place) ->
+    #me{table = Table, node = Node} = Me = raddle_turn:me(),
+    Object = raddle_table:object(Me, {Name, Node}),
+    raddle_turn:step(Me, Kind, Place, case Kind of ?READ -> ?READS(Object); _ -> ?WRITES(Object) end),
+    raddle_table:find(Table, Key, none).
+
+number(#me{table = Table}, Reference) -> raddle_table:find(Table, {array, Reference}, 0).

@@ -1,0 +1,3 @@
+%% placeholder
+-module(raddle_main).
+-export([]).

@@ -1,0 +1,174 @@
+%% Which modules are controlled, and under which name. A module m is instrumented when it is first called and loaded as '~m',
+%% beside the module of the host. What was instrumented is kept in files, named after the content of everything it depends on.
+-module(raddle_modules).
+-export([prepare/0, sort/1, name/1, original/1, is_ours/1, load/1, place/1]).
+
+%% builtin, ets, library (has replacements in raddle_library), native (runs as it is), refused, or {controlled, Name}.
+sort(Module) ->
+    case persistent_term:get({raddle_sort, Module}, none) of
+        none ->
+            Sort = find_sort(Module),
+            persistent_term:put({raddle_sort, Module}, Sort),
+            Sort;
+        Sort -> Sort
+    end.
+
+find_sort(erlang) -> builtin;
+find_sort(ets) -> ets;
+find_sort(Module) ->
+    Library = raddle_library:modules(),
+    Known = fun(Modules) -> lists:member(Module, Modules) end,
+    case Known(Library) of
+        true -> library;
+        false ->
+            case Known(native()) orelse original(Module) =/= Module orelse is_ours(Module) of
+                true -> native;
+                false -> case Known(refused()) of true -> refused; false -> {controlled, name(Module)} end
+            end
+    end.
+
+%% Modules that compute, and touch nothing that others could notice.
+native() ->
+    [array, base64, beam_lib, binary, calendar, dict, digraph_utils, erl_anno, erl_features, erl_internal, erl_lint, erl_parse,
+     erl_pp, erl_scan, filename, gb_sets, gb_trees, io_lib, io_lib_format, io_lib_fread, io_lib_pretty, lists, maps, math,
+     orddict, ordsets, proplists, queue, re, sets, string, unicode, unicode_util, uri_string, zlib].
+
+%% Modules at the bottom of the system that have no replacement yet.
+refused() ->
+    [auth, code_server, crypto, dets, dets_server, disk_log, disk_log_server, erl_boot_server, erl_ddll, erl_distribution, erl_epmd, erl_prim_loader,
+     erl_reply, erl_tracer, erpc, erts_code_purger, erts_debug, erts_dirty_process_signal_handler, erts_internal,
+     erts_literal_area_collector, file, file_io_server, file_server, filelib, gen_sctp, gen_tcp, gen_udp, global,
+     global_group, heart, inet, inet_db, inet_res, kernel, net, net_adm, net_kernel, prim_buffer, prim_file, prim_inet,
+     prim_net, prim_socket, prim_tty, prim_zip, rpc, seq_trace, socket, socket_registry, ssl, trace, user, user_drv,
+     wrap_log_reader].
+
+name(Module) -> list_to_atom([$~ | atom_to_list(Module)]).
+
+original(Module) ->
+    case atom_to_list(Module) of
+        [$~ | Name] -> list_to_atom(Name);
+        _ -> Module
+    end.
+
+%% Whether a module belongs to the runtime itself.
+is_ours(Module) -> lists:member(Module, ours()).
+
+%% Loads the runtime. A controlled process cannot do that: its error handler is part of it.
+prepare() ->
+    case persistent_term:get(raddle_prepared, false) of
+        true -> ok;
+        false ->
+            ok = code:ensure_modules_loaded(ours() ++ native()),
+            persistent_term:put(raddle_prepared, true)
+    end.
+
+ours() -> [raddle, raddle_bif, raddle_call, raddle_ets, raddle_forms, raddle_handler,
+                          raddle_info, raddle_library, raddle_mailbox, raddle_main, raddle_modules, raddle_name, raddle_nif,
+                          raddle_node, raddle_process, raddle_report, raddle_run, raddle_signal, raddle_spawn,
+                          raddle_table, raddle_time, raddle_turn, raddle_watch].
+
+%% ---- loading
+
+%% Sees to it that the controlled module is there: ok, missing, or {refused, Why}. One process does that, so that a module
+%% is loaded once, and nothing of it shows in the process that calls.
+load(Module) ->
+    case erlang:module_loaded(name(Module)) of
+        true -> ok;
+        false ->
+            Loader = loader(),
+            Reference = erlang:monitor(process, Loader),
+            Loader ! {load, self(), Reference, Module},
+            receive
+                {Reference, Result} -> erlang:demonitor(Reference, [flush]), Result;
+                {'DOWN', Reference, process, _, Reason} -> {refused, {loader, Reason}}
+            end
+    end.
+
+loader() ->
+    case erlang:whereis(raddle_loader) of
+        undefined ->
+            Pid = spawn(fun() -> receive go -> loop() end end),
+            try erlang:register(raddle_loader, Pid) of
+                true -> Pid ! go, Pid
+            catch
+                error:badarg -> exit(Pid, kill), loader()
+            end;
+        Pid -> Pid
+    end.
+
+loop() ->
+    receive
+        {load, From, Reference, Module} ->
+            Result = case erlang:module_loaded(name(Module)) of
+                         true -> ok;
+                         false -> try load_now(Module) catch throw:Why -> Why; _:Why:Stack -> {refused, {Why, Stack}} end
+                     end,
+            From ! {Reference, Result}
+    end,
+    loop().
+
+load_now(Module) ->
+    Beam = case code:get_object_code(Module) of
+               {Module, Found, _} -> Found;
+               error -> throw(missing)
+           end,
+    {File, Code} = instrumented(Module, Beam, 0),
+    {module, _} = code:load_binary(name(Module), File, Code),
+    ok.
+
+%% The code of the module, with numbers of places that no other loaded module has.
+instrumented(Module, Beam, Salt) ->
+    Base = 1 + erlang:phash2({Module, Salt}, 16#fffe),
+    case persistent_term:get({raddle_base, Base}, Module) of
+        Module ->
+            persistent_term:put({raddle_base, Base}, Module),
+            cached(Module, Beam, Base);
+        _ -> instrumented(Module, Beam, Salt + 1)
+    end.
+
+cached(Module, Beam, Base) ->
+    {ok, {_, Content}} = beam_lib:md5(Beam),
+    %% What decides on the code besides the module itself.
+    Rules = [Ours:module_info(md5) || Ours <- [raddle_forms, raddle_bif, raddle_library, ?MODULE]],
+    Key = binary:encode_hex(erlang:md5(term_to_binary({Content, Rules, Base, erlang:system_info(otp_release)}))),
+    File = filename:join(directory(), atom_to_list(Module) ++ "-" ++ binary_to_list(Key) ++ ".beam"),
+    case file:read_file(File) of
+        {ok, Code} -> {File, Code};
+        {error, _} ->
+            Code = raddle_forms:instrument(Module, Beam, Base),
+            keep(File, Code),
+            {File, Code}
+    end.
+
+%% A cache that cannot be written is no reason to stop. Others may write the same file at the same time.
+keep(File, Code) ->
+    Draft = File ++ "." ++ os:getpid(),
+    _ = filelib:ensure_dir(File),
+    case file:write_file(Draft, Code) of
+        ok -> file:rename(Draft, File);
+        {error, _} -> ok
+    end.
+
+directory() ->
+    case os:getenv("RADDLE_CACHE") of
+        false -> filename:join(filename:basedir(user_cache, "raddle"), "erlang");
+        Given -> Given
+    end.
+
+%% ---- places
+
+%% The text of a place, such as "gen_server.erl:123".
+place(1) -> "the end of a process";
+place(2) -> "a timer";
+place(3) -> "a delivery between nodes";
+place(4) -> "the start";
+place(Number) ->
+    Module = persistent_term:get({raddle_base, Number bsr 14}, none),
+    Places = case Module of
+                 none -> [];
+                 _ -> proplists:get_value(raddle_places, (name(Module)):module_info(attributes), [])
+             end,
+    case lists:keyfind(Number band 16#3fff, 1, Places) of
+        {_, File, Line} -> File ++ ":" ++ integer_to_list(Line);
+        false -> "?"
+    end.

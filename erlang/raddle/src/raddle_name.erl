@@ -1,0 +1,51 @@
+%% Registered names, of each virtual node its own.
+-module(raddle_name).
+-export([owner/3, register/3, unregister/2, whereis/2, registered/1, owner_died/2]).
+-compile({no_auto_import, [register/2, unregister/1, whereis/1, registered/0]}).
+-include("raddle_run.hrl").
+
+owner(#me{table = Table}, Name, Node) -> raddle_table:find(Table, {name, Node, Name}, undefined).
+
+touch(#me{node = Node} = Me, Name) -> raddle_table:object(Me, {name, Node, Name}).
+
+register(Name, Pid, Place) when is_atom(Name), is_pid(Pid), Name =/= undefined ->
+    #me{table = Table, node = Node} = Me = raddle_turn:me(),
+    Life = case raddle_table:process(Table, Pid) of
+               #process{life = Object} -> ?READS(Object);
+               none -> ?NONE
+           end,
+    raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(touch(Me, Name)), Life),
+    Free = owner(Me, Name, Node) =:= undefined andalso not ets:member(Table, {name_of, Pid}),
+    case raddle_table:process(Table, Pid) of
+        #process{state = alive} when Free, erlang:node(Pid) =:= Node ->
+            ets:insert(Table, [{name, {name, Node, Name}, Pid}, {name_of, {name_of, Pid}, Name}]);
+        _ -> erlang:error(badarg)
+    end;
+register(_, _, _) -> erlang:error(badarg).
+
+unregister(Name, Place) when is_atom(Name) ->
+    #me{table = Table, node = Node} = Me = raddle_turn:me(),
+    raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(touch(Me, Name))),
+    case ets:take(Table, {name, Node, Name}) of
+        [{_, _, Pid}] -> ets:delete(Table, {name_of, Pid});
+        [] -> erlang:error(badarg)
+    end;
+unregister(_, _) -> erlang:error(badarg).
+
+whereis(Name, Place) when is_atom(Name) ->
+    #me{node = Node} = Me = raddle_turn:me(),
+    raddle_turn:step(Me, ?READ, Place, ?READS(touch(Me, Name))),
+    owner(Me, Name, Node);
+whereis(_, _) -> erlang:error(badarg).
+
+%% All names of the node. A look at no name in particular; that it may race with registrations is not told to the engine.
+registered(Place) ->
+    #me{table = Table, node = Node} = Me = raddle_turn:me(),
+    raddle_turn:step(Me, ?YIELD, Place, ?NONE),
+    lists:sort([Name || [Name] <- ets:match(Table, {name, {name, Node, '$1'}, '_'})]).
+
+owner_died(#me{table = Table}, Pid) ->
+    case ets:take(Table, {name_of, Pid}) of
+        [{_, _, Name}] -> ets:delete(Table, {name, erlang:node(Pid), Name});
+        [] -> ok
+    end.

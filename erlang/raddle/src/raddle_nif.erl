@@ -1,0 +1,48 @@
+%% The engine and the strategies of Raddle. Every function is one of crates/raddle-beam/src/natives.rs, where it is explained.
+-module(raddle_nif).
+-export([open/4, open_replay/1, 'begin'/3, add_main/2, add_spawned/2, add_timer/4, add_carrier/3, add_object/2, start/1,
+         step/6, sleep/4, wait/4, act/7, act_wait/4, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/1,
+         fail/4, now/1, unique/1, pids/1, places/1, counts/1, owned/1, end_run/1, divergence/1, record/4]).
+-compile({no_auto_import, [now/0]}).
+-on_load(init/0).
+
+-define(MISSING, erlang:nif_error({not_loaded, ?MODULE})).
+
+%% The library lies in priv of this application, or where the environment says.
+init() ->
+    File = case os:getenv("RADDLE_NIF") of
+               false -> filename:join([filename:dirname(filename:dirname(code:which(?MODULE))), "priv", "libraddle_beam"]);
+               Given -> Given
+           end,
+    erlang:load_nif(File, 0).
+
+open(_Spec, _StepLimit, _Patience, _Anytime) -> ?MISSING.
+open_replay(_Text) -> ?MISSING.
+'begin'(_Session, _Seed, _Run) -> ?MISSING.
+add_main(_Session, _Pid) -> ?MISSING.
+add_spawned(_Session, _Pid) -> ?MISSING.
+add_timer(_Session, _Parent, _Nanoseconds, _Place) -> ?MISSING.
+add_carrier(_Session, _Parent, _Place) -> ?MISSING.
+add_object(_Session, _Name) -> ?MISSING.
+start(_Session) -> ?MISSING.
+step(_Session, _Me, _Kind, _Place, _First, _Second) -> ?MISSING.
+sleep(_Session, _Me, _Place, _Nanoseconds) -> ?MISSING.
+wait(_Session, _Me, _Place, _Nanoseconds) -> ?MISSING.
+act(_Session, _Who, _Actor, _Kind, _Place, _First, _Second) -> ?MISSING.
+act_wait(_Session, _Who, _Actor, _Place) -> ?MISSING.
+finish(_Session, _Who, _Actor) -> ?MISSING.
+deliver(_Session, _Actor) -> ?MISSING.
+leave(_Session, _Actor) -> ?MISSING.
+kill(_Session, _Actor, _Place, _Life) -> ?MISSING.
+cancel(_Session, _Timer) -> ?MISSING.
+conclude(_Session) -> ?MISSING.
+fail(_Session, _Actor, _Place, _Message) -> ?MISSING.
+now(_Session) -> ?MISSING.
+unique(_Session) -> ?MISSING.
+pids(_Session) -> ?MISSING.
+places(_Session) -> ?MISSING.
+counts(_Session) -> ?MISSING.
+owned(_Session) -> ?MISSING.
+end_run(_Session) -> ?MISSING.
+divergence(_Session) -> ?MISSING.
+record(_Session, _Program, _Numbers, _Names) -> ?MISSING.

@@ -1,0 +1,197 @@
+%% Processes: how they begin, end, and are ended. The end of a process is not one operation but several: it is no longer alive, its
+%% tables go, its name and itself go, and then each of those who are linked to it or watch it is told.
+-module(raddle_process).
+-export([new_main/6, spawn/6, hit/5, die/4, exit/3, hibernate/4, flag/3, alive/2, clean/1]).
+-compile({no_auto_import, [spawn/4, exit/2]}).
+-include("raddle_run.hrl").
+
+%% ---- the beginning
+
+%% The process that runs the test.
+new_main(Session, Table, Node, Fun, Leader, Done) ->
+    Real = erlang:spawn(fun() -> born(fun() -> test(Fun, Done) end) end),
+    admit(#me{session = Session, table = Table}, Node, Real, raddle_nif:add_main(Session, Real), Leader).
+
+%% Spawns a process; Link tells whether it is linked, Watch is none or options of monitor/3.
+spawn(Me, Node, Fun, Link, Watch, Place) ->
+    #me{session = Session, table = Table, pid = Pid} = Me,
+    raddle_turn:step(Me, ?SPAWN, Place, ?NONE),
+    Real = erlang:spawn(fun() -> born(fun() -> live(Fun) end) end),
+    #process{leader = Leader} = raddle_table:process(Table, Pid),
+    Child = admit(Me, Node, Real, raddle_nif:add_spawned(Session, Real), Leader),
+    Link andalso raddle_watch:link_both(Table, Pid, Child),
+    case Watch of
+        none -> Child;
+        _ -> {Child, raddle_watch:monitor_new(Me, Child, Watch)}
+    end.
+
+admit(#me{session = Session, table = Table}, Node, Real, {Actor, Mailbox, Life}, Leader) ->
+    Pid = raddle_table:pid(Node, 100 + raddle_table:count(Table, {pids, Node})),
+    ets:insert(Table, [#process{pid = Pid, actor = Actor, real = Real, mailbox = Mailbox, life = Life, leader = Leader},
+                       {pid_of, {pid_of, Actor}, Pid}]),
+    Real ! {'$born', #me{session = Session, table = Table, actor = Actor, pid = Pid, node = Node,
+                         mailbox = Mailbox, life = Life}},
+    Pid.
+
+born(Body) ->
+    Me = receive {'$born', Given} -> Given end,
+    erlang:process_flag(error_handler, raddle_handler),
+    erlang:put('$raddle', Me),
+    erlang:put('$raddle_mail', []),
+    receive '$go' -> ok end,
+    Body().
+
+%% ---- the end by itself
+
+live(Fun) -> terminate(raddle_turn:me(), element(1, outcome(Fun))).
+
+test(Fun, Done) ->
+    Outcome = outcome(Fun),
+    Done(raddle_turn:me(), Outcome).
+
+outcome(Fun) ->
+    try Fun() of
+        Value -> {normal, Value}
+    catch
+        exit:Reason:Stack -> {Reason, {exit, Reason, Stack}};
+        error:Reason:Stack -> {{Reason, clean(Stack)}, {error, Reason, Stack}};
+        throw:Reason:Stack -> {{{nocatch, Reason}, clean(Stack)}, {throw, Reason, Stack}}
+    end.
+
+terminate(#me{session = Session, table = Table, actor = Actor, pid = Pid, life = Life} = Me, Reason) ->
+    raddle_nif:leave(Session, Actor),
+    raddle_signal:begin_death(Table, Actor, Pid, Reason),
+    Answer = raddle_nif:act(Session, -1, Actor, ?WRITE, ?AT_DEATH, ?WRITES(Life), ?NONE),
+    raddle_turn:leave(Answer, Me#me{actor = -1}).
+
+%% A stack without the names and frames of the instrumentation.
+clean(Stack) ->
+    [clean_frame(Frame) || Frame <- Stack, not raddle_modules:is_ours(element(1, Frame))].
+
+clean_frame(Frame) -> setelement(1, Frame, raddle_modules:original(element(1, Frame))).
+
+%% ---- the end by others
+
+%% An exit signal reaches a process. Ends it unless it traps exits or the signal means nothing to it. The running process is never
+%% ended in here: then the answer is self, and it has to end itself.
+hit(#me{table = Table} = Me, From, To, Reason, Sort) ->
+    case raddle_table:process(Table, To) of
+        #process{state = alive} = Process -> hit_alive(Me, From, Process, Reason, Sort);
+        _ -> ok
+    end.
+
+hit_alive(Me, From, #process{pid = To, trap = true}, Reason, Sort) when Reason =/= kill; Sort =:= link ->
+    raddle_signal:post(Me, To, {'EXIT', From, Reason});
+hit_alive(_, From, #process{pid = To}, normal, _) when From =/= To -> ok;
+hit_alive(Me, _, #process{pid = To}, Reason, Sort) when To =:= Me#me.pid -> {self, ends(Reason, Sort)};
+hit_alive(#me{session = Session, table = Table}, _, Process, Reason, Sort) ->
+    #process{pid = Pid, actor = Actor, real = Real, life = Life} = Process,
+    raddle_signal:begin_death(Table, Actor, Pid, ends(Reason, Sort)),
+    raddle_nif:kill(Session, Actor, ?AT_DEATH, ?WRITES(Life)),
+    erlang:exit(Real, kill),
+    ok.
+
+ends(kill, exit) -> killed;
+ends(Reason, _) -> Reason.
+
+exit(To, Reason, Place) when is_pid(To) ->
+    #me{table = Table, pid = Pid, node = Node} = Me = raddle_turn:me(),
+    case raddle_table:process(Table, To) of
+        #process{mailbox = Mailbox, life = Life} when erlang:node(To) =:= Node ->
+            raddle_turn:step(Me, ?WRITE, Place, ?WRITES(Mailbox), ?WRITES(Life));
+        _ ->
+            {Kind, First, Second} = raddle_signal:address(Me, Node, To),
+            raddle_turn:step(Me, Kind, Place, First, Second)
+    end,
+    case raddle_signal:send(Me, Node, To, {exit, Pid, To, Reason}) of
+        {self, Why} -> end_self(Me, Why);
+        _ -> true
+    end;
+exit(_, _, _) -> erlang:error(badarg).
+
+end_self(#me{table = Table, pid = Pid} = Me, Reason) ->
+    case raddle_table:find(Table, main, none) of
+        Pid -> (raddle_table:find(Table, done, none))(Me, {Reason, {exit, Reason, []}});
+        _ -> terminate(Me, Reason)
+    end.
+
+%% ---- the stages of a death; each returns the stages that follow it
+
+die(#me{table = Table} = Me, Pid, Reason, exiting) ->
+    case raddle_table:find(Table, main, none) of
+        Pid ->
+            (raddle_table:find(Table, done, none))(Me, {Reason, {exit, Reason, []}}),
+            failed;
+        _ ->
+            note_crash(Table, Pid, Reason),
+            ets:update_element(Table, Pid, {#process.state, exiting}),
+            Early = raddle_table:list(Table, {links, Pid}),
+            ets:insert(Table, {list, {early, Pid}, Early}),
+            [{table, Tab} || Tab <- raddle_table:list(Table, {tables, Pid})] ++ [gone]
+    end;
+die(Me, Pid, _, {table, Tab}) ->
+    raddle_ets:owner_died(Me, Pid, Tab),
+    [];
+die(#me{table = Table} = Me, Pid, Reason, gone) ->
+    ets:delete(Table, Pid),
+    raddle_name:owner_died(Me, Pid),
+    Links = lists:reverse(take(Table, {links, Pid})),
+    Early = take(Table, {early, Pid}),
+    Watchers = lists:reverse(take(Table, {watchers, Pid})),
+    [{signal, To, {linked, Pid, To, case lists:member(To, Early) of true -> Reason; false -> noproc end}} || To <- Links]
+        ++ [{signal, To, {down, Reference, To, Object, Reason}} || {Reference, To, Object} <- Watchers];
+die(Me, Pid, _, {signal, To, Signal}) ->
+    raddle_signal:send(Me, erlang:node(Pid), To, Signal),
+    [].
+
+take(Table, Key) ->
+    List = raddle_table:list(Table, Key),
+    ets:delete(Table, Key),
+    List.
+
+%% Remembers who died of an error, for the report.
+note_crash(_, _, normal) -> ok;
+note_crash(_, _, shutdown) -> ok;
+note_crash(_, _, {shutdown, _}) -> ok;
+note_crash(Table, Pid, Reason) -> ets:insert(Table, {crash, {crash, raddle_table:count(Table, crashes)}, Pid, Reason}).
+
+%% ---- flags and questions
+
+flag(trap_exit, Value, Place) when is_boolean(Value) ->
+    #me{table = Table, pid = Pid, life = Life} = Me = raddle_turn:me(),
+    raddle_turn:step(Me, ?WRITE, Place, ?WRITES(Life)),
+    #process{trap = Old} = raddle_table:process(Table, Pid),
+    ets:update_element(Table, Pid, {#process.trap, Value}),
+    Old;
+flag(trap_exit, _, _) -> erlang:error(badarg);
+flag(Flag, Value, Place) ->
+    %% These change speed and memory only.
+    case lists:member(Flag, [priority, message_queue_data, min_heap_size, min_bin_vheap_size, max_heap_size,
+                             fullsweep_after, sensitive, async_dist]) of
+        true -> erlang:process_flag(Flag, erlang:process_flag(Flag, Value));
+        false -> raddle_turn:refuse({erlang, process_flag, 2}, [Flag, Value], Place)
+    end.
+
+alive(Pid, Place) when is_pid(Pid) ->
+    #me{table = Table, node = Node} = Me = raddle_turn:me(),
+    erlang:node(Pid) =:= Node orelse erlang:error(badarg),
+    case raddle_table:process(Table, Pid) of
+        #process{life = Life} -> raddle_turn:step(Me, ?READ, Place, ?READS(Life));
+        none -> ok
+    end,
+    case raddle_table:process(Table, Pid) of
+        #process{state = alive} -> true;
+        _ -> false
+    end;
+alive(_, _) -> erlang:error(badarg).
+
+%% The process waits for a message, forgets where it stands, and goes on with a call. Nothing around the call of hibernate is
+%% ever returned to.
+hibernate(Module, Function, Arguments, Place) ->
+    raddle_mailbox:await_any(Place),
+    Me = raddle_turn:me(),
+    Outcome = outcome(fun() -> raddle_call:call(Module, Function, Arguments, Place) end),
+    case raddle_table:find(Me#me.table, main, none) =:= Me#me.pid of
+        true -> (raddle_table:find(Me#me.table, done, none))(Me, Outcome);
+        false -> terminate(Me, element(1, Outcome))
+    end.

@@ -1,0 +1,65 @@
+%% Texts for people.
+-module(raddle_report).
+-export([reason/1, pid/1, object/1, result/1]).
+
+%% Why a process ended, in one line, and where if that is known.
+reason({normal, _}) -> "normal";
+reason({exit, Reason, _}) -> line("exit: ", Reason);
+reason({Class, Reason, Stack}) ->
+    [line(atom_to_list(Class) ++ ": ", Reason), where(raddle_process:clean(Stack))].
+
+line(Prefix, Term) -> [Prefix, io_lib:format("~0tp", [Term])].
+
+where([{Module, Function, Arity, Info} | Stack]) ->
+    Count = if is_list(Arity) -> length(Arity); true -> Arity end,
+    case proplists:get_value(line, Info) of
+        undefined -> where(Stack);
+        Line ->
+            File = filename:basename(proplists:get_value(file, Info, "?")),
+            io_lib:format(" in ~tw:~tw/~w (~ts:~w)", [Module, Function, Count, File, Line])
+    end;
+where([]) -> "".
+
+pid(Pid) ->
+    Bytes = term_to_binary(Pid),
+    Number = binary:decode_unsigned(binary:part(Bytes, byte_size(Bytes) - 12, 4)),
+    case Number of
+        101 -> io_lib:format("test~s", [at(Pid)]);
+        _ -> io_lib:format("<0.~w.0>~s", [Number, at(Pid)])
+    end.
+
+%% The node is told where it is not the first one.
+at(Pid) ->
+    case erlang:node(Pid) of
+        'test@raddle' -> "";
+        Node -> io_lib:format(" on ~s", [Node])
+    end.
+
+object({name, _, Name}) -> io_lib:format("name ~tw", [Name]);
+object({ets_name, _, Name}) -> io_lib:format("table name ~tw", [Name]);
+object({timer, Reference}) -> io_lib:format("timer ~w", [erlang:phash2(Reference, 1000)]);
+object({content, {table, Id}}) -> io_lib:format("content of table ~ts", [table(Id)]);
+object({structure, {table, Id}}) -> io_lib:format("table ~ts", [table(Id)]);
+object({entry, {table, Id}, Key}) -> io_lib:format("~0tp in table ~ts", [Key, table(Id)]);
+object({{persistent, Key}, _}) -> io_lib:format("persistent term ~0tp", [Key]);
+object({{environment, App, Key}, _}) -> io_lib:format("environment ~tw of ~tw", [Key, App]);
+object({Module, Number}) -> io_lib:format("~tw ~tw", [Module, Number]).
+
+table({_, Name}) -> io_lib:format("~tw", [Name]);
+table(Reference) -> io_lib:format("~w", [erlang:phash2(Reference, 1000)]).
+
+%% What is wrong with a run, for a person.
+result(#{verdict := {failed, <<"assertion">>, _, Message, _}}) -> ["the test failed: ", Message];
+result(#{verdict := {failed, <<"deadlock">>, _, _, _}, blocked := Blocked}) ->
+    ["deadlock: nobody can go on",
+     [["\n  ", Who, " waits at ", Where] || {Who, Where} <- Blocked]];
+result(#{verdict := {failed, <<"step-limit">>, _, _, _}}) -> "the run did not end within the step limit";
+result(#{verdict := {failed, Kind, _, _, _}}) -> Kind;
+result(#{verdict := {refused, {Module, Function, Arity}, _, Place}}) ->
+    io_lib:format("~tw:~tw/~w at ~ts is not under control yet, so nothing can be said about this program",
+                  [Module, Function, Arity, Place]);
+result(#{verdict := {stuck, Stacks}}) ->
+    ["no process came to an operation in time; a loop without one? ", io_lib:format("~0tp", [Stacks])];
+result(#{verdict := {broken, What}}) -> ["a bug of Raddle: ", What];
+result(#{verdict := cut_off}) -> "the run was cut off";
+result(#{verdict := passed}) -> "passed".

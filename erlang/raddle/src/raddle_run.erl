@@ -1,0 +1,86 @@
+%% One run: begins it, waits for its end, and leaves nothing of it behind.
+-module(raddle_run).
+-export([run/4, names/2]).
+-include("raddle_run.hrl").
+
+%% Runs Fun as run number Number of Seed. Returns exhausted, or a map with the verdict and what was counted. Look is called with the
+%% table of the run before it goes. The caller has no other messages in its mailbox.
+run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall := Wall}, Look) ->
+    case raddle_nif:'begin'(Session, Seed, Number) of
+        exhausted -> exhausted;
+        ok ->
+            Table = raddle_table:new(self()),
+            ets:insert(Table, [{nodes, nodes, Nodes}, {done, done, fun done/2}]),
+            Leader = raddle_table:pid(Node, 1),
+            Main = raddle_process:new_main(Session, Table, Node, Fun, Leader, fun done/2),
+            ets:insert(Table, {main, main, Main}),
+            raddle_nif:start(Session) ! '$go',
+            End = receive {'$over', Table, Why} -> Why after Wall -> stuck(Session) end,
+            Result = result(Session, Table, End),
+            Seen = Look(Session, Table, Result),
+            [erlang:exit(Pid, kill) || Pid <- raddle_nif:pids(Session)],
+            raddle_ets:clear(Table),
+            ets:delete(Table),
+            flush(),
+            Seen
+    end.
+
+%% The test function is over, in whichever way.
+done(#me{session = Session, table = Table, actor = Actor} = Me, {Reason, Detail}) ->
+    case Reason of
+        normal ->
+            ets:insert(Table, {value, value, Detail}),
+            raddle_nif:conclude(Session);
+        _ ->
+            ets:insert(Table, {failure, failure, Reason}),
+            Text = unicode:characters_to_binary(raddle_report:reason(Detail)),
+            raddle_nif:fail(Session, Actor, ?AT_START, Text)
+    end,
+    raddle_turn:over(Me, stop).
+
+result(Session, Table, stop) ->
+    case raddle_nif:end_run(Session) of
+        {broken, What} -> #{verdict => {broken, What}};
+        {Verdict, {Steps, Fingerprint, Rests, Time}} ->
+            #{verdict => Verdict, steps => Steps, fingerprint => Fingerprint, rests => Rests, time => Time,
+              value => raddle_table:find(Table, value, none),
+              reason => raddle_table:find(Table, failure, none),
+              crashes => [{Pid, Reason} || [Pid, Reason] <- ets:match(Table, {crash, '_', '$1', '$2'})]}
+    end;
+result(_, _, {refused, What, Arguments, Place}) -> #{verdict => {refused, What, Arguments, raddle_modules:place(Place)}};
+result(_, _, {stuck, Where}) -> #{verdict => {stuck, Where}}.
+
+%% Nobody has asked who is next for too long: a loop without an operation, most likely.
+stuck(Session) ->
+    {stuck, [Stack || Pid <- raddle_nif:pids(Session),
+                      {current_stacktrace, [{Module, _, _, _} | _] = Stack} <- [process_info(Pid, current_stacktrace)],
+                      Module =/= raddle_turn, Module =/= raddle_process]}.
+
+flush() ->
+    receive
+        {'$over', _, _} -> flush();
+        {'ETS-TRANSFER', _, _, _} -> flush()
+    after 0 -> ok
+    end.
+
+%% Names for the actors, objects and places of the run, as texts in the order of their numbers.
+names(Session, Table) ->
+    Pids = maps:from_list([{Actor, Pid} || [Actor, Pid] <- ets:match(Table, {pid_of, {pid_of, '$1'}, '$2'})]),
+    Carriers = maps:from_list([{Actor, {From, To}} || [From, To, {Actor, _}] <- ets:match(Table, {carrier, {carrier, '$1', '$2'}, '$3'})]),
+    {Actors, Objects} = raddle_nif:counts(Session),
+    Actor = fun(Number) ->
+                case {maps:find(Number, Pids), maps:find(Number, Carriers)} of
+                    {{ok, Pid}, _} -> raddle_report:pid(Pid);
+                    {_, {ok, {From, To}}} -> io_lib:format("delivery from ~s to ~s", [From, To]);
+                    _ -> io_lib:format("timer ~w", [Number])
+                end
+            end,
+    Named = maps:from_list([{Object, raddle_report:object(Term)} || [Term, Object] <- ets:match(Table, {object, {object, '$1'}, '$2'})]),
+    Owned = maps:from_list(lists:append(
+              [[{Mailbox, ["mailbox of ", Actor(Number)]}, {Life, ["life of ", Actor(Number)]}]
+               || {Number, Mailbox, Life} <- raddle_nif:owned(Session)])),
+    All = maps:merge(Owned, Named),
+    Text = fun unicode:characters_to_binary/1,
+    {[Text(Actor(Number)) || Number <- lists:seq(0, Actors - 1)],
+     [Text(maps:get(Number, All, "?")) || Number <- lists:seq(0, Objects - 1)],
+     [Text(raddle_modules:place(Place)) || Place <- raddle_nif:places(Session)]}.

@@ -1,0 +1,55 @@
+%% What a run knows, in one table of the host: every row has its key at position 2, and none outlives the run.
+-module(raddle_table).
+-export([new/1, process/2, list/2, put_list/3, find/3, object/2, count/2, pid/2, reference/1]).
+-include("raddle_run.hrl").
+
+new(Controller) ->
+    Table = ets:new(raddle_run, [public, set, {keypos, 2}]),
+    ets:insert(Table, {controller, controller, Controller}),
+    Table.
+
+%% The process with this pid, or none if it is gone.
+process(Table, Pid) ->
+    case ets:lookup(Table, Pid) of
+        [Process] -> Process;
+        [] -> none
+    end.
+
+%% The third element of the row under a key.
+find(Table, Key, Otherwise) ->
+    case ets:lookup(Table, Key) of
+        [Row] -> element(3, Row);
+        [] -> Otherwise
+    end.
+
+list(Table, Key) -> find(Table, Key, []).
+
+put_list(Table, Key, []) -> ets:delete(Table, Key);
+put_list(Table, Key, List) -> ets:insert(Table, {list, Key, List}).
+
+%% The object of the engine that stands for whatever a term names. The same term has the same object throughout the run, and the
+%% same name in all runs.
+object(#me{session = Session, table = Table}, Term) ->
+    case ets:lookup(Table, {object, Term}) of
+        [{_, _, Object}] -> Object;
+        [] ->
+            Name = erlang:phash2(Term, 1 bsl 32) bsl 32 + erlang:phash2([Term], 1 bsl 32),
+            Object = raddle_nif:add_object(Session, Name),
+            ets:insert(Table, {object, {object, Term}, Object}),
+            Object
+    end.
+
+count(Table, What) -> ets:update_counter(Table, {count, What}, {3, 1}, {count, {count, What}, 0}).
+
+%% A pid of a virtual node. It is a pid of another VM to the host, so nothing can be sent to it by accident.
+pid(Node, Number) ->
+    Name = atom_to_binary(Node, utf8),
+    binary_to_term(<<131, 88, 119, (byte_size(Name)), Name/binary, Number:32, 0:32, 1:32>>).
+
+%% A reference that depends on who asks for it and how often it has, and on nothing else.
+reference(#me{node = Node, actor = Actor}) ->
+    Number = case erlang:get('$raddle_refs') of undefined -> 1; Last -> Last + 1 end,
+    erlang:put('$raddle_refs', Number),
+    Name = atom_to_binary(Node, utf8),
+    binary_to_term(<<131, 90, 3:16, 119, (byte_size(Name)), Name/binary, 1:32,
+                     (Number band 16#3ffff):32, (Actor + 1):32, (Number bsr 18):32>>).

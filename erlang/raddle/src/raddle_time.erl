@@ -1,0 +1,109 @@
+%% The virtual clock and timers. Time stands still while anything can be done; it begins at the same moment in every run.
+-module(raddle_time).
+-export([monotonic_time/1, monotonic_time/2, system_time/1, system_time/2, time_offset/1, time_offset/2, timestamp/1, now/1,
+         localtime/1, universaltime/1, date/1, time/1, unique_integer/1, unique_integer/2, send_after/4, send_after/5,
+         start_timer/4, start_timer/5, cancel_timer/2, cancel_timer/3, read_timer/2, read_timer/3]).
+-compile({no_auto_import, [now/0, date/0, time/0]}).
+-include("raddle_run.hrl").
+
+%% 2020-09-13 12:26:40 UTC, in nanoseconds.
+-define(BEGINNING, 1600000000000000000).
+
+nanoseconds() -> raddle_nif:now((raddle_turn:me())#me.session).
+
+monotonic_time(_) -> nanoseconds().
+monotonic_time(Unit, _) -> erlang:convert_time_unit(nanoseconds(), nanosecond, unit(Unit)).
+system_time(_) -> ?BEGINNING + nanoseconds().
+system_time(Unit, _) -> erlang:convert_time_unit(?BEGINNING + nanoseconds(), nanosecond, unit(Unit)).
+time_offset(_) -> ?BEGINNING.
+time_offset(Unit, _) -> erlang:convert_time_unit(?BEGINNING, nanosecond, unit(Unit)).
+
+%% A native unit of time is a nanosecond here, wherever the host has another.
+unit(native) -> nanosecond;
+unit(perf_counter) -> nanosecond;
+unit(Unit) -> Unit.
+
+timestamp(_) ->
+    Micro = (?BEGINNING + nanoseconds()) div 1000,
+    {Micro div 1000000000000, Micro div 1000000 rem 1000000, Micro rem 1000000}.
+
+%% Never gives the same answer twice.
+now(Place) ->
+    {Mega, Seconds, Micro} = timestamp(Place),
+    Later = Micro + raddle_nif:unique((raddle_turn:me())#me.session),
+    {Mega, Seconds + Later div 1000000, Later rem 1000000}.
+
+universaltime(Place) -> calendar:system_time_to_universal_time(system_time(second, Place), second).
+localtime(Place) -> universaltime(Place).
+date(Place) -> element(1, universaltime(Place)).
+time(Place) -> element(2, universaltime(Place)).
+
+unique_integer(_) -> raddle_nif:unique((raddle_turn:me())#me.session).
+unique_integer(_, Place) -> unique_integer(Place).
+
+%% ---- timers
+
+send_after(Time, Target, Message, Place) -> send_after(Time, Target, Message, [], Place).
+send_after(Time, Target, Message, Options, Place) ->
+    Me = raddle_turn:me(),
+    start(Me, raddle_table:reference(Me), Time, Target, Message, Options, Place).
+
+start_timer(Time, Target, Message, Place) -> start_timer(Time, Target, Message, [], Place).
+start_timer(Time, Target, Message, Options, Place) ->
+    Me = raddle_turn:me(),
+    Reference = raddle_table:reference(Me),
+    start(Me, Reference, Time, Target, {timeout, Reference, Message}, Options, Place).
+
+%% Nobody else knows of the timer yet, so this is no operation.
+start(#me{session = Session, table = Table, actor = Actor, node = Node} = Me, Reference, Time, Target, Message, Options, Place) ->
+    is_integer(Time) orelse erlang:error(badarg),
+    To = if
+             is_pid(Target), erlang:node(Target) =:= Node -> Target;
+             is_atom(Target) -> {Target, Node};
+             true -> erlang:error(badarg)
+         end,
+    Span = case lists:keyfind(abs, 1, Options) of
+               {abs, true} -> max(0, Time - raddle_nif:now(Session) div 1000000);
+               _ when Time >= 0 -> Time;
+               _ -> erlang:error(badarg)
+           end * 1000000,
+    Timer = raddle_nif:add_timer(Session, Actor, Span, Place),
+    ets:insert(Table, {timer, {timer, Reference}, Timer, raddle_nif:now(Session) + Span}),
+    raddle_signal:timer(Me, Timer, Reference, To, Message),
+    Reference.
+
+cancel_timer(Reference, Place) -> cancel_timer(Reference, [], Place).
+cancel_timer(Reference, Options, Place) when is_reference(Reference) ->
+    #me{session = Session, table = Table, pid = Pid} = Me = raddle_turn:me(),
+    ets:member(Table, {timer, Reference})
+        andalso raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(raddle_table:object(Me, {timer, Reference}))),
+    Left = case ets:take(Table, {timer, Reference}) of
+               [{_, _, Timer, End}] ->
+                   ets:delete(Table, {actor, Timer}),
+                   raddle_nif:cancel(Session, Timer),
+                   max(0, End - raddle_nif:now(Session)) div 1000000;
+               [] -> false
+           end,
+    tell(Me, Pid, cancel_timer, Reference, Left, Options);
+cancel_timer(_, _, _) -> erlang:error(badarg).
+
+read_timer(Reference, Place) -> read_timer(Reference, [], Place).
+read_timer(Reference, Options, Place) when is_reference(Reference) ->
+    #me{session = Session, table = Table, pid = Pid} = Me = raddle_turn:me(),
+    ets:member(Table, {timer, Reference})
+        andalso raddle_turn:step(Me, ?READ, Place, ?READS(raddle_table:object(Me, {timer, Reference}))),
+    Left = case ets:lookup(Table, {timer, Reference}) of
+               [{_, _, _, End}] -> max(0, End - raddle_nif:now(Session)) div 1000000;
+               [] -> false
+           end,
+    tell(Me, Pid, read_timer, Reference, Left, Options);
+read_timer(_, _, _) -> erlang:error(badarg).
+
+tell(Me, Pid, What, Reference, Left, Options) ->
+    Info = not lists:member({info, false}, Options),
+    case lists:member({async, true}, Options) of
+        true when Info -> raddle_signal:post(Me, Pid, {What, Reference, Left}), ok;
+        true -> ok;
+        false when Info -> Left;
+        false -> ok
+    end.

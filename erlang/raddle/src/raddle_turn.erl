@@ -1,0 +1,55 @@
+%% Whose turn it is. Exactly one controlled process runs at a time. Before each operation that others could notice it asks the
+%% engine who is next; if that is another process it wakes it by one message and sleeps. Actors without a process (timers, deliveries
+%% between nodes, processes that are dying) are played by whoever has asked. Nothing here raises anything that a program could
+%% catch: a process whose run is over is killed.
+-module(raddle_turn).
+-export([me/0, step/4, step/5, sleep/3, wait/3, take/2, leave/2, refuse/3, over/2]).
+-include("raddle_run.hrl").
+
+me() -> erlang:get('$raddle').
+
+%% An operation that touches at most two objects. Returns when it is this process's turn to execute it.
+step(Me, Kind, Place, First) -> step(Me, Kind, Place, First, ?NONE).
+step(#me{session = Session, actor = Actor} = Me, Kind, Place, First, Second) ->
+    take(raddle_nif:step(Session, Actor, Kind, Place, First, Second), Me).
+
+%% Sleeps on the virtual clock.
+sleep(#me{session = Session, actor = Actor} = Me, Place, Nanoseconds) ->
+    take(raddle_nif:sleep(Session, Actor, Place, Nanoseconds), Me).
+
+%% Waits until something comes to the own mailbox (go) or the time is over (timeout).
+wait(#me{session = Session, actor = Actor} = Me, Place, Nanoseconds) ->
+    take(raddle_nif:wait(Session, Actor, Place, Nanoseconds), Me).
+
+%% Does what the engine answered, up to where this process goes on.
+take(go, _) -> go;
+take(timeout, _) -> timeout;
+take(Pid, _) when is_pid(Pid) -> Pid ! '$go', doze();
+take({timeout, Pid}, _) -> Pid ! '$late', doze();
+take(Actor, Me) when is_integer(Actor) -> take(raddle_signal:act(Actor, Me), Me);
+take(stop, Me) -> over(Me, stop).
+
+doze() ->
+    receive
+        '$go' -> go;
+        '$late' -> timeout
+    end.
+
+%% As take/2, for a process that is no actor any more: ends it as soon as another one goes on.
+leave(Pid, _) when is_pid(Pid) -> Pid ! '$go', vanish();
+leave({timeout, Pid}, _) -> Pid ! '$late', vanish();
+leave(Actor, Me) when is_integer(Actor) -> leave(raddle_signal:act(Actor, Me), Me);
+leave(stop, Me) -> over(Me, stop).
+
+%% No code of the program sees this end, not even one that catches everything.
+vanish() ->
+    erlang:exit(erlang:self(), kill),
+    receive '$never' -> ok end.
+
+%% Ends the run without a verdict because the program did what is not controlled.
+refuse(What, Arguments, Place) ->
+    over(me(), {refused, What, Arguments, Place}).
+
+over(#me{table = Table}, Why) ->
+    ets:lookup_element(Table, controller, 3) ! {'$over', Table, Why},
+    vanish().

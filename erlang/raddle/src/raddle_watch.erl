@@ -1,0 +1,212 @@
+%% Links, monitors and aliases. Both ends of a link or monitor keep their own record of it, so that between nodes they may
+%% differ while a signal is on its way.
+-module(raddle_watch).
+-export([link/2, unlink/2, link_both/3, link_arrives/3, monitor/4, monitor_new/3, monitor_arrives/4, demonitor/3,
+         demonitor_arrives/3, down_arrives/5, forget/2, alias/2, unalias/2]).
+-compile({no_auto_import, [link/1, unlink/1, monitor/3, demonitor/2, alias/1, unalias/1]}).
+-include("raddle_run.hrl").
+
+%% ---- links
+
+link_both(_, Pid, Pid) -> ok;
+link_both(Table, Pid, Other) -> add(Table, {links, Pid}, Other), add(Table, {links, Other}, Pid).
+
+add(Table, Key, Entry) ->
+    List = raddle_table:list(Table, Key),
+    lists:member(Entry, List) orelse ets:insert(Table, {list, Key, [Entry | List]}).
+
+link(To, Place) when is_pid(To) ->
+    #me{table = Table, pid = Pid, node = Node} = Me = raddle_turn:me(),
+    case {erlang:node(To), raddle_table:process(Table, To)} of
+        {Node, #process{life = Life}} -> raddle_turn:step(Me, ?READ, Place, ?READS(Life));
+        _ ->
+            {Kind, First, Second} = raddle_signal:address(Me, Node, To),
+            raddle_turn:step(Me, Kind, Place, First, Second)
+    end,
+    case {erlang:node(To), raddle_table:process(Table, To)} of
+        {Node, none} -> link_to_nobody(Me, To);
+        {Node, _} -> link_both(Table, Pid, To);
+        {_, _} ->
+            add(Table, {links, Pid}, To),
+            raddle_signal:send(Me, Node, To, {link, Pid, To})
+    end,
+    true;
+link(_, _) -> erlang:error(badarg).
+
+link_to_nobody(#me{table = Table, pid = Pid} = Me, To) ->
+    case raddle_table:process(Table, Pid) of
+        #process{trap = true} -> raddle_signal:post(Me, Pid, {'EXIT', To, noproc});
+        #process{} -> erlang:error(noproc)
+    end.
+
+link_arrives(#me{table = Table} = Me, From, To) ->
+    case raddle_table:process(Table, To) of
+        none -> raddle_signal:send(Me, erlang:node(To), From, {linked, To, From, noproc});
+        _ -> add(Table, {links, To}, From)
+    end.
+
+unlink(To, Place) when is_pid(To) ->
+    #me{table = Table, pid = Pid, node = Node, life = Life} = Me = raddle_turn:me(),
+    case erlang:node(To) of
+        Node ->
+            raddle_turn:step(Me, ?READ, Place, ?READS(Life)),
+            remove(Table, {links, To}, Pid);
+        _ ->
+            {Kind, First, _} = raddle_signal:address(Me, Node, To),
+            raddle_turn:step(Me, Kind, Place, First, ?READS(Life)),
+            raddle_signal:send(Me, Node, To, {unlink, Pid, To})
+    end,
+    remove(Table, {links, Pid}, To),
+    true;
+unlink(_, _) -> erlang:error(badarg).
+
+remove(Table, Key, Entry) -> raddle_table:put_list(Table, Key, lists:delete(Entry, raddle_table:list(Table, Key))).
+
+%% ---- monitors
+
+monitor(process, Target, Options, Place) ->
+    #me{node = Node} = Me = raddle_turn:me(),
+    Object = watched(Target, Node),
+    {Kind, First, Second} = looks(Me, Object),
+    raddle_turn:step(Me, Kind, Place, First, Second),
+    monitor_new(Me, Object, Options);
+monitor(time_offset, clock_service, _, _) -> raddle_table:reference(raddle_turn:me());
+monitor(Sort, Target, _, Place) when Sort =:= port; Sort =:= time_offset ->
+    raddle_turn:refuse({erlang, monitor, 2}, [Sort, Target], Place);
+monitor(_, _, _, _) -> erlang:error(badarg).
+
+watched(Pid, _) when is_pid(Pid) -> Pid;
+watched(Name, Node) when is_atom(Name) -> {Name, Node};
+watched({Name, Node}, _) when is_atom(Name), is_atom(Node) -> {Name, Node};
+watched(_, _) -> erlang:error(badarg).
+
+looks(#me{table = Table, node = Node}, Pid) when erlang:node(Pid) =:= Node ->
+    case raddle_table:process(Table, Pid) of
+        #process{life = Life} -> {?READ, ?READS(Life), ?NONE};
+        none -> {?YIELD, ?NONE, ?NONE}
+    end;
+looks(#me{node = Node} = Me, {Name, Node}) ->
+    Object = ?READS(raddle_table:object(Me, {name, Node, Name})),
+    case raddle_name:owner(Me, Name, Node) of
+        undefined -> {?READ, Object, ?NONE};
+        Pid -> {Kind, First, _} = looks(Me, Pid), {Kind, First, Object}
+    end;
+looks(#me{node = Node} = Me, Other) -> raddle_signal:address(Me, Node, Other).
+
+%% Sets up a monitor of the running process as part of its latest operation.
+monitor_new(#me{table = Table, pid = Pid, node = Node} = Me, Object, Options) ->
+    is_list(Options) orelse erlang:error(badarg),
+    Reference = raddle_table:reference(Me),
+    Tag = proplists:get_value(tag, Options, 'DOWN'),
+    ets:insert(Table, {monitor, {monitor, Reference}, Pid, Object, Tag}),
+    case lists:keyfind(alias, 1, Options) of
+        {alias, Mode} -> ets:insert(Table, {alias, {alias, Reference}, Pid, Mode});
+        false -> ok
+    end,
+    raddle_signal:send(Me, Node, Object, {monitor, Reference, Pid, Object}),
+    Reference.
+
+monitor_arrives(#me{table = Table} = Me, Reference, From, Object) ->
+    {Pid, Node} = case Object of
+                      {Name, At} -> {raddle_name:owner(Me, Name, At), At};
+                      _ -> {Object, erlang:node(Object)}
+                  end,
+    case Pid =/= undefined andalso raddle_table:process(Table, Pid) of
+        #process{state = alive} ->
+            ets:insert(Table, {target, {target, Reference}, Pid}),
+            Watchers = raddle_table:list(Table, {watchers, Pid}),
+            ets:insert(Table, {list, {watchers, Pid}, [{Reference, From, Object} | Watchers]});
+        _ -> raddle_signal:send(Me, Node, From, {down, Reference, From, Object, noproc})
+    end.
+
+%% Nothing comes of a monitor that its owner has given up.
+down_arrives(#me{table = Table} = Me, Reference, To, Object, Reason) ->
+    case ets:take(Table, {monitor, Reference}) of
+        [{_, _, To, _, Tag}] ->
+            ets:delete(Table, {target, Reference}),
+            drop_alias(Table, Reference),
+            raddle_signal:post(Me, To, {Tag, Reference, process, Object, Reason});
+        [] -> ok
+    end.
+
+drop_alias(Table, Reference) ->
+    case ets:lookup(Table, {alias, Reference}) of
+        [{_, _, _, Mode}] when Mode =/= explicit_unalias -> ets:delete(Table, {alias, Reference});
+        _ -> ok
+    end.
+
+%% The reply to an alias has come: neither the alias nor its monitor is needed.
+forget(#me{table = Table} = Me, Reference) ->
+    ets:delete(Table, {alias, Reference}),
+    give_up(Me, Reference).
+
+give_up(#me{table = Table} = Me, Reference) ->
+    case ets:take(Table, {monitor, Reference}) of
+        [{_, _, Owner, Object, _}] ->
+            raddle_signal:send(Me, erlang:node(Owner), Object, {demonitor, Reference, Object}),
+            true;
+        [] -> false
+    end.
+
+demonitor_arrives(#me{table = Table}, Reference, _) ->
+    case ets:take(Table, {target, Reference}) of
+        [{_, _, Pid}] ->
+            Watchers = raddle_table:list(Table, {watchers, Pid}),
+            raddle_table:put_list(Table, {watchers, Pid}, lists:keydelete(Reference, 1, Watchers));
+        [] -> ok
+    end.
+
+demonitor(Reference, Options, Place) when is_reference(Reference) ->
+    #me{table = Table, pid = Pid, mailbox = Mailbox} = Me = raddle_turn:me(),
+    lists:all(fun(Option) -> Option =:= flush orelse Option =:= info end, Options) orelse erlang:error(badarg),
+    case ets:lookup(Table, {monitor, Reference}) of
+        [{_, _, Other, _, _}] when Other =/= Pid -> erlang:error(badarg);
+        [_] -> raddle_turn:step(Me, ?READ, Place, ?READS(Mailbox), away(Me, Reference));
+        [] -> ok
+    end,
+    Active = give_up(Me, Reference),
+    drop_alias(Table, Reference),
+    Flush = lists:member(flush, Options),
+    Flushed = Flush andalso not Active andalso raddle_mailbox:flush(Reference),
+    case lists:member(info, Options) of
+        true when Flush -> not Flushed;
+        true -> Active;
+        false -> true
+    end;
+demonitor(_, _, _) -> erlang:error(badarg).
+
+%% The delivery to another node that giving up a monitor needs.
+away(#me{table = Table, node = Node} = Me, Reference) ->
+    case ets:lookup(Table, {monitor, Reference}) of
+        [{_, _, _, Object, _}] ->
+            Other = case Object of {_, At} -> At; _ -> erlang:node(Object) end,
+            case Other of
+                Node -> ?NONE;
+                _ -> element(2, raddle_signal:address(Me, Node, Object))
+            end;
+        [] -> ?NONE
+    end.
+
+%% ---- aliases
+
+alias(Options, _) ->
+    #me{table = Table, pid = Pid} = Me = raddle_turn:me(),
+    Mode = case Options of
+               [] -> explicit_unalias;
+               [explicit_unalias] -> explicit_unalias;
+               [reply] -> reply_demonitor;
+               _ -> erlang:error(badarg)
+           end,
+    Reference = raddle_table:reference(Me),
+    ets:insert(Table, {alias, {alias, Reference}, Pid, Mode}),
+    Reference.
+
+unalias(Reference, Place) when is_reference(Reference) ->
+    #me{table = Table, pid = Pid, mailbox = Mailbox} = Me = raddle_turn:me(),
+    raddle_turn:step(Me, ?READ, Place, ?READS(Mailbox)),
+    case ets:lookup(Table, {alias, Reference}) of
+        [{_, _, Pid, _}] -> ets:delete(Table, {alias, Reference});
+        [_] -> erlang:error(badarg);
+        [] -> false
+    end;
+unalias(_, _) -> erlang:error(badarg).
