@@ -87,9 +87,15 @@ hit_alive(Me, _, #process{pid = To}, Reason, Sort) when To =:= Me#me.pid -> {sel
 hit_alive(#me{session = Session, table = Table}, _, Process, Reason, Sort) ->
     #process{pid = Pid, actor = Actor, real = Real, life = Life} = Process,
     raddle_signal:begin_death(Table, Actor, Pid, ends(Reason, Sort)),
+    note_exiting(Table, Pid),
     raddle_nif:kill(Session, Actor, ?AT_DEATH, ?WRITES(Life)),
-    erlang:exit(Real, kill),
+    raddle_turn:end_process(Real),
     ok.
+
+%% From now on the process is not alive, though it is still there; who links to it from now on links to nobody.
+note_exiting(Table, Pid) ->
+    ets:update_element(Table, Pid, {#process.state, exiting}),
+    ets:insert_new(Table, {list, {early, Pid}, raddle_table:list(Table, {links, Pid})}).
 
 ends(kill, exit) -> killed;
 ends(Reason, _) -> Reason.
@@ -124,9 +130,7 @@ die(#me{table = Table} = Me, Pid, Reason, exiting) ->
             failed;
         _ ->
             note_crash(Table, Pid, Reason),
-            ets:update_element(Table, Pid, {#process.state, exiting}),
-            Early = raddle_table:list(Table, {links, Pid}),
-            ets:insert(Table, {list, {early, Pid}, Early}),
+            note_exiting(Table, Pid),
             [{table, Tab} || Tab <- raddle_table:list(Table, {tables, Pid})] ++ [gone]
     end;
 die(Me, Pid, _, {table, Tab}) ->

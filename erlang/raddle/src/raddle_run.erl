@@ -48,6 +48,7 @@ result(Session, Table, stop) ->
               crashes => [{Pid, Reason} || [Pid, Reason] <- ets:match(Table, {crash, '_', '$1', '$2'})]}
     end;
 result(_, _, {refused, What, Arguments, Place}) -> #{verdict => {refused, What, Arguments, raddle_modules:place(Place)}};
+result(_, _, {broken, What}) -> #{verdict => {broken, What}};
 result(_, _, {stuck, Where}) -> #{verdict => {stuck, Where}}.
 
 %% Nobody has asked who is next for too long: a loop without an operation, most likely.

@@ -3,13 +3,17 @@
 %% between nodes, processes that are dying) are played by whoever has asked. Nothing here raises anything that a program could
 %% catch: a process whose run is over is killed.
 -module(raddle_turn).
--export([me/0, step/4, step/5, sleep/3, wait/3, take/2, leave/2, refuse/3, over/2]).
+-export([me/0, step/4, step/5, sleep/3, wait/3, take/2, leave/2, refuse/3, over/2, end_process/1]).
 -include("raddle_run.hrl").
 
 me() -> erlang:get('$raddle').
 
-%% An operation that touches at most two objects. Returns when it is this process's turn to execute it.
+%% An operation that touches at most two objects. Returns when it is this process's turn to execute it. If there is room, its own life
+%% is one of them: whoever ends the process before the operation changes what happens.
 step(Me, Kind, Place, First) -> step(Me, Kind, Place, First, ?NONE).
+step(#me{life = Life} = Me, Kind, Place, ?NONE, ?NONE) -> step(Me, Kind, Place, ?READS(Life), ?NONE);
+step(#me{life = Life} = Me, Kind, Place, First, ?NONE) when First div 2 =/= Life ->
+    step(Me, Kind, Place, First, ?READS(Life));
 step(#me{session = Session, actor = Actor} = Me, Kind, Place, First, Second) ->
     take(raddle_nif:step(Session, Actor, Kind, Place, First, Second), Me).
 
@@ -26,7 +30,12 @@ take(go, _) -> go;
 take(timeout, _) -> timeout;
 take(Pid, _) when is_pid(Pid) -> Pid ! '$go', doze();
 take({timeout, Pid}, _) -> Pid ! '$late', doze();
-take(Actor, Me) when is_integer(Actor) -> take(raddle_signal:act(Actor, Me), Me);
+take(Actor, Me) when is_integer(Actor) ->
+    Answer = raddle_signal:act(Actor, Me),
+    case erlang:erase('$raddle_ended') of
+        undefined -> take(Answer, Me);
+        true -> leave(Answer, Me#me{actor = -1}) % What it has played was its own end.
+    end;
 take(stop, Me) -> over(Me, stop).
 
 doze() ->
@@ -38,12 +47,17 @@ doze() ->
 %% As take/2, for a process that is no actor any more: ends it as soon as another one goes on.
 leave(Pid, _) when is_pid(Pid) -> Pid ! '$go', vanish();
 leave({timeout, Pid}, _) -> Pid ! '$late', vanish();
+leave(go, Me) -> over(Me, {broken, <<"a process that has ended was to go on">>});
 leave(Actor, Me) when is_integer(Actor) -> leave(raddle_signal:act(Actor, Me), Me);
 leave(stop, Me) -> over(Me, stop).
 
+%% Ends a process of the host whose actor lives on without it. The one that runs plays its part to the end first.
+end_process(Real) when Real =:= self() -> erlang:put('$raddle_ended', true);
+end_process(Real) -> erlang:exit(Real, kill).
+
 %% No code of the program sees this end, not even one that catches everything.
 vanish() ->
-    erlang:exit(erlang:self(), kill),
+    erlang:exit(self(), kill),
     receive '$never' -> ok end.
 
 %% Ends the run without a verdict because the program did what is not controlled.

@@ -24,7 +24,7 @@ link(To, Place) when is_pid(To) ->
             raddle_turn:step(Me, Kind, Place, First, Second)
     end,
     case {erlang:node(To), raddle_table:process(Table, To)} of
-        {Node, none} -> link_to_nobody(Me, To);
+        {Node, none} -> link_to_nobody(Me, To, Place);
         {Node, _} -> link_both(Table, Pid, To);
         {_, _} ->
             add(Table, {links, Pid}, To),
@@ -33,9 +33,11 @@ link(To, Place) when is_pid(To) ->
     true;
 link(_, _) -> erlang:error(badarg).
 
-link_to_nobody(#me{table = Table, pid = Pid} = Me, To) ->
+link_to_nobody(#me{table = Table, pid = Pid, mailbox = Mailbox} = Me, To, Place) ->
     case raddle_table:process(Table, Pid) of
-        #process{trap = true} -> raddle_signal:post(Me, Pid, {'EXIT', To, noproc});
+        #process{trap = true} ->
+            raddle_turn:step(Me, ?SEND, Place, ?WRITES(Mailbox)),
+            raddle_signal:post(Me, Pid, {'EXIT', To, noproc});
         #process{} -> erlang:error(noproc)
     end.
 
@@ -49,7 +51,7 @@ unlink(To, Place) when is_pid(To) ->
     #me{table = Table, pid = Pid, node = Node, life = Life} = Me = raddle_turn:me(),
     case erlang:node(To) of
         Node ->
-            raddle_turn:step(Me, ?READ, Place, ?READS(Life)),
+            raddle_turn:step(Me, ?READ, Place, ?READS(Life), life(Table, To)),
             remove(Table, {links, To}, Pid);
         _ ->
             {Kind, First, _} = raddle_signal:address(Me, Node, To),
@@ -60,6 +62,12 @@ unlink(To, Place) when is_pid(To) ->
     true;
 unlink(_, _) -> erlang:error(badarg).
 
+life(Table, Pid) ->
+    case raddle_table:process(Table, Pid) of
+        #process{life = Life} -> ?READS(Life);
+        none -> ?NONE
+    end.
+
 remove(Table, Key, Entry) -> raddle_table:put_list(Table, Key, lists:delete(Entry, raddle_table:list(Table, Key))).
 
 %% ---- monitors
@@ -69,11 +77,25 @@ monitor(process, Target, Options, Place) ->
     Object = watched(Target, Node),
     {Kind, First, Second} = looks(Me, Object),
     raddle_turn:step(Me, Kind, Place, First, Second),
+    %% If nobody is there, the message about that is an operation of its own.
+    is_there(Me, Object) orelse raddle_turn:step(Me, ?SEND, Place, ?WRITES(Me#me.mailbox)),
     monitor_new(Me, Object, Options);
 monitor(time_offset, clock_service, _, _) -> raddle_table:reference(raddle_turn:me());
 monitor(Sort, Target, _, Place) when Sort =:= port; Sort =:= time_offset ->
     raddle_turn:refuse({erlang, monitor, 2}, [Sort, Target], Place);
 monitor(_, _, _, _) -> erlang:error(badarg).
+
+is_there(#me{node = Node} = Me, {Name, Node}) ->
+    case raddle_name:owner(Me, Name, Node) of
+        undefined -> false;
+        Pid -> is_there(Me, Pid)
+    end;
+is_there(#me{table = Table, node = Node}, Pid) when erlang:node(Pid) =:= Node ->
+    case raddle_table:process(Table, Pid) of
+        #process{state = alive} -> true;
+        _ -> false
+    end;
+is_there(_, _) -> true.
 
 watched(Pid, _) when is_pid(Pid) -> Pid;
 watched(Name, Node) when is_atom(Name) -> {Name, Node};
@@ -166,22 +188,18 @@ demonitor(Reference, Options, Place) when is_reference(Reference) ->
     end,
     Active = give_up(Me, Reference),
     drop_alias(Table, Reference),
-    Flush = lists:member(flush, Options),
-    Flushed = Flush andalso not Active andalso raddle_mailbox:flush(Reference),
-    case lists:member(info, Options) of
-        true when Flush -> not Flushed;
-        true -> Active;
-        false -> true
-    end;
+    lists:member(flush, Options) andalso not Active andalso raddle_mailbox:flush(Reference),
+    Active orelse not lists:member(info, Options);
 demonitor(_, _, _) -> erlang:error(badarg).
 
-%% The delivery to another node that giving up a monitor needs.
+%% The life of what is no longer watched, or the delivery to its node.
 away(#me{table = Table, node = Node} = Me, Reference) ->
     case ets:lookup(Table, {monitor, Reference}) of
         [{_, _, _, Object, _}] ->
             Other = case Object of {_, At} -> At; _ -> erlang:node(Object) end,
             case Other of
-                Node -> ?NONE;
+                Node when is_pid(Object) -> life(Table, Object);
+                Node -> life(Table, raddle_table:find(Table, {target, Reference}, none));
                 _ -> element(2, raddle_signal:address(Me, Node, Object))
             end;
         [] -> ?NONE

@@ -1,0 +1,37 @@
+%% What litmus programs are made of. Every exported function without arguments whose name begins with l_ is a program; its value is
+%% its outcome.
+
+%% On a real VM lets others run, or not; under control nothing, as the strategy does that.
+d() ->
+    case node() of
+        nonode@nohost ->
+            case rand:uniform(4) of
+                1 -> ok;
+                2 -> erlang:yield();
+                3 -> spin(rand:uniform(300));
+                4 -> timer:sleep(0)
+            end;
+        _ -> ok
+    end.
+
+spin(0) -> ok;
+spin(N) -> spin(N - 1).
+
+%% A process that begins a little later.
+go(F) -> spawn(fun() -> d(), F() end).
+watched(F) -> spawn_monitor(fun() -> d(), F() end).
+
+%% The next message, or why a watched process ended.
+get1() -> receive M -> M end.
+why({_, R}) -> receive {'DOWN', R, process, _, W} -> plain(W) end.
+
+%% A reason without its stack, which has other places in other builds.
+plain({R, [T | _]}) when is_tuple(T), tuple_size(T) =:= 4 -> R;
+plain(R) -> R.
+
+%% Whether a message is there that never comes, on a VM where time passes.
+none() -> receive M -> M after 20 -> none end.
+
+caught(F) -> try F() catch C:R -> {C, plain(R)} end.
+
+-compile([nowarn_unused_function]).

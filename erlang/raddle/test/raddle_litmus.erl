@@ -1,0 +1,82 @@
+%% Outcome sets of the litmus programs: under control they are exactly those in litmus.expected, found by exhaustive search where that
+%% ends and by random strategies; on the real VM nothing else happens.
+%%
+%%   raddle_litmus:show(N)     prints the sets: under control, and of N runs on the real VM
+%%   raddle_litmus:check(N)    compares them with the file, and says what differs
+-module(raddle_litmus).
+-export([show/1, show/2, check/2, check/4, controlled/2, real/2, programs/0]).
+
+programs() ->
+    [{Module, F} || Module <- [litmus_messages, litmus_exits, litmus_watch, litmus_shared, litmus_otp],
+                    {F, 0} <- lists:sort(Module:module_info(exports)), lists:prefix("l_", atom_to_list(F))].
+
+%% The outcomes under control, and how they were found.
+controlled(Program, Runs) ->
+    Random = lists:usort(lists:append([outcomes(Program, Spec, Runs) || Spec <- ["pos", "random-walk", "pct:depth=4,steps=60"]])),
+    {Random, outcomes(Program, "dpor", 20 * Runs)}.
+
+outcomes(Program, Spec, Runs) ->
+    Owner = self(),
+    Tag = make_ref(),
+    Each = fun(Result) -> Owner ! {Tag, outcome(Result)} end,
+    Totals = raddle:explore(Program, #{strategy => Spec, runs => Runs, stop => false, file => none, each => Each,
+                                       step_limit => 5000}),
+    Found = lists:usort(drain(Tag)),
+    case Totals of
+        #{error := Error} -> [{error, Error} | Found];
+        #{exhausted := false} when Spec =:= "dpor" -> {unfinished, Found};
+        _ -> Found
+    end.
+
+drain(Tag) -> drain(Tag, #{}).
+drain(Tag, Seen) ->
+    receive {Tag, cut_off} -> drain(Tag, Seen);
+            {Tag, Outcome} -> drain(Tag, Seen#{Outcome => true})
+    after 0 -> maps:keys(Seen)
+    end.
+
+outcome(#{verdict := passed, value := Value}) -> Value;
+outcome(#{verdict := cut_off}) -> cut_off;
+outcome(#{verdict := {failed, <<"assertion">>, _, Message, _}}) -> {failed, Message};
+outcome(#{verdict := {failed, Kind, _, _, _}}) -> {failed, Kind};
+outcome(#{verdict := Other}) -> Other.
+
+%% The outcomes of N runs on the real VM.
+real({Module, F}, N) -> lists:usort([real_once(Module, F) || _ <- lists:seq(1, N)]).
+
+real_once(Module, F) ->
+    Self = self(),
+    {Pid, Monitor} = spawn_monitor(fun() -> Self ! {self(), Module:F()} end),
+    receive
+        {Pid, Outcome} -> receive {'DOWN', Monitor, _, _, _} -> Outcome end;
+        {'DOWN', Monitor, _, _, Reason} -> {crash, Reason}
+    after 3000 -> exit(Pid, kill), stuck
+    end.
+
+show(N) -> show(N, programs()).
+show(N, Programs) ->
+    [begin
+         {Random, Exact} = controlled(P, 200),
+         Real = real(P, N),
+         All = case Exact of {unfinished, Some} -> lists:usort(Random ++ Some); _ -> lists:usort(Random ++ Exact) end,
+         Word = if Exact =:= Random -> exact; is_tuple(Exact) -> unfinished; true -> {dpor, Exact} end,
+         Same = case Real -- All of [] when Real =:= All -> same; [] -> control_has_more; _ -> 'REAL HAS MORE' end,
+         io:format("{~w, ~0tp}. % ~w ~0tp~ts~n",
+                   [P, All, Same, Word, if Real =:= All -> ""; true -> io_lib:format(" real ~0tp", [Real]) end])
+     end || P <- Programs],
+    ok.
+
+%% What differs from the file: under control, and on the real VM.
+check(Runs, N) ->
+    {ok, Expected} = file:consult(filename:join(filename:dirname(filename:dirname(code:which(?MODULE))), "litmus.expected")),
+    Wrong = lists:append([check(P, lists:keyfind(P, 1, Expected), Runs, N) || P <- programs()]),
+    Unknown = [{gone, P} || {P, _} <- Expected, not lists:member(P, programs())],
+    Wrong ++ Unknown.
+
+check(P, false, _, _) -> [{not_expected, P}];
+check(P, {P, Outcomes}, Runs, N) ->
+    {Random, Exact} = controlled(P, Runs),
+    Found = case Exact of {unfinished, Some} -> Some; _ -> Exact end,
+    [{under_control, P, lists:usort(Random ++ Found)} || lists:usort(Random ++ Found) =/= Outcomes]
+        ++ [{search, P, Exact} || is_list(Exact), Exact =/= Outcomes]
+        ++ [{real, P, Real -- Outcomes} || Real <- [real(P, N)], Real -- Outcomes =/= []].
