@@ -251,11 +251,8 @@ fn cancel<'a>(env: Env<'a>, shared: Shared, timer: u32) -> Term<'a> {
 }
 
 #[rustler::nif]
-fn conclude<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
-    ask(env, &shared, |session| {
-        session.conclude();
-        session.next(None)
-    })
+fn conclude<'a>(env: Env<'a>, shared: Shared, actor: u32, place: u32) -> Term<'a> {
+    ask(env, &shared, |session| session.conclude(actor, place))
 }
 
 #[rustler::nif]

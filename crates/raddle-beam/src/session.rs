@@ -68,6 +68,9 @@ pub struct Session<P> {
     /// The actor that the latest [`Kind::Spawn`] has made, until it gets its process.
     born: Option<ThreadId>,
     unique: u64,
+    /// Whether the end of the test is an operation. A search that goes through all orders has to see it, because what others were about
+    /// to do is lost with it; under the other strategies it costs steps and finds nothing.
+    exits: bool,
     /// What went wrong in here, if anything did.
     broken: Option<String>,
 }
@@ -75,7 +78,8 @@ pub struct Session<P> {
 impl<P: Copy> Session<P> {
     /// A session under a strategy.
     pub fn new(strategy: Box<dyn Strategy>, config: Config) -> Session<P> {
-        Session::guided(Guide::Strategy(strategy), config)
+        let exits = strategy.needs().enabled;
+        Session::guided(Guide::Strategy(strategy), config, exits)
     }
 
     /// A session that repeats the run in `file`.
@@ -85,10 +89,11 @@ impl<P: Copy> Session<P> {
             operation: step.operation,
         });
         let replay = Replay::of(events.collect(), file.picks().collect());
-        Session::guided(Guide::Replay(Box::new(replay)), config)
+        let exits = file.steps.last().is_some_and(|step| step.operation.kind == Kind::Exit);
+        Session::guided(Guide::Replay(Box::new(replay)), config, exits)
     }
 
-    fn guided(guide: Guide, config: Config) -> Session<P> {
+    fn guided(guide: Guide, config: Config, exits: bool) -> Session<P> {
         Session {
             engine: Engine::new(config),
             guide,
@@ -96,6 +101,7 @@ impl<P: Copy> Session<P> {
             places: Places::default(),
             born: None,
             unique: 0,
+            exits,
             broken: None,
         }
     }
@@ -277,9 +283,15 @@ impl<P: Copy> Session<P> {
         self.engine.finish(ThreadId(timer));
     }
 
-    /// The test is over and has passed.
-    pub fn conclude(&mut self) {
-        self.engine.conclude();
+    /// The test, which ran in `actor`, is over and has passed.
+    pub fn conclude(&mut self, actor: u32, place: u32) -> Answer<P> {
+        if self.exits {
+            let location = self.find_place(place);
+            self.engine.announce(ThreadId(actor), Operation::new(Kind::Exit, location));
+        } else {
+            self.engine.conclude();
+        }
+        self.next(None)
     }
 
     /// The test has failed in `actor`, after its latest operation.

@@ -1,16 +1,13 @@
 %% The instrumenter. Turns the abstract forms of a module into those of its controlled copy: whatever others could notice goes
 %% through the runtime, with the number of its place; everything else stays as it is.
 -module(raddle_forms).
--export([instrument/3]).
+-export([instrument/3, forms/1]).
 
 -define(MOST_PLACES, 16#3fff).
 
 %% The code of the controlled copy of a module. Throws {refused, Why} for a module that cannot be controlled.
 instrument(Module, Beam, Base) ->
-    Forms = case beam_lib:chunks(Beam, [abstract_code]) of
-                {ok, {_, [{abstract_code, {raw_abstract_v1, Found}}]}} -> Found;
-                _ -> throw({refused, {no_debug_info, Module}})
-            end,
+    Forms = forms(Beam),
     lists:keymember(on_load, 3, Forms) andalso throw({refused, {native_functions, Module}}),
     Kept = erl_expand_records:module([Form || Form <- Forms, keep(Form)], [strict_record_tests]),
     erlang:put(places, []),
@@ -21,10 +18,18 @@ instrument(Module, Beam, Base) ->
     New = lists:append([form(Form) || Form <- Kept]),
     Places = {attribute, erl_anno:new(0), raddle_places, lists:reverse(erlang:get(places))},
     {Before, After} = lists:splitwith(fun(Form) -> element(1, Form) =/= function end, New),
-    case compile:forms(Before ++ [Places | After], [binary, return_errors, deterministic]) of
+    case compile:forms(Before ++ [Places | After], [binary, return_errors, deterministic, debug_info]) of
         {ok, _, Code} -> Code;
         {ok, _, Code, _} -> Code;
         {error, Errors, _} -> throw({refused, {cannot_instrument, Module, Errors}})
+    end.
+
+%% The abstract forms that a module was compiled from.
+forms(Beam) ->
+    case beam_lib:chunks(Beam, [abstract_code]) of
+        {ok, {_, [{abstract_code, {raw_abstract_v1, Forms}}]}} -> Forms;
+        {ok, {Module, _}} -> throw({refused, {no_debug_info, Module}});
+        {error, beam_lib, Why} -> throw({refused, Why})
     end.
 
 keep({attribute, _, Name, _}) ->

@@ -62,7 +62,7 @@ prepare() ->
             persistent_term:put(raddle_prepared, true)
     end.
 
-ours() -> [raddle, raddle_bif, raddle_call, raddle_ets, raddle_forms, raddle_handler,
+ours() -> [raddle, raddle_bif, raddle_call, raddle_closure, raddle_ets, raddle_forms, raddle_handler,
                           raddle_info, raddle_library, raddle_mailbox, raddle_main, raddle_modules, raddle_name, raddle_nif,
                           raddle_node, raddle_process, raddle_report, raddle_run, raddle_signal, raddle_spawn,
                           raddle_table, raddle_time, raddle_turn, raddle_watch].

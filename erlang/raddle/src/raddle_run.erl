@@ -27,16 +27,16 @@ run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall :=
 
 %% The test function is over, in whichever way.
 done(#me{session = Session, table = Table, actor = Actor} = Me, {Reason, Detail}) ->
-    case Reason of
-        normal ->
-            ets:insert(Table, {value, value, Detail}),
-            raddle_nif:conclude(Session);
-        _ ->
-            ets:insert(Table, {failure, failure, Reason}),
-            Text = unicode:characters_to_binary(raddle_report:reason(Detail)),
-            raddle_nif:fail(Session, Actor, ?AT_START, Text)
-    end,
-    raddle_turn:over(Me, stop).
+    Answer = case Reason of
+                 normal ->
+                     ets:insert(Table, {value, value, Detail}),
+                     raddle_nif:conclude(Session, Actor, ?AT_START);
+                 _ ->
+                     ets:insert(Table, {failure, failure, Reason}),
+                     Text = unicode:characters_to_binary(raddle_report:reason(Detail)),
+                     raddle_nif:fail(Session, Actor, ?AT_START, Text)
+             end,
+    raddle_turn:take(Answer, Me).
 
 result(Session, Table, stop) ->
     case raddle_nif:end_run(Session) of

@@ -79,9 +79,11 @@ cancel_timer(Reference, Options, Place) when is_reference(Reference) ->
         andalso raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(raddle_table:object(Me, {timer, Reference}))),
     Left = case ets:take(Table, {timer, Reference}) of
                [{_, _, Timer, End}] ->
+                   Left0 = max(0, End - raddle_nif:now(Session)),
                    ets:delete(Table, {actor, Timer}),
-                   raddle_nif:cancel(Session, Timer),
-                   max(0, End - raddle_nif:now(Session)) div 1000000;
+                   %% One whose time is over is about to do something, and will find that it has nothing to do.
+                   Left0 > 0 andalso raddle_nif:cancel(Session, Timer),
+                   Left0 div 1000000;
                [] -> false
            end,
     tell(Me, Pid, cancel_timer, Reference, Left, Options);

@@ -1,0 +1,147 @@
+%% Tests of the application itself, for eunit or by hand: raddle_tests:test().
+-module(raddle_tests).
+-export([counter/0, waits/0]).
+-include_lib("eunit/include/eunit.hrl").
+
+quiet() -> #{file => none}.
+
+a_function_expression_runs_under_control_test() ->
+    Wanted = {value, 7},
+    Result = raddle:explore(fun() -> S = self(), spawn(fun() -> S ! Wanted end), receive X -> X = Wanted end, node() end,
+                            #{runs => 1, each => self_tells()}),
+    ?assertMatch(#{passed := 1, steps := Steps} when Steps > 2, Result),
+    ?assertMatch('test@raddle', told(value)).
+
+free_functions_come_along_test() ->
+    Send = fun(To) -> To ! self() end,
+    ok = raddle:test(fun() -> S = self(), P = spawn(fun() -> Send(S) end), receive P -> ok end end, #{runs => 5}).
+
+self_tells() -> S = self(), fun(Result) -> S ! {result, Result} end.
+told(Key) -> receive {result, Result} -> maps:get(Key, Result) end.
+
+counter() ->
+    T = ets:new(t, [public]), ets:insert(T, {k, 0}), S = self(),
+    [spawn(fun() -> [{k, V}] = ets:lookup(T, k), ets:insert(T, {k, V + 1}), S ! done end) || _ <- [1, 2]],
+    [receive done -> ok end || _ <- [1, 2]],
+    [{k, 2}] = ets:lookup(T, k).
+
+a_failure_is_an_error_with_a_report_test() ->
+    ?assertError({raddle_failure, "the test failed: error: {badmatch,[{k,1}]} in raddle_tests:counter/0 (raddle_tests.erl:" ++ _,
+                  #{run := _, seed := 1}},
+                 raddle:test(fun ?MODULE:counter/0, quiet())).
+
+waits() -> receive never -> ok end.
+
+a_deadlock_tells_who_waits_where_test() ->
+    #{failure := #{report := Report}} = raddle:explore(fun ?MODULE:waits/0, quiet()),
+    ?assertMatch({match, _}, re:run(Report, "^deadlock: nobody can go on\n  test waits at raddle_tests.erl:[0-9]+$")).
+
+an_endless_run_reaches_the_step_limit_test() ->
+    Endless = fun() -> (fun F() -> self() ! x, receive x -> F() end end)() end,
+    ?assertMatch(#{failure := #{report := <<"the run did not end within the step limit">>, steps := 500}},
+                 raddle:explore(Endless, (quiet())#{step_limit => 500})).
+
+what_is_not_controlled_is_refused_by_name_test() ->
+    Refused = fun(Fun) -> #{error := Error, failed := 0} = raddle:explore(Fun, quiet()), Error end,
+    ?assertMatch({match, _}, re:run(Refused(fun() -> catch open_port({spawn, "ls"}, []) end), "^erlang:open_port/2 at raddle_tests.erl:")),
+    ?assertMatch({match, _}, re:run(Refused(fun() -> catch apply(erlang, list_to_atom("halt"), []) end), "^erlang:halt/0 at")),
+    ?assertMatch({match, _}, re:run(Refused(fun() -> catch gen_tcp:connect(x, 1, []) end), "^gen_tcp:connect/3 at")),
+    ?assertMatch({match, _}, re:run(Refused(fun() -> catch file:read_file("x") end), "^file:read_file/1 at")),
+    ?assertMatch({match, _}, re:run(Refused(fun() -> catch application:start(mnesia) end), "^application:start/1 at")),
+    ?assertMatch({match, _}, re:run(Refused(fun() -> catch ets:file2tab("x") end), "^ets:file2tab/1 at")).
+
+every_builtin_has_a_sort_test() ->
+    All = [FA || FA <- erlang:module_info(exports)],
+    Sorts = [{F, A, raddle_bif:sort(F, A)} || {F, A} <- All],
+    %% What stands in for a builtin is there, with the place as a further argument.
+    [?assert(lists:member({Ours, A + 1}, Module:module_info(exports)))
+     || {F, A, {Module, Ours}} <- Sorts, {F, A} =/= {'!', 2}],
+    %% None of those that reach out of the VM, or look at what differs between runs, is taken for pure.
+    Impure = [open_port, port_command, port_info, halt, load_nif, memory, monitor_node, disconnect_node, trace, system_flag,
+              spawn_request, suspend_process, resume_process, process_display, display, send, spawn, self, node, whereis,
+              set_cookie, get_cookie, system_profile, system_monitor, load_module, delete_module, purge_module, setnode],
+    ?assertEqual([], [{F, A} || {F, A, pure} <- Sorts, lists:member(F, Impure), {F, A} =/= {node, 1}]).
+
+replay_repeats_exactly_test() ->
+    File = "raddle-tests-failure.json",
+    #{failure := #{fingerprint := Print, steps := Steps}} =
+        raddle:explore(fun ?MODULE:counter/0, #{file => File, program => "raddle_tests:counter"}),
+    try
+        [?assertMatch(#{divergence := none, fingerprint := Print, steps := Steps, verdict := {failed, <<"assertion">>, 0, _, _}},
+                      raddle:replay(File)) || _ <- [1, 2, 3]],
+        %% Another program leaves the recorded run, and it is said where.
+        ?assertMatch(#{divergence := {Step, _}} when is_integer(Step), raddle:replay(File, #{test => fun ?MODULE:waits/0}))
+    after
+        file:delete(File)
+    end.
+
+runs_follow_from_the_seed_test() ->
+    Prints = fun(Options) ->
+                 raddle:explore(fun ?MODULE:counter/0, maps:merge(#{file => none, stop => false, runs => 20, each => self_tells()}, Options)),
+                 [told(fingerprint) || _ <- lists:seq(1, 20)]
+             end,
+    ?assertEqual(Prints(#{}), Prints(#{})),
+    ?assertNotEqual(Prints(#{}), Prints(#{seed => 2})).
+
+nothing_is_left_behind_test() ->
+    Count = fun() -> [length(processes()), length(ets:all()), erlang:system_info(atom_count)] end,
+    Make = fun(N) -> raddle:explore(fun ?MODULE:counter/0, #{file => none, stop => false, runs => N}) end,
+    Make(50),
+    Before = Count(),
+    Make(500),
+    settle(Before, Count, 1000).
+
+%% Processes that were killed are gone soon.
+settle(Before, Count, Tries) ->
+    More = [Now || {Was, Now} <- lists:zip(Before, Count()), Now > Was],
+    case More of
+        [] -> ok;
+        _ when Tries =:= 0 -> ?assertEqual([], More);
+        _ -> erlang:yield(), settle(Before, Count, Tries - 1)
+    end.
+
+%% ---- several nodes
+
+two_nodes(Fun) ->
+    raddle:explore(Fun, #{file => none, stop => false, runs => 300, nodes => ['a@x', 'b@x'], each => self_tells()}),
+    lists:usort([told(value) || _ <- lists:seq(1, 300)]).
+
+messages_between_two_nodes_stay_in_order_test() ->
+    ?assertEqual([[1, 2]], two_nodes(fun() ->
+        S = self(), spawn('b@x', fun() -> S ! 1, S ! 2 end), [receive X -> X end || _ <- [1, 2]] end)).
+
+a_delivery_between_nodes_is_an_operation_of_its_own_test() ->
+    %% Inside a node the direct message comes first, as it was sent before the other process could send.
+    Triangle = fun(At) -> fun() ->
+        S = self(), C = spawn(fun() -> receive go -> S ! relayed end end), spawn(At, fun() -> S ! direct, C ! go end),
+        [receive X -> X end || _ <- [1, 2]] end end,
+    ?assertEqual([[direct, relayed]], two_nodes(Triangle('a@x'))),
+    Far = fun() ->
+        S = self(), C = spawn('b@x', fun() -> receive go -> S ! relayed end end),
+        spawn('b@x', fun() -> S ! direct, C ! go end), [receive X -> X end || _ <- [1, 2]] end,
+    ?assertEqual([[direct, relayed]], two_nodes(Far)),
+    Three = fun() ->
+        S = self(), C = spawn('a@x', fun() -> receive go -> S ! relayed end end),
+        spawn('b@x', fun() -> S ! direct, C ! go end), [receive X -> X end || _ <- [1, 2]] end,
+    ?assertEqual([[direct, relayed]], two_nodes(Three)).
+
+signals_between_nodes_test() ->
+    ?assertEqual([{boom, noproc}], two_nodes(fun() ->
+        process_flag(trap_exit, true),
+        P = spawn_link('b@x', fun() -> exit(boom) end),
+        A = receive {'EXIT', P, W} -> W end,
+        R = monitor(process, P),
+        {A, receive {'DOWN', R, process, P, V} -> V end} end)),
+    ?assertEqual([{'b@x', killed}], two_nodes(fun() ->
+        {P, R} = spawn_monitor('b@x', fun() -> receive never -> ok end end),
+        exit(P, kill), receive {'DOWN', R, process, P, W} -> {node(P), W} end end)),
+    ?assertEqual([pong], two_nodes(fun() ->
+        S = self(), spawn('b@x', fun() -> register(there, self()), S ! up, receive {ping, P} -> P ! pong end end),
+        receive up -> ok end, {there, 'b@x'} ! {ping, S}, receive M -> M end end)).
+
+a_server_on_another_node_test() ->
+    ?assertEqual([1, 2], two_nodes(fun() ->
+        S = self(),
+        {ok, P} = gen_server:start(litmus_otp, 0, []),
+        F = fun() -> V = gen_server:call(P, get), ok = gen_server:call(P, {set, V + 1}), S ! done end,
+        spawn(F), spawn('b@x', F), [receive done -> ok end || _ <- [1, 2]], gen_server:call(P, get) end)).
