@@ -153,8 +153,8 @@ fn add_spawned(shared: Shared, pid: LocalPid) -> (u32, u32, u32) {
 }
 
 #[rustler::nif]
-fn add_timer(shared: Shared, parent: u32, nanoseconds: i64, place: u32) -> u32 {
-    tell(&shared, 0, |session| session.add_timer(parent, span(nanoseconds), place))
+fn add_timer(shared: Shared, parent: u32, nanoseconds: i64, place: u32, timer: i64) -> u32 {
+    tell(&shared, 0, |session| session.add_timer(parent, span(nanoseconds), place, touch(timer)))
 }
 
 #[rustler::nif]

@@ -153,15 +153,17 @@ impl<P: Copy> Session<P> {
         self.actors.push(actor);
     }
 
-    /// Adds an actor without a process that sleeps for `nanoseconds` and then has something to do.
-    pub fn add_timer(&mut self, parent: u32, nanoseconds: u64, place: u32) -> u32 {
+    /// Adds an actor without a process that sleeps for `nanoseconds` and then has something to do. `timer` is what whoever cancels
+    /// it touches as well.
+    pub fn add_timer(&mut self, parent: u32, nanoseconds: u64, place: u32, timer: Touch) -> u32 {
         let location = self.find_place(place);
         let thread = self.engine.add_child(ThreadId(parent));
         // A span of nothing is over at once, not only when nobody else can go on.
-        let first = match nanoseconds {
+        let mut first = match nanoseconds {
             0 => Operation::new(Kind::Yield, location),
             _ => Operation::new(Kind::Sleep, location).with_argument(nanoseconds),
         };
+        first.touches[0] = timer;
         let mailbox = NOTHING;
         self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first) });
         thread.0
@@ -270,14 +272,8 @@ impl<P: Copy> Session<P> {
         self.engine.replace(ThreadId(actor), operation);
     }
 
-    /// `timer`, which sleeps or is about to act, is no more.
+    /// `timer`, which sleeps, is no more. A step was taken since it was made.
     pub fn cancel(&mut self, timer: u32) {
-        let actor = &mut self.actors[timer as usize];
-        // One that was made in this very step has not begun to sleep; it does so and ends.
-        if let Some(first) = actor.first.as_mut() {
-            *first = Operation::new(Kind::Local, first.location);
-            return;
-        }
         let idle = Operation::new(Kind::Local, LocationId(0));
         self.engine.replace(ThreadId(timer), idle);
         self.engine.finish(ThreadId(timer));

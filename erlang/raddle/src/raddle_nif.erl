@@ -1,6 +1,6 @@
 %% The engine and the strategies of Raddle. Every function is one of crates/raddle-beam/src/natives.rs, where it is explained.
 -module(raddle_nif).
--export([open/4, open_replay/1, 'begin'/3, add_main/2, add_spawned/2, add_timer/4, add_carrier/3, add_object/2, start/1,
+-export([open/4, open_replay/1, 'begin'/3, add_main/2, add_spawned/2, add_timer/5, add_carrier/3, add_object/2, start/1,
          step/6, sleep/4, wait/4, act/7, act_wait/4, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
          fail/4, now/1, unique/1, pids/1, places/1, counts/1, owned/1, end_run/1, divergence/1, record/4]).
 -compile({no_auto_import, [now/0]}).
@@ -21,7 +21,7 @@ open_replay(_Text) -> ?MISSING.
 'begin'(_Session, _Seed, _Run) -> ?MISSING.
 add_main(_Session, _Pid) -> ?MISSING.
 add_spawned(_Session, _Pid) -> ?MISSING.
-add_timer(_Session, _Parent, _Nanoseconds, _Place) -> ?MISSING.
+add_timer(_Session, _Parent, _Nanoseconds, _Place, _Timer) -> ?MISSING.
 add_carrier(_Session, _Parent, _Place) -> ?MISSING.
 add_object(_Session, _Name) -> ?MISSING.
 start(_Session) -> ?MISSING.

@@ -67,7 +67,8 @@ start(#me{session = Session, table = Table, actor = Actor, node = Node} = Me, Re
                _ when Time >= 0 -> Time;
                _ -> erlang:error(badarg)
            end * 1000000,
-    Timer = raddle_nif:add_timer(Session, Actor, Span, Place),
+    Object = raddle_table:object(Me, {timer, Reference}),
+    Timer = raddle_nif:add_timer(Session, Actor, Span, Place, ?WRITES(Object)),
     ets:insert(Table, {timer, {timer, Reference}, Timer, raddle_nif:now(Session) + Span}),
     raddle_signal:timer(Me, Timer, Reference, To, Message),
     Reference.

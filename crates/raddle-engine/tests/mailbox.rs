@@ -1,0 +1,110 @@
+//! Mailboxes, and what else only runs of actors need.
+
+use raddle_engine::{Config, Engine, Needs, Next, Reply, Resource, Timeouts};
+use raddle_model::{
+    Access, BlockReason, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict,
+};
+use raddle_testkit::Act::{On, With};
+use raddle_testkit::{Act, Follow, Script, every_schedule, once_under};
+
+const SEND: Act = On(Kind::Send, 0);
+const RECEIVE: Act = On(Kind::Receive, 0);
+
+fn verdicts(config: Config, acts: &[&[Act]]) -> Vec<Verdict> {
+    let mut program = Script::new().object(Resource::mailbox());
+    for thread in acts {
+        program = program.thread(thread);
+    }
+    let mut verdicts = Vec::new();
+    every_schedule(config, &mut program, |_, engine| verdicts.push(engine.summary().verdict.clone()));
+    verdicts
+}
+
+#[test]
+fn a_receive_waits_for_news_and_takes_all_of_them() {
+    assert_eq!(verdicts(Config::default(), &[&[RECEIVE], &[SEND]]), [Verdict::Passed], "one schedule");
+    let verdicts = verdicts(Config::default(), &[&[RECEIVE, RECEIVE], &[SEND, SEND]]);
+    let stuck = verdicts.iter().filter(|verdict| verdict.failure().is_some()).count();
+    assert_eq!((stuck, verdicts.len()), (1, 2), "two sends before the first look are one piece of news");
+    let Some(Failure::Deadlock { blocked, .. }) = verdicts.iter().find_map(Verdict::failure) else {
+        panic!("{verdicts:?}");
+    };
+    assert_eq!((blocked[0].thread, blocked[0].reason), (ThreadId(0), BlockReason::Channel));
+}
+
+#[test]
+fn a_receive_may_time_out() {
+    let mut program = Script::new().object(Resource::mailbox()).thread(&[With(Kind::Receive, 0, 5)]);
+    let engine = once_under(Config::default(), &mut program, &mut Follow::new(&[]), 0);
+    assert_eq!((engine.summary().verdict, engine.now()), (&Verdict::Passed, 5));
+    let mut config = Config::default();
+    config.timeouts = Timeouts::Anytime;
+    let verdicts = verdicts(config, &[&[With(Kind::Receive, 0, 5), RECEIVE], &[SEND]]);
+    let stuck = verdicts.iter().filter(|verdict| verdict.failure().is_some()).count();
+    assert_eq!((stuck, verdicts.len()), (1, 2), "the timed one has taken the news, or was too early");
+}
+
+/// An engine with a first thread that runs, and its mailbox.
+fn one_thread() -> (Engine, ThreadId, ObjectId) {
+    let mut engine = Engine::new(Config::default());
+    engine.begin(Needs::default());
+    let mailbox = engine.add_object(Name(1), Resource::mailbox());
+    let thread = engine.add_thread();
+    assert_eq!(next(&mut engine), Next::Resume { thread, reply: Reply::Go });
+    (engine, thread, mailbox)
+}
+
+fn next(engine: &mut Engine) -> Next {
+    engine.next(&mut Follow::new(&[]))
+}
+
+fn receive(mailbox: ObjectId) -> Operation {
+    Operation::new(Kind::Receive, LocationId(0)).on(mailbox, Access::Read)
+}
+
+#[test]
+fn what_was_seen_is_no_news() {
+    for seen in [false, true] {
+        let (mut engine, thread, mailbox) = one_thread();
+        engine.post(mailbox);
+        if seen {
+            engine.note_seen(mailbox);
+        }
+        engine.announce(thread, receive(mailbox));
+        let woken = Next::Resume { thread, reply: Reply::Acquired };
+        assert_eq!(next(&mut engine), if seen { Next::Done } else { woken });
+    }
+}
+
+#[test]
+fn a_thread_whose_wait_is_replaced_goes_on() {
+    let (mut engine, main, mailbox) = one_thread();
+    let child = engine.add_child(main);
+    engine.announce(main, Operation::new(Kind::Local, LocationId(0)));
+    assert_eq!(next(&mut engine), Next::Resume { thread: child, reply: Reply::Go });
+    engine.announce(child, receive(mailbox));
+    assert_eq!(next(&mut engine), Next::Resume { thread: main, reply: Reply::Go });
+    engine.replace(child, Operation::new(Kind::Local, LocationId(7)));
+    engine.finish(main);
+    assert_eq!(next(&mut engine), Next::Resume { thread: child, reply: Reply::Go });
+    assert_eq!(engine.events().last().map(|event| event.operation.location), Some(LocationId(7)));
+    // Nothing is left of the old wait: news do not reach it.
+    engine.post(mailbox);
+    engine.finish(child);
+    assert_eq!(next(&mut engine), Next::Done);
+    assert_eq!(engine.summary().verdict, &Verdict::Passed);
+    assert_ne!(engine.thread_name(child), engine.thread_name(main));
+}
+
+#[test]
+fn a_concluded_run_has_passed_whoever_waits() {
+    let (mut engine, main, mailbox) = one_thread();
+    let child = engine.add_child(main);
+    engine.announce(main, Operation::new(Kind::Local, LocationId(0)));
+    assert_eq!(next(&mut engine), Next::Resume { thread: child, reply: Reply::Go });
+    engine.announce(child, receive(mailbox));
+    assert_eq!(next(&mut engine), Next::Resume { thread: main, reply: Reply::Go });
+    engine.conclude();
+    assert_eq!(next(&mut engine), Next::Done);
+    assert_eq!(engine.summary().verdict, &Verdict::Passed);
+}
