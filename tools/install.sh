@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Installs what tests need besides a Rust toolchain and gcc: gdb, for replays under it, and a Chromium, for the page of
-# `raddle report`.
+# Installs what tests need besides a Rust toolchain and gcc: gdb, for replays under it, a Chromium, for the page of
+# `raddle report`, and Erlang/OTP without its graphics, for Erlang programs under control.
 #
 #   tools/install.sh
 #
@@ -16,6 +16,10 @@ for name in chromium chromium-browser google-chrome google-chrome-stable; do
     fi
 done
 [ -n "$browser" ] || missing+=(chromium)
+command -v erlc >/dev/null || missing+=(erlang-base erlang-dev)
+if command -v dpkg >/dev/null && ! dpkg -s erlang-eunit >/dev/null 2>&1; then
+    missing+=(erlang-eunit)
+fi
 [ "${#missing[@]}" -gt 0 ] || exit 0
 if ! command -v apt-get >/dev/null; then
     echo "error: there is no ${missing[*]}, and no apt-get to install it with" >&2

@@ -1,11 +1,13 @@
 //! The arguments, and the help that explains them.
 
+mod beam;
 mod bench;
 mod cargo;
 mod coverage;
 mod failure;
 mod report;
 
+pub(crate) use beam::{BeamCommand, BeamRunArgs};
 pub(crate) use bench::BenchArgs;
 pub(crate) use cargo::{
     BuildArgs, CargoCommand, CargoInitArgs, CargoRunArgs, CargoTestArgs, DoctorArgs, HooksArg, ScheduleArgs,
@@ -28,6 +30,7 @@ Examples:
   raddle run -- ./program args                      a pthreads program, 10,000 runs
   raddle run program.c args                         the same, compiled before
   cargo raddle test                                 the tests of a Rust crate, each under many schedules
+  raddle beam run my_tests:race --pa ebin           a function of an Erlang module
   raddle lab run program.rdl                        10,000 runs under pos
   raddle lab run program.rdl --strategy dpor        every partial order once
   raddle lab run program.rdl --until-bug --record bug.json
@@ -57,6 +60,11 @@ pub(crate) enum Command {
     },
     /// Repeat a recorded run exactly and show it
     Replay(ReplayArgs),
+    /// Erlang programs on a stock VM
+    Beam {
+        #[command(subcommand)]
+        command: BeamCommand,
+    },
     /// Measure how soon strategies find the bugs of a suite of programs
     Bench(BenchArgs),
     /// Show which interleavings were tested, over all inputs and days

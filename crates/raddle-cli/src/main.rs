@@ -1,6 +1,7 @@
 //! The command line of Raddle. Thin: it reads arguments and files, starts the work, and prints what comes back.
 
 mod args;
+mod beam;
 mod bench;
 mod cargo;
 mod cc;
@@ -16,7 +17,7 @@ mod replay;
 mod report;
 mod strategies;
 
-use args::{Cli, Command, LabCommand};
+use args::{BeamCommand, Cli, Command, LabCommand};
 use clap::Parser;
 use raddle_model::{EXIT_BUG_FOUND, EXIT_USAGE};
 use std::io::{ErrorKind, Write};
@@ -41,6 +42,7 @@ fn main() -> ExitCode {
         Command::Lab { command: LabCommand::Micro(args) } => lab_micro::run(args, width),
         Command::Lab { command: LabCommand::Bound(args) } => lab_bound::run(args, width),
         Command::Replay(args) => replay::run(args, width),
+        Command::Beam { command: BeamCommand::Run(args) } => beam::run(args, width),
         Command::Bench(args) => bench::run(args),
         Command::Coverage(args) => coverage::run(args, width),
         Command::Minimize(args) => minimize::run(args),

@@ -1,7 +1,7 @@
 //! `raddle replay`, and the repetition of a run that was just found.
 
 use crate::args::ReplayArgs;
-use crate::{Outcome, native};
+use crate::{Outcome, beam, native};
 use anyhow::{Context, Result, bail, ensure};
 use raddle_engine::{Config, Divergence, Engine, Replay, Resemble, Rng, Strategy, Timeouts, run as run_once};
 use raddle_lab::Machine;
@@ -19,10 +19,13 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
     if file.front_end == native::FRONT_END {
         return native::replay(args, &file, shown, width);
     }
+    if file.front_end == beam::FRONT_END {
+        return beam::replay(args, &file, shown, width);
+    }
     ensure!(!args.gdb, "{shown}: it is no run of a pthreads program, so there is nothing for gdb to look at");
     ensure!(
         file.front_end == "lab",
-        "{shown}: the run was recorded by the front end `{}`; this raddle can replay those of `lab` and `native`",
+        "{shown}: the run was recorded by the front end `{}`; this raddle can replay those of `lab`, `native` and `beam`",
         file.front_end
     );
     let mut machine = compile(&file.program, &file.parameters)

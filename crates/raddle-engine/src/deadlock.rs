@@ -29,6 +29,7 @@ impl Engine {
             Kind::Barrier => BlockReason::Barrier,
             Kind::OnceBegin | Kind::OnceWait => BlockReason::Once,
             Kind::Join => BlockReason::Join,
+            Kind::Receive if self.is_mailbox(object) => BlockReason::Mailbox,
             Kind::Send | Kind::SendEnd | Kind::Receive => BlockReason::Channel,
             Kind::Park => match operation.touches[1].object() {
                 // What its token stands for.
@@ -42,6 +43,10 @@ impl Engine {
         };
         let held_by = object.map_or_else(Vec::new, |object| self.holders(object));
         Blocked { thread: id, reason, object, location: operation.location, held_by }
+    }
+
+    fn is_mailbox(&self, object: Option<ObjectId>) -> bool {
+        object.is_some_and(|object| matches!(self.objects.get(object).resource, Resource::Mailbox { .. }))
     }
 
     pub(crate) fn condition_of(&self, thread: ThreadId) -> Option<ObjectId> {

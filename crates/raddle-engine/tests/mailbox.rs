@@ -29,7 +29,7 @@ fn a_receive_waits_for_news_and_takes_all_of_them() {
     let Some(Failure::Deadlock { blocked, .. }) = verdicts.iter().find_map(Verdict::failure) else {
         panic!("{verdicts:?}");
     };
-    assert_eq!((blocked[0].thread, blocked[0].reason), (ThreadId(0), BlockReason::Channel));
+    assert_eq!((blocked[0].thread, blocked[0].reason), (ThreadId(0), BlockReason::Mailbox));
 }
 
 #[test]

@@ -238,4 +238,6 @@ pub enum BlockReason {
     Park,
     /// Nothing has come that a call of the operating system waits for, and nobody is left who could send it.
     Descriptor,
+    /// No message has come that it is ready to take.
+    Mailbox,
 }

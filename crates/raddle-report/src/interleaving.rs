@@ -281,6 +281,7 @@ impl Names<'_> {
             BlockReason::Join => format!("thread {} to end", self.threads(&entry.held_by)),
             BlockReason::Channel => format!("the other side of channel {object}"),
             BlockReason::Park => "being unparked".to_owned(),
+            BlockReason::Mailbox => "a message that it is ready to take".to_owned(),
             BlockReason::Descriptor => format!("{object} to be ready"),
         };
         format!("{} waits for {what}; {}", self.thread(entry.thread), self.location(entry.location))

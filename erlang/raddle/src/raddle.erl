@@ -38,8 +38,8 @@ explore(Fun, Given) ->
             {ok, Session} ->
                 Prepared = Options#{test => prepare(Fun)},
                 Start = erlang:monotonic_time(microsecond),
-                Totals = runs(Session, Prepared, maps:get(first, Options), none(#{})),
-                Totals#{microseconds => erlang:monotonic_time(microsecond) - Start}
+                #{seen := Seen} = Totals = runs(Session, Prepared, maps:get(first, Options), none(#{})),
+                (maps:remove(seen, Totals))#{partial_orders => maps:size(Seen), microseconds => erlang:monotonic_time(microsecond) - Start}
         end
     end).
 
@@ -124,7 +124,9 @@ in_process(Fun) ->
 
 %% ---- many runs
 
-none(More) -> maps:merge(#{passed => 0, failed => 0, cut_off => 0, steps => 0, rests => 0, exhausted => false}, More).
+none(More) ->
+    maps:merge(#{passed => 0, failed => 0, cut_off => 0, steps => 0, most_steps => 0, threads => 0, rests => 0,
+                 exhausted => false, kinds => #{}, seen => #{}}, More).
 
 runs(Session, #{seed := Seed, first := First, runs := Runs, each := Each, stop := Stop} = Options, Number, Totals)
   when Number < First + Runs ->
@@ -148,20 +150,24 @@ runs(Session, #{seed := Seed, first := First, runs := Runs, each := Each, stop :
 runs(_, _, _, Totals) -> Totals.
 
 count(#{verdict := Verdict} = Result, Totals) ->
-    Add = fun(Key, Number, Map) -> maps:update_with(Key, fun(Old) -> Old + Number end, Map) end,
-    Counted = fun(Key) ->
-                  Add(steps, maps:get(steps, Result), Add(rests, maps:get(rests, Result), Add(Key, 1, Totals)))
-              end,
     case Verdict of
-        passed -> Counted(passed);
-        cut_off -> Counted(cut_off);
-        {failed, _, _, _, _} ->
+        passed -> counted(passed, Result, Totals);
+        cut_off -> counted(cut_off, Result, Totals);
+        {failed, Kind, _, _, _} ->
+            #{kinds := Kinds} = Counted = counted(failed, Result, Totals),
+            More = Counted#{kinds => Kinds#{Kind => maps:get(Kind, Kinds, 0) + 1}},
             case Result of
-                #{report := _} -> (Counted(failed))#{failure => Result};
-                _ -> Counted(failed)
+                #{report := _} -> More#{failure => Result};
+                _ -> More
             end;
         _ -> Totals#{error => unicode:characters_to_binary(raddle_report:result(Result))}
     end.
+
+counted(Key, #{steps := Steps, rests := Rests, threads := Threads, fingerprint := Print}, Totals) ->
+    #{Key := Count, steps := AllSteps, most_steps := Most, threads := MostThreads, rests := AllRests, seen := Seen} = Totals,
+    New = if Key =:= cut_off -> Seen; true -> Seen#{Print => []} end,
+    Totals#{Key => Count + 1, steps => AllSteps + Steps, most_steps => max(Most, Steps), threads => max(MostThreads, Threads),
+            rests => AllRests + Rests, seen => New}.
 
 %% The result with what only the table of the run knows.
 look(Session, Table, #{verdict := Verdict, steps := _} = Result) ->

@@ -42,7 +42,8 @@ result(Session, Table, stop) ->
     case raddle_nif:end_run(Session) of
         {broken, What} -> #{verdict => {broken, What}};
         {Verdict, {Steps, Fingerprint, Rests, Time}} ->
-            #{verdict => Verdict, steps => Steps, fingerprint => Fingerprint, rests => Rests, time => Time,
+            {Threads, _} = raddle_nif:counts(Session),
+            #{verdict => Verdict, steps => Steps, threads => Threads, fingerprint => Fingerprint, rests => Rests, time => Time,
               value => raddle_table:find(Table, value, none),
               reason => raddle_table:find(Table, failure, none),
               crashes => [{Pid, Reason} || [Pid, Reason] <- ets:match(Table, {crash, '_', '$1', '$2'})]}

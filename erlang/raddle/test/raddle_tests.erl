@@ -100,6 +100,9 @@ settle(Before, Count, Tries) ->
         _ -> erlang:yield(), settle(Before, Count, Tries - 1)
     end.
 
+litmus_programs_do_what_they_do_on_a_real_vm_test_() ->
+    {timeout, 300, ?_assertEqual([], raddle_litmus:check(30, 5))}.
+
 %% ---- several nodes
 
 two_nodes(Fun) ->

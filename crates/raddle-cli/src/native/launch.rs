@@ -32,7 +32,7 @@ impl Temporary {
     }
 
     /// A file whose name ends in `end`.
-    pub(super) fn write(end: &str, content: &[u8]) -> Result<Temporary> {
+    pub(crate) fn write(end: &str, content: &[u8]) -> Result<Temporary> {
         let name = format!("raddle-{}-{:016x}-{end}", std::process::id(), fresh());
         let path = std::env::temp_dir().join(name);
         let shown = path.display().to_string();
@@ -48,7 +48,7 @@ impl Temporary {
         Ok(made)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 }

@@ -17,6 +17,7 @@ mod show;
 
 pub(crate) use explore::{Plan, Tally};
 pub(crate) use found::{Found, Origin};
+pub(crate) use launch::Temporary;
 pub(crate) use minimize::{explain, minimize};
 pub(crate) use places::{address as located, shown};
 pub(crate) use program::find;

@@ -24,10 +24,10 @@ pub struct TraceFile {
     /// smaller keeps the name of the one it was made from.
     #[serde(default)]
     pub id: String,
-    /// The front end that ran the program: `lab`, `rust` or `native`.
+    /// The front end that ran the program: `lab`, `rust`, `native` or `beam`.
     pub front_end: String,
     /// The program, as its front end names it: for the lab, the text of the program; for a Rust test, its name; for a
-    /// pthreads program, its path.
+    /// pthreads program, its path; for an Erlang program, `module:function`.
     pub program: String,
     /// The arguments of the program, where it has some.
     #[serde(default)]

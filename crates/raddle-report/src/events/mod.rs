@@ -276,7 +276,7 @@ fn pending(file: &TraceFile) -> Vec<DisplayEvent> {
             BlockReason::Barrier => Kind::Barrier,
             BlockReason::Once => Kind::OnceBegin,
             BlockReason::Join => Kind::Join,
-            BlockReason::Channel => Kind::Receive,
+            BlockReason::Channel | BlockReason::Mailbox => Kind::Receive,
             BlockReason::Park | BlockReason::Descriptor => Kind::Park,
         };
         let mut operation = Operation::new(kind, entry.location);

@@ -1,0 +1,78 @@
+//! The arguments of `raddle beam`.
+
+use super::{TimeoutsArg, runs, whole};
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+#[derive(Subcommand)]
+pub(crate) enum BeamCommand {
+    /// Run a function of an Erlang module again and again under chosen schedules, until one breaks it
+    Run(BeamRunArgs),
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  raddle beam run my_tests:race --pa ebin
+  raddle beam run my_tests:race --pa ebin --strategy pct:depth=3 --runs 1e5 --json
+  raddle beam run my_tests:two --pa ebin --node a@x --node b@x
+  raddle replay raddle-failure-1234abcd.json
+
+The function takes no arguments. A run fails if its process ends with another reason than normal, if nobody can go on, or at
+the step limit. Modules have to be compiled with debug_info; they and those of OTP that they call are instrumented when they are first
+called, and kept in a cache. What is not under control (ports, files, sockets, among others) is refused by name.
+Time is virtual, and what the program prints is dropped. With several nodes the function runs on the first one.
+
+Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments, or a program that cannot be controlled.")]
+pub(crate) struct BeamRunArgs {
+    /// The function
+    #[arg(value_name = "MODULE:FUNCTION", value_parser = function)]
+    pub(crate) test: String,
+    /// The strategy
+    #[arg(long, short, value_name = "SPEC", default_value = "pos")]
+    pub(crate) strategy: String,
+    /// How many runs, such as 10000 or 1e5
+    #[arg(long, short = 'n', value_name = "N", default_value = "10000", value_parser = runs)]
+    pub(crate) runs: u64,
+    /// The seed from which all runs follow
+    #[arg(long, value_name = "X", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// A directory with beams; may be given more than once
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pa: Vec<PathBuf>,
+    /// A virtual node; may be given more than once
+    #[arg(long, value_name = "NAME@HOST", value_parser = node)]
+    pub(crate) node: Vec<String>,
+    /// Go on after a failing run, and count them
+    #[arg(long)]
+    pub(crate) keep_going: bool,
+    /// When a time-out may fire
+    #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
+    pub(crate) timeouts: TimeoutsArg,
+    /// A run that takes more steps fails
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole)]
+    pub(crate) step_limit: u64,
+    /// How often a process may come back to the same operation without effect before it is held back; 0 for ever
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub(crate) patience: u32,
+    /// Where the first failing run is written to; raddle-failure-ID.json if not given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+fn function(text: &str) -> Result<String, String> {
+    match text.split_once(':') {
+        Some((module, function)) if !module.is_empty() && !function.is_empty() => Ok(text.to_owned()),
+        _ => Err("a function of a module, such as my_tests:race".to_owned()),
+    }
+}
+
+fn node(text: &str) -> Result<String, String> {
+    match text.split_once('@') {
+        Some((name, host)) if !name.is_empty() && !host.is_empty() => Ok(text.to_owned()),
+        _ => Err("a name and a host, such as a@x".to_owned()),
+    }
+}
