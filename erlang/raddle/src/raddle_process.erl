@@ -9,14 +9,14 @@
 
 %% The process that runs the test.
 new_main(Session, Table, Node, Fun, Leader, Done) ->
-    Real = erlang:spawn(fun() -> born(fun() -> test(Fun, Done) end) end),
+    Real = real(Table, fun() -> born(fun() -> test(Fun, Done) end) end),
     admit(#me{session = Session, table = Table}, Node, Real, raddle_nif:add_main(Session, Real), Leader).
 
 %% Spawns a process; Link tells whether it is linked, Watch is none or options of monitor/3.
 spawn(Me, Node, Fun, Link, Watch, Place) ->
     #me{session = Session, table = Table, pid = Pid} = Me,
     raddle_turn:step(Me, ?SPAWN, Place, ?NONE),
-    Real = erlang:spawn(fun() -> born(fun() -> live(Fun) end) end),
+    Real = real(Table, fun() -> born(fun() -> live(Fun) end) end),
     #process{leader = Leader} = raddle_table:process(Table, Pid),
     Child = admit(Me, Node, Real, raddle_nif:add_spawned(Session, Real), Leader),
     Link andalso raddle_watch:link_both(Table, Pid, Child),
@@ -32,6 +32,10 @@ admit(#me{session = Session, table = Table}, Node, Real, {Actor, Mailbox, Life},
     Real ! {'$born', #me{session = Session, table = Table, actor = Actor, pid = Pid, node = Node,
                          mailbox = Mailbox, life = Life}},
     Pid.
+
+%% A process of the host. All those of a run are on one scheduler: as only one of them runs at a time, waking one on another
+%% would only cost.
+real(Table, Body) -> erlang:spawn_opt(Body, [{scheduler, ets:lookup_element(Table, scheduler, 3)}]).
 
 born(Body) ->
     Me = receive {'$born', Given} -> Given end,

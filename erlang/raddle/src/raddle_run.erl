@@ -10,7 +10,7 @@ run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall :=
         exhausted -> exhausted;
         ok ->
             Table = raddle_table:new(self()),
-            ets:insert(Table, [{nodes, nodes, Nodes}, {done, done, fun done/2}]),
+            ets:insert(Table, [{scheduler, scheduler, erlang:system_info(scheduler_id)}, {nodes, nodes, Nodes}, {done, done, fun done/2}]),
             Leader = raddle_table:pid(Node, 1),
             Main = raddle_process:new_main(Session, Table, Node, Fun, Leader, fun done/2),
             ets:insert(Table, {main, main, Main}),

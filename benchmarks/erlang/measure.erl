@@ -1,0 +1,69 @@
+%% What strategies find in the planted programs, and what a run costs.
+%%
+%%   measure:ratios(Runs)      a table: of how many runs each program fails under each strategy
+%%   measure:speed()           operations and runs a second
+%%   measure:growth(Runs)      memory, atoms, processes and tables before and after so many runs
+-module(measure).
+-export([ratios/1, speed/0, growth/1, ping/0, empty/0, call/0, switch/0]).
+
+programs(Prefix) -> [F || {F, 0} <- lists:sort(planted:module_info(exports)), lists:prefix(Prefix, atom_to_list(F))].
+
+strategies() -> ["random-walk", "pct:depth=3", "basic-pos", "pos", "surw", "oos"].
+
+explore(F, Spec, Runs) ->
+    raddle:explore({planted, F}, #{strategy => Spec, runs => Runs, stop => false, file => none, step_limit => 20000,
+                                   nodes => ['a@x', 'b@x', 'c@x']}).
+
+ratios(Runs) ->
+    io:format("| program |~s~n|---|~s~n", [[[" ", Spec, " |"] || Spec <- strategies()], ["---|" || _ <- strategies()]]),
+    [io:format("| ~s |~s~n", [string:slice(atom_to_list(F), 4), [ratio(explore(F, Spec, Runs)) || Spec <- strategies()]]) || F <- programs("bug_")],
+    Wrong = [{F, Spec} || F <- programs("ok_"), Spec <- ["pos", "pct:depth=3"], not is_clean(explore(F, Spec, Runs))],
+    io:format("~nRuns of each program under each strategy: ~w. Failing without a bug: ~p~n", [Runs, Wrong]).
+
+is_clean(#{failed := 0, error := _}) -> false;
+is_clean(#{failed := Failed}) -> Failed =:= 0.
+
+ratio(#{error := Error}) -> io_lib:format(" ~ts |", [Error]);
+ratio(#{passed := Passed, failed := Failed}) -> io_lib:format(" ~.4f |", [Failed / (Passed + Failed)]).
+
+%% ---- programs that only cost
+
+empty() -> ok.
+call() -> P = planted_server(), [gen_server:call(P, {get, n}) || _ <- lists:seq(1, 10)].
+planted_server() -> {ok, P} = gen_server:start_link(planted, #{}, []), P.
+%% A thousand messages of a process to itself: operations without a switch.
+ping() -> [begin self() ! N, receive N -> ok end end || N <- lists:seq(1, 1000)].
+%% A thousand round trips between two processes.
+switch() -> S = self(), P = spawn(fun F() -> receive N -> S ! N, F() end end), [begin P ! N, receive N -> ok end end || N <- lists:seq(1, 1000)].
+
+speed() ->
+    [begin
+         Options = #{strategy => "pos", runs => Runs, file => none},
+         raddle:explore({?MODULE, F}, Options#{runs => 2}),
+         {Before, _} = erlang:statistics(runtime),
+         #{passed := Runs, steps := Steps, microseconds := Time} = raddle:explore({?MODULE, F}, Options),
+         {After, _} = erlang:statistics(runtime),
+         Used = max(1, After - Before) * 1000,
+         io:format("~-8s ~8w runs a second, ~9w operations a second (~w and ~w of processor time), ~.1f operations a run~n",
+                   [F, Runs * 1000000 div Time, Steps * 1000000 div Time, Runs * 1000000 div Used, Steps * 1000000 div Used,
+                    Steps / Runs])
+     end || {F, Runs} <- [{empty, 5000}, {call, 1000}, {ping, 200}, {switch, 200}]],
+    ok.
+
+growth(Runs) ->
+    Make = fun(N) -> raddle:explore({planted, bug_lost_update}, #{runs => N, stop => false, file => none}) end,
+    Make(1000),
+    Show = fun() ->
+               erlang:garbage_collect(),
+               [{processes, length(erlang:processes())}, {tables, length(ets:all())}, {atoms, erlang:system_info(atom_count)},
+                {kilobytes, erlang:memory(total) div 1024}, {resident, resident()}]
+           end,
+    Before = Show(),
+    Make(Runs),
+    io:format("before ~w~nafter ~w runs ~w~n", [Before, Runs, Show()]).
+
+%% Of the whole process, in kilobytes: the engine's memory is not that of the VM.
+resident() ->
+    {ok, Text} = file:read_file("/proc/self/statm"),
+    [_, Pages | _] = string:lexemes(binary_to_list(Text), " "),
+    list_to_integer(Pages) * 4.
