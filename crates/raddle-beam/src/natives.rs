@@ -127,8 +127,7 @@ fn open_replay<'a>(env: Env<'a>, text: &str) -> Term<'a> {
     match record::read(text) {
         Ok(file) => {
             let settings = file.settings;
-            let config =
-                record::config(settings.step_limit, settings.patience, settings.timeouts_anytime);
+            let config = record::config(settings.step_limit, settings.patience, settings.timeouts_anytime);
             let session = Mutex::new(Session::replay(&file, config));
             let told = (&file.program, &file.arguments, &file.locations, file.fingerprint);
             (atoms::ok(), ResourceArc::new(Handle { session, config }), told).encode(env)

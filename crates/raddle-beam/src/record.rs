@@ -51,10 +51,11 @@ pub fn config(step_limit: u64, patience: u32, anytime: bool) -> Config {
 /// The run that `session` has made, as a file.
 pub fn write<P: Copy>(session: &Session<P>, config: Config, told: Told) -> TraceFile {
     let summary = session.engine().summary();
-    let steps = summary.trace.events.iter().map(|event| TraceStep {
-        thread: event.thread.0,
-        operation: event.operation,
-    });
+    let steps = summary
+        .trace
+        .events
+        .iter()
+        .map(|event| TraceStep { thread: event.thread.0, operation: event.operation });
     let picks = summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value));
     TraceFile {
         id: String::new(),

@@ -84,10 +84,10 @@ impl<P: Copy> Session<P> {
 
     /// A session that repeats the run in `file`.
     pub fn replay(file: &TraceFile, config: Config) -> Session<P> {
-        let events = file.steps.iter().map(|step| raddle_model::Event {
-            thread: ThreadId(step.thread),
-            operation: step.operation,
-        });
+        let events = file
+            .steps
+            .iter()
+            .map(|step| raddle_model::Event { thread: ThreadId(step.thread), operation: step.operation });
         let replay = Replay::of(events.collect(), file.picks().collect());
         let exits = file.steps.last().is_some_and(|step| step.operation.kind == Kind::Exit);
         Session::guided(Guide::Replay(Box::new(replay)), config, exits)

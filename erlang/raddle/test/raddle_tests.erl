@@ -1,18 +1,23 @@
-%% Tests of the application itself, for eunit or by hand: raddle_tests:test().
+%% Tests of the application itself: every function whose name ends in _case.
 -module(raddle_tests).
--export([counter/0, waits/0]).
+-compile([export_all, nowarn_export_all]).
 -include_lib("eunit/include/eunit.hrl").
+
+%% A busy machine may take long to instrument what a test needs.
+all_test_() ->
+    Cases = [F || {F, 0} <- ?MODULE:module_info(exports), lists:suffix("_case", atom_to_list(F))],
+    {inorder, [{timeout, 600, {atom_to_list(F), fun ?MODULE:F/0}} || F <- Cases]}.
 
 quiet() -> #{file => none}.
 
-a_function_expression_runs_under_control_test() ->
+a_function_expression_runs_under_control_case() ->
     Wanted = {value, 7},
     Result = raddle:explore(fun() -> S = self(), spawn(fun() -> S ! Wanted end), receive X -> X = Wanted end, node() end,
                             #{runs => 1, each => self_tells()}),
     ?assertMatch(#{passed := 1, steps := Steps} when Steps > 2, Result),
     ?assertMatch('test@raddle', told(value)).
 
-free_functions_come_along_test() ->
+free_functions_come_along_case() ->
     Send = fun(To) -> To ! self() end,
     ok = raddle:test(fun() -> S = self(), P = spawn(fun() -> Send(S) end), receive P -> ok end end, #{runs => 5}).
 
@@ -25,23 +30,23 @@ counter() ->
     [receive done -> ok end || _ <- [1, 2]],
     [{k, 2}] = ets:lookup(T, k).
 
-a_failure_is_an_error_with_a_report_test() ->
+a_failure_is_an_error_with_a_report_case() ->
     ?assertError({raddle_failure, "the test failed: error: {badmatch,[{k,1}]} in raddle_tests:counter/0 (raddle_tests.erl:" ++ _,
                   #{run := _, seed := 1}},
                  raddle:test(fun ?MODULE:counter/0, quiet())).
 
 waits() -> receive never -> ok end.
 
-a_deadlock_tells_who_waits_where_test() ->
+a_deadlock_tells_who_waits_where_case() ->
     #{failure := #{report := Report}} = raddle:explore(fun ?MODULE:waits/0, quiet()),
     ?assertMatch({match, _}, re:run(Report, "^deadlock: nobody can go on\n  test waits at raddle_tests.erl:[0-9]+$")).
 
-an_endless_run_reaches_the_step_limit_test() ->
+an_endless_run_reaches_the_step_limit_case() ->
     Endless = fun() -> (fun F() -> self() ! x, receive x -> F() end end)() end,
     ?assertMatch(#{failure := #{report := <<"the run did not end within the step limit">>, steps := 500}},
                  raddle:explore(Endless, (quiet())#{step_limit => 500})).
 
-what_is_not_controlled_is_refused_by_name_test() ->
+what_is_not_controlled_is_refused_by_name_case() ->
     Refused = fun(Fun) -> #{error := Error, failed := 0} = raddle:explore(Fun, quiet()), Error end,
     ?assertMatch({match, _}, re:run(Refused(fun() -> catch open_port({spawn, "ls"}, []) end), "^erlang:open_port/2 at raddle_tests.erl:")),
     ?assertMatch({match, _}, re:run(Refused(fun() -> catch apply(erlang, list_to_atom("halt"), []) end), "^erlang:halt/0 at")),
@@ -50,7 +55,7 @@ what_is_not_controlled_is_refused_by_name_test() ->
     ?assertMatch({match, _}, re:run(Refused(fun() -> catch application:start(mnesia) end), "^application:start/1 at")),
     ?assertMatch({match, _}, re:run(Refused(fun() -> catch ets:file2tab("x") end), "^ets:file2tab/1 at")).
 
-every_builtin_has_a_sort_test() ->
+every_builtin_has_a_sort_case() ->
     All = [FA || FA <- erlang:module_info(exports)],
     Sorts = [{F, A, raddle_bif:sort(F, A)} || {F, A} <- All],
     %% What stands in for a builtin is there, with the place as a further argument.
@@ -62,7 +67,7 @@ every_builtin_has_a_sort_test() ->
               set_cookie, get_cookie, system_profile, system_monitor, load_module, delete_module, purge_module, setnode],
     ?assertEqual([], [{F, A} || {F, A, pure} <- Sorts, lists:member(F, Impure), {F, A} =/= {node, 1}]).
 
-replay_repeats_exactly_test() ->
+replay_repeats_exactly_case() ->
     File = "raddle-tests-failure.json",
     #{failure := #{fingerprint := Print, steps := Steps}} =
         raddle:explore(fun ?MODULE:counter/0, #{file => File, program => "raddle_tests:counter"}),
@@ -75,7 +80,7 @@ replay_repeats_exactly_test() ->
         file:delete(File)
     end.
 
-runs_follow_from_the_seed_test() ->
+runs_follow_from_the_seed_case() ->
     Prints = fun(Options) ->
                  raddle:explore(fun ?MODULE:counter/0, maps:merge(#{file => none, stop => false, runs => 20, each => self_tells()}, Options)),
                  [told(fingerprint) || _ <- lists:seq(1, 20)]
@@ -83,7 +88,7 @@ runs_follow_from_the_seed_test() ->
     ?assertEqual(Prints(#{}), Prints(#{})),
     ?assertNotEqual(Prints(#{}), Prints(#{seed => 2})).
 
-nothing_is_left_behind_test() ->
+nothing_is_left_behind_case() ->
     Count = fun() -> [length(processes()), length(ets:all()), erlang:system_info(atom_count)] end,
     Make = fun(N) -> raddle:explore(fun ?MODULE:counter/0, #{file => none, stop => false, runs => N}) end,
     Make(50),
@@ -100,8 +105,7 @@ settle(Before, Count, Tries) ->
         _ -> erlang:yield(), settle(Before, Count, Tries - 1)
     end.
 
-litmus_programs_do_what_they_do_on_a_real_vm_test_() ->
-    {timeout, 300, ?_assertEqual([], raddle_litmus:check(30, 5))}.
+litmus_programs_do_what_they_do_on_a_real_vm_case() -> ?assertEqual([], raddle_litmus:check(30, 5)).
 
 %% ---- several nodes
 
@@ -109,11 +113,11 @@ two_nodes(Fun) ->
     raddle:explore(Fun, #{file => none, stop => false, runs => 300, nodes => ['a@x', 'b@x', 'c@x'], each => self_tells()}),
     lists:usort([told(value) || _ <- lists:seq(1, 300)]).
 
-messages_between_two_nodes_stay_in_order_test() ->
+messages_between_two_nodes_stay_in_order_case() ->
     ?assertEqual([[1, 2]], two_nodes(fun() ->
         S = self(), spawn('b@x', fun() -> S ! 1, S ! 2 end), [receive X -> X end || _ <- [1, 2]] end)).
 
-a_delivery_between_nodes_is_an_operation_of_its_own_test() ->
+a_delivery_between_nodes_is_an_operation_of_its_own_case() ->
     Relayed = fun(Relay, Sender) -> fun() ->
         S = self(), C = spawn(Relay, fun() -> receive go -> S ! relayed end end), spawn(Sender, fun() -> S ! direct, C ! go end),
         [receive X -> X end || _ <- [1, 2]] end end,
@@ -122,7 +126,7 @@ a_delivery_between_nodes_is_an_operation_of_its_own_test() ->
     %% By way of a third node the other one may overtake it.
     ?assertEqual([[direct, relayed], [relayed, direct]], two_nodes(Relayed('c@x', 'b@x'))).
 
-signals_between_nodes_test() ->
+signals_between_nodes_case() ->
     ?assertEqual([{boom, noproc}], two_nodes(fun() ->
         process_flag(trap_exit, true),
         P = spawn_link('b@x', fun() -> exit(boom) end),
@@ -136,7 +140,7 @@ signals_between_nodes_test() ->
         S = self(), spawn('b@x', fun() -> register(there, self()), S ! up, receive {ping, P} -> P ! pong end end),
         receive up -> ok end, {there, 'b@x'} ! {ping, S}, receive M -> M end end)).
 
-a_server_on_another_node_test() ->
+a_server_on_another_node_case() ->
     ?assertEqual([1, 2], two_nodes(fun() ->
         S = self(),
         {ok, P} = gen_server:start(litmus_otp, 0, []),

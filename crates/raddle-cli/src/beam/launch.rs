@@ -45,7 +45,9 @@ pub(super) fn ask(orders: &[OsString]) -> Result<Answer> {
         .args(orders)
         .stdin(Stdio::null())
         .output()
-        .context("cannot start `erl`; Erlang/OTP has to be installed (tools/install.sh does that on Debian)")?;
+        .context(
+            "cannot start `erl`; Erlang/OTP has to be installed (tools/install.sh does that on Debian)",
+        )?;
     let text = std::fs::read_to_string(result.path()).context("cannot read what the Erlang VM left")?;
     ensure!(
         !text.is_empty(),
@@ -66,7 +68,8 @@ fn application() -> Result<PathBuf> {
         ensure!(is_built(&given), "{}: no Erlang application with ebin and priv is here", given.display());
         return Ok(given);
     }
-    let beside = std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join("../lib/raddle/erlang")));
+    let beside =
+        std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join("../lib/raddle/erlang")));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../erlang/raddle");
     beside.into_iter().chain([source]).find(|place| is_built(place)).with_context(|| {
         format!("the Erlang application is not built: run `make -C erlang/raddle` in the repository, or say by {APPLICATION} where it is")

@@ -20,7 +20,9 @@ pub(crate) const FRONT_END: &str = "beam";
 /// A run for a person: its steps, a column for each process, and what was wrong.
 fn show(out: &mut String, file: &TraceFile, width: usize) {
     out.push('\n');
-    out.push_str(&steps(file, Layout { width, ..Layout::default() }, &|operation| statement(file, operation)));
+    out.push_str(&steps(file, Layout { width, ..Layout::default() }, &|operation| {
+        statement(file, operation)
+    }));
     out.push('\n');
     for line in sentences(file) {
         let _ = writeln!(out, "{line}");

@@ -18,8 +18,7 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
     );
     // It may have come from the standard input.
     let copy = crate::native::Temporary::write("replay.json", file.to_json().as_bytes())?;
-    let answer =
-        launch::ask(&["replay".into(), copy.path().into()]).with_context(|| shown.to_owned())?;
+    let answer = launch::ask(&["replay".into(), copy.path().into()]).with_context(|| shown.to_owned())?;
     if let Some(step) = answer.left_at {
         bail!(
             "{shown}: the run does not repeat: at step {} of {}: {}; a module has changed",
