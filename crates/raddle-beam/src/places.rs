@@ -52,22 +52,3 @@ impl Places {
         &self.order
     }
 }
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn places_are_numbered_anew_in_every_run() {
-        let mut places = Places::default();
-        let far = 700 << INSIDE | 3;
-        for order in [[5, far, 9], [far, 9, 5]] {
-            places.clear();
-            for (number, raw) in (0..).zip(order) {
-                assert_eq!(places.find(raw), (LocationId(number), true));
-                assert_eq!(places.find(raw), (LocationId(number), false));
-            }
-            assert_eq!(places.order(), order);
-        }
-    }
-}

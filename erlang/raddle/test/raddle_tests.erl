@@ -94,7 +94,12 @@ nothing_is_left_behind_case() ->
     Make(50),
     Before = Count(),
     Make(500),
-    settle(Before, Count, 1000).
+    settle(Before, Count, 1000),
+    %% Nor does one run leave a table to the next.
+    Self = self(),
+    raddle:explore(fun ?MODULE:counter/0, #{file => none, stop => false, runs => 50, each => fun(_) -> Self ! {tables, length(ets:all())} end}),
+    [Second | Later] = tl([receive {tables, N} -> N end || _ <- lists:seq(1, 50)]),
+    ?assertEqual(Second, lists:last(Later)).
 
 %% Processes that were killed are gone soon.
 settle(Before, Count, Tries) ->
