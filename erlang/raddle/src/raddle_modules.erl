@@ -29,13 +29,12 @@ find_sort(Module) ->
 
 %% Modules that compute, and touch nothing that others could notice.
 native() ->
-    [array, base64, beam_lib, binary, calendar, dict, digraph_utils, erl_anno, erl_features, erl_internal, erl_lint, erl_parse,
-     erl_pp, erl_scan, filename, gb_sets, gb_trees, io_lib, io_lib_format, io_lib_fread, io_lib_pretty, lists, maps, math,
+    [array, base64, binary, dict, erl_anno, erl_features, erl_internal, erl_lint, erl_parse, erl_pp, erl_scan, gb_sets, gb_trees, io_lib, io_lib_format, io_lib_fread, io_lib_pretty, lists, maps, math,
      orddict, ordsets, proplists, queue, re, sets, string, unicode, unicode_util, uri_string, zlib].
 
 %% Modules at the bottom of the system that have no replacement yet.
 refused() ->
-    [auth, code_server, crypto, dets, dets_server, disk_log, disk_log_server, erl_boot_server, erl_ddll, erl_distribution, erl_epmd, erl_prim_loader,
+    [auth, beam_lib, code_server, crypto, dets, dets_server, disk_log, disk_log_server, erl_boot_server, erl_ddll, erl_distribution, erl_epmd, erl_prim_loader,
      erl_reply, erl_tracer, erpc, erts_code_purger, erts_debug, erts_dirty_process_signal_handler, erts_internal,
      erts_literal_area_collector, file, file_io_server, file_server, filelib, gen_sctp, gen_tcp, gen_udp, global,
      global_group, heart, inet, inet_db, inet_res, kernel, net, net_adm, net_kernel, prim_buffer, prim_file, prim_inet,

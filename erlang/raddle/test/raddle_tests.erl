@@ -55,6 +55,13 @@ what_is_not_controlled_is_refused_by_name_case() ->
     ?assertMatch({match, _}, re:run(Refused(fun() -> catch application:start(mnesia) end), "^application:start/1 at")),
     ?assertMatch({match, _}, re:run(Refused(fun() -> catch ets:file2tab("x") end), "^ets:file2tab/1 at")).
 
+nothing_of_the_host_shows_case() ->
+    raddle:explore(fun() -> {calendar:universal_time(), os:timestamp(), pid_to_list(self()), rand:uniform(1000000), make_ref(), node()} end,
+                   #{runs => 3, each => self_tells()}),
+    [{Date, Stamp, _, _, _, _} = Value | Others] = [told(value) || _ <- [1, 2, 3]],
+    ?assertEqual({{{2020, 9, 13}, {12, 26, 40}}, {1600, 0, 0}}, {Date, Stamp}),
+    ?assertEqual([Value, Value], Others).
+
 every_builtin_has_a_sort_case() ->
     All = [FA || FA <- erlang:module_info(exports)],
     Sorts = [{F, A, raddle_bif:sort(F, A)} || {F, A} <- All],
