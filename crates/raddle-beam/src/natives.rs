@@ -206,10 +206,9 @@ fn act<'a>(
     actor: u32,
     kind: u32,
     place: u32,
-    first: i64,
-    second: i64,
+    touches: (i64, i64),
 ) -> NifResult<Term<'a>> {
-    let deed = deed(kind, place, -1, (first, second))?;
+    let deed = deed(kind, place, -1, touches)?;
     Ok(ask(env, &shared, |session| session.step(caller(who), actor, deed)))
 }
 

@@ -1,7 +1,7 @@
 %% The engine and the strategies of Raddle. Every function is one of crates/raddle-beam/src/natives.rs, where it is explained.
 -module(raddle_nif).
 -export([open/4, open_replay/1, 'begin'/3, add_main/2, add_spawned/2, add_timer/5, add_carrier/3, add_object/2, start/1,
-         step/6, sleep/4, wait/4, act/7, act_wait/4, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
+         step/6, sleep/4, wait/4, act/6, act_wait/4, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
          fail/4, now/1, unique/1, pids/1, places/1, counts/1, owned/1, end_run/1, divergence/1, record/4]).
 -compile({no_auto_import, [now/0]}).
 -on_load(init/0).
@@ -28,7 +28,7 @@ start(_Session) -> ?MISSING.
 step(_Session, _Me, _Kind, _Place, _First, _Second) -> ?MISSING.
 sleep(_Session, _Me, _Place, _Nanoseconds) -> ?MISSING.
 wait(_Session, _Me, _Place, _Nanoseconds) -> ?MISSING.
-act(_Session, _Who, _Actor, _Kind, _Place, _First, _Second) -> ?MISSING.
+act(_Session, _Who, _Actor, _Kind, _Place, _Touches) -> ?MISSING.
 act_wait(_Session, _Who, _Actor, _Place) -> ?MISSING.
 finish(_Session, _Who, _Actor) -> ?MISSING.
 deliver(_Session, _Actor) -> ?MISSING.

@@ -65,7 +65,7 @@ outcome(Fun) ->
 terminate(#me{session = Session, table = Table, actor = Actor, pid = Pid, life = Life} = Me, Reason) ->
     raddle_nif:leave(Session, Actor),
     raddle_signal:begin_death(Table, Actor, Pid, Reason),
-    Answer = raddle_nif:act(Session, -1, Actor, ?WRITE, ?AT_DEATH, ?WRITES(Life), ?NONE),
+    Answer = raddle_nif:act(Session, -1, Actor, ?WRITE, ?AT_DEATH, {?WRITES(Life), ?NONE}),
     raddle_turn:leave(Answer, Me#me{actor = -1}).
 
 %% A stack without the names and frames of the instrumentation.

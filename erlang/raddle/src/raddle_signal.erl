@@ -113,7 +113,7 @@ act(Actor, #me{session = Session, table = Table} = Me0) ->
     end.
 
 announce(#me{session = Session, actor = Actor}, Who, {Kind, First, Second}, Place) ->
-    raddle_nif:act(Session, Who, Actor, Kind, Place, First, Second).
+    raddle_nif:act(Session, Who, Actor, Kind, Place, {First, Second}).
 
 become(#me{table = Table, actor = Actor}, State) -> ets:insert(Table, {actor, {actor, Actor}, State}).
 

@@ -10,7 +10,7 @@ mod run;
 pub(crate) use replay::replay;
 pub(crate) use run::run;
 
-use raddle_model::{Operation, TraceFile};
+use raddle_model::{Kind, Operation, TraceFile};
 use raddle_report::{Layout, sentences, steps, verb};
 use std::fmt::Write;
 
@@ -29,13 +29,15 @@ fn show(out: &mut String, file: &TraceFile, width: usize) {
     }
 }
 
-/// What an operation does, to what, and on which line. The life of a process is told only where nothing else is touched.
+/// What an operation does, to what, and on which line.
 fn statement(file: &TraceFile, operation: &Operation) -> String {
     let name = |names: &[String], index: usize| names.get(index).map_or("?".to_owned(), Clone::clone);
     let mut objects: Vec<String> =
         operation.objects().map(|(object, _)| name(&file.objects, object.index())).collect();
-    if objects.len() > 1 {
-        objects.retain(|object| !object.starts_with("life of "));
+    // What is touched besides says what the operation depends on, not what it does.
+    objects.truncate(1);
+    if matches!(operation.kind, Kind::Spawn | Kind::Yield) {
+        objects.clear();
     }
     let gap = if objects.is_empty() { "" } else { " " };
     let place = name(&file.locations, operation.location.index());

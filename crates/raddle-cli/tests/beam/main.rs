@@ -33,7 +33,10 @@ fn folder(name: &str) -> Option<PathBuf> {
     }
     #[expect(clippy::disallowed_methods, reason = "whoever runs the test says whether it may be passed over")]
     let wanted = std::env::var("RADDLE_BEAM").is_ok();
-    assert!(!wanted, "no Erlang, or the application is not built; tools/install.sh and make -C erlang/raddle");
+    assert!(
+        !wanted,
+        "no Erlang, or the application is not built; tools/install.sh and make -C erlang/raddle"
+    );
     let words = "NOT TESTED: Erlang programs; tools/install.sh installs Erlang, make -C erlang/raddle builds the rest";
     writeln!(std::io::stderr(), "\n{words}\n").expect("somebody reads the messages");
     None
@@ -51,7 +54,10 @@ fn a_lost_update_is_found_and_repeats() {
     let again = raddle(&folder, &["replay", "bug.json"]);
     assert_eq!(again.status.code(), Some(1), "{}", text(&again.stderr));
     assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stdout));
-    let json = json(&raddle(&folder, &["beam", "run", "race:lost", "--pa", ".", "--keep-going", "--runs", "200", "--json"]));
+    let json = json(&raddle(
+        &folder,
+        &["beam", "run", "race:lost", "--pa", ".", "--keep-going", "--runs", "200", "--json"],
+    ));
     let (runs, failures) = (json["runs"].as_u64(), json["failures"].as_u64());
     assert_eq!((runs, json["verdict"].as_str()), (Some(200), Some("failed")), "{json}");
     assert_eq!(failures, json["kinds"]["assertion"].as_u64(), "{json}");
@@ -64,7 +70,9 @@ fn a_changed_module_does_not_repeat() {
     let found = raddle(&folder, &["beam", "run", "race:lost", "--pa", ".", "--record", "bug.json"]);
     assert_eq!(found.status.code(), Some(1), "{}", text(&found.stderr));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/beam/race.erl");
-    let changed = std::fs::read_to_string(source).expect("the source is there").replace("[1, 2]],\n    [rec", "[1, 2, 3]],\n    [rec");
+    let changed = std::fs::read_to_string(source)
+        .expect("the source is there")
+        .replace("[1, 2]],\n    [rec", "[1, 2, 3]],\n    [rec");
     std::fs::write(folder.join("race.erl"), changed).expect("the folder can be written to");
     let compiled = Command::new("erlc").args(["+debug_info", "race.erl"]).current_dir(&folder).status();
     assert!(compiled.is_ok_and(|status| status.success()));
