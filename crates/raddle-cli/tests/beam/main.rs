@@ -48,7 +48,7 @@ fn a_lost_update_is_found_and_repeats() {
     let found = raddle(&folder, &["beam", "run", "race:lost", "--pa", ".", "--record", "bug.json"]);
     let told = text(&found.stdout);
     assert_eq!(found.status.code(), Some(1), "{told}{}", text(&found.stderr));
-    assert!(told.contains("Failed: assertion") && told.contains("{badmatch,[{count,1}]}"), "{told}");
+    assert!(told.contains("Failed: 1 assertion") && told.contains("{badmatch,[{count,1}]}"), "{told}");
     assert!(told.contains("<0.102.0>") && told.contains("count in table"), "{told}");
     assert!(told.ends_with("Replay it: raddle replay bug.json\n"), "{told}");
     let again = raddle(&folder, &["replay", "bug.json"]);
