@@ -5,6 +5,7 @@ mod condition;
 mod deadlock;
 mod follow;
 mod interrupt;
+mod mailbox;
 mod misuse;
 mod mutex;
 mod park;
