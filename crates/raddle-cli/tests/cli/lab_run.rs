@@ -194,7 +194,7 @@ fn coverage_counts_what_runs_had() {
         let lost = &coverage["roots"][8]["accesses"];
         let places: Vec<&str> =
             lost.as_array().expect("accesses").iter().filter_map(|access| access["at"].as_str()).collect();
-        assert_eq!(places, ["line 11: t = x", "line 17: x = t + 1", "line 12: x = t + 1"]);
+        assert_eq!(places, ["line 12: t = x", "line 18: x = t + 1", "line 13: x = t + 1"]);
         let told = raddle(&words).out;
         assert!(told.contains("all         10         10        10 (100 %)"), "{told}");
     }

@@ -1,4 +1,4 @@
-// Makes a thread where the system has no room for one, or, with LIMIT_PROCESSES in the environment, not even for a run.
+// Makes threads where the system has no room for one, or, with LIMIT_PROCESSES in the environment, not even for a run.
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -20,6 +20,6 @@ __attribute__((constructor)) static void before(void) {
 int main(void) {
     pthread_t thread;
     lower();
-    assert(pthread_create(&thread, NULL, nothing, NULL) == 0);
+    for (int i = 0; i < 8; i++) assert(pthread_create(&thread, NULL, nothing, NULL) == 0);
     return 0;
 }
