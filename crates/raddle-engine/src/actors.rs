@@ -2,9 +2,8 @@
 
 use crate::engine::Engine;
 use crate::pending::bit;
-use crate::step::second_node;
 use crate::threads::Status;
-use raddle_model::{Event, Operation, ThreadId, Verdict};
+use raddle_model::{Event, Operation, ThreadId, Verdict, mix};
 
 impl Engine {
     /// Adds a thread as part of the latest step of `parent`: a timer, or whatever else works for it. It is resumed
@@ -14,7 +13,7 @@ impl Engine {
         let entry = self.threads.get_mut(parent);
         let name = entry.name.child(u64::from(entry.children));
         entry.children += 1;
-        self.new_thread(name, Some(parent))
+        self.new_thread((name, mix(name.0)), Some(parent))
     }
 
     /// Makes `operation` the next one of `thread` in place of the one that it has announced, as part of a step of another
@@ -23,17 +22,12 @@ impl Engine {
         self.burst = 0;
         let entry = self.threads.get_mut(thread);
         debug_assert_eq!(entry.status, Status::Pending, "only what was announced can be replaced");
-        let old = entry.operation;
+        let (known, old) = ((thread, entry.bit), entry.operation);
         if entry.resting {
             entry.resting = false;
             self.resting.retain(|&resting| resting != thread);
         }
-        if let Some(object) = old.touches[0].object() {
-            self.pending.unlink(thread, 0, object);
-            if let Some(object) = second_node(&old) {
-                self.pending.unlink(thread, 1, object);
-            }
-        }
+        self.pending.withdraw(known, &old);
         self.plain_lockers &= !bit(thread);
         self.await_turn(thread, operation);
     }
@@ -45,7 +39,8 @@ impl Engine {
 
     /// Says that the run is over and nothing was wrong, whatever threads are about to do. A run that has failed stays failed.
     pub fn conclude(&mut self) {
-        self.burst = 0;
-        self.verdict.get_or_insert(Verdict::Passed);
+        if self.verdict.is_none() {
+            self.end(Verdict::Passed);
+        }
     }
 }

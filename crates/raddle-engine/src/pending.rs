@@ -150,6 +150,20 @@ impl Pending {
         print.wrapping_add(self.unlink(thread, 1, object, operation.touches[1]).rotate_left(17))
     }
 
+    /// Takes `thread`, whose bit is given, away from those about to touch what `operation` touches, because it will not.
+    pub(crate) fn withdraw(&mut self, (thread, bit): (ThreadId, u64), operation: &Operation) {
+        let objects = [operation.touches[0].object(), second_node(operation)];
+        for (slot, object) in objects.into_iter().enumerate() {
+            let Some(object) = object else { continue };
+            if bit == 0 {
+                self.unlink_ring(thread, slot as u32);
+            }
+            let row = &mut self.rows[object.index()];
+            row.touching &= !bit;
+            row.writing &= !bit;
+        }
+    }
+
     #[inline(never)] // Keeps the path of programs with few threads short.
     fn unlink_ring(&mut self, thread: ThreadId, slot: u32) {
         let node = self.nodes[(thread.0 - FEW) as usize] + slot;
