@@ -44,9 +44,9 @@ fn panicked(line: &str, after: &[&str]) -> Option<Panicked> {
 
 /// What stands before and behind `panicked at`.
 fn heading(line: &str) -> Option<(&str, &str)> {
-    // What a thread wrote before without ending its line stands in front.
-    let from = line.find("thread '")? + "thread '".len();
-    line[from..].strip_suffix(':')?.split_once(" panicked at ")
+    let (before, place) = line.strip_suffix(':')?.rsplit_once(" panicked at ")?;
+    // What a thread wrote before without ending its line stands in front, and may name threads as well.
+    Some((before.rsplit_once("thread '")?.1, place))
 }
 
 /// Whether a line is none of a panic's message any more.
@@ -87,5 +87,12 @@ mod tests {
     fn old_compilers_tell_no_number() {
         let (last, _) = told("text thread 'main' panicked at a.rs:1:2:\nno\n", "main").expect("a panic");
         assert_eq!((&last.thread[..], &last.place[..], &last.message[..]), ("main", "a.rs:1:2", "no"));
+    }
+
+    #[test]
+    fn an_unfinished_line_before_it_hides_no_panic() {
+        let output = "thread 'x' panicked at once: thread 'main' (7) panicked at a.rs:1:2:\nno\n";
+        let (last, before) = told(output, "main").expect("a panic");
+        assert_eq!((&last.thread[..], &last.place[..], before.len()), ("main", "a.rs:1:2", 0));
     }
 }
