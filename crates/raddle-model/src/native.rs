@@ -155,6 +155,11 @@ pub enum Answer {
         /// Why.
         message: String,
     },
+    /// The system does not give what a run needs; this is no matter of the program.
+    Refused {
+        /// What, and what may help.
+        message: String,
+    },
 }
 
 /// What a strategy knows of iRoots.

@@ -53,7 +53,7 @@ pub(crate) fn serve(socket: i32) {
     STARTING.store(false, Ordering::Relaxed);
     let wire = Wire(socket);
     if !results::prepare() {
-        wire.send(&Answer::Lost { message: "there is no memory to be shared with runs".to_owned() });
+        wire.send(&Answer::Refused { message: "there is no memory to be shared with runs".to_owned() });
         raw::exit(0);
     }
     wire.send(&Answer::Ready { fibers: fiber::is_supported() });
@@ -158,7 +158,7 @@ impl Server {
                 let wants_steps = copy.learns() || self.expected.is_some() || self.judges_ends();
                 let mut whole = match self.make_run(&*copy, random, points, &shared, wants_steps)? {
                     Ok(whole) => whole,
-                    Err(message) => return Some(Answer::Lost { message }),
+                    Err(answer) => return Some(answer),
                 };
                 if self.strategies[*strategy].learns() {
                     let names = if copy.needs().places { self.names(&whole) } else { Vec::new() };
@@ -191,7 +191,7 @@ impl Server {
                 let mut whole =
                     match self.make_run(&follow, *random, self.setup.points, &table(shared), true)? {
                         Ok(whole) => whole,
-                        Err(message) => return Some(Answer::Lost { message }),
+                        Err(answer) => return Some(answer),
                     };
                 self.check_end(&mut whole);
                 let mut ran = self.ran(&whole);
@@ -218,7 +218,7 @@ impl Server {
         strategy.begin(Rng::for_run(0, 0));
         let mut whole = match self.make_run(strategy, random, self.setup.points, &table(shared), true)? {
             Ok(whole) => whole,
-            Err(message) => return Some(Answer::Lost { message }),
+            Err(answer) => return Some(answer),
         };
         self.check_end(&mut whole);
         // The copy that followed the run is gone; following what was executed tells where it left.
@@ -262,7 +262,7 @@ impl Server {
         points: Points,
         shared: &Table,
         wants_steps: bool,
-    ) -> Option<Result<Box<Whole>, String>> {
+    ) -> Option<Result<Box<Whole>, Answer>> {
         let mut halt = None;
         loop {
             let engine = Engine::new(config(self.setup.settings));
@@ -281,12 +281,14 @@ impl Server {
             let status = match (end, results::read()) {
                 (End::Child, _) => return None,
                 (_, Results::Whole(whole)) => return Some(Ok(whole)),
-                (_, Results::Lost(message)) | (End::Refused(message), _) => return Some(Err(message)),
-                (End::Late(message), Results::None) => return Some(Err(message)),
+                (_, Results::Lost(message)) | (End::Late(message), Results::None) => {
+                    return Some(Err(Answer::Lost { message }));
+                }
+                (End::Refused(message), Results::None) => return Some(Err(Answer::Refused { message })),
                 (End::Ended(status), Results::None) => status,
             };
             if halt.is_some() {
-                return Some(Err(crate::crash::unseen(status)));
+                return Some(Err(Answer::Lost { message: crate::crash::unseen(status) }));
             }
             let (thread, place) = results::running();
             let end = if libc::WIFSIGNALED(status) {
@@ -392,7 +394,9 @@ impl Server {
         if status != 0 && whole.verdict == Verdict::Passed {
             let thread = self.setup.panics.as_deref().filter(|_| status == panics::STATUS);
             let failure = thread.and_then(|thread| panics::failure(&self.printed(), thread));
-            let exit = self.setup.fail_on_exit.then_some(Failure::Exit { status });
+            // A program with a panic hook of its own may print anything; the status is still that of a panic.
+            let counts = self.setup.fail_on_exit || thread.is_some();
+            let exit = counts.then_some(Failure::Exit { status });
             if let Some(failure) = failure.or(exit) {
                 whole.verdict = Verdict::Failed { failure };
             }

@@ -80,8 +80,13 @@ fn bounds(bounds: &[MissedBug]) -> Vec<String> {
     vec![format!("a bug of depth {depths} is missed by {who} with a chance of at most {chances}")]
 }
 
-/// All tests.
-pub(super) fn summary(all: &CargoTests) -> String {
+/// Whether a test has failed; if `strict`, one that cannot be controlled counts as such.
+pub(super) fn fails(all: &CargoTests, strict: bool) -> bool {
+    all.failed > 0 || strict && all.not_controllable > 0
+}
+
+/// All tests, with `strict` as in [`fails`].
+pub(super) fn summary(all: &CargoTests, strict: bool) -> String {
     let mut parts = vec![format!("{} passed", count(all.passed + all.not_concurrent))];
     for (number, what) in [
         (all.not_concurrent, "of them with one thread"),
@@ -95,10 +100,19 @@ pub(super) fn summary(all: &CargoTests) -> String {
             parts.push(format!("{} {what}", count(number)));
         }
     }
-    let (end, status) =
-        if all.failed > 0 { ("Failed", TestStatus::Failed) } else { ("Passed", TestStatus::Passed) };
+    let (end, status) = match &all.stopped {
+        _ if fails(all, strict) => ("Failed", TestStatus::Failed),
+        Some(_) => ("Stopped", TestStatus::NotControllable),
+        None => ("Passed", TestStatus::Passed),
+    };
     let word = word(status).1.apply_to(format!("{end:>12}"));
-    format!("{word} [{:>8.3}s] {}: {}\n", all.seconds, plural(all.tests, "test"), parts.join(", "))
+    let mut out =
+        format!("{word} [{:>8.3}s] {}: {}\n", all.seconds, plural(all.tests, "test"), parts.join(", "));
+    // If nothing has failed this is the error with which the command ends, and told there.
+    if let Some(why) = all.stopped.as_ref().filter(|_| fails(all, strict)) {
+        let _ = writeln!(out, "{INDENT}not all is done: {why}");
+    }
+    out
 }
 
 #[cfg(test)]
@@ -133,5 +147,20 @@ mod tests {
             "{}",
             test(&left)
         );
+    }
+
+    #[test]
+    fn the_last_line_says_what_the_status_says() {
+        let all = CargoTests { tests: 2, passed: 1, not_controllable: 1, ..CargoTests::default() };
+        let first = |all: &CargoTests, strict| {
+            let told = console::strip_ansi_codes(&summary(all, strict)).into_owned();
+            told.split_whitespace().next().unwrap_or_default().to_owned()
+        };
+        assert_eq!((first(&all, false), first(&all, true)), ("Passed".to_owned(), "Failed".to_owned()));
+        let stopped = CargoTests { stopped: Some("no disk".to_owned()), ..all.clone() };
+        assert_eq!(first(&stopped, false), "Stopped");
+        let failed = CargoTests { failed: 1, ..stopped };
+        assert_eq!(first(&failed, false), "Failed");
+        assert!(summary(&failed, false).contains("not all is done: no disk"), "{}", summary(&failed, false));
     }
 }

@@ -6,7 +6,7 @@ use super::settings::{Budget, Settings};
 use super::workspace::Workspace;
 use super::{output, tell};
 use crate::args::CargoTestArgs;
-use crate::native::{self, Found, Origin, Plan, Tally};
+use crate::native::{self, Found, NotControllable, Origin, Plan, Tally};
 use crate::progress::Progress;
 use crate::{Outcome, emit};
 use anyhow::{Context, Result};
@@ -17,6 +17,7 @@ use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
 use raddle_strategies::portfolio::pct_depth;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 use std::time::Instant;
@@ -33,6 +34,7 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     }
     let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
     Settings::check(&workspace)?;
+    let junit = args.junit.as_deref().map(report_file).transpose()?;
     let targets = targets(args);
     // By default cargo would build the examples as well, which have no tests.
     let all = ["--tests".to_owned()];
@@ -46,9 +48,24 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     let has_documentation = targets.is_empty() && binaries.iter().any(|binary| !binary.name.contains("::"));
     let (tests, all) = (Vec::new(), CargoTests::default());
     let mut session = Session { args, width, folder, tests, all, has_documentation };
-    session.all_of(&binaries, &workspace, &selection)?;
+    let ended = session.all_of(&binaries, &workspace, &selection);
     session.all.seconds = seconds(begun);
-    session.finish()
+    session.finish(ended, junit)
+}
+
+/// The file of a report, opened before anything is done, and left as it is until there is something to write.
+fn report_file(path: &Path) -> Result<File> {
+    let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
+    opened.with_context(|| format!("cannot write {}", path.display()))
+}
+
+/// Puts `text` in the place of what is in `file`.
+fn replace(mut file: &File, text: &str) -> std::io::Result<()> {
+    // What is no regular file has no length.
+    if file.metadata()?.is_file() {
+        file.set_len(0)?;
+    }
+    std::io::Write::write_all(&mut file, text.as_bytes())
 }
 
 /// Which targets of the packages are asked for.
@@ -150,15 +167,24 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Writes what is left to write.
-    fn finish(self) -> Result<Outcome> {
-        if let Some(path) = &self.args.junit {
+    /// Writes what is left to write, also if all ended by an error. That a test has failed is not lost with it.
+    fn finish(mut self, ended: Result<()>, junit: Option<File>) -> Result<Outcome> {
+        let written = junit.map_or(Ok(()), |file| {
             let text = raddle_report::format::junit_tests(&self.tests, self.args.strict);
-            std::fs::write(path, text).with_context(|| format!("cannot write {}", path.display()))?;
+            replace(&file, &text).context("cannot write the report for JUnit")
+        });
+        let error = ended.and(written).err();
+        self.all.stopped = error.as_ref().map(|error| format!("{error:#}"));
+        let (strict, json) = (self.args.strict, self.args.json);
+        let status = if tell::fails(&self.all, strict) { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
+        let mut text = if json { shape::line(&self.all) } else { tell::summary(&self.all, strict) };
+        if let Some(error) = error {
+            if status == EXIT_NOTHING_FOUND {
+                emit(&text)?;
+                return Err(error);
+            }
+            return Ok(Outcome { text, status });
         }
-        let lost = self.args.strict && self.all.not_controllable > 0;
-        let status = if self.all.failed > 0 || lost { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
-        let mut text = if self.args.json { shape::line(&self.all) } else { tell::summary(&self.all) };
         if !self.args.json && self.has_documentation {
             text.push_str(
                 "Documentation tests were not run; `cargo test --doc` runs them without control.\n",
@@ -195,7 +221,7 @@ impl Session<'_> {
         // Whether it has threads at all shows in the first run, for which one process is enough.
         let first = Plan { runs: 1, jobs: 1, look: &|_, _| (), ..plan };
         let explored = first.explore().and_then(|tally| {
-            let is_over = tally.failures > 0 || tally.threads <= FEWEST;
+            let is_over = tally.failures > 0 || is_single(&tally);
             if is_over { Ok(tally) } else { plan.explore() }
         });
         drop(progress);
@@ -208,6 +234,8 @@ impl Session<'_> {
         };
         let mut report = String::new();
         match explored {
+            // Anything else that goes wrong is no property of the test, and would be the same for the next one.
+            Err(error) if !error.is::<NotControllable>() => return Err(error),
             Err(error) => {
                 tested.status = TestStatus::NotControllable;
                 tested.reason = Some(error.root_cause().to_string());
@@ -275,12 +303,20 @@ impl Session<'_> {
     }
 }
 
+/// Whether the test has made no thread in the runs that there were.
+fn is_single(tally: &Tally) -> bool {
+    tally.runs > 0 && tally.threads <= FEWEST
+}
+
 /// What the runs of a test were like.
 fn judge(tested: &mut CargoTest, tally: &Tally) {
     tested.status = if tally.failures > 0 {
         TestStatus::Failed
-    } else if tally.threads <= FEWEST {
+    } else if is_single(tally) {
         TestStatus::NotConcurrent
+    } else if tally.runs == 0 {
+        tested.reason = Some("no run came to its end".to_owned());
+        TestStatus::NotControllable
     } else {
         TestStatus::Passed
     };
@@ -353,6 +389,18 @@ fn from_here(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn without_a_run_nothing_is_known() {
+        let judged = |runs, threads| {
+            let mut tested = CargoTest::default();
+            judge(&mut tested, &Tally { runs, threads, ..Tally::default() });
+            tested.status
+        };
+        assert_eq!(judged(0, 0), TestStatus::NotControllable);
+        assert_eq!(judged(1, FEWEST), TestStatus::NotConcurrent);
+        assert_eq!(judged(1, FEWEST + 1), TestStatus::Passed);
+    }
 
     #[test]
     fn the_bound_is_that_of_the_runs_of_pct() {

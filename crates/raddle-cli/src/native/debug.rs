@@ -114,7 +114,7 @@ fn talk(stream: &UnixStream, setup: &Setup, order: &Order) -> Option<Result<Box<
                 send(stream, setup).and_then(|()| send(stream, order)).ok()?;
             }
             Ok(Answer::Ran(ran)) => last = Some(Ok(ran)),
-            Ok(Answer::Lost { message }) => last = Some(Err(message)),
+            Ok(Answer::Lost { message } | Answer::Refused { message }) => last = Some(Err(message)),
             Ok(Answer::Exhausted | Answer::Coverage(_)) => {}
             Err(_) => return last,
         }

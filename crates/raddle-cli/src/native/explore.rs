@@ -30,6 +30,18 @@ pub(crate) struct Plan<'a> {
     pub(crate) look: &'a (dyn Fn(&Tally, &str) + Sync),
 }
 
+/// The runtime's own word that it cannot control what a run does. No other error says that of a program.
+#[derive(Debug)]
+pub(crate) struct NotControllable(String);
+
+impl std::fmt::Display for NotControllable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotControllable {}
+
 /// What was found.
 #[derive(Default)]
 pub(crate) struct Tally {
@@ -209,7 +221,8 @@ impl Plan<'_> {
             return Some(None);
         }
         for turn in round {
-            let late = self.time.is_some_and(|time| shared.begun.elapsed() >= time);
+            // One run is made in any case; without it nothing could be said of the program.
+            let late = turn.number > 0 && self.time.is_some_and(|time| shared.begun.elapsed() >= time);
             if late || shared.is_over(turn.number) {
                 return None;
             }
@@ -310,7 +323,11 @@ impl Plan<'_> {
             Ok(Answer::Lost { message }) => {
                 shared.give_up();
                 let what = format!("{}: run {number} cannot be controlled", self.words[0]);
-                Err(anyhow!(message).context(what))
+                Err(anyhow::Error::new(NotControllable(message)).context(what))
+            }
+            Ok(Answer::Refused { message }) => {
+                shared.give_up();
+                Err(anyhow!(message).context(format!("{}: run {number} cannot be made", self.words[0])))
             }
             Ok(Answer::Ready { .. } | Answer::Coverage(_)) => {
                 Err(anyhow!("the native runtime has answered another question"))

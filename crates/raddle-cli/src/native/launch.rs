@@ -102,7 +102,7 @@ pub(super) fn receive(mut stream: &UnixStream) -> Result<Answer> {
 }
 
 /// A number that no other run of raddle has, for the name of a file.
-fn fresh() -> u64 {
+pub(crate) fn fresh() -> u64 {
     use std::hash::{BuildHasher, RandomState};
     RandomState::new().hash_one(0)
 }
@@ -152,7 +152,9 @@ impl Server {
         let mut server = Server { process, stream: mine, program, fibers: true };
         match server.receive() {
             Ok(Answer::Ready { fibers }) => server.fibers = fibers,
-            Ok(Answer::Lost { message }) => bail!("{}: {message}", server.program),
+            Ok(Answer::Lost { message } | Answer::Refused { message }) => {
+                bail!("{}: {message}", server.program)
+            }
             Ok(_) | Err(_) => {
                 let why = server.why_not_ready();
                 bail!("{}: {why}", server.program)

@@ -15,9 +15,9 @@ mod run;
 mod rust_names;
 mod show;
 
-pub(crate) use explore::{Plan, Tally};
+pub(crate) use explore::{NotControllable, Plan, Tally};
 pub(crate) use found::{Found, Origin};
-pub(crate) use launch::Temporary;
+pub(crate) use launch::{Temporary, fresh};
 pub(crate) use minimize::{explain, minimize};
 pub(crate) use places::{address as located, shown};
 pub(crate) use program::find;

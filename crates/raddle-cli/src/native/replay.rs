@@ -158,7 +158,9 @@ fn is_another_build(file: &TraceFile) -> bool {
 fn made(answer: Answer, shown: &str) -> Result<Box<Ran>> {
     match answer {
         Answer::Ran(ran) => Ok(ran),
-        Answer::Lost { message } => bail!("{shown}: the run cannot be repeated: {message}"),
+        Answer::Lost { message } | Answer::Refused { message } => {
+            bail!("{shown}: the run cannot be repeated: {message}")
+        }
         Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) => {
             bail!("{shown}: the native runtime has made no run")
         }

@@ -102,6 +102,8 @@ pub struct CargoTests {
     pub filtered: u64,
     /// How long all took, in real time.
     pub seconds: f64,
+    /// Why it ended before all were run, if it did.
+    pub stopped: Option<String>,
 }
 
 /// What `cargo raddle doctor --json` prints.
