@@ -19,13 +19,27 @@ fn copy(test: &str) -> PathBuf {
     to
 }
 
+/// Makes files in a folder.
+fn write(folder: &Path, files: &[(&str, impl AsRef<[u8]>)]) {
+    for (name, content) in files {
+        let file = folder.join(name);
+        std::fs::create_dir_all(file.parent().expect("a file is in a folder")).expect("it can be made");
+        std::fs::write(file, content).expect("it can be written");
+    }
+}
+
 /// What `cargo raddle WORDS` does, as cargo starts it.
 fn cargo_raddle(folder: &Path, words: &[&str]) -> Output {
+    command(folder, words).output().expect("it starts")
+}
+
+fn command(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-raddle"));
     for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTC_WRAPPER"] {
         command.env_remove(name);
     }
-    command.arg("raddle").args(words).current_dir(folder).output().expect("it starts")
+    command.arg("raddle").args(words).current_dir(folder);
+    command
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -189,6 +203,45 @@ fn tests_are_chosen_as_with_cargo() {
         told.contains("LOST") && told.contains("SINGLE") && told.contains("1 not controllable"),
         "{told}"
     );
+    assert!(told.contains("Failed [") && !told.contains("Passed ["), "{told}");
+}
+
+#[test]
+fn what_goes_wrong_here_is_no_verdict() {
+    let folder = &session().folder;
+    let words = ["test", "--offline", "--lib", "tests::locked"];
+    let lost = command(folder, &words).env("TMPDIR", folder.join("nowhere")).output().expect("it starts");
+    let (told, error) = (text(&lost.stdout), text(&lost.stderr));
+    assert_eq!(lost.status.code(), Some(2), "{told}{error}");
+    assert!(error.contains("error: cannot create") && error.contains("nowhere"), "{error}");
+    assert!(told.contains("Stopped [") && !told.contains("LOST") && !told.contains("Passed"), "{told}");
+}
+
+#[test]
+fn one_run_is_made_however_little_time_there_is() {
+    let words = ["test", "--offline", "--json", "--lib", "--time", "1ms", "tests::locked"];
+    let output = cargo_raddle(&session().folder, &words);
+    let told = text(&output.stdout);
+    let test: Value = serde_json::from_str(told.lines().next().expect("a test was run")).expect("it is JSON");
+    assert_eq!((&test["status"], &test["threads"]), (&"passed".into(), &3.into()), "{test}");
+    assert!(test["runs"].as_u64() > Some(0), "{test}");
+}
+
+#[test]
+fn a_report_that_cannot_be_written_hides_no_failure() {
+    let folder = &session().folder;
+    let junit = |file: &str| {
+        let words = ["test", "--offline", "--lib", "--junit", file, "tests::single_and_wrong"];
+        let output = cargo_raddle(folder, &words);
+        (output.status.code(), text(&output.stdout), text(&output.stderr))
+    };
+    // Writes to this device fail, and nothing else does.
+    let (status, told, _) = junit("/dev/full");
+    assert_eq!(status, Some(1), "{told}");
+    assert!(told.contains("1 failed") && told.contains("not all is done: cannot write"), "{told}");
+    let (status, told, error) = junit("no/such/folder.xml");
+    assert_eq!((status, &told[..]), (Some(2), ""));
+    assert!(error.contains("cannot write no/such/folder.xml"), "{error}");
 }
 
 #[test]
@@ -210,11 +263,7 @@ fn what_cargo_is_told_is_told_on() {
         ("other/Cargo.toml", package("other")),
         ("other/src/lib.rs", tests.to_owned()),
     ];
-    for (name, content) in &files {
-        let file = folder.join(name);
-        std::fs::create_dir_all(file.parent().expect("a file is in a folder")).expect("it can be made");
-        std::fs::write(file, content).expect("it can be written");
-    }
+    write(&folder, &files);
     let names = |words: &[&str]| {
         let words = [&["test", "--offline", "--json"], words].concat();
         let output = cargo_raddle(&folder, &words);
@@ -279,6 +328,46 @@ fn settings_are_written_once_and_mistakes_in_them_are_named() {
     let message = text(&third.stderr);
     assert_eq!(third.status.code(), Some(2), "{message}");
     assert!(message.contains("raddle.toml") && message.contains("`rums`"), "{message}");
+}
+
+/// A program that tells of its panic in its own way.
+const OWN_HOOK: &str = "fn main() { std::panic::set_hook(Box::new(|_| eprintln!(\"sorry\"))); panic!() }\n";
+
+#[test]
+fn packages_may_have_hooks_harnesses_and_a_program_of_their_own() {
+    const MANIFEST: &str = "[package]\nname = 'own'\nversion = '1.0.0'\nedition = '2021'\ndefault-run = 'hook'\n\
+                            [[test]]\nname = 'silent'\nharness = false\n[workspace]\nmembers = ['member']\n";
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo/own");
+    let files = [
+        ("Cargo.toml", MANIFEST),
+        ("raddle.toml", "seed = 5\n"),
+        ("src/lib.rs", ""),
+        ("src/bin/another.rs", "fn main() {}\n"),
+        ("src/bin/hook.rs", OWN_HOOK),
+        ("tests/silent.rs", "fn main() {}\n"),
+        ("member/Cargo.toml", "[package]\nname = 'member'\nversion = '1.0.0'\n"),
+        ("member/src/lib.rs", ""),
+    ];
+    write(&folder, &files);
+    let output = cargo_raddle(&folder, &["run", "--offline", "--json", "--runs", "1"]);
+    assert_eq!(output.status.code(), Some(1), "{}", text(&output.stderr));
+    let report: Value = serde_json::from_slice(&output.stdout).expect("it is JSON");
+    assert!(report["message"].as_str().is_some_and(|message| message.contains("101")), "{report}");
+
+    // The library and the programs have the standard harness, and no tests in it.
+    let output = cargo_raddle(&folder, &["test", "--offline"]);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{told}{}", text(&output.stderr));
+    assert_eq!(told.matches("LOST").count(), 1, "{told}");
+    assert!(told.contains("own::silent") && told.contains("which lists no test"), "{told}");
+
+    // A member's settings take the place of those of all.
+    let member = folder.join("member");
+    _ = std::fs::remove_file(member.join("raddle.toml"));
+    let output = cargo_raddle(&member, &["init"]);
+    let told = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    assert!(told.contains("takes the place of") && !told.contains("changes nothing"), "{told}");
 }
 
 /// A compiler that does not know the flags any more.

@@ -6,7 +6,7 @@ use crate::args::BuildArgs;
 use anyhow::{Context, Result, ensure};
 use raddle_model::Surroundings;
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io::{BufRead, BufReader};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -20,6 +20,8 @@ pub(super) struct Binary {
     pub(super) folder: PathBuf,
     /// What its tests are started in.
     pub(super) surroundings: Surroundings,
+    /// Whether it is the one that its package names by `default-run`.
+    pub(super) is_default: bool,
 }
 
 /// One of cargo's messages, as far as they matter here.
@@ -31,6 +33,8 @@ enum Message {
         package_id: String,
         #[serde(default)]
         env: Vec<(String, String)>,
+        #[serde(default)]
+        linked_paths: Vec<String>,
         out_dir: String,
     },
     #[serde(other)]
@@ -54,6 +58,15 @@ struct Target {
 #[derive(Deserialize)]
 struct Profile {
     test: bool,
+}
+
+/// What build scripts have told.
+#[derive(Default)]
+struct Scripts {
+    /// Variables, by package.
+    environments: BTreeMap<String, Vec<(String, String)>>,
+    /// Where they have libraries looked for, all together.
+    linked: BTreeSet<String>,
 }
 
 /// Which programs of a build are wanted.
@@ -83,15 +96,16 @@ pub(super) fn build(
     let mut process =
         command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
     let stdout = process.stdout.take().context("cargo's messages cannot be read")?;
-    let (mut artifacts, mut scripts) = (Vec::new(), BTreeMap::new());
+    let (mut artifacts, mut scripts) = (Vec::new(), Scripts::default());
     for line in BufReader::new(stdout).lines() {
         let line = line.context("cargo's messages cannot be read")?;
         // Build scripts may print lines of their own.
         match serde_json::from_str(&line) {
             Ok(Message::CompilerArtifact(artifact)) => artifacts.push(artifact),
-            Ok(Message::BuildScriptExecuted { package_id, mut env, out_dir }) => {
+            Ok(Message::BuildScriptExecuted { package_id, mut env, linked_paths, out_dir }) => {
                 env.push(("OUT_DIR".to_owned(), out_dir));
-                scripts.insert(package_id, env);
+                scripts.environments.insert(package_id, env);
+                scripts.linked.extend(linked_paths);
             }
             Ok(Message::Other) | Err(_) => {}
         }
@@ -106,8 +120,7 @@ pub(super) fn build(
             continue;
         };
         if is_wanted {
-            let script = scripts.get(&artifact.package_id).map_or(&[][..], |env| &env[..]);
-            binaries.push(binary(workspace, package, artifact, path, script)?);
+            binaries.push(binary(workspace, package, artifact, path, &scripts)?);
         }
     }
     Ok(binaries)
@@ -147,15 +160,15 @@ fn binary(
     package: &Package,
     artifact: &Artifact,
     path: &Path,
-    script: &[(String, String)],
+    scripts: &Scripts,
 ) -> Result<Binary> {
     let text = |path: &Path| path.to_str().map(str::to_owned).context("a path is no text");
     let Target { name, kind } = &artifact.target;
     let kind = kind.first().map_or("", |kind| kind);
     let mut environment = package.environment();
-    environment.extend_from_slice(script);
+    environment.extend(scripts.environments.get(&artifact.package_id).into_iter().flatten().cloned());
     let folder = path.parent().unwrap_or(Path::new("."));
-    environment.push(("LD_LIBRARY_PATH".to_owned(), workspace.library_path(folder)?));
+    environment.push(("LD_LIBRARY_PATH".to_owned(), workspace.library_path(folder, &scripts.linked)?));
     // Each failing run would make a backtrace, which takes longer than the run.
     environment.push(("RUST_BACKTRACE".to_owned(), "0".to_owned()));
     Ok(Binary {
@@ -166,6 +179,7 @@ fn binary(
             _ => package.name.clone(),
         },
         folder: package.folder().to_owned(),
+        is_default: kind == "bin" && package.default_run.as_ref() == Some(name),
         surroundings: Surroundings { directory: Some(text(package.folder())?), environment, test: None },
     })
 }

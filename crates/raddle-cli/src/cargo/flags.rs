@@ -47,27 +47,42 @@ impl Flags {
 
     /// The value of [`VARIABLE`]: what the user has set for crates in `folder`, and these.
     pub(super) fn encoded(&self, folder: &Path, host: &str) -> String {
-        let mut flags = users(folder, host);
+        let mut flags = users(&variable, &tables(folder), host);
         flags.extend(self.flags.iter().cloned());
         flags.join(SEPARATOR)
     }
 }
 
 /// The flags that cargo would take without us, from the first of the places that it looks at.
-fn users(folder: &Path, host: &str) -> Vec<String> {
-    let variable = |name: &str| std::env::var_os(name).and_then(|value| value.into_string().ok());
+///
+/// Tables of the kind `[target.'cfg(unix)']` are not looked at; flags that stand there are lost in builds with hooks.
+fn users(variable: &dyn Fn(&str) -> Option<String>, tables: &[toml::Table], host: &str) -> Vec<String> {
+    let words = |text: String| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     if let Some(encoded) = variable(VARIABLE) {
         return encoded.split(SEPARATOR).filter(|flag| !flag.is_empty()).map(str::to_owned).collect();
     }
     if let Some(plain) = variable("RUSTFLAGS") {
-        return plain.split_whitespace().map(str::to_owned).collect();
+        return words(plain);
     }
-    let files = config_files(folder);
-    let tables: Vec<toml::Table> =
-        files.iter().filter_map(|path| std::fs::read_to_string(path).ok()?.parse().ok()).collect();
-    let of = |keys: &[&str]| -> Vec<String> { tables.iter().flat_map(|table| listed(table, keys)).collect() };
+    // A variable comes after the files, as the last of them.
+    let of = |keys: &[&str]| -> Vec<String> {
+        let name = format!("CARGO_{}", keys.join("_")).to_uppercase().replace(['-', '.'], "_");
+        let files = tables.iter().flat_map(|table| listed(table, keys));
+        files.chain(variable(&name).map(words).unwrap_or_default()).collect()
+    };
     let own = of(&["target", host, "rustflags"]);
     if own.is_empty() { of(&["build", "rustflags"]) } else { own }
+}
+
+/// A variable of our environment, if it is text.
+fn variable(name: &str) -> Option<String> {
+    std::env::var_os(name)?.into_string().ok()
+}
+
+/// What cargo's configuration files for a folder say.
+fn tables(folder: &Path) -> Vec<toml::Table> {
+    let read = |path: &PathBuf| std::fs::read_to_string(path).ok()?.parse().ok();
+    config_files(folder).iter().filter_map(read).collect()
 }
 
 /// Cargo's configuration files for a folder, the nearest last, as cargo joins them.
@@ -110,5 +125,25 @@ mod tests {
         assert_eq!(listed(&table, &["build", "rustflags"]), ["-g", "-Ca b"]);
         assert_eq!(listed(&table, &["target", "here", "rustflags"]), ["-x", "-y"]);
         assert!(listed(&table, &["target", "there", "rustflags"]).is_empty());
+    }
+
+    #[test]
+    fn flags_come_from_the_first_place_that_has_some() {
+        let files: toml::Table = "[build]\nrustflags = ['-b']\n".parse().expect("TOML");
+        let own: toml::Table = "[target.a-b]\nrustflags = ['-t']\n".parse().expect("TOML");
+        let of = |set: &[(&str, &str)], tables: &[&toml::Table]| {
+            let variable =
+                |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
+            let tables: Vec<toml::Table> = tables.iter().copied().cloned().collect();
+            users(&variable, &tables, "a-b").join(" ")
+        };
+        let build = ("CARGO_BUILD_RUSTFLAGS", "-c  -d");
+        let target = ("CARGO_TARGET_A_B_RUSTFLAGS", "-e");
+        assert_eq!(of(&[build], &[&files]), "-b -c -d");
+        assert_eq!(of(&[build], &[&files, &own]), "-t");
+        assert_eq!(of(&[build, target], &[&files]), "-e");
+        assert_eq!(of(&[target], &[&own]), "-t -e");
+        assert_eq!(of(&[build, target, ("RUSTFLAGS", "-r")], &[&own]), "-r");
+        assert_eq!(of(&[("RUSTFLAGS", "-r"), (VARIABLE, "-x y\x1f-z")], &[]), "-x y -z");
     }
 }

@@ -3,7 +3,13 @@
 use super::build::Binary;
 use anyhow::{Context, Result, bail};
 use std::collections::BTreeSet;
-use std::process::{Command, Stdio};
+use std::io::Read;
+use std::process::{Command, Output, Stdio};
+use std::sync::mpsc;
+use std::time::Duration;
+
+/// How long a program may take to list its tests. It does so without control, and what is no list may never end.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A test of a program.
 pub(super) struct Listed {
@@ -18,26 +24,76 @@ pub(super) fn list(binary: &Binary) -> Result<Result<Vec<Listed>, String>> {
         Ok(all) => all,
         Err(why) => return Ok(Err(why)),
     };
-    let ignored: BTreeSet<String> = names(binary, &["--ignored"])?.unwrap_or_default().into_iter().collect();
+    if all.is_empty() {
+        return Ok(is_standard(binary)?.map(|()| Vec::new()));
+    }
+    let ignored: BTreeSet<String> = match names(binary, &["--ignored"])? {
+        Ok(ignored) => ignored.into_iter().collect(),
+        Err(why) => return Ok(Err(why)),
+    };
     let listed = |name: String| Listed { ignored: ignored.contains(&name), name };
     Ok(Ok(all.into_iter().map(listed).collect()))
 }
 
 fn names(binary: &Binary, more: &[&str]) -> Result<Result<Vec<String>, String>> {
+    let words = [&["--list", "--format", "terse"], more].concat();
+    Ok(told(binary, &words)?.and_then(|told| {
+        listed(&told).ok_or_else(|| "it has a harness of its own, which does not list its tests".to_owned())
+    }))
+}
+
+/// Whether a program that lists no test has the standard harness, whose long list ends with its length even then. Cargo does not tell
+/// what `harness = false` is set for, and such a program may just have run all that it has.
+fn is_standard(binary: &Binary) -> Result<Result<(), String>> {
+    const NONE: &str = "0 tests, ";
+    Ok(told(binary, &["--list"])?.and_then(|told| {
+        let is_counted = told.lines().any(|line| line.starts_with(NONE));
+        is_counted.then_some(()).ok_or_else(|| "it has a harness of its own, which lists no test".to_owned())
+    }))
+}
+
+/// What a program prints without control, or why it is no answer.
+fn told(binary: &Binary, words: &[&str]) -> Result<Result<String, String>> {
     let mut command = Command::new(&binary.path);
-    command.args(["--list", "--format", "terse"]).args(more).stdin(Stdio::null());
+    command.args(words).current_dir(&binary.folder);
     command.envs(binary.surroundings.environment.iter().map(|(name, value)| (name, value)));
-    let output = command
-        .current_dir(&binary.folder)
-        .output()
-        .with_context(|| format!("cannot start {}", binary.path.display()))?;
+    let output =
+        output(&mut command, PATIENCE).with_context(|| format!("cannot start {}", binary.path.display()))?;
+    let Some(output) = output else {
+        let seconds = PATIENCE.as_secs();
+        return Ok(Err(format!("its tests cannot be listed, it has not ended after {seconds} seconds")));
+    };
     if !output.status.success() {
         let complaint = String::from_utf8_lossy(&output.stderr);
         let complaint = complaint.lines().find(|line| !line.trim().is_empty()).unwrap_or("it says nothing");
         return Ok(Err(format!("its tests cannot be listed, {}: {complaint}", output.status)));
     }
-    Ok(listed(&String::from_utf8_lossy(&output.stdout))
-        .ok_or_else(|| "it has a harness of its own, which does not list its tests".to_owned()))
+    Ok(Ok(String::from_utf8_lossy(&output.stdout).into_owned()))
+}
+
+/// What a command prints and how it ends, or nothing if it still prints after `patience`, and is then ended.
+fn output(command: &mut Command, patience: Duration) -> std::io::Result<Option<Output>> {
+    let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    let (stdout, stderr) = (reader(process.stdout.take()), reader(process.stderr.take()));
+    let texts = stdout.recv_timeout(patience).and_then(|out| Ok((out, stderr.recv_timeout(patience)?)));
+    if texts.is_err() {
+        // It may have ended in the meantime.
+        _ = process.kill();
+    }
+    let status = process.wait()?;
+    Ok(texts.ok().map(|(stdout, stderr)| Output { status, stdout, stderr }))
+}
+
+/// Where all comes that is read, in one piece.
+fn reader(from: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        // What cannot be read any more is over, and nobody may be waiting for it.
+        _ = from.map(|mut from| from.read_to_end(&mut bytes));
+        _ = sender.send(bytes);
+    });
+    receiver
 }
 
 /// The names in a list of the standard harness. Nothing if it is no such list.
@@ -168,5 +224,18 @@ mod tests {
             let words: Vec<String> = words.iter().map(|&word| word.to_owned()).collect();
             assert!(Selection::new(None, &words).is_err(), "{words:?}");
         }
+    }
+
+    #[test]
+    fn nobody_waits_for_ever_for_a_list() {
+        let mut endless = Command::new("sleep");
+        let ended = output(endless.arg("1000"), Duration::from_millis(1)).expect("it starts");
+        assert!(ended.is_none());
+        let both = output(Command::new("sh").args(["-c", "echo a; echo b >&2; exit 3"]), PATIENCE);
+        let both = both.expect("it starts").expect("it ends");
+        assert_eq!(
+            (&both.stdout[..], &both.stderr[..], both.status.code()),
+            (&b"a\n"[..], &b"b\n"[..], Some(3))
+        );
     }
 }

@@ -43,13 +43,15 @@ const TEXT: &str = "\
 ";
 
 pub(super) fn run(args: &CargoInitArgs) -> Result<Outcome> {
-    let mut locate = cargo();
-    locate.args(["locate-project", "--message-format", "plain"]);
-    if let Some(manifest) = &args.manifest_path {
-        locate.arg("--manifest-path").arg(manifest);
-    }
-    let manifest = PathBuf::from(asked(&mut locate)?.trim_end());
-    let file = manifest.with_file_name(FILE);
+    let locate = |more: &[&str]| -> Result<PathBuf> {
+        let mut locate = cargo();
+        locate.args(["locate-project", "--message-format", "plain"]).args(more);
+        if let Some(manifest) = &args.manifest_path {
+            locate.arg("--manifest-path").arg(manifest);
+        }
+        Ok(PathBuf::from(asked(&mut locate)?.trim_end()).with_file_name(FILE))
+    };
+    let (file, whole) = (locate(&[])?, locate(&["--workspace"])?);
     let shown = file.display();
     match OpenOptions::new().write(true).create_new(true).open(&file) {
         Ok(mut made) => made.write_all(TEXT.as_bytes()).with_context(|| format!("cannot write {shown}"))?,
@@ -58,8 +60,15 @@ pub(super) fn run(args: &CargoInitArgs) -> Result<Outcome> {
         }
         Err(error) => return Err(error).with_context(|| format!("cannot write {shown}")),
     }
-    let text =
-        format!("Wrote {shown}. It changes nothing as it is; `cargo raddle test` works without it, too.\n");
+    let text = if whole != file && whole.exists() {
+        let hidden = whole.display();
+        format!(
+            "Wrote {shown}. For this package it takes the place of {hidden}: what is set there does not count for its tests any \
+             more, unless it is copied or the new file is removed.\n"
+        )
+    } else {
+        format!("Wrote {shown}. It changes nothing as it is; `cargo raddle test` works without it, too.\n")
+    };
     Ok(Outcome { text, status: EXIT_NOTHING_FOUND })
 }
 

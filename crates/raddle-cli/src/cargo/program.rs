@@ -19,6 +19,9 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
     }
     let mut binaries = build(&workspace, &args.build, &words, Wanted::Programs)?;
     ensure!(!binaries.is_empty(), "the package has no program; --example names an example of it");
+    if binaries.len() > 1 && binaries.iter().any(|binary| binary.is_default) {
+        binaries.retain(|binary| binary.is_default);
+    }
     if binaries.len() > 1 {
         let names: Vec<&str> =
             binaries.iter().map(|binary| binary.name.rsplit('/').next().unwrap_or(&binary.name)).collect();

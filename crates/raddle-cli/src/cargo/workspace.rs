@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail, ensure};
 use serde::Deserialize;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -26,6 +26,8 @@ pub(super) struct Package {
     license_file: Option<String>,
     rust_version: Option<String>,
     readme: Option<String>,
+    /// The program that `cargo run` takes of several.
+    pub(super) default_run: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -109,9 +111,17 @@ impl Workspace {
         self.packages.values().map(Package::folder)
     }
 
-    /// Where a program in `folder` finds the libraries that it may be linked to: as cargo sets it, before what is set already.
-    pub(super) fn library_path(&self, folder: &Path) -> Result<String> {
-        let mut paths = vec![folder.to_owned()];
+    /// Where a program in `folder` finds the libraries that it may be linked to: as cargo sets it, before what is set already. Build
+    /// scripts have named `linked`, of which cargo takes only what they have built.
+    pub(super) fn library_path(&self, folder: &Path, linked: &BTreeSet<String>) -> Result<String> {
+        const KINDS: [&str; 5] = ["native", "dependency", "crate", "framework", "all"];
+        let named = linked.iter().map(|named| match named.split_once('=') {
+            Some((kind, path)) if KINDS.contains(&kind) => Path::new(path),
+            _ => Path::new(named),
+        });
+        let built = named.filter(|path| path.starts_with(&self.target));
+        let mut paths: Vec<PathBuf> = built.map(Path::to_owned).collect();
+        paths.push(folder.to_owned());
         paths.extend(folder.parent().map(Path::to_owned));
         paths.push(self.libraries.clone());
         paths.extend(std::env::var_os("LD_LIBRARY_PATH").iter().flat_map(std::env::split_paths));
@@ -153,5 +163,27 @@ impl Package {
             ("PKG_README", text(&self.readme)),
         ];
         named.into_iter().map(|(name, value)| (format!("CARGO_{name}"), value)).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn libraries_that_build_scripts_have_built_are_found() {
+        let workspace = Workspace {
+            root: PathBuf::from("/w"),
+            target: PathBuf::from("/w/target/raddle"),
+            packages: BTreeMap::new(),
+            libraries: PathBuf::from("/rust/lib"),
+        };
+        let linked = ["native=/w/target/raddle/debug/build/a/out", "/w/target/raddle/b", "native=/usr/lib"];
+        let linked = linked.map(str::to_owned).into_iter().collect();
+        let path =
+            workspace.library_path(Path::new("/w/target/raddle/debug/deps"), &linked).expect("it is text");
+        let expected = "/w/target/raddle/b:/w/target/raddle/debug/build/a/out:/w/target/raddle/debug/deps:\
+                        /w/target/raddle/debug:/rust/lib";
+        assert!(path.starts_with(expected), "{path}");
     }
 }
