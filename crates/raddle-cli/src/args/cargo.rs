@@ -117,7 +117,8 @@ process of its own, again and again, until a schedule breaks it or the budget is
 The harness's own thread is not counted. Budgets for all tests or some, and tests to skip, can be kept in raddle.toml; see
 `cargo raddle init`. Documentation tests are not run.
 
-Exit status: 0 no test failed, 1 a test failed, 2 a mistake in arguments, or a build that failed."
+Exit status: 0 no test failed, 1 a test failed, 2 a mistake in arguments, a build that failed,
+or a system that does not let tests be run."
 )]
 pub(crate) struct CargoTestArgs {
     /// Only tests whose name contains this
@@ -171,7 +172,7 @@ Examples:
   cargo raddle run --bin server --runs 1e4 -- --port 0
   cargo raddle run --example philosophers --strategy pct:depth=3
 
-A run fails that ends in a deadlock, in a crash, or with a panic of the main thread.
+A run fails that ends in a deadlock, in a crash, or with a panic of the main thread (status 101).
 
 Exit status: 0 no run failed, 1 a run failed, 2 a mistake, a build that failed, or a program that cannot be controlled."
 )]

@@ -4,9 +4,12 @@
 //! compiler takes passes by name, though, and LLVM's options: one marks all functions as to be instrumented, the others are the
 //! passes that do so. All of that is no promise of the compiler; `cargo raddle doctor` tells when it stops working.
 
+use super::cfg;
+use super::workspace::{asked, rustc};
 use crate::args::HooksArg;
 use crate::cc;
 use anyhow::{Context, Result};
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 /// What separates flags in [`VARIABLE`].
@@ -47,16 +50,19 @@ impl Flags {
 
     /// The value of [`VARIABLE`]: what the user has set for crates in `folder`, and these.
     pub(super) fn encoded(&self, folder: &Path, host: &str) -> String {
-        let mut flags = users(&variable, &tables(folder), host);
+        let mut flags = users(&variable, &tables(folder), host, &|| conditions(host));
         flags.extend(self.flags.iter().cloned());
         flags.join(SEPARATOR)
     }
 }
 
-/// The flags that cargo would take without us, from the first of the places that it looks at.
-///
-/// Tables of the kind `[target.'cfg(unix)']` are not looked at; flags that stand there are lost in builds with hooks.
-fn users(variable: &dyn Fn(&str) -> Option<String>, tables: &[toml::Table], host: &str) -> Vec<String> {
+/// The flags that cargo would take without us, from the first of the places that it looks at. `set` is what conditions are about.
+fn users(
+    variable: &dyn Fn(&str) -> Option<String>,
+    tables: &[toml::Table],
+    host: &str,
+    set: &dyn Fn() -> BTreeSet<String>,
+) -> Vec<String> {
     let words = |text: String| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     if let Some(encoded) = variable(VARIABLE) {
         return encoded.split(SEPARATOR).filter(|flag| !flag.is_empty()).map(str::to_owned).collect();
@@ -70,8 +76,22 @@ fn users(variable: &dyn Fn(&str) -> Option<String>, tables: &[toml::Table], host
         let files = tables.iter().flat_map(|table| listed(table, keys));
         files.chain(variable(&name).map(words).unwrap_or_default()).collect()
     };
-    let own = of(&["target", host, "rustflags"]);
+    let mut own = of(&["target", host, "rustflags"]);
+    let targets = tables.iter().filter_map(|table| table.get("target")?.as_table());
+    let conditions: BTreeSet<&String> =
+        targets.flat_map(toml::Table::keys).filter(|key| key.starts_with("cfg(")).collect();
+    if !conditions.is_empty() {
+        let set = set();
+        let held = conditions.into_iter().filter(|condition| cfg::holds(condition, &set) == Some(true));
+        own.extend(held.flat_map(|condition| of(&["target", condition, "rustflags"])));
+    }
     if own.is_empty() { of(&["build", "rustflags"]) } else { own }
+}
+
+/// What holds for programs for `host`. Nothing if the compiler does not tell, of which the build will complain.
+fn conditions(host: &str) -> BTreeSet<String> {
+    let told = asked(rustc().args(["--print", "cfg", "--target", host])).unwrap_or_default();
+    told.lines().map(str::to_owned).collect()
 }
 
 /// A variable of our environment, if it is text.
@@ -135,7 +155,7 @@ mod tests {
             let variable =
                 |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
             let tables: Vec<toml::Table> = tables.iter().copied().cloned().collect();
-            users(&variable, &tables, "a-b").join(" ")
+            users(&variable, &tables, "a-b", &|| ["unix".to_owned()].into()).join(" ")
         };
         let build = ("CARGO_BUILD_RUSTFLAGS", "-c  -d");
         let target = ("CARGO_TARGET_A_B_RUSTFLAGS", "-e");
@@ -143,6 +163,12 @@ mod tests {
         assert_eq!(of(&[build], &[&files, &own]), "-t");
         assert_eq!(of(&[build, target], &[&files]), "-e");
         assert_eq!(of(&[target], &[&own]), "-t -e");
+        let conditional: toml::Table = "[target.'cfg(unix)']\nrustflags = '-u'\n\
+                                        [target.'cfg(windows)']\nrustflags = '-w'\n"
+            .parse()
+            .expect("TOML");
+        assert_eq!(of(&[build], &[&files, &conditional]), "-u");
+        assert_eq!(of(&[target], &[&conditional, &own]), "-t -e -u");
         assert_eq!(of(&[build, target, ("RUSTFLAGS", "-r")], &[&own]), "-r");
         assert_eq!(of(&[("RUSTFLAGS", "-r"), (VARIABLE, "-x y\x1f-z")], &[]), "-x y -z");
     }
