@@ -203,6 +203,11 @@ fn tests_are_chosen_as_with_cargo() {
         told.contains("LOST") && told.contains("SINGLE") && told.contains("1 not controllable"),
         "{told}"
     );
+    // Also if nothing else is wrong.
+    let words = ["test", "--offline", "--strict", "--test", "surroundings", "priority_inheritance"];
+    let strict = cargo_raddle(folder, &words);
+    let told = text(&strict.stdout);
+    assert_eq!(strict.status.code(), Some(1), "{told}");
     assert!(told.contains("Failed [") && !told.contains("Passed ["), "{told}");
 }
 
@@ -345,7 +350,7 @@ fn packages_may_have_hooks_harnesses_and_a_program_of_their_own() {
         ("src/bin/another.rs", "fn main() {}\n"),
         ("src/bin/hook.rs", OWN_HOOK),
         ("tests/silent.rs", "fn main() {}\n"),
-        ("member/Cargo.toml", "[package]\nname = 'member'\nversion = '1.0.0'\n"),
+        ("member/Cargo.toml", "[package]\nname = 'member'\nversion = '1.0.0'\nedition = '2021'\n"),
         ("member/src/lib.rs", ""),
     ];
     write(&folder, &files);
