@@ -71,29 +71,32 @@ fn told(binary: &Binary, words: &[&str]) -> Result<Result<String, String>> {
     Ok(Ok(String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
-/// What a command prints and how it ends, or nothing if it still prints after `patience`, and is then ended.
+/// What a command prints and how it ends, or nothing if its output is still open after `patience`; it is then ended.
 fn output(command: &mut Command, patience: Duration) -> std::io::Result<Option<Output>> {
     let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
-    let (stdout, stderr) = (reader(process.stdout.take()), reader(process.stderr.take()));
-    let texts = stdout.recv_timeout(patience).and_then(|out| Ok((out, stderr.recv_timeout(patience)?)));
-    if texts.is_err() {
+    let (stdout, stderr) = (process.stdout.take(), process.stderr.take());
+    let readers = reader(stdout).and_then(|stdout| Ok((stdout, reader(stderr)?)));
+    let texts = readers.map(|(stdout, stderr)| {
+        Some((stdout.recv_timeout(patience).ok()?, stderr.recv_timeout(patience).ok()?))
+    });
+    if !matches!(texts, Ok(Some(_))) {
         // It may have ended in the meantime.
         _ = process.kill();
     }
     let status = process.wait()?;
-    Ok(texts.ok().map(|(stdout, stderr)| Output { status, stdout, stderr }))
+    Ok(texts?.map(|(stdout, stderr)| Output { status, stdout, stderr }))
 }
 
 /// Where all comes that is read, in one piece.
-fn reader(from: Option<impl Read + Send + 'static>) -> mpsc::Receiver<Vec<u8>> {
+fn reader(from: Option<impl Read + Send + 'static>) -> std::io::Result<mpsc::Receiver<Vec<u8>>> {
     let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || {
+    std::thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
         // What cannot be read any more is over, and nobody may be waiting for it.
         _ = from.map(|mut from| from.read_to_end(&mut bytes));
         _ = sender.send(bytes);
-    });
-    receiver
+    })?;
+    Ok(receiver)
 }
 
 /// The names in a list of the standard harness. Nothing if it is no such list.
