@@ -227,6 +227,14 @@ impl Objects {
         self.all[object.index()].name
     }
 
+    pub(crate) fn counts_again(&self, object: ObjectId) -> Option<bool> {
+        match self.all[object.index()].resource {
+            Resource::Mutex { kind, .. } => Some(kind == MutexKind::Recursive),
+            Resource::Destroyed => None,
+            _ => Some(false),
+        }
+    }
+
     pub(crate) fn is_lock(&self, object: ObjectId) -> bool {
         matches!(self.all[object.index()].resource, Resource::Mutex { .. } | Resource::ReadWriteLock { .. })
     }

@@ -4,7 +4,7 @@ use crate::Rng;
 use crate::engine::Engine;
 use crate::objects::Objects;
 use crate::pending::{ThreadSet, bit, bits};
-use crate::threads::Threads;
+use crate::threads::{Status, Threads};
 use raddle_model::{Event, Ledger, LocationId, Name, ObjectId, Operation, ThreadId, Trace, Verdict};
 
 /// Decides which thread runs next.
@@ -112,6 +112,12 @@ impl<'a> Point<'a> {
     #[inline]
     pub fn operation(&self, thread: ThreadId) -> &'a Operation {
         self.engine.threads.operation(thread)
+    }
+
+    /// Whether `thread` has ended and has no next operation.
+    #[inline]
+    pub fn has_ended(&self, thread: ThreadId) -> bool {
+        self.engine.threads.get(thread).status == Status::Done
     }
 
     /// The threads whose next operation is new, or that became enabled or disabled, since the last point. A thread
@@ -314,6 +320,11 @@ impl<'a> RunSummary<'a> {
     /// How many objects the run had.
     pub fn object_count(&self) -> usize {
         self.objects.len()
+    }
+
+    /// Whether `object` is a mutex that counts how often its owner takes it. Not known if it was destroyed.
+    pub fn counts_again(&self, object: ObjectId) -> Option<bool> {
+        self.objects.counts_again(object)
     }
 
     /// Whether `object` is a lock (mutex or read-write lock).

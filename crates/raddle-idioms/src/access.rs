@@ -50,10 +50,20 @@ impl Accesses {
         for (index, event) in run.trace.events.iter().enumerate() {
             let thread = event.thread;
             nth[thread.index()] += 1;
+            if event.operation.kind == Kind::Downgrade {
+                // No access: the thread has the lock before and after.
+                let object = event.operation.objects().map(|(object, _)| object);
+                object.for_each(|object| locks.entry(object).or_default().downgrade(thread));
+            }
             for (object, deed, writes) in deeds(&event.operation) {
                 let open = &mut found.open[thread.index()];
                 let counts = match deed {
-                    Deed::Lock => locks.entry(object).or_default().take(thread, writes),
+                    Deed::Lock => {
+                        // Of one that was destroyed: only who does not wait may be refused and go on.
+                        let again = run.counts_again(object);
+                        let again = again.unwrap_or(event.operation.kind == Kind::Lock);
+                        locks.entry(object).or_default().take(thread, writes, again)
+                    }
                     Deed::Unlock => locks.entry(object).or_default().give_back(thread),
                     Deed::Read | Deed::Write => Some(writes),
                 };
@@ -122,10 +132,11 @@ struct Holders {
 }
 
 impl Holders {
-    /// Tells whether `thread` has the lock now and had it not before, and then whether for writing.
-    fn take(&mut self, thread: ThreadId, writes: bool) -> Option<bool> {
+    /// Tells whether `thread` has the lock now and had it not before, and then whether for writing. With `again` the lock counts
+    /// how often its owner takes it; otherwise its owner is refused.
+    fn take(&mut self, thread: ThreadId, writes: bool, again: bool) -> Option<bool> {
         match &mut self.writer {
-            Some((owner, depth)) if *owner == thread => {
+            Some((owner, depth)) if *owner == thread && again => {
                 *depth += 1;
                 None
             }
@@ -140,6 +151,13 @@ impl Holders {
                 self.readers.push(thread);
                 (!again).then_some(false)
             }
+        }
+    }
+
+    /// Lets `thread`, which has the lock for writing, have it for reading.
+    fn downgrade(&mut self, thread: ThreadId) {
+        if self.writer.take_if(|(owner, _)| *owner == thread).is_some() {
+            self.readers.push(thread);
         }
     }
 

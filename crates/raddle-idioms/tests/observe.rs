@@ -3,7 +3,7 @@
 mod common;
 
 use common::{set, shown};
-use raddle_engine::Resource;
+use raddle_engine::{MutexKind, Resource};
 use raddle_idioms::{WINDOW, observe};
 use raddle_model::Kind;
 use raddle_testkit::{Act, Follow, Script, once_under};
@@ -114,6 +114,41 @@ fn a_deadlock_is_idiom_5() {
 fn a_lock_that_was_not_taken_is_no_access() {
     let program = Script::new().mutex().thread(&[lock(0), unlock(0)]).thread(&[Act::On(Kind::TryLock, 0)]);
     assert_eq!(under(program, &[0, 1, 0], WINDOW), set(&[]));
+}
+
+#[test]
+fn an_owner_that_is_refused_has_the_lock_once() {
+    use MutexKind::{ErrorChecking, Normal, Recursive};
+    let again = |kind, second: Kind, unlocks: usize, end: &[Act]| {
+        let first = [&[lock(0), Act::On(second, 0)][..], &vec![unlock(0); unlocks]].concat();
+        let schedule = [vec![0; first.len()], vec![1; 2 + end.len()]].concat();
+        let program = Script::new().object(Resource::mutex(kind)).thread(&first);
+        under(program.thread(&[&[lock(0), unlock(0)], end].concat()), &schedule, WINDOW)
+    };
+    for (kind, second) in
+        [(Normal, Kind::TryLock), (ErrorChecking, Kind::TryLock), (ErrorChecking, Kind::Lock)]
+    {
+        assert_eq!(again(kind, second, 1, &[]), set(&["1 U2 L10"]), "{kind:?} {second:?}");
+    }
+    for second in [Kind::TryLock, Kind::Lock] {
+        assert_eq!(again(Recursive, second, 2, &[]), set(&["1 U3 L10"]), "{second:?}");
+    }
+    // Of what kind it was is not known any more.
+    let destroy = [Act::On(Kind::Destroy, 0)];
+    assert_eq!(again(Recursive, Kind::Lock, 2, &destroy), set(&["1 U3 L10"]));
+    assert_eq!(again(Normal, Kind::TryLock, 1, &destroy), set(&["1 U2 L10"]));
+}
+
+#[test]
+fn a_downgraded_lock_is_had_for_reading() {
+    let on = |kind| Act::On(kind, 0);
+    let lock = Script::new().object(Resource::read_write_lock());
+    let program = lock
+        .thread(&[on(Kind::WriteLock), on(Kind::Downgrade), on(Kind::ReadWriteUnlock)])
+        .thread(&[on(Kind::ReadLock), on(Kind::ReadWriteUnlock)])
+        .thread(&[on(Kind::WriteLock), on(Kind::ReadWriteUnlock)]);
+    let found = under(program, &[0, 0, 1, 1, 0, 2, 2], WINDOW);
+    assert_eq!(found, set(&["1 U2 L20", "1 U11 L20"]));
 }
 
 #[test]

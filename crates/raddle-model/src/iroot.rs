@@ -214,6 +214,15 @@ impl Ledger {
         known.failed = known.failed.saturating_add(standing.failed);
     }
 
+    /// Adds what another search has come to know that began with `base` in its ledger. This one is empty, or has begun so too:
+    /// the runs in vain of `base` count once.
+    pub fn join(&mut self, other: &Ledger, base: &Ledger) {
+        for (&root, &standing) in &other.roots {
+            let before = if self.roots.contains_key(&root) { base.standing(&root).failed } else { 0 };
+            self.add(root, Standing { failed: standing.failed.saturating_sub(before), ..standing });
+        }
+    }
+
     /// What is known of `root`.
     pub fn standing(&self, root: &IRoot) -> Standing {
         self.roots.get(root).copied().unwrap_or_default()
@@ -259,6 +268,22 @@ mod tests {
             IRoot::new(Idiom::Four, &sites(&[3, 4, 1, 2])),
             IRoot::new(Idiom::Four, &sites(&[1, 2, 3, 4]))
         );
+    }
+
+    #[test]
+    fn runs_in_vain_before_several_searches_count_once() {
+        let (old, new) = (IRoot::new(Idiom::One, &sites(&[1, 2])), IRoot::new(Idiom::One, &sites(&[2, 1])));
+        let mut base = Ledger::default();
+        (0..3).for_each(|_| base.fail(old));
+        let (mut one, mut other) = (base.clone(), base.clone());
+        [old, new].into_iter().for_each(|root| one.fail(root));
+        [new, new].into_iter().for_each(|root| other.fail(root));
+        assert!(other.expose(old));
+        let mut all = Ledger::default();
+        [&one, &other, &base].into_iter().for_each(|ledger| all.join(ledger, &base));
+        assert_eq!(all.standing(&old), Standing { exposed: true, predicted: false, failed: 4 });
+        assert_eq!(all.standing(&new).failed, 3);
+        assert_eq!(all.exposed(), 1);
     }
 
     #[test]

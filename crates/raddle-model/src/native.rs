@@ -193,6 +193,9 @@ pub struct Ran {
     /// The iRoots that no earlier run of its strategy had, if runs are looked at for them.
     #[serde(default)]
     pub exposed: Vec<IRoot>,
+    /// Why the first run was lost of those that were to tell which memory is shared, if one was.
+    #[serde(default)]
+    pub unlearnt: Option<String>,
     /// How many processes the program started, which are not under control.
     #[serde(default)]
     pub processes: u64,

@@ -28,7 +28,7 @@ impl Modules {
         for line in text.lines() {
             let mut words = line.split_whitespace();
             let (Some(range), Some(rights)) = (words.next(), words.next()) else { continue };
-            let Some(path) = words.nth(3) else { continue };
+            let Some(path) = path_of(line) else { continue };
             let Some((begin, end)) = range.split_once('-') else { continue };
             let (Ok(begin), Ok(end)) = (u64::from_str_radix(begin, 16), u64::from_str_radix(end, 16)) else {
                 continue;
@@ -175,6 +175,13 @@ pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules) -> String {
         format!("after {}", modules.text(place - 1))
     };
     format!("a run did not end within {patience} ms: thread {thread}, {place}: {doing}")
+}
+
+/// The path at the end of a line of a memory map, which may have spaces in it.
+fn path_of(line: &str) -> Option<&str> {
+    let rest = (0..5).try_fold(line, |rest, _| rest.split_once(' ').map(|(_, rest)| rest.trim_start()))?;
+    let path = rest.strip_suffix(" (deleted)").unwrap_or(rest);
+    (!path.is_empty()).then_some(path)
 }
 
 /// The name of a system call that programs often wait in, or its number.

@@ -97,6 +97,8 @@ struct Server {
     expected: Option<(Vec<u8>, i32)>,
     /// Memory that is known to be shared.
     shared: Table,
+    /// Why the first run was lost of those that were to tell that, if one was.
+    unlearnt: Option<String>,
 }
 
 /// How a child's process ended.
@@ -117,7 +119,7 @@ impl Server {
         for spec in &setup.strategies {
             match raddle_strategies::build(spec) {
                 Ok(mut strategy) => {
-                    lanes.push(Lane::new(strategy.learns()));
+                    lanes.push(Lane::new(strategy.learns(), &setup.known));
                     if let Some(window) = setup.coverage {
                         strategy = Box::new(Coverage::new(strategy, window));
                     }
@@ -140,8 +142,8 @@ impl Server {
         });
         let engine = Engine::new(config(setup.settings));
         let modules = Arc::new(record::Modules::read());
-        let (places, shared) = (BTreeMap::new(), Table::default());
-        Server { wire, setup, strategies, lanes, engine, modules, places, output, expected, shared }
+        let (places, shared, unlearnt) = (BTreeMap::new(), Table::default(), None);
+        Server { wire, setup, strategies, lanes, engine, modules, places, output, expected, shared, unlearnt }
     }
 
     /// Carries out an order. Gives nothing in the child that is to make the run.
@@ -239,6 +241,7 @@ impl Server {
             status: Some(whole.status),
             outside_waits: whole.outside_waits,
             processes: whole.processes,
+            unlearnt: self.unlearnt.clone(),
             ..Ran::default()
         }
     }

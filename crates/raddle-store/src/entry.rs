@@ -20,6 +20,10 @@ pub struct Place {
     pub is_library: bool,
 }
 
+/// What tells an iRoot from all others, in whichever store it is. Lines of the source are no part of it, for they change with
+/// what stands above.
+pub type Identity<'a> = (Idiom, Vec<(&'a str, &'a str, u64, u64, Deed)>);
+
 /// An iRoot and what is known of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
@@ -29,6 +33,17 @@ pub struct Entry {
     pub sites: Vec<(Place, Deed)>,
     /// What is known of it.
     pub standing: Standing,
+}
+
+impl Entry {
+    /// What tells it from all other iRoots.
+    pub fn identity(&self) -> Identity<'_> {
+        let sites = self.sites.iter().map(|(place, deed)| {
+            let Place { module, function, body, offset, .. } = place;
+            (module.as_str(), function.as_str(), *body, *offset, *deed)
+        });
+        (self.idiom, one_reading(self.idiom, sites.collect()))
+    }
 }
 
 /// A search that added to the store.
@@ -66,17 +81,28 @@ fn letter(deed: Deed) -> char {
     }
 }
 
-/// The sites of an entry by the numbers of their places: `,3r,17w,`. The two threads of idiom 5 are alike, so that one of its two
-/// readings is taken.
-pub(crate) fn key(entry: &Entry, ids: &[i64]) -> String {
-    let mut sites: Vec<(i64, char)> =
-        ids.iter().zip(&entry.sites).map(|(&id, &(_, deed))| (id, letter(deed))).collect();
-    if entry.idiom == Idiom::Five {
-        let mut turned = sites.clone();
-        turned.rotate_left(2);
-        sites = sites.min(turned);
+/// The sites of an iRoot. The two threads of idiom 5 are alike, so that one of its two readings is taken.
+fn one_reading<T: Ord + Clone>(idiom: Idiom, sites: Vec<T>) -> Vec<T> {
+    if idiom != Idiom::Five {
+        return sites;
     }
-    sites.iter().fold(",".to_owned(), |text, (id, letter)| format!("{text}{id}{letter},"))
+    let mut turned = sites.clone();
+    turned.rotate_left(2);
+    sites.min(turned)
+}
+
+/// The sites of an entry by the numbers of their places: `,3r,17w,`.
+pub(crate) fn key(entry: &Entry, ids: &[i64]) -> String {
+    let sites: Vec<(i64, char)> =
+        ids.iter().zip(&entry.sites).map(|(&id, &(_, deed))| (id, letter(deed))).collect();
+    one_reading(entry.idiom, sites)
+        .iter()
+        .fold(",".to_owned(), |text, (id, letter)| format!("{text}{id}{letter},"))
+}
+
+/// The numbers of the places in a key.
+pub(crate) fn place_ids(key: &str) -> impl Iterator<Item = i64> {
+    key.split(',').filter_map(|site| site.trim_end_matches(|end: char| end.is_alphabetic()).parse().ok())
 }
 
 /// The entry of a row; nothing if it makes no sense.

@@ -10,11 +10,12 @@ mod entry;
 mod open;
 mod schema;
 
-pub use entry::{Entry, Place, Search, Stored};
+pub use entry::{Entry, Identity, Place, Search, Stored};
 pub use open::{Opened, StoreError};
 
+use raddle_model::Standing;
 use rusqlite::{Connection, OptionalExtension, Transaction, TransactionBehavior, params};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 /// The name of the file in the folder of a project.
@@ -33,9 +34,14 @@ impl Store {
         open::open(path)
     }
 
-    /// Opens a store that exists, and does not change it.
-    pub fn open_existing(path: &Path) -> Result<Store, StoreError> {
-        open::open_existing(path)
+    /// Opens a store that exists to be read: neither the file is changed nor can [`Store::add`] or [`Store::forget`] change it.
+    pub fn open_to_read(path: &Path) -> Result<Store, StoreError> {
+        open::read(path)
+    }
+
+    /// Opens a store that exists to be changed. One that is damaged is refused and stays where it is.
+    pub fn open_to_change(path: &Path) -> Result<Store, StoreError> {
+        open::change(path)
     }
 
     fn error(&self, source: rusqlite::Error) -> StoreError {
@@ -54,8 +60,9 @@ impl Store {
         self.write_entries(added, search).map_err(|source| StoreError::Database { path, source })
     }
 
-    /// Forgets all iRoots with a place that `keep` does not want. Gives how many.
-    pub fn forget(&mut self, keep: impl FnMut(&Place) -> bool) -> Result<u64, StoreError> {
+    /// Forgets all iRoots that `keep` does not want, and the places that only they had. Gives how many. Nobody adds anything
+    /// meanwhile.
+    pub fn forget(&mut self, keep: impl FnMut(&Entry) -> bool) -> Result<u64, StoreError> {
         let path = self.path.clone();
         self.delete(keep).map_err(|source| StoreError::Database { path, source })
     }
@@ -65,42 +72,11 @@ impl Store {
         self.read_searches().map_err(|error| self.error(error))
     }
 
-    fn read_places(&self) -> rusqlite::Result<BTreeMap<i64, Place>> {
-        let mut statement = self
-            .connection
-            .prepare("SELECT id, module, function, body, offset, shown, is_library FROM place ORDER BY id")?;
-        let places = statement.query_map([], |row| {
-            let place = Place {
-                module: row.get(1)?,
-                function: row.get(2)?,
-                body: row.get::<_, i64>(3)? as u64,
-                offset: row.get::<_, i64>(4)? as u64,
-                shown: row.get(5)?,
-                is_library: row.get(6)?,
-            };
-            Ok((row.get(0)?, place))
-        })?;
-        places.collect()
-    }
-
     fn read_entries(&self) -> rusqlite::Result<Vec<Entry>> {
-        let places = self.read_places()?;
-        let mut statement = self
-            .connection
-            .prepare("SELECT idiom, sites, exposed, predicted, failed FROM iroot ORDER BY id")?;
-        let rows = statement.query_map([], |row| {
-            let (idiom, sites): (i64, String) = (row.get(0)?, row.get(1)?);
-            let standing =
-                raddle_model::Standing { exposed: row.get(2)?, predicted: row.get(3)?, failed: row.get(4)? };
-            Ok((idiom, sites, standing))
-        })?;
-        let mut entries = Vec::new();
-        for row in rows {
-            let (idiom, sites, standing) = row?;
-            // A row that another version wrote is none of ours.
-            entries.extend(entry::from_row(idiom, &sites, standing, &places));
-        }
-        Ok(entries)
+        // Places and iRoots of one moment.
+        let transaction = self.connection.unchecked_transaction()?;
+        // A row that another version wrote is none of ours.
+        Ok(read_rows(&transaction)?.into_iter().filter_map(|row| row.entry).collect())
     }
 
     fn write_entries(&mut self, added: &[Entry], search: &Search) -> rusqlite::Result<u64> {
@@ -146,20 +122,20 @@ impl Store {
         Ok(fresh)
     }
 
-    fn delete(&mut self, mut keep: impl FnMut(&Place) -> bool) -> rusqlite::Result<u64> {
-        let places = self.read_places()?;
-        let stale: Vec<i64> = places.iter().filter(|(_, place)| !keep(place)).map(|(&id, _)| id).collect();
+    fn delete(&mut self, mut keep: impl FnMut(&Entry) -> bool) -> rusqlite::Result<u64> {
+        // What is judged must not be changed until it is gone: numbers of places are used again.
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
-        let mut gone = 0;
-        for id in stale {
-            // Sites are written as `,3r,17w,`.
-            gone += transaction
-                .prepare_cached("DELETE FROM iroot WHERE sites GLOB '*,' || ?1 || '[rwlu],*'")?
-                .execute([id])? as u64;
+        let (kept, gone): (Vec<Row>, Vec<Row>) =
+            read_rows(&transaction)?.into_iter().partition(|row| row.entry.as_ref().is_none_or(&mut keep));
+        for row in &gone {
+            transaction.prepare_cached("DELETE FROM iroot WHERE id = ?1")?.execute([row.id])?;
+        }
+        let used: BTreeSet<i64> = kept.iter().flat_map(|row| entry::place_ids(&row.sites)).collect();
+        for id in gone.iter().flat_map(|row| entry::place_ids(&row.sites)).filter(|id| !used.contains(id)) {
             transaction.prepare_cached("DELETE FROM place WHERE id = ?1")?.execute([id])?;
         }
         transaction.commit()?;
-        Ok(gone)
+        Ok(gone.len() as u64)
     }
 
     fn read_searches(&self) -> rusqlite::Result<Vec<Stored<Search>>> {
@@ -181,6 +157,45 @@ impl Store {
         })?;
         rows.collect()
     }
+}
+
+/// An iRoot as it is kept.
+struct Row {
+    id: i64,
+    sites: String,
+    /// Nothing if it makes no sense.
+    entry: Option<Entry>,
+}
+
+fn read_places(connection: &Connection) -> rusqlite::Result<BTreeMap<i64, Place>> {
+    let mut statement = connection
+        .prepare("SELECT id, module, function, body, offset, shown, is_library FROM place ORDER BY id")?;
+    let places = statement.query_map([], |row| {
+        let place = Place {
+            module: row.get(1)?,
+            function: row.get(2)?,
+            body: row.get::<_, i64>(3)? as u64,
+            offset: row.get::<_, i64>(4)? as u64,
+            shown: row.get(5)?,
+            is_library: row.get(6)?,
+        };
+        Ok((row.get(0)?, place))
+    })?;
+    places.collect()
+}
+
+/// All iRoots in the order in which they came.
+fn read_rows(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<Row>> {
+    let places = read_places(transaction)?;
+    let mut statement =
+        transaction.prepare("SELECT id, idiom, sites, exposed, predicted, failed FROM iroot ORDER BY id")?;
+    let rows = statement.query_map([], |row| {
+        let (id, idiom, sites): (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
+        let standing = Standing { exposed: row.get(3)?, predicted: row.get(4)?, failed: row.get(5)? };
+        let entry = entry::from_row(idiom, &sites, standing, &places);
+        Ok(Row { id, sites, entry })
+    })?;
+    rows.collect()
 }
 
 /// The number of a place, which is given to it if it is new. Where it is shown may have changed.

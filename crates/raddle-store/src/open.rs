@@ -1,13 +1,20 @@
 //! Opening: what is ours, what is damaged, and what is neither.
 
-use crate::Store;
 use crate::schema::{APPLICATION, TABLES, VERSION};
+use crate::{FILE_NAME, Store};
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use std::fs::File;
+use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How a file is opened that is there.
+const EXISTING: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
+    .union(OpenFlags::SQLITE_OPEN_URI)
+    .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
 /// Why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -34,6 +41,12 @@ pub enum StoreError {
         /// Its version.
         version: i32,
     },
+    /// It is no database at all.
+    #[error("{path}: it is no store; name another file for the store", path = path.display())]
+    NoStore {
+        /// The file.
+        path: PathBuf,
+    },
     /// It is damaged.
     #[error("{path}: the store is damaged ({reason})", path = path.display())]
     Damaged {
@@ -41,6 +54,14 @@ pub enum StoreError {
         path: PathBuf,
         /// What is wrong with it.
         reason: String,
+    },
+    /// The folder cannot be locked, so that nothing can be begun in it.
+    #[error("{path}: the folder of the store cannot be locked: {source}", path = path.display())]
+    CannotLock {
+        /// The file.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
     },
     /// A damaged file cannot be set aside.
     #[error("{path}: the store is damaged, and cannot be set aside as {aside}: {source}", path = path.display(), aside = aside.display())]
@@ -64,81 +85,171 @@ pub struct Opened {
 }
 
 pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
-    match try_open(path, OpenFlags::default()) {
+    match change(path) {
         Ok(store) => Ok(Opened { store, set_aside: None }),
-        Err(StoreError::Damaged { path, .. }) => replace(&path),
+        Err(StoreError::Damaged { .. }) => begin(path),
+        Err(_) if !path.exists() => begin(path),
         Err(error) => Err(error),
     }
 }
 
-pub(crate) fn open_existing(path: &Path) -> Result<Store, StoreError> {
-    // Not read-only: a process that was killed may have left a log that has to be gone through.
-    try_open(path, OpenFlags::default() & !OpenFlags::SQLITE_OPEN_CREATE)
+/// Opens a store that exists to be read.
+pub(crate) fn read(path: &Path) -> Result<Store, StoreError> {
+    let mut connection = look(path)?;
+    if beside(path, "-shm").exists() {
+        // Readers share files beside the store. Only one who may write takes them away when it is closed.
+        let writer = Connection::open_with_flags(path, EXISTING).map_err(failed(path))?;
+        writer.busy_timeout(PATIENCE).map_err(failed(path))?;
+        writer.pragma_update(None, "query_only", true).map_err(failed(path))?;
+        connection = writer;
+    }
+    check(path, &connection)?;
+    if is_empty(&connection).map_err(failed(path))? {
+        // Somebody has begun to make it.
+        connection = Connection::open_in_memory().map_err(failed(path))?;
+        connection.execute_batch(TABLES).map_err(failed(path))?;
+    }
+    Ok(Store { path: path.to_owned(), connection })
 }
 
-/// Whether an error says that the content of the file is wrong.
-fn is_damage(error: &rusqlite::Error) -> bool {
-    matches!(error.sqlite_error_code(), Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase))
+/// Opens a store that exists to be changed.
+pub(crate) fn change(path: &Path) -> Result<Store, StoreError> {
+    drop(look(path)?);
+    prepare(path, EXISTING)
 }
 
-fn try_open(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
-    let failed = |source: rusqlite::Error| {
+/// What an error of the database means for the file at `path`.
+fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError + Copy {
+    move |source| {
         let path = path.to_owned();
-        if is_damage(&source) {
-            StoreError::Damaged { path, reason: source.to_string() }
-        } else {
-            StoreError::Database { path, source }
+        match source.sqlite_error_code() {
+            Some(ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase) if is_store(&path) => {
+                StoreError::Damaged { path, reason: source.to_string() }
+            }
+            Some(ErrorCode::NotADatabase) => StoreError::NoStore { path },
+            _ => StoreError::Database { path, source },
         }
+    }
+}
+
+/// Whether a file that is damaged was a store, so that it may be set aside: it has the name of one, says so in its head, or ends
+/// within the first words of a database.
+fn is_store(path: &Path) -> bool {
+    const MAGIC: &[u8] = b"SQLite format 3\0";
+    const HEAD: u64 = 100;
+    /// Where in the head the number of the application is.
+    const NUMBER: std::ops::Range<usize> = 68..72;
+    if path.file_name().is_some_and(|name| name == FILE_NAME) {
+        return true;
+    }
+    let mut head = Vec::new();
+    let is_read = File::open(path).and_then(|file| file.take(HEAD).read_to_end(&mut head)).is_ok();
+    let is_database = MAGIC.starts_with(&head[..head.len().min(MAGIC.len())]);
+    let is_ours = head.get(NUMBER).is_none_or(|number| number == APPLICATION.to_be_bytes());
+    is_read && is_database && is_ours
+}
+
+/// Opens a file so that nothing can be changed, and refuses it if it is not ours. A file without content may become ours.
+fn look(path: &Path) -> Result<Connection, StoreError> {
+    let failed = failed(path);
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
+    connection.busy_timeout(PATIENCE).map_err(failed)?;
+    match identify(path, &connection) {
+        // Readers share a file beside the store, which cannot be made in a folder that is not to be changed.
+        Err(StoreError::Database { source, .. })
+            if source.sqlite_error_code() == Some(ErrorCode::CannotOpen)
+                && !beside(path, "-wal").exists() =>
+        {
+            let flags = flags | OpenFlags::SQLITE_OPEN_URI;
+            let connection = Connection::open_with_flags(unchanging(path), flags).map_err(failed)?;
+            identify(path, &connection)?;
+            Ok(connection)
+        }
+        identified => identified.map(|()| connection),
+    }
+}
+
+/// The address of a database that nobody changes.
+fn unchanging(path: &Path) -> String {
+    let mut address = if path.is_absolute() { "file://" } else { "file:" }.to_owned();
+    for &byte in path.as_os_str().as_encoded_bytes() {
+        match byte {
+            b'/' | b'.' | b'-' | b'_' => address.push(char::from(byte)),
+            byte if byte.is_ascii_alphanumeric() => address.push(char::from(byte)),
+            byte => address.push_str(&format!("%{byte:02x}")),
+        }
+    }
+    address + "?immutable=1"
+}
+
+/// Refuses what is neither ours nor without content.
+fn identify(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let number = |name: &str| {
+        connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).map_err(failed(path))
     };
+    match (number("application_id")?, number("user_version")?) {
+        (APPLICATION, VERSION) => Ok(()),
+        (APPLICATION, version) => Err(StoreError::Newer { path: path.to_owned(), version }),
+        (0, 0) if is_empty(connection).map_err(failed(path))? => Ok(()),
+        _ => Err(StoreError::Foreign { path: path.to_owned() }),
+    }
+}
+
+fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
+    connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
+}
+
+/// Refuses what is damaged.
+fn check(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let whole: String =
+        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed(path))?;
+    if whole == "ok" {
+        return Ok(());
+    }
+    let path = path.to_owned();
+    Err(if is_store(&path) {
+        StoreError::Damaged { path, reason: whole }
+    } else {
+        StoreError::NoStore { path }
+    })
+}
+
+/// Opens what is ours, or nobody's, to be changed, and makes the tables if there are none.
+fn prepare(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
+    let failed = failed(path);
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     connection.busy_timeout(PATIENCE).map_err(failed)?;
-    let whole: String =
-        connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed)?;
-    if whole != "ok" {
-        return Err(StoreError::Damaged { path: path.to_owned(), reason: whole });
-    }
+    check(path, &connection)?;
     // Readers and a writer do not wait for each other, and a commit is one append.
     connection.pragma_update(None, "journal_mode", "WAL").map_err(failed)?;
     connection.pragma_update(None, "synchronous", "NORMAL").map_err(failed)?;
     let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate).map_err(failed)?;
-    let number = |name: &str| transaction.pragma_query_value(None, name, |row| row.get::<_, i32>(0));
-    let tables: i64 =
-        transaction.query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0)).map_err(failed)?;
-    match (number("application_id").map_err(failed)?, number("user_version").map_err(failed)?) {
-        (0, 0) if tables == 0 => {
-            transaction.execute_batch(TABLES).map_err(failed)?;
-            transaction.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
-            transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
-        }
-        (APPLICATION, VERSION) => {}
-        (APPLICATION, version) => return Err(StoreError::Newer { path: path.to_owned(), version }),
-        _ => return Err(StoreError::Foreign { path: path.to_owned() }),
+    identify(path, &transaction)?;
+    if is_empty(&transaction).map_err(failed)? {
+        transaction.execute_batch(TABLES).map_err(failed)?;
+        transaction.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
+        transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
     }
     transaction.commit().map_err(failed)?;
     Ok(Store { path: path.to_owned(), connection })
 }
 
-/// Begins a new store in the place of one that was found to be damaged. Of several processes that find it so only one moves it.
-fn replace(path: &Path) -> Result<Opened, StoreError> {
-    let _turn = std::fs::File::options()
-        .create(true)
-        .append(true)
-        .open(beside(path, ".lock"))
-        .and_then(|file| file.lock().map(|()| file))
-        .map_err(|source| StoreError::CannotSetAside {
-            path: path.to_owned(),
-            aside: beside(path, ".lock"),
-            source,
-        })?;
-    match try_open(path, OpenFlags::default()) {
-        Ok(store) => Ok(Opened { store, set_aside: None }),
-        Err(StoreError::Damaged { reason, .. }) => {
-            let aside = set_aside(path)?;
-            let store = try_open(path, OpenFlags::default())?;
-            Ok(Opened { store, set_aside: Some((aside, reason)) })
-        }
-        Err(error) => Err(error),
+/// Begins a new store where there is none, or in the place of one that was found to be damaged. Of several processes that find
+/// it so only one moves it, and none begins another one meanwhile, whose log would be moved too.
+fn begin(path: &Path) -> Result<Opened, StoreError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let _turn = File::open(folder)
+        .and_then(|folder| folder.lock().map(|()| folder))
+        .map_err(|source| StoreError::CannotLock { path: path.to_owned(), source })?;
+    let mut moved = None;
+    match change(path) {
+        Ok(store) => return Ok(Opened { store, set_aside: None }),
+        Err(StoreError::Damaged { reason, .. }) => moved = Some((set_aside(path)?, reason)),
+        Err(error) if path.exists() => return Err(error),
+        Err(_) => {}
     }
+    Ok(Opened { store: prepare(path, OpenFlags::default())?, set_aside: moved })
 }
 
 /// The file whose name has `end` in addition.
@@ -164,4 +275,15 @@ fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
         _ = std::fs::rename(with(part), with(&format!("{end}{part}")));
     }
     Ok(aside)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_is_told_as_it_is() {
+        assert_eq!(unchanging(Path::new("/a b/c?d%.sqlite")), "file:///a%20b/c%3fd%25.sqlite?immutable=1");
+        assert_eq!(unchanging(Path::new("x#.sqlite")), "file:x%23.sqlite?immutable=1");
+    }
 }

@@ -1,7 +1,7 @@
 //! Stores that are written, shared, damaged and forgotten.
 
 use raddle_model::{Deed, Idiom, Standing};
-use raddle_store::{Entry, Place, Search, Store, StoreError};
+use raddle_store::{Entry, FILE_NAME, Place, Search, Store, StoreError};
 use std::path::{Path, PathBuf};
 
 /// The path of a store in an empty folder of its own.
@@ -90,9 +90,13 @@ fn changed_code_is_forgotten_and_nothing_else() {
     let all: Vec<Entry> = (1..=30).map(|offset| pair(offset, EXPOSED)).chain([other.clone()]).collect();
     store.add(&all, &search(1)).expect("it is written");
     // A place with the number 1 must not take those with 10 or 21 with it.
-    assert_eq!(store.forget(|place| place.offset != 1 || place.function != "set").expect("it is written"), 1);
+    let set_1 = |(place, _): &(Place, Deed)| place.offset == 1 && place.function == "set";
+    assert_eq!(store.forget(|entry| !entry.sites.iter().any(set_1)).expect("it is written"), 1);
+    // What others share stays, and is used for what comes later.
     assert_eq!(store.entries().expect("it is read"), all[1..]);
-    assert_eq!(store.forget(|place| place.body != u64::MAX).expect("it is written"), 29);
+    store.add(&[pair(99, EXPOSED)], &search(1)).expect("it is written");
+    assert_eq!(store.entries().expect("it is read"), [&all[1..], &[pair(99, EXPOSED)]].concat());
+    assert_eq!(store.forget(|entry| entry.sites[1].0.body != u64::MAX).expect("it is written"), 30);
     assert_eq!(store.entries().expect("it is read"), [other]);
 }
 
@@ -121,7 +125,7 @@ fn several_write_at_once_and_nothing_is_lost() {
 
 #[test]
 fn a_damaged_store_is_set_aside_with_all_that_is_in_it() {
-    let path = fresh("damaged");
+    let path = fresh("damaged").with_file_name(FILE_NAME);
     let mut store = open(&path);
     let many: Vec<Entry> = (0..500).map(|offset| pair(offset, EXPOSED)).collect();
     store.add(&many, &search(1)).expect("it is written");
@@ -139,21 +143,44 @@ fn a_damaged_store_is_set_aside_with_all_that_is_in_it() {
         assert_eq!(opened.store.entries().expect("it is read"), []);
         drop(opened.store);
     }
+    // Under another name only what says that it was a store.
+    let path = path.with_file_name("main.sqlite");
+    for damaged in [&damages[1][..], &good[..10]] {
+        std::fs::write(&path, damaged).expect("the file can be written");
+        assert!(matches!(Store::open_to_read(&path), Err(StoreError::Damaged { .. })));
+        assert!(matches!(Store::open_to_change(&path), Err(StoreError::Damaged { .. })));
+        assert!(Store::open(&path).expect("a new store is begun").set_aside.is_some());
+    }
+}
+
+/// The names and contents of the files of a folder.
+fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let entries = std::fs::read_dir(folder).expect("the folder is there");
+    let paths = entries.map(|entry| entry.expect("it can be read").path());
+    let mut files: Vec<_> =
+        paths.map(|path| (path.clone(), std::fs::read(&path).expect("it can be read"))).collect();
+    files.sort();
+    files
 }
 
 #[test]
 fn what_is_not_ours_is_left_alone() {
     let path = fresh("foreign");
+    let folder = path.parent().expect("it is in a folder");
     let theirs = rusqlite::Connection::open(&path).expect("a database can be made");
     theirs.execute_batch("CREATE TABLE birds (name TEXT)").expect("a table can be made");
     drop(theirs);
-    let before = std::fs::read(&path).expect("the file is there");
-    assert!(matches!(Store::open(&path), Err(StoreError::Foreign { .. })));
-    let names = rusqlite::Connection::open(&path).expect("it is still a database");
-    let count: i64 =
-        names.query_row("SELECT count(*) FROM birds", [], |row| row.get(0)).expect("it is there");
-    assert_eq!(count, 0);
-    assert!(before.len() <= std::fs::read(&path).expect("the file is there").len());
+    std::fs::write(folder.join("main.c"), "int main(void) { return 0; }\n").expect("a file can be written");
+    // One of theirs that is damaged is theirs too.
+    let half = std::fs::read(&path).expect("the file is there")[..4096].to_vec();
+    std::fs::write(folder.join("half.sqlite"), half).expect("a file can be written");
+    let before = files(folder);
+    for open in [|path: &Path| Store::open(path).map(|opened| opened.store), Store::open_to_read] {
+        assert!(matches!(open(&path), Err(StoreError::Foreign { .. })));
+        assert!(matches!(open(&folder.join("main.c")), Err(StoreError::NoStore { .. })));
+        assert!(matches!(open(&folder.join("half.sqlite")), Err(StoreError::Database { .. })));
+    }
+    assert!(files(folder) == before, "they are as they were");
 
     let path = fresh("newer");
     drop(open(&path));
@@ -161,5 +188,42 @@ fn what_is_not_ours_is_left_alone() {
     newer.pragma_update(None, "user_version", 9).expect("it can be changed");
     drop(newer);
     assert!(matches!(Store::open(&path), Err(StoreError::Newer { version: 9, .. })));
-    assert!(matches!(Store::open_existing(&fresh("missing")), Err(StoreError::Database { .. })));
+    assert!(matches!(Store::open_to_read(&fresh("missing")), Err(StoreError::Database { .. })));
+}
+
+#[test]
+fn a_store_that_is_read_is_not_changed() {
+    let path = fresh("read");
+    let folder = path.parent().expect("it is in a folder");
+    open(&path).add(&[pair(1, EXPOSED)], &search(1)).expect("it is written");
+    let before = files(folder);
+    let mut store = Store::open_to_read(&path).expect("it can be opened");
+    assert_eq!(store.entries().expect("it is read"), [pair(1, EXPOSED)]);
+    assert!(store.add(&[pair(2, EXPOSED)], &search(1)).is_err());
+    drop(store);
+    assert!(files(folder) == before, "it is as it was");
+    // One that is about to be made has nothing in it.
+    let empty = path.with_file_name("empty.sqlite");
+    std::fs::write(&empty, "").expect("a file can be written");
+    assert_eq!(Store::open_to_read(&empty).expect("it can be opened").entries().expect("it is read"), []);
+    assert_eq!(std::fs::read(&empty).expect("it is there"), b"");
+}
+
+#[test]
+fn an_iroot_is_the_same_wherever_its_lines_are() {
+    let moved = |entry: &Entry| {
+        let mut entry = entry.clone();
+        entry.sites.iter_mut().for_each(|(place, _)| place.shown.push('0'));
+        entry
+    };
+    let one = pair(1, EXPOSED);
+    assert_eq!(one.identity(), moved(&one).identity());
+    assert_ne!(one.identity(), pair(2, EXPOSED).identity());
+    let changed = |place: Place| entry(Idiom::One, &[(place, Deed::Write), one.sites[1].clone()], EXPOSED);
+    assert_ne!(one.identity(), changed(place("set", 2, 1)).identity());
+    let sites: Vec<(Place, Deed)> = (0..4).map(|n| (place("f", 1, n), Deed::Lock)).collect();
+    let mut turned = sites.clone();
+    turned.rotate_left(2);
+    let same = |idiom| entry(idiom, &sites, EXPOSED).identity() == entry(idiom, &turned, EXPOSED).identity();
+    assert!(same(Idiom::Five) && !same(Idiom::Four));
 }

@@ -73,6 +73,11 @@ impl Symbols {
         self.module(module).address(place)
     }
 
+    /// Whether a file tells which functions it has.
+    pub fn has_functions(&mut self, module: &Path) -> bool {
+        self.module(module).has_functions()
+    }
+
     /// The source files that a module was made from, as its debugging information names them; none if it has none.
     pub fn sources(&mut self, module: &Path) -> BTreeSet<String> {
         self.module(module).sources()

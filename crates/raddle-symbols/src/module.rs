@@ -119,6 +119,11 @@ impl Module {
         functions.iter().filter(move |(_, own)| own == name).map(|(range, _)| range)
     }
 
+    /// Whether the file has symbols of functions.
+    pub(crate) fn has_functions(&self) -> bool {
+        !self.symbols().functions.is_empty()
+    }
+
     /// The bytes of the functions.
     pub(crate) fn code(&self) -> &Code {
         self.code.get_or_init(|| Code::read(&self.path))

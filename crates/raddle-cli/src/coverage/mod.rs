@@ -9,7 +9,7 @@ use crate::args::CoverageArgs;
 use anyhow::{Context, Result};
 use raddle_model::{EXIT_NOTHING_FOUND, IRoot, Idiom};
 use raddle_report::{Align, Table, shape, text};
-use raddle_store::{Entry, Search, Store, Stored};
+use raddle_store::{Entry, Identity, Search, Store, StoreError, Stored};
 use serde::Serialize;
 use std::collections::BTreeSet;
 use std::fmt::Write;
@@ -62,22 +62,23 @@ struct RootShape {
 
 pub(crate) fn run(args: &CoverageArgs, width: usize) -> Result<Outcome> {
     let path = &args.store.store;
-    let mut store = existing(path)?;
     let forgotten = match &args.forget_stale {
-        Some(program) => Some(forget(&mut store, program)?),
+        Some(program) => Some(forget(&mut existing(path, Store::open_to_change)?, program)?),
         None => None,
     };
+    let store = existing(path, Store::open_to_read)?;
     let entries: Vec<Entry> = store.entries()?.into_iter().filter(|entry| wanted(args, entry)).collect();
     let other = match &args.diff {
         Some(other) => {
-            let entries = existing(other)?.entries()?;
+            let entries = existing(other, Store::open_to_read)?.entries()?;
             Some(entries.into_iter().filter(|entry| wanted(args, entry)).collect::<Vec<_>>())
         }
         None => None,
     };
     let only = |these: &[Entry], those: &[Entry]| {
-        let those: BTreeSet<String> = exposed(those).collect();
-        exposed(these).filter(|told| !those.contains(told)).collect::<Vec<_>>()
+        let those: BTreeSet<Identity<'_>> = exposed(those).map(Entry::identity).collect();
+        let only = exposed(these).filter(|entry| !those.contains(&entry.identity()));
+        only.map(|entry| format!("idiom {}: {}", entry.idiom.number(), in_words(entry))).collect::<Vec<_>>()
     };
     let shape = Shape {
         idioms: Idiom::ALL.into_iter().map(|idiom| row(idiom, &entries)).collect(),
@@ -91,13 +92,13 @@ pub(crate) fn run(args: &CoverageArgs, width: usize) -> Result<Outcome> {
     Ok(Outcome { text, status: EXIT_NOTHING_FOUND })
 }
 
-fn existing(path: &Path) -> Result<Store> {
+fn existing(path: &Path, open: impl Fn(&Path) -> Result<Store, StoreError>) -> Result<Store> {
     let shown = path.display();
     anyhow::ensure!(
         path.exists(),
         "there is no store {shown}; `raddle run --coverage` and `raddle run --strategy maple` make one"
     );
-    Store::open_existing(path).with_context(|| format!("{shown}: the store cannot be used"))
+    open(path).with_context(|| format!("{shown}: the store cannot be used"))
 }
 
 fn wanted(args: &CoverageArgs, entry: &Entry) -> bool {
@@ -134,12 +135,8 @@ fn root_shape(entry: &Entry) -> RootShape {
     }
 }
 
-/// The exposed ones in words.
-fn exposed(entries: &[Entry]) -> impl Iterator<Item = String> {
-    entries
-        .iter()
-        .filter(|entry| entry.standing.exposed)
-        .map(|entry| format!("idiom {}: {}", entry.idiom.number(), in_words(entry)))
+fn exposed(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
+    entries.iter().filter(|entry| entry.standing.exposed)
 }
 
 fn in_words(entry: &Entry) -> String {
@@ -201,5 +198,11 @@ fn forget(store: &mut Store, program: &Path) -> Result<u64> {
     let whole =
         std::fs::canonicalize(program).with_context(|| format!("cannot find {}", program.display()))?;
     let mut keeper = Keeper::new(&whole);
-    Ok(store.forget(|place| !keeper.is_own(place) || keeper.name(place).is_some())?)
+    let unknown = store.entries()?.iter().any(|entry| keeper.is_unknown(entry));
+    anyhow::ensure!(
+        !unknown,
+        "{}: it does not tell which functions it has, so that nothing can be forgotten; name a build with symbols",
+        program.display()
+    );
+    Ok(store.forget(|entry| !keeper.is_stale(entry))?)
 }

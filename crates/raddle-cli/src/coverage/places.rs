@@ -13,6 +13,8 @@ use std::path::{Path, PathBuf};
 pub(crate) struct Keeper {
     program: PathBuf,
     symbols: Symbols,
+    /// What was looked for.
+    found: BTreeMap<Place, Found>,
 }
 
 /// What a store knew of a program before a search.
@@ -22,10 +24,20 @@ pub(crate) struct Kept {
     pub(crate) stale: u64,
 }
 
+/// Where a place of a store is in this build.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Found {
+    Here(Name),
+    /// Its code was changed.
+    Gone,
+    /// The file cannot be read, or no longer tells which functions it has.
+    Unknown,
+}
+
 impl Keeper {
     /// For the program at a whole path.
     pub(crate) fn new(program: &Path) -> Keeper {
-        Keeper { program: program.to_owned(), symbols: Symbols::new() }
+        Keeper { program: program.to_owned(), symbols: Symbols::new(), found: BTreeMap::new() }
     }
 
     /// The program's own name in stores. Its folder does not count, so that a copy elsewhere is the same program.
@@ -38,18 +50,42 @@ impl Keeper {
         place.module == self.own()
     }
 
-    /// The name of a place in runs of this build; nothing if its code was changed.
-    pub(crate) fn name(&mut self, place: &Place) -> Option<Name> {
+    /// The name of a place in runs of this build, if it is there.
+    fn find(&mut self, place: &Place) -> Found {
+        if let Some(&found) = self.found.get(place) {
+            return found;
+        }
         let module = if self.is_own(place) { self.program.clone() } else { PathBuf::from(&place.module) };
         let address = if place.function.is_empty() {
-            (file_hash(&module) == place.body).then_some(place.offset)?
+            (file_hash(&module) == place.body).then_some(place.offset)
         } else {
             let wanted =
                 InFunction { function: place.function.clone(), body: place.body, offset: place.offset };
-            self.symbols.address(&module, &wanted)?
+            self.symbols.address(&module, &wanted)
         };
-        let offset = address.checked_sub(self.symbols.first_address(&module))?;
-        Some(Name::of_text(&format!("{}+{offset:#x}", module.display())))
+        let offset = address.and_then(|address| address.checked_sub(self.symbols.first_address(&module)));
+        let tells = |symbols: &mut Symbols| match place.function.is_empty() {
+            true => raddle_symbols::build(&module).is_ok(),
+            false => symbols.has_functions(&module),
+        };
+        let found = match offset {
+            Some(offset) => Found::Here(Name::of_text(&format!("{}+{offset:#x}", module.display()))),
+            None if tells(&mut self.symbols) => Found::Gone,
+            None => Found::Unknown,
+        };
+        self.found.insert(place.clone(), found);
+        found
+    }
+
+    /// Whether an iRoot is of this program, and of code that was changed.
+    pub(crate) fn is_stale(&mut self, entry: &Entry) -> bool {
+        entry.sites.iter().any(|(place, _)| self.is_own(place))
+            && entry.sites.iter().any(|(place, _)| self.find(place) == Found::Gone)
+    }
+
+    /// Whether an iRoot has a place in the program of which this build does not tell whether it was changed.
+    pub(crate) fn is_unknown(&mut self, entry: &Entry) -> bool {
+        entry.sites.iter().any(|(place, _)| self.is_own(place) && self.find(place) == Found::Unknown)
     }
 
     /// A place of a run as stores keep it; nothing if it is in no file.
@@ -76,17 +112,16 @@ impl Keeper {
     /// What a store knows of this build of the program.
     pub(crate) fn load(&mut self, store: &Store) -> Result<Kept> {
         let mut kept = Kept { known: Ledger::default(), stale: 0 };
-        let mut names: BTreeMap<Place, Option<Name>> = BTreeMap::new();
         for entry in store.entries()? {
-            let mut site = |(place, deed): &(Place, raddle_model::Deed)| {
-                let name = *names.entry(place.clone()).or_insert_with(|| self.name(place));
-                Some(Site { place: name?, deed: *deed })
+            let site = |(place, deed): &(Place, raddle_model::Deed)| match self.find(place) {
+                Found::Here(name) => Some(Site { place: name, deed: *deed }),
+                Found::Gone | Found::Unknown => None,
             };
-            let sites: Option<Vec<Site>> = entry.sites.iter().map(&mut site).collect();
+            let sites: Option<Vec<Site>> = entry.sites.iter().map(site).collect();
             match sites {
                 Some(sites) => kept.known.add(IRoot::new(entry.idiom, &sites), entry.standing),
                 // Of another program, or of changed code.
-                None => kept.stale += u64::from(entry.sites.iter().any(|(place, _)| self.is_own(place))),
+                None => kept.stale += u64::from(self.is_stale(&entry)),
             }
         }
         Ok(kept)

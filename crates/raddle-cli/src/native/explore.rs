@@ -10,7 +10,7 @@ use raddle_engine::Census;
 use raddle_model::native::{Answer, Covered, Order, Ran, Setup};
 use raddle_model::{IRoot, Surroundings};
 use raddle_strategies::portfolio::{Round, Rounds, Turn};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
@@ -64,11 +64,14 @@ pub(crate) struct Tally {
     pub(crate) exhausted: bool,
     /// What strategies know of iRoots, and the places in the code, if that was asked for.
     pub(crate) covered: Covered,
-    /// The iRoots that runs had, and after how many runs how many there were, wherever that grew.
-    pub(crate) exposed: BTreeSet<IRoot>,
+    /// The iRoots that were not known before and the first run that had each, by its number.
+    pub(crate) exposed: BTreeMap<IRoot, u64>,
+    /// After how many runs how many there were, wherever that grew.
     pub(crate) saturation: Vec<(u64, u64)>,
     /// Why a server gave up, although another one has found a failing run.
     pub(crate) lost: Option<String>,
+    /// Why a run was lost that was to tell which memory is shared.
+    pub(crate) unlearnt: Option<String>,
     /// Whether the machine lets threads be fibers.
     pub(crate) fibers: bool,
 }
@@ -83,10 +86,16 @@ impl Tally {
         self.runs += 1;
         if !ran.exposed.is_empty() {
             let before = self.exposed.len();
-            self.exposed.extend(&ran.exposed);
+            for &root in &ran.exposed {
+                let first = self.exposed.entry(root).or_insert(number);
+                *first = number.min(*first);
+            }
             if self.exposed.len() > before {
                 self.saturation.push((self.runs, self.exposed.len() as u64));
             }
+        }
+        if self.unlearnt.is_none() {
+            self.unlearnt.clone_from(&ran.unlearnt);
         }
         self.rests += ran.rests;
         self.outside_waits += ran.outside_waits;
@@ -246,7 +255,7 @@ impl Plan<'_> {
         for (strategy, _) in streams.iter().enumerate().filter(|(_, stream)| stream.is_some()) {
             if let Answer::Coverage(covered) = server.order(&Order::Coverage { strategy })? {
                 let mut tally = shared.tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-                covered.ledger.iter().for_each(|(&root, known)| tally.covered.ledger.add(root, known));
+                tally.covered.ledger.join(&covered.ledger, &self.setup.known);
                 tally.covered.places.extend(covered.places);
             }
         }

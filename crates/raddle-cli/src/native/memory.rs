@@ -8,7 +8,7 @@ use anyhow::Result;
 use raddle_model::native::Ran;
 use raddle_model::{IRoot, Ledger, Name};
 use raddle_report::{Coverage, text};
-use raddle_store::{Opened, Search, Store};
+use raddle_store::{FILE_NAME, Opened, Search, Store};
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -43,8 +43,14 @@ impl Memory {
         let mut keeper = Keeper::new(program);
         let Kept { known, stale } = keeper.load(&store)?;
         if stale > 0 {
+            let path = &args.store.store;
+            let store = if path.as_os_str() == FILE_NAME {
+                String::new()
+            } else {
+                format!("--store {} ", path.display())
+            };
             notes.push(format!(
-                "{} of the store are about code that was changed since, and do not count; raddle coverage --forget-stale {} \
+                "{} of the store are about code that was changed since, and do not count; raddle coverage {store}--forget-stale {} \
                  forgets them",
                 text::plural(stale, "iRoot"),
                 program.display()
@@ -90,9 +96,11 @@ pub(super) fn covered(tally: &Tally) -> Coverage {
     Coverage::new(&tally.covered.ledger, tally.saturation.clone(), |place| told(&places, place))
 }
 
-/// The iRoots that the failing run had and none before it, in words, those of simple idioms first.
-pub(super) fn first_had(tally: &Tally, ran: &Ran) -> Vec<String> {
-    let mut roots: Vec<&IRoot> = ran.exposed.iter().collect();
+/// The iRoots that the failing run `number` had and none before it, in words, those of simple idioms first.
+pub(super) fn first_had(tally: &Tally, number: u64, ran: &Ran) -> Vec<String> {
+    // Another strategy may have had one earlier.
+    let is_first = |root: &&IRoot| tally.exposed.get(root) == Some(&number);
+    let mut roots: Vec<&IRoot> = ran.exposed.iter().filter(is_first).collect();
     roots.sort_unstable();
     let places = words(tally);
     let word =

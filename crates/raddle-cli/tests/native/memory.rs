@@ -43,6 +43,24 @@ fn freed_memory_is_not_to_be_touched_or_freed() {
     }
 }
 
+/// The run with the youngest thread first never ends. It is lost, and the others still tell what is shared.
+#[test]
+fn a_lost_run_that_was_to_learn_is_told_and_the_others_count() {
+    let folder = instrument("unlearnt", "crates/raddle-cli/tests/native/unlearnt.c");
+    let words =
+        ["-s", "random-walk", "--runs", "500", "--races", "off", "--run-time", "2s", "--", "./program"];
+    let report = run(&folder, &words);
+    let notes = report["notes"].to_string();
+    assert!(
+        notes.contains("shared memory may have been missed") && notes.contains("within 2000 ms"),
+        "{notes}"
+    );
+    assert_eq!(
+        report["kind"], "crash",
+        "its cause is shared only in runs that come after the lost one: {report}"
+    );
+}
+
 #[test]
 fn correct_use_of_the_heap_passes() {
     let folder = instrument("heap", "crates/raddle-cli/tests/native/heap.c");

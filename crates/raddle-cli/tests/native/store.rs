@@ -47,6 +47,7 @@ fn exposed(coverage: &Value) -> u64 {
 #[test]
 fn what_was_tested_is_not_tested_again_until_the_code_changes() {
     let folder = folder("store");
+    std::fs::create_dir_all(folder.join("stripped")).expect("a folder can be made");
     compile(&folder, &program("", "1"));
     let first = search(&folder, &[]);
     assert_eq!(first["exhausted"], true, "it has a reason to stop: {first}");
@@ -76,6 +77,12 @@ fn what_was_tested_is_not_tested_again_until_the_code_changes() {
     assert_eq!(changed["runs"], first["runs"]);
     let both = coverage(&folder, &["--diff", "before.sqlite"]);
     assert_eq!(both["only_there"], Value::Array(vec![]), "{both}");
+    // A build that does not tell what it is made of forgets nothing.
+    let output = raddle(&folder, &["cc", "-s", "-O1", "-pthread", "add.c", "-o", "stripped/add"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let output = raddle(&folder, &["coverage", "--forget-stale", "stripped/add"]);
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("name a build with symbols"));
     let forgotten = coverage(&folder, &["--forget-stale", "add"]);
     assert!(forgotten["forgotten"].as_u64() > Some(0), "{forgotten}");
     assert_eq!(exposed(&forgotten), exposed(&kept));
@@ -134,4 +141,63 @@ fn a_damaged_store_is_told_and_set_aside() {
     let aside = folder.join(format!("{FILE_NAME}.damaged-1"));
     assert_eq!(std::fs::read_to_string(aside).expect("it is there"), text);
     assert!(exposed(&coverage(&folder, &[])) > 0);
+}
+
+#[test]
+fn what_was_tried_in_vain_is_added_once_however_many_strategies_know_it() {
+    let folder = folder("store_lanes");
+    compile(&folder, &program("", "1"));
+    let failed = || {
+        let kept = coverage(&folder, &["--list"]);
+        let roots = kept["iroots"].as_array().expect("they are listed").clone();
+        roots.iter().filter_map(|root| root["failed"].as_u64()).sum::<u64>()
+    };
+    search(&folder, &[]);
+    let before = failed();
+    let report = run(&folder, &["-s", "maple+pos+surw", "--races", "off", "--runs", "3", "--", "./add"]);
+    let runs = report["runs"].as_u64().expect("they are counted");
+    assert!(before > runs, "{before} runs in vain are enough to be seen three times");
+    assert!((before..=before + runs).contains(&failed()), "{before} and then {}", failed());
+}
+
+#[test]
+fn a_failing_run_is_not_the_first_with_what_is_known() {
+    let folder = folder("store_first");
+    let text = "#include <pthread.h>\n#include <stdlib.h>\nstatic volatile int x, y;\n\
+        static void *work(void *unused) { x = 1; if (!y) abort(); return unused; }\n\
+        int main(void) {\n    pthread_t a;\n    pthread_create(&a, 0, work, 0);\n    y = 1;\n    x = 2;\n\
+        pthread_join(a, 0);\n    return 0;\n}\n";
+    compile(&folder, text);
+    let words = ["-s", "pos+surw", "--coverage", "--races", "off", "--no-minimize", "--", "./add"];
+    let first = run(&folder, &words);
+    assert!(first["iroots"].as_array().is_some_and(|roots| !roots.is_empty()), "{first}");
+    let again = run(&folder, &words);
+    assert_eq!(again["first_failure"], first["first_failure"]);
+    assert_eq!(again["iroots"].as_array().map_or(0, Vec::len), 0, "{again}");
+}
+
+#[test]
+fn lines_and_folders_do_not_matter() {
+    let folder = folder("store_moved");
+    compile(&folder, &program("", "1"));
+    search(&folder, &[]);
+    // Other lines, a folder with a space in its name, and another store.
+    compile(&folder, &format!("\n\n{}", program("", "1")));
+    let away = folder.join("far away");
+    std::fs::create_dir_all(&away).expect("a folder can be made");
+    std::fs::copy(folder.join("add"), away.join("add")).expect("a copy can be made");
+    run(&folder, &[SEARCH, &["--store", "other.sqlite", "--", "far away/add"]].concat());
+    let both = coverage(&folder, &["--diff", "other.sqlite"]);
+    assert!(exposed(&coverage(&folder, &["--store", "other.sqlite", "--own"])) > 0, "{both}");
+    assert_eq!((&both["only_here"], &both["only_there"]), (&Value::Array(vec![]), &Value::Array(vec![])));
+
+    compile(&folder, &program("", "2"));
+    let changed = search(&folder, &["--store", "other.sqlite"]);
+    let advice = changed["notes"].to_string();
+    assert!(advice.contains("raddle coverage --store other.sqlite --forget-stale "), "{advice}");
+    // A file that is no store is none, and stays.
+    let output = raddle(&folder, &[&["run"], SEARCH, &["--store", "add.c", "--", "./add"]].concat());
+    assert_eq!(output.status.code(), Some(2));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("it is no store; name another file"));
+    assert_eq!(std::fs::read_to_string(folder.join("add.c")).expect("it is there"), program("", "2"));
 }

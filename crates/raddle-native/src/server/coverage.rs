@@ -3,7 +3,7 @@
 use super::Server;
 use crate::results::Whole;
 use raddle_model::native::Covered;
-use raddle_model::{IRoot, Name};
+use raddle_model::{IRoot, Ledger, Name};
 use std::collections::BTreeSet;
 
 /// What is kept of a strategy beside itself.
@@ -15,8 +15,10 @@ pub(super) struct Lane {
 }
 
 impl Lane {
-    pub(super) fn new(learns: bool) -> Lane {
-        Lane { learns, told: BTreeSet::new() }
+    /// Of a strategy that has recalled `known`, which came from the command line.
+    pub(super) fn new(learns: bool, known: &Ledger) -> Lane {
+        let exposed = known.iter().filter(|(_, standing)| standing.exposed);
+        Lane { learns, told: exposed.map(|(&root, _)| root).collect() }
     }
 }
 

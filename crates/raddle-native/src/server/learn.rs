@@ -9,6 +9,8 @@ use raddle_model::native::Points;
 /// The most runs, and how many in a row have to bring nothing new.
 const MOST: u64 = 24;
 const CALM: u64 = 5;
+/// After how many lost runs it is given up: each may have taken all the time that a run has.
+const LOST: u64 = 3;
 
 impl Server {
     /// Makes the first runs of an instrumented program only to learn which memory is shared, the same in every server.
@@ -22,7 +24,7 @@ impl Server {
         if self.setup.points != Points::Shared || is_replay || !access::is_instrumented() {
             return false;
         }
-        let mut calm = 0;
+        let (mut calm, mut lost) = (0, 0);
         for run in 0..MOST {
             let strategy: Box<dyn Strategy> = match run {
                 0 => Box::new(InOrder { youngest: false }),
@@ -37,7 +39,17 @@ impl Server {
             let Some(made) = self.make_run(&*strategy, run, Points::Shared, &shared, false) else {
                 return true;
             };
-            let Ok(whole) = made else { return false };
+            let whole = match made {
+                Ok(whole) => whole,
+                Err(message) => {
+                    self.unlearnt.get_or_insert(message);
+                    lost += 1;
+                    if lost == LOST {
+                        return false;
+                    }
+                    continue;
+                }
+            };
             let new = whole.shared.iter().filter(|&&unit| self.shared.get(unit).is_none()).count();
             whole.shared.iter().for_each(|&unit| self.shared.set(unit, SHARED));
             calm = if new == 0 { calm + 1 } else { 0 };

@@ -153,6 +153,8 @@ impl Attempt {
             let here = place(point, operation);
             let bits = self.sites.iter().enumerate().filter(|(_, site)| here(site).is_some());
             let bits = bits.fold(0, |bits, (index, _)| bits | 1 << index);
+            // One that has ended keeps its last operation.
+            let bits = if point.has_ended(thread) { 0 } else { bits };
             let passes = bits != 0 && self.stage == 0 && self.passes(thread);
             self.at[thread.index()] = if passes { 0 } else { bits };
         }
@@ -226,6 +228,10 @@ impl Attempt {
 
     /// After the first access: brings a thread to the next one, past nothing that would spoil it. Nothing if that cannot be.
     fn go_on(&mut self, point: &Point<'_>) -> Option<ThreadId> {
+        let to_come = |goal: &Goal| self.threads[goal.thread];
+        if self.goals[self.stage..].iter().filter_map(to_come).any(|thread| point.has_ended(thread)) {
+            return None;
+        }
         let next = self.goals[self.stage];
         let other = self.threads[1 - next.thread];
         let Some(thread) = self.threads[next.thread] else {
