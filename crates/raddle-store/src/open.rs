@@ -88,7 +88,8 @@ pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     match change(path) {
         Ok(store) => Ok(Opened { store, set_aside: None }),
         Err(StoreError::Damaged { .. }) => begin(path),
-        Err(_) if !path.exists() => begin(path),
+        // Most often there is none; somebody may be making it.
+        Err(StoreError::Database { source, .. }) if cannot_open(&source) => begin(path),
         Err(error) => Err(error),
     }
 }
@@ -116,6 +117,10 @@ pub(crate) fn read(path: &Path) -> Result<Store, StoreError> {
 pub(crate) fn change(path: &Path) -> Result<Store, StoreError> {
     drop(look(path)?);
     prepare(path, EXISTING)
+}
+
+fn cannot_open(error: &rusqlite::Error) -> bool {
+    error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
 }
 
 /// What an error of the database means for the file at `path`.
@@ -158,8 +163,7 @@ fn look(path: &Path) -> Result<Connection, StoreError> {
     match identify(path, &connection) {
         // Readers share a file beside the store, which cannot be made in a folder that is not to be changed.
         Err(StoreError::Database { source, .. })
-            if source.sqlite_error_code() == Some(ErrorCode::CannotOpen)
-                && !beside(path, "-wal").exists() =>
+            if cannot_open(&source) && !beside(path, "-wal").exists() =>
         {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;
             let connection = Connection::open_with_flags(unchanging(path), flags).map_err(failed)?;

@@ -149,3 +149,12 @@ fn nothing_is_tried_that_is_known() {
         assert_eq!(maple.ledger(), Some(&ledger));
     }
 }
+
+#[test]
+fn a_thread_that_has_ended_is_no_partner() {
+    // The first two threads have the same places. One that had ended was taken for a partner of the other there, and it took
+    // 12 runs.
+    let program = Script::straight(2, &["R0 W0 W1", "R0 W0 W1", "R1 W0"]);
+    let (ledger, _) = explored(&program, "maple:profile=1", 8);
+    assert_eq!(ledger.exposed(), possible(&program).len() as u64, "{ledger:?}");
+}

@@ -56,7 +56,7 @@ fn a_lost_run_that_was_to_learn_is_told_and_the_others_count() {
         "{notes}"
     );
     assert_eq!(
-        report["kind"], "crash",
+        report["kind"], "abort",
         "its cause is shared only in runs that come after the lost one: {report}"
     );
 }

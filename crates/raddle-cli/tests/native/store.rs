@@ -6,14 +6,15 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Two threads add to a counter in a function that can be changed, after one that is in the way.
+/// Two threads add to a counter in a function that can be changed, after one that is in the way. One of them comes late, which no
+/// prediction knows: that it comes first is tried in vain.
 fn program(before: &str, step: &str) -> String {
     format!(
-        "#include <pthread.h>\nstatic volatile int counter;\n{before}\n\
-         void add(void) {{ counter += {step}; }}\n\
-         static void *work(void *unused) {{ add(); return unused; }}\n\
+        "#include <pthread.h>\nstatic volatile int counter, tail; int usleep(unsigned);\n{before}\n\
+         void add(int late) {{ counter += {step}; if (late) {{ usleep(9); tail++; }} else tail = 1; }}\n\
+         static void *work(void *late) {{ add(late != 0); return late; }}\n\
          int main(void) {{\n    pthread_t a, b;\n    pthread_create(&a, 0, work, 0);\n\
-         pthread_create(&b, 0, work, 0);\n    pthread_join(a, 0);\n    pthread_join(b, 0);\n    return 0;\n}}\n"
+         pthread_create(&b, 0, work, &b);\n    pthread_join(a, 0);\n    pthread_join(b, 0);\n    return 0;\n}}\n"
     )
 }
 
@@ -163,10 +164,10 @@ fn what_was_tried_in_vain_is_added_once_however_many_strategies_know_it() {
 #[test]
 fn a_failing_run_is_not_the_first_with_what_is_known() {
     let folder = folder("store_first");
-    let text = "#include <pthread.h>\n#include <stdlib.h>\nstatic volatile int x, y;\n\
-        static void *work(void *unused) { x = 1; if (!y) abort(); return unused; }\n\
-        int main(void) {\n    pthread_t a;\n    pthread_create(&a, 0, work, 0);\n    y = 1;\n    x = 2;\n\
-        pthread_join(a, 0);\n    return 0;\n}\n";
+    let text = "#include <pthread.h>\n#include <stdlib.h>\nstatic volatile int counter;\n\
+        static void *work(void *unused) { counter++; return unused; }\n\
+        int main(void) {\n    pthread_t a;\n    pthread_create(&a, 0, work, 0);\n    counter++;\n\
+        pthread_join(a, 0);\n    if (counter != 2) abort();\n    return 0;\n}\n";
     compile(&folder, text);
     let words = ["-s", "pos+surw", "--coverage", "--races", "off", "--no-minimize", "--", "./add"];
     let first = run(&folder, &words);
