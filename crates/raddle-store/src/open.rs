@@ -163,7 +163,8 @@ fn look(path: &Path) -> Result<Connection, StoreError> {
     match identify(path, &connection) {
         // Readers share a file beside the store, which cannot be made in a folder that is not to be changed.
         Err(StoreError::Database { source, .. })
-            if cannot_open(&source) && !beside(path, "-wal").exists() =>
+            if (cannot_open(&source) || source.sqlite_error_code() == Some(ErrorCode::ReadOnly))
+                && !beside(path, "-wal").exists() =>
         {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;
             let connection = Connection::open_with_flags(unchanging(path), flags).map_err(failed)?;
