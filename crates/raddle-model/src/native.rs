@@ -162,13 +162,18 @@ pub enum Answer {
     },
 }
 
+/// The name of a place in the code, `/path/module+0x12ab`. It does not depend on the folder, for what a seed means must not.
+pub fn place_name(text: &str) -> Name {
+    Name::of_text(text.rsplit('/').next().unwrap_or(text))
+}
+
 /// What a strategy knows of iRoots.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Covered {
     /// The iRoots.
     pub ledger: Ledger,
-    /// The places in the code, as `module+0x12ab`. The name of a place is that of this text ([`Name::of_text`]), so that whoever
-    /// keeps iRoots can name them for another process.
+    /// The places in the code, as `/path/module+0x12ab`, with their names ([`place_name`]), so that whoever keeps iRoots can
+    /// name them for another process.
     pub places: Vec<(Name, String)>,
 }
 

@@ -3,7 +3,7 @@
 use crate::objects::{Class, Made};
 use crate::outside;
 use crate::results::{self, Whole};
-use raddle_model::native::{CALLED_BY, Setup};
+use raddle_model::native::{CALLED_BY, Setup, place_name};
 use raddle_model::{Name, Surroundings, TraceFile, TraceStep};
 
 /// The front end's name in failure files.
@@ -67,7 +67,7 @@ impl Modules {
 
     /// The name of a place that a call returns to, or that an instruction is before.
     pub(crate) fn name(&self, place: u64) -> Name {
-        Name::of_text(&self.text(place - 1))
+        place_name(&self.text(place - 1))
     }
 
     /// An address as a text that means the same in another process.

@@ -195,7 +195,7 @@ pub const CATALOGUE: &[Entry] = &[
             parameter("window", "1000", "how many steps of a thread its accesses in an idiom may be apart"),
             parameter("profile", "3", "how many runs in a row that predict nothing new end the prediction"),
             parameter("attempts", "6", "how many runs are made in vain for one interleaving"),
-            parameter("end", "20", "the end is when less than one in so many runs would show anything new"),
+            parameter("end", "100", "the end is when less than one in so many runs would show anything new"),
         ],
         source: "Yu and Narayanasamy, OOPSLA 2012",
         guarantee: "none; no run is made for an interleaving that a run has had",

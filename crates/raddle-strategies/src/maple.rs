@@ -52,7 +52,7 @@ pub struct Settings {
 
 impl Default for Settings {
     fn default() -> Settings {
-        Settings { window: raddle_idioms::WINDOW, profile: 3, attempts: 6, end: 20 }
+        Settings { window: raddle_idioms::WINDOW, profile: 3, attempts: 6, end: 100 }
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::native::{located, shown};
 use anyhow::Result;
-use raddle_model::native::Covered;
+use raddle_model::native::{Covered, place_name};
 use raddle_model::{IRoot, Ledger, Name, Site, Standing};
 use raddle_store::{Entry, Place, Search, Store};
 use raddle_symbols::{InFunction, Symbols};
@@ -69,7 +69,7 @@ impl Keeper {
             false => symbols.has_functions(&module),
         };
         let found = match offset {
-            Some(offset) => Found::Here(Name::of_text(&format!("{}+{offset:#x}", module.display()))),
+            Some(offset) => Found::Here(place_name(&format!("{}+{offset:#x}", module.display()))),
             None if tells(&mut self.symbols) => Found::Gone,
             None => Found::Unknown,
         };

@@ -1,6 +1,6 @@
 //! `raddle run --coverage`.
 
-use super::{folder, run};
+use super::{folder, raddle, run};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -45,4 +45,22 @@ fn iroots_are_told_by_their_places_in_the_source() {
         several["saturation"].as_array().and_then(|curve| curve.last().cloned()).map(|last| last[1].clone()),
         Some(json!(6))
     );
+}
+
+/// The program is the same in both folders, and so is what a seed means.
+#[test]
+fn a_search_does_not_depend_on_the_folder() {
+    let here = folder("folder");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../benchmarks/corpus/carter01.c");
+    let source = source.to_str().expect("the path is text");
+    let made = raddle(&here, &["cc", "-g", "-O1", "-pthread", source, "-o", "program"]);
+    assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
+    let there = folder("folder/further down");
+    std::fs::copy(here.join("program"), there.join("program")).expect("the program can be copied");
+    let words = ["--fresh", "--coverage", "--keep-going", "--no-minimize", "-s", "maple", "--", "./program"];
+    let [first, second] = [&here, &there].map(|folder| run(folder, &words));
+    assert!(first["runs"].as_u64() > Some(100), "{first}");
+    for field in ["runs", "failures", "first_failure", "partial_orders", "coverage"] {
+        assert_eq!(first[field], second[field], "{field}");
+    }
 }

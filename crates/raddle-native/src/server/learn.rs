@@ -4,7 +4,7 @@ use super::Server;
 use crate::interpose::access;
 use crate::runtime::SHARED;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
-use raddle_model::native::Points;
+use raddle_model::native::{Answer, Points};
 
 /// The most runs, and how many in a row have to bring nothing new.
 const MOST: u64 = 24;
@@ -41,8 +41,10 @@ impl Server {
             };
             let whole = match made {
                 Ok(whole) => whole,
-                Err(message) => {
-                    self.unlearnt.get_or_insert(message);
+                Err(why) => {
+                    if let Answer::Lost { message } | Answer::Refused { message } = why {
+                        self.unlearnt.get_or_insert(message);
+                    }
                     lost += 1;
                     if lost == LOST {
                         return false;
