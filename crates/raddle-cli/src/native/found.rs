@@ -3,6 +3,7 @@
 use super::{FRONT_END, minimize, places};
 use raddle_model::native::{Ran, SHARED, Setup};
 use raddle_model::{Surroundings, TraceFile};
+use raddle_symbols::Symbols;
 use std::path::{Path, PathBuf};
 
 /// The parameter of a failure file that tells at which accesses the schedule could change.
@@ -39,7 +40,7 @@ impl Found {
         let mut file = trace_file(ran, origin);
         file.build = raddle_symbols::build(Path::new(&origin.words[0])).ok();
         let raw = file.clone();
-        places::translate(&mut file);
+        places::translate(&mut file, &mut Symbols::new());
         file.id = file.short_id();
         let raw = TraceFile { id: file.id.clone(), ..raw };
         let path = match path {

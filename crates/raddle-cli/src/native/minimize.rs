@@ -9,14 +9,16 @@ use anyhow::Result;
 use raddle_explain::{Effort, Execute, Execution, Explanation, Wanted};
 use raddle_model::native::{Answer, Order};
 use raddle_model::{Schedule, TraceFile};
+use raddle_symbols::Symbols;
+use std::cell::RefCell;
 use std::path::Path;
 use std::time::Duration;
 
 /// How long a run may take, in milliseconds. There are others that do not.
 const PATIENCE: u64 = 5_000;
 
-/// Looks for a smaller run than that of `file`, which messages call `shown`. Every smaller one is written to `path`, with
-/// places as the runtime tells them; the last has those of the source.
+/// Looks for a smaller run than that of `file`, which messages call `shown`. Every smaller one is written to `path`, with the
+/// places of the source, as it may be the last.
 pub(crate) fn minimize(
     file: &TraceFile,
     shown: &str,
@@ -40,12 +42,16 @@ fn search(file: &TraceFile, shown: &str, limits: Limits, path: &Path) -> Result<
     let library = Temporary::library()?;
     let server = start(&library, file, shown, PATIENCE)?;
     let mut native = Native { server, file, printed: Vec::new() };
-    let Some(mut small) = reduce(file, &mut native, limits, &|small| write(path, small))? else {
-        return Ok(None);
+    let symbols = RefCell::new(Symbols::new());
+    let save = |small: &TraceFile| {
+        let mut told = small.clone();
+        places::translate(&mut told, &mut symbols.borrow_mut());
+        write(path, &told)
     };
+    let Some(mut small) = reduce(file, &mut native, limits, &save)? else { return Ok(None) };
     let printed = native.printed.iter().find(|(fingerprint, _)| *fingerprint == small.fingerprint);
     let printed = printed.map(|(_, printed)| printed.clone()).unwrap_or_default();
-    places::translate(&mut small);
+    places::translate(&mut small, &mut symbols.borrow_mut());
     Ok(Some((small, printed)))
 }
 
@@ -66,7 +72,8 @@ pub(crate) fn explain(
     let mut native = Native { server, file, printed: Vec::new() };
     let mut found = crate::explain::within(file, effort, time, &mut native)?;
     let runs = found.iter_mut().flat_map(|found| found.passing.iter_mut().chain(found.run.as_mut()));
-    runs.for_each(|run| sources.extend(places::translate(run)));
+    let mut symbols = Symbols::new();
+    runs.for_each(|run| sources.extend(places::translate(run, &mut symbols)));
     Ok(found)
 }
 

@@ -26,12 +26,11 @@ const CRATES: &[&str] = &["/registry/src/", "/git/checkouts/"];
 /// Tells the places of a run as `function at file.c:12` and its objects by the names of global variables, as far as the
 /// files of the program know them. A file of the source is called by as much of the end of its path as tells it from others;
 /// the answer is where each of those files is.
-pub(super) fn translate(file: &mut TraceFile) -> Sources {
-    let mut symbols = Symbols::new();
-    let named = locate(&mut symbols, &mut file.locations);
+pub(super) fn translate(file: &mut TraceFile, symbols: &mut Symbols) -> Sources {
+    let named = locate(symbols, &mut file.locations);
     let units = units(file);
     for (index, text) in file.objects.iter_mut().enumerate() {
-        let Some((module, address)) = address(&mut symbols, text) else { continue };
+        let Some((module, address)) = address(symbols, text) else { continue };
         let told = match units.get(index) {
             Some(true) => unit(&symbols.variables(&module, address..address + UNIT)),
             _ => symbols.variable(&module, address).map(|(name, offset)| match offset {
