@@ -75,26 +75,22 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
     );
     let status = if file.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let out = if args.json {
-        shape::line(&Replayed {
-            verdict: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
-            message: sentences(&file).join("\n"),
-            steps: file.steps.len() as u64,
-            fingerprint: format!("{:016x}", file.fingerprint),
-            strategy: file.strategy.clone(),
-            seed: file.seed,
-            run: file.run,
-        })
+        shape::line(&Replayed::of(&file, &sentences(&file)))
     } else {
-        format!(
-            "Run {} of seed {} under {}, {}; it repeats exactly.\n\n{}",
-            file.run,
-            file.seed,
-            file.strategy,
-            text::plural(file.steps.len() as u64, "step"),
-            interleaving(&file, Layout { width, ..Layout::default() })
-        )
+        format!("{}\n{}", exact_head(&file), interleaving(&file, Layout { width, ..Layout::default() }))
     };
     Ok(Outcome { text: out, status })
+}
+
+/// What an exact replay has to say first.
+pub(crate) fn exact_head(file: &TraceFile) -> String {
+    format!(
+        "Run {} of seed {} under {}, {}; it repeats exactly.\n",
+        file.run,
+        file.seed,
+        file.strategy,
+        text::plural(file.steps.len() as u64, "step")
+    )
 }
 
 /// Where a run left the recorded one.

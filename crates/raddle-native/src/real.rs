@@ -6,7 +6,7 @@ use std::ffi::{CStr, c_char, c_int, c_long, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// `pthread_exit`, to be jumped to.
-static EXIT: Hidden = Hidden { name: c"pthread_exit", address: AtomicUsize::new(0) };
+static EXIT: Hidden = Hidden::new("pthread_exit\0");
 
 /// The address of `pthread_exit`, for a call that leaves no frame of ours.
 pub(crate) fn pthread_exit() -> usize {
@@ -16,14 +16,22 @@ pub(crate) fn pthread_exit() -> usize {
 type Address = *mut c_void;
 type Shared = *const c_void;
 
-/// A function of C that this library may hide.
-struct Hidden {
-    name: &'static CStr,
+/// A function of C that this library may hide. Assembly knows that the address is at its beginning: 0 until it was found.
+#[repr(C)]
+pub(crate) struct Hidden {
     address: AtomicUsize,
+    name: &'static CStr,
 }
 
 impl Hidden {
-    fn find(&self) -> usize {
+    /// The function with this name, which ends with a zero.
+    pub(crate) const fn new(name: &'static str) -> Hidden {
+        let Ok(name) = CStr::from_bytes_with_nul(name.as_bytes()) else { panic!("a name ends with a zero") };
+        Hidden { address: AtomicUsize::new(0), name }
+    }
+
+    /// Its address; 0 if there is no such function.
+    pub(crate) fn find(&self) -> usize {
         let known = self.address.load(Ordering::Relaxed);
         if known != 0 {
             return known;
@@ -39,12 +47,8 @@ macro_rules! hidden {
     ($(fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
         #[expect(non_upper_case_globals, reason = "they are called as the functions are")]
         mod found {
-            use super::{AtomicUsize, Hidden};
-            $(pub(super) static $name: Hidden = Hidden {
-                // SAFETY: the text has one zero, at its end.
-                name: unsafe { super::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
-                address: AtomicUsize::new(0),
-            };)*
+            use super::Hidden;
+            $(pub(super) static $name: Hidden = Hidden::new(concat!(stringify!($name), "\0"));)*
         }
 
         /// Looks all functions up.

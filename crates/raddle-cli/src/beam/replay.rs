@@ -3,10 +3,11 @@
 use super::{launch, show};
 use crate::Outcome;
 use crate::args::ReplayArgs;
+use crate::replay::exact_head;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, TraceFile};
+use raddle_report::sentences;
 use raddle_report::shape::{self, Replayed};
-use raddle_report::{sentences, text};
 
 /// Repeats the run of `file`, which messages call `shown`.
 pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: usize) -> Result<Outcome> {
@@ -33,24 +34,10 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
     );
     let status = if file.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     if args.json {
-        let text = shape::line(&Replayed {
-            verdict: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
-            message: sentences(file).join("\n"),
-            steps: file.steps.len() as u64,
-            fingerprint: format!("{:016x}", file.fingerprint),
-            strategy: file.strategy.clone(),
-            seed: file.seed,
-            run: file.run,
-        });
+        let text = shape::line(&Replayed::of(file, &sentences(file)));
         return Ok(Outcome { text, status });
     }
-    let mut out = format!(
-        "Run {} of seed {} under {}, {}; it repeats exactly.\n",
-        file.run,
-        file.seed,
-        file.strategy,
-        text::plural(file.steps.len() as u64, "step")
-    );
+    let mut out = exact_head(file);
     show(&mut out, file, width);
     Ok(Outcome { text: out, status })
 }

@@ -4,7 +4,7 @@
 //! it happens in the other order, together with nothing but what follows from that. None of it is taken from raddle-explain.
 
 use super::*;
-use crate::minimize::tests::{each_run, failing, figure};
+use crate::minimize::tests::{FIGURES, each_run, failing, figure};
 use raddle_engine::Rng;
 use raddle_explain::Symptom;
 use raddle_model::{Reads, Verdict, dependent};
@@ -231,27 +231,7 @@ fn depth(name: &str, run: &TraceFile, runs: &[TraceFile], wrong: &mut Wrong) {
 fn what_is_told_of_the_figures_is_true_of_all_their_runs() {
     let few = [("n".to_owned(), 1)];
     let mut wrong = Wrong::default();
-    for name in [
-        "abba",
-        "lost_update",
-        "lost_wakeup",
-        "pct_fig1a",
-        "pct_fig1b",
-        "pct_fig1c",
-        "pct_fig2",
-        "pct_fig3",
-        "pct_fig4",
-        "pct_fig5",
-        "philosophers",
-        "pos_fig1a",
-        "pos_fig1b",
-        "pos_fig2",
-        "shuttle_depth3",
-        "stride_fig1",
-        "stride_fig2",
-        "thesis_fig1_2",
-        "thesis_fig2_3",
-    ] {
+    for name in FIGURES {
         let before = wrong.compared;
         compare(name, &figure(name, &[]), 3, &mut wrong);
         assert!(wrong.compared > before || ["stride_fig1", "thesis_fig2_3"].contains(&name), "{name}");

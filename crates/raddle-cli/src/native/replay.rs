@@ -10,11 +10,12 @@ use super::show::{message, show};
 use crate::Outcome;
 use crate::args::ReplayArgs;
 use crate::cc::was_compiled_here;
+use crate::replay::exact_head;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Failure, Ledger, TraceFile};
+use raddle_report::sentences;
 use raddle_report::shape::{self, Replayed};
-use raddle_report::{sentences, text};
 use std::path::Path;
 
 /// How long a replay may take, in milliseconds. It is one run, and nobody else waits.
@@ -69,23 +70,9 @@ fn repeated(args: &ReplayArgs, file: &TraceFile, ran: &Ran, shown: &str, width: 
     );
     let status = if file.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let out = if args.json {
-        shape::line(&Replayed {
-            verdict: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
-            message: message(file).join("\n"),
-            steps: file.steps.len() as u64,
-            fingerprint: format!("{:016x}", file.fingerprint),
-            strategy: file.strategy.clone(),
-            seed: file.seed,
-            run: file.run,
-        })
+        shape::line(&Replayed::of(file, &message(file)))
     } else {
-        let mut out = format!(
-            "Run {} of seed {} under {}, {}; it repeats exactly.\n",
-            file.run,
-            file.seed,
-            file.strategy,
-            text::plural(file.steps.len() as u64, "step")
-        );
+        let mut out = exact_head(file);
         if is_another_build(file) {
             out.push_str("The program was built anew since.\n");
         }
@@ -178,7 +165,7 @@ fn tolerant(
 ) -> Result<Outcome> {
     let mut now =
         again.trace.as_deref().cloned().context("the native runtime has told nothing of the run")?;
-    places::translate(&mut now);
+    places::translate(&mut now, &mut raddle_symbols::Symbols::new());
     let (step, what) = exact.divergence.as_ref().context("only a run that was left is followed loosely")?;
     let left = crate::replay::Left { step: *step, what };
     let status = if now.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };

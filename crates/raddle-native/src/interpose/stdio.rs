@@ -8,12 +8,12 @@
 use super::entries;
 use crate::control::enter;
 use crate::objects::Class;
-use crate::real;
+use crate::real::{self, Hidden};
 use crate::runtime::{Runtime, step, with};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, Operation};
-use std::ffi::{CStr, c_int, c_void};
-use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU32, Ordering};
 
 entries! {
     flockfile + "rsi" => lock;
@@ -102,28 +102,14 @@ unsafe extern "C" fn prepare(function: &Function, file: *mut c_void, place: usiz
             act(Kind::Unlock, file, place);
         }
     });
-    function.find()
+    function.hidden.find()
 }
 
 /// A function of stdio. The assembly knows where its address is.
 #[repr(C)]
 struct Function {
-    address: AtomicUsize,
-    name: &'static CStr,
+    hidden: Hidden,
     on_output: bool,
-}
-
-impl Function {
-    fn find(&self) -> usize {
-        let known = self.address.load(Ordering::Relaxed);
-        if known != 0 {
-            return known;
-        }
-        // SAFETY: the name ends with a zero.
-        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
-        self.address.store(found, Ordering::Relaxed);
-        found
-    }
 }
 
 /// Defines functions that wait for the lock of the file in the named register, or of the standard output. They go on with the
@@ -132,11 +118,9 @@ macro_rules! functions {
     ($($name:ident($file:literal $(, $output:ident)?);)*) => {
         #[expect(non_upper_case_globals, reason = "they are named as the functions are")]
         mod found {
-            use super::{AtomicUsize, Function};
+            use super::{Function, Hidden};
             $(pub(super) static $name: Function = Function {
-                address: AtomicUsize::new(0),
-                // SAFETY: the text has one zero, at its end.
-                name: unsafe { super::CStr::from_bytes_with_nul_unchecked(concat!(stringify!($name), "\0").as_bytes()) },
+                hidden: Hidden::new(concat!(stringify!($name), "\0")),
                 on_output: functions!(@ $($output)?),
             };)*
         }

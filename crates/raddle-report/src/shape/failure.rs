@@ -1,5 +1,6 @@
 //! What is told of a failing run that was replayed, made smaller or explained.
 
+use raddle_model::TraceFile;
 use serde::Serialize;
 
 /// What `raddle replay --json` prints.
@@ -19,6 +20,21 @@ pub struct Replayed {
     pub seed: u64,
     /// Which run of that seed it was.
     pub run: u64,
+}
+
+impl Replayed {
+    /// What is told of a file whose run repeats, with what happened in sentences.
+    pub fn of(file: &TraceFile, message: &[String]) -> Replayed {
+        Replayed {
+            verdict: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
+            message: message.join("\n"),
+            steps: file.steps.len() as u64,
+            fingerprint: format!("{:016x}", file.fingerprint),
+            strategy: file.strategy.clone(),
+            seed: file.seed,
+            run: file.run,
+        }
+    }
 }
 
 /// What a tolerant replay brought, where the run left the recorded one.
