@@ -302,6 +302,10 @@ fn a_failing_run_is_made_smaller() {
     );
     // To one thread, to the other, and back to main: no run that fails has fewer.
     assert_eq!(small["switches"], 3, "{small}");
+    // Every smaller run on the way is written as well, and may be the last.
+    let all = raddle(&folder, &["minimize", "run.json", "-o", "/dev/stdout"]);
+    let all = String::from_utf8_lossy(&all.stdout);
+    assert!(all.matches("\"fingerprint\"").count() > 1 && !all.contains("lost_update+0x"), "{all}");
     let shown = raddle(&folder, &["replay", "run.min.json"]);
     let shown = String::from_utf8_lossy(&shown.stdout);
     assert!(shown.contains("it repeats exactly") && shown.contains("counter is 1"), "{shown}");
