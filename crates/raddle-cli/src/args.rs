@@ -158,6 +158,10 @@ pub(crate) struct NativeArgs {
     /// makes the runs of a strategy in order
     #[arg(long)]
     pub(crate) coverage: bool,
+    /// Tell places apart by who called them, so that a function with many callers counts once for each; always so for Rust.
+    /// Other programs have to be compiled by `raddle cc`
+    #[arg(long)]
+    pub(crate) callers: bool,
     #[command(flatten)]
     pub(crate) store: StoreArgs,
     /// Neither read nor write the store

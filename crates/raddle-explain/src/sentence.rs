@@ -36,6 +36,7 @@ pub fn place(text: &str) -> &str {
         let ending = file.rsplit_once('.').map_or("", |(_, ending)| ending);
         ["h", "hh", "hpp", "hxx", "inc", "inl"].contains(&ending)
     };
+    let text = text.split(", called by ").next().unwrap_or(text);
     let mut frames = text.split(", inlined into ");
     let text = frames.clone().find(|frame| !is_header(frame)).or_else(|| frames.next()).unwrap_or(text);
     let text = text.rsplit_once(" at ").map_or(text, |(_, place)| place);
@@ -120,6 +121,7 @@ mod tests {
     fn places_are_short() {
         assert_eq!(place("add at bank.c:14"), "bank.c:14");
         assert_eq!(place("push at a.c:3, inlined into main at b.c:7"), "a.c:3");
+        assert_eq!(place("push at a.h:3, called by main at b.c:7"), "a.h:3");
         assert_eq!(place("push at a.h:3, inlined into main at b.c:7"), "b.c:7");
         assert_eq!(place("push at a.h:3, inlined into pop at b.hpp:7"), "a.h:3");
         assert_eq!(place("line 7: x = 1"), "line 7");

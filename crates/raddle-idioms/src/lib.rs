@@ -20,10 +20,12 @@
 mod access;
 mod compound;
 mod history;
+mod meets;
 mod observe;
 mod predict;
 
 pub use access::site;
+pub use meets::meets;
 pub use observe::observe;
 pub use predict::predict;
 

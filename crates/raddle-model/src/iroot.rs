@@ -83,6 +83,15 @@ impl Idiom {
             _ => 4,
         }
     }
+
+    /// Which of its accesses one thread makes, the one of `A`; the other thread makes the rest.
+    pub fn of_first_thread(self) -> &'static [usize] {
+        match self {
+            Idiom::One => &[0],
+            Idiom::Two | Idiom::Six => &[0, 2],
+            Idiom::Three | Idiom::Four | Idiom::Five => &[0, 3],
+        }
+    }
 }
 
 /// An instance of an idiom: which places in the code its accesses are.
@@ -149,6 +158,17 @@ pub struct Standing {
     pub predicted: bool,
     /// How many runs were made for it and did not have it.
     pub failed: u32,
+    /// In how many of these its accesses were made by two threads, in another order or too far apart.
+    #[serde(default)]
+    pub met: u32,
+}
+
+impl Standing {
+    /// The same without the runs in vain of `before`, which are among its own.
+    pub fn since(self, before: Standing) -> Standing {
+        let failed = self.failed.saturating_sub(before.failed);
+        Standing { failed, met: self.met.saturating_sub(before.met), ..self }
+    }
 }
 
 /// What is known of the iRoots of a program: which were tested, which may be possible, and what was tried in vain. Names of
@@ -199,10 +219,9 @@ impl Ledger {
         !std::mem::replace(&mut self.roots.entry(root).or_default().predicted, true)
     }
 
-    /// Takes note that a run was made for `root` and does not have it.
-    pub fn fail(&mut self, root: IRoot) {
-        let failed = &mut self.roots.entry(root).or_default().failed;
-        *failed = failed.saturating_add(1);
+    /// Takes note that a run was made for `root` and does not have it, and whether two threads made its accesses.
+    pub fn fail(&mut self, root: IRoot, met: bool) {
+        self.add(root, Standing { failed: 1, met: u32::from(met), ..Standing::default() });
     }
 
     /// Adds what is known from elsewhere. Runs made in vain are added up.
@@ -212,14 +231,16 @@ impl Ledger {
         known.exposed |= standing.exposed;
         known.predicted |= standing.predicted;
         known.failed = known.failed.saturating_add(standing.failed);
+        known.met = known.met.saturating_add(standing.met);
     }
 
     /// Adds what another search has come to know that began with `base` in its ledger. This one is empty, or has begun so too:
     /// the runs in vain of `base` count once.
     pub fn join(&mut self, other: &Ledger, base: &Ledger) {
         for (&root, &standing) in &other.roots {
-            let before = if self.roots.contains_key(&root) { base.standing(&root).failed } else { 0 };
-            self.add(root, Standing { failed: standing.failed.saturating_sub(before), ..standing });
+            let before =
+                if self.roots.contains_key(&root) { base.standing(&root) } else { Standing::default() };
+            self.add(root, standing.since(before));
         }
     }
 
@@ -274,14 +295,14 @@ mod tests {
     fn runs_in_vain_before_several_searches_count_once() {
         let (old, new) = (IRoot::new(Idiom::One, &sites(&[1, 2])), IRoot::new(Idiom::One, &sites(&[2, 1])));
         let mut base = Ledger::default();
-        (0..3).for_each(|_| base.fail(old));
+        [true, false, true].into_iter().for_each(|met| base.fail(old, met));
         let (mut one, mut other) = (base.clone(), base.clone());
-        [old, new].into_iter().for_each(|root| one.fail(root));
-        [new, new].into_iter().for_each(|root| other.fail(root));
+        [old, new].into_iter().for_each(|root| one.fail(root, true));
+        [new, new].into_iter().for_each(|root| other.fail(root, false));
         assert!(other.expose(old));
         let mut all = Ledger::default();
         [&one, &other, &base].into_iter().for_each(|ledger| all.join(ledger, &base));
-        assert_eq!(all.standing(&old), Standing { exposed: true, predicted: false, failed: 4 });
+        assert_eq!(all.standing(&old), Standing { exposed: true, predicted: false, failed: 4, met: 3 });
         assert_eq!(all.standing(&new).failed, 3);
         assert_eq!(all.exposed(), 1);
     }
@@ -293,11 +314,11 @@ mod tests {
             (IRoot::new(Idiom::One, &sites(&[1, 2])), IRoot::new(Idiom::Two, &sites(&[1, 2, 1])));
         assert!(ledger.expose(one) && !ledger.expose(one));
         assert!(ledger.predict(two) && !ledger.predict(two));
-        ledger.fail(two);
+        ledger.fail(two, true);
         let text = serde_json::to_string(&ledger).unwrap();
         let read: Ledger = serde_json::from_str(&text).unwrap();
         assert_eq!(read, ledger);
-        assert_eq!(read.standing(&two), Standing { predicted: true, failed: 1, exposed: false });
+        assert_eq!(read.standing(&two), Standing { predicted: true, failed: 1, exposed: false, met: 1 });
         assert_eq!(read.counts()[0], Count { exposed: 1, predicted: 0, confirmed: 0 });
         assert_eq!(read.exposed(), 1);
     }

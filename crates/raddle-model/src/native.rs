@@ -4,7 +4,7 @@
 //! socket, over which each sends messages: four bytes with the length, least significant first, then JSON. The runtime
 //! begins with [`Answer::Ready`]; the command line sends one [`Setup`] and then orders, each of which gets one answer.
 
-use crate::{IRoot, Ledger, Name, Pick, Schedule, Settings, TraceFile, TraceStep};
+use crate::{IRoot, Ledger, Name, Pick, Schedule, Settings, TraceFile, TraceStep, mix};
 use serde::{Deserialize, Serialize};
 
 /// The environment variable that holds the number of the socket. Without it the library does nothing.
@@ -162,9 +162,40 @@ pub enum Answer {
     },
 }
 
-/// The name of a place in the code, `/path/module+0x12ab`. It does not depend on the folder, for what a seed means must not.
+/// The name of a place in the code, `/path/module+0x12ab`, or of one with its callers ([`CALLED_BY`]). It does not depend on
+/// folders, for what a seed means must not.
 pub fn place_name(text: &str) -> Name {
-    Name::of_text(text.rsplit('/').next().unwrap_or(text))
+    let mut way = way(text);
+    let (module, offset) = way.next().unwrap_or_default();
+    let offset_of =
+        |text: &str| u64::from_str_radix(text.trim_start_matches(['+', '0', 'x']), 16).unwrap_or(0);
+    let first = Name::of_text(&format!("{}{offset}", module_name(module)));
+    way.fold(first, |name, (module, offset)| {
+        called_by(name, Name::of_text(module_name(module)), offset_of(offset))
+    })
+}
+
+/// The name of a place that is called `name` if it was called from `offset` in a module, which is known by the text of its
+/// [`module_name`].
+pub fn called_by(name: Name, module: Name, offset: u64) -> Name {
+    Name(mix(name.0 ^ mix(module.0 ^ mix(offset))))
+}
+
+/// The file of a module without its folder.
+pub fn module_name(path: &str) -> &str {
+    path.rsplit('/').next().unwrap_or(path)
+}
+
+/// A place and its callers from the inside out, each as a module, with its folder, and an offset such as `+0x12ab`. What lies in
+/// no module has an address instead.
+pub fn way(text: &str) -> impl Iterator<Item = (&str, &str)> {
+    let mut module = "";
+    text.split(CALLED_BY).map(move |part| {
+        let Some(plus) = part.rfind('+') else { return ("", part) };
+        let (of, offset) = part.split_at(plus);
+        module = if of.is_empty() { module } else { of };
+        (module, offset)
+    })
 }
 
 /// What a strategy knows of iRoots.
@@ -249,3 +280,23 @@ fn shared(file: &TraceFile) -> Vec<u64> {
 
 /// The parameter of a failure file that holds an address of shared memory; there may be many.
 pub const SHARED: &str = "shared";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_place_has_its_callers_and_no_folders() {
+        let name = place_name("/a/b/program+0x12 < +0x34 < /usr/lib/c.so+0x5");
+        assert_eq!(name, place_name("/x/program+0x12 < /x/program+0x34 < /y/c.so+0x5"));
+        let program = Name::of_text("program");
+        let plain = place_name("/a/program+0x12");
+        let once = called_by(plain, program, 0x34);
+        assert_eq!((plain, name), (Name::of_text("program+0x12"), called_by(once, Name::of_text("c.so"), 5)));
+        for other in
+            ["program+0x12 < +0x34", "program+0x12 < +0x34 < c.so+0x6", "program+0x34 < +0x12 < c.so+0x5"]
+        {
+            assert_ne!(place_name(other), name);
+        }
+    }
+}

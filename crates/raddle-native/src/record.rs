@@ -3,18 +3,30 @@
 use crate::objects::{Class, Made};
 use crate::outside;
 use crate::results::{self, Whole};
-use raddle_model::native::{CALLED_BY, Setup, place_name};
+use raddle_model::native::{CALLED_BY, Setup, called_by, module_name, place_name};
 use raddle_model::{Name, Surroundings, TraceFile, TraceStep};
+use std::ops::Range;
 
 /// The front end's name in failure files.
 const FRONT_END: &str = "native";
 /// The text of place 0.
 const NOWHERE: &str = "no place in the code";
 
+/// A part of a file in memory.
+struct Part {
+    begin: u64,
+    end: u64,
+    /// The address that offsets are counted from.
+    base: u64,
+    path: String,
+    /// Of the file.
+    name: Name,
+}
+
 /// The files that the program is made of and where they are.
 pub(crate) struct Modules {
-    /// Invariant: sorted by address; begin, end, and the address that offsets are counted from.
-    parts: Vec<(u64, u64, u64, String)>,
+    /// Invariant: sorted by address.
+    parts: Vec<Part>,
     /// Invariant: sorted; what nobody can write to.
     constant: Vec<(u64, u64)>,
 }
@@ -23,7 +35,7 @@ impl Modules {
     /// Reads the memory map of this process.
     pub(crate) fn read() -> Modules {
         let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
-        let mut parts: Vec<(u64, u64, u64, String)> = Vec::new();
+        let mut parts: Vec<Part> = Vec::new();
         let mut constant = Vec::new();
         for line in text.lines() {
             let mut words = line.split_whitespace();
@@ -37,19 +49,20 @@ impl Modules {
                 constant.push((begin, end));
             }
             if path.starts_with('/') {
-                let base = parts.iter().find(|part| part.3 == path).map_or(begin, |part| part.2);
-                parts.push((begin, end, base, path.to_owned()));
-            } else if let Some(last) = parts.last_mut().filter(|last| last.1 == begin && path.is_empty()) {
-                last.1 = end;
+                let base = parts.iter().find(|part| part.path == path).map_or(begin, |part| part.base);
+                let name = Name::of_text(module_name(path));
+                parts.push(Part { begin, end, base, path: path.to_owned(), name });
+            } else if let Some(last) = parts.last_mut().filter(|last| last.end == begin && path.is_empty()) {
+                last.end = end;
             }
         }
         for index in 1..parts.len() {
             // The zeroed part of a module's data follows it without a name.
-            let unnamed = text.lines().find(|line| line.starts_with(&format!("{:x}-", parts[index - 1].1)));
+            let unnamed = text.lines().find(|line| line.starts_with(&format!("{:x}-", parts[index - 1].end)));
             let unnamed = unnamed.filter(|line| line.split_whitespace().count() == 5);
             let end = unnamed.and_then(|line| line.split(['-', ' ']).nth(1));
             if let Some(end) = end.and_then(|end| u64::from_str_radix(end, 16).ok()) {
-                parts[index - 1].1 = end.min(parts[index].0);
+                parts[index - 1].end = end.min(parts[index].begin);
             }
         }
         Modules { parts, constant }
@@ -62,24 +75,44 @@ impl Modules {
 
     /// Address ranges whose content is at the same address in every run.
     pub(crate) fn ranges(&self) -> Vec<(u64, u64)> {
-        self.parts.iter().map(|&(begin, end, ..)| (begin, end)).collect()
+        self.parts.iter().map(|part| (part.begin, part.end)).collect()
     }
 
-    /// The name of a place that a call returns to, or that an instruction is before.
-    pub(crate) fn name(&self, place: u64) -> Name {
-        place_name(&self.text(place - 1))
+    /// Where the runtime's own code is.
+    pub(crate) fn own(&self) -> Range<u64> {
+        let here = self.part(Modules::read as *const () as u64);
+        let own = |part: &&Part| here.is_some_and(|here| here.path == part.path);
+        let begin = self.parts.iter().find(own).map_or(0, |part| part.begin);
+        begin..self.parts.iter().rfind(own).map_or(0, |part| part.end)
+    }
+
+    /// The part that holds an address.
+    fn part(&self, address: u64) -> Option<&Part> {
+        let after = self.parts.partition_point(|part| part.begin <= address);
+        self.parts[..after].last().filter(|part| address < part.end)
+    }
+
+    /// The name of a place that a call returns to, or that an instruction is before, with its callers from the inside out.
+    pub(crate) fn name(&self, place: u64, callers: &[u64]) -> Name {
+        callers.iter().fold(place_name(&self.text(place - 1)), |name, caller| {
+            let address = caller - 1;
+            match self.part(address) {
+                Some(part) => called_by(name, part.name, address - part.base),
+                None => called_by(name, Name::of_text(""), address),
+            }
+        })
     }
 
     /// An address as a text that means the same in another process.
     pub(crate) fn text(&self, address: u64) -> String {
-        match self.parts.iter().find(|part| (part.0..part.1).contains(&address)) {
-            Some((_, _, base, path)) => format!("{path}+{:#x}", address - base),
+        match self.part(address) {
+            Some(part) => format!("{}+{:#x}", part.path, address - part.base),
             None => format!("{address:#x}"),
         }
     }
 
     /// A place with its callers from the inside out, each by the address that it returns to. A module is named once in a row.
-    fn calls(&self, place: u64, callers: &[u64]) -> String {
+    pub(crate) fn calls(&self, place: u64, callers: &[u64]) -> String {
         let mut text = String::new();
         let mut module = String::new();
         for address in [place].iter().chain(callers) {
@@ -104,15 +137,9 @@ pub(crate) fn record(
     strategy: String,
     run: u64,
 ) -> TraceFile {
-    let mut callers = whole.callers.split(|&address| address == 0);
-    let places = whole.places.iter().enumerate();
-    let places = places.map(|(index, &address)| {
-        // The first of all stands for no place.
-        if index == 0 {
-            NOWHERE.to_owned()
-        } else {
-            modules.calls(address, callers.next().unwrap_or_default())
-        }
+    let places = whole.places_with_callers().map(|place| match place {
+        None => NOWHERE.to_owned(),
+        Some((address, callers)) => modules.calls(address, callers),
     });
     let threads = (0..whole.ended.len()).map(|thread| match thread {
         0 => "main".to_owned(),

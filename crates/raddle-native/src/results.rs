@@ -64,6 +64,15 @@ pub(crate) struct Whole {
     pub(crate) processes: u64,
 }
 
+impl Whole {
+    /// The places by their numbers, each with its callers from the inside out. The first number is no place.
+    pub(crate) fn places_with_callers(&self) -> impl Iterator<Item = Option<(u64, &[u64])>> {
+        let mut callers = self.callers.split(|&address| address == 0);
+        let places = self.places.iter().enumerate();
+        places.map(move |(number, &place)| (number > 0).then(|| (place, callers.next().unwrap_or_default())))
+    }
+}
+
 /// Makes the memory; called once, by the server. Tells whether there is any.
 pub(crate) fn prepare() -> bool {
     let memory = raw::map(SIZE, true, 0);

@@ -258,12 +258,13 @@ impl Runtime {
         }
         let number = self.places.len() as u32;
         self.places.push(address);
-        if let Some(callers) = &mut self.callers {
-            callers.keep();
-        }
         self.numbers.set(key, number);
         if self.engine.wants_places() {
-            self.engine.name_place(LocationId(number), self.modules.name(address));
+            let callers = self.callers.as_ref().map_or(&[][..], |callers| &callers.latest);
+            self.engine.name_place(LocationId(number), self.modules.name(address, callers));
+        }
+        if let Some(callers) = &mut self.callers {
+            callers.keep();
         }
         LocationId(number)
     }

@@ -89,8 +89,8 @@ struct Server {
     engine: Engine,
     /// Address ranges of the files that the program is made of.
     modules: Arc<record::Modules>,
-    /// The names of the places that runs came to, by address, if a strategy asks for them.
-    places: BTreeMap<u64, Name>,
+    /// The names of the places that runs came to, by their addresses and those of their callers, if a strategy asks for them.
+    places: BTreeMap<Vec<u64>, Name>,
     /// A file in memory for what the program prints.
     output: i32,
     /// If the standard output is expected to be this, another file for that alone.
@@ -276,7 +276,7 @@ impl Server {
             runtime.accesses.parts = self.setup.settings.races.then(Table::default);
             runtime.random = (self.setup.seed, random);
             runtime.wants_steps = wants_steps;
-            runtime.callers = self.setup.callers.then(Callers::default);
+            runtime.callers = self.setup.callers.then(|| Callers::new(self.modules.own()));
             runtime.halt = halt;
             runtime::install(runtime);
             results::clear();

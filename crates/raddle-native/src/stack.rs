@@ -6,6 +6,7 @@
 #![expect(unsafe_code, reason = "frames on the stack are read")]
 
 use raddle_model::mix;
+use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// The frame pointer of the code that has called into the runtime. Every entry point sets it.
@@ -46,17 +47,24 @@ impl Extent {
 }
 
 /// The callers of the places of a run.
-#[derive(Default)]
 pub(crate) struct Callers {
     /// For each place but the first, which is none, its callers from the inside out and a zero.
     pub(crate) all: Vec<u64>,
-    latest: Vec<u64>,
+    /// Those that were looked at last.
+    pub(crate) latest: Vec<u64>,
+    /// The code of the runtime, which is left out.
+    own: Range<u64>,
 }
 
 /// More callers than this are not looked at. Between a user's line and the system lie fewer, also in tokio and rayon.
 const MOST: usize = 24;
 
 impl Callers {
+    /// Of a run in which the runtime's code is in this range.
+    pub(crate) fn new(own: Range<u64>) -> Callers {
+        Callers { all: Vec::new(), latest: Vec::new(), own }
+    }
+
     /// Looks at who has called `address`, on this stack. Gives a number that tells it from other ways to the same address.
     pub(crate) fn look(&mut self, address: u64, stack: Extent) -> u64 {
         self.latest.clear();
@@ -80,8 +88,10 @@ impl Callers {
             if back == 0 {
                 break;
             }
-            self.latest.push(back as u64);
-            key = mix(key ^ back as u64);
+            if !self.own.contains(&(back as u64)) {
+                self.latest.push(back as u64);
+                key = mix(key ^ back as u64);
+            }
             (low, frame) = (frame, next);
         }
         key

@@ -116,7 +116,10 @@ pub fn coverage(coverage: &Coverage, runs: u64) -> String {
         for root in open.iter().take(TOLD) {
             let tried = match root.standing.failed {
                 0 => "not tried".to_owned(),
-                failed => format!("tried in {}", text::plural(u64::from(failed), "run")),
+                failed => {
+                    let runs = text::plural(u64::from(failed), "run");
+                    format!("tried in {runs}{}", text::met(failed, root.standing.met))
+                }
             };
             let _ = writeln!(out, "  {}: {} ({tried})", root.idiom, root.told);
         }
@@ -150,7 +153,7 @@ mod tests {
         ledger.expose(one);
         ledger.predict(one);
         ledger.predict(other);
-        ledger.fail(other);
+        ledger.fail(other, false);
         let told =
             coverage(&Coverage::new(&ledger, vec![(1, 5), (30, 9)], |place| format!("a.c:{}", place.0)), 40);
         assert!(told.contains("1 (50 %)"), "{told}");

@@ -43,6 +43,16 @@ pub fn plural(number: u64, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{} {word}s", count(number)) }
 }
 
+/// In how many of the runs made for an iRoot in vain two threads came to its places, after the words that tell how many there
+/// were.
+pub fn met(failed: u32, met: u32) -> String {
+    match met {
+        0 => ", and no two threads came to its places".to_owned(),
+        all if all >= failed => ", where two threads came to its places".to_owned(),
+        some => format!(", in {} of them two threads came to its places", count(u64::from(some))),
+    }
+}
+
 /// `2 assertion, 1 deadlock`.
 pub fn kinds(counts: &BTreeMap<String, u64>) -> String {
     let each: Vec<String> = counts.iter().map(|(kind, times)| format!("{} {kind}", count(*times))).collect();

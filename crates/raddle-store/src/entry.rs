@@ -18,11 +18,20 @@ pub struct Place {
     pub shown: String,
     /// Whether it is not the application's own code.
     pub is_library: bool,
+    /// The place that called its function, if places are told apart by that.
+    pub caller: Option<Box<Place>>,
 }
 
-/// What tells an iRoot from all others, in whichever store it is. Lines of the source are no part of it, for they change with
-/// what stands above.
-pub type Identity<'a> = (Idiom, Vec<(&'a str, &'a str, u64, u64, Deed)>);
+impl Place {
+    /// The place and its callers from the inside out.
+    pub fn way(&self) -> impl Iterator<Item = &Place> {
+        std::iter::successors(Some(self), |place| place.caller.as_deref())
+    }
+}
+
+/// What tells an iRoot from all others, in whichever store it is: of each access the place with its callers and what is done.
+/// Lines of the source are no part of it, for they change with what stands above.
+pub type Identity<'a> = (Idiom, Vec<(Vec<(&'a str, &'a str, u64, u64)>, Deed)>);
 
 /// An iRoot and what is known of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,8 +48,10 @@ impl Entry {
     /// What tells it from all other iRoots.
     pub fn identity(&self) -> Identity<'_> {
         let sites = self.sites.iter().map(|(place, deed)| {
-            let Place { module, function, body, offset, .. } = place;
-            (module.as_str(), function.as_str(), *body, *offset, *deed)
+            let way = place.way();
+            let way =
+                way.map(|place| (place.module.as_str(), place.function.as_str(), place.body, place.offset));
+            (way.collect(), *deed)
         });
         (self.idiom, one_reading(self.idiom, sites.collect()))
     }

@@ -99,11 +99,19 @@ impl Store {
             fresh += u64::from(standing.exposed && before != Some(true));
             transaction
                 .prepare_cached(
-                    "INSERT INTO iroot (idiom, sites, exposed, predicted, failed) VALUES (?1, ?2, ?3, ?4, ?5) \
+                    "INSERT INTO iroot (idiom, sites, exposed, predicted, failed, met) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
                      ON CONFLICT (idiom, sites) DO UPDATE SET exposed = max(exposed, excluded.exposed), \
-                     predicted = max(predicted, excluded.predicted), failed = failed + excluded.failed",
+                     predicted = max(predicted, excluded.predicted), failed = failed + excluded.failed, \
+                     met = met + excluded.met",
                 )?
-                .execute(params![idiom, key, standing.exposed, standing.predicted, standing.failed])?;
+                .execute(params![
+                    idiom,
+                    key,
+                    standing.exposed,
+                    standing.predicted,
+                    standing.failed,
+                    standing.met
+                ])?;
         }
         transaction
             .prepare_cached(
@@ -130,8 +138,11 @@ impl Store {
         for row in &gone {
             transaction.prepare_cached("DELETE FROM iroot WHERE id = ?1")?.execute([row.id])?;
         }
-        let used: BTreeSet<i64> = kept.iter().flat_map(|row| entry::place_ids(&row.sites)).collect();
-        for id in gone.iter().flat_map(|row| entry::place_ids(&row.sites)).filter(|id| !used.contains(id)) {
+        let callers = read_callers(&transaction)?;
+        let used = kept.iter().flat_map(|row| entry::place_ids(&row.sites));
+        let used: BTreeSet<i64> =
+            used.flat_map(|id| std::iter::successors(Some(id), |id| callers.get(id).copied())).collect();
+        for id in callers.keys().filter(|id| !used.contains(id)) {
             transaction.prepare_cached("DELETE FROM place WHERE id = ?1")?.execute([id])?;
         }
         transaction.commit()?;
@@ -167,10 +178,28 @@ struct Row {
     entry: Option<Entry>,
 }
 
+/// The caller of each place, 0 for none. It has a smaller number, for it came first.
+fn read_callers(connection: &Connection) -> rusqlite::Result<BTreeMap<i64, i64>> {
+    let mut statement = connection.prepare("SELECT id, caller FROM place WHERE caller < id")?;
+    let callers = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
+    callers.collect()
+}
+
 fn read_places(connection: &Connection) -> rusqlite::Result<BTreeMap<i64, Place>> {
-    let mut statement = connection
-        .prepare("SELECT id, module, function, body, offset, shown, is_library FROM place ORDER BY id")?;
-    let places = statement.query_map([], |row| {
+    let mut statement = connection.prepare(
+        "SELECT id, module, function, body, offset, shown, is_library, caller FROM place ORDER BY id",
+    )?;
+    let mut places: BTreeMap<i64, Place> = BTreeMap::new();
+    let mut rows = statement.query([])?;
+    while let Some(row) = rows.next()? {
+        let caller = match row.get(7)? {
+            0 => None,
+            // Whoever has a caller that makes no sense makes none.
+            caller => match places.get(&caller) {
+                None => continue,
+                caller => caller.cloned().map(Box::new),
+            },
+        };
         let place = Place {
             module: row.get(1)?,
             function: row.get(2)?,
@@ -178,32 +207,39 @@ fn read_places(connection: &Connection) -> rusqlite::Result<BTreeMap<i64, Place>
             offset: row.get::<_, i64>(4)? as u64,
             shown: row.get(5)?,
             is_library: row.get(6)?,
+            caller,
         };
-        Ok((row.get(0)?, place))
-    })?;
-    places.collect()
+        places.insert(row.get(0)?, place);
+    }
+    Ok(places)
 }
 
 /// All iRoots in the order in which they came.
 fn read_rows(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<Row>> {
     let places = read_places(transaction)?;
-    let mut statement =
-        transaction.prepare("SELECT id, idiom, sites, exposed, predicted, failed FROM iroot ORDER BY id")?;
+    let mut statement = transaction
+        .prepare("SELECT id, idiom, sites, exposed, predicted, failed, met FROM iroot ORDER BY id")?;
     let rows = statement.query_map([], |row| {
         let (id, idiom, sites): (i64, i64, String) = (row.get(0)?, row.get(1)?, row.get(2)?);
-        let standing = Standing { exposed: row.get(3)?, predicted: row.get(4)?, failed: row.get(5)? };
+        let standing =
+            Standing { exposed: row.get(3)?, predicted: row.get(4)?, failed: row.get(5)?, met: row.get(6)? };
         let entry = entry::from_row(idiom, &sites, standing, &places);
         Ok(Row { id, sites, entry })
     })?;
     rows.collect()
 }
 
-/// The number of a place, which is given to it if it is new. Where it is shown may have changed.
+/// The number of a place, which is given to it if it is new, as to its callers. Where it is shown may have changed.
 fn place_id(transaction: &Transaction<'_>, place: &Place) -> rusqlite::Result<i64> {
+    let caller = match &place.caller {
+        Some(caller) => place_id(transaction, caller)?,
+        None => 0,
+    };
     transaction
         .prepare_cached(
-            "INSERT INTO place (module, function, body, offset, shown, is_library) VALUES (?1, ?2, ?3, ?4, ?5, ?6) \
-             ON CONFLICT (module, function, body, offset) DO UPDATE SET shown = excluded.shown, \
+            "INSERT INTO place (module, function, body, offset, shown, is_library, caller) \
+             VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) \
+             ON CONFLICT (module, function, body, offset, caller) DO UPDATE SET shown = excluded.shown, \
              is_library = excluded.is_library RETURNING id",
         )?
         .query_row(
@@ -213,7 +249,8 @@ fn place_id(transaction: &Transaction<'_>, place: &Place) -> rusqlite::Result<i6
                 place.body as i64,
                 place.offset as i64,
                 place.shown,
-                place.is_library
+                place.is_library,
+                caller
             ],
             |row| row.get(0),
         )

@@ -1,7 +1,8 @@
 //! Opening: what is ours, what is damaged, and what is neither.
 
-use crate::schema::{APPLICATION, TABLES, VERSION};
+use crate::schema::{APPLICATION, FROM_1, TABLES, VERSION};
 use crate::{FILE_NAME, Store};
+use rusqlite::backup::Backup;
 use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
 use std::fs::File;
 use std::io::Read;
@@ -109,6 +110,9 @@ pub(crate) fn read(path: &Path) -> Result<Store, StoreError> {
         // Somebody has begun to make it.
         connection = Connection::open_in_memory().map_err(failed(path))?;
         connection.execute_batch(TABLES).map_err(failed(path))?;
+    } else if version(&connection).map_err(failed(path))? < VERSION {
+        connection = copy(&connection).map_err(failed(path))?;
+        connection.execute_batch(FROM_1).map_err(failed(path))?;
     }
     Ok(Store { path: path.to_owned(), connection })
 }
@@ -190,15 +194,24 @@ fn unchanging(path: &Path) -> String {
 
 /// Refuses what is neither ours nor without content.
 fn identify(path: &Path, connection: &Connection) -> Result<(), StoreError> {
-    let number = |name: &str| {
-        connection.pragma_query_value(None, name, |row| row.get::<_, i32>(0)).map_err(failed(path))
-    };
-    match (number("application_id")?, number("user_version")?) {
-        (APPLICATION, VERSION) => Ok(()),
+    let application = connection.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0));
+    match (application.map_err(failed(path))?, version(connection).map_err(failed(path))?) {
+        (APPLICATION, 1..=VERSION) => Ok(()),
         (APPLICATION, version) => Err(StoreError::Newer { path: path.to_owned(), version }),
         (0, 0) if is_empty(connection).map_err(failed(path))? => Ok(()),
         _ => Err(StoreError::Foreign { path: path.to_owned() }),
     }
+}
+
+fn version(connection: &Connection) -> rusqlite::Result<i32> {
+    connection.pragma_query_value(None, "user_version", |row| row.get(0))
+}
+
+/// All that is in a database, in memory.
+fn copy(connection: &Connection) -> rusqlite::Result<Connection> {
+    let mut copy = Connection::open_in_memory()?;
+    Backup::new(connection, &mut copy)?.run_to_completion(i32::MAX, Duration::ZERO, None)?;
+    Ok(copy)
 }
 
 fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
@@ -235,6 +248,8 @@ fn prepare(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
         transaction.execute_batch(TABLES).map_err(failed)?;
         transaction.pragma_update(None, "application_id", APPLICATION).map_err(failed)?;
         transaction.pragma_update(None, "user_version", VERSION).map_err(failed)?;
+    } else if version(&transaction).map_err(failed)? < VERSION {
+        transaction.execute_batch(FROM_1).map_err(failed)?;
     }
     transaction.commit().map_err(failed)?;
     Ok(Store { path: path.to_owned(), connection })

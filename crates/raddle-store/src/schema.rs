@@ -1,12 +1,9 @@
 //! The tables.
 
-/// Says in the file's head that it is ours.
-pub(crate) const APPLICATION: i32 = 0x5244_4c43;
-
-/// The version of the tables. A store of a later version is refused.
-pub(crate) const VERSION: i32 = 1;
-
-pub(crate) const TABLES: &str = "
+/// Places with their callers: `caller` is the number of the place that called the function of this one, or 0.
+macro_rules! place_table {
+    () => {
+        "
 CREATE TABLE place (
     id INTEGER PRIMARY KEY,
     module TEXT NOT NULL,
@@ -15,8 +12,33 @@ CREATE TABLE place (
     offset INTEGER NOT NULL,
     shown TEXT NOT NULL,
     is_library INTEGER NOT NULL,
-    UNIQUE (module, function, body, offset)
+    caller INTEGER NOT NULL,
+    UNIQUE (module, function, body, offset, caller)
 ) STRICT;
+"
+    };
+}
+
+/// Says in the file's head that it is ours.
+pub(crate) const APPLICATION: i32 = 0x5244_4c43;
+
+/// The version of the tables. A store of a later version is refused, one of an earlier version is brought up to it.
+pub(crate) const VERSION: i32 = 2;
+
+/// Makes the tables of a store of version 1 those of version 2: places had no callers, and nobody knew whether threads had met.
+pub(crate) const FROM_1: &str = concat!(
+    "ALTER TABLE place RENAME TO place_1;",
+    place_table!(),
+    "INSERT INTO place (id, module, function, body, offset, shown, is_library, caller)
+        SELECT id, module, function, body, offset, shown, is_library, 0 FROM place_1;
+    DROP TABLE place_1;
+    ALTER TABLE iroot ADD COLUMN met INTEGER NOT NULL DEFAULT 0;
+    PRAGMA user_version = 2;"
+);
+
+pub(crate) const TABLES: &str = concat!(
+    place_table!(),
+    "
 CREATE TABLE iroot (
     id INTEGER PRIMARY KEY,
     idiom INTEGER NOT NULL,
@@ -24,6 +46,7 @@ CREATE TABLE iroot (
     exposed INTEGER NOT NULL,
     predicted INTEGER NOT NULL,
     failed INTEGER NOT NULL,
+    met INTEGER NOT NULL,
     UNIQUE (idiom, sites)
 ) STRICT;
 CREATE TABLE search (
@@ -36,4 +59,5 @@ CREATE TABLE search (
     failures INTEGER NOT NULL,
     fresh INTEGER NOT NULL
 ) STRICT;
-";
+"
+);

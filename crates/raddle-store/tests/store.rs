@@ -26,6 +26,7 @@ fn place(function: &str, body: u64, offset: u64) -> Place {
         offset,
         shown: format!("{function}.c:{offset}"),
         is_library: function.starts_with("lib"),
+        caller: None,
     }
 }
 
@@ -33,8 +34,8 @@ fn entry(idiom: Idiom, sites: &[(Place, Deed)], standing: Standing) -> Entry {
     Entry { idiom, sites: sites.to_vec(), standing }
 }
 
-const EXPOSED: Standing = Standing { exposed: true, predicted: false, failed: 0 };
-const FAILED: Standing = Standing { exposed: false, predicted: true, failed: 2 };
+const EXPOSED: Standing = Standing { exposed: true, predicted: false, failed: 0, met: 0 };
+const FAILED: Standing = Standing { exposed: false, predicted: true, failed: 2, met: 1 };
 
 fn pair(offset: u64, standing: Standing) -> Entry {
     let sites = [(place("set", 1, offset), Deed::Write), (place("get", u64::MAX, 4), Deed::Read)];
@@ -56,7 +57,7 @@ fn what_is_added_is_there_when_it_is_opened_again() {
     // What is known is added up, and only what is exposed for the first time is new.
     let again = [pair(1, EXPOSED), pair(2, FAILED), pair(2, EXPOSED)];
     assert_eq!(store.add(&again, &search(5)).expect("it is written"), 1);
-    let both = Standing { exposed: true, predicted: true, failed: 4 };
+    let both = Standing { exposed: true, predicted: true, failed: 4, met: 2 };
     assert_eq!(store.entries().expect("it is read"), [pair(1, EXPOSED), pair(2, both)]);
     let searches = store.searches().expect("it is read");
     assert_eq!(
@@ -98,6 +99,60 @@ fn changed_code_is_forgotten_and_nothing_else() {
     assert_eq!(store.entries().expect("it is read"), [&all[1..], &[pair(99, EXPOSED)]].concat());
     assert_eq!(store.forget(|entry| entry.sites[1].0.body != u64::MAX).expect("it is written"), 30);
     assert_eq!(store.entries().expect("it is read"), [other]);
+}
+
+#[test]
+fn a_place_is_another_one_where_it_has_another_caller() {
+    let mut store = open(&fresh("callers"));
+    let called = |callers: &[u64]| {
+        let caller = callers
+            .iter()
+            .rev()
+            .fold(None, |caller, &offset| Some(Box::new(Place { caller, ..place("main", 9, offset) })));
+        let sites = [(Place { caller, ..place("set", 1, 2) }, Deed::Write), (place("get", 3, 4), Deed::Read)];
+        entry(Idiom::One, &sites, EXPOSED)
+    };
+    let all = [called(&[]), called(&[1]), called(&[2]), called(&[1, 2]), called(&[2, 1])];
+    assert_eq!(store.add(&all, &search(1)).expect("it is written"), 5);
+    assert_eq!(store.add(&all, &search(1)).expect("it is written"), 0);
+    assert_eq!(store.entries().expect("it is read"), all);
+    let identities: std::collections::BTreeSet<_> = all.iter().map(Entry::identity).collect();
+    assert_eq!(identities.len(), 5);
+    // Callers of what is kept are kept, and nothing else.
+    let kept = |entry: &Entry| entry.sites[0].0.way().count() == 3;
+    assert_eq!(store.forget(kept).expect("it is written"), 3);
+    assert_eq!(store.entries().expect("it is read"), all[3..]);
+}
+
+#[test]
+fn a_store_of_the_first_version_is_read_and_brought_up_when_it_is_changed() {
+    const FIRST: &str = "CREATE TABLE place (id INTEGER PRIMARY KEY, module TEXT NOT NULL, function TEXT NOT NULL, \
+        body INTEGER NOT NULL, offset INTEGER NOT NULL, shown TEXT NOT NULL, is_library INTEGER NOT NULL, \
+        UNIQUE (module, function, body, offset)) STRICT; \
+        CREATE TABLE iroot (id INTEGER PRIMARY KEY, idiom INTEGER NOT NULL, sites TEXT NOT NULL, \
+        exposed INTEGER NOT NULL, predicted INTEGER NOT NULL, failed INTEGER NOT NULL, UNIQUE (idiom, sites)) STRICT; \
+        CREATE TABLE search (id INTEGER PRIMARY KEY, at INTEGER NOT NULL, program TEXT NOT NULL, arguments TEXT NOT NULL, \
+        strategy TEXT NOT NULL, runs INTEGER NOT NULL, failures INTEGER NOT NULL, fresh INTEGER NOT NULL) STRICT; \
+        PRAGMA application_id = 0x52444c43; PRAGMA user_version = 1; \
+        INSERT INTO place VALUES (1, 'program', 'set', 1, 2, 'set.c:2', 0), (2, 'program', 'get', 3, 4, 'get.c:4', 0); \
+        INSERT INTO iroot VALUES (7, 1, ',1w,2r,', 0, 1, 5);";
+    let path = fresh("first");
+    let connection = rusqlite::Connection::open(&path).expect("a database can be made");
+    connection.execute_batch(FIRST).expect("tables can be made");
+    drop(connection);
+    let sites = [(place("set", 1, 2), Deed::Write), (place("get", 3, 4), Deed::Read)];
+    let known = entry(Idiom::One, &sites, Standing { failed: 5, met: 0, ..FAILED });
+    let before = std::fs::read(&path).expect("the file is there");
+    let read = Store::open_to_read(&path).expect("it is a store");
+    assert_eq!(read.entries().expect("it is read"), std::slice::from_ref(&known));
+    drop(read);
+    assert!(std::fs::read(&path).expect("the file is there") == before, "who only reads changes nothing");
+    let mut store = open(&path);
+    store.add(&[entry(Idiom::One, &sites, FAILED)], &search(1)).expect("it is written");
+    let both = Standing { failed: 7, met: 1, ..FAILED };
+    assert_eq!(store.entries().expect("it is read"), [entry(Idiom::One, &sites, both)]);
+    drop(store);
+    assert_eq!(open(&path).entries().expect("it is read").len(), 1);
 }
 
 #[test]

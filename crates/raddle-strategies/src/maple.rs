@@ -32,7 +32,7 @@ use base::{Base, Recorded};
 use candidates::Candidates;
 use gains::{ByChance, Gain};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_idioms::{observe, predict};
+use raddle_idioms::{meets, observe, predict};
 use raddle_model::{IRoot, Idiom, Ledger, Reads, Verdict};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -196,13 +196,13 @@ impl Knowledge {
         self.profiled && self.candidates.first().is_none() && self.by_chance.is_calm(settings.end)
     }
 
-    /// Takes note that a run for `root` is over.
-    fn note_attempt(&mut self, root: IRoot, attempts: u32) {
+    /// Takes note that `run` was for `root`.
+    fn note_attempt(&mut self, root: IRoot, attempts: u32, run: &RunSummary<'_>) {
         let before = self.ledger.standing(&root);
         if before.exposed {
             return;
         }
-        self.ledger.fail(root);
+        self.ledger.fail(root, meets(run, &root));
         self.candidates.failed(before.failed, root, before.failed + 1 < attempts);
     }
 }
@@ -254,7 +254,7 @@ impl Strategy for Maple {
         knowledge.runs += 1;
         knowledge.gains[knowledge.purpose.kind()].note(exposed);
         if let Purpose::Expose(root) = knowledge.purpose {
-            knowledge.note_attempt(root, settings.attempts);
+            knowledge.note_attempt(root, settings.attempts, run);
         }
         knowledge.calm = if predicted { 0 } else { knowledge.calm + 1 };
         if !knowledge.profiled && knowledge.calm >= settings.profile {

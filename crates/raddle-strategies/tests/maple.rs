@@ -125,8 +125,8 @@ fn a_candidate_is_given_up_after_so_many_attempts() {
     let program = program.thread(&[Act::W(0)]).thread(&[Act::Bare(Kind::Sleep, 5), Act::R(0)]).apart(10);
     let (ledger, _) = explored(&program, "maple:attempts=4", 50);
     let standings: Vec<Standing> = ledger.iter().map(|(_, standing)| standing).collect();
-    let had = Standing { exposed: true, predicted: true, failed: 0 };
-    assert_eq!(standings, [had, Standing { exposed: false, predicted: true, failed: 4 }]);
+    let had = Standing { exposed: true, predicted: true, failed: 0, met: 0 };
+    assert_eq!(standings, [had, Standing { exposed: false, failed: 4, met: 4, ..had }]);
 }
 
 #[test]

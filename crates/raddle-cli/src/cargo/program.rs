@@ -42,6 +42,7 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
         // The standard library has no hooks, so that an order that it brings about would be missing.
         races: RacesArg::Off,
         threads: ThreadsArg::Fibers,
+        callers: true,
         coverage: false,
         store: StoreArgs { store: raddle_store::FILE_NAME.into() },
         fresh: true,

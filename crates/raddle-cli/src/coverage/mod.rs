@@ -58,6 +58,7 @@ struct RootShape {
     exposed: bool,
     predicted: bool,
     failed: u32,
+    met: u32,
 }
 
 pub(crate) fn run(args: &CoverageArgs, width: usize) -> Result<Outcome> {
@@ -132,6 +133,7 @@ fn root_shape(entry: &Entry) -> RootShape {
         exposed: standing.exposed,
         predicted: standing.predicted,
         failed: standing.failed,
+        met: standing.met,
     }
 }
 
@@ -186,7 +188,8 @@ fn told(shape: &Shape, width: usize) -> String {
         let state = match (root.exposed, root.failed) {
             (true, _) => "exposed".to_owned(),
             (false, 0) => "predicted".to_owned(),
-            (false, times) => format!("tried in vain {times} times"),
+            (false, 1) => format!("tried in vain once{}", text::met(1, root.met)),
+            (false, times) => format!("tried in vain {times} times{}", text::met(times, root.met)),
         };
         let _ = writeln!(out, "idiom {}, {state}: {}", root.idiom, root.told);
     }

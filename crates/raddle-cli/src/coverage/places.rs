@@ -2,7 +2,7 @@
 
 use crate::native::{located, shown};
 use anyhow::Result;
-use raddle_model::native::{Covered, place_name};
+use raddle_model::native::{CALLED_BY, Covered, place_name, way};
 use raddle_model::{IRoot, Ledger, Name, Site, Standing};
 use raddle_store::{Entry, Place, Search, Store};
 use raddle_symbols::{InFunction, Symbols};
@@ -55,6 +55,17 @@ impl Keeper {
         if let Some(&found) = self.found.get(place) {
             return found;
         }
+        let texts: Result<Vec<String>, Found> = place.way().map(|place| self.text(place)).collect();
+        let found = match texts {
+            Ok(texts) => Found::Here(place_name(&texts.join(CALLED_BY))),
+            Err(found) => found,
+        };
+        self.found.insert(place.clone(), found);
+        found
+    }
+
+    /// A place without its callers, as runs of this build tell it; otherwise why it is not there.
+    fn text(&mut self, place: &Place) -> Result<String, Found> {
         let module = if self.is_own(place) { self.program.clone() } else { PathBuf::from(&place.module) };
         let address = if place.function.is_empty() {
             (file_hash(&module) == place.body).then_some(place.offset)
@@ -63,18 +74,15 @@ impl Keeper {
                 InFunction { function: place.function.clone(), body: place.body, offset: place.offset };
             self.symbols.address(&module, &wanted)
         };
-        let offset = address.and_then(|address| address.checked_sub(self.symbols.first_address(&module)));
         let tells = |symbols: &mut Symbols| match place.function.is_empty() {
             true => raddle_symbols::build(&module).is_ok(),
             false => symbols.has_functions(&module),
         };
-        let found = match offset {
-            Some(offset) => Found::Here(place_name(&format!("{}+{offset:#x}", module.display()))),
-            None if tells(&mut self.symbols) => Found::Gone,
-            None => Found::Unknown,
-        };
-        self.found.insert(place.clone(), found);
-        found
+        match address.and_then(|address| address.checked_sub(self.symbols.first_address(&module))) {
+            Some(offset) => Ok(format!("{}+{offset:#x}", module.display())),
+            None if tells(&mut self.symbols) => Err(Found::Gone),
+            None => Err(Found::Unknown),
+        }
     }
 
     /// Whether an iRoot is of this program, and of code that was changed.
@@ -88,8 +96,18 @@ impl Keeper {
         entry.sites.iter().any(|(place, _)| self.is_own(place) && self.find(place) == Found::Unknown)
     }
 
-    /// A place of a run as stores keep it; nothing if it is in no file.
+    /// A place of a run with its callers as stores keep it; nothing if one is in no file.
     fn place(&mut self, text: &str) -> Option<Place> {
+        let inwards: Vec<String> = way(text).map(|(module, offset)| format!("{module}{offset}")).collect();
+        let place = inwards.iter().rev().try_fold(None, |caller, text| {
+            let place = self.alone(text)?;
+            Some(Some(Box::new(Place { caller, ..place })))
+        })?;
+        Some(Place { shown: shown(&mut self.symbols, text), ..*place? })
+    }
+
+    /// A place without its callers.
+    fn alone(&mut self, text: &str) -> Option<Place> {
         let (module, address) = located(&mut self.symbols, text)?;
         let is_own = module == self.program;
         let inside = self.symbols.in_function(&module, address);
@@ -106,6 +124,7 @@ impl Keeper {
             offset: inside.offset,
             is_library: !is_own,
             shown,
+            caller: None,
         })
     }
 
@@ -141,8 +160,8 @@ impl Keeper {
         let mut added = Vec::new();
         for (root, mut standing) in covered.ledger.iter() {
             let known = before.get(root).copied().unwrap_or_default();
-            standing.failed = standing.failed.saturating_sub(known.failed);
-            if standing == (Standing { failed: 0, ..known }) {
+            standing = standing.since(known);
+            if standing == (Standing { failed: 0, met: 0, ..known }) {
                 continue;
             }
             let sites = root.sites().iter().map(|site| {

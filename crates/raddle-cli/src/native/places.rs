@@ -4,7 +4,7 @@
 
 use super::rust_names;
 use crate::explain::Sources;
-use raddle_model::native::CALLED_BY;
+use raddle_model::native::{self, CALLED_BY};
 use raddle_model::{Kind, TraceFile};
 use raddle_symbols::{Frame, Symbols};
 use std::collections::BTreeSet;
@@ -12,6 +12,9 @@ use std::path::{Component, Path, PathBuf};
 
 /// What stands between a function and the one that it was inlined into.
 const INLINED: &str = ", inlined into ";
+
+/// What stands between a function and its caller, where places are told with their callers and are not of Rust.
+const CALLED: &str = ", called by ";
 
 /// What stands between a function of the user and the one of a library that it calls.
 const CALLING: &str = ", in ";
@@ -82,7 +85,7 @@ fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
     let located: Vec<Vec<Frame>> = places
         .iter()
         .map(|text| match text.contains(CALLED_BY) {
-            true => user_frame(symbols, text).into_iter().collect(),
+            true => called(symbols, text),
             false => frames(symbols, text),
         })
         .collect();
@@ -93,7 +96,8 @@ fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
             frame.file = frame.file.map(|file| short(&plain(&file), &sources));
             frame.to_string()
         });
-        let told = frames.collect::<Vec<_>>().join(INLINED);
+        let between = if text.contains(CALLED_BY) { CALLED } else { INLINED };
+        let told = frames.collect::<Vec<_>>().join(between);
         if !told.is_empty() {
             *text = told;
         }
@@ -132,7 +136,8 @@ fn unit(names: &[String]) -> Option<String> {
 
 /// Of a place as [`translate`] tells it only the files and lines, if they are known, and what is called there.
 pub(super) fn lines(place: &str) -> String {
-    let frames = place.split(INLINED).map(|frame| match frame.rsplit_once(" at ") {
+    let frames = place.split(INLINED).flat_map(|frame| frame.split(CALLED));
+    let frames = frames.map(|frame| match frame.rsplit_once(" at ") {
         Some((function, line)) => match function.split_once(CALLING) {
             Some((_, called)) => format!("{line}{CALLING}{called}").replacen(',', "", 1),
             None => line.to_owned(),
@@ -169,22 +174,41 @@ fn frames(symbols: &mut Symbols, text: &str) -> Vec<Frame> {
     frames
 }
 
-/// The innermost line of the user on the way to a place that is told with its callers, and which function is called there. Where
-/// no line is the user's, a line of another crate; where there is none, as much as is known.
-fn user_frame(symbols: &mut Symbols, text: &str) -> Option<Frame> {
-    let mut module = "";
+/// What is told of a place with its callers. Of Rust that is one frame, see [`user_frame`]; of C all whose lines are known, the
+/// innermost first.
+fn called(symbols: &mut Symbols, text: &str) -> Vec<Frame> {
     let mut way = Vec::new();
-    for part in text.split(CALLED_BY) {
-        let (of, offset) = part.split_at(part.rfind('+').unwrap_or(0));
-        module = if of.is_empty() { module } else { of };
+    for (module, offset) in native::way(text) {
         if let Some((module, address)) = address(symbols, &format!("{module}{offset}")) {
             way.extend(symbols.locate(&module, address).frames);
         }
     }
-    let is_in = |frame: &Frame, folders: &[&str]| {
-        frame.file.as_ref().is_some_and(|file| folders.iter().any(|folder| file.contains(folder)))
-    };
-    let known = |frame: &Frame| frame.line.is_some() && !is_in(frame, SYSTEM);
+    let is_rust = |frame: &Frame| frame.file.as_ref().is_some_and(|file| file.ends_with(".rs"));
+    if way.iter().any(is_rust) {
+        return user_frame(&way).into_iter().collect();
+    }
+    let known: Vec<Frame> = way.iter().filter(|frame| is_known(frame)).cloned().collect();
+    if known.is_empty() {
+        way.truncate(1)
+    } else {
+        way = known
+    }
+    way
+}
+
+fn is_in(frame: &Frame, folders: &[&str]) -> bool {
+    frame.file.as_ref().is_some_and(|file| folders.iter().any(|folder| file.contains(folder)))
+}
+
+/// Whether a line is known that is not of the system.
+fn is_known(frame: &Frame) -> bool {
+    frame.line.is_some() && !is_in(frame, SYSTEM)
+}
+
+/// The innermost line of the user on the way to a place that is told with its callers, and which function is called there. Where
+/// no line is the user's, a line of another crate; where there is none, as much as is known.
+fn user_frame(way: &[Frame]) -> Option<Frame> {
+    let known = |frame: &Frame| is_known(frame);
     let own = |frame: &Frame| known(frame) && !is_in(frame, STANDARD) && !is_in(frame, CRATES);
     let chosen = way
         .iter()

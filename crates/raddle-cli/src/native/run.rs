@@ -76,7 +76,7 @@ pub(crate) fn run_in(
     let tally = plan.explore()?;
     // Rust's standard library is not instrumented, so that much of what orders accesses is not seen: a lock that was taken in
     // its slow path, a message through its channels. Races of Rust programs would mostly be false alarms.
-    let is_rust = setup.callers;
+    let is_rust = raddle_symbols::is_rust(program);
     let second_look = args.races == RacesArg::Report && tally.failures == 0 && !is_rust;
     let races = if second_look { races::look(&plan, program) } else { Ok(None) };
     drop(progress);
@@ -225,7 +225,7 @@ fn setup(args: &NativeArgs, program: &Path) -> Result<Setup> {
         panics: None,
         coverage: (args.coverage || memory::directs(&args.strategy)).then_some(WINDOW),
         known: Ledger::default(),
-        callers: raddle_symbols::is_rust(program),
+        callers: args.callers || raddle_symbols::is_rust(program),
     })
 }
 

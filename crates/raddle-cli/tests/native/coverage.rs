@@ -64,3 +64,50 @@ fn a_search_does_not_depend_on_the_folder() {
         assert_eq!(first[field], second[field], "{field}");
     }
 }
+
+/// One line that two functions come to.
+const SHARED_LINE: &str = "#include <pthread.h>
+static int counter;
+static __attribute__((noinline)) void add(int by) { counter += by; }
+static __attribute__((noinline)) void *one(void *unused) { add(1); return unused; }
+static __attribute__((noinline)) void *two(void *unused) { add(2); return unused; }
+int main(void) {
+    pthread_t threads[2];
+    pthread_create(&threads[0], 0, one, 0);
+    pthread_create(&threads[1], 0, two, 0);
+    pthread_join(threads[0], 0);
+    pthread_join(threads[1], 0);
+    return 0;
+}
+";
+
+#[test]
+fn a_place_with_two_callers_is_two_if_that_is_wanted() {
+    let folder = folder("callers");
+    std::fs::write(folder.join("shared.c"), SHARED_LINE).expect("it can be written");
+    let searched = |words: &[&str]| {
+        let common = ["--races", "off", "--no-minimize", "-s", "maple"];
+        run(&folder, &[&common[..], words, &["shared.c"]].concat())
+    };
+    // A read and a write of one line: write => read, read => write, and write => write where both have read before.
+    let plain = searched(&["--fresh"])["coverage"].clone();
+    assert_eq!(plain["idioms"][0]["exposed"], 3, "{plain}");
+    let apart = searched(&["--callers"]);
+    let coverage = &apart["coverage"];
+    assert_eq!(coverage["idioms"][0]["exposed"], 6, "{coverage}");
+    let told = coverage.to_string();
+    assert!(told.contains("add at shared.c:3, called by one at shared.c:4"), "{told}");
+    // What is in the store with its callers is known again.
+    assert_ne!(coverage["saturation"], json!([]), "{coverage}");
+    let again = searched(&["--callers"])["coverage"].clone();
+    assert_eq!(again["saturation"], json!([]), "{again}");
+    let kept = raddle(&folder, &["coverage", "--list", "--json"]);
+    let kept: Value = serde_json::from_slice(&kept.stdout).expect("it is JSON");
+    let exposed = |idiom: usize| kept["idioms"][idiom]["exposed"].clone();
+    assert_eq!(
+        [exposed(0), exposed(1)],
+        [0, 1].map(|idiom| coverage["idioms"][idiom]["exposed"].clone()),
+        "{kept}"
+    );
+    assert!(kept.to_string().contains("shared.c:3 < shared.c:5"), "{kept}");
+}

@@ -26,11 +26,20 @@ impl Server {
     /// The names of the places of a run, by their numbers there.
     pub(super) fn names(&mut self, whole: &Whole) -> Vec<Name> {
         let Server { modules, places, .. } = self;
-        let name = |&place: &u64| match place {
-            0 => Name(0),
-            place => *places.entry(place).or_insert_with(|| modules.name(place)),
+        let mut way = Vec::new();
+        let mut name = |(place, callers): (u64, &[u64])| {
+            way.clear();
+            way.push(place);
+            way.extend_from_slice(callers);
+            if let Some(&name) = places.get(&way) {
+                return name;
+            }
+            let name = modules.name(place, callers);
+            places.insert(way.clone(), name);
+            name
         };
-        whole.places.iter().map(name).collect()
+        let all = whole.places_with_callers().map(|place| place.map_or(Name(0), &mut name));
+        all.collect()
     }
 
     /// The iRoots that a strategy has had exposed since this was asked last, if they are to be told.
@@ -49,7 +58,10 @@ impl Server {
     /// What a strategy knows of iRoots; nothing if it does not look at them.
     pub(super) fn covered(&self, strategy: usize) -> Covered {
         let ledger = self.strategies.get(strategy).and_then(|strategy| strategy.ledger());
-        let places = self.places.iter().map(|(&place, &name)| (name, self.modules.text(place - 1)));
+        let places = self.places.iter().filter_map(|(way, &name)| {
+            let (&place, callers) = way.split_first()?;
+            Some((name, self.modules.calls(place, callers)))
+        });
         Covered { ledger: ledger.cloned().unwrap_or_default(), places: places.collect() }
     }
 }

@@ -19,7 +19,7 @@ pub struct Place {
 
 impl Place {
     /// Understands `line 7: lock m` of the lab, `push at stack.c:12, inlined into main at main.c:3` of pthreads programs (the
-    /// innermost function counts) and `src/lib.rs:12:5` of Rust tests. Of anything else there is only the text.
+    /// innermost function counts, also of those that call each other) and `src/lib.rs:12:5` of Rust tests. Of anything else there is only the text.
     pub fn parse(text: &str) -> Place {
         let mut place = Place { text: text.to_owned(), ..Place::default() };
         let of_the_lab = text.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
@@ -29,7 +29,9 @@ impl Place {
             (place.line, place.statement) = (Some(line), Some(statement.to_owned()));
             return place;
         }
-        let inner = text.split(", inlined into ").next().unwrap_or(text);
+        let inner = [", called by ", ", inlined into "]
+            .iter()
+            .fold(text, |text, before| text.split(before).next().unwrap_or(text));
         let (function, spot) =
             inner.rsplit_once(" at ").map_or((None, inner), |(function, spot)| (Some(function), spot));
         let Some((before, last)) = spot.rsplit_once(':') else { return place };
