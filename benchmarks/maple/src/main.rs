@@ -5,6 +5,8 @@
 //! part depend on the machine.
 
 mod picture;
+mod published;
+mod why;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};
@@ -35,6 +37,8 @@ const PROGRAMS: &[Program] = &[
     ("reorder_3", "reorder", "-DN=3"),
     ("twostage", "twostage", "-DN=1"),
     ("wronglock_3", "wronglock", "-DN=3"),
+    ("log_processing", "../maple/log_processing", ""),
+    ("log_miss", "../maple/log_miss", ""),
 ];
 
 /// Those whose coverage is followed run by run.
@@ -104,6 +108,7 @@ impl Drop for Bench {
 fn main() {
     let bench = Bench::new();
     println!("{}", exposed(&bench));
+    println!("{}", published::beside(&bench));
     let curves = followed(&bench);
     println!("{}", curves_told(&curves));
     if let Some(path) = std::env::args().nth(1) {
@@ -116,16 +121,11 @@ fn number(value: &Value) -> u64 {
     value.as_u64().unwrap_or(0)
 }
 
-/// The places of an iRoot as a text.
-fn key(root: &Value) -> String {
-    format!("{} {}", root["idiom"], root["accesses"])
-}
-
 /// What was exposed of what was predicted, by idiom, and how soon the bug was found.
 fn exposed(bench: &Bench) -> String {
     let mut out = "| program | bug in run | runs to the end | exposed of predicted, idioms 1 to 6 |\n|---|---|---|---|\n".to_owned();
     let (mut predicted, mut confirmed) = ([0; 6], [0; 6]);
-    let (mut seen_by_others, mut never_seen, mut open) = (0, 0, 0);
+    let mut reasons = why::Reasons::default();
     for program in PROGRAMS {
         let report = bench.search(program, RUNS, "maple");
         let first = report["first_failure"].as_u64().map_or("-".to_owned(), |run| (run + 1).to_string());
@@ -143,21 +143,7 @@ fn exposed(bench: &Bench) -> String {
             report["runs"],
             cells.join(", ")
         ));
-        // Whoever else makes many runs may expose what is left.
-        let others = bench.search(program, RUNS, "portfolio");
-        let roots = |report: &Value| report["coverage"]["roots"].as_array().cloned().unwrap_or_default();
-        let had: Vec<String> =
-            roots(&others).iter().filter(|root| root["exposed"] == true).map(key).collect();
-        for root in roots(&report).iter().filter(|root| root["predicted"] == true && root["exposed"] != true)
-        {
-            if had.contains(&key(root)) {
-                seen_by_others += 1;
-            } else if number(&root["failed"]) > 0 {
-                never_seen += 1;
-            } else {
-                open += 1;
-            }
-        }
+        reasons.add(bench, program, &report);
     }
     out.push_str("\n| idiom | predicted | exposed | share | paper |\n|---|---|---|---|---|\n");
     for index in 0..6 {
@@ -170,10 +156,7 @@ fn exposed(bench: &Bench) -> String {
             confirmed[index]
         ));
     }
-    out.push_str(&format!(
-        "\nPredicted and not exposed: {seen_by_others} had by another run among {RUNS} of the portfolio (arbitration or a \
-         pre-condition), {never_seen} tried and had by none of them (infeasible as far as that tells), {open} not tried.\n"
-    ));
+    out.push_str(&reasons.told());
     out
 }
 

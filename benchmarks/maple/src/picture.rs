@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 /// Told apart by people who see colours differently, too; from Okabe and Ito.
-const COLOURS: [&str; 6] = ["#d55e00", "#e69f00", "#56b4e9", "#0072b2", "#009e73", "#666666"];
+const COLOURS: [&str; 7] = ["#d55e00", "#e69f00", "#56b4e9", "#0072b2", "#009e73", "#cc79a7", "#666666"];
 const WIDTH: f64 = 760.0;
 const HEIGHT: f64 = 360.0;
 const LEFT: f64 = 60.0;
