@@ -11,15 +11,11 @@ use raddle_report::format::{Terminal, html, json, junit, perfetto, sarif, text};
 use raddle_report::{PairRole, Source, Story};
 use raddle_symbols::Symbols;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 /// How many runs are made for the explanation if the user does not say it, and about how many steps they may have together:
 /// somebody waits for the report.
 const MOST_RUNS: u64 = 3_000;
 const MOST_STEPS: u64 = 20_000_000;
-
-/// No run for the explanation begins after this time.
-const TIME: Duration = Duration::from_secs(30);
 
 /// With how many random schedules a set of orders is tried.
 const SAMPLES: u64 = 50;
@@ -82,7 +78,7 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> Story {
     }
     let few = (MOST_STEPS / (file.steps.len() as u64).max(1)).clamp(100, MOST_RUNS);
     let effort = Effort { executions: args.runs.unwrap_or(few), samples: SAMPLES, depth: true };
-    let (run, found, sources) = match explain::search(file, shown, effort, TIME) {
+    let (run, found, sources) = match explain::search(file, shown, effort, args.time) {
         Ok(explained) => explained,
         Err(error) => {
             let mut story = Story::of(file);
@@ -111,7 +107,9 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> Story {
         }
     }
     if let Some(idiom) = found.idiom {
-        story.set_idiom(idiom, explain::IDIOMS[usize::from(idiom) - 1]);
+        let pairs: Vec<(usize, usize)> =
+            found.constraints.iter().map(|pair| (pair.first, pair.second)).collect();
+        story.set_idiom(idiom, explain::IDIOMS[usize::from(idiom) - 1], &pairs, &found.steps);
     }
     story.passing = found.passing.as_ref().map(Stream::of);
     story

@@ -174,7 +174,7 @@ impl Fiber {
         let number = unsafe { start_thread_in(self, FLAGS as usize, self.end.load(Ordering::Relaxed)) };
         os_thread::set_signals(mask);
         if number < 0 {
-            crate::runtime::lose(
+            crate::runtime::refuse(
                 "the system refuses to make a thread (`ulimit -u`); this is no failure of the program",
             );
         }

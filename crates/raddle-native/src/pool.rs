@@ -5,8 +5,8 @@
 //! carrier needs to become one of them. glibc must go on believing in them, so children are not made by its `fork`, which would
 //! take their stacks back.
 //!
-//! Where threads stay on their OS threads none can be left behind. But the addresses of stacks should be the same as
-//! elsewhere: there the server makes as many threads and lets them end, and runs get their stacks, the latest first. Here they are
+//! Where threads stay on their OS threads none can be left behind. But the addresses of the stacks of threads without attributes
+//! should be the same as elsewhere: there the server makes as many threads and lets them end, and runs get their stacks, the latest first. Here they are
 //! given out in the same order, and a stack that glibc has taken back in the run comes before them.
 #![expect(unsafe_code, reason = "processes and threads are made")]
 

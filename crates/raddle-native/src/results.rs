@@ -18,6 +18,7 @@ const SIZE: usize = 1 << 30;
 const NONE: u64 = 0;
 const WHOLE: u64 = 1;
 const LOST: u64 = 2;
+const REFUSED: u64 = 3;
 
 static MEMORY: AtomicUsize = AtomicUsize::new(0);
 
@@ -27,6 +28,8 @@ pub(crate) enum Results {
     None,
     /// It could not be controlled.
     Lost(String),
+    /// The system did not give what it needs.
+    Refused(String),
     /// It came to an end.
     Whole(Box<Whole>),
 }
@@ -235,11 +238,18 @@ pub(crate) fn write_loss(message: &str) {
     state().store(LOST, Ordering::Release);
 }
 
+/// Writes that the system does not let the run be made.
+pub(crate) fn write_refusal(message: &str) {
+    write_loss(message);
+    state().store(REFUSED, Ordering::Release);
+}
+
 /// Reads the results of the run that is over.
 pub(crate) fn read() -> Results {
     let mut cursor = Cursor::new();
     match state().load(Ordering::Acquire) {
         LOST => Results::Lost(String::from_utf8_lossy(&cursor.get::<u8>()).into_owned()),
+        REFUSED => Results::Refused(String::from_utf8_lossy(&cursor.get::<u8>()).into_owned()),
         WHOLE => {
             let Ok(verdict) = serde_json::from_slice(&cursor.get::<u8>()) else { return Results::None };
             let (events, picks, made, places) = (cursor.get(), cursor.get(), cursor.get(), cursor.get());

@@ -494,3 +494,10 @@ pub(crate) fn lose(message: &str) -> ! {
     results::write_loss(message);
     raw::exit(0)
 }
+
+/// Ends the process because the system does not give what the run needs.
+pub(crate) fn refuse(message: &str) -> ! {
+    control::end();
+    results::write_refusal(message);
+    raw::exit(0)
+}

@@ -287,7 +287,9 @@ impl Server {
                 (_, Results::Lost(message)) | (End::Late(message), Results::None) => {
                     return Some(Err(Answer::Lost { message }));
                 }
-                (End::Refused(message), Results::None) => return Some(Err(Answer::Refused { message })),
+                (_, Results::Refused(message)) | (End::Refused(message), Results::None) => {
+                    return Some(Err(Answer::Refused { message }));
+                }
                 (End::Ended(status), Results::None) => status,
             };
             if halt.is_some() {

@@ -163,6 +163,6 @@ mod tests {
             ),
             "{told}"
         );
-        assert!(told.contains("  1: read at a.c:2 => write at a.c:1 (tried in 1 run)\n"), "{told}");
+        assert!(told.contains("  1: read at a.c:2 => write at a.c:1 (tried in 1 run, and no two threads came to its places)\n"), "{told}");
     }
 }

@@ -130,16 +130,17 @@ impl Story {
         }
     }
 
-    /// Says which idiom the pairs are that are enough for the failure. Events that are not shown have no mark.
-    pub fn set_idiom(&mut self, number: u8, words: &str) {
-        let mut pairs: Vec<(u32, u32)> = Vec::new();
-        pairs.extend(self.pairs.iter().filter(|p| p.role == PairRole::Enough).map(|p| (p.first, p.second)));
+    /// Says which idiom the `pairs` are that are enough for the failure, each of two steps of the `explained` ones as for
+    /// [`Story::add_pair`]. Events that are not shown have no mark.
+    pub fn set_idiom(&mut self, number: u8, words: &str, pairs: &[(usize, usize)], explained: &[TraceStep]) {
+        let mut pairs = pairs.to_vec();
         pairs.sort_unstable();
-        let mut steps: Vec<u32> = pairs.into_iter().flat_map(|(first, second)| [first, second]).collect();
+        let mut steps: Vec<usize> = pairs.into_iter().flat_map(|(first, second)| [first, second]).collect();
         // In the second idiom the event in the middle ends one pair and begins the other.
         steps.dedup();
-        self.idiom =
-            Some(StoryIdiom { number, words: words.to_owned(), events: ('A'..='D').zip(steps).collect() });
+        let marks = ('A'..='D').zip(steps);
+        let shown = marks.filter_map(|(mark, step)| Some((mark, self.shown((step, explained.get(step)?))?)));
+        self.idiom = Some(StoryIdiom { number, words: words.to_owned(), events: shown.collect() });
     }
 
     fn shown(&self, (index, step): (usize, &TraceStep)) -> Option<u32> {

@@ -42,7 +42,7 @@ pub enum StoreError {
         /// Its version.
         version: i32,
     },
-    /// It is no database at all.
+    /// It is no database that can be read, and was no store before.
     #[error("{path}: it is no store; name another file for the store", path = path.display())]
     NoStore {
         /// The file.

@@ -1,8 +1,9 @@
 //! The arguments of `raddle report`.
 
-use super::runs;
+use super::{duration, runs};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 #[derive(Args)]
 #[command(after_help = "\
@@ -38,6 +39,9 @@ pub(crate) struct ReportArgs {
     /// Make at most so many runs for the explanation; if not given, 3000, and fewer of a run with many steps
     #[arg(long, short = 'n', value_name = "N", value_parser = runs)]
     pub(crate) runs: Option<u64>,
+    /// Begin no run for the explanation after so much time, such as 30s or 5m
+    #[arg(long, value_name = "T", default_value = "30s", value_parser = duration)]
+    pub(crate) time: Duration,
     /// A folder with source files; may be given several times
     #[arg(long, value_name = "DIR")]
     pub(crate) source: Vec<PathBuf>,

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use std::io::Read;
 use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// How long a program may take to list its tests. It does so without control, and what is no list may never end.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -71,20 +71,29 @@ fn told(binary: &Binary, words: &[&str]) -> Result<Result<String, String>> {
     Ok(Ok(String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
-/// What a command prints and how it ends, or nothing if its output is still open after `patience`; it is then ended.
+/// What a command prints and how it ends, or nothing if it has not ended after `patience`, or its output is still open then; it is
+/// then ended.
 fn output(command: &mut Command, patience: Duration) -> std::io::Result<Option<Output>> {
     let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
+    #[expect(clippy::disallowed_methods, reason = "nobody waits for ever")]
+    let deadline = Instant::now() + patience;
+    #[expect(clippy::disallowed_methods, reason = "nobody waits for ever")]
+    let left = || deadline.saturating_duration_since(Instant::now());
     let (stdout, stderr) = (process.stdout.take(), process.stderr.take());
     let readers = reader(stdout).and_then(|stdout| Ok((stdout, reader(stderr)?)));
-    let texts = readers.map(|(stdout, stderr)| {
-        Some((stdout.recv_timeout(patience).ok()?, stderr.recv_timeout(patience).ok()?))
-    });
-    if !matches!(texts, Ok(Some(_))) {
+    let texts = readers
+        .map(|(stdout, stderr)| Some((stdout.recv_timeout(left()).ok()?, stderr.recv_timeout(left()).ok()?)));
+    // One that has closed its output may go on.
+    while matches!(texts, Ok(Some(_))) && process.try_wait()?.is_none() && !left().is_zero() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let in_time = process.try_wait()?.is_some();
+    if !in_time {
         // It may have ended in the meantime.
         _ = process.kill();
     }
     let status = process.wait()?;
-    Ok(texts?.map(|(stdout, stderr)| Output { status, stdout, stderr }))
+    Ok(texts?.filter(|_| in_time).map(|(stdout, stderr)| Output { status, stdout, stderr }))
 }
 
 /// Where all comes that is read, in one piece.

@@ -40,7 +40,12 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     let all = ["--tests".to_owned()];
     let chosen = if targets.is_empty() { &all[..] } else { &targets[..] };
     let words = [&["test".to_owned(), "--no-run".to_owned()][..], chosen].concat();
-    let binaries = build(&workspace, &args.build, &words, Wanted::Tests)?;
+    let binaries = build(&workspace, &args.build, &words, Wanted::Tests).inspect_err(|_| {
+        // A report of nothing would be no report. One that was there before stays as it is.
+        if let Some(path) = args.junit.as_deref().filter(|path| is_empty_file(path)) {
+            _ = std::fs::remove_file(path);
+        }
+    })?;
     let folder = args.record.clone().unwrap_or_else(|| workspace.target.join("failures"));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let begun = now();
@@ -57,6 +62,10 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
 fn report_file(path: &Path) -> Result<File> {
     let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
     opened.with_context(|| format!("cannot write {}", path.display()))
+}
+
+fn is_empty_file(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0)
 }
 
 /// Puts `text` in the place of what is in `file`.
@@ -332,6 +341,7 @@ fn judge(tested: &mut CargoTest, tally: &Tally) {
     if tally.processes > 0 {
         tested.notes.push("processes that the test starts are not under control".to_owned());
     }
+    tested.notes.extend(tally.missed_memory());
     tested.notes.extend(tally.lost.iter().map(|why| format!("not all runs were made: {why}")));
 }
 

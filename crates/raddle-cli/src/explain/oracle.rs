@@ -1,7 +1,8 @@
 //! What `explain` says is compared with all runs that a program has.
 //!
 //! The runs come from an exhaustive search. One pair of operations is the right answer if there is a run that passes in which
-//! it happens in the other order, together with nothing but what follows from that. None of it is taken from raddle-explain.
+//! it happens in the other order, together with nothing but what follows from that. Of raddle-explain only the question whether two
+//! failures are the same is used.
 
 use super::*;
 use crate::minimize::tests::{FIGURES, each_run, failing, figure};

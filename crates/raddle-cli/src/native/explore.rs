@@ -30,9 +30,9 @@ pub(crate) struct Plan<'a> {
     pub(crate) look: &'a (dyn Fn(&Tally, &str) + Sync),
 }
 
-/// The runtime's own word that it cannot control what a run does. No other error says that of a program.
+/// Says of a program that its runs cannot be controlled. No other error does.
 #[derive(Debug)]
-pub(crate) struct NotControllable(String);
+pub(crate) struct NotControllable(pub(super) String);
 
 impl std::fmt::Display for NotControllable {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -77,6 +77,14 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// A note if not all may be known of which memory is shared.
+    pub(crate) fn missed_memory(&self) -> Option<String> {
+        let why = self.unlearnt.as_ref()?;
+        Some(format!(
+            "shared memory may have been missed, for a run that was to tell which memory is shared was lost: {why}"
+        ))
+    }
+
     fn count(&mut self, number: u64, ran: Box<Ran>) {
         self.latest = (!ran.cut_off).then(|| (ran.fingerprint, ran.kind.clone()));
         if ran.cut_off {

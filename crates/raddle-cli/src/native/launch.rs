@@ -1,5 +1,6 @@
 //! Starts a program with the native runtime inside and talks to it.
 
+use super::explore::NotControllable;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use raddle_model::Surroundings;
 use raddle_model::native::{Answer, Order, SOCKET, Setup, Threads};
@@ -152,12 +153,13 @@ impl Server {
         let mut server = Server { process, stream: mine, program, fibers: true };
         match server.receive() {
             Ok(Answer::Ready { fibers }) => server.fibers = fibers,
-            Ok(Answer::Lost { message } | Answer::Refused { message }) => {
-                bail!("{}: {message}", server.program)
+            Ok(Answer::Refused { message }) => bail!("{}: {message}", server.program),
+            Ok(Answer::Lost { message }) => {
+                return Err(anyhow::Error::new(NotControllable(message)).context(server.program.clone()));
             }
             Ok(_) | Err(_) => {
                 let why = server.why_not_ready();
-                bail!("{}: {why}", server.program)
+                return Err(anyhow::Error::new(NotControllable(why)).context(server.program.clone()));
             }
         }
         let threads = if server.fibers { setup.threads } else { Threads::Os };
@@ -191,15 +193,17 @@ impl Server {
     }
 
     pub(super) fn send(&mut self, message: &impl Serialize) -> Result<()> {
-        send(&self.stream, message).with_context(|| self.ended())
+        send(&self.stream, message).map_err(|error| self.ended(&error))
     }
 
     pub(super) fn receive(&mut self) -> Result<Answer> {
-        receive(&self.stream).with_context(|| self.ended())
+        receive(&self.stream).map_err(|error| self.ended(&error))
     }
 
-    fn ended(&self) -> String {
-        format!("{}: the process in which it makes its runs has ended", self.program)
+    /// A program may end the process that makes its runs, as one that ends its parent does.
+    fn ended(&self, error: &anyhow::Error) -> anyhow::Error {
+        let message = format!("the process in which it makes its runs has ended: {error:#}");
+        anyhow::Error::new(NotControllable(message)).context(self.program.clone())
     }
 }
 

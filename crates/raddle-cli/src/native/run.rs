@@ -108,9 +108,7 @@ pub(crate) fn run_in(
     if !tally.fibers && args.threads == ThreadsArg::Fibers {
         notes.push(NO_FIBERS.to_owned());
     }
-    notes.extend(tally.unlearnt.iter().map(|why| {
-        format!("shared memory may have been missed, for a run that was to tell which memory is shared was lost: {why}")
-    }));
+    notes.extend(tally.missed_memory());
     notes.extend(tally.lost.iter().map(|why| format!("not all runs were made: {why}")));
     let status = if tally.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let mut failing = None;

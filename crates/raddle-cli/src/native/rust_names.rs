@@ -16,7 +16,7 @@ pub(super) fn short(name: &str) -> String {
     // A module tells less than the type or function in it.
     let from = if named[from..].len() == 2 && is_module(named[from]) { from + 1 } else { from };
     let mut told = named[from..].join("::");
-    if parts.last().is_some_and(|part| part.trim_start_matches('{').starts_with("closure")) {
+    if parts.last().is_some_and(|part| part.starts_with("{closure") || part.starts_with("{{closure")) {
         told.push_str("::{closure}");
     }
     if told.is_empty() { name.to_owned() } else { told }
@@ -105,6 +105,7 @@ mod tests {
             ("<alloc::sync::Arc<T, A> as core::ops::drop::Drop>::drop", "Arc::drop"),
             ("planted::tests::count::{closure#0}", "count::{closure}"),
             ("planted::tests::count::{{closure}}", "count::{closure}"),
+            ("app::closure_count", "closure_count"),
             ("core::ptr::drop_in_place::<std::sync::MutexGuard<'_, i32>>", "drop of MutexGuard"),
             ("core::ptr::drop_in_place<app::main::{{closure}}>", "drop of a closure"),
             ("<fn(i32) -> i32 as core::ops::FnOnce<(i32,)>>::call_once", "call_once"),

@@ -22,8 +22,9 @@ fn program(name: &str, text: &str) -> String {
 
 /// Every figure with a bug: how many orders it takes, which idiom that is, and the two lines whose swap makes the run pass. The
 /// depth is that of the figure's comment but for two: the papers give PCT's depth, which is smaller where priorities alone keep an
-/// order (`pos_fig2`), and `philosophers` needs one order for each fork. That each pair is a right answer, and each depth not too
-/// large, is known from all runs that the figures have: `src/explain/oracle.rs` makes them.
+/// order (`pos_fig2`), and `philosophers` needs one order for each fork. That each pair is a right answer, and that no single order
+/// is enough where several are told, is known from all runs that the figures have: `src/explain/oracle.rs` makes them, for all
+/// figures with few enough.
 #[test]
 fn every_figure_is_explained() {
     for (name, depth, idiom, lines) in [

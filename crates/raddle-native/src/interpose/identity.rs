@@ -64,7 +64,7 @@ changes! {
 pub(super) const FIRST_THREAD: c_int = 1_000_000;
 
 /// Lets glibc call the kernel about a thread. If that has no OS thread of its own, the kernel is asked about the carrier.
-fn about(thread: u64, call: impl FnOnce() -> c_int) -> c_int {
+pub(super) fn about(thread: u64, call: impl FnOnce() -> c_int) -> c_int {
     let Some(word) = enter(|| with(|runtime| runtime.number_of_none(thread))).flatten() else {
         return call();
     };

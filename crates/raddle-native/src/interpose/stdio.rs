@@ -87,21 +87,29 @@ pub(crate) fn unlock_all(runtime: &mut Runtime) {
     }
 }
 
-/// Called before a function on `file`, or on the standard output for null, while some file is locked or before the function was
-/// found. Waits until no other thread has locked the file, and gives the function.
+/// Called before a function on `file`, which is all files for null, while some file is locked or before the function was found.
+/// Waits until no other thread has locked the file, and gives the function.
 unsafe extern "C" fn prepare(function: &Function, file: *mut c_void, place: usize) -> usize {
     // SAFETY: glibc's variable is set before any code runs.
-    let file = if function.on_output { unsafe { stdout } } else { file };
+    let file = if function.manner == Manner::Output { unsafe { stdout } } else { file };
     enter(|| {
-        let is_foreign = |runtime: &mut Runtime| {
+        let foreign = |runtime: &mut Runtime| {
             let me = runtime.current;
-            runtime.locked_files.iter().any(|&(locked, by)| locked == file as usize && by != me)
+            let is_foreign =
+                |&&(locked, by): &&(usize, _)| (file.is_null() || locked == file as usize) && by != me;
+            runtime.locked_files.iter().find(is_foreign).map(|&(locked, _)| locked as *mut c_void)
         };
-        while with(is_foreign) {
-            act(Kind::Lock, file, place);
-            act(Kind::Unlock, file, place);
+        while let Some(locked) = with(foreign) {
+            act(Kind::Lock, locked, place);
+            act(Kind::Unlock, locked, place);
         }
     });
+    // A file that is closed takes its lock with it, and its memory may become another file.
+    let is_mine = |runtime: &mut Runtime| runtime.locked_files.contains(&(file as usize, runtime.current));
+    while function.manner == Manner::Closes && enter(|| with(is_mine)) == Some(true) {
+        // SAFETY: this thread has locked the file, and our caller has not closed it yet.
+        unsafe { unlock(file, place) };
+    }
     function.hidden.find()
 }
 
@@ -109,19 +117,30 @@ unsafe extern "C" fn prepare(function: &Function, file: *mut c_void, place: usiz
 #[repr(C)]
 struct Function {
     hidden: Hidden,
-    on_output: bool,
+    manner: Manner,
+}
+
+/// What a function does with which file.
+#[derive(PartialEq)]
+enum Manner {
+    /// Something with the one it is given.
+    Plain,
+    /// Something with the standard output.
+    Output,
+    /// Closes the one it is given.
+    Closes,
 }
 
 /// Defines functions that wait for the lock of the file in the named register, or of the standard output. They go on with the
 /// hidden function, all arguments as they were, also those that are numbers with a point.
 macro_rules! functions {
-    ($($name:ident($file:literal $(, $output:ident)?);)*) => {
+    ($($name:ident($file:literal, $manner:ident);)*) => {
         #[expect(non_upper_case_globals, reason = "they are named as the functions are")]
         mod found {
-            use super::{Function, Hidden};
+            use super::{Function, Hidden, Manner};
             $(pub(super) static $name: Function = Function {
                 hidden: Hidden::new(concat!(stringify!($name), "\0")),
-                on_output: functions!(@ $($output)?),
+                manner: Manner::$manner,
             };)*
         }
 
@@ -184,27 +203,25 @@ macro_rules! functions {
             }
         )*
     };
-    (@ output) => { true };
-    (@) => { false };
 }
 
 functions! {
-    printf("rdi", output);
-    vprintf("rdi", output);
-    __printf_chk("rdi", output);
-    puts("rdi", output);
-    putchar("rdi", output);
-    fprintf("rdi");
-    vfprintf("rdi");
-    __fprintf_chk("rdi");
-    fputs("rsi");
-    fputc("rsi");
-    putc("rsi");
-    fwrite("rcx");
-    fflush("rdi");
-    fclose("rdi");
-    fgetc("rdi");
-    getc("rdi");
-    fgets("rdx");
-    fread("rcx");
+    printf("rdi", Output);
+    vprintf("rdi", Output);
+    __printf_chk("rdi", Output);
+    puts("rdi", Output);
+    putchar("rdi", Output);
+    fprintf("rdi", Plain);
+    vfprintf("rdi", Plain);
+    __fprintf_chk("rdi", Plain);
+    fputs("rsi", Plain);
+    fputc("rsi", Plain);
+    putc("rsi", Plain);
+    fwrite("rcx", Plain);
+    fflush("rdi", Plain);
+    fclose("rdi", Closes);
+    fgetc("rdi", Plain);
+    getc("rdi", Plain);
+    fgets("rdx", Plain);
+    fread("rcx", Plain);
 }

@@ -76,7 +76,7 @@ pub(super) unsafe extern "C" fn create(
         if error == libc::EAGAIN {
             // How many threads the system has room for differs from machine to machine, and no schedule decides it.
             let made = with(|runtime| runtime.threads.len());
-            runtime::lose(&format!(
+            runtime::refuse(&format!(
                 "the system refuses to make thread T{made} (EAGAIN); this is a limit of the system (`ulimit -u`, memory for stacks), \
                  not a failure of the program; raise it, or make fewer runs at a time with --jobs"
             ));
@@ -424,7 +424,7 @@ unsafe extern "C" fn pthread_getname_np(thread: u64, name: *mut c_char, room: us
             0
         }
         // SAFETY: our caller's promise.
-        None => unsafe { real::pthread_getname_np(thread, name, room) },
+        None => identity::about(thread, || unsafe { real::pthread_getname_np(thread, name, room) }),
     }
 }
 

@@ -13,7 +13,8 @@ const CALM: u64 = 5;
 const LOST: u64 = 3;
 
 impl Server {
-    /// Makes the first runs of an instrumented program only to learn which memory is shared, the same in every server.
+    /// Makes the first runs of an instrumented program only to learn which memory is shared, the same in every server, unless a
+    /// run takes longer than it may: that is told, for another server may then know more.
     /// Tells whether this is a child that is to make one of them.
     ///
     /// Memory that only few schedules share must not be missed, for without steps at its accesses no later run can tell either.

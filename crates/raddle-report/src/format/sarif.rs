@@ -71,10 +71,19 @@ fn related(story: &Story) -> Vec<Value> {
     numbered.collect()
 }
 
-/// What stays the same when the bug is found again by another run: how and where it ends.
+/// What stays the same when the bug is found again by another run: how and where it ends. Threads that wait for each other come to
+/// their places in any order.
 fn fingerprint(story: &Story, last: Option<&DisplayEvent>) -> String {
-    let place = last.and_then(|event| story.failing.place(event));
-    format!("{} at {}", story.kind(), place.map_or_else(|| "no place".to_owned(), Place::short))
+    let run = &story.failing;
+    let ends: Vec<&DisplayEvent> = match story.kind() {
+        "deadlock" => run.events[run.executed..].iter().collect(),
+        _ => last.into_iter().collect(),
+    };
+    let places: BTreeSet<String> =
+        ends.into_iter().filter_map(|event| run.place(event)).map(Place::short).collect();
+    let places: Vec<String> = places.into_iter().collect();
+    let told = if places.is_empty() { "no place".to_owned() } else { places.join(", ") };
+    format!("{} at {told}", story.kind())
 }
 
 fn rule_text(kind: &str) -> &'static str {

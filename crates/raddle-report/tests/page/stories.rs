@@ -98,7 +98,7 @@ pub(crate) fn lost_update() -> Story {
         story.pairs.push(ConflictPair { first, second, role: PairRole::Enough });
     }
     story.pairs.push(ConflictPair { first: 0, second: 1, role: PairRole::Swap });
-    story.set_idiom(2, "A=>B=>C");
+    story.set_idiom(2, "A=>B=>C", &[(2, 3), (0, 2)], &failing.steps);
     story.sources = vec![source(2)];
     story
 }
