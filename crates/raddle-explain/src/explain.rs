@@ -96,8 +96,9 @@ pub fn explain(
     let (pairs, earlier) = search.pairs();
     search.swap_each(&pairs);
     // Each is enough where its step goes before one that is nearer; so these are of use only where none was.
+    let mut left_some = false;
     if search.found.swapped.len() != 1 {
-        search.swap_each(&earlier);
+        left_some = search.with_half(|search| search.swap_each(&earlier));
     }
     if !(1..=2).contains(&search.found.swapped.len()) {
         search.swap_two(&pairs);
@@ -105,7 +106,8 @@ pub fn explain(
     if effort.depth {
         search.depth(&pairs);
     }
-    Some(Explanation { run: Some(search.run), ..search.found })
+    let is_cut_off = search.found.is_cut_off || left_some;
+    Some(Explanation { run: Some(search.run), is_cut_off, ..search.found })
 }
 
 /// The index of `name` in `names`, where it is put if it is new.
@@ -177,6 +179,19 @@ impl Search<'_> {
         }
         self.found.executions += 1;
         Some(self.execute.execute(schedule, Wanted::Any)?.run)
+    }
+
+    /// Does `part` with at most half of the runs that are left, so that some are left for what comes after it. Tells whether they
+    /// were too few.
+    fn with_half(&mut self, part: impl FnOnce(&mut Self)) -> bool {
+        if self.found.is_cut_off {
+            return false;
+        }
+        let all = self.effort.executions;
+        self.effort.executions = self.found.executions.midpoint(all);
+        part(self);
+        self.effort.executions = all;
+        std::mem::take(&mut self.found.is_cut_off)
     }
 
     /// Adds the steps that the failing run did not come to: those that each thread would have taken next without the last one,
@@ -316,10 +331,11 @@ impl Search<'_> {
         let theirs = visits(&other.steps, &other.locations);
         let there: BTreeMap<Visit<'_>, usize> =
             theirs.into_iter().enumerate().map(|(step, visit)| (visit, step)).collect();
-        let here = visits(&self.found.steps, &self.run.locations);
         // What has not happened would have happened later.
-        let same = |visit: &Visit<'_>| there.get(visit).copied().unwrap_or(usize::MAX);
-        let at: Vec<usize> = here.iter().map(same).collect();
+        let same = |(thread, place, before): &(u32, String, u32)| {
+            there.get(&(*thread, &place[..], *before)).copied().unwrap_or(usize::MAX)
+        };
+        let at: Vec<usize> = self.visits.iter().map(same).collect();
         let mut swapped = self.all.clone();
         swapped.retain(|pair| at[pair.second] < at[pair.first]);
         swapped

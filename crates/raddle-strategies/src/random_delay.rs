@@ -2,7 +2,7 @@
 //!
 //! Paper: a baseline in Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs", OOPSLA 2012, and
 //! what ConTest and its like do to a program that they do not control (`raddle run --baseline delay`).
-//! Guarantee: none; no thread falls behind by more than the longest delay. Test: `delays_decide_who_is_overtaken`.
+//! Guarantee: none. Test: `delays_decide_who_is_overtaken`.
 //! Departures from the paper: time is simulated, so that the runs follow from the seed: a step takes one unit of time, and
 //! a delay is as long as it is drawn.
 
@@ -83,7 +83,7 @@ mod tests {
     use super::*;
     use raddle_testkit::{Script, hits};
 
-    /// How often, in 4,000 runs, one thread takes all of its ten steps before the other takes its last.
+    /// How often, in 4,000 runs, one thread takes all of its ten steps before the other takes its first.
     fn overtaken(one_in: u64, longest: u64) -> u64 {
         let steps = ["W0"; 10].join(" ");
         let mut program = Script::straight(1, &[&steps, &steps]);
