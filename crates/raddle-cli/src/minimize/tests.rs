@@ -186,3 +186,28 @@ fn another_failure_is_not_taken_for_the_same() {
     let small = reduce(&found, &mut Lab::new(machine, &found), limits, &|_| Ok(())).unwrap().unwrap();
     assert_eq!((Symptom::of(&small), small.switches()), (Symptom::of(&found), 2));
 }
+
+/// Two threads each add to a shared sum, which one of them may lose, and before and after that to one of their own.
+const LONG: &str = "shared x = 0, a = 0, b = 0\nsemaphore done = 0\nmain {\n    spawn one\n    spawn two\n    repeat 2 { wait done }\n    \
+                    assert x == 2\n}\nthread one {\n    local t\n    repeat 1500 { a = 1 }\n    t = x\n    x = t + 1\n    repeat 1500 { a = 2 }\n    \
+                    signal done\n}\nthread two {\n    local t\n    repeat 1500 { b = 1 }\n    t = x\n    x = t + 1\n    repeat 1500 { b = 2 }\n    \
+                    signal done\n}\n";
+
+#[test]
+fn a_long_run_becomes_small_in_few_runs() {
+    let mut file = figure("abba", &[]);
+    file.program = LONG.to_owned();
+    let mut found = None;
+    failing(&file, "random-walk", 10_000, &mut |run| {
+        found = Some(run);
+        true
+    });
+    let found = found.expect("an update is lost sometimes");
+    assert!(found.switches() > 2_000, "{}", found.switches());
+    let machine = compile(&file.program, &[]).unwrap();
+    let limits = Limits { runs: 2_000, time: Duration::from_secs(600) };
+    let small = reduce(&found, &mut Lab::new(machine, &found), limits, &|_| Ok(())).unwrap().unwrap();
+    let runs = small.minimized.expect("it tells of it").executions;
+    // Without many switches being left out at once it takes more than twice as many runs.
+    assert!(small.switches() <= 5 && runs < 1_000, "{} switches after {runs} runs", small.switches());
+}
