@@ -145,6 +145,11 @@ impl Names<'_> {
         self.0.threads.get(thread.index()).cloned().unwrap_or_else(|| format!("thread {}", thread.0))
     }
 
+    /// What threads are called.
+    fn noun(&self) -> &'static str {
+        if self.0.front_end == "beam" { "process" } else { "thread" }
+    }
+
     fn threads(&self, threads: &[ThreadId]) -> String {
         let names: Vec<String> = threads.iter().map(|&thread| self.thread(thread)).collect();
         names.join(", ")
@@ -167,13 +172,15 @@ impl Names<'_> {
                     Some((line, statement)) if message.contains(statement) => line,
                     _ => &place,
                 };
-                vec![format!("assertion: {message}; thread {}, {place}", self.thread(*thread))]
+                vec![format!("assertion: {message}; {} {}, {place}", self.noun(), self.thread(*thread))]
             }
             Failure::Deadlock { blocked, cycle } => {
                 let blocked: Vec<&Blocked> = blocked.iter().filter(|entry| !self.is_harness(entry)).collect();
-                let mut lines = vec![format!("deadlock: {} threads wait and none can go on", blocked.len())];
+                let (count, noun) = (blocked.len(), self.noun());
+                let plural = if noun == "process" { "processes" } else { "threads" };
+                let mut lines = vec![format!("deadlock: {count} {plural} wait and none can go on")];
                 if let [_] = blocked[..] {
-                    lines[0] = "deadlock: one thread waits and nothing can wake it".to_owned();
+                    lines[0] = format!("deadlock: one {noun} waits and nothing can wake it");
                 }
                 lines.extend(blocked.iter().map(|entry| format!("  {}", self.blocked(entry))));
                 if let Some(first) = cycle.first() {
@@ -281,7 +288,15 @@ impl Names<'_> {
             BlockReason::Join => format!("thread {} to end", self.threads(&entry.held_by)),
             BlockReason::Channel => format!("the other side of channel {object}"),
             BlockReason::Park => "being unparked".to_owned(),
-            BlockReason::Mailbox => "a message that it is ready to take".to_owned(),
+            BlockReason::Mailbox => {
+                let place = self.location(entry.location);
+                // The place of a receive tells which messages it takes.
+                let receive = place.strip_prefix("receive ").and_then(|rest| rest.rsplit_once(" at "));
+                if let Some((patterns, place)) = receive {
+                    return format!("{} waits for {patterns}; {place}", self.thread(entry.thread));
+                }
+                "a message that it is ready to take".to_owned()
+            }
             BlockReason::Descriptor => format!("{object} to be ready"),
         };
         format!("{} waits for {what}; {}", self.thread(entry.thread), self.location(entry.location))

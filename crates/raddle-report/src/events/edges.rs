@@ -4,6 +4,9 @@ use super::{Edge, EdgeKind, Stream};
 use raddle_model::{BlockReason, Failure, Kind, ObjectId, TraceFile};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
+/// The front end whose threads are Erlang processes.
+pub(super) const BEAM: &str = "beam";
+
 /// What is known of the order of steps.
 #[derive(Default)]
 pub(super) struct Orders {
@@ -26,13 +29,63 @@ pub(super) fn follow(stream: &Stream, file: &TraceFile) -> Orders {
             own.push(step as u32);
         }
     }
-    let made_at = made_at(stream, &own);
+    let is_beam = file.front_end == BEAM;
+    let made_at = if is_beam { spawned_at(stream) } else { made_at(stream, &own) };
     let joined = joined(stream, file, &own);
     let mut orders = Orders { made_at, joined, own, ..Orders::default() };
     threads(stream, &mut orders);
     conditions(stream, file, &mut orders);
-    tokens(stream, &mut orders);
+    if is_beam {
+        messages(stream, &mut orders)
+    } else {
+        tokens(stream, &mut orders)
+    }
     orders
+}
+
+/// The processes of an Erlang program are numbered in the order in which they are made, after the first; in between are timers and
+/// deliveries, which nobody spawns.
+fn spawned_at(stream: &Stream) -> Vec<Option<u32>> {
+    let executed = stream.events[..stream.executed].iter().enumerate();
+    let mut spawns =
+        executed.filter(|(_, event)| event.operation.kind == Kind::Spawn).map(|(step, _)| step as u32);
+    let made = |(index, name): (usize, &String)| {
+        let is_process = index > 0 && !name.starts_with("timer ") && !name.starts_with("delivery ");
+        if is_process { spawns.next() } else { None }
+    };
+    stream.threads.iter().enumerate().map(made).collect()
+}
+
+/// Messages of an Erlang program: what was sent to a mailbox since its owner looked last is there when it looks again. A message that was
+/// there before anybody waited for it is taken without a step; the next step of the owner is after that.
+fn messages(stream: &Stream, orders: &mut Orders) {
+    let mut there: BTreeMap<ObjectId, Vec<u32>> = BTreeMap::new();
+    let mut owners: BTreeMap<ObjectId, u32> = BTreeMap::new();
+    for (step, event) in stream.events[..stream.executed].iter().enumerate() {
+        let Some(mailbox) = event.operation.object() else { continue };
+        match event.operation.kind {
+            Kind::Send => there.entry(mailbox).or_default().push(step as u32),
+            Kind::Receive | Kind::TryReceive => {
+                owners.insert(mailbox, event.thread);
+                let sent = there.remove(&mailbox).unwrap_or_default().into_iter();
+                let edge = |from| Edge { from, to: step as u32, kind: EdgeKind::Send };
+                orders.edges.extend(sent.map(edge));
+            }
+            _ => {}
+        }
+    }
+    for (mailbox, sent) in there {
+        let Some(own) = owners.get(&mailbox).and_then(|&owner| orders.own.get(owner as usize)) else {
+            continue;
+        };
+        for from in sent {
+            if let Some(&to) = own.get(own.partition_point(|&step| step <= from)) {
+                orders.edges.push(Edge { from, to, kind: EdgeKind::Send });
+            }
+        }
+    }
+    let events = &stream.events;
+    orders.edges.retain(|edge| events[edge.from as usize].thread != events[edge.to as usize].thread);
 }
 
 /// Threads are numbered in the order in which they are made, after those that are there from the start.

@@ -38,6 +38,9 @@ pub struct Stream {
     pub failure: Option<&'static str>,
     /// How the run ended, a line each.
     pub message: Vec<String>,
+    /// Whether statements name no more than the first object of a step. What an Erlang process touches besides says what the step
+    /// depends on, not what it does.
+    pub names_first: bool,
 }
 
 /// One step of a run.
@@ -135,6 +138,7 @@ impl Stream {
             executed: file.steps.len(),
             failure: file.verdict.failure().map(Failure::kind),
             message: sentences(file),
+            names_first: file.front_end == edges::BEAM,
             ..Stream::default()
         };
         stream.events.extend(pending(file));
@@ -180,8 +184,10 @@ impl Stream {
 
     /// What a step does: the statement of a program of the lab, else a verb and its objects.
     pub fn statement(&self, event: &DisplayEvent) -> String {
-        let objects: Vec<String> =
-            event.operation.objects().map(|(object, _)| self.short_object(object.0)).collect();
+        let names_none = matches!(event.operation.kind, Kind::Spawn | Kind::Yield);
+        let most = if !self.names_first { usize::MAX } else { usize::from(!names_none) };
+        let objects = event.operation.objects().map(|(object, _)| self.short_object(object.0));
+        let objects: Vec<String> = objects.take(most).collect();
         let mut text = match self.place(event).and_then(|place| place.statement.as_ref()) {
             Some(statement) => {
                 let woken = event.operation.kind == Kind::ConditionReacquire && event.executed;

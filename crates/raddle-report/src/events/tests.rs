@@ -143,3 +143,25 @@ fn what_a_deadlock_waits_for_is_shown_after_the_run() {
     assert!(!stream.events[2].executed);
     assert_eq!(spans(&stream.waits), [(0, 1, 4, Some(1)), (1, 1, 4, Some(0))]);
 }
+
+#[test]
+fn messages_of_erlang_processes_arrive_where_their_owner_looks() {
+    let mut file = run(
+        &["test", "timer 1", "<0.102.0>"],
+        &[
+            (0, Kind::Spawn, &[1]),
+            (2, Kind::Send, &[0]),
+            (1, Kind::Send, &[0]),
+            (0, Kind::Receive, &[0]), // Both are there.
+            (2, Kind::Send, &[0]),
+            (0, Kind::Write, &[3]), // The third was taken before, without a step.
+            (0, Kind::Send, &[0]),  // To itself.
+            (0, Kind::Write, &[3, 1]),
+        ],
+    );
+    file.front_end = "beam".into();
+    let stream = Stream::of(&file);
+    assert_eq!(edges(&stream), [(0, 1, "spawn"), (1, 3, "send"), (2, 3, "send"), (4, 5, "send")]);
+    assert_eq!(stream.statement(&stream.events[0]), "spawn");
+    assert_eq!(stream.statement(&stream.events[7]), "write s");
+}
