@@ -1,33 +1,17 @@
 //! What the BEAM calls. Every function is short enough for an ordinary scheduler.
 
-use crate::record::{self, Told};
+use crate::desk::{Desk, Wish};
+use crate::handle::{Handle, Shared};
+use crate::record::Told;
+use crate::rounds::Turns;
 use crate::session::{Answer, Deed, Session};
-use raddle_engine::Config;
-use raddle_model::{Access, Failure, Kind, ObjectId, Touch, Verdict};
-use rustler::{Encoder, Env, LocalPid, NifResult, Resource, ResourceArc, Term};
+use raddle_model::{Access, Failure, Kind, ObjectId, Settings, Touch, Verdict};
+use rustler::{Encoder, Env, LocalPid, NifResult, ResourceArc, Term};
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 mod atoms {
     rustler::atoms! {
-        ok, error, exhausted, go, timeout, stop, none, passed, failed, cut_off, broken
-    }
-}
-
-/// A session as the BEAM holds it.
-struct Handle {
-    session: Mutex<Session<LocalPid>>,
-    config: Config,
-}
-
-#[rustler::resource_impl]
-impl Resource for Handle {}
-
-type Shared = ResourceArc<Handle>;
-
-impl Handle {
-    fn lock(&self) -> MutexGuard<'_, Session<LocalPid>> {
-        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+        ok, error, exhausted, go, timeout, stop, none, passed, failed, cut_off, broken, failing, any
     }
 }
 
@@ -112,28 +96,75 @@ fn caller(number: i64) -> Option<u32> {
 
 #[rustler::nif]
 fn open<'a>(env: Env<'a>, spec: &str, step_limit: u64, patience: u32, anytime: bool) -> Term<'a> {
-    let config = record::config(step_limit, patience, anytime);
-    match raddle_strategies::build(spec) {
-        Ok(strategy) => {
-            let session = Mutex::new(Session::new(strategy, config));
-            (atoms::ok(), ResourceArc::new(Handle { session, config })).encode(env)
-        }
+    let settings = Settings { step_limit, patience, timeouts_anytime: anytime, races: false };
+    match Handle::under(spec, settings) {
+        Ok(handle) => (atoms::ok(), ResourceArc::new(handle)).encode(env),
         Err(error) => (atoms::error(), error.to_string()).encode(env),
     }
 }
 
 #[rustler::nif]
 fn open_replay<'a>(env: Env<'a>, text: &str) -> Term<'a> {
-    match record::read(text) {
-        Ok(file) => {
-            let settings = file.settings;
-            let config = record::config(settings.step_limit, settings.patience, settings.timeouts_anytime);
-            let session = Mutex::new(Session::replay(&file, config));
+    match Handle::replay(text) {
+        Ok((handle, file)) => {
             let told = (&file.program, &file.arguments, &file.locations, file.fingerprint);
-            (atoms::ok(), ResourceArc::new(Handle { session, config }), told).encode(env)
+            (atoms::ok(), ResourceArc::new(handle), told).encode(env)
         }
         Err(error) => (atoms::error(), error.to_string()).encode(env),
     }
+}
+
+/// What holds for all orders of the command line: a desk that takes them, the seed, and the patience in milliseconds.
+#[rustler::nif]
+fn open_desk<'a>(env: Env<'a>, setup: &str) -> Term<'a> {
+    match Desk::open(setup) {
+        Ok((desk, seed, patience)) => (atoms::ok(), ResourceArc::new(desk), seed, patience).encode(env),
+        Err(error) => (atoms::error(), error).encode(env),
+    }
+}
+
+/// An order as `{Session, Run, Wish}`: which run to make, and whether its trace is wanted (`none`, `failing` or `any`).
+#[rustler::nif]
+fn read_order<'a>(env: Env<'a>, desk: ResourceArc<Desk>, order: &str) -> Term<'a> {
+    match desk.read(order) {
+        Ok((shared, run, wish)) => {
+            let wish = match wish {
+                Wish::None => atoms::none(),
+                Wish::Failing => atoms::failing(),
+                Wish::Any => atoms::any(),
+            };
+            (shared, run, wish).encode(env)
+        }
+        Err(error) => (atoms::error(), error).encode(env),
+    }
+}
+
+/// The strategies of a specification: several if it is a list or `portfolio`.
+#[rustler::nif]
+fn lanes<'a>(env: Env<'a>, spec: &str) -> Term<'a> {
+    Turns::lanes(spec).encode(env)
+}
+
+/// Whose turn it is, for the strategies of a specification.
+#[rustler::nif]
+fn open_turns(spec: &str) -> ResourceArc<Turns> {
+    ResourceArc::new(Turns::of(spec))
+}
+
+/// The next turn, as the index of the strategy and the number of the run among its runs; nobody's if none has a schedule left.
+#[rustler::nif]
+fn next_turn<'a>(env: Env<'a>, turns: ResourceArc<Turns>) -> Term<'a> {
+    match turns.next() {
+        Some(turn) => (turn.lane, turn.run).encode(env),
+        None => atoms::exhausted().encode(env),
+    }
+}
+
+/// What came of the latest turn: its partial order, or nothing if the strategy has no schedule left.
+#[rustler::nif]
+fn note_turn<'a>(env: Env<'a>, turns: ResourceArc<Turns>, lane: usize, fingerprint: Option<u64>) -> Term<'a> {
+    turns.note(lane, fingerprint);
+    atoms::ok().encode(env)
 }
 
 #[rustler::nif]
@@ -272,6 +303,12 @@ fn unique(shared: Shared) -> u64 {
     tell(&shared, 0, Session::unique)
 }
 
+/// How many operations an actor has told of.
+#[rustler::nif]
+fn progress(shared: Shared, actor: u32) -> u64 {
+    tell(&shared, 0, |session| session.progress(actor))
+}
+
 #[rustler::nif]
 fn pids(shared: Shared) -> Vec<LocalPid> {
     shared.lock().processes().collect()
@@ -325,23 +362,39 @@ fn failed<'a>(env: Env<'a>, failure: &Failure) -> Term<'a> {
     (atoms::failed(), failure.kind(), actor, message, blocked).encode(env)
 }
 
-/// Where a replay has left the recorded run.
+/// Where a replay has left the recorded run, or that it ends otherwise.
 #[rustler::nif]
 fn divergence<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
-    match shared.lock().divergence() {
-        Some(divergence) => (divergence.step, divergence.what).encode(env),
+    match shared.divergence() {
+        Some(divergence) => divergence.encode(env),
         None => atoms::none().encode(env),
     }
 }
+
+/// The names of a run's actors, objects and places.
+type Names = (Vec<String>, Vec<String>, Vec<String>);
 
 /// The run as a failure file.
 #[rustler::nif]
 fn record(
     shared: Shared,
-    (program, arguments, strategy): (String, Vec<String>, String),
+    (program, arguments): (String, Vec<String>),
     (seed, run): (u64, u64),
-    (threads, objects, locations): (Vec<String>, Vec<String>, Vec<String>),
+    (threads, objects, locations): Names,
 ) -> String {
-    let told = Told { program, arguments, strategy, seed, run, threads, objects, locations };
-    record::write(&shared.lock(), shared.config, told).to_json()
+    shared.record(Told { program, arguments, seed, run, threads, objects, locations }).to_json()
+}
+
+/// The run for the command line, with its trace if there are names for it.
+#[rustler::nif]
+fn answer(shared: Shared, (seed, run): (u64, u64), names: Option<Names>) -> NifResult<String> {
+    let told = names.map(|(threads, objects, locations)| Told {
+        seed,
+        run,
+        threads,
+        objects,
+        locations,
+        ..Told::default()
+    });
+    shared.answer(told).map_err(|error| rustler::Error::Term(Box::new(error)))
 }

@@ -2,7 +2,7 @@
 
 use crate::session::Session;
 use raddle_engine::{Config, Timeouts};
-use raddle_model::{FileError, Settings, Surroundings, TraceFile, TraceStep};
+use raddle_model::{Event, FileError, Settings, Surroundings, ThreadId, TraceFile, TraceStep};
 
 /// The front end of these files.
 pub const FRONT_END: &str = "beam";
@@ -14,8 +14,6 @@ pub struct Told {
     pub program: String,
     /// Where its modules are, as arguments of the command line.
     pub arguments: Vec<String>,
-    /// The strategy, as it was asked for.
-    pub strategy: String,
     /// The seed.
     pub seed: u64,
     /// The number of the run.
@@ -40,16 +38,22 @@ pub enum ReplayError {
 }
 
 /// The settings of the engine.
-pub fn config(step_limit: u64, patience: u32, anytime: bool) -> Config {
+pub fn config(settings: Settings) -> Config {
     let mut config = Config::default();
-    config.step_limit = step_limit;
-    config.patience = patience;
-    config.timeouts = if anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
+    config.step_limit = settings.step_limit;
+    config.patience = settings.patience;
+    config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
     config
 }
 
-/// The run that `session` has made, as a file.
-pub fn write<P: Copy>(session: &Session<P>, config: Config, told: Told) -> TraceFile {
+/// The steps of a file as the engine knows them.
+pub fn events(steps: &[TraceStep]) -> Vec<Event> {
+    let event = |step: &TraceStep| Event { thread: ThreadId(step.thread), operation: step.operation };
+    steps.iter().map(event).collect()
+}
+
+/// The run that `session` has made under the strategy `spec`, as a file.
+pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: Told) -> TraceFile {
     let summary = session.engine().summary();
     let steps = summary
         .trace
@@ -71,7 +75,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, told: Told) -> Trace
             patience: config.patience,
             races: false,
         },
-        strategy: told.strategy,
+        strategy: spec.to_owned(),
         seed: told.seed,
         run: told.run,
         minimized: None,

@@ -7,7 +7,7 @@
 use crate::places::Places;
 use raddle_engine::{Config, Divergence, Engine, Next, Plan, Replay, Reply, Resource, Rng, Strategy};
 use raddle_model::{
-    Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Touch, TraceFile, mix,
+    Access, Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Touch, mix,
 };
 
 /// What whoever has called does next.
@@ -48,6 +48,8 @@ struct Actor<P> {
     life: ObjectId,
     /// The first operation, if the actor is no process and so cannot tell it itself.
     first: Option<Operation>,
+    /// How many operations it has told of.
+    told: u64,
 }
 
 /// The mailbox of an actor that has none; nobody asks for it.
@@ -82,15 +84,10 @@ impl<P: Copy> Session<P> {
         Session::guided(Guide::Strategy(strategy), config, exits)
     }
 
-    /// A session that repeats the run in `file`.
-    pub fn replay(file: &TraceFile, config: Config) -> Session<P> {
-        let events = file
-            .steps
-            .iter()
-            .map(|step| raddle_model::Event { thread: ThreadId(step.thread), operation: step.operation });
-        let replay = Replay::of(events.collect(), file.picks().collect());
-        let exits = file.steps.last().is_some_and(|step| step.operation.kind == Kind::Exit);
-        Session::guided(Guide::Replay(Box::new(replay)), config, exits)
+    /// A session that repeats a recorded run.
+    pub fn replay(events: Vec<Event>, picks: Vec<Pick>, config: Config) -> Session<P> {
+        let exits = events.last().is_some_and(|event| event.operation.kind == Kind::Exit);
+        Session::guided(Guide::Replay(Box::new(Replay::of(events, picks))), config, exits)
     }
 
     fn guided(guide: Guide, config: Config, exits: bool) -> Session<P> {
@@ -144,7 +141,7 @@ impl<P: Copy> Session<P> {
         let name = self.engine.thread_name(thread);
         let mailbox = self.engine.add_object(name.child(u64::MAX - 1), Resource::mailbox());
         let life = self.engine.add_object(name.child(u64::MAX - 2), Resource::Memory);
-        self.add_actor(thread, Actor { process, mailbox, life, first: None });
+        self.add_actor(thread, Actor { process, mailbox, life, first: None, told: 0 });
         (thread.0, mailbox.0, life.0)
     }
 
@@ -165,7 +162,7 @@ impl<P: Copy> Session<P> {
         };
         first.touches[0] = timer;
         let mailbox = NOTHING;
-        self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first) });
+        self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first), told: 0 });
         thread.0
     }
 
@@ -178,7 +175,7 @@ impl<P: Copy> Session<P> {
         let name = self.engine.thread_name(thread);
         let mailbox = self.engine.add_object(name.child(u64::MAX - 1), Resource::mailbox());
         let first = Operation::new(Kind::Receive, location).on(mailbox, Access::Read);
-        self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first) });
+        self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first), told: 0 });
         (thread.0, mailbox.0)
     }
 
@@ -204,8 +201,14 @@ impl<P: Copy> Session<P> {
     #[inline]
     pub fn step(&mut self, caller: Option<u32>, actor: u32, deed: Deed) -> Answer<P> {
         let operation = self.operation(deed);
+        self.actors[actor as usize].told += 1;
         self.engine.announce(ThreadId(actor), operation);
         self.next(caller)
+    }
+
+    /// How many operations `actor` has told of.
+    pub fn progress(&self, actor: u32) -> u64 {
+        self.actors[actor as usize].told
     }
 
     /// `actor` has found nothing for it in its mailbox and waits for `nanoseconds`.
@@ -292,7 +295,7 @@ impl<P: Copy> Session<P> {
 
     /// The test has failed in `actor`, after its latest operation.
     pub fn fail(&mut self, actor: u32, place: u32, message: String) {
-        let own = |event: &&raddle_model::Event| event.thread.0 == actor;
+        let own = |event: &&Event| event.thread.0 == actor;
         let latest = self.engine.events().iter().rev().find(own).map(|event| event.operation.location);
         let location = latest.unwrap_or_else(|| self.find_place(place));
         self.engine.fail(Failure::Assertion { thread: ThreadId(actor), location, message });

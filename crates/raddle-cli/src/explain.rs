@@ -4,7 +4,7 @@ use crate::args::ExplainArgs;
 use crate::minimize::{AFTER_A_FAILURE, Lab, Limits, reduce};
 use crate::progress::Progress;
 use crate::replay::{compile, read, shown};
-use crate::{Outcome, native};
+use crate::{Outcome, beam, native};
 use anyhow::{Context, Result, bail};
 use raddle_explain::{Effort, Execute, Explanation, Pair, explain, place, sentence};
 use raddle_model::{EXIT_BUG_FOUND, Kind, TraceFile, TraceStep};
@@ -56,8 +56,9 @@ pub(crate) fn search(
             within(file, effort, time, &mut Lab::new(machine, file))?
         }
         native::FRONT_END => native::explain(file, shown, effort, time, &mut sources)?,
+        beam::FRONT_END => beam::explain(file, shown, effort, time, &mut sources)?,
         other => bail!(
-            "{shown}: the run was recorded by the front end `{other}`; this raddle can explain those of `lab` and `native`"
+            "{shown}: the run was recorded by the front end `{other}`; this raddle can explain those of `lab`, `native` and `beam`"
         ),
     };
     let found = found.with_context(|| {

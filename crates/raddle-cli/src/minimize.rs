@@ -3,7 +3,7 @@
 use crate::args::MinimizeArgs;
 use crate::progress::Progress;
 use crate::replay::{compile, follow, origin, read, shown};
-use crate::{Outcome, native};
+use crate::{Outcome, beam, native};
 use anyhow::{Context, Result, bail};
 use raddle_engine::Follow;
 use raddle_explain::{Budget, Execute, Execution, Smallest, Wanted, minimize};
@@ -41,8 +41,9 @@ pub(crate) fn run(args: &MinimizeArgs) -> Result<Outcome> {
             reduce(&file, &mut Lab::new(machine, &file), limits, &save)?
         }
         native::FRONT_END => native::minimize(&file, shown, limits, &path)?,
+        beam::FRONT_END => beam::minimize(&file, shown, limits, &path)?,
         other => bail!(
-            "{shown}: the run was recorded by the front end `{other}`; this raddle can minimize those of `lab` and `native`, \
+            "{shown}: the run was recorded by the front end `{other}`; this raddle can minimize those of `lab`, `native` and `beam`, \
              and Rust tests minimize their own"
         ),
     };

@@ -2,7 +2,7 @@
 
 use crate::args::{FormatArg, ReportArgs};
 use crate::replay::{read, shown};
-use crate::{Outcome, explain, native};
+use crate::{Outcome, beam, explain, native};
 use anyhow::{Context, Result, ensure};
 use raddle_explain::{Effort, Pair};
 use raddle_model::{EXIT_NOTHING_FOUND, TraceFile};
@@ -24,8 +24,10 @@ const SAMPLES: u64 = 50;
 const LONGEST_SOURCE: u64 = 4 << 20;
 
 /// The ends of names of source files. A failure file of somebody else may name any file, and a page may be passed on.
-const SOURCES: &[&str] =
-    &["c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "c++", "h++", "inc", "inl", "ipp", "tcc", "rs", "s"];
+const SOURCES: &[&str] = &[
+    "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "c++", "h++", "inc", "inl", "ipp", "tcc", "rs", "s",
+    "erl", "hrl", "ex", "exs",
+];
 
 pub(crate) fn run(args: &ReportArgs, width: usize) -> Result<Outcome> {
     let shown = shown(&args.file);
@@ -122,11 +124,12 @@ fn sources(story: &mut Story, file: &TraceFile, folders: &[PathBuf]) {
         Some(program) => Symbols::new().sources(program).into_iter().map(PathBuf::from).collect(),
         None => Vec::new(),
     };
+    let beside_beams = if file.front_end == beam::FRONT_END { beam::folders(file) } else { Vec::new() };
     let names: Vec<String> = story.files().into_iter().map(str::to_owned).collect();
     for name in names {
         let beside = program.and_then(Path::parent).map(|folder| folder.join(&name));
         let known = named.iter().filter(|path| path.ends_with(&name)).cloned();
-        let candidates = folders.iter().map(|folder| folder.join(&name));
+        let candidates = folders.iter().chain(&beside_beams).map(|folder| folder.join(&name));
         let candidates = candidates.chain(known).chain([PathBuf::from(&name)]).chain(beside);
         if let Some(text) = candidates.into_iter().find_map(|path| source(&path)) {
             story.sources.push(Source { name, text });

@@ -24,7 +24,8 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
         [_] => "it".to_owned(),
         _ => "them".to_owned(),
     };
-    format!("thread {} before {}", deed(run, first, &named(first)), deed(run, second, &again))
+    let noun = if run.front_end == "beam" { "process" } else { "thread" };
+    format!("{noun} {} before {}", deed(run, first, &named(first)), deed(run, second, &again))
 }
 
 /// The place of an operation as short as it can be told: `bank.c:14` of `add at bank.c:14`, and `line 7` of `line 7: x = 1`. Of

@@ -5,12 +5,14 @@
 %%   raddle:explore(Fun, Options)              the same, but returns what it found
 %%   raddle:replay(File)                       makes a recorded run again
 %%
-%% Options: strategy ("pos"), runs (1000), seed (1), first (0), nodes (['test@raddle'], of which the test runs on the first),
+%% Options: strategy ("portfolio"), runs (1000), seed (1), first (0: of each strategy, which run it begins with), nodes (['test@raddle'], of which the test runs on the first),
 %% step_limit (100000), patience (64), timeouts (when_idle or anytime), wall (milliseconds without an operation until a run is
 %% given up), file (where a failure is written; raddle-failure-*.json by default, none for no file), each (a function that
-%% is called with the result of every run), stop (true: at the first failure).
+%% is called with the result of every run), stop (true: at the first failure), fail_on (a list, empty by default: error for a run in
+%% which an error is logged or a process crashes, gave_up for one in which a supervisor gives up).
 -module(raddle).
 -export([test/1, test/2, explore/2, replay/1, replay/2]).
+-export([prepare/1, nodes_of/2, fail_on/1]). % for raddle_main
 
 -type options() :: #{atom() => term()} | [{atom(), term()}].
 
@@ -32,16 +34,24 @@ test(Fun, Options) ->
 explore(Fun, Given) ->
     Options = options(Given),
     in_process(fun() ->
-        #{strategy := Spec, step_limit := Limit, patience := Patience, timeouts := Timeouts} = Options,
-        case raddle_nif:open(unicode:characters_to_binary(Spec), Limit, Patience, Timeouts =:= anytime) of
+        Spec = unicode:characters_to_binary(maps:get(strategy, Options)),
+        case sessions(raddle_nif:lanes(Spec), Options, []) of
             {error, Error} -> none(#{error => Error});
-            {ok, Session} ->
-                Prepared = Options#{test => prepare(Fun)},
+            Sessions ->
+                Prepared = Options#{test => prepare(Fun), sessions => Sessions, turns => raddle_nif:open_turns(Spec)},
                 Start = erlang:monotonic_time(microsecond),
-                #{seen := Seen} = Totals = runs(Session, Prepared, maps:get(first, Options), none(#{})),
+                #{seen := Seen} = Totals = runs(Prepared, maps:get(runs, Options), none(#{})),
                 (maps:remove(seen, Totals))#{partial_orders => maps:size(Seen), microseconds => erlang:monotonic_time(microsecond) - Start}
         end
     end).
+
+%% A session for every strategy that has its turns, as a tuple.
+sessions([Spec | Specs], #{step_limit := Limit, patience := Patience, timeouts := Timeouts} = Options, Opened) ->
+    case raddle_nif:open(Spec, Limit, Patience, Timeouts =:= anytime) of
+        {ok, Session} -> sessions(Specs, Options, [Session | Opened]);
+        Error -> Error
+    end;
+sessions([], _, Opened) -> list_to_tuple(lists:reverse(Opened)).
 
 %% Makes the run in a file again. The answer is the result of the run, and has a divergence if the program did something else.
 -spec replay(file:filename()) -> map().
@@ -60,7 +70,8 @@ replay(File, Given) ->
                            {ok, Fun} -> prepare(Fun);
                            error -> prepare(program(Program))
                        end,
-                Result = raddle_run:run(Session, {0, 0}, Options#{test => Test, nodes => Nodes}, fun look/3),
+                FailOn = lists:usort(maps:get(fail_on, Options) ++ fail_on(Arguments)),
+                Result = raddle_run:run(Session, {0, 0}, Options#{test => Test, nodes => Nodes, fail_on => FailOn}, fun look/3),
                 Moved = moved(Places, maps:get(places, Result, [])),
                 Same = maps:get(fingerprint, Result, none) =:= Fingerprint,
                 Result#{divergence => divergence(raddle_nif:divergence(Session), Moved, Same)}
@@ -74,6 +85,11 @@ paths([]) -> [].
 nodes_of([<<"--node">>, Node | Rest], Default) -> [binary_to_atom(Node) | nodes_of(Rest, Default) -- Default];
 nodes_of([_ | Rest], Default) -> nodes_of(Rest, Default);
 nodes_of([], Default) -> Default.
+
+%% At what runs fail besides, as the command line has it.
+fail_on([<<"--fail-on">>, Sort | Rest]) -> [case Sort of <<"error">> -> error; <<"gave-up">> -> gave_up end | fail_on(Rest)];
+fail_on([_ | Rest]) -> fail_on(Rest);
+fail_on([]) -> [].
 
 program(Program) ->
     [Module, Function] = binary:split(Program, <<":">>),
@@ -93,9 +109,9 @@ moved(Old, New) ->
 
 options(Given) when is_list(Given) -> options(maps:from_list(Given));
 options(Given) ->
-    Usual = #{strategy => "pos", runs => 1000, seed => 1, first => 0, nodes => ['test@raddle'], step_limit => 100000,
+    Usual = #{strategy => "portfolio", runs => 1000, seed => 1, first => 0, nodes => ['test@raddle'], step_limit => 100000,
               patience => 64, timeouts => when_idle, wall => 60000, file => default, stop => true,
-              each => fun(_) -> ok end, program => "", arguments => []},
+              each => fun(_) -> ok end, program => "", arguments => [], fail_on => []},
     case maps:keys(Given) -- [test | maps:keys(Usual)] of
         [] -> maps:merge(Usual, Given);
         Unknown -> erlang:error({unknown_options, Unknown})
@@ -128,26 +144,34 @@ none(More) ->
     maps:merge(#{passed => 0, failed => 0, cut_off => 0, steps => 0, most_steps => 0, threads => 0, rests => 0,
                  exhausted => false, kinds => #{}, seen => #{}}, More).
 
-runs(Session, #{seed := Seed, first := First, runs := Runs, each := Each, stop := Stop} = Options, Number, Totals)
-  when Number < First + Runs ->
-    Look = fun(Handle, Table, Result) ->
-               case Result of
-                   #{verdict := {failed, _, _, _, _}} when not is_map_key(failure, Totals) ->
-                       failure(Handle, Table, look(Handle, Table, Result), Options, Number);
-                   _ -> Result
-               end
-           end,
-    case raddle_run:run(Session, {Seed, Number}, Options, Look) of
+runs(_, 0, Totals) -> Totals;
+runs(#{seed := Seed, sessions := Sessions, turns := Turns, first := First, each := Each, stop := Stop} = Options, Left, Totals) ->
+    case raddle_nif:next_turn(Turns) of
         exhausted -> Totals#{exhausted => true};
-        Result ->
-            Each(Result),
-            case count(Result, Totals) of
-                #{error := _} = Done -> Done;
-                #{failure := _} = Done when Stop -> Done;
-                More -> runs(Session, Options, Number + 1, More)
+        {Lane, Run} ->
+            Session = element(Lane + 1, Sessions),
+            Number = {Seed, Run + First},
+            Look = fun(Handle, Table, Result) ->
+                       case Result of
+                           #{verdict := {failed, _, _, _, _}} when not is_map_key(failure, Totals) ->
+                               failure(Handle, look(Handle, Table, Result), Options, Number);
+                           _ -> Result
+                       end
+                   end,
+            case raddle_run:run(Session, Number, Options, Look) of
+                exhausted ->
+                    raddle_nif:note_turn(Turns, Lane, nil),
+                    runs(Options, Left, Totals);
+                Result ->
+                    Each(Result),
+                    raddle_nif:note_turn(Turns, Lane, maps:get(fingerprint, Result, nil)),
+                    case count(Result, Totals) of
+                        #{error := _} = Done -> Done;
+                        #{failure := _} = Done when Stop -> Done;
+                        More -> runs(Options, Left - 1, More)
+                    end
             end
-    end;
-runs(_, _, _, Totals) -> Totals.
+    end.
 
 count(#{verdict := Verdict} = Result, Totals) ->
     case Verdict of
@@ -179,11 +203,11 @@ look(Session, Table, #{verdict := Verdict, steps := _} = Result) ->
     Result#{names => Names, places => Places, blocked => Blocked};
 look(_, _, Result) -> Result.
 
-failure(Session, _, #{names := Names} = Result, Options, Number) ->
-    #{strategy := Spec, seed := Seed, program := Program, arguments := Arguments, file := File} = Options,
+failure(Session, #{names := Names} = Result, Options, {Seed, Run} = Number) ->
+    #{program := Program, arguments := Given, file := File, fail_on := FailOn} = Options,
+    Arguments = Given ++ lists:append([["--fail-on", case Sort of error -> "error"; gave_up -> "gave-up" end] || Sort <- FailOn]),
     Binary = fun unicode:characters_to_binary/1,
-    Text = raddle_nif:record(Session, {Binary(Program), [Binary(Argument) || Argument <- Arguments], Binary(Spec)},
-                             {Seed, Number}, Names),
+    Text = raddle_nif:record(Session, {Binary(Program), [Binary(Argument) || Argument <- Arguments]}, Number, Names),
     Where = case File of
                 none -> none;
                 default ->
@@ -192,4 +216,4 @@ failure(Session, _, #{names := Names} = Result, Options, Number) ->
                 Given -> Given
             end,
     Where =:= none orelse (ok = file:write_file(Where, Text)),
-    maps:remove(names, Result#{report => Binary(raddle_report:result(Result)), file => Where, seed => Seed, run => Number}).
+    maps:remove(names, Result#{report => Binary(raddle_report:result(Result)), file => Where, seed => Seed, run => Run}).

@@ -4,6 +4,7 @@
 -export([instrument/3, forms/1]).
 
 -define(MOST_PLACES, 16#3fff).
+-define(MOST_OF_PATTERNS, 160).
 
 %% The code of the controlled copy of a module. Throws {refused, Why} for a module that cannot be controlled.
 instrument(Module, Beam, Base) ->
@@ -15,6 +16,7 @@ instrument(Module, Beam, Base) ->
     erlang:put(base, Base),
     erlang:put(file, atom_to_list(Module) ++ ".erl"),
     erlang:put(local, maps:from_list([{{Name, Arity}, true} || {function, _, Name, Arity, _} <- Kept])),
+    erlang:put(counted, maps:from_keys(counted(Kept), true)),
     New = lists:append([form(Form) || Form <- Kept]),
     Places = {attribute, erl_anno:new(0), raddle_places, lists:reverse(erlang:get(places))},
     {Before, After} = lists:splitwith(fun(Form) -> element(1, Form) =/= function end, New),
@@ -42,8 +44,43 @@ form({attribute, Anno, module, Module}) -> [{attribute, Anno, module, raddle_mod
 form({attribute, _, file, {File, _}} = Form) ->
     erlang:put(file, filename:basename(File)),
     [Form];
-form({function, Anno, Name, Arity, Clauses}) -> [{function, Anno, Name, Arity, heads(Anno, Arity, Clauses)}];
+form({function, Anno, Name, Arity, Clauses}) ->
+    Heads = heads(Anno, Arity, Clauses),
+    [{function, Anno, Name, Arity, case maps:is_key({Name, Arity}, erlang:get(counted)) of true -> count(Anno, Heads); false -> Heads end}];
 form(Form) -> [Form].
+
+%% ---- loops without an operation
+
+%% The functions whose calls are counted, so that there is one in every loop: those that are exported, through which loops
+%% over several modules go, and those that come back to themselves by local calls.
+counted(Forms) ->
+    All = [{Name, Arity} || {function, _, Name, Arity, _} <- Forms],
+    Exported = case [all || {attribute, _, compile, Options} <- Forms, lists:member(export_all, lists:flatten([Options]))] of
+                   [] -> lists:append([List || {attribute, _, export, List} <- Forms]);
+                   _ -> All
+               end,
+    Graph = digraph:new(),
+    try
+        Functions = [{{Name, Arity}, Clauses} || {function, _, Name, Arity, Clauses} <- Forms],
+        [digraph:add_vertex(Graph, Function) || Function <- All],
+        %% A local function that is a value may be called from anywhere.
+        Values = [Called || {Function, Clauses} <- Functions, {How, Called} <- named(Clauses),
+                            case How of call -> digraph:add_edge(Graph, Function, Called), false; value -> true end],
+        lists:usort(Exported ++ Values ++ lists:append(digraph_utils:cyclic_strong_components(Graph)))
+    after
+        digraph:delete(Graph)
+    end.
+
+%% The names that could be those of local functions, each with how it is used.
+named({call, _, {atom, _, Name}, Arguments}) -> [{call, {Name, length(Arguments)}} | named(Arguments)];
+named({'fun', _, {function, Name, Arity}}) -> [{value, {Name, Arity}}];
+named(Tuple) when is_tuple(Tuple) -> named(tuple_to_list(Tuple));
+named([Head | Tail]) -> named(Head) ++ named(Tail);
+named(_) -> [].
+
+count(Anno, Clauses) ->
+    Count = ours(Anno, raddle_turn, count, []),
+    [{clause, At, Patterns, Guard, [Count | Body]} || {clause, At, Patterns, Guard, Body} <- Clauses].
 
 %% ---- guards that ask who they are
 
@@ -118,9 +155,9 @@ expression({'try', Anno, Body, Of, Catch, After}) ->
         guarded(Anno, Catch, fun(Catch1) -> {'try', Anno, each(Body), clauses(Of1), clauses(Catch1), each(After)} end)
     end);
 expression({'fun', Anno, {clauses, [{clause, _, Patterns, _, _} | _] = Clauses}}) ->
-    {'fun', Anno, {clauses, heads(Anno, length(Patterns), Clauses)}};
+    {'fun', Anno, {clauses, count(Anno, heads(Anno, length(Patterns), Clauses))}};
 expression({named_fun, Anno, Name, [{clause, _, Patterns, _, _} | _] = Clauses}) ->
-    {named_fun, Anno, Name, heads(Anno, length(Patterns), Clauses)};
+    {named_fun, Anno, Name, count(Anno, heads(Anno, length(Patterns), Clauses))};
 expression({'fun', Anno, {function, Name, Arity}} = Fun) ->
     case is_local(Name, Arity) of
         true -> Fun;
@@ -213,20 +250,38 @@ receives(Anno, Clauses, Time, Late) ->
              end,
     Taken = [{clause, At, [{tuple, At, [{atom, At, '$m'}, Pattern]}], Guard, each(Body)}
              || {clause, At, [Pattern], Guard, Body} <- Clauses],
-    {'case', Anno, ours(Anno, raddle_mailbox, 'receive', [Wanted, Time]), Taken ++ Late}.
+    Place = place(Anno, patterns(Clauses)),
+    {'case', Anno, remote(Anno, raddle_mailbox, 'receive', [Wanted, Time, {integer, Anno, Place}]), Taken ++ Late}.
+
+%% What a receive takes, as in the source and in one line.
+patterns([]) -> "nothing";
+patterns(Clauses) -> shortened(lists:flatten(lists:join("; ", [pattern(Clause) || Clause <- Clauses]))).
+
+pattern({clause, _, [Pattern], [], _}) -> line(erl_pp:expr(Pattern));
+pattern({clause, _, [Pattern], Guard, _}) ->
+    [line(erl_pp:expr(Pattern)), " when ", lists:join("; ", [lists:join(", ", [line(erl_pp:expr(Test)) || Test <- Tests]) || Tests <- Guard])].
+
+line(Text) -> lists:join($\s, string:lexemes(unicode:characters_to_list(Text), " \n\t")).
+
+shortened(Text) when length(Text) > ?MOST_OF_PATTERNS -> lists:sublist(Text, ?MOST_OF_PATTERNS) ++ " ...";
+shortened(Text) -> Text.
 
 remote(Anno, Module, Name, Arguments) -> {call, Anno, {remote, Anno, {atom, Anno, Module}, {atom, Anno, Name}}, Arguments}.
 
 %% A call into the runtime, which gets the number of the place as its last argument.
 ours(Anno, Module, Name, Arguments) -> remote(Anno, Module, Name, Arguments ++ [{integer, Anno, place(Anno)}]).
 
-place(Anno) ->
+place(Anno) -> place(Anno, none).
+
+%% A place, and what is received there.
+place(Anno, Patterns) ->
     Number = case erlang:get(places) of
                  [] -> 1;
-                 [{Last, _, _} | _] -> Last + 1
+                 [Last | _] -> element(1, Last) + 1
              end,
-    Number =< ?MOST_PLACES
-        andalso erlang:put(places, [{Number, erlang:get(file), erl_anno:line(Anno)} | erlang:get(places)]),
+    Line = erl_anno:line(Anno),
+    Place = if Patterns =:= none -> {Number, erlang:get(file), Line}; true -> {Number, erlang:get(file), Line, Patterns} end,
+    Number =< ?MOST_PLACES andalso erlang:put(places, [Place | erlang:get(places)]),
     erlang:get(base) bsl 14 + min(Number, ?MOST_PLACES).
 
 list(Anno, Elements) -> lists:foldr(fun(Element, Tail) -> {cons, Anno, Element, Tail} end, {nil, Anno}, Elements).

@@ -34,18 +34,21 @@ call(os, perf_counter, [], Place) -> raddle_time:monotonic_time(Place);
 call(os, perf_counter, [Unit], Place) -> raddle_time:monotonic_time(Unit, Place);
 call(os, F, A, Place) -> some([getenv, type, version], os, F, A, Place);
 
-%% ---- what is printed and logged is dropped
+%% ---- what is printed is dropped, and what is logged mostly
 call(io, F, _, _) when F =:= format; F =:= fwrite; F =:= put_chars; F =:= nl; F =:= write; F =:= requests -> ok;
-call(logger, allow, _, _) -> false;
+call(logger, allow, [Level, Module], _) -> raddle_log:allow(Level, Module);
+call(logger, macro_log, [_, Level | What], Place) -> raddle_log:log(Level, What, Place);
+call(logger, log, [Level | What], Place) -> raddle_log:log(Level, What, Place);
 call(logger, get_process_metadata, [], _) -> undefined;
 call(logger, get_primary_config, [], _) -> #{level => notice, filter_default => log, filters => [], metadata => #{}};
 call(logger, F, A, Place) ->
-    Logs = [log, debug, info, notice, warning, error, critical, alert, emergency, macro_log, update_process_metadata,
+    Logs = [debug, info, notice, warning, error, critical, alert, emergency, update_process_metadata,
             set_process_metadata, unset_process_metadata],
     case lists:member(F, Logs) of
-        true -> ok;
+        true -> raddle_log:log(F, A, Place);
         false -> some([compare_levels, timestamp], logger, F, A, Place)
     end;
+call(error_logger, F, What, Place) when F =:= error_msg; F =:= error_report; F =:= format -> raddle_log:log(error, What, Place);
 call(error_logger, F, _, _) when F =/= add_report_handler, F =/= logfile, F =/= tty, F =/= start -> ok;
 call(eunit, debug, _, _) -> ok;
 

@@ -1,53 +1,81 @@
-%% What `raddle beam run` and `raddle replay` start. Arguments come after -extra; the answer is a JSON object in the file that the first
-%% of them names, made for the command line and not for people.
-%%
-%%   RESULT run MODULE:FUNCTION SPEC RUNS SEED STEP_LIMIT PATIENCE TIMEOUTS KEEP_GOING FAILURE_FILE [--pa DIR | --node NAME]..
-%%   RESULT replay FILE
+%% What the command line starts. The arguments after -extra are MODULE:FUNCTION [--pa DIR | --node NAME | --fail-on WHAT]..; orders come through the
+%% socket in the place of the standard input and are answered there, in the words of crates/raddle-model/src/native.rs. A message is
+%% four bytes with the length, most significant first, and JSON.
 -module(raddle_main).
 -export([main/0]).
 
+%% One process talks; another makes the runs, and has nothing in its mailbox that is not of a run.
 main() ->
-    [Result | Words] = init:get_plain_arguments(),
-    Answer = try command(Words) catch _:{raddle_error, Why}:_ -> #{error => text(Why)}; _:Why:Stack -> #{error => text({Why, Stack})} end,
-    ok = file:write_file(Result, [json(Answer), "\n"]),
-    erlang:halt(0).
+    spawn(fun() ->
+              Port = open_port({fd, 0, 0}, [{packet, 4}, binary, eof]),
+              Self = self(),
+              {Maker, _} = spawn_monitor(fun() -> make(Self, init:get_plain_arguments()) end),
+              answer(Port, Maker),
+              receive {Port, {data, Setup}} -> Maker ! {Self, Setup}; {Port, eof} -> erlang:halt(0) end,
+              serve(Port, Maker)
+          end).
 
-command(["run", Test, Spec, Runs, Seed, Limit, Patience, Timeouts, Going, File | Places]) ->
-    add_paths(Places),
-    [Module, Function] = string:split(Test, ":"),
-    Program = {list_to_atom(Module), list_to_atom(Function)},
-    known(Program),
-    Nodes = case [list_to_atom(Node) || {"--node", Node} <- pairs(Places)] of [] -> ['test@raddle']; Given -> Given end,
-    Totals = raddle:explore(Program, #{strategy => Spec, runs => list_to_integer(Runs), seed => list_to_integer(Seed),
-                                       step_limit => list_to_integer(Limit), patience => list_to_integer(Patience),
-                                       timeouts => list_to_atom(Timeouts), stop => Going =/= "true", file => File,
-                                       program => Test, arguments => Places, nodes => Nodes}),
-    totals(Totals);
-command(["replay", File]) ->
-    case raddle:replay(File) of
-        #{error := Error} -> #{error => Error};
-        #{divergence := none, fingerprint := Print} -> #{fingerprint => Print};
-        #{divergence := {Step, What}, steps := _} -> #{left_at => Step, what => What};
-        #{verdict := _} = Result -> #{error => text(raddle_report:result(Result))}
+serve(Port, Maker) ->
+    receive
+        {Port, {data, Order}} ->
+            Maker ! {self(), Order},
+            answer(Port, Maker),
+            serve(Port, Maker);
+        {Port, eof} -> erlang:halt(0)
     end.
 
-totals(#{error := Error}) -> #{error => Error};
-totals(#{passed := Passed, failed := Failed, cut_off := CutOff, exhausted := Exhausted, rests := Rests} = Totals) ->
-    First = case Totals of #{failure := #{run := Run}} -> Run; _ -> null end,
-    #{runs => Passed + Failed, failures => Failed, cut_off => CutOff, exhausted => Exhausted, rests => Rests,
-      first_failure => First, partial_orders => maps:get(partial_orders, Totals), threads => maps:get(threads, Totals),
-      steps => maps:get(most_steps, Totals), kinds => maps:get(kinds, Totals)}.
+answer(Port, Maker) ->
+    receive
+        {Maker, Answer} -> Port ! {self(), {command, Answer}};
+        {'DOWN', _, process, Maker, Why} -> Port ! {self(), {command, said(refused, Why)}};
+        {Port, eof} -> erlang:halt(0)
+    end.
+
+said(How, Why) -> json(#{How => #{message => text(Why)}}).
+
+%% ---- the runs
+
+make(Server, [Test | Places]) ->
+    Answer = fun(What) -> Server ! {self(), What} end,
+    ok = raddle_modules:prepare(),
+    [code:add_patha(Path) || {"--pa", Path} <- pairs(Places)],
+    [Module, Function] = string:split(Test, ":"),
+    case known(Program = {list_to_atom(Module), list_to_atom(Function)}) of
+        true -> Answer(json(#{ready => #{fibers => true}}));
+        Why -> Answer(said(refused, Why))
+    end,
+    {ok, Desk, Seed, Wall} = raddle_nif:open_desk(next(Server)),
+    Words = [unicode:characters_to_binary(Word) || Word <- Places],
+    Options = #{test => raddle:prepare(Program), nodes => raddle:nodes_of(Words, ['test@raddle']), wall => Wall,
+                fail_on => raddle:fail_on(Words)},
+    orders(Server, Answer, Desk, Seed, Options).
+
+next(Server) -> receive {Server, Text} -> Text end.
+
+orders(Server, Answer, Desk, Seed, Options) ->
+    Answer(case raddle_nif:read_order(Desk, next(Server)) of
+               {error, Why} -> said(refused, Why);
+               {Session, Run, Wish} ->
+                   Look = fun(_, Table, Result) -> made(Session, {Seed, Run}, Table, Result, Wish) end,
+                   case raddle_run:run(Session, {Seed, Run}, Options, Look) of
+                       exhausted -> json(<<"exhausted">>);
+                       Made -> Made
+                   end
+           end),
+    orders(Server, Answer, Desk, Seed, Options).
+
+made(Session, Number, Table, #{verdict := Verdict, steps := _}, Wish) ->
+    Wanted = case Verdict of {failed, _, _, _, _} -> Wish =/= none; _ -> Wish =:= any end,
+    raddle_nif:answer(Session, Number, if Wanted -> raddle_run:names(Session, Table); true -> nil end);
+made(_, _, _, Result, _) -> said(lost, raddle_report:result(Result)).
 
 known({Module, Function}) ->
     case code:ensure_loaded(Module) of
         {module, Module} ->
             erlang:function_exported(Module, Function, 0)
-                orelse erlang:error({raddle_error, io_lib:format("module ~ts exports no function ~ts/0", [Module, Function])});
-        {error, Why} ->
-            erlang:error({raddle_error, io_lib:format("there is no module ~ts (~tw); --pa names a directory with beams", [Module, Why])})
+                orelse io_lib:format("module ~ts exports no function ~ts/0", [Module, Function]);
+        {error, Why} -> io_lib:format("there is no module ~ts (~tw); --pa names a directory with beams", [Module, Why])
     end.
-
-add_paths(Places) -> [code:add_patha(Path) || {"--pa", Path} <- pairs(Places)].
 
 pairs([Option, Value | Rest]) -> [{Option, Value} | pairs(Rest)];
 pairs([]) -> [].
@@ -64,8 +92,7 @@ text(Text) ->
 
 json(Map) when is_map(Map) ->
     [${, lists:join($,, [[json(atom(Key)), $:, json(Value)] || {Key, Value} <- maps:to_list(Map)]), $}];
-json(Number) when is_integer(Number) -> integer_to_list(Number);
-json(Word) when Word =:= true; Word =:= false; Word =:= null -> atom_to_list(Word);
+json(Word) when Word =:= true; Word =:= false -> atom_to_list(Word);
 json(Text) when is_binary(Text) -> [$", [escaped(Char) || Char <- unicode:characters_to_list(Text)], $"].
 
 atom(Key) when is_atom(Key) -> atom_to_binary(Key);

@@ -62,7 +62,7 @@ prepare() ->
     end.
 
 ours() -> [raddle, raddle_bif, raddle_call, raddle_closure, raddle_ets, raddle_forms, raddle_handler,
-                          raddle_info, raddle_library, raddle_mailbox, raddle_main, raddle_modules, raddle_name, raddle_nif,
+                          raddle_info, raddle_library, raddle_log, raddle_mailbox, raddle_main, raddle_modules, raddle_name, raddle_nif,
                           raddle_node, raddle_process, raddle_report, raddle_run, raddle_signal, raddle_spawn,
                           raddle_table, raddle_time, raddle_turn, raddle_watch].
 
@@ -156,7 +156,7 @@ directory() ->
 
 %% ---- places
 
-%% The text of a place, such as "gen_server.erl:123".
+%% The text of a place, such as "gen_server.erl:123", or "receive {reply, X} at client.erl:12".
 place(1) -> "the end of a process";
 place(2) -> "a timer";
 place(3) -> "a delivery between nodes";
@@ -169,5 +169,6 @@ place(Number) ->
              end,
     case lists:keyfind(Number band 16#3fff, 1, Places) of
         {_, File, Line} -> File ++ ":" ++ integer_to_list(Line);
+        {_, File, Line, Patterns} -> ["receive ", Patterns, " at ", File, ":", integer_to_list(Line)];
         false -> "?"
     end.

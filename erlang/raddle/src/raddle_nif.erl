@@ -1,8 +1,9 @@
 %% The engine and the strategies of Raddle. Every function is one of crates/raddle-beam/src/natives.rs, where it is explained.
 -module(raddle_nif).
--export([open/4, open_replay/1, 'begin'/3, add_main/2, add_spawned/2, add_timer/5, add_carrier/3, add_object/2, start/1,
+-export([open/4, open_replay/1, open_desk/1, read_order/2, lanes/1, open_turns/1, next_turn/1, note_turn/3, 'begin'/3, add_main/2, add_spawned/2, add_timer/5, add_carrier/3, add_object/2, start/1,
          step/6, sleep/4, wait/4, act/6, act_wait/4, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
-         fail/4, now/1, unique/1, pids/1, places/1, counts/1, owned/1, end_run/1, divergence/1, record/4]).
+         fail/4, now/1, unique/1, progress/2, pids/1, places/1, counts/1, owned/1, end_run/1, divergence/1, record/4,
+         answer/3]).
 -compile({no_auto_import, [now/0]}).
 -on_load(init/0).
 
@@ -18,6 +19,12 @@ init() ->
 
 open(_Spec, _StepLimit, _Patience, _Anytime) -> ?MISSING.
 open_replay(_Text) -> ?MISSING.
+open_desk(_Setup) -> ?MISSING.
+read_order(_Desk, _Order) -> ?MISSING.
+lanes(_Spec) -> ?MISSING.
+open_turns(_Spec) -> ?MISSING.
+next_turn(_Turns) -> ?MISSING.
+note_turn(_Turns, _Lane, _Fingerprint) -> ?MISSING.
 'begin'(_Session, _Seed, _Run) -> ?MISSING.
 add_main(_Session, _Pid) -> ?MISSING.
 add_spawned(_Session, _Pid) -> ?MISSING.
@@ -39,6 +46,7 @@ conclude(_Session, _Actor, _Place) -> ?MISSING.
 fail(_Session, _Actor, _Place, _Message) -> ?MISSING.
 now(_Session) -> ?MISSING.
 unique(_Session) -> ?MISSING.
+progress(_Session, _Actor) -> ?MISSING.
 pids(_Session) -> ?MISSING.
 places(_Session) -> ?MISSING.
 counts(_Session) -> ?MISSING.
@@ -46,3 +54,4 @@ owned(_Session) -> ?MISSING.
 end_run(_Session) -> ?MISSING.
 divergence(_Session) -> ?MISSING.
 record(_Session, _Program, _Numbers, _Names) -> ?MISSING.
+answer(_Session, _Numbers, _Names) -> ?MISSING.

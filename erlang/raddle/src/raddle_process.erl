@@ -42,12 +42,16 @@ born(Body) ->
     erlang:process_flag(error_handler, raddle_handler),
     erlang:put('$raddle', Me),
     erlang:put('$raddle_mail', []),
+    erlang:put('$raddle_calls', 0),
     receive '$go' -> ok end,
     Body().
 
 %% ---- the end by itself
 
-live(Fun) -> terminate(raddle_turn:me(), element(1, outcome(Fun))).
+live(Fun) ->
+    {Reason, Detail} = outcome(Fun),
+    raddle_log:crashed(Detail),
+    terminate(raddle_turn:me(), Reason).
 
 test(Fun, Done) ->
     Outcome = outcome(Fun),

@@ -1,6 +1,6 @@
 %% Texts for people.
 -module(raddle_report).
--export([reason/1, pid/1, object/1, result/1]).
+-export([reason/1, pid/1, object/1, result/1, plain/1]).
 
 %% Why a process ended, in one line, and where if that is known.
 reason({normal, _}) -> "normal";
@@ -8,7 +8,11 @@ reason({exit, Reason, _}) -> line("exit: ", Reason);
 reason({Class, Reason, Stack}) ->
     [line(atom_to_list(Class) ++ ": ", Reason), where(raddle_process:clean(Stack))].
 
-line(Prefix, Term) -> [Prefix, io_lib:format("~0tp", [Term])].
+line(Prefix, Term) -> [Prefix, plain(io_lib:format("~0tp", [Term]))].
+
+%% A text as it is in every VM: the first number of a pid or reference stands for its node, and depends on what else was loaded.
+plain(Text) ->
+    re:replace(unicode:characters_to_binary(Text), "(<|#Ref<)[0-9]+(\\.[0-9]+)", "\\g{1}0\\g{2}", [global, unicode, {return, binary}]).
 
 where([{Module, Function, Arity, Info} | Stack]) ->
     Count = if is_list(Arity) -> length(Arity); true -> Arity end,
@@ -48,11 +52,14 @@ object({Module, Number}) -> io_lib:format("~tw ~tw", [Module, Number]).
 table({_, Name}) -> io_lib:format("~tw", [Name]);
 table(Reference) -> io_lib:format("~w", [erlang:phash2(Reference, 1000)]).
 
+waits(<<"receive ", _/binary>>) -> " waits in ";
+waits(_) -> " waits at ".
+
 %% What is wrong with a run, for a person.
 result(#{verdict := {failed, <<"assertion">>, _, Message, _}}) -> ["the test failed: ", Message];
 result(#{verdict := {failed, <<"deadlock">>, _, _, _}, blocked := Blocked}) ->
     ["deadlock: nobody can go on",
-     [["\n  ", Who, " waits at ", Where] || {Who, Where} <- Blocked]];
+     [["\n  ", Who, waits(Where), Where] || {Who, Where} <- Blocked]];
 result(#{verdict := {failed, <<"step-limit">>, _, _, _}}) -> "the run did not end within the step limit";
 result(#{verdict := {failed, Kind, _, _, _}}) -> Kind;
 result(#{verdict := {refused, {Module, Function, Arity}, _, Place}}) ->

@@ -5,12 +5,13 @@
 
 %% Runs Fun as run number Number of Seed. Returns exhausted, or a map with the verdict and what was counted. Look is called with the
 %% table of the run before it goes. The caller has no other messages in its mailbox.
-run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall := Wall}, Look) ->
+run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall := Wall, fail_on := FailOn}, Look) ->
     case raddle_nif:'begin'(Session, Seed, Number) of
         exhausted -> exhausted;
         ok ->
             Table = raddle_table:new(self()),
-            ets:insert(Table, [{scheduler, scheduler, erlang:system_info(scheduler_id)}, {nodes, nodes, Nodes}, {done, done, fun done/2}]),
+            ets:insert(Table, [{scheduler, scheduler, erlang:system_info(scheduler_id)}, {nodes, nodes, Nodes}, {done, done, fun done/2},
+                               {fail_on, fail_on, FailOn}]),
             Leader = raddle_table:pid(Node, 1),
             Main = raddle_process:new_main(Session, Table, Node, Fun, Leader, fun done/2),
             ets:insert(Table, {main, main, Main}),
@@ -33,7 +34,7 @@ done(#me{session = Session, table = Table, actor = Actor} = Me, {Reason, Detail}
                      raddle_nif:conclude(Session, Actor, ?AT_START);
                  _ ->
                      ets:insert(Table, {failure, failure, Reason}),
-                     Text = unicode:characters_to_binary(raddle_report:reason(Detail)),
+                     Text = unicode:characters_to_binary([raddle_report:reason(Detail), raddle_log:gave_up(Table)]),
                      raddle_nif:fail(Session, Actor, ?AT_START, Text)
              end,
     raddle_turn:take(Answer, Me).

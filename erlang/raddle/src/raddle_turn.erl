@@ -3,8 +3,16 @@
 %% between nodes, processes that are dying) are played by whoever has asked. Nothing here raises anything that a program could
 %% catch: a process whose run is over is killed.
 -module(raddle_turn).
--export([me/0, step/4, step/5, sleep/3, wait/3, take/2, leave/2, refuse/3, over/2, end_process/1]).
+-export([me/0, step/4, step/5, sleep/3, wait/3, take/2, leave/2, refuse/3, over/2, end_process/1, count/1, fail/3]).
 -include("raddle_run.hrl").
+
+%% So many calls of functions without an operation are one that takes some nanoseconds of the virtual time, so that others have a
+%% turn. After some such turns it is most likely a loop and they take more and more time, so that who waits with a time-out gives up; and then
+%% the run fails.
+-define(CALLS, 1000000).
+-define(TIME, 20000000).
+-define(PATIENT_TURNS, 30).
+-define(TURNS, 50).
 
 me() -> erlang:get('$raddle').
 
@@ -24,6 +32,32 @@ sleep(#me{session = Session, actor = Actor} = Me, Place, Nanoseconds) ->
 %% Waits until something comes to the own mailbox (go) or the time is over (timeout).
 wait(#me{session = Session, actor = Actor} = Me, Place, Nanoseconds) ->
     take(raddle_nif:wait(Session, Actor, Place, Nanoseconds), Me).
+
+%% A function is called that may be part of a loop. Counts, instead of looking at a clock, so that a loop without an operation is told
+%% in the same way everywhere.
+count(Place) ->
+    case erlang:get('$raddle_calls') of
+        Calls when Calls < ?CALLS -> erlang:put('$raddle_calls', Calls + 1);
+        Calls when is_integer(Calls) -> preempt(me(), Place);
+        undefined -> ok
+    end.
+
+preempt(#me{session = Session, actor = Actor} = Me, Place) ->
+    erlang:put('$raddle_calls', 0),
+    Steps = raddle_nif:progress(Session, Actor),
+    case erlang:get('$raddle_loop') of
+        {Steps, ?TURNS} ->
+            fail(Me, io_lib:format("a loop without an operation: ~w calls of functions since the last one", [?CALLS * ?TURNS]), Place);
+        {Steps, Turns} ->
+            erlang:put('$raddle_loop', {Steps + 1, Turns + 1}),
+            sleep(Me, Place, ?TIME bsl max(0, Turns - ?PATIENT_TURNS));
+        %% There was another operation since this was looked at.
+        _ -> erlang:put('$raddle_loop', {Steps, 0})
+    end.
+
+%% Ends the run: the program is wrong.
+fail(#me{session = Session, actor = Actor} = Me, Text, Place) ->
+    take(raddle_nif:fail(Session, Actor, Place, unicode:characters_to_binary(Text)), Me).
 
 %% Does what the engine answered, up to where this process goes on.
 take(go, _) -> go;

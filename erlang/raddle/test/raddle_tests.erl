@@ -39,7 +39,54 @@ waits() -> receive never -> ok end.
 
 a_deadlock_tells_who_waits_where_case() ->
     #{failure := #{report := Report}} = raddle:explore(fun ?MODULE:waits/0, quiet()),
-    ?assertMatch({match, _}, re:run(Report, "^deadlock: nobody can go on\n  test waits at raddle_tests.erl:[0-9]+$")).
+    ?assertMatch({match, _}, re:run(Report, "^deadlock: nobody can go on\n  test waits in receive never at raddle_tests.erl:[0-9]+$")).
+
+asks(Server) -> R = make_ref(), Server ! {ask, R}, receive {reply, R, _} -> ok; {error, X} when X > 1, is_integer(X) -> X end.
+unanswered() -> asks(spawn(fun() -> receive {ask, _} -> ok end end)).
+
+a_deadlock_tells_for_which_patterns_case() ->
+    #{failure := #{report := Report}} = raddle:explore(fun ?MODULE:unanswered/0, quiet()),
+    ?assertMatch({match, _}, re:run(Report, "test waits in receive {reply, R, _}; {error, X} when X > 1, is_integer\\(X\\) at raddle_tests.erl:")).
+
+%% ---- other failures
+
+spins(N) -> spins(N + 1).
+sleeper() -> P = spawn(fun() -> spins(0) end), receive never -> ok after 10 -> exit(P, kill) end.
+
+a_loop_without_operations_ends_the_run_case() ->
+    Told = fun(Fun) -> #{failure := #{report := Report}} = raddle:explore(Fun, (quiet())#{runs => 1}), Report end,
+    [?assertMatch({match, _}, re:run(Told(Fun), "^the test failed: a loop without an operation: 50000000 calls"))
+     || Fun <- [fun() -> spins(0) end, fun() -> (fun F() -> F() end)() end]],
+    %% Others go on beside it, and may end it.
+    ?assertMatch(#{passed := 1}, raddle:explore(fun ?MODULE:sleeper/0, (quiet())#{runs => 1})).
+
+a_long_computation_is_no_loop_case() ->
+    ?assertMatch(#{passed := 1}, raddle:explore(fun() -> counts(3000000) end, (quiet())#{runs => 1})).
+counts(0) -> ok;
+counts(N) -> counts(N - 1).
+
+crashes() -> S = self(), spawn(fun() -> S ! here, 1 = S end), receive here -> timer:sleep(1) end.
+logs() -> logger:error("~p is bad", [self()]), logger:info("nothing"), ok.
+
+errors_that_are_reported_case() ->
+    Told = fun(Fun) -> #{failure := #{report := Report}} = raddle:explore(Fun, (quiet())#{fail_on => [error]}), Report end,
+    [?assertMatch(#{failed := 0}, raddle:explore(Fun, (quiet())#{runs => 5})) || Fun <- [fun ?MODULE:crashes/0, fun ?MODULE:logs/0]],
+    ?assertMatch({match, _}, re:run(Told(fun ?MODULE:crashes/0), "a process crashed: error: {badmatch,<0.101.0>} in raddle_tests:")),
+    ?assertMatch({match, _}, re:run(Told(fun ?MODULE:logs/0), "an error was reported: <0.101.0> is bad$")).
+
+init([]) -> {ok, {{one_for_one, 1, 10}, [{child, {?MODULE, start_child, []}, permanent, 100, worker, []}]}}.
+start_child() -> {ok, spawn_link(fun() -> timer:sleep(1), exit(boom) end)}.
+storm() ->
+    process_flag(trap_exit, true),
+    {ok, P} = supervisor:start_link(?MODULE, []),
+    receive {'EXIT', P, W} -> W end.
+
+a_supervisor_that_gives_up_is_told_case() ->
+    ?assertMatch(#{failed := 0}, raddle:explore(fun ?MODULE:storm/0, (quiet())#{runs => 5})),
+    Told = fun(Fun, On) -> #{failure := #{report := Report}} = raddle:explore(Fun, (quiet())#{fail_on => On}), Report end,
+    Words = "the supervisor {<0.10[0-9].0>,raddle_tests} gave up, as its child child ended too often",
+    ?assertMatch({match, _}, re:run(Told(fun ?MODULE:storm/0, [gave_up]), "^the test failed: " ++ Words)),
+    ?assertMatch({match, _}, re:run(Told(fun() -> exit(?MODULE:storm()) end, []), "^the test failed: exit: shutdown; before, " ++ Words)).
 
 an_endless_run_reaches_the_step_limit_case() ->
     Endless = fun() -> (fun F() -> self() ! x, receive x -> F() end end)() end,

@@ -1,8 +1,9 @@
 //! The arguments of `raddle beam`.
 
-use super::{TimeoutsArg, runs, whole};
-use clap::{Args, Subcommand};
+use super::{TimeoutsArg, duration, runs, whole};
+use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
+use std::time::Duration;
 
 #[derive(Subcommand)]
 pub(crate) enum BeamCommand {
@@ -16,11 +17,14 @@ Examples:
   raddle beam run my_tests:race --pa ebin
   raddle beam run my_tests:race --pa ebin --strategy pct:depth=3 --runs 1e5 --json
   raddle beam run my_tests:two --pa ebin --node a@x --node b@x
+  raddle beam run my_tests:race --pa ebin --time 30s --keep-going
   raddle replay raddle-failure-1234abcd.json
 
-The function takes no arguments. A run fails if its process ends with another reason than normal, if nobody can go on, or at
-the step limit. Modules have to be compiled with debug_info; they and those of OTP that they call are instrumented when they are first
+The function takes no arguments. A run fails if its process ends with another reason than normal, if nobody can go on, at
+the step limit, or if a process loops for ever without an operation. Modules have to be compiled with debug_info; they and those of OTP that they call are instrumented when they are first
 called, and kept in a cache. What is not under control (ports, files, sockets, among others) is refused by name.
+`portfolio` is several strategies that take turns, and whoever finds more new partial orders has more of them; others can be
+joined by +. The same seed gives the same runs, whatever --jobs says.
 Time is virtual, and what the program prints is dropped. With several nodes the function runs on the first one.
 
 Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments, or a program that cannot be controlled.")]
@@ -28,15 +32,21 @@ pub(crate) struct BeamRunArgs {
     /// The function
     #[arg(value_name = "MODULE:FUNCTION", value_parser = function)]
     pub(crate) test: String,
-    /// The strategy
-    #[arg(long, short, value_name = "SPEC", default_value = "pos")]
+    /// The strategy, or several joined by +
+    #[arg(long, short, value_name = "SPEC", default_value = "portfolio")]
     pub(crate) strategy: String,
     /// How many runs, such as 10000 or 1e5
     #[arg(long, short = 'n', value_name = "N", default_value = "10000", value_parser = runs)]
     pub(crate) runs: u64,
+    /// Begin no run after so much time, such as 30s, 5m or 500ms
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub(crate) time: Option<Duration>,
     /// The seed from which all runs follow
     #[arg(long, value_name = "X", default_value_t = 1)]
     pub(crate) seed: u64,
+    /// How many Erlang VMs make runs at the same time; as many as there are cores if not given
+    #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
     /// A directory with beams; may be given more than once
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
@@ -46,6 +56,9 @@ pub(crate) struct BeamRunArgs {
     /// Go on after a failing run, and count them
     #[arg(long)]
     pub(crate) keep_going: bool,
+    /// At what a run fails besides; may be given more than once
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub(crate) fail_on: Vec<FailOnArg>,
     /// When a time-out may fire
     #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
     pub(crate) timeouts: TimeoutsArg,
@@ -55,12 +68,36 @@ pub(crate) struct BeamRunArgs {
     /// How often a process may come back to the same operation without effect before it is held back; 0 for ever
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub(crate) patience: u32,
+    /// A run in which nobody comes to an operation for so long is given up
+    #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
+    pub(crate) run_time: Duration,
     /// Where the first failing run is written to; raddle-failure-ID.json if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
+    /// Keep the first failing run as it was found, with all its switches between processes
+    #[arg(long)]
+    pub(crate) no_minimize: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOnArg {
+    /// An error that is logged, or a process that crashes
+    Error,
+    /// A supervisor that gives up, because a child ended too often
+    GaveUp,
+}
+
+impl FailOnArg {
+    /// The word for it, as in failure files.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            FailOnArg::Error => "error",
+            FailOnArg::GaveUp => "gave-up",
+        }
+    }
 }
 
 fn function(text: &str) -> Result<String, String> {

@@ -1,14 +1,19 @@
-//! Erlang programs: `raddle beam run`, and `raddle replay` of what it found.
+//! Erlang programs: `raddle beam run`, and what is done with the failures that it found.
 //!
-//! The work is done by the application in `erlang/raddle` inside an Erlang VM. It gets its orders as arguments and leaves its
-//! answer in a file.
+//! The work is done by the application in `erlang/raddle` inside an Erlang VM. It gets its orders through a socket, in the same
+//! words as the native runtime.
 
-mod launch;
+mod application;
+mod minimize;
 mod replay;
 mod run;
+mod server;
+mod sources;
 
+pub(crate) use minimize::{explain, minimize};
 pub(crate) use replay::replay;
 pub(crate) use run::run;
+pub(crate) use sources::folders;
 
 use raddle_model::{Kind, Operation, TraceFile};
 use raddle_report::{Layout, sentences, steps, verb};
@@ -41,5 +46,5 @@ fn statement(file: &TraceFile, operation: &Operation) -> String {
     }
     let gap = if objects.is_empty() { "" } else { " " };
     let place = name(&file.locations, operation.location.index());
-    format!("{}{gap}{} at {place}", verb(operation.kind), objects.join(", "))
+    format!("{}{gap}{} at {}", verb(operation.kind), objects.join(", "), raddle_explain::place(&place))
 }

@@ -1,36 +1,62 @@
 //! `raddle replay` of a run of an Erlang program.
 
-use super::{launch, show};
+use super::server::{Program, Server, setup};
+use super::show;
 use crate::Outcome;
 use crate::args::ReplayArgs;
-use crate::replay::exact_head;
+use crate::replay::{Left, exact_head, tolerant_head, tolerant_line};
 use anyhow::{Context, Result, bail, ensure};
+use raddle_model::native::{Answer, Order, Ran};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, TraceFile};
 use raddle_report::sentences;
 use raddle_report::shape::{self, Replayed};
 
+/// How long a replay may take without an operation, in milliseconds. It is one run, and nobody else waits.
+const PATIENCE: u64 = 600_000;
+
 /// Repeats the run of `file`, which messages call `shown`.
 pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: usize) -> Result<Outcome> {
     ensure!(!args.gdb, "{shown}: it is a run of an Erlang program, so there is nothing for gdb to look at");
-    ensure!(!args.tolerant, "{shown}: runs of Erlang programs are repeated exactly or not at all");
-    ensure!(
-        !file.program.is_empty(),
-        "{shown}: the test was a function expression; replay it in its module by raddle:replay(File, #{{test => Fun}})"
-    );
-    // It may have come from the standard input.
-    let copy = crate::native::Temporary::write("replay.json", file.to_json().as_bytes())?;
-    let answer = launch::ask(&["replay".into(), copy.path().into()]).with_context(|| shown.to_owned())?;
-    if let Some(step) = answer.left_at {
-        bail!(
-            "{shown}: the run does not repeat: at step {} of {}: {}; a module has changed",
+    let program = Program::of(file, shown)?;
+    let setup = setup(Vec::new(), file.seed, file.settings, PATIENCE);
+    let mut server = Server::start(&program, &setup).with_context(|| shown.to_owned())?;
+    let ran = made(server.order(&Order::replay(file, 0))?, shown)?;
+    let now = ran.trace.as_deref().context("the Erlang VM has told nothing of the run")?;
+    let left = ran.divergence.clone().or_else(|| moved(file, now));
+    match left {
+        Some((step, what)) if args.tolerant => {
+            let again = made(server.order(&Order::resemble(file, 0))?, shown)?;
+            let again = again.trace.context("the Erlang VM has told nothing of the run")?;
+            Ok(tolerant(args, file, &again, &Left { step, what: &what }, (shown, width)))
+        }
+        Some((step, what)) => bail!(
+            "{shown}: the run does not repeat: at step {} of {}: {what}; a module has changed",
             step + 1,
             file.steps.len(),
-            answer.what.as_deref().unwrap_or("it is another one")
-        );
+        ),
+        None => repeated(args, file, now, shown, width),
     }
+}
+
+/// What is told of a run whose steps are those of `file`.
+fn repeated(
+    args: &ReplayArgs,
+    file: &TraceFile,
+    now: &TraceFile,
+    shown: &str,
+    width: usize,
+) -> Result<Outcome> {
     ensure!(
-        answer.fingerprint == Some(file.fingerprint),
-        "{shown}: the steps repeat but the fingerprint does not"
+        now.verdict == file.verdict,
+        "{shown}: the steps repeat but the end does not: recorded `{}`, now `{}`",
+        sentences(file).join("; "),
+        sentences(now).join("; ")
+    );
+    ensure!(
+        now.fingerprint == file.fingerprint && now.picks == file.picks,
+        "{shown}: the steps repeat but the fingerprint does not: recorded {:016x}, now {:016x}",
+        file.fingerprint,
+        now.fingerprint
     );
     let status = if file.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     if args.json {
@@ -40,4 +66,44 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
     let mut out = exact_head(file);
     show(&mut out, file, width);
     Ok(Outcome { text: out, status })
+}
+
+/// What became of a run that was followed as far as possible.
+fn tolerant(
+    args: &ReplayArgs,
+    file: &TraceFile,
+    now: &TraceFile,
+    left: &Left<'_>,
+    (shown, width): (&str, usize),
+) -> Outcome {
+    let status = if now.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
+    if args.json {
+        return Outcome { text: tolerant_line(file, now, left), status };
+    }
+    let mut text = tolerant_head(file, now, left, shown);
+    show(&mut text, now, width);
+    Outcome { text, status }
+}
+
+/// The first step at a place that is another one than in the recorded run, though the step is the same: places are numbered in
+/// the order in which a run comes to them.
+fn moved(file: &TraceFile, now: &TraceFile) -> Option<(usize, String)> {
+    let place = |file: &'_ TraceFile, index: usize| file.locations.get(index).cloned();
+    file.steps.iter().zip(&now.steps).enumerate().find_map(|(step, (then, is))| {
+        let was = place(file, then.operation.location.index())?;
+        let is = place(now, is.operation.location.index())?;
+        (was != is).then(|| (step, format!("it is at {is}, in the recorded run it was at {was}")))
+    })
+}
+
+pub(super) fn made(answer: Answer, shown: &str) -> Result<Box<Ran>> {
+    match answer {
+        Answer::Ran(ran) => Ok(ran),
+        Answer::Lost { message } | Answer::Refused { message } => {
+            bail!("{shown}: the run cannot be repeated: {message}")
+        }
+        Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) => {
+            bail!("{shown}: the Erlang VM has made no run")
+        }
+    }
 }

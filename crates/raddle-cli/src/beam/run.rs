@@ -1,93 +1,128 @@
 //! `raddle beam run`.
 
-use super::launch::{self, Answer};
-use super::show;
+use super::server::{Program, Server, setup};
+use super::{FRONT_END, minimize, show};
 use crate::Outcome;
-use crate::args::{BeamRunArgs, TimeoutsArg};
+use crate::args::{BeamRunArgs, TimeoutsArg, cores};
+use crate::native::{Plan, Tally, adapts, specs};
+use crate::progress::Progress;
 use anyhow::{Context, Result};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, Surroundings, TraceFile};
 use raddle_report::shape::{self, NativeRun};
 use raddle_report::{sentences, text};
-use std::ffi::OsString;
 use std::fmt::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
-    raddle_strategies::build(&args.strategy)?;
-    let draft = crate::native::Temporary::write("failure.json", b"")?;
-    let answer = launch::ask(&orders(args, draft.path())?)?;
-    let mut report = report(args, &answer);
-    let file = match answer.first_failure {
-        Some(_) => Some(keep(draft.path(), args.record.as_deref())?),
-        None => None,
+    let program = Program { test: args.test.clone(), places: places(args)? };
+    let settings = Settings {
+        step_limit: args.step_limit,
+        timeouts_anytime: args.timeouts == TimeoutsArg::Any,
+        patience: args.patience,
+        races: false,
     };
-    if let Some((file, path)) = &file {
+    let wall = u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX);
+    let setup = setup(specs(&args.strategy)?, args.seed, settings, wall);
+    let progress = Progress::new(args.runs);
+    let look = |tally: &Tally, strategy: &str| {
+        progress.add(1);
+        progress.note(&|| {
+            let orders = text::plural(tally.census.distinct() as u64, "partial order");
+            format!("{orders}, {}, {strategy}", text::plural(tally.failures, "failure"))
+        });
+    };
+    let plan = Plan {
+        words: std::slice::from_ref(&program.test),
+        surroundings: &Surroundings::default(),
+        setup: &setup,
+        runs: args.runs,
+        time: args.time,
+        jobs: cores(args.jobs),
+        keep_going: args.keep_going,
+        adapt: adapts(&args.strategy),
+        look: &look,
+    };
+    let tally = plan.explore_on(&|| Server::start(&program, &setup))?;
+    drop(progress);
+
+    let mut report = report(args, &tally);
+    report.notes.extend(tally.lost.iter().map(|why| format!("not all runs were made: {why}")));
+    let mut failing = None;
+    if let Some((number, ran)) = &tally.first {
+        let run = ran.trace.as_deref().cloned().context("the Erlang VM has told nothing of the run")?;
+        let (file, path) = keep(run, &program, args)?;
+        report.first_failure = Some(*number);
         report.kind = file.verdict.failure().map(|failure| failure.kind().to_owned());
-        report.message = Some(sentences(file).join("\n"));
+        report.message = Some(sentences(&file).join("\n"));
         report.failure_file = Some(path.display().to_string());
+        failing = Some((file, path));
     }
-    let status = if file.is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
+    let status = if failing.is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     if args.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
     let mut out = summary(&report);
-    if let Some((file, path)) = &file {
+    if let Some((file, path)) = &failing {
+        crate::minimize::tell(&mut out, file);
         show(&mut out, file, width);
         let _ = writeln!(out, "\nReplay it: raddle replay {}", path.display());
+    }
+    for note in &report.notes {
+        let _ = writeln!(out, "\nNote: {note}.");
     }
     Ok(Outcome { text: out, status })
 }
 
-fn orders(args: &BeamRunArgs, failure: &Path) -> Result<Vec<OsString>> {
-    let timeouts = match args.timeouts {
-        TimeoutsArg::Idle => "when_idle",
-        TimeoutsArg::Any => "anytime",
-    };
-    let mut orders: Vec<OsString> = ["run", &args.test, &args.strategy].map(OsString::from).to_vec();
-    for number in [args.runs, args.seed, args.step_limit, u64::from(args.patience)] {
-        orders.push(number.to_string().into());
-    }
-    orders.extend([timeouts, if args.keep_going { "true" } else { "false" }].map(OsString::from));
-    orders.push(failure.into());
+/// Where modules are, which nodes there are and at what runs fail, as the application and failure files have it.
+fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
+    let mut places = Vec::new();
     for directory in &args.pa {
         // A replay may be elsewhere.
         let whole = std::fs::canonicalize(directory)
             .with_context(|| format!("cannot find the directory {}", directory.display()))?;
-        orders.extend(["--pa".into(), whole.into()]);
+        let whole = whole.to_str().with_context(|| format!("{}: the path is no text", whole.display()))?;
+        places.extend(["--pa".to_owned(), whole.to_owned()]);
     }
     for node in &args.node {
-        orders.extend(["--node", node].map(OsString::from));
+        places.extend(["--node".to_owned(), node.clone()]);
     }
-    Ok(orders)
+    for fails in &args.fail_on {
+        places.extend(["--fail-on".to_owned(), fails.word().to_owned()]);
+    }
+    Ok(places)
 }
 
-/// Takes the failing run that the VM left in `draft` to where it stays.
-fn keep(draft: &Path, wanted: Option<&Path>) -> Result<(TraceFile, PathBuf)> {
-    let text = std::fs::read_to_string(draft).context("cannot read the failing run")?;
-    let mut file = TraceFile::from_json(&text).context("the failing run")?;
+/// Writes the failing run to where it stays, and makes it smaller there.
+fn keep(run: TraceFile, program: &Program, args: &BeamRunArgs) -> Result<(TraceFile, PathBuf)> {
+    let mut file = TraceFile {
+        front_end: FRONT_END.to_owned(),
+        program: program.test.clone(),
+        arguments: program.places.clone(),
+        ..run
+    };
     file.id = file.short_id();
-    let path = match wanted {
+    let path = match args.record.as_deref() {
         Some(folder) if folder.is_dir() => folder.join(file.file_name()),
         Some(path) => path.to_owned(),
         None => PathBuf::from(file.file_name()),
     };
     crate::minimize::write(&path, &file)?;
-    Ok((file, path))
+    let small = if args.no_minimize { None } else { minimize::after_failure(&file, &path)? };
+    Ok((small.unwrap_or(file), path))
 }
 
-fn report(args: &BeamRunArgs, answer: &Answer) -> NativeRun {
+fn report(args: &BeamRunArgs, tally: &Tally) -> NativeRun {
     NativeRun {
-        verdict: if answer.failures > 0 { "failed" } else { "passed" }.to_owned(),
-        runs: answer.runs,
-        failures: answer.failures,
-        first_failure: answer.first_failure,
-        partial_orders: answer.partial_orders,
-        threads: answer.threads,
-        steps: answer.steps,
-        kinds: answer.kinds.clone(),
-        rests: answer.rests,
-        cut_off: answer.cut_off,
-        exhausted: answer.exhausted,
+        verdict: if tally.failures > 0 { "failed" } else { "passed" }.to_owned(),
+        runs: tally.runs,
+        failures: tally.failures,
+        partial_orders: tally.census.distinct() as u64,
+        threads: tally.threads,
+        steps: tally.steps,
+        kinds: tally.kinds.clone(),
+        rests: tally.rests,
+        cut_off: tally.cut_off,
+        exhausted: tally.exhausted,
         strategy: args.strategy.clone(),
         seed: args.seed,
         ..NativeRun::default()

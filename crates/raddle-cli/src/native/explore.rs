@@ -42,6 +42,15 @@ impl std::fmt::Display for NotControllable {
 
 impl std::error::Error for NotControllable {}
 
+/// A process that makes runs by order, one after the other.
+pub(crate) trait Runs {
+    /// Gives an order. Several may be under way; they are answered in their order.
+    fn send(&mut self, order: &Order) -> Result<()>;
+
+    /// Waits for what comes of the oldest order that is not answered.
+    fn receive(&mut self) -> Result<Answer>;
+}
+
 /// What was found.
 #[derive(Default)]
 pub(crate) struct Tally {
@@ -156,11 +165,24 @@ struct Stream {
 
 impl Plan<'_> {
     /// Makes the runs.
+    pub(crate) fn explore(&self) -> Result<Tally> {
+        let library = Temporary::library()?;
+        let fibers = AtomicBool::new(false);
+        let mut tally = self.explore_on(&|| {
+            let server = Server::start(&library, self.words, self.surroundings, self.setup)?;
+            fibers.fetch_or(server.fibers, Ordering::Relaxed);
+            Ok(server)
+        })?;
+        tally.fibers = fibers.into_inner();
+        Ok(tally)
+    }
+
+    /// Makes the runs on servers that `start` starts, one for each job.
     #[expect(
         clippy::disallowed_methods,
         reason = "a time budget is looked at between runs and decides nothing in them"
     )]
-    pub(crate) fn explore(&self) -> Result<Tally> {
+    pub(crate) fn explore_on<R: Runs>(&self, start: &(dyn Fn() -> Result<R> + Sync)) -> Result<Tally> {
         let learns: Vec<bool> = self
             .setup
             .strategies
@@ -176,21 +198,19 @@ impl Plan<'_> {
             begun: Instant::now(),
             rounds: if self.adapt { Rounds::portfolio(self.jobs) } else { Rounds::equal(learns.len()) },
         };
-        let library = Temporary::library()?;
         // The first server is started alone, so that what is wrong with the program is told once.
-        let first = Server::start(&library, self.words, self.surroundings, self.setup)?;
-        let fibers = first.fibers;
+        let first = start()?;
         let outcomes: Vec<Result<()>> = std::thread::scope(|scope| {
-            let (shared, library, learns) = (&shared, &library, &learns);
-            let start = move |job| {
-                let work = Server::start(library, self.words, self.surroundings, self.setup)
+            let (shared, learns) = (&shared, &learns);
+            let begin = move |job| {
+                let work = start()
                     .inspect_err(|_| shared.give_up())
                     .and_then(|server| self.work(shared, server, self.streams(learns, job)));
                 shared.rounds.leave();
                 work
             };
             let others: Vec<_> = (1..self.jobs)
-                .map(|job| std::thread::Builder::new().spawn_scoped(scope, move || start(job)))
+                .map(|job| std::thread::Builder::new().spawn_scoped(scope, move || begin(job)))
                 .collect();
             for _ in others.iter().filter(|other| other.is_err()) {
                 shared.give_up();
@@ -213,7 +233,6 @@ impl Plan<'_> {
             }
             tally.lost = Some(format!("{error:#}"));
         }
-        tally.fibers = fibers;
         tally.exhausted = shared.exhausted.into_inner() == learns.len();
         Ok(tally)
     }
@@ -252,7 +271,7 @@ impl Plan<'_> {
     }
 
     /// Makes the runs of one server, and asks it what it knows of iRoots, if that is wanted.
-    fn work(&self, shared: &Shared, mut server: Server, mut streams: Vec<Option<Stream>>) -> Result<()> {
+    fn work(&self, shared: &Shared, mut server: impl Runs, mut streams: Vec<Option<Stream>>) -> Result<()> {
         let unanswered = self.make_runs(shared, &mut server, &mut streams)?;
         if self.setup.coverage.is_none() {
             return Ok(());
@@ -261,7 +280,8 @@ impl Plan<'_> {
             server.receive()?;
         }
         for (strategy, _) in streams.iter().enumerate().filter(|(_, stream)| stream.is_some()) {
-            if let Answer::Coverage(covered) = server.order(&Order::Coverage { strategy })? {
+            server.send(&Order::Coverage { strategy })?;
+            if let Answer::Coverage(covered) = server.receive()? {
                 let mut tally = shared.tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 tally.covered.ledger.join(&covered.ledger, &self.setup.known);
                 tally.covered.places.extend(covered.places);
@@ -274,7 +294,7 @@ impl Plan<'_> {
     fn make_runs(
         &self,
         shared: &Shared,
-        server: &mut Server,
+        server: &mut impl Runs,
         streams: &mut [Option<Stream>],
     ) -> Result<usize> {
         /// How many orders a server has at a time, so that it need not wait for the next one.

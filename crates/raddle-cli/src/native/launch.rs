@@ -1,6 +1,6 @@
 //! Starts a program with the native runtime inside and talks to it.
 
-use super::explore::NotControllable;
+use super::explore::{NotControllable, Runs};
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use raddle_model::Surroundings;
 use raddle_model::native::{Answer, Order, SOCKET, Setup, Threads};
@@ -163,7 +163,7 @@ impl Server {
             }
         }
         let threads = if server.fibers { setup.threads } else { Threads::Os };
-        server.send(&Setup { threads, ..setup.clone() })?;
+        server.tell(&Setup { threads, ..setup.clone() })?;
         Ok(server)
     }
 
@@ -192,18 +192,24 @@ impl Server {
         self.receive()
     }
 
-    pub(super) fn send(&mut self, message: &impl Serialize) -> Result<()> {
+    fn tell(&mut self, message: &impl Serialize) -> Result<()> {
         send(&self.stream, message).map_err(|error| self.ended(&error))
-    }
-
-    pub(super) fn receive(&mut self) -> Result<Answer> {
-        receive(&self.stream).map_err(|error| self.ended(&error))
     }
 
     /// A program may end the process that makes its runs, as one that ends its parent does.
     fn ended(&self, error: &anyhow::Error) -> anyhow::Error {
         let message = format!("the process in which it makes its runs has ended: {error:#}");
         anyhow::Error::new(NotControllable(message)).context(self.program.clone())
+    }
+}
+
+impl Runs for Server {
+    fn send(&mut self, order: &Order) -> Result<()> {
+        self.tell(order)
+    }
+
+    fn receive(&mut self) -> Result<Answer> {
+        receive(&self.stream).map_err(|error| self.ended(&error))
     }
 }
 

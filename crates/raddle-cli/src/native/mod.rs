@@ -15,7 +15,7 @@ mod run;
 mod rust_names;
 mod show;
 
-pub(crate) use explore::{NotControllable, Plan, Tally};
+pub(crate) use explore::{NotControllable, Plan, Runs, Tally};
 pub(crate) use found::{Found, Origin};
 pub(crate) use launch::{Temporary, fresh};
 pub(crate) use minimize::{explain, minimize};

@@ -1,0 +1,108 @@
+//! A session as the BEAM holds it, with what it was opened for.
+
+use crate::record::{self, ReplayError, Told};
+use crate::session::Session;
+use raddle_engine::{Config, Follow, Strategy};
+use raddle_model::native::{Answer, Ran};
+use raddle_model::{Event, Pick, Settings, TraceFile, Verdict};
+use raddle_strategies::SpecError;
+use rustler::{LocalPid, Resource, ResourceArc};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+/// A session, and what its runs are for.
+pub struct Handle {
+    session: Mutex<Session<LocalPid>>,
+    config: Config,
+    /// The strategy, as it was asked for.
+    spec: String,
+    /// What counts preemptions, if a schedule is followed.
+    follow: Option<Follow>,
+    /// How the run ended that is repeated, if it is known.
+    recorded: Option<Verdict>,
+}
+
+#[rustler::resource_impl]
+impl Resource for Handle {}
+
+/// A session that several processes of the BEAM know.
+pub type Shared = ResourceArc<Handle>;
+
+impl Handle {
+    fn new(session: Session<LocalPid>, config: Config, spec: &str) -> Handle {
+        Handle { session: Mutex::new(session), config, spec: spec.to_owned(), follow: None, recorded: None }
+    }
+
+    /// For runs under a strategy.
+    pub fn under(spec: &str, settings: Settings) -> Result<Handle, SpecError> {
+        let config = record::config(settings);
+        Ok(Handle::new(Session::new(raddle_strategies::build(spec)?, config), config, spec))
+    }
+
+    /// For the run in the text of a failure file, which is given too.
+    pub fn replay(text: &str) -> Result<(Handle, TraceFile), ReplayError> {
+        let file = record::read(text)?;
+        let mut handle = Handle::repeat(record::events(&file.steps), file.picks().collect(), file.settings);
+        handle.recorded = Some(file.verdict.clone());
+        Ok((handle, file))
+    }
+
+    /// For a recorded run.
+    pub fn repeat(events: Vec<Event>, picks: Vec<Pick>, settings: Settings) -> Handle {
+        let config = record::config(settings);
+        Handle::new(Session::replay(events, picks, config), config, "")
+    }
+
+    /// For a run that a strategy makes which is in no catalogue.
+    pub fn guided(strategy: Box<dyn Strategy>, settings: Settings) -> Handle {
+        let config = record::config(settings);
+        Handle::new(Session::new(strategy, config), config, "")
+    }
+
+    /// For a run that follows a schedule.
+    pub fn follow(follow: Follow, settings: Settings) -> Handle {
+        Handle { follow: Some(follow.clone()), ..Handle::guided(Box::new(follow), settings) }
+    }
+
+    /// The session.
+    pub fn lock(&self) -> MutexGuard<'_, Session<LocalPid>> {
+        self.session.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Where the run, which is over, has left the recorded one, and how.
+    pub fn divergence(&self) -> Option<(usize, String)> {
+        let session = self.lock();
+        if let Some(divergence) = session.divergence() {
+            return Some((divergence.step, divergence.what));
+        }
+        let now = session.engine().summary().verdict;
+        let then = self.recorded.as_ref().filter(|then| *then != now)?;
+        let what = format!("the steps repeat but the end does not: recorded {then:?}, now {now:?}");
+        Some((session.engine().events().len().saturating_sub(1), what))
+    }
+
+    /// The run, which is over, as a file.
+    pub fn record(&self, told: Told) -> TraceFile {
+        record::write(&self.lock(), self.config, &self.spec, told)
+    }
+
+    /// The run, which is over, in a message to the command line. It has its trace if something is told of it.
+    pub fn answer(&self, told: Option<Told>) -> Result<String, String> {
+        let divergence = self.divergence();
+        let trace = told.map(|told| Box::new(self.record(told)));
+        let session = self.lock();
+        let summary = session.engine().summary();
+        let ran = Ran {
+            kind: summary.verdict.failure().map(|failure| failure.kind().to_owned()),
+            cut_off: *summary.verdict == Verdict::CutOff,
+            fingerprint: summary.fingerprint,
+            steps: session.engine().step_count(),
+            threads: session.counts().0 as u64,
+            rests: summary.rests,
+            preemptions: self.follow.as_ref().map_or(0, Follow::preemptions),
+            divergence,
+            trace,
+            ..Ran::default()
+        };
+        serde_json::to_string(&Answer::Ran(Box::new(ran))).map_err(|error| error.to_string())
+    }
+}

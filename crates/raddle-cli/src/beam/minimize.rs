@@ -1,0 +1,75 @@
+//! Makes failing runs of Erlang programs smaller, and explains them. One VM makes all the runs.
+
+use super::server::{Program, Server, setup};
+use super::sources;
+use crate::explain::Sources;
+use crate::minimize::{AFTER_A_FAILURE, Limits, reduce, write};
+use anyhow::Result;
+use raddle_explain::{Effort, Execute, Execution, Explanation, MOST_AUTOMATIC_STEPS, Wanted};
+use raddle_model::native::{Answer, Order};
+use raddle_model::{Schedule, TraceFile};
+use std::path::Path;
+use std::time::Duration;
+
+/// How long a run may take without an operation, in milliseconds. There are others that do not.
+const PATIENCE: u64 = 5_000;
+
+/// Looks for a smaller run than that of `file`, which messages call `shown`. Every smaller one is written to `path`, as it may
+/// be the last.
+pub(crate) fn minimize(
+    file: &TraceFile,
+    shown: &str,
+    limits: Limits,
+    path: &Path,
+) -> Result<Option<TraceFile>> {
+    let mut vm = Vm::start(file, shown)?;
+    reduce(file, &mut vm, limits, &|small| write(path, small))
+}
+
+/// The same after a run has failed. The run as it was found is in `path` already; if it cannot be made again, that has to do.
+pub(super) fn after_failure(file: &TraceFile, path: &Path) -> Result<Option<TraceFile>> {
+    if file.steps.len() > MOST_AUTOMATIC_STEPS {
+        return Ok(None);
+    }
+    let Ok(Some(small)) = minimize(file, "the failing run", AFTER_A_FAILURE, path) else { return Ok(None) };
+    write(path, &small)?;
+    Ok(Some(small))
+}
+
+/// Explains the failing run of `file`, which is made small before unless it is already. The source files of its places
+/// are added to `sources`. No run begins after `time`.
+pub(crate) fn explain(
+    file: &TraceFile,
+    shown: &str,
+    effort: Effort,
+    time: Duration,
+    sources: &mut Sources,
+) -> Result<Option<Explanation>> {
+    let mut vm = Vm::start(file, shown)?;
+    let found = crate::explain::within(file, effort, time, &mut vm)?;
+    let run = found.as_ref().and_then(|found| found.run.as_ref()).unwrap_or(file);
+    sources.extend(sources::of(file, &run.locations));
+    Ok(found)
+}
+
+/// Makes runs of an Erlang program.
+struct Vm<'a> {
+    server: Server,
+    file: &'a TraceFile,
+}
+
+impl Vm<'_> {
+    fn start<'a>(file: &'a TraceFile, shown: &str) -> Result<Vm<'a>> {
+        let setup = setup(Vec::new(), file.seed, file.settings, PATIENCE);
+        Ok(Vm { server: Server::start(&Program::of(file, shown)?, &setup)?, file })
+    }
+}
+
+impl Execute for Vm<'_> {
+    fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
+        // A VM that does not answer any more makes no run, and so do those after it.
+        let order = Order::follow(self.file, schedule, 0, wanted == Wanted::Any);
+        let Ok(Answer::Ran(ran)) = self.server.order(&order) else { return None };
+        Some(Execution { run: *ran.trace?, preemptions: ran.preemptions })
+    }
+}

@@ -1,0 +1,148 @@
+//! An Erlang VM with the application inside that makes runs.
+
+use super::application;
+use crate::native::{Runs, Temporary};
+use anyhow::{Context, Result, bail, ensure};
+use raddle_model::TraceFile;
+use raddle_model::native::{Answer, Order, Points, Setup, Threads};
+use raddle_model::{Ledger, Settings};
+use serde::Serialize;
+use std::io::{ErrorKind, Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+
+/// No answer is longer than this; where a length should be and is not, it mostly seems longer.
+const LONGEST: u32 = 1 << 26;
+
+/// What is told of a VM that is not there.
+const NO_ERLANG: &str = "cannot start `erl`: Erlang/OTP is not installed, or not in PATH; on Debian the packages \
+     erlang-base, erlang-dev and erlang-eunit have what is needed";
+
+/// A function, where its modules are, and so on: `--pa DIR`, `--node NAME` and `--fail-on WHAT`, as often as needed.
+#[derive(Clone, Debug)]
+pub(super) struct Program {
+    pub(super) test: String,
+    pub(super) places: Vec<String>,
+}
+
+impl Program {
+    /// The one whose run is in `file`, which messages call `shown`.
+    pub(super) fn of(file: &TraceFile, shown: &str) -> Result<Program> {
+        ensure!(
+            !file.program.is_empty(),
+            "{shown}: the test was a function expression; replay it in its module by raddle:replay(File, #{{test => Fun}})"
+        );
+        Ok(Program { test: file.program.clone(), places: file.arguments.clone() })
+    }
+}
+
+/// What holds for runs with these settings; none may take longer than `patience_ms` without an operation.
+pub(super) fn setup(strategies: Vec<String>, seed: u64, settings: Settings, patience_ms: u64) -> Setup {
+    Setup {
+        strategies,
+        seed,
+        settings,
+        points: Points::All,
+        threads: Threads::Fibers,
+        patience_ms,
+        expected: None,
+        fail_on_exit: false,
+        panics: None,
+        coverage: None,
+        known: Ledger::default(),
+        callers: false,
+    }
+}
+
+/// A VM that waits for orders.
+pub(super) struct Server {
+    process: Child,
+    stream: UnixStream,
+    /// What the VM itself says, if something is wrong with it.
+    said: Temporary,
+}
+
+impl Server {
+    /// Starts a VM for runs of `program`.
+    pub(super) fn start(program: &Program, setup: &Setup) -> Result<Server> {
+        let application = application::find()?;
+        let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
+        let said = Temporary::write("beam.txt", b"")?;
+        let words = || std::fs::OpenOptions::new().append(true).open(said.path()).map(Stdio::from);
+        let process = Command::new("erl")
+            // Nobody waits for a scheduler that has nothing to do; one of them makes all runs.
+            .args(["+Bd", "+sbwt", "none", "+sbwtdcpu", "none", "+sbwtdio", "none"])
+            .args(["-noinput", "-kernel", "logger_level", "none", "-pa"])
+            .arg(application.join("ebin"))
+            .args(["-s", "raddle_main", "main", "-extra", &program.test])
+            .args(&program.places)
+            .stdin(Stdio::from(OwnedFd::from(theirs)))
+            .stdout(words()?)
+            .stderr(words()?)
+            .spawn()
+            .with_context(|| format!("cannot start the Erlang VM for {}", program.test))
+            .map_err(|error| match error.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
+                Some(ErrorKind::NotFound) => anyhow::anyhow!(NO_ERLANG),
+                _ => error,
+            })?;
+        let mut server = Server { process, stream: mine, said };
+        match server.receive()? {
+            Answer::Ready { .. } => server.tell(setup)?,
+            Answer::Lost { message } | Answer::Refused { message } => bail!("{message}"),
+            _ => bail!("the Erlang VM has answered another question"),
+        }
+        Ok(server)
+    }
+
+    /// Gives an order and waits for what comes of it.
+    pub(super) fn order(&mut self, order: &Order) -> Result<Answer> {
+        self.send(order)?;
+        self.receive()
+    }
+
+    fn tell(&mut self, message: &impl Serialize) -> Result<()> {
+        let text = serde_json::to_vec(message).context("a message cannot be written")?;
+        let mut bytes = u32::try_from(text.len()).context("a message is too long")?.to_be_bytes().to_vec();
+        bytes.extend(text);
+        self.stream.write_all(&bytes).with_context(|| self.ended())
+    }
+
+    fn hear(&mut self) -> std::io::Result<Vec<u8>> {
+        let mut length = [0; 4];
+        self.stream.read_exact(&mut length)?;
+        let length = u32::from_be_bytes(length);
+        if length > LONGEST {
+            return Err(ErrorKind::InvalidData.into());
+        }
+        let mut text = vec![0; length as usize];
+        self.stream.read_exact(&mut text)?;
+        Ok(text)
+    }
+
+    fn ended(&self) -> String {
+        let said = std::fs::read_to_string(self.said.path()).unwrap_or_default();
+        let said: String = said.trim().chars().take(2_000).collect();
+        let gap = if said.is_empty() { "" } else { ": " };
+        format!("the Erlang VM has ended without an answer{gap}{said}")
+    }
+}
+
+impl Runs for Server {
+    fn send(&mut self, order: &Order) -> Result<()> {
+        self.tell(order)
+    }
+
+    fn receive(&mut self) -> Result<Answer> {
+        let text = self.hear().with_context(|| self.ended())?;
+        serde_json::from_slice(&text).context("an answer of the Erlang VM cannot be read")
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        // It ends when nobody can order anything any more; nothing is lost if it is ended before.
+        _ = self.process.kill();
+        _ = self.process.wait();
+    }
+}

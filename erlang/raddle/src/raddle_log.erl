@@ -1,0 +1,59 @@
+%% What a program reports by logger and error_logger. It is dropped, but for errors, if the run is to fail at them (option fail_on), and
+%% for a supervisor that gives up, which is remembered in any case.
+-module(raddle_log).
+-export([allow/2, log/3, crashed/1, gave_up/1]).
+-include("raddle_run.hrl").
+
+%% Whether somebody wants to know. A supervisor tells that it gives up without further operations.
+allow(Level, Module) -> is_error(Level) andalso (Module =:= supervisor orelse fails_on(error)).
+
+is_error(Level) -> lists:member(Level, [error, critical, alert, emergency]).
+
+fails_on(Sort) ->
+    #me{table = Table} = raddle_turn:me(),
+    lists:member(Sort, raddle_table:find(Table, fail_on, [])).
+
+%% Something is logged: a report, or a format with arguments.
+log(Level, What, Place) ->
+    is_error(Level) andalso note(What, Place),
+    ok.
+
+note(What, Place) ->
+    #me{table = Table} = Me = raddle_turn:me(),
+    case gives_up(What) of
+        no -> fails_on(error) andalso raddle_turn:fail(Me, ["an error was reported: ", text(What)], Place);
+        Text ->
+            ets:insert(Table, {gave_up, gave_up, Text}),
+            (fails_on(gave_up) orelse fails_on(error)) andalso raddle_turn:fail(Me, Text, Place)
+    end.
+
+gives_up([#{label := {supervisor, shutdown}, report := Report} | _]) ->
+    case proplists:get_value(reason, Report) of
+        reached_max_restart_intensity ->
+            Child = proplists:get_value(id, proplists:get_value(offender, Report, []), '?'),
+            raddle_report:plain(io_lib:format("the supervisor ~0tp gave up, as its child ~0tp ended too often",
+                                              [proplists:get_value(supervisor, Report), Child]));
+        _ -> no
+    end;
+gives_up(_) -> no.
+
+text([Format, Arguments | _]) when is_list(Arguments) ->
+    try io_lib:format(Format, Arguments) of
+        Text -> raddle_report:plain(Text)
+    catch
+        _:_ -> text([{Format, Arguments}])
+    end;
+text([#{label := Label, report := Report} | _]) -> raddle_report:plain(io_lib:format("~0tp: ~0tp", [Label, Report]));
+text([Report | _]) -> raddle_report:plain(io_lib:format("~0tp", [Report])).
+
+%% A process ends by an exception that nobody has caught. The VM reports that, if it is no exit.
+crashed({Class, _, _} = Detail) when Class =:= error; Class =:= throw ->
+    fails_on(error) andalso raddle_turn:fail(raddle_turn:me(), ["a process crashed: ", raddle_report:reason(Detail)], ?AT_START);
+crashed(_) -> ok.
+
+%% That a supervisor gave up in this run, to be said after something else.
+gave_up(Table) ->
+    case raddle_table:find(Table, gave_up, none) of
+        none -> "";
+        Text -> ["; before, ", Text]
+    end.
