@@ -1,10 +1,11 @@
 %% What strategies find in the planted programs, and what a run costs.
 %%
 %%   measure:ratios(Runs)      a table: of how many runs each program fails under each strategy
+%%   measure:ratios(Runs, Specs)
 %%   measure:speed()           operations and runs a second
 %%   measure:growth(Runs)      memory, atoms, processes and tables before and after so many runs
 -module(measure).
--export([ratios/1, speed/0, growth/1, ping/0, empty/0, call/0, switch/0]).
+-export([ratios/1, ratios/2, speed/0, growth/1, ping/0, empty/0, call/0, switch/0]).
 
 programs(Prefix) -> [F || {F, 0} <- lists:sort(planted:module_info(exports)), lists:prefix(Prefix, atom_to_list(F))].
 
@@ -15,10 +16,13 @@ explore(F, Spec, Runs) ->
                                    nodes => ['a@x', 'b@x', 'c@x']}).
 
 ratios(Runs) ->
-    io:format("| program |~s~n|---|~s~n", [[[" ", Spec, " |"] || Spec <- strategies()], ["---|" || _ <- strategies()]]),
-    [io:format("| ~s |~s~n", [string:slice(atom_to_list(F), 4), [ratio(explore(F, Spec, Runs)) || Spec <- strategies()]]) || F <- programs("bug_")],
+    ratios(Runs, strategies()),
     Wrong = [{F, Spec} || F <- programs("ok_"), Spec <- ["pos", "pct:depth=3"], not is_clean(explore(F, Spec, Runs))],
     io:format("~nRuns of each program under each strategy: ~w. Failing without a bug: ~p~n", [Runs, Wrong]).
+
+ratios(Runs, Specs) ->
+    io:format("| program |~s~n|---|~s~n", [[[" ", Spec, " |"] || Spec <- Specs], ["---|" || _ <- Specs]]),
+    [io:format("| ~s |~s~n", [string:slice(atom_to_list(F), 4), [ratio(explore(F, Spec, Runs)) || Spec <- Specs]]) || F <- programs("bug_")].
 
 is_clean(#{failed := 0, error := _}) -> false;
 is_clean(#{failed := Failed}) -> Failed =:= 0.

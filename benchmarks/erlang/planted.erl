@@ -95,11 +95,21 @@ participant(T, I) -> receive {prepare, C} -> ets:insert(T, {I}), C ! {vote, self
 
 %% Two leaders on nodes of their own; the second takes over when it hears of the end of the first, whose last word to a follower on a third
 %% node may be on its way still.
-bug_leader() -> leads(fun(Term, _) -> Term end).
-ok_leader() -> leads(fun(Term, Known) -> max(Term, Known) end).
-leads(Follow) ->
+bug_leader() -> leads(fun(Term, _) -> Term end, 0).
+ok_leader() -> leads(fun(Term, Known) -> max(Term, Known) end, 0).
+%% The same among much that concerns nobody else.
+bug_busy_leader() -> leads(fun(Term, _) -> Term end, 20).
+ok_busy_leader() -> leads(fun(Term, Known) -> max(Term, Known) end, 20).
+leads(Follow, Work) ->
     S = self(),
-    Follower = spawn('c@x', fun() -> S ! {follows, lists:foldl(fun(_, Known) -> receive {leader, Term} -> Follow(Term, Known) end end, 0, [1, 2])} end),
-    Old = spawn('a@x', fun() -> receive go -> Follower ! {leader, 1} end end),
-    spawn('b@x', fun() -> M = monitor(process, Old), Old ! go, receive {'DOWN', M, _, _, _} -> Follower ! {leader, 2} end end),
+    Follower = spawn('c@x', fun() ->
+                   S ! {follows, lists:foldl(fun(_, Known) -> works(Work), receive {leader, Term} -> Follow(Term, Known) end end, 0, [1, 2])}
+               end),
+    Old = spawn('a@x', fun() -> works(Work), receive go -> Follower ! {leader, 1} end end),
+    spawn('b@x', fun() ->
+              works(Work), M = monitor(process, Old), Old ! go,
+              receive {'DOWN', M, _, _, _} -> works(Work), Follower ! {leader, 2} end
+          end),
     receive {follows, Term} -> 2 = Term end.
+works(0) -> ok;
+works(N) -> T = ets:new(t, [public]), [ets:insert(T, {I}) || I <- lists:seq(1, N)].

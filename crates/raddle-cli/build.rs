@@ -1,7 +1,8 @@
-//! Builds the native runtime, a library that the binary carries as a file. It has a target directory of its own, because
-//! cargo holds the lock of the usual one while this runs.
+//! Builds what the binary carries as files: the native runtime, and the native functions for Erlang, whose sources come along as
+//! text. They have target directories of their own, because cargo holds the lock of the usual one while this runs.
 
-use std::path::PathBuf;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 #[expect(clippy::disallowed_methods, reason = "cargo talks to build scripts through the environment")]
@@ -12,17 +13,33 @@ fn variable(name: &str) -> String {
 fn main() {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let crates = here.parent().expect("crates lie beside each other");
-    for name in ["raddle-native", "raddle-engine", "raddle-idioms", "raddle-strategies", "raddle-model"] {
+    for name in
+        ["raddle-native", "raddle-beam", "raddle-engine", "raddle-idioms", "raddle-strategies", "raddle-model"]
+    {
         println!("cargo::rerun-if-changed={}", crates.join(name).join("src").display());
         println!("cargo::rerun-if-changed={}", crates.join(name).join("Cargo.toml").display());
     }
-    // Beside the folder of all build scripts, so that lints and tests, which run this one in folders of their own, share it.
     let out = PathBuf::from(variable("OUT_DIR"));
-    let scripts = out.ancestors().find(|folder| folder.ends_with("build")).unwrap_or(&out);
-    let target = scripts.with_file_name("native");
+    let native = build(crates, &out, "native").expect("the native runtime was not built; see above");
+    println!("cargo::rustc-env=RADDLE_NATIVE_LIBRARY={}", native.display());
+    let beam = build(crates, &out, "beam").unwrap_or_else(|| {
+        println!("cargo::warning=raddle is built without its part for Erlang, which needs Rust 1.91");
+        let nothing = out.join("nothing");
+        std::fs::write(&nothing, b"").expect("cargo's folder can be written to");
+        nothing
+    });
+    println!("cargo::rustc-env=RADDLE_BEAM_LIBRARY={}", beam.display());
+    sources(&here.join("../../erlang/raddle/src"), &beam, &out.join("beam_sources.rs"));
+}
+
+/// Builds the library of the crate `raddle-<name>`, if the compiler can.
+fn build(crates: &Path, out: &Path, name: &str) -> Option<PathBuf> {
+    // Beside the folder of all build scripts, so that lints and tests, which run this one in folders of their own, share it.
+    let scripts = out.ancestors().find(|folder| folder.ends_with("build")).unwrap_or(out);
+    let target = scripts.with_file_name(name);
     let mut cargo = Command::new(variable("CARGO"));
     cargo.args(["build", "--release", "--offline", "--quiet", "--target-dir"]).arg(&target);
-    cargo.arg("--manifest-path").arg(crates.join("raddle-native/Cargo.toml"));
+    cargo.arg("--manifest-path").arg(crates.join(format!("raddle-{name}/Cargo.toml")));
     cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "false").env("CARGO_PROFILE_RELEASE_STRIP", "true");
     if variable("PROFILE") != "release" {
         // Whoever builds for a test waits for it.
@@ -35,7 +52,27 @@ fn main() {
         cargo.env_remove(name);
     }
     let built = cargo.status().is_ok_and(|status| status.success());
-    assert!(built, "the native runtime was not built; see above");
-    let library = target.join("release/libraddle_native.so");
-    println!("cargo::rustc-env=RADDLE_NATIVE_LIBRARY={}", library.display());
+    built.then(|| target.join(format!("release/libraddle_{name}.so")))
+}
+
+/// Writes a table of the Erlang sources in `folder`, and a name for them together with the library.
+fn sources(folder: &Path, library: &Path, table: &Path) {
+    println!("cargo::rerun-if-changed={}", folder.display());
+    let folder = folder.canonicalize().expect("the Erlang sources are in the repository");
+    let listed = std::fs::read_dir(&folder).expect("the folder of the Erlang sources can be read");
+    let mut paths: Vec<PathBuf> = listed.filter_map(|entry| Some(entry.ok()?.path())).collect();
+    paths.retain(|path| path.is_file());
+    paths.sort();
+    let mut hasher = DefaultHasher::new();
+    std::fs::read(library).expect("the library was built").hash(&mut hasher);
+    let mut text = "/// The Erlang sources, by name.\nstatic SOURCES: &[(&str, &str)] = &[\n".to_owned();
+    for path in &paths {
+        let name = path.file_name().expect("a file has a name").to_string_lossy();
+        (&name, std::fs::read(path).expect("the Erlang sources can be read")).hash(&mut hasher);
+        text += &format!("    ({name:?}, include_str!({:?})),\n", path.display().to_string());
+    }
+    text += "];\n/// Another one for another library or other sources.\n";
+    text += &format!("const ID: &str = \"{:016x}\";\n", hasher.finish());
+    std::fs::write(table, text).expect("cargo's folder can be written to");
+    println!("cargo::rustc-env=RADDLE_BEAM_SOURCES={}", table.display());
 }

@@ -126,7 +126,8 @@ impl<'a> Builder<'a> {
         let size = trace.events.len() * self.threads;
         let mut clocks =
             Clocks { threads: self.threads, at: Vec::with_capacity(size), before: Vec::with_capacity(size) };
-        let mut next_thread = trace.parents.iter().take_while(|parent| parent.is_none()).count();
+        let born = |thread: usize| self.run.threads.get(ThreadId(thread as u32)).born as usize;
+        let mut next_thread = 0;
         let mut freed = self.run.freed;
         for (index, event) in trace.events.iter().enumerate() {
             let thread = event.thread.index();
@@ -146,8 +147,11 @@ impl<'a> Builder<'a> {
             if tells {
                 self.tell_objects(thread, operation.objects());
             }
-            if operation.kind == Kind::Spawn && next_thread < self.threads {
-                self.now[next_thread] = self.now[thread].clone();
+            // Not every thread comes from a spawn: a timer appears with some other step of whoever sets it.
+            while next_thread < self.threads && born(next_thread) <= index + 1 {
+                if let Some(parent) = trace.parents.get(next_thread).copied().flatten() {
+                    self.now[next_thread] = self.now[parent.index()].clone();
+                }
                 next_thread += 1;
             }
             clocks.at.extend_from_slice(&self.now[thread]);

@@ -190,6 +190,7 @@ impl Engine {
     /// Adds a thread with a name, which comes with its hash.
     pub(crate) fn new_thread(&mut self, name: (Name, u64), parent: Option<ThreadId>) -> ThreadId {
         let thread = self.threads.add(name, parent);
+        self.threads.get_mut(thread).born = self.trace.events.len() as u32;
         self.trace.parents.push(parent);
         self.make_ready(thread, Reply::Go);
         self.alive += 1;

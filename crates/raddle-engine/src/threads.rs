@@ -47,6 +47,8 @@ pub(crate) struct Thread {
     pub(crate) progress: u32,
     pub(crate) children: u32,
     pub(crate) parent: Option<ThreadId>,
+    /// How many events there were when it appeared.
+    pub(crate) born: u32,
     pub(crate) name: Name,
     /// Invariant: the name plus a constant for each step taken; the thread's part of an event's fingerprint.
     pub(crate) version: u64,
@@ -140,6 +142,7 @@ impl Threads {
             progress: 0,
             children: 0,
             parent,
+            born: 0,
             name,
             version,
             deadline: u64::MAX,

@@ -259,4 +259,12 @@ pub const CATALOGUE: &[Entry] = &[
         source: "Morpheus, Yuan's thesis, section 4.2.3",
         guarantee: "the inner strategy's, over conflicting events, once these are known",
     },
+    Entry {
+        name: "conflict-place",
+        family: Family::Wrapper,
+        summary: "the same, but what conflicted is known by the place in the code alone, not by thread and place",
+        parameters: &[],
+        source: "Morpheus, Yuan's thesis, section 4.5.3",
+        guarantee: "the inner strategy's, over conflicting events, once these are known",
+    },
 ];

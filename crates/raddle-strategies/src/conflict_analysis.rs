@@ -1,6 +1,8 @@
 //! Conflict analysis ("+"): operations that never conflicted run at once, the others as an inner strategy says.
 //!
 //! Paper: Morpheus, Yuan's thesis, section 4.2.3.
+//! What is remembered is the signature of an operation: which thread, and where in the code ([`Signature::ThreadAndPlace`]). The place alone
+//! ([`Signature::Place`]) is the scheme that the thesis compares with.
 //! Guarantee: that of the inner strategy over the events that can conflict, once every signature that conflicts was
 //! seen to do so. Test: `finds_what_the_inner_strategy_cannot`.
 //! Departures from the paper: happens-before is that of synchronisation between threads (locks, semaphores, creation and
@@ -11,9 +13,28 @@ use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy, Threa
 use raddle_model::{Name, ThreadId, Trace};
 use std::collections::BTreeSet;
 
+/// What operations have to have in common to be taken for alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Signature {
+    /// Their thread, and their place in the code.
+    ThreadAndPlace,
+    /// Their place in the code.
+    Place,
+}
+
+impl Signature {
+    fn of(self, thread: Name, place: Name) -> (Name, Name) {
+        match self {
+            Signature::ThreadAndPlace => (thread, place),
+            Signature::Place => (Name(0), place),
+        }
+    }
+}
+
 /// See the module's documentation.
 pub struct ConflictAnalysis {
     inner: Box<dyn Strategy>,
+    scheme: Signature,
     /// The signatures that were seen to conflict: which thread, and where in the code, by names that outlast a run.
     conflicting: BTreeSet<(Name, Name)>,
     /// What changed since the inner strategy was asked last.
@@ -27,9 +48,10 @@ pub struct ConflictAnalysis {
 
 impl ConflictAnalysis {
     /// Conflict analysis around `inner`.
-    pub fn new(inner: Box<dyn Strategy>) -> ConflictAnalysis {
+    pub fn new(inner: Box<dyn Strategy>, scheme: Signature) -> ConflictAnalysis {
         ConflictAnalysis {
             inner,
+            scheme,
             conflicting: BTreeSet::new(),
             changed: ThreadSet::default(),
             at_once: Vec::new(),
@@ -39,9 +61,9 @@ impl ConflictAnalysis {
     }
 }
 
-/// Which thread is about to execute something, and where in the code.
-fn signature(point: &Point<'_>, thread: ThreadId) -> (Name, Name) {
-    (point.thread_name(thread), point.place_name(point.operation(thread).location))
+/// The signature of what a thread is about to execute.
+fn signature(scheme: Signature, point: &Point<'_>, thread: ThreadId) -> (Name, Name) {
+    scheme.of(point.thread_name(thread), point.place_name(point.operation(thread).location))
 }
 
 impl Strategy for ConflictAnalysis {
@@ -55,13 +77,13 @@ impl Strategy for ConflictAnalysis {
     fn choose(&mut self, point: &Point<'_>) -> Choice {
         for thread in point.changed() {
             self.changed.insert(thread);
-            let signature = signature(point, thread);
+            let signature = signature(self.scheme, point, thread);
             if point.is_enabled(thread) && !self.conflicting.contains(&signature) {
                 self.at_once.push(thread);
             }
         }
         while let Some(thread) = self.at_once.pop() {
-            let signature = signature(point, thread);
+            let signature = signature(self.scheme, point, thread);
             if point.is_enabled(thread) && !self.conflicting.contains(&signature) {
                 return Choice::Run(thread);
             }
@@ -82,9 +104,10 @@ impl Strategy for ConflictAnalysis {
 
     fn learn(&mut self, run: &RunSummary<'_>) {
         let trace = run.trace;
+        let scheme = self.scheme;
         let signature = |event: usize| {
             let event = &trace.events[event];
-            (run.thread_name(event.thread), run.place_name(event.operation.location))
+            scheme.of(run.thread_name(event.thread), run.place_name(event.operation.location))
         };
         if self.inner.learns() {
             let decided = |&event: &usize| self.conflicting.contains(&signature(event));
@@ -118,6 +141,7 @@ impl Strategy for ConflictAnalysis {
     fn fork(&self) -> Box<dyn Strategy> {
         Box::new(ConflictAnalysis {
             inner: self.inner.fork(),
+            scheme: self.scheme,
             conflicting: self.conflicting.clone(),
             changed: self.changed.clone(),
             at_once: self.at_once.clone(),
@@ -133,6 +157,10 @@ mod tests {
     use crate::random_walk::RandomWalk;
     use raddle_testkit::{Script, assert_hit_rate, assert_never};
 
+    fn plus(scheme: Signature) -> ConflictAnalysis {
+        ConflictAnalysis::new(Box::new(RandomWalk::new()), scheme)
+    }
+
     #[test]
     fn finds_what_the_inner_strategy_cannot() {
         // Thread 0's only event on object 0 after thread 1's, which has 40 private steps before it: a random walk needs
@@ -144,7 +172,7 @@ mod tests {
         };
         let mut plain = RandomWalk::new();
         assert_never(2_000, |seed| late(&mut program, &mut plain, seed));
-        let mut plus = ConflictAnalysis::new(Box::new(RandomWalk::new()));
+        let mut plus = plus(Signature::ThreadAndPlace);
         program.run(&mut plus, 0);
         assert_hit_rate(2_000, 0.5, |seed| late(&mut program, &mut plus, seed));
         assert_hit_rate(2_000, 0.5, |seed| !late(&mut program, &mut plus, seed));
@@ -154,8 +182,22 @@ mod tests {
     fn a_run_at_once_uses_no_randomness() {
         // Without conflicts there is one schedule, whatever the seed.
         let mut program = Script::straight(2, &["W0 W0 W0", "W1 W1 W1"]);
-        let mut plus = ConflictAnalysis::new(Box::new(RandomWalk::new()));
+        let mut plus = plus(Signature::ThreadAndPlace);
         let first = program.run(&mut plus, 0).0;
         assert_never(100, |seed| program.run(&mut plus, seed).0 != first);
+    }
+    #[test]
+    fn places_alone_take_more_for_conflicting() {
+        // The threads execute the same code, and only two of them with a common object.
+        let mut program = Script::straight(3, &["W0", "W0", "W1 W1 W1"]);
+        let others = |plus: &mut ConflictAnalysis, program: &mut Script| {
+            let runs = (0..50).map(|seed| program.run(plus, seed).0).collect::<Vec<_>>();
+            let third = |events: &Vec<raddle_model::Event>| {
+                events.iter().position(|event| event.thread.0 == 2)
+            };
+            runs[1..].iter().map(third).collect::<BTreeSet<_>>().len()
+        };
+        assert_eq!(others(&mut plus(Signature::ThreadAndPlace), &mut program), 1, "it runs at once");
+        assert!(others(&mut plus(Signature::Place), &mut program) > 1, "its turn is drawn");
     }
 }

@@ -1,6 +1,7 @@
 //! Strategies by name: `pct:depth=3`, `stride:confidence=0.95,runs=1000`, `conflict:pos`.
 
 use crate::catalogue::{CATALOGUE, Entry, Family};
+use crate::conflict_analysis::Signature;
 use crate::*;
 use raddle_engine::Strategy;
 use raddle_model::Reads;
@@ -75,7 +76,10 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
             entry.name == inner && entry.family == Family::Randomized && !ALONE.contains(&inner)
         };
         return match CATALOGUE.iter().find(wrappable) {
-            Some(_) => Ok(Box::new(conflict_analysis::ConflictAnalysis::new(build(rest)?))),
+            Some(_) => {
+                let scheme = if name == "conflict-place" { Signature::Place } else { Signature::ThreadAndPlace };
+                Ok(Box::new(conflict_analysis::ConflictAnalysis::new(build(rest)?, scheme)))
+            }
             None => Err(SpecError::NotWrappable { inner: rest.to_owned() }),
         };
     }

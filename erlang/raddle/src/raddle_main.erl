@@ -4,65 +4,55 @@
 -module(raddle_main).
 -export([main/0]).
 
-%% One process talks; another makes the runs, and has nothing in its mailbox that is not of a run.
+%% One process listens; another makes the runs and answers.
 main() ->
     spawn(fun() ->
               Port = open_port({fd, 0, 0}, [{packet, 4}, binary, eof]),
-              Self = self(),
-              {Maker, _} = spawn_monitor(fun() -> make(Self, init:get_plain_arguments()) end),
-              answer(Port, Maker),
-              receive {Port, {data, Setup}} -> Maker ! {Self, Setup}; {Port, eof} -> erlang:halt(0) end,
-              serve(Port, Maker)
+              {Maker, _} = spawn_monitor(fun() -> make(Port, init:get_plain_arguments()) end),
+              listen(Port, Maker)
           end).
 
-serve(Port, Maker) ->
+listen(Port, Maker) ->
     receive
-        {Port, {data, Order}} ->
-            Maker ! {self(), Order},
-            answer(Port, Maker),
-            serve(Port, Maker);
+        {Port, {data, Order}} -> Maker ! {order, Order};
+        {'DOWN', _, process, Maker, Why} -> port_command(Port, said(refused, Why));
         {Port, eof} -> erlang:halt(0)
-    end.
-
-answer(Port, Maker) ->
-    receive
-        {Maker, Answer} -> Port ! {self(), {command, Answer}};
-        {'DOWN', _, process, Maker, Why} -> Port ! {self(), {command, said(refused, Why)}};
-        {Port, eof} -> erlang:halt(0)
-    end.
+    end,
+    listen(Port, Maker).
 
 said(How, Why) -> json(#{How => #{message => text(Why)}}).
 
 %% ---- the runs
 
-make(Server, [Test | Places]) ->
-    Answer = fun(What) -> Server ! {self(), What} end,
+make(Port, [Test | Places]) ->
     ok = raddle_modules:prepare(),
     [code:add_patha(Path) || {"--pa", Path} <- pairs(Places)],
     [Module, Function] = string:split(Test, ":"),
     case known(Program = {list_to_atom(Module), list_to_atom(Function)}) of
-        true -> Answer(json(#{ready => #{fibers => true}}));
-        Why -> Answer(said(refused, Why))
+        true -> port_command(Port, json(#{ready => #{fibers => true}}));
+        Why -> port_command(Port, said(refused, Why))
     end,
-    {ok, Desk, Seed, Wall} = raddle_nif:open_desk(next(Server)),
+    {ok, Desk, Seed, Wall} = raddle_nif:open_desk(next()),
     Words = [unicode:characters_to_binary(Word) || Word <- Places],
     Options = #{test => raddle:prepare(Program), nodes => raddle:nodes_of(Words, ['test@raddle']), wall => Wall,
                 fail_on => raddle:fail_on(Words)},
-    orders(Server, Answer, Desk, Seed, Options).
+    orders(Port, Desk, Seed, Options).
 
-next(Server) -> receive {Server, Text} -> Text end.
+next() -> receive {order, Text} -> Text end.
 
-orders(Server, Answer, Desk, Seed, Options) ->
-    Answer(case raddle_nif:read_order(Desk, next(Server)) of
-               {error, Why} -> said(refused, Why);
-               {Session, Run, Wish} ->
-                   Look = fun(_, Table, Result) -> made(Session, {Seed, Run}, Table, Result, Wish) end,
-                   case raddle_run:run(Session, {Seed, Run}, Options, Look) of
-                       exhausted -> json(<<"exhausted">>);
-                       Made -> Made
-                   end
-           end),
-    orders(Server, Answer, Desk, Seed, Options).
+%% Orders that have come already wait in the mailbox; a run looks for its own messages only.
+orders(Port, Desk, Seed, Options) ->
+    Answer = case raddle_nif:read_order(Desk, next()) of
+                 {error, Why} -> said(refused, Why);
+                 {Session, Run, Wish} ->
+                     Look = fun(_, Table, Result) -> made(Session, {Seed, Run}, Table, Result, Wish) end,
+                     case raddle_run:run(Session, {Seed, Run}, Options, Look) of
+                         exhausted -> json(<<"exhausted">>);
+                         Made -> Made
+                     end
+             end,
+    port_command(Port, Answer),
+    orders(Port, Desk, Seed, Options).
 
 made(Session, Number, Table, #{verdict := Verdict, steps := _}, Wish) ->
     Wanted = case Verdict of {failed, _, _, _, _} -> Wish =/= none; _ -> Wish =:= any end,

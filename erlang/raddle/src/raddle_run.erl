@@ -4,7 +4,7 @@
 -include("raddle_run.hrl").
 
 %% Runs Fun as run number Number of Seed. Returns exhausted, or a map with the verdict and what was counted. Look is called with the
-%% table of the run before it goes. The caller has no other messages in its mailbox.
+%% table of the run before it goes.
 run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall := Wall, fail_on := FailOn}, Look) ->
     case raddle_nif:'begin'(Session, Seed, Number) of
         exhausted -> exhausted;

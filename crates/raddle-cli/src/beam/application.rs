@@ -1,26 +1,96 @@
-//! Where the application is that the VM loads.
+//! The application that the VM loads. The binary carries it: the native library, and the Erlang sources, which are compiled when they are
+//! first needed. So it fits whatever release of OTP is installed.
 
-use anyhow::{Context, Result, ensure};
+use crate::cc::cache;
+use anyhow::{Context, Result, bail, ensure};
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::UNIX_EPOCH;
 
-/// The variable that says where the application is.
+/// The native library; empty if it could not be built.
+static LIBRARY: &[u8] = include_bytes!(env!("RADDLE_BEAM_LIBRARY"));
+
+include!(env!("RADDLE_BEAM_SOURCES"));
+
+/// The variable that names another application than the one in here.
 const APPLICATION: &str = "RADDLE_ERLANG";
 
-/// Where the application is: where the variable says, beside this program, or in the folder that it was built from.
+/// What is told if Erlang is missing.
+pub(super) const NO_ERLANG: &str = "Erlang/OTP is not installed, or not in PATH: there is no `erl`; on Debian the package erlang-base \
+     has what is needed";
+
+/// Where the application is, after it was compiled if need be.
 pub(super) fn find() -> Result<PathBuf> {
     if let Some(given) = std::env::var_os(APPLICATION) {
         let given = PathBuf::from(given);
         ensure!(is_built(&given), "{}: no Erlang application with ebin and priv is here", given.display());
         return Ok(given);
     }
-    let beside =
-        std::env::current_exe().ok().and_then(|exe| Some(exe.parent()?.join("../lib/raddle/erlang")));
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../erlang/raddle");
-    beside.into_iter().chain([source]).find(|place| is_built(place)).with_context(|| {
-        format!("the Erlang application is not built: run `make -C erlang/raddle` in the repository, or say by {APPLICATION} where it is")
-    })
+    ensure!(
+        !LIBRARY.is_empty(),
+        "this raddle was built without its part for Erlang, which needs Rust 1.91; {APPLICATION} may name the folder of one that \
+         `make -C erlang/raddle` has built"
+    );
+    let place = cache()?.join("erlang").join(format!("application-{ID}-{:016x}", release()?));
+    if !is_built(&place) {
+        build(&place)?;
+    }
+    Ok(place)
 }
 
 fn is_built(place: &Path) -> bool {
     place.join("ebin/raddle.app").is_file() && place.join("priv/libraddle_beam.so").is_file()
+}
+
+/// A number for the Erlang that is installed; what one release compiles another may not load.
+fn release() -> Result<u64> {
+    use std::hash::{DefaultHasher, Hash, Hasher};
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|folder| folder.join("erl")).find(|erl| erl.is_file());
+    let erl = found.context(NO_ERLANG)?;
+    let mut hasher = DefaultHasher::new();
+    let real = std::fs::canonicalize(&erl).unwrap_or(erl);
+    let changed = std::fs::metadata(&real).and_then(|about| about.modified()).ok();
+    let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
+    (real, changed).hash(&mut hasher);
+    Ok(hasher.finish())
+}
+
+/// Compiles the application into `place`. Others may do the same at the same time.
+fn build(place: &Path) -> Result<()> {
+    let folder = place.display();
+    let writable = || {
+        format!("cannot write the Erlang application to {folder}; set RADDLE_CACHE to a folder that can be written to")
+    };
+    let own = place.with_extension(format!("{}.part", std::process::id()));
+    for part in ["src", "ebin", "priv"] {
+        std::fs::create_dir_all(own.join(part)).with_context(writable)?;
+    }
+    for (name, text) in SOURCES {
+        std::fs::write(own.join("src").join(name), text).with_context(writable)?;
+    }
+    std::fs::copy(own.join("src/raddle.app.src"), own.join("ebin/raddle.app")).with_context(writable)?;
+    std::fs::write(own.join("priv/libraddle_beam.so"), LIBRARY).with_context(writable)?;
+    let modules = SOURCES.iter().map(|(name, _)| *name).filter(|name| name.ends_with(".erl"));
+    let mut compile = Command::new("erlc");
+    compile.arg("-o").arg(own.join("ebin")).args(modules.map(|name| own.join("src").join(name)));
+    let compiled = compile.output();
+    match &compiled {
+        Ok(output) if output.status.success() => {}
+        Ok(output) => bail!(
+            "erlc cannot compile the Erlang application: {}{}",
+            String::from_utf8_lossy(&output.stdout),
+            String::from_utf8_lossy(&output.stderr)
+        ),
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            bail!("there is `erl` but no `erlc`, which raddle needs; on Debian the package erlang-base has both")
+        }
+        Err(error) => bail!("cannot start erlc: {error}"),
+    }
+    match std::fs::rename(&own, place) {
+        // Somebody else was faster.
+        Err(_) if is_built(place) => std::fs::remove_dir_all(&own).with_context(writable),
+        renamed => renamed.with_context(writable),
+    }
 }

@@ -15,10 +15,6 @@ use std::process::{Child, Command, Stdio};
 /// No answer is longer than this; where a length should be and is not, it mostly seems longer.
 const LONGEST: u32 = 1 << 26;
 
-/// What is told of a VM that is not there.
-const NO_ERLANG: &str = "cannot start `erl`: Erlang/OTP is not installed, or not in PATH; on Debian the packages \
-     erlang-base, erlang-dev and erlang-eunit have what is needed";
-
 /// A function, where its modules are, and so on: `--pa DIR`, `--node NAME` and `--fail-on WHAT`, as often as needed.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
@@ -83,7 +79,7 @@ impl Server {
             .spawn()
             .with_context(|| format!("cannot start the Erlang VM for {}", program.test))
             .map_err(|error| match error.downcast_ref::<std::io::Error>().map(std::io::Error::kind) {
-                Some(ErrorKind::NotFound) => anyhow::anyhow!(NO_ERLANG),
+                Some(ErrorKind::NotFound) => anyhow::anyhow!(application::NO_ERLANG),
                 _ => error,
             })?;
         let mut server = Server { process, stream: mine, said };
@@ -129,6 +125,9 @@ impl Server {
 }
 
 impl Runs for Server {
+    // Runs are short, and it takes long to wake a VM.
+    const ORDERS: usize = 32;
+
     fn send(&mut self, order: &Order) -> Result<()> {
         self.tell(order)
     }

@@ -51,14 +51,14 @@ pub(super) fn prepare(compiler: &Compiler) -> Result<Hooks> {
 }
 
 /// The folder for what can be made again.
-pub(super) fn cache() -> Result<PathBuf> {
+pub(crate) fn cache() -> Result<PathBuf> {
     let folder = |name: &str| var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(folder) = folder("RADDLE_CACHE") {
         return Ok(folder);
     }
     let base = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
     let base =
-        base.context("there is no HOME to keep the hooks in; set RADDLE_CACHE to the full name of a folder")?;
+        base.context("there is no HOME with a cache; set RADDLE_CACHE to the full name of a folder")?;
     Ok(base.join("raddle"))
 }
 

@@ -12,6 +12,7 @@ use crate::Outcome;
 use anyhow::{Context, Result, bail};
 use call::Call;
 pub(crate) use compiler::Language;
+pub(crate) use hooks::cache;
 use compiler::{Compiler, Kind};
 pub(crate) use source::{Source, was_compiled_here};
 use std::ffi::OsString;

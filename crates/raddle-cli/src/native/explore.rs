@@ -44,6 +44,9 @@ impl std::error::Error for NotControllable {}
 
 /// A process that makes runs by order, one after the other.
 pub(crate) trait Runs {
+    /// How many orders it has at a time, so that it need not wait for the next one.
+    const ORDERS: usize;
+
     /// Gives an order. Several may be under way; they are answered in their order.
     fn send(&mut self, order: &Order) -> Result<()>;
 
@@ -291,21 +294,19 @@ impl Plan<'_> {
     }
 
     /// Makes the runs of one server by number. Tells how many answers were not waited for.
-    fn make_runs(
+    fn make_runs<R: Runs>(
         &self,
         shared: &Shared,
-        server: &mut impl Runs,
+        server: &mut R,
         streams: &mut [Option<Stream>],
     ) -> Result<usize> {
-        /// How many orders a server has at a time, so that it need not wait for the next one.
-        const ORDERS: usize = 2;
         let mut round = shared.rounds.begin();
         loop {
             let (mut seen, mut over) = (Vec::new(), Vec::new());
             let mut given = VecDeque::new();
             let mut goes_on = true;
             loop {
-                while goes_on && given.len() < ORDERS {
+                while goes_on && given.len() < R::ORDERS {
                     let next = self.next(shared, &mut round, streams);
                     goes_on = next.is_some();
                     let Some(Some(turn)) = next else { break };

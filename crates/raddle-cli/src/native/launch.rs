@@ -204,6 +204,8 @@ impl Server {
 }
 
 impl Runs for Server {
+    const ORDERS: usize = 2;
+
     fn send(&mut self, order: &Order) -> Result<()> {
         self.tell(order)
     }

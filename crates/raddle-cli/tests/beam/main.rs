@@ -1,5 +1,5 @@
-//! `raddle beam run`, and what is done with the failures that it found. Needs Erlang/OTP, and the application built by
-//! `make -C erlang/raddle`. Without them the tests say so and pass, unless `RADDLE_BEAM` is set.
+//! `raddle beam run`, and what is done with the failures that it found. Needs Erlang/OTP. Without it the tests say so and pass,
+//! unless `RADDLE_BEAM` is set.
 
 use serde_json::Value;
 use std::io::Write;
@@ -8,7 +8,8 @@ use std::process::{Command, Output};
 
 fn raddle(folder: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
-    command.args(words).current_dir(folder).env("RADDLE_CACHE", folder.join("cache"));
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beam/cache");
+    command.args(words).current_dir(folder).env("RADDLE_CACHE", cache).env_remove("RADDLE_ERLANG");
     command.output().expect("raddle starts")
 }
 
@@ -27,17 +28,13 @@ fn folder(name: &str) -> Option<PathBuf> {
     std::fs::create_dir_all(&folder).expect("a folder for the test can be made");
     let source = here.join("tests/beam/race.erl");
     let compiled = Command::new("erlc").arg("+debug_info").arg("-o").arg(&folder).arg(source).status();
-    let built = here.join("../../erlang/raddle/priv/libraddle_beam.so").is_file();
-    if compiled.is_ok_and(|status| status.success()) && built {
+    if compiled.is_ok_and(|status| status.success()) {
         return Some(folder);
     }
     #[expect(clippy::disallowed_methods, reason = "whoever runs the test says whether it may be passed over")]
     let wanted = std::env::var("RADDLE_BEAM").is_ok();
-    assert!(
-        !wanted,
-        "no Erlang, or the application is not built; tools/install.sh and make -C erlang/raddle"
-    );
-    let words = "NOT TESTED: Erlang programs; tools/install.sh installs Erlang, make -C erlang/raddle builds the rest";
+    assert!(!wanted, "no Erlang; tools/install.sh installs it");
+    let words = "NOT TESTED: Erlang programs; tools/install.sh installs Erlang";
     writeln!(std::io::stderr(), "\n{words}\n").expect("somebody reads the messages");
     None
 }
@@ -193,4 +190,28 @@ fn what_is_not_a_bug_has_another_status() {
         let told = text(&output.stdout) + &text(&output.stderr);
         assert!(output.status.code() == Some(status) && told.contains(part), "{words:?}: {told}");
     }
+}
+
+#[test]
+fn what_is_missing_is_said() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beam/missing");
+    std::fs::create_dir_all(&folder).expect("a folder for the test can be made");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    command.args(["beam", "run", "a:b"]).current_dir(&folder).env("PATH", &folder).env_remove("RADDLE_ERLANG");
+    let output = command.env("RADDLE_CACHE", folder.join("cache")).output().expect("raddle starts");
+    assert_eq!(output.status.code(), Some(2));
+    assert!(text(&output.stderr).contains("there is no `erl`"), "{}", text(&output.stderr));
+}
+
+#[test]
+fn reported_errors_fail_if_they_are_to() {
+    let Some(folder) = folder("reported") else { return };
+    let words = ["beam", "run", "race:reports", "--pa", ".", "--runs", "20", "--record", "bug.json"];
+    assert_eq!(raddle(&folder, &words).status.code(), Some(0));
+    let found = raddle(&folder, &[&words[..], &["--fail-on", "error"]].concat());
+    let told = text(&found.stdout);
+    assert!(found.status.code() == Some(1) && told.contains("an error was reported: <0.102.0> is bad"), "{told}");
+    // The file knows that it is one.
+    let again = raddle(&folder, &["replay", "bug.json"]);
+    assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
 }
