@@ -127,7 +127,8 @@ impl<'a> Builder<'a> {
         let mut clocks =
             Clocks { threads: self.threads, at: Vec::with_capacity(size), before: Vec::with_capacity(size) };
         let born = |thread: usize| self.run.threads.get(ThreadId(thread as u32)).born as usize;
-        let mut next_thread = 0;
+        // Who was there before the first event knows of none.
+        let mut next_thread = (0..self.threads).take_while(|&thread| born(thread) == 0).count();
         let mut freed = self.run.freed;
         for (index, event) in trace.events.iter().enumerate() {
             let thread = event.thread.index();
@@ -148,7 +149,7 @@ impl<'a> Builder<'a> {
                 self.tell_objects(thread, operation.objects());
             }
             // Not every thread comes from a spawn: a timer appears with some other step of whoever sets it.
-            while next_thread < self.threads && born(next_thread) <= index + 1 {
+            while next_thread < self.threads && born(next_thread) == index + 1 {
                 if let Some(parent) = trace.parents.get(next_thread).copied().flatten() {
                     self.now[next_thread] = self.now[parent.index()].clone();
                 }

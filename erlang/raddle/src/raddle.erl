@@ -204,8 +204,8 @@ look(Session, Table, #{verdict := Verdict, steps := _} = Result) ->
 look(_, _, Result) -> Result.
 
 failure(Session, #{names := Names} = Result, Options, {Seed, Run} = Number) ->
-    #{program := Program, arguments := Given, file := File, fail_on := FailOn} = Options,
-    Arguments = Given ++ lists:append([["--fail-on", case Sort of error -> "error"; gave_up -> "gave-up" end] || Sort <- FailOn]),
+    #{program := Program, arguments := Words, file := File, fail_on := FailOn} = Options,
+    Arguments = Words ++ lists:append([["--fail-on", case Sort of error -> "error"; gave_up -> "gave-up" end] || Sort <- FailOn]),
     Binary = fun unicode:characters_to_binary/1,
     Text = raddle_nif:record(Session, {Binary(Program), [Binary(Argument) || Argument <- Arguments]}, Number, Names),
     Where = case File of

@@ -2,6 +2,7 @@
 
 use raddle_engine::{
     Choice, Config, Engine, Needs, Next, Plan, Point, Reply, Resource, Rng, Strategy, Timeouts,
+    conflicts,
 };
 use raddle_model::{
     Access, BlockReason, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict,
@@ -122,6 +123,39 @@ fn a_thread_whose_wait_is_replaced_goes_on() {
     assert_eq!(next(&mut engine), Next::Done);
     assert_eq!(engine.summary().verdict, &Verdict::Passed);
     assert_ne!(engine.thread_name(child), engine.thread_name(main));
+}
+
+#[test]
+fn a_spawned_thread_knows_its_parent_though_a_timer_came_before_it() {
+    let (mut engine, main, _) = one_thread();
+    let object = engine.add_object(Name(9), Resource::Memory);
+    let write = Operation::new(Kind::Write, LocationId(0)).on(object, Access::Write);
+    engine.announce(main, write);
+    assert_eq!(next(&mut engine), Next::Resume { thread: main, reply: Reply::Go });
+    let timer = engine.add_child(main);
+    engine.announce(main, Operation::new(Kind::Spawn, LocationId(1)));
+    let mut child = None;
+    // Whoever goes on has one more thing to do: the parent nothing, the others a write.
+    let mut written = Vec::new();
+    while let Next::Resume { thread, reply } = next(&mut engine) {
+        if let Reply::Spawned(spawned) = reply {
+            child = Some(spawned);
+        }
+        if thread == main || written.contains(&thread) {
+            engine.finish(thread);
+        } else {
+            written.push(thread);
+            engine.announce(thread, write);
+        }
+    }
+    let child = child.expect("a thread was spawned");
+    let summary = engine.summary();
+    let who = |event: usize| summary.trace.events[event].thread;
+    let mut found = Vec::new();
+    conflicts(&summary, |earlier, later| found.push((who(earlier), who(later))));
+    // The first write was there before both of them.
+    let others = [(timer, child), (child, timer)];
+    assert!(found.len() == 1 && others.contains(&found[0]), "{found:?}");
 }
 
 #[test]
