@@ -13,9 +13,14 @@ fn variable(name: &str) -> String {
 fn main() {
     let here = PathBuf::from(variable("CARGO_MANIFEST_DIR"));
     let crates = here.parent().expect("crates lie beside each other");
-    for name in
-        ["raddle-native", "raddle-beam", "raddle-engine", "raddle-idioms", "raddle-strategies", "raddle-model"]
-    {
+    for name in [
+        "raddle-native",
+        "raddle-beam",
+        "raddle-engine",
+        "raddle-idioms",
+        "raddle-strategies",
+        "raddle-model",
+    ] {
         println!("cargo::rerun-if-changed={}", crates.join(name).join("src").display());
         println!("cargo::rerun-if-changed={}", crates.join(name).join("Cargo.toml").display());
     }

@@ -192,9 +192,8 @@ mod tests {
         let mut program = Script::straight(3, &["W0", "W0", "W1 W1 W1"]);
         let others = |plus: &mut ConflictAnalysis, program: &mut Script| {
             let runs = (0..50).map(|seed| program.run(plus, seed).0).collect::<Vec<_>>();
-            let third = |events: &Vec<raddle_model::Event>| {
-                events.iter().position(|event| event.thread.0 == 2)
-            };
+            let third =
+                |events: &Vec<raddle_model::Event>| events.iter().position(|event| event.thread.0 == 2);
             runs[1..].iter().map(third).collect::<BTreeSet<_>>().len()
         };
         assert_eq!(others(&mut plus(Signature::ThreadAndPlace), &mut program), 1, "it runs at once");

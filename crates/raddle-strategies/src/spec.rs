@@ -77,7 +77,8 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
         };
         return match CATALOGUE.iter().find(wrappable) {
             Some(_) => {
-                let scheme = if name == "conflict-place" { Signature::Place } else { Signature::ThreadAndPlace };
+                let scheme =
+                    if name == "conflict-place" { Signature::Place } else { Signature::ThreadAndPlace };
                 Ok(Box::new(conflict_analysis::ConflictAnalysis::new(build(rest)?, scheme)))
             }
             None => Err(SpecError::NotWrappable { inner: rest.to_owned() }),

@@ -61,7 +61,9 @@ fn release() -> Result<u64> {
 fn build(place: &Path) -> Result<()> {
     let folder = place.display();
     let writable = || {
-        format!("cannot write the Erlang application to {folder}; set RADDLE_CACHE to a folder that can be written to")
+        format!(
+            "cannot write the Erlang application to {folder}; set RADDLE_CACHE to a folder that can be written to"
+        )
     };
     let own = place.with_extension(format!("{}.part", std::process::id()));
     for part in ["src", "ebin", "priv"] {
@@ -84,7 +86,9 @@ fn build(place: &Path) -> Result<()> {
             String::from_utf8_lossy(&output.stderr)
         ),
         Err(error) if error.kind() == ErrorKind::NotFound => {
-            bail!("there is `erl` but no `erlc`, which raddle needs; on Debian the package erlang-base has both")
+            bail!(
+                "there is `erl` but no `erlc`, which raddle needs; on Debian the package erlang-base has both"
+            )
         }
         Err(error) => bail!("cannot start erlc: {error}"),
     }

@@ -197,7 +197,11 @@ fn what_is_missing_is_said() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beam/missing");
     std::fs::create_dir_all(&folder).expect("a folder for the test can be made");
     let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
-    command.args(["beam", "run", "a:b"]).current_dir(&folder).env("PATH", &folder).env_remove("RADDLE_ERLANG");
+    command
+        .args(["beam", "run", "a:b"])
+        .current_dir(&folder)
+        .env("PATH", &folder)
+        .env_remove("RADDLE_ERLANG");
     let output = command.env("RADDLE_CACHE", folder.join("cache")).output().expect("raddle starts");
     assert_eq!(output.status.code(), Some(2));
     assert!(text(&output.stderr).contains("there is no `erl`"), "{}", text(&output.stderr));
@@ -210,7 +214,10 @@ fn reported_errors_fail_if_they_are_to() {
     assert_eq!(raddle(&folder, &words).status.code(), Some(0));
     let found = raddle(&folder, &[&words[..], &["--fail-on", "error"]].concat());
     let told = text(&found.stdout);
-    assert!(found.status.code() == Some(1) && told.contains("an error was reported: <0.102.0> is bad"), "{told}");
+    assert!(
+        found.status.code() == Some(1) && told.contains("an error was reported: <0.102.0> is bad"),
+        "{told}"
+    );
     // The file knows that it is one.
     let again = raddle(&folder, &["replay", "bug.json"]);
     assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));

@@ -1,8 +1,7 @@
 //! Mailboxes, and what else only runs of actors need.
 
 use raddle_engine::{
-    Choice, Config, Engine, Needs, Next, Plan, Point, Reply, Resource, Rng, Strategy, Timeouts,
-    conflicts,
+    Choice, Config, Engine, Needs, Next, Plan, Point, Reply, Resource, Rng, Strategy, Timeouts, conflicts,
 };
 use raddle_model::{
     Access, BlockReason, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict,
