@@ -128,6 +128,14 @@ replay_repeats_exactly_case() ->
     try
         [?assertMatch(#{divergence := none, fingerprint := Print, steps := Steps, verdict := {failed, <<"assertion">>, 0, _, _}},
                       raddle:replay(File)) || _ <- [1, 2, 3]],
+        %% The same steps with another end are no repetition.
+        {ok, Text} = file:read_file(File),
+        Other = binary:replace(Text, <<"{badmatch,[{k,1}]}">>, <<"{badmatch,[{k,7}]}">>, [global]),
+        ?assertNotEqual(Text, Other),
+        ok = file:write_file(File, Other),
+        #{divergence := {_, What}} = raddle:replay(File),
+        ?assertMatch({match, _}, re:run(What, "^the steps repeat but the end does not: ")),
+        ok = file:write_file(File, Text),
         %% Another program leaves the recorded run, and it is said where.
         ?assertMatch(#{divergence := {Step, _}} when is_integer(Step), raddle:replay(File, #{test => fun ?MODULE:waits/0}))
     after
