@@ -74,6 +74,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
             timeouts_anytime: config.timeouts == Timeouts::Anytime,
             patience: config.patience,
             races: false,
+            exit_last: summary.trace.exit_last,
         },
         strategy: spec.to_owned(),
         seed: told.seed,

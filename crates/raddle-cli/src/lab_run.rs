@@ -115,6 +115,7 @@ fn settings(args: &RunArgs) -> Settings {
         patience: args.patience,
         timeouts_anytime: args.timeouts == TimeoutsArg::Any,
         races: false,
+        exit_last: false,
     }
 }
 
@@ -203,6 +204,7 @@ fn trace_file(
     recording: &Recording,
 ) -> Result<TraceFile> {
     let mut machine = machine.clone();
+    let settings = Settings { exit_last: recording.trace.exit_last, ..settings };
     let repeated = repeat(&mut machine, config(settings), Replay::new(&recording.trace))
         .with_context(|| format!("run {} does not repeat, which is a mistake of raddle", recording.run))?;
     Ok(TraceFile {

@@ -235,5 +235,6 @@ pub(crate) fn config(settings: Settings) -> Config {
     config.step_limit = settings.step_limit;
     config.patience = settings.patience;
     config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
+    config.exit_last = settings.exit_last;
     config
 }

@@ -27,10 +27,19 @@ pub struct Config {
     pub patience: u32,
     /// Which data races end a run with [`DataRace`](raddle_model::Failure::DataRace).
     pub races: Races,
+    /// Whether the end of the program waits until nothing else can run, in every run. A strategy may ask for that in some
+    /// ([`Needs::exit_last`](crate::Needs)).
+    pub exit_last: bool,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { step_limit: 1_000_000, timeouts: Timeouts::WhenIdle, patience: 64, races: Races::Ignored }
+        Config {
+            step_limit: 1_000_000,
+            timeouts: Timeouts::WhenIdle,
+            patience: 64,
+            races: Races::Ignored,
+            exit_last: false,
+        }
     }
 }

@@ -71,12 +71,14 @@ pub struct Engine {
     /// Invariant: the bits of the threads whose next operation locks a mutex and waits for it without a time limit.
     pub(crate) plain_lockers: u64,
     pub(crate) races: Tracker,
+    /// After how many steps the end of the program, which waits, may come although others can run.
+    pub(crate) exit_due: u64,
     /// See [`RunSummary`].
     pub(crate) freed: Vec<(u32, ThreadId)>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) now: u64,
     pub(crate) steps: u64,
-    /// Invariant: no greater than `turns.next_look`; 0 while a thread is ready or resting, an exchange is not settled, the run
+    /// Invariant: no greater than `turns.next_look` and `exit_due`; 0 while a thread is ready or resting, an exchange is not settled, the run
     /// is over, or points are recorded. As long as `steps` is below it and a thread is enabled, there is nothing to do but to
     /// choose and to execute.
     pub(crate) alarm: u64,
@@ -114,6 +116,7 @@ impl Engine {
             resting: Vec::new(),
             plain_lockers: 0,
             races: Tracker::default(),
+            exit_due: u64::MAX,
             freed: Vec::new(),
             verdict: None,
             now: 0,
@@ -145,6 +148,8 @@ impl Engine {
         self.resting.clear();
         self.plain_lockers = 0;
         self.races.begin(self.config.races);
+        self.exit_due = u64::MAX;
+        self.trace.exit_last = needs.exit_last || self.config.exit_last;
         self.freed.clear();
         self.verdict = None;
         self.now = 0;
@@ -382,6 +387,10 @@ impl Engine {
                 self.look_for_starving();
                 continue;
             }
+            if self.steps >= self.exit_due {
+                self.let_exit();
+                continue;
+            }
             if self.needs.enabled {
                 self.record_enabled();
             }
@@ -389,7 +398,7 @@ impl Engine {
                 self.trace.states.push(self.state());
             }
             let calm = self.resting.is_empty() && !self.needs.enabled && !self.needs.state;
-            self.alarm = if calm { self.turns.next_look } else { 0 };
+            self.alarm = if calm { self.turns.next_look.min(self.exit_due) } else { 0 };
             return None;
         }
     }

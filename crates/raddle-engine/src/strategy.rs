@@ -75,7 +75,7 @@ pub enum Choice {
     CutOff,
 }
 
-/// What a strategy wants to have recorded or tracked, beyond the events.
+/// What a strategy wants of a run: what is to be recorded or tracked beyond the events, and when the program may end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Needs {
     /// Record the enabled threads of every point.
@@ -84,6 +84,8 @@ pub struct Needs {
     pub state: bool,
     /// Let [`Point::place_name`] and [`RunSummary::place_name`] be the same in all runs.
     pub places: bool,
+    /// Let the end of the program ([`Kind::Exit`](raddle_model::Kind)) wait until nothing else can run, in the run that begins.
+    pub exit_last: bool,
 }
 
 /// What is known before a step: every thread that could take it, with the operation it would execute.

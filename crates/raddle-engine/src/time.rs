@@ -1,10 +1,17 @@
 //! The virtual clock: it stands still while anything can run that is not resting.
+//!
+//! The end of the program can be made to wait in the same way: as a wait that is over at once, but only when nothing else can
+//! run. Time does not pass for it, so threads that sleep are not waited for; a real program would end before them.
 
 use crate::Engine;
 use crate::config::Timeouts;
 use crate::objects::Resource;
 use crate::threads::{Status, Thread, Wake};
 use raddle_model::{Kind, Operation, ThreadId};
+
+/// How many steps the end of the program waits for other threads. Those that are not done by then may never be: a program may
+/// end while threads of it go round for ever.
+const LONGEST_EXIT: u64 = 10_000;
 
 impl Engine {
     /// Notes when `thread`, which is about to execute `operation`, stops waiting for it.
@@ -14,6 +21,15 @@ impl Engine {
         match operation.kind {
             // The wait began when the mutex was given up; its end was set then.
             Kind::ConditionReacquire => {}
+            Kind::Exit => {
+                entry.wake = Wake::None;
+                entry.deadline = u64::MAX;
+                if self.trace.exit_last {
+                    entry.deadline = now;
+                    self.exit_due = self.steps.saturating_add(LONGEST_EXIT);
+                    self.alarm = 0;
+                }
+            }
             kind => {
                 entry.wake = Wake::None;
                 entry.deadline = if can_time_out(kind) && operation.argument != Operation::UNTIMED {
@@ -32,6 +48,24 @@ impl Engine {
         let entry = self.threads.get(thread);
         entry.wake == Wake::TimedOut
             || (entry.deadline != u64::MAX && self.config.timeouts == Timeouts::Anytime)
+    }
+
+    /// Whether `thread`, which is about to end the program, may do so now.
+    pub(crate) fn may_exit(&self, thread: ThreadId) -> bool {
+        !self.trace.exit_last || self.threads.get(thread).wake == Wake::TimedOut
+    }
+
+    /// Lets whoever is about to end the program do so, although others can still run.
+    #[cold]
+    pub(crate) fn let_exit(&mut self) {
+        self.exit_due = u64::MAX;
+        for index in 0..self.threads.len() as u32 {
+            let thread = ThreadId(index);
+            let entry = self.threads.get(thread);
+            if waits(entry) && entry.operation.kind == Kind::Exit {
+                self.wake(thread, Wake::TimedOut);
+            }
+        }
     }
 
     /// Moves the clock to the earliest deadline and wakes whoever waited for it. Tells whether there was one that

@@ -39,6 +39,8 @@ pub struct Trace {
     pub enabled_from: Vec<u32>,
     /// A hash of the program's state at each point; empty if it was not recorded.
     pub states: Vec<u64>,
+    /// Whether the end of the program came when nothing else could run, not at any moment.
+    pub exit_last: bool,
 }
 
 impl Trace {
@@ -51,6 +53,7 @@ impl Trace {
         self.enabled.clear();
         self.enabled_from.clear();
         self.states.clear();
+        self.exit_last = false;
     }
 
     /// The threads that could have been chosen where event `step` was, in thread order. One more point than

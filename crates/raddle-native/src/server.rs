@@ -174,6 +174,9 @@ impl Server {
                 if *trace && ran.kind.is_some() {
                     let spec = self.setup.strategies[*strategy].clone();
                     self.add_trace(&mut ran, &whole, spec, *run);
+                    if let Some(trace) = &mut ran.trace {
+                        trace.settings.exit_last |= copy.needs().exit_last;
+                    }
                 }
                 Some(Answer::Ran(Box::new(ran)))
             }
@@ -482,6 +485,7 @@ fn config(settings: Settings) -> Config {
     config.step_limit = settings.step_limit;
     config.patience = settings.patience;
     config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
+    config.exit_last = settings.exit_last;
     config.races = if settings.races { Races::All } else { Races::Ignored };
     config
 }

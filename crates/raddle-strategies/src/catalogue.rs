@@ -267,4 +267,12 @@ pub const CATALOGUE: &[Entry] = &[
         source: "Morpheus, Yuan's thesis, section 4.5.3",
         guarantee: "the inner strategy's, over conflicting events, once these are known",
     },
+    Entry {
+        name: "exit-last",
+        family: Family::Wrapper,
+        summary: "in three of four runs of the inner strategy (any randomized one) the program ends when nothing else can run",
+        parameters: &[],
+        source: "Raddle",
+        guarantee: "the inner strategy's in a quarter of the runs; in the others for the program whose end waits",
+    },
 ];

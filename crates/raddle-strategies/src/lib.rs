@@ -29,6 +29,7 @@ pub mod preemption_bounding;
 // Around others.
 pub mod conflict_analysis;
 pub mod coverage;
+pub mod exit_last;
 pub mod portfolio;
 
 mod catalogue;

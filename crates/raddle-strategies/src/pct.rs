@@ -200,11 +200,7 @@ impl Strategy for Pct {
             return Choice::Run(enabled[self.rng.below(enabled.len() as u64) as usize]);
         }
         self.ranks.update(point, &mut self.rng);
-        let mut thread = self.ranks.highest();
-        if self.settings.exit_last && point.operation(thread).kind == Kind::Exit {
-            self.ranks.lower(thread, 0);
-            thread = self.ranks.highest();
-        }
+        let thread = self.ranks.highest();
         if self.settings.count == Count::All && self.settings.at == At::Any {
             // Every step counts, so nothing changes before the next change point.
             self.counted = point.step + 1;
@@ -237,7 +233,7 @@ impl Strategy for Pct {
 
     fn needs(&self) -> raddle_engine::Needs {
         let enabled = self.learns() && self.settings.count == Count::Choices;
-        raddle_engine::Needs { enabled, ..Default::default() }
+        raddle_engine::Needs { enabled, exit_last: self.settings.exit_last, ..Default::default() }
     }
 
     fn learns(&self) -> bool {

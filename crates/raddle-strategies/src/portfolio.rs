@@ -16,6 +16,17 @@ use std::sync::{Condvar, Mutex, MutexGuard};
 /// finds bugs that need few ordered events in long runs.
 pub const PORTFOLIO: &[&str] = &["oos", "surw", "upo", "pos", "random-walk", "pct:depth=3"];
 
+/// The strategies of the default portfolio for programs that end when their first thread does. What other threads would have done
+/// then is looked at first, so most strategies let the end wait. PCT and UPO take the program as it is, for their guarantee and
+/// their count.
+pub fn of_programs() -> Vec<String> {
+    let exact = |spec: &str| spec == "upo" || pct_depth(spec).is_some();
+    PORTFOLIO
+        .iter()
+        .map(|&spec| if exact(spec) { spec.to_owned() } else { format!("exit-last:{spec}") })
+        .collect()
+}
+
 /// The depth for which runs under `spec` have the guarantee of PCT as published, if they have it: all but the first, from which
 /// the length of a run is learnt.
 pub fn pct_depth(spec: &str) -> Option<u64> {
@@ -33,7 +44,7 @@ const SHARES: [u64; PORTFOLIO.len()] = [6, 2, 4, 1, 1, 1];
 
 /// The first turns are all of the first strategy. OOS learns in its first runs, and what it has learnt finds most bugs of the
 /// corpus in few more; with other runs in between it would take longer to get there.
-const HEAD_START: u64 = 8;
+const HEAD_START: u64 = 16;
 
 /// The turns of each strategy in the first round, on average.
 const FIRST: u64 = 32;
@@ -266,6 +277,21 @@ mod tests {
         }
         let begin: std::collections::BTreeSet<usize> = turns[..15].iter().map(|turn| turn.lane).collect();
         assert_eq!(begin.len(), PORTFOLIO.len(), "all have a turn soon");
+    }
+
+    #[test]
+    fn programs_have_the_same_strategies_most_of_which_let_the_end_wait() {
+        let specs = of_programs();
+        let inner: Vec<&str> =
+            specs.iter().map(|spec| spec.strip_prefix("exit-last:").unwrap_or(spec)).collect();
+        assert_eq!(inner, PORTFOLIO);
+        assert!(specs.iter().all(|spec| crate::build(spec).is_ok()));
+        let turns = |waits: bool| -> u64 {
+            let lanes = specs.iter().zip(SHARES).filter(|(spec, _)| spec.starts_with("exit-last:") == waits);
+            lanes.map(|(_, share)| share).sum()
+        };
+        assert!(turns(true) >= 2 * turns(false), "{} and {} turns", turns(true), turns(false));
+        assert!(specs.iter().any(|spec| pct_depth(spec).is_some()), "PCT keeps its guarantee");
     }
 
     #[test]

@@ -50,11 +50,13 @@ pub enum SpecError {
         /// What it should be.
         wanted: String,
     },
-    /// Conflict analysis was asked for around something that it cannot go around.
-    #[error(
-        "`conflict:` needs a randomized strategy other than `upo` and `maple` after it, such as `conflict:pos`, not `{inner}`"
-    )]
+    /// A strategy was asked for around something that it cannot go around.
+    #[error("`{wrapper}:` needs {wanted} after it, such as `{wrapper}:pos`, not `{inner}`")]
     NotWrappable {
+        /// The strategy.
+        wrapper: &'static str,
+        /// What it can go around.
+        wanted: &'static str,
         /// What was given.
         inner: String,
     },
@@ -71,18 +73,7 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
         return Err(SpecError::UnknownStrategy { name: name.to_owned(), known: known.join(", ") });
     };
     if entry.family == Family::Wrapper {
-        let inner = rest.split(':').next().unwrap_or(rest);
-        let wrappable = |entry: &&Entry| {
-            entry.name == inner && entry.family == Family::Randomized && !ALONE.contains(&inner)
-        };
-        return match CATALOGUE.iter().find(wrappable) {
-            Some(_) => {
-                let scheme =
-                    if name == "conflict-place" { Signature::Place } else { Signature::ThreadAndPlace };
-                Ok(Box::new(conflict_analysis::ConflictAnalysis::new(build(rest)?, scheme)))
-            }
-            None => Err(SpecError::NotWrappable { inner: rest.to_owned() }),
-        };
+        return build_around(entry, rest);
     }
     let values = Values::parse(spec, entry, rest)?;
     Ok(match entry.name {
@@ -135,6 +126,25 @@ pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
         "dpor" => Box::new(dpor::Dpor::new()),
         "period" => Box::new(period::Period::new(values.bound("periods")?)),
         other => unreachable!("`{other}` is in the catalogue and cannot be built"),
+    })
+}
+
+/// Makes the wrapper `entry` around the strategy that `inner` names.
+fn build_around(entry: &Entry, inner: &str) -> Result<Box<dyn Strategy>, SpecError> {
+    let name = inner.split(':').next().unwrap_or(inner);
+    let randomized = CATALOGUE.iter().any(|other| other.name == name && other.family == Family::Randomized);
+    let (fits, wanted) = match entry.name {
+        "exit-last" => (randomized, "a randomized strategy"),
+        _ => (randomized && !ALONE.contains(&name), "a randomized strategy other than `upo` and `maple`"),
+    };
+    if !fits {
+        return Err(SpecError::NotWrappable { wrapper: entry.name, wanted, inner: inner.to_owned() });
+    }
+    let inner = build(inner)?;
+    Ok(match entry.name {
+        "exit-last" => Box::new(exit_last::ExitLast::new(inner)),
+        "conflict-place" => Box::new(conflict_analysis::ConflictAnalysis::new(inner, Signature::Place)),
+        _ => Box::new(conflict_analysis::ConflictAnalysis::new(inner, Signature::ThreadAndPlace)),
     })
 }
 
@@ -275,6 +285,7 @@ mod tests {
             "stride:max=7",
             "pos:reads=dependent",
             "conflict:pct:depth=2",
+            "exit-last:upo",
             "period:periods=4",
             "preemption:bound=2",
             "maple:window=100,profile=1,attempts=2,end=5",
@@ -307,6 +318,7 @@ mod tests {
             ("pct:at=lock", "should be `any` or `sync`"),
             ("stride:confidence=2", "should be between 0 and 1"),
             ("conflict:dfs", "needs a randomized strategy"),
+            ("exit-last:dpor", "`exit-last:` needs a randomized strategy after it"),
             ("conflict", "needs a randomized strategy"),
             ("conflict:pos:reads=maybe", "should be `independent` or `dependent`"),
         ] {

@@ -150,7 +150,13 @@ fn control(program: &Path) -> Result<u64> {
     let setup = Setup {
         strategies: crate::native::specs("random-walk")?,
         seed: 1,
-        settings: Settings { step_limit: STEPS, timeouts_anytime: false, patience: 64, races: false },
+        settings: Settings {
+            step_limit: STEPS,
+            timeouts_anytime: false,
+            patience: 64,
+            races: false,
+            exit_last: false,
+        },
         points: Points::Shared,
         threads: Threads::Fibers,
         patience_ms: PATIENCE_MS,

@@ -275,6 +275,7 @@ impl Session<'_> {
                 timeouts_anytime: false,
                 patience: 64,
                 races: false,
+                exit_last: false,
             },
             points: Points::Shared,
             threads: Threads::Fibers,

@@ -7,7 +7,7 @@ use raddle_explain::Symptom;
 use raddle_model::{Failure, Settings, Surroundings, TraceStep, Verdict};
 
 const SETTINGS: Settings =
-    Settings { step_limit: 10_000, timeouts_anytime: false, patience: 64, races: false };
+    Settings { step_limit: 10_000, timeouts_anytime: false, patience: 64, races: false, exit_last: false };
 
 /// The most runs of an exhaustive search.
 const MOST: u64 = 400_000;

@@ -17,7 +17,7 @@ use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Ledger, Settings, Surroun
 use raddle_report::shape::{self, NativeRun, Races};
 use raddle_report::{coverage, text};
 use raddle_strategies::coverage::WINDOW;
-use raddle_strategies::portfolio::PORTFOLIO;
+use raddle_strategies::portfolio;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -190,7 +190,7 @@ pub(crate) fn adapts(strategy: &str) -> bool {
 /// The strategies that take turns under a name on the command line.
 pub(crate) fn specs(strategy: &str) -> Result<Vec<String>> {
     let strategies: Vec<String> = if adapts(strategy) {
-        PORTFOLIO.iter().map(|&spec| spec.to_owned()).collect()
+        portfolio::of_programs()
     } else {
         strategy.split('+').map(str::to_owned).collect()
     };
@@ -210,6 +210,7 @@ fn setup(args: &NativeArgs, program: &Path) -> Result<Setup> {
             timeouts_anytime: args.timeouts == TimeoutsArg::Any,
             patience: args.patience,
             races: args.races == RacesArg::Fail,
+            exit_last: false,
         },
         points: match args.points {
             PointsArg::All => Points::All,

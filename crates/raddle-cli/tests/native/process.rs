@@ -47,3 +47,29 @@ fn the_user_changes_while_threads_are_alive() {
     let words = ["run", "--threads", "os", "--runs", "1", "--", "./identity"];
     refused(&folder, &words, &["seteuid is called while other threads are alive", "--threads fibers"]);
 }
+
+/// The default lets the end of the program wait in most runs, so that a check which nobody waits for comes to its end, and in the
+/// others not. The failure file tells which it was.
+#[test]
+fn threads_that_nobody_waits_for_are_seen_to_their_end_and_not() {
+    let folder = compile("never-joined", "never_joined", &[]);
+    let settings = |report: &serde_json::Value| {
+        let file = report["failure_file"].as_str().expect("a failing run is recorded");
+        let text = std::fs::read_to_string(folder.join(file)).expect("the file is there");
+        let file: serde_json::Value = serde_json::from_str(&text).expect("it is JSON");
+        file["settings"]["exit_last"].clone()
+    };
+    let report = run(&folder, &["--runs", "40", "--", "./never_joined"]);
+    assert_eq!((&report["kind"], settings(&report)), (&"assertion".into(), true.into()), "{report}");
+    replays(&folder, &report, 3);
+    let file = report["failure_file"].as_str().expect("a failing run is recorded");
+    for command in ["minimize", "explain"] {
+        let output = raddle(&folder, &[command, file]);
+        assert_eq!(output.status.code(), Some(1), "{command}: {}", String::from_utf8_lossy(&output.stderr));
+    }
+    std::fs::write(folder.join("expected"), "done\n").expect("the folder can be written to");
+    let words = ["--expect-output", "expected", "--runs", "40", "--", "./never_joined", "print"];
+    let report = run(&folder, &words);
+    assert_eq!((&report["kind"], settings(&report)), (&"output".into(), serde_json::Value::Null), "{report}");
+    replays(&folder, &report, 3);
+}

@@ -51,6 +51,7 @@ impl Engine {
             Kind::SendEnd => self.can_end_send(operation),
             Kind::Receive => self.can_receive(first(operation)) || self.may_time_out(thread),
             Kind::Park => self.can_park(first(operation)) || self.may_time_out(thread),
+            Kind::Exit => self.may_exit(thread),
             _ => true,
         }
     }

@@ -264,3 +264,38 @@ fn a_deadline_of_an_earlier_operation_is_forgotten() {
     assert_eq!(engine.summary().verdict.failure().map(|failure| failure.kind()), Some("deadlock"));
     assert_eq!(engine.now(), 100);
 }
+
+fn exit_last() -> Config {
+    let mut config = Config::default();
+    config.exit_last = true;
+    config
+}
+
+const EXIT: Act = Bare(Kind::Exit, Operation::UNTIMED);
+
+#[test]
+fn the_end_of_the_program_can_wait_for_all_but_sleepers() {
+    let program = Script::new().thread(&[EXIT]).thread(&[Act::Step; 2]).thread(&[sleep(5), Act::Step]);
+    let anytime = BTreeSet::from([(vec![0], 0), (vec![1, 0], 0), (vec![1, 1, 0], 0)]);
+    assert_eq!(orders(Config::default(), program.clone()), anytime);
+    assert_eq!(orders(exit_last(), program), BTreeSet::from([(vec![1, 1, 0], 0)]));
+}
+
+#[test]
+fn the_end_of_the_program_waits_for_nobody_who_waits_or_spins() {
+    // One takes the lock and spins with it; the other waits for the lock.
+    let spins: Vec<Act> = [LOCK].into_iter().chain([Bare(Kind::Yield, 0); 3_000]).collect();
+    let mut program = Script::new().mutex().thread(&[EXIT]).thread(&spins).thread(&[LOCK]).looping(1);
+    let engine = once_under(exit_last(), &mut program, &mut Follow::new(&[1]), 0);
+    let summary = engine.summary();
+    assert_eq!(*summary.verdict, Verdict::Passed);
+    assert!((60..2_000).contains(&summary.trace.events.len()), "{} steps", summary.trace.events.len());
+}
+
+#[test]
+fn the_end_of_the_program_does_not_wait_for_ever() {
+    let mut program = Script::new().object(Resource::Memory).thread(&[EXIT]).thread(&vec![Act::W(0); 30_000]);
+    let engine = once_under(exit_last(), &mut program, &mut Follow::new(&[]), 0);
+    let events = &engine.summary().trace.events;
+    assert_eq!((events.len(), events.last().map(|event| event.thread.0)), (10_001, Some(0)));
+}

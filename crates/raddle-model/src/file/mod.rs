@@ -111,6 +111,13 @@ pub struct Settings {
     /// Whether a data race on plain memory ended the run.
     #[serde(default)]
     pub races: bool,
+    /// Whether the end of the program came when nothing else could run, not at any moment.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub exit_last: bool,
+}
+
+fn is_false(value: &bool) -> bool {
+    !value
 }
 
 /// One executed operation in a file.

@@ -195,6 +195,7 @@ impl Config {
             timeouts_anytime: self.timeouts == Timeouts::Anytime,
             patience: self.patience,
             races: self.races,
+            exit_last: false,
         }
     }
 }
@@ -206,5 +207,6 @@ pub(super) fn engine(settings: Settings) -> EngineConfig {
     config.patience = settings.patience;
     config.races = if settings.races { Races::BetweenPlain } else { Races::Ignored };
     config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
+    config.exit_last = settings.exit_last;
     config
 }

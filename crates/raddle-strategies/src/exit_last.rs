@@ -1,0 +1,116 @@
+//! Exit last: an inner strategy in most of whose runs the end of the program waits for the other threads.
+//!
+//! Ours. A program that ends while threads of it could still go on hides what they would have done, and a strategy that takes the
+//! end for an operation like any other makes mostly runs in which little happens. In three of four runs, drawn for each, the end
+//! comes when nothing else can run ([`Needs::exit_last`]); in the others it may come at any moment.
+//!
+//! Guarantee: the inner strategy's for the program whose end waits, in three of four runs; and a quarter of its chances for the
+//! program as it is. Test: `three_of_four_runs_wait`.
+
+use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
+use raddle_model::Ledger;
+
+/// Of so many runs one lets the program end at any moment.
+const PERIOD: u64 = 4;
+
+/// See the module's documentation.
+pub struct ExitLast {
+    inner: Box<dyn Strategy>,
+    /// Whether the end waits in this run.
+    waits: bool,
+}
+
+impl ExitLast {
+    /// Lets the end of the program wait in most runs of `inner`.
+    pub fn new(inner: Box<dyn Strategy>) -> ExitLast {
+        ExitLast { inner, waits: false }
+    }
+}
+
+impl Strategy for ExitLast {
+    fn begin(&mut self, mut rng: Rng) -> Plan {
+        self.waits = rng.below(PERIOD) > 0;
+        self.inner.begin(rng)
+    }
+
+    #[inline]
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        self.inner.choose(point)
+    }
+
+    fn pick(&mut self, arity: u32) -> u32 {
+        self.inner.pick(arity)
+    }
+
+    fn learn(&mut self, run: &RunSummary<'_>) {
+        self.inner.learn(run);
+    }
+
+    fn needs(&self) -> Needs {
+        Needs { exit_last: self.waits, ..self.inner.needs() }
+    }
+
+    fn learns(&self) -> bool {
+        self.inner.learns()
+    }
+
+    fn space(&self) -> Option<f64> {
+        self.inner.space()
+    }
+
+    fn ledger(&self) -> Option<&Ledger> {
+        self.inner.ledger()
+    }
+
+    fn recall(&mut self, known: &Ledger) {
+        self.inner.recall(known);
+    }
+
+    fn fork(&self) -> Box<dyn Strategy> {
+        Box::new(ExitLast { inner: self.inner.fork(), waits: self.waits })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::build;
+    use raddle_model::{Event, Kind, Operation};
+    use raddle_testkit::{Act, Script, assert_hit_rate};
+
+    /// A program that may end before its thread has taken three steps.
+    fn program() -> Script {
+        let main = [Act::Spawn(1), Act::Bare(Kind::Exit, Operation::UNTIMED)];
+        Script::new().thread(&main).spawned(&[Act::Step; 3])
+    }
+
+    fn is_exit(event: &Event) -> bool {
+        event.operation.kind == Kind::Exit
+    }
+
+    #[test]
+    fn three_of_four_runs_wait() {
+        for spec in ["exit-last:random-walk", "exit-last:oos", "exit-last:pct:depth=2"] {
+            let mut strategy = build(spec).unwrap();
+            let mut program = program();
+            let mut waited = 0;
+            for seed in 0..4_000 {
+                let (events, _) = program.run(&mut *strategy, seed);
+                assert!(
+                    events.iter().position(is_exit) == Some(events.len() - 1),
+                    "nothing comes after the end"
+                );
+                assert!(events.len() == 5 || !strategy.needs().exit_last, "{spec}: the end did not wait");
+                waited += u64::from(strategy.needs().exit_last);
+            }
+            assert!(waited.abs_diff(3_000) < 4 * 28, "{spec}: {waited} of 4,000");
+        }
+    }
+
+    #[test]
+    fn an_early_end_still_comes() {
+        // A quarter of the runs, in half of which the walk ends the program at once.
+        let mut strategy = build("exit-last:random-walk").unwrap();
+        let mut program = program();
+        assert_hit_rate(4_000, 0.125, |seed| program.run(&mut *strategy, seed).0.len() == 2);
+    }
+}
