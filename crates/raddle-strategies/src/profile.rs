@@ -2,7 +2,7 @@
 
 use crate::roster::Roster;
 use raddle_engine::{Point, RunSummary, conflicts};
-use raddle_model::{Kind, Name, ObjectId, Operation, ThreadId};
+use raddle_model::{Kind, LocationId, Name, ObjectId, Operation, ThreadId};
 use std::collections::BTreeMap;
 
 /// Per object, how many accesses each thread makes: the most seen in any run. A lock counts by its acquisitions.
@@ -12,6 +12,8 @@ pub(crate) struct Profile {
     numbers: BTreeMap<Name, u32>,
     /// Per number of an object.
     pub(crate) objects: Vec<ObjectProfile>,
+    /// Per number of a thread: its role, which is the number of a thread that began at the same places.
+    roles: Vec<Option<u32>>,
     /// Invariant: one entry per object of this run looked at so far: its number, if it was learnt.
     of_object: Vec<Option<u32>>,
 }
@@ -24,12 +26,45 @@ pub(crate) struct ObjectProfile {
     pub(crate) written: bool,
     /// Whether two accesses were seen that no synchronisation orders.
     pub(crate) racing: bool,
+    /// Whether two such accesses were of threads with different roles.
+    mixed: bool,
+    /// Invariant: one entry per role of the threads that touch the object. Empty unless the object is mixed and there are fewer
+    /// roles than threads.
+    pub(crate) groups: Vec<Group>,
 }
+
+/// The threads that have one role.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Group {
+    pub(crate) role: u32,
+    /// How often they touch the object, all together.
+    pub(crate) total: u32,
+    /// How often the one does that touches it most often.
+    pub(crate) most: u32,
+}
+
+/// Where in the code a thread began: its first operation, and its first access to memory.
+type Beginning = (LocationId, Option<LocationId>);
 
 impl ObjectProfile {
     /// All accesses of a run.
     pub(crate) fn total(&self) -> u64 {
         self.accesses.iter().map(|&count| u64::from(count)).sum()
+    }
+
+    /// Brings the groups up to date with the accesses.
+    fn regroup(&mut self, roles: &[Option<u32>]) {
+        let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
+        for (&count, role) in self.accesses.iter().zip(roles).filter(|(count, _)| **count > 0) {
+            let Some(role) = *role else { continue };
+            let group = groups.entry(role).or_insert(Group { role, total: 0, most: 0 });
+            group.total += count;
+            group.most = group.most.max(count);
+        }
+        self.groups.clear();
+        if self.mixed && groups.len() < self.threads() {
+            self.groups.extend(groups.into_values());
+        }
     }
 
     /// How many threads touch the object.
@@ -76,6 +111,12 @@ impl Profile {
         self.number(contended(operation)?)
     }
 
+    /// The role of the thread with this number.
+    #[inline]
+    pub(crate) fn role(&self, thread: usize) -> Option<u32> {
+        self.roles.get(thread).copied().flatten()
+    }
+
     /// Counts the accesses of a run, and finds racing objects if `races`.
     pub(crate) fn learn(&mut self, run: &RunSummary<'_>, races: bool) {
         let events = &run.trace.events;
@@ -96,15 +137,47 @@ impl Profile {
             }
             accesses[thread] = accesses[thread].max(count);
         }
-        if races {
-            conflicts(run, |earlier, later| {
-                for event in [earlier, later] {
-                    if let Some(object) = contended(&events[event].operation) {
-                        let number = self.numbers[&run.object_name(object)] as usize;
-                        self.objects[number].racing = true;
-                    }
+        if !races {
+            return;
+        }
+        self.learn_roles(run, &threads);
+        conflicts(run, |earlier, later| {
+            let [one, other] =
+                [earlier, later].map(|event| self.roles[threads[events[event].thread.index()]]);
+            for event in [earlier, later] {
+                if let Some(object) = contended(&events[event].operation) {
+                    let number = self.numbers[&run.object_name(object)] as usize;
+                    self.objects[number].racing = true;
+                    self.objects[number].mixed |= one != other;
                 }
-            });
+            }
+        });
+        self.objects.iter_mut().for_each(|object| object.regroup(&self.roles));
+    }
+
+    /// Gives those of `threads`, the threads of a run by their numbers, roles that have none.
+    fn learn_roles(&mut self, run: &RunSummary<'_>, threads: &[usize]) {
+        let mut begun: Vec<Option<Beginning>> = vec![None; threads.len()];
+        for event in &run.trace.events {
+            let location = event.operation.location;
+            let begun = begun[event.thread.index()].get_or_insert((location, None));
+            let is_access = matches!(event.operation.kind, Kind::Read | Kind::Write | Kind::ReadModifyWrite);
+            if is_access && begun.1.is_none() {
+                begun.1 = Some(location);
+            }
+        }
+        self.roles.resize(self.roster.len(), None);
+        let mut roles: BTreeMap<Beginning, u32> = BTreeMap::new();
+        // Whoever has a role already gives it to the others.
+        for has_role in [true, false] {
+            for (&thread, begun) in threads.iter().zip(&begun) {
+                if let Some(begun) = *begun
+                    && self.roles[thread].is_some() == has_role
+                {
+                    let role = *roles.entry(begun).or_insert(self.roles[thread].unwrap_or(thread as u32));
+                    self.roles[thread].get_or_insert(role);
+                }
+            }
         }
     }
 
