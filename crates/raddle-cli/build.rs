@@ -1,5 +1,5 @@
 //! Builds what the binary carries as files: the native runtime, and the native functions for Erlang, whose sources come along as
-//! text. They have target directories of their own, because cargo holds the lock of the usual one while this runs.
+//! text. They have a target directory of their own, because cargo holds the lock of the usual one while this runs.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
@@ -25,23 +25,38 @@ fn main() {
         println!("cargo::rerun-if-changed={}", crates.join(name).join("Cargo.toml").display());
     }
     let out = PathBuf::from(variable("OUT_DIR"));
-    let native = build(crates, &out, "native").expect("the native runtime was not built; see above");
+    let native = build(crates, &out, "native");
     println!("cargo::rustc-env=RADDLE_NATIVE_LIBRARY={}", native.display());
-    let beam = build(crates, &out, "beam").unwrap_or_else(|| {
-        println!("cargo::warning=raddle is built without its part for Erlang, which needs Rust 1.91");
+    let beam = if minor_version().is_some_and(|minor| minor < FIRST_FOR_ERLANG) {
+        println!(
+            "cargo::warning=raddle is built without its part for Erlang, which needs Rust 1.{FIRST_FOR_ERLANG}"
+        );
         let nothing = out.join("nothing");
         std::fs::write(&nothing, b"").expect("cargo's folder can be written to");
         nothing
-    });
+    } else {
+        build(crates, &out, "beam")
+    };
     println!("cargo::rustc-env=RADDLE_BEAM_LIBRARY={}", beam.display());
     sources(&here.join("../../erlang/raddle/src"), &beam, &out.join("beam_sources.rs"));
 }
 
-/// Builds the library of the crate `raddle-<name>`, if the compiler can.
-fn build(crates: &Path, out: &Path, name: &str) -> Option<PathBuf> {
-    // Beside the folder of all build scripts, so that lints and tests, which run this one in folders of their own, share it.
+/// The first release of the compiler, 1.x, with which rustler can be built.
+const FIRST_FOR_ERLANG: u32 = 91;
+
+/// The compiler's release, 1.x; nothing if it does not say so.
+fn minor_version() -> Option<u32> {
+    let told = Command::new(variable("RUSTC")).arg("--version").output().ok()?;
+    let told = String::from_utf8(told.stdout).ok()?;
+    told.split_whitespace().nth(1)?.split('.').nth(1)?.parse().ok()
+}
+
+/// Builds the library of the crate `raddle-<name>`.
+fn build(crates: &Path, out: &Path, name: &str) -> PathBuf {
+    // Beside the folder of all build scripts, so that lints and tests, which run this one in folders of their own, share it. One for
+    // both libraries, which have most crates in common.
     let scripts = out.ancestors().find(|folder| folder.ends_with("build")).unwrap_or(out);
-    let target = scripts.with_file_name(name);
+    let target = scripts.with_file_name("carried");
     let mut cargo = Command::new(variable("CARGO"));
     cargo.args(["build", "--release", "--offline", "--quiet", "--target-dir"]).arg(&target);
     cargo.arg("--manifest-path").arg(crates.join(format!("raddle-{name}/Cargo.toml")));
@@ -57,7 +72,8 @@ fn build(crates: &Path, out: &Path, name: &str) -> Option<PathBuf> {
         cargo.env_remove(name);
     }
     let built = cargo.status().is_ok_and(|status| status.success());
-    built.then(|| target.join(format!("release/libraddle_{name}.so")))
+    assert!(built, "raddle-{name} was not built; see above");
+    target.join(format!("release/libraddle_{name}.so"))
 }
 
 /// Writes a table of the Erlang sources in `folder`, and a name for them together with the library.

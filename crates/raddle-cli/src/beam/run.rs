@@ -20,6 +20,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
         timeouts_anytime: args.timeouts == TimeoutsArg::Any,
         patience: args.patience,
         races: false,
+        exit_last: false,
     };
     let wall = u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX);
     let setup = setup(specs(&args.strategy)?, args.seed, settings, wall);
