@@ -53,6 +53,24 @@ fn settings_are_part_of_the_record() {
     assert_eq!((&again["verdict"], &again["steps"]), (&"step-limit".into(), &300.into()));
 }
 
+/// The strategy asked for it, so that the settings of the command line do not tell.
+#[test]
+fn that_the_end_waits_is_part_of_the_record() {
+    let (program, trace) = (scratch("waits.rdl"), scratch("waits.json"));
+    let text = "shared b = 0\nmain { spawn spinner\n spawn setter\n exit }\n\
+                thread spinner { while b == 0 { yield }\n assert b == 0 }\nthread setter { b = 1 }\n";
+    std::fs::write(&program, text).expect("the folder can be written to");
+    for (strategy, waits) in [("pct:exit=last", true), ("pct", false)] {
+        let words = ["lab", "run", &program, "-s", strategy, "--until-bug", "--record", &trace];
+        assert_eq!(raddle(&words).status, 1);
+        let text = std::fs::read_to_string(&trace).expect("the run was recorded");
+        let file = TraceFile::from_json(&text).expect("what is written can be read");
+        assert_eq!(file.settings.exit_last, waits, "{strategy}");
+        let again = raddle(&["replay", &trace, "--json"]);
+        assert_eq!((again.status, &again.json()["verdict"]), (1, &"assertion".into()), "{}", again.err);
+    }
+}
+
 /// Files of every format that was ever written stay readable, or are refused by name.
 #[test]
 fn an_old_file_repeats() {
