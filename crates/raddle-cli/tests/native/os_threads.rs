@@ -26,9 +26,11 @@ fn every_program_has_the_same_runs() {
         program.compile(&mut compiler, &folder.join("program"));
         let options: Vec<&str> = program.options.iter().map(String::as_str).collect();
         let both = ["fibers", "os"].map(|threads| {
-            // A hand-over between OS threads takes its time, and one program spins up to the limit.
+            // A hand-over between OS threads takes its time, and one program spins up to the limit. To make runs smaller takes as
+            // much time as there is.
             let words = [
                 "--keep-going",
+                "--no-minimize",
                 "--runs",
                 "12",
                 "--step-limit",
