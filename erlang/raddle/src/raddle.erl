@@ -23,10 +23,10 @@ test(Fun) -> test(Fun, #{}).
 -spec test(fun(() -> term()) | {module(), atom()}, options()) -> ok.
 test(Fun, Options) ->
     case explore(Fun, Options) of
-        #{failed := 0} -> ok;
         #{failure := #{report := Report} = Failure} ->
             erlang:error({raddle_failure, unicode:characters_to_list(Report), maps:with([file, seed, run], Failure)});
-        #{error := Error} -> erlang:error({raddle_error, unicode:characters_to_list(Error)})
+        #{error := Error} -> erlang:error({raddle_error, unicode:characters_to_list(Error)});
+        #{failed := 0} -> ok
     end.
 
 %% Makes the runs. The answer has how many passed, failed and were cut off, the steps, the time, and the first failure.
