@@ -5,6 +5,7 @@
 %% gave to it, in the external format. Where that does not work out, a message says to name a function of the module instead.
 -module(raddle_closure).
 -export([controlled/1]).
+-include("raddle_run.hrl").
 
 %% The function of the controlled copy that has the same source as Fun, which was made by an expression.
 controlled(Fun) ->
@@ -37,12 +38,13 @@ fail(Why) -> erlang:error({raddle_error, {name_a_function_instead, Why}}).
 
 %% Values may be functions again.
 value(Value) when is_function(Value) ->
-    case erlang:fun_info(Value, type) of
-        {type, local} -> controlled(Value);
-        {type, external} -> Value
+    case maps:from_list(erlang:fun_info(Value)) of
+        #{type := local} -> controlled(Value);
+        #{module := Module, name := Name, arity := Arity} -> raddle_call:make_fun(Module, Name, Arity, ?AT_START)
     end;
 value([Head | Tail]) -> [value(Head) | value(Tail)];
 value(Tuple) when is_tuple(Tuple) -> list_to_tuple(value(tuple_to_list(Tuple)));
+value(Map) when is_map(Map) -> maps:from_list(value(maps:to_list(Map)));
 value(Value) -> Value.
 
 %% The names that the compiler gives to the function expressions of some forms, each with where it stands.
