@@ -131,6 +131,7 @@ prepare(Fun) when is_function(Fun, 0) ->
 %% In a process of its own, so that nothing of it reaches the mailbox of the caller.
 in_process(Fun) ->
     ok = raddle_modules:prepare(),
+    ok = raddle_modules:renew(),
     Reference = erlang:make_ref(),
     {Pid, Monitor} = erlang:spawn_monitor(fun() -> exit({Reference, Fun()}) end),
     receive

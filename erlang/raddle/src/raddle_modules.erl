@@ -1,7 +1,7 @@
 %% Which modules are controlled, and under which name. A module m is instrumented when it is first called and loaded as '~m',
 %% beside the module of the host. What was instrumented is kept in files, named after the content of everything it depends on.
 -module(raddle_modules).
--export([prepare/0, sort/1, name/1, original/1, is_ours/1, load/1, place/1]).
+-export([prepare/0, renew/0, sort/1, name/1, original/1, is_ours/1, load/1, place/1]).
 
 %% builtin, ets, library (has replacements in raddle_library), native (runs as it is), refused, or {controlled, Name}.
 sort(Module) ->
@@ -113,7 +113,24 @@ load_now(Module) ->
            end,
     {File, Code} = instrumented(Module, Beam, 0),
     {module, _} = code:load_binary(name(Module), File, Code),
+    persistent_term:put({raddle_beam, Module}, erlang:md5(Beam)),
     ok.
+
+%% Forgets the controlled copies of modules that were compiled anew, so that what is tested is what was written last.
+renew() ->
+    [forget(Ours) || {Ours, _} <- code:all_loaded(), Module <- [original(Ours)], Module =/= Ours, is_older(Module)],
+    ok.
+
+is_older(Module) ->
+    case code:get_object_code(Module) of
+        {Module, Beam, _} -> persistent_term:get({raddle_beam, Module}, none) =/= erlang:md5(Beam);
+        error -> false
+    end.
+
+forget(Ours) ->
+    code:purge(Ours),
+    code:delete(Ours),
+    code:purge(Ours).
 
 %% The code of the module, with numbers of places that no other loaded module has.
 instrumented(Module, Beam, Salt) ->

@@ -25,3 +25,51 @@ what_decides_nothing_has_not_passed_case() ->
     ?assertError({raddle_error, _}, raddle:test(fun() -> ok end, (quiet())#{strategy => "no-such-strategy"})),
     ?assertError({raddle_error, "no process came to an operation" ++ _},
                  raddle:test(fun() -> (fun F() -> F() end)() end, (quiet())#{wall => 1})).
+
+%% ---- which code runs
+
+%% A module in a directory of its own, as the compiler leaves it, with these lines.
+compiled(Lines) -> compiled(Lines, [debug_info]).
+compiled(Lines, Options) ->
+    Directory = scratch(),
+    File = filename:join(Directory, "raddle_scratch.erl"),
+    ok = file:write_file(File, ["-module(raddle_scratch).\n-compile([export_all, nowarn_export_all]).\n" | [[Line, "\n"] || Line <- Lines]]),
+    {ok, raddle_scratch} = compile:file(File, [{outdir, Directory} | Options]),
+    code:add_patha(Directory),
+    code:purge(raddle_scratch),
+    {module, raddle_scratch} = code:load_file(raddle_scratch),
+    ok.
+
+scratch() ->
+    Directory = filename:join(filename:dirname(code:which(?MODULE)), "scratch-" ++ os:getpid()),
+    ok = filelib:ensure_path(Directory),
+    Directory.
+
+%% What is left of a scratch module goes after the case.
+with_scratch(Case) ->
+    try Case() after
+        code:del_path(scratch()),
+        file:del_dir_r(scratch()),
+        code:purge(raddle_scratch), code:delete(raddle_scratch), code:purge(raddle_scratch)
+    end.
+
+a_module_that_is_compiled_anew_is_tested_anew_case() ->
+    with_scratch(fun() ->
+        compiled(["t() -> first."]),
+        ?assertMatch({[first], _}, values({raddle_scratch, t}, #{runs => 2})),
+        compiled(["t() -> second."]),
+        ?assertMatch({[second], _}, values({raddle_scratch, t}, #{runs => 2})),
+        %% One that cannot be controlled any more is not replaced by what it was.
+        compiled(["t() -> third."], []),
+        ?assertMatch({_, #{error := _, passed := 0}}, values({raddle_scratch, t}, #{runs => 2}))
+    end).
+
+where() -> node().
+
+asks(External, Map, Builtin) ->
+    fun() -> [{Key}] = maps:keys(Map), {External(), Key(), (maps:get({Key}, Map))(), Builtin() =:= self()} end.
+
+functions_in_the_environment_of_a_test_are_controlled_case() ->
+    External = fun ?MODULE:where/0,
+    Test = asks(External, #{{External} => fun() -> node() end}, fun erlang:self/0),
+    ?assertMatch({[{'test@raddle', 'test@raddle', 'test@raddle', true}], _}, values(Test, #{runs => 1})).
