@@ -12,6 +12,8 @@ pub struct Desk {
     settings: Settings,
     /// A session for every strategy.
     lanes: Vec<Shared>,
+    /// Whether recorded runs were made by a search, see [`Handle::searches`].
+    searches: bool,
 }
 
 #[rustler::resource_impl]
@@ -35,7 +37,8 @@ impl Desk {
         let lane = |spec: &String| Handle::under(spec, setup.settings).map(ResourceArc::new);
         let lanes = setup.strategies.iter().map(lane).collect::<Result<_, _>>();
         let lanes = lanes.map_err(|error| error.to_string())?;
-        Ok((Desk { settings: setup.settings, lanes }, setup.seed, setup.patience_ms))
+        let searches = setup.strategies.iter().any(|spec| record::searches(spec));
+        Ok((Desk { settings: setup.settings, lanes, searches }, setup.seed, setup.patience_ms))
     }
 
     /// The session that an [`Order`] is for, the number of its run, and whether its trace is wanted.
@@ -59,6 +62,6 @@ impl Desk {
             }
             Order::Coverage { .. } => return Err("nothing is known of iRoots here".to_owned()),
         };
-        Ok((ResourceArc::new(handle), 0, wish))
+        Ok((ResourceArc::new(handle.searching(self.searches)), 0, wish))
     }
 }

@@ -15,6 +15,8 @@ pub struct Handle {
     config: Config,
     /// The strategy, as it was asked for.
     spec: String,
+    /// See [`Handle::searches`].
+    searches: bool,
     /// What counts preemptions, if a schedule is followed.
     follow: Option<Follow>,
     /// How the run ended that is repeated, if it is known.
@@ -29,7 +31,15 @@ pub type Shared = ResourceArc<Handle>;
 
 impl Handle {
     fn new(session: Session<LocalPid>, config: Config, spec: &str) -> Handle {
-        Handle { session: Mutex::new(session), config, spec: spec.to_owned(), follow: None, recorded: None }
+        let searches = record::searches(spec);
+        Handle {
+            session: Mutex::new(session),
+            config,
+            spec: spec.to_owned(),
+            searches,
+            follow: None,
+            recorded: None,
+        }
     }
 
     /// For runs under a strategy.
@@ -42,6 +52,7 @@ impl Handle {
     pub fn replay(text: &str) -> Result<(Handle, TraceFile), ReplayError> {
         let file = record::read(text)?;
         let mut handle = Handle::repeat(record::events(&file.steps), file.picks().collect(), file.settings);
+        handle.searches = record::searches(&file.strategy);
         handle.recorded = Some(file.verdict.clone());
         Ok((handle, file))
     }
@@ -61,6 +72,17 @@ impl Handle {
     /// For a run that follows a schedule.
     pub fn follow(follow: Follow, settings: Settings) -> Handle {
         Handle { follow: Some(follow.clone()), ..Handle::guided(Box::new(follow), settings) }
+    }
+
+    /// For a run that has the operations of a search, or not; see [`Handle::searches`].
+    pub fn searching(self, searches: bool) -> Handle {
+        Handle { searches, ..self }
+    }
+
+    /// Whether the strategy leaves out orders because of what operations touch, and so has to be told all of that. A run that is
+    /// made again has to be told what it was told before.
+    pub fn searches(&self) -> bool {
+        self.searches
     }
 
     /// The session.

@@ -1,11 +1,13 @@
-//! What the BEAM calls. Every function is short enough for an ordinary scheduler.
+//! What the BEAM calls. Functions that are called once for a file are on dirty schedulers; the others are short enough for an
+//! ordinary one, except that `end_run` lets the strategy learn, which takes a search longer the longer the run was. The change to
+//! a dirty scheduler would cost every short run more than that; what waits meanwhile are processes of the host on one scheduler.
 
 use crate::desk::{Desk, Wish};
 use crate::handle::{Handle, Shared};
 use crate::record::Told;
 use crate::rounds::Turns;
 use crate::session::{Answer, Deed, Session};
-use raddle_model::{Access, Failure, Kind, ObjectId, Settings, Touch, Verdict};
+use raddle_model::{Access, Failure, Kind, ObjectId, Settings, ThreadId, Touch, Verdict};
 use rustler::{Encoder, Env, LocalPid, NifResult, ResourceArc, Term};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -104,7 +106,7 @@ fn open<'a>(env: Env<'a>, spec: &str, step_limit: u64, patience: u32, anytime: b
     }
 }
 
-#[rustler::nif]
+#[rustler::nif(schedule = "DirtyCpu")]
 fn open_replay<'a>(env: Env<'a>, text: &str) -> Term<'a> {
     match Handle::replay(text) {
         Ok((handle, file)) => {
@@ -320,6 +322,24 @@ fn places(shared: Shared) -> Vec<u32> {
     shared.lock().places().to_vec()
 }
 
+/// A name for an actor that is the same in all runs.
+#[rustler::nif]
+fn actor_name(shared: Shared, actor: u32) -> u64 {
+    tell(&shared, 0, |session| session.engine().thread_name(ThreadId(actor)).0)
+}
+
+/// How many steps the run has had.
+#[rustler::nif]
+fn steps(shared: Shared) -> u64 {
+    shared.lock().engine().step_count()
+}
+
+/// Whether the strategy leaves out orders because of what operations touch, and so has to be told all of that.
+#[rustler::nif]
+fn searches(shared: Shared) -> bool {
+    shared.searches()
+}
+
 /// How many actors and objects the run has had.
 #[rustler::nif]
 fn counts(shared: Shared) -> (usize, usize) {
@@ -376,7 +396,7 @@ fn divergence<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
 type Names = (Vec<String>, Vec<String>, Vec<String>);
 
 /// The run as a failure file.
-#[rustler::nif]
+#[rustler::nif(schedule = "DirtyCpu")]
 fn record(
     shared: Shared,
     (program, arguments): (String, Vec<String>),

@@ -52,6 +52,12 @@ pub fn events(steps: &[TraceStep]) -> Vec<Event> {
     steps.iter().map(event).collect()
 }
 
+/// Whether runs under the strategy `spec` have an operation of its own wherever one depends on the own life and has no room to say
+/// so. Only a search that leaves out orders needs it; under the others it would cost steps and find nothing.
+pub fn searches(spec: &str) -> bool {
+    spec.split([':', ',']).next() == Some("dpor")
+}
+
 /// The run that `session` has made under the strategy `spec`, as a file.
 pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: Told) -> TraceFile {
     let summary = session.engine().summary();

@@ -1,6 +1,6 @@
 //! Makes failing runs of Erlang programs smaller, and explains them. One VM makes all the runs.
 
-use super::server::{Program, Server, setup};
+use super::server::{Program, Server, setup, under};
 use super::sources;
 use crate::explain::Sources;
 use crate::minimize::{AFTER_A_FAILURE, Limits, reduce, write};
@@ -60,7 +60,7 @@ struct Vm<'a> {
 
 impl Vm<'_> {
     fn start<'a>(file: &'a TraceFile, shown: &str) -> Result<Vm<'a>> {
-        let setup = setup(Vec::new(), file.seed, file.settings, PATIENCE);
+        let setup = setup(under(file), file.seed, file.settings, PATIENCE);
         Ok(Vm { server: Server::start(&Program::of(file, shown)?, &setup)?, file })
     }
 }

@@ -1,6 +1,6 @@
 //! `raddle replay` of a run of an Erlang program.
 
-use super::server::{Program, Server, setup};
+use super::server::{Program, Server, setup, under};
 use super::show;
 use crate::Outcome;
 use crate::args::ReplayArgs;
@@ -18,7 +18,7 @@ const PATIENCE: u64 = 600_000;
 pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: usize) -> Result<Outcome> {
     ensure!(!args.gdb, "{shown}: it is a run of an Erlang program, so there is nothing for gdb to look at");
     let program = Program::of(file, shown)?;
-    let setup = setup(Vec::new(), file.seed, file.settings, PATIENCE);
+    let setup = setup(under(file), file.seed, file.settings, PATIENCE);
     let mut server = Server::start(&program, &setup).with_context(|| shown.to_owned())?;
     let ran = made(server.order(&Order::replay(file, 0))?, shown)?;
     let now = ran.trace.as_deref().context("the Erlang VM has told nothing of the run")?;

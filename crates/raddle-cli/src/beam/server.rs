@@ -33,6 +33,12 @@ impl Program {
     }
 }
 
+/// The strategy that the run of `file` was made under. Whoever makes it again has to know: under a search a program has
+/// operations that it has under no other strategy.
+pub(super) fn under(file: &TraceFile) -> Vec<String> {
+    Some(&file.strategy).filter(|spec| !spec.is_empty()).cloned().into_iter().collect()
+}
+
 /// What holds for runs with these settings; none may take longer than `patience_ms` without an operation.
 pub(super) fn setup(strategies: Vec<String>, seed: u64, settings: Settings, patience_ms: u64) -> Setup {
     Setup {
