@@ -72,7 +72,8 @@ dictionary(_, #process{real = Real}) ->
     own(Dictionary).
 
 own(Dictionary) -> [Entry || {Key, _} = Entry <- Dictionary, not is_ours(Key)].
-is_ours(Key) -> Key =:= '$raddle' orelse Key =:= '$raddle_mail' orelse Key =:= '$raddle_refs'.
+%% What Raddle keeps in the dictionary of a process.
+is_ours(Key) -> lists:member(Key, ['$raddle', '$raddle_mail', '$raddle_refs', '$raddle_owes', '$raddle_calls', '$raddle_loop']).
 
 get(_) -> own(erlang:get()).
 get_keys(_) -> [Key || Key <- erlang:get_keys(), not is_ours(Key)].

@@ -55,16 +55,20 @@ send(To, Message, Options, Place) ->
 %% ---- receiving
 
 %% Takes the first message for which Wanted holds, as {'$m', Message}, or says '$late'. Wanted is none if no message is wanted.
-'receive'(none, infinity, Place) ->
+'receive'(Wanted, Time, Place) ->
+    raddle_turn:settle(Place),
+    take(Wanted, Time, Place).
+
+take(none, infinity, Place) ->
     Me = raddle_turn:me(),
     sleep_for_ever(Me, Place);
-'receive'(none, 0, Place) ->
+take(none, 0, Place) ->
     raddle_turn:step(raddle_turn:me(), ?YIELD, Place, ?NONE),
     '$late';
-'receive'(none, Time, Place) ->
+take(none, Time, Place) ->
     raddle_turn:sleep(raddle_turn:me(), Place, nanoseconds(Time)),
     '$late';
-'receive'(Wanted, Time, Place) ->
+take(Wanted, Time, Place) ->
     case pick(Wanted) of
         {'$m', _} = Found -> Found;
         none when Time =:= 0 ->
@@ -131,6 +135,7 @@ drain(New) ->
 
 %% Waits until there is any message, and leaves it there.
 await_any(Place) ->
+    raddle_turn:settle(Place),
     case messages() of
         [] -> raddle_turn:wait(raddle_turn:me(), Place, -1), await_any(Place);
         _ -> ok

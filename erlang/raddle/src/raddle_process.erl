@@ -10,7 +10,8 @@
 %% The process that runs the test.
 new_main(Session, Table, Node, Fun, Leader, Done) ->
     Real = real(Table, fun() -> born(fun() -> test(Fun, Done) end) end),
-    admit(#me{session = Session, table = Table}, Node, Real, raddle_nif:add_main(Session, Real), Leader).
+    admit(#me{session = Session, table = Table, searches = raddle_nif:searches(Session)}, Node, Real,
+          raddle_nif:add_main(Session, Real), Leader).
 
 %% Spawns a process; Link tells whether it is linked, Watch is none or options of monitor/3.
 spawn(Me, Node, Fun, Link, Watch, Place) ->
@@ -25,12 +26,12 @@ spawn(Me, Node, Fun, Link, Watch, Place) ->
         _ -> {Child, raddle_watch:monitor_new(Me, Child, Watch)}
     end.
 
-admit(#me{session = Session, table = Table}, Node, Real, {Actor, Mailbox, Life}, Leader) ->
+admit(#me{session = Session, table = Table, searches = Searches}, Node, Real, {Actor, Mailbox, Life}, Leader) ->
     Pid = raddle_table:pid(Node, 100 + raddle_table:count(Table, {pids, Node})),
     ets:insert(Table, [#process{pid = Pid, actor = Actor, real = Real, mailbox = Mailbox, life = Life, leader = Leader},
                        {pid_of, {pid_of, Actor}, Pid}]),
     Real ! {'$born', #me{session = Session, table = Table, actor = Actor, pid = Pid, node = Node,
-                         mailbox = Mailbox, life = Life}},
+                         mailbox = Mailbox, life = Life, searches = Searches}},
     Pid.
 
 %% A process of the host. All those of a run are on one scheduler: as only one of them runs at a time, waking one on another
@@ -67,6 +68,7 @@ outcome(Fun) ->
     end.
 
 terminate(#me{session = Session, table = Table, actor = Actor, pid = Pid, life = Life} = Me, Reason) ->
+    raddle_turn:settle(?AT_DEATH),
     raddle_nif:leave(Session, Actor),
     raddle_signal:begin_death(Table, Actor, Pid, Reason),
     Answer = raddle_nif:act(Session, -1, Actor, ?WRITE, ?AT_DEATH, {?WRITES(Life), ?NONE}),

@@ -8,7 +8,8 @@
     pid,            % the pid that it and others see
     node,           % the virtual node that it is on
     mailbox,        % objects of the engine: its mailbox and its life
-    life
+    life,
+    searches        % whether the strategy has to be told all that an operation depends on
 }).
 
 %% A process that is not gone, in the table of the run under its pid.

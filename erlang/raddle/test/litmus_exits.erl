@@ -66,3 +66,10 @@ l_flag_returns() -> {process_flag(trap_exit, true), process_flag(trap_exit, fals
 l_exit_badarg() -> caught(fun() -> exit(not_a_pid, x) end).
 l_killed_sends() -> S = self(), P = go(fun() -> S ! 1, d(), S ! 2 end), d(), exit(P, kill), M = monitor(process, P), receive {'DOWN', M, _, _, _} -> ok end,
     {receive 1 -> 1 after 0 -> no end, receive 2 -> 2 after 0 -> no end}.
+l_kill_before_table() -> T = ets:new(t, [public]), {P, R} = watched(fun() -> ets:insert(T, {k, 1}) end), d(), exit(P, kill), W = why({P, R}), {W, ets:lookup(T, k)}.
+l_kill_before_name() -> register(litmus_kn, self()), {P, R} = watched(fun() -> litmus_kn ! m end), d(), exit(P, kill), W = why({P, R}), unregister(litmus_kn), {W, receive m -> m after 0 -> none end}.
+l_kill_before_register() -> S = self(), {P, R} = watched(fun() -> register(litmus_kr, S) end), d(), exit(P, kill), W = why({P, R}), {W, caught(fun() -> unregister(litmus_kr) end)}.
+l_kill_before_exit() -> {Q, M} = watched(fun() -> receive stop -> ok end end), {P, R} = watched(fun() -> exit(Q, hit) end), d(), exit(P, kill), W = why({P, R}), Q ! stop, {W, why({Q, M})}.
+l_kill_after_table() -> T = ets:new(t, [public]), {P, R} = watched(fun() -> ets:insert(T, {k, 1}), receive never -> ok end end), d(), exit(P, kill), W = why({P, R}), {W, ets:lookup(T, k)}.
+l_kill_between_tables() -> T = ets:new(t, [public]), S = self(), {P, R} = watched(fun() -> ets:insert(T, {k, 1}), ets:insert(T, {l, 1}), S ! m, ets:insert(T, {n, 1}) end), d(),
+    exit(P, kill), W = why({P, R}), {W, receive m -> m after 0 -> none end, lists:sort(ets:tab2list(T))}.

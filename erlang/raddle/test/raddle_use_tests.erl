@@ -73,3 +73,23 @@ functions_in_the_environment_of_a_test_are_controlled_case() ->
     External = fun ?MODULE:where/0,
     Test = asks(External, #{{External} => fun() -> node() end}, fun erlang:self/0),
     ?assertMatch({[{'test@raddle', 'test@raddle', 'test@raddle', true}], _}, values(Test, #{runs => 1})).
+
+%% ---- replay
+
+temporary(Name) -> filename:join(scratch(), Name).
+
+%% Fails if the child is ended between its two operations. Under dpor there are looks between them.
+ended_between() ->
+    T = ets:new(t, [public]),
+    {P, R} = spawn_monitor(fun() -> ets:insert(T, {a, 1}), ets:insert(T, {b, 1}) end),
+    exit(P, kill),
+    receive {'DOWN', R, process, P, _} -> ok end,
+    true = ets:member(T, a) =:= ets:member(T, b).
+
+a_run_of_a_search_is_repeated_case() ->
+    with_scratch(fun() ->
+        File = temporary("failure.json"),
+        #{failure := #{fingerprint := Print}} =
+            raddle:explore(fun ?MODULE:ended_between/0, #{strategy => "dpor", file => File, program => "raddle_use_tests:ended_between"}),
+        ?assertMatch(#{divergence := none, fingerprint := Print}, raddle:replay(File))
+    end).
