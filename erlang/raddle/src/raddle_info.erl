@@ -15,8 +15,10 @@ process_info(Pid, Place) ->
 process_info(Pid, Items, Place) when is_pid(Pid) ->
     #me{table = Table, pid = Own, node = Node} = Me = raddle_turn:me(),
     erlang:node(Pid) =:= Node orelse erlang:error(badarg),
-    case raddle_table:process(Table, Pid) of
-        #process{life = Life, mailbox = Mailbox} when Pid =/= Own ->
+    case {raddle_table:process(Table, Pid), is_list(Items) andalso lists:any(fun is_shared/1, Items) orelse is_shared(Items)} of
+        {#process{life = Life, mailbox = Mailbox}, true} ->
+            raddle_turn:step(Me, ?READ, Place, ?WRITES(Life), ?READS(Mailbox));
+        {#process{life = Life, mailbox = Mailbox}, false} when Pid =/= Own ->
             raddle_turn:step(Me, ?READ, Place, ?READS(Life), ?READS(Mailbox));
         _ -> ok
     end,
@@ -31,6 +33,9 @@ process_info(Pid, Items, Place) when is_pid(Pid) ->
         _ -> undefined
     end;
 process_info(_, _, _) -> erlang:error(badarg).
+
+%% What others change by operations that only read the life, as they do not depend on each other; so who looks at it writes it.
+is_shared(Item) -> Item =:= links orelse Item =:= monitors orelse Item =:= monitored_by.
 
 info(#me{table = Table} = Me, #process{pid = Pid} = Process, Item, Place) ->
     {Item,

@@ -10,11 +10,7 @@ touch(#me{node = Node} = Me, Name) -> raddle_table:object(Me, {name, Node, Name}
 
 register(Name, Pid, Place) when is_atom(Name), is_pid(Pid), Name =/= undefined ->
     #me{table = Table, node = Node} = Me = raddle_turn:me(),
-    Life = case raddle_table:process(Table, Pid) of
-               #process{life = Object} -> ?READS(Object);
-               none -> ?NONE
-           end,
-    raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(touch(Me, Name)), Life),
+    raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(touch(Me, Name)), life(Table, Pid)),
     Free = owner(Me, Name, Node) =:= undefined andalso not ets:member(Table, {name_of, Pid}),
     case raddle_table:process(Table, Pid) of
         #process{state = alive} when Free, erlang:node(Pid) =:= Node ->
@@ -25,12 +21,23 @@ register(_, _, _) -> erlang:error(badarg).
 
 unregister(Name, Place) when is_atom(Name) ->
     #me{table = Table, node = Node} = Me = raddle_turn:me(),
-    raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(touch(Me, Name))),
-    case ets:take(Table, {name, Node, Name}) of
-        [{_, _, Pid}] -> ets:delete(Table, {name_of, Pid});
-        [] -> erlang:error(badarg)
+    Owner = owner(Me, Name, Node),
+    raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(touch(Me, Name)), life(Table, Owner)),
+    case owner(Me, Name, Node) of
+        undefined -> erlang:error(badarg);
+        Owner ->
+            ets:delete(Table, {name, Node, Name}),
+            ets:delete(Table, {name_of, Owner});
+        _ -> unregister(Name, Place) % It has another owner by now, so that was only a look at the name.
     end;
 unregister(_, _) -> erlang:error(badarg).
+
+%% That a process has a name, and can have no other, is part of its life.
+life(Table, Pid) ->
+    case raddle_table:process(Table, Pid) of
+        #process{life = Life} -> ?WRITES(Life);
+        none -> ?NONE
+    end.
 
 whereis(Name, Place) when is_atom(Name) ->
     #me{node = Node} = Me = raddle_turn:me(),

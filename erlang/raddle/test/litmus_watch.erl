@@ -61,3 +61,11 @@ l_monitored_by() -> S = self(), P = go(fun() -> receive stop -> ok end end), mon
 l_pid_text() -> P = self(), list_to_pid(pid_to_list(P)) =:= P.
 l_apply() -> {apply(erlang, self, []) =:= self(), (fun erlang:self/0)() =:= self(), apply(fun(X) -> X end, [1])}.
 l_unique() -> A = erlang:unique_integer([monotonic]), B = erlang:unique_integer([monotonic]), {A < B, make_ref() =:= make_ref()}.
+idle() -> spawn(fun() -> receive stop -> ok end end).
+l_register_two_names() -> S = self(), P = idle(), [go(fun() -> S ! {N, caught(fun() -> register(N, P) end)} end) || N <- [litmus_ra, litmus_rb]],
+    X = lists:sort([get1(), get1()]), M = monitor(process, P), P ! stop, why({P, M}), X.
+l_rename() -> P = idle(), register(litmus_rc, P), {_, R} = watched(fun() -> unregister(litmus_rc) end), d(), X = caught(fun() -> register(litmus_rd, P) end),
+    why({x, R}), M = monitor(process, P), P ! stop, why({P, M}), X.
+l_info_links() -> P = idle(), {Q, R} = watched(fun() -> link(P), receive stop -> ok end end), d(), {links, X} = process_info(P, links), Q ! stop, why({Q, R}), P ! stop, length(X).
+l_info_own_links() -> S = self(), {Q, R} = watched(fun() -> link(S), receive stop -> ok end end), d(), {links, X} = process_info(S, links), Q ! stop, why({Q, R}), length(X).
+l_info_monitored() -> P = idle(), {Q, R} = watched(fun() -> monitor(process, P), receive stop -> ok end end), d(), {monitored_by, X} = process_info(P, monitored_by), Q ! stop, why({Q, R}), P ! stop, length(X).
