@@ -170,8 +170,25 @@ ring(Me, Who, Reference, Target, {waits, Message}, Node) ->
     become(Me, {timer, Reference, Target, {rings, Message}, Node}),
     Timer = ?WRITES(raddle_table:object(Me, {timer, Reference})),
     case address(Me, Node, Target) of
+        _ when is_tuple(Target) -> announce(Me, Who, {?WRITE, Timer, ?NONE}, ?AT_TIMER);
         {Kind, ?NONE, _} -> announce(Me, Who, {Kind, Timer, ?NONE}, ?AT_TIMER);
         {_, Mailbox, _} -> announce(Me, Who, {?WRITE, Mailbox, Timer}, ?AT_TIMER)
+    end;
+ring(#me{table = Table} = Me, Who, Reference, {_, _} = Target, {rings, Message}, Node) ->
+    %% For a name there is no room beside the timer, so it is looked up and sent to in an operation of its own.
+    ets:delete(Table, {timer, Reference}),
+    ring(Me, Who, Reference, Target, {looks, Message}, Node);
+ring(Me, Who, Reference, Target, {looks, Message}, Node) ->
+    Address = address(Me, Node, Target),
+    become(Me, {timer, Reference, Target, {sends, Message, Address}, Node}),
+    announce(Me, Who, Address, ?AT_TIMER);
+ring(#me{session = Session, table = Table, actor = Actor} = Me, Who, Reference, Target, {sends, Message, Address}, Node) ->
+    case address(Me, Node, Target) of
+        Address ->
+            ets:delete(Table, {actor, Actor}),
+            send(Me#me{node = Node}, Node, Target, signal(Target, Message)),
+            raddle_nif:finish(Session, Who, Actor);
+        _ -> ring(Me, Who, Reference, Target, {looks, Message}, Node) % The name has another owner by now.
     end;
 ring(#me{session = Session, table = Table, actor = Actor} = Me, Who, Reference, Target, {rings, Message}, Node) ->
     ets:delete(Table, {timer, Reference}),
