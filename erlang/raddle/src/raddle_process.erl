@@ -141,6 +141,7 @@ die(#me{table = Table} = Me, Pid, Reason, exiting) ->
         _ ->
             note_crash(Table, Pid, Reason),
             note_exiting(Table, Pid),
+            raddle_turn:end_process((raddle_table:process(Table, Pid))#process.real),
             [{table, Tab} || Tab <- raddle_table:list(Table, {tables, Pid})] ++ [gone]
     end;
 die(Me, Pid, _, {table, Tab}) ->

@@ -19,7 +19,8 @@ run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall :=
             End = receive {'$over', Table, Why} -> Why after Wall -> stuck(Session) end,
             Result = result(Session, Table, End),
             Seen = Look(Session, Table, Result),
-            [erlang:exit(Pid, kill) || Pid <- raddle_nif:pids(Session)],
+            %% Those that have returned are no actors, but may still be there.
+            [erlang:exit(Real, kill) || [Real] <- ets:match(Table, #process{real = '$1', _ = '_'})],
             raddle_ets:clear(Table),
             ets:delete(Table),
             flush(),

@@ -86,7 +86,7 @@ take(Pid, _) when is_pid(Pid) -> Pid ! '$go', doze();
 take({timeout, Pid}, _) -> Pid ! '$late', doze();
 take(Actor, Me) when is_integer(Actor) ->
     Answer = raddle_signal:act(Actor, Me),
-    case erlang:erase('$raddle_ended') of
+    case erlang:get('$raddle_ended') of
         undefined -> take(Answer, Me);
         true -> leave(Answer, Me#me{actor = -1}) % What it has played was its own end.
     end;
@@ -98,9 +98,9 @@ doze() ->
         '$late' -> timeout
     end.
 
-%% As take/2, for a process that is no actor any more: ends it as soon as another one goes on.
-leave(Pid, _) when is_pid(Pid) -> Pid ! '$go', vanish();
-leave({timeout, Pid}, _) -> Pid ! '$late', vanish();
+%% As take/2, for a process that is no actor any more: it does nothing more as soon as another one goes on.
+leave(Pid, _) when is_pid(Pid) -> Pid ! '$go', linger();
+leave({timeout, Pid}, _) -> Pid ! '$late', linger();
 leave(go, Me) -> over(Me, {broken, <<"a process that has ended was to go on">>});
 leave(Actor, Me) when is_integer(Actor) -> leave(raddle_signal:act(Actor, Me), Me);
 leave(stop, Me) -> over(Me, stop).
@@ -108,6 +108,13 @@ leave(stop, Me) -> over(Me, stop).
 %% Ends a process of the host whose actor lives on without it. The one that runs plays its part to the end first.
 end_process(Real) when Real =:= self() -> erlang:put('$raddle_ended', true);
 end_process(Real) -> erlang:exit(Real, kill).
+
+%% Until its death begins, a process that has returned is alive to others, who may look at its mailbox and its dictionary.
+linger() ->
+    case erlang:get('$raddle_ended') of
+        true -> vanish();
+        undefined -> receive '$never' -> ok end
+    end.
 
 %% No code of the program sees this end, not even one that catches everything.
 vanish() ->

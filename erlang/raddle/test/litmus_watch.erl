@@ -69,3 +69,5 @@ l_rename() -> P = idle(), register(litmus_rc, P), {_, R} = watched(fun() -> unre
 l_info_links() -> P = idle(), {Q, R} = watched(fun() -> link(P), receive stop -> ok end end), d(), {links, X} = process_info(P, links), Q ! stop, why({Q, R}), P ! stop, length(X).
 l_info_own_links() -> S = self(), {Q, R} = watched(fun() -> link(S), receive stop -> ok end end), d(), {links, X} = process_info(S, links), Q ! stop, why({Q, R}), length(X).
 l_info_monitored() -> P = idle(), {Q, R} = watched(fun() -> monitor(process, P), receive stop -> ok end end), d(), {monitored_by, X} = process_info(P, monitored_by), Q ! stop, why({Q, R}), P ! stop, length(X).
+l_info_returned() -> P = spawn(fun() -> ok end), d(), case process_info(P, dictionary) of undefined -> gone; {dictionary, _} -> there end.
+l_info_returned_mail() -> P = spawn(fun() -> ok end), P ! m, case process_info(P, message_queue_len) of undefined -> gone; {_, N} -> N end.
