@@ -5,11 +5,12 @@
 %%   raddle:explore(Fun, Options)              the same, but returns what it found
 %%   raddle:replay(File)                       makes a recorded run again
 %%
-%% Options: strategy ("portfolio"), runs (1000), seed (1), first (0: of each strategy, which run it begins with), nodes (['test@raddle'], of which the test runs on the first),
-%% step_limit (100000), patience (64), timeouts (when_idle or anytime), wall (milliseconds without an operation until a run is
-%% given up), file (where a failure is written; raddle-failure-*.json by default, none for no file), each (a function that
-%% is called with the result of every run), stop (true: at the first failure), fail_on (a list, empty by default: error for a run in
-%% which an error is logged or a process crashes, gave_up for one in which a supervisor gives up).
+%% Options: strategy ("portfolio"), runs (1000), seed (1), first (0: of each strategy, which run it begins with), nodes
+%% (['test@raddle'], of which the test runs on the first), step_limit (100000), patience (64), timeouts (when_idle or anytime), wall
+%% (a run is given up after this many milliseconds without an operation, or at most twice as many), file (where a failure is
+%% written; raddle-failure-*.json by default, none for no file), each (a function that is called with the result of every run), stop
+%% (true: at the first failure), fail_on (a list, empty by default: error for a run in which an error is logged or a process
+%% crashes, gave_up for one in which a supervisor gives up).
 -module(raddle).
 -export([test/1, test/2, explore/2, replay/1, replay/2]).
 -export([prepare/1, nodes_of/2, fail_on/1]). % for raddle_main

@@ -77,6 +77,7 @@ dictionary(_, #process{real = Real}) ->
     own(Dictionary).
 
 own(Dictionary) -> [Entry || {Key, _} = Entry <- Dictionary, not is_ours(Key)].
+
 %% What Raddle keeps in the dictionary of a process.
 is_ours(Key) -> lists:member(Key, ['$raddle', '$raddle_mail', '$raddle_refs', '$raddle_owes', '$raddle_calls', '$raddle_loop']).
 

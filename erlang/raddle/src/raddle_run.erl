@@ -16,7 +16,7 @@ run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall :=
             Main = raddle_process:new_main(Session, Table, Node, Fun, Leader, fun done/2),
             ets:insert(Table, {main, main, Main}),
             raddle_nif:start(Session) ! '$go',
-            End = receive {'$over', Table, Why} -> Why after Wall -> stuck(Session) end,
+            End = await(Session, Table, Wall, 0),
             Result = result(Session, Table, End),
             Seen = Look(Session, Table, Result),
             %% Those that have returned are no actors, but may still be there.
@@ -53,6 +53,17 @@ result(Session, Table, stop) ->
 result(_, _, {refused, What, Arguments, Place}) -> #{verdict => {refused, What, Arguments, raddle_modules:place(Place)}};
 result(_, _, {broken, What}) -> #{verdict => {broken, What}};
 result(_, _, {stuck, Where}) -> #{verdict => {stuck, Where}}.
+
+%% Why the run is over. It is given up when the clock of the host has gone round once without a step.
+await(Session, Table, Wall, Before) ->
+    receive
+        {'$over', Table, Why} -> Why
+    after Wall ->
+        case raddle_nif:steps(Session) of
+            Before -> stuck(Session);
+            Steps -> await(Session, Table, Wall, Steps)
+        end
+    end.
 
 %% Nobody has asked who is next for too long: a loop without an operation, most likely.
 stuck(Session) ->
