@@ -143,7 +143,8 @@ instrumented(Module, Beam, Salt) ->
     end.
 
 cached(Module, Beam, Base) ->
-    {ok, {_, Content}} = beam_lib:md5(Beam),
+    %% All of it: beam_lib:md5 leaves out the lines, which are in reports, and the forms, which are what is instrumented.
+    Content = erlang:md5(Beam),
     %% What decides on the code besides the module itself.
     Rules = [Ours:module_info(md5) || Ours <- [raddle_forms, raddle_bif, raddle_library, ?MODULE]],
     Key = binary:encode_hex(erlang:md5(term_to_binary({Content, Rules, Base, erlang:system_info(otp_release)}))),
