@@ -39,7 +39,7 @@ explore(Fun, Given) ->
         case sessions(raddle_nif:lanes(Spec), Options, []) of
             {error, Error} -> none(#{error => Error});
             Sessions ->
-                Prepared = Options#{test => prepare(Fun), sessions => Sessions, turns => raddle_nif:open_turns(Spec)},
+                Prepared = (named(Fun, Options))#{test => prepare(Fun), sessions => Sessions, turns => raddle_nif:open_turns(Spec)},
                 Start = erlang:monotonic_time(microsecond),
                 #{seen := Seen} = Totals = runs(Prepared, maps:get(runs, Options), none(#{})),
                 (maps:remove(seen, Totals))#{partial_orders => maps:size(Seen), microseconds => erlang:monotonic_time(microsecond) - Start}
@@ -83,24 +83,33 @@ paths([<<"--pa">>, Path | Rest]) -> [Path | paths(Rest)];
 paths([_ | Rest]) -> paths(Rest);
 paths([]) -> [].
 
-nodes_of([<<"--node">>, Node | Rest], Default) -> [binary_to_atom(Node) | nodes_of(Rest, Default) -- Default];
-nodes_of([_ | Rest], Default) -> nodes_of(Rest, Default);
-nodes_of([], Default) -> Default.
+nodes_of(Arguments, Default) ->
+    case nodes_of(Arguments) of
+        [] -> Default;
+        Given -> Given
+    end.
+
+nodes_of([<<"--node">>, Node | Rest]) -> [binary_to_atom(Node) | nodes_of(Rest)];
+nodes_of([_ | Rest]) -> nodes_of(Rest);
+nodes_of([]) -> [].
 
 %% At what runs fail besides, as the command line has it.
 fail_on([<<"--fail-on">>, Sort | Rest]) -> [case Sort of <<"error">> -> error; <<"gave-up">> -> gave_up end | fail_on(Rest)];
 fail_on([_ | Rest]) -> fail_on(Rest);
 fail_on([]) -> [].
 
+program(<<>>) ->
+    erlang:error({raddle_error, "the test was a function expression; replay it by raddle:replay(File, #{test => Fun})"});
 program(Program) ->
     [Module, Function] = binary:split(Program, <<":">>),
     {binary_to_atom(Module), binary_to_atom(Function)}.
 
+%% The step, if the run was left at one, and what is different.
 divergence({Step, What}, _, _) -> {Step, What};
 divergence(none, [{Number, Old, New} | _], _) ->
-    {Number, unicode:characters_to_binary(["place ", integer_to_list(Number), " is ", New, ", in the recorded run it was ", Old])};
+    {none, unicode:characters_to_binary(["place ", integer_to_list(Number), " is ", New, ", in the recorded run it was ", Old])};
 divergence(none, [], true) -> none;
-divergence(none, [], false) -> {0, <<"the run is another one, though every step could be taken">>}.
+divergence(none, [], false) -> {none, <<"the run is another one, though every step could be taken">>}.
 
 moved(Old, New) ->
     Pairs = lists:zip(lists:sublist(Old, length(New)), lists:sublist(New, length(Old))),
@@ -118,15 +127,33 @@ options(Given) ->
         Unknown -> erlang:error({unknown_options, Unknown})
     end.
 
+%% The options with what a replay has to know: the function that is the test, if it has a name, where its module is, and the nodes.
+named(Fun, #{program := "", arguments := [], nodes := Nodes} = Options) ->
+    Known = [["--node", atom_to_list(Node)] || Node <- Nodes],
+    case function(Fun) of
+        {Module, Function} ->
+            Place = case code:which(Module) of
+                        File when is_list(File), File =/= "" -> ["--pa", filename:dirname(filename:absname(File))];
+                        _ -> []
+                    end,
+            Options#{program => atom_to_list(Module) ++ ":" ++ atom_to_list(Function), arguments => lists:append([Place | Known])};
+        none -> Options#{arguments => lists:append(Known)}
+    end;
+named(_, Options) -> Options.
+
+function({Module, Function}) -> {Module, Function};
+function(Fun) ->
+    case maps:from_list(erlang:fun_info(Fun)) of
+        #{type := external, module := Module, name := Function} -> {Module, Function};
+        #{type := local} -> none
+    end.
+
 %% The test as a function that runs under control.
 prepare({Module, Function}) -> fun() -> raddle_call:call(Module, Function, [], 4) end;
 prepare(Fun) when is_function(Fun, 0) ->
-    case erlang:fun_info(Fun, type) of
-        {type, external} ->
-            {module, Module} = erlang:fun_info(Fun, module),
-            {name, Function} = erlang:fun_info(Fun, name),
-            prepare({Module, Function});
-        {type, local} -> raddle_closure:controlled(Fun)
+    case function(Fun) of
+        none -> raddle_closure:controlled(Fun);
+        Known -> prepare(Known)
     end.
 
 %% In a process of its own, so that nothing of it reaches the mailbox of the caller.
@@ -137,6 +164,7 @@ in_process(Fun) ->
     {Pid, Monitor} = erlang:spawn_monitor(fun() -> exit({Reference, Fun()}) end),
     receive
         {'DOWN', Monitor, process, Pid, {Reference, Value}} -> Value;
+        {'DOWN', Monitor, process, Pid, {{raddle_error, _} = Error, _}} -> erlang:error(Error);
         {'DOWN', Monitor, process, Pid, Reason} -> erlang:error(Reason)
     end.
 

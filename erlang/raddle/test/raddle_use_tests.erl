@@ -104,3 +104,33 @@ busy() -> busy(300000).
 a_long_run_is_not_stuck_case() ->
     #{passed := 1} = raddle:explore(fun ?MODULE:where/0, #{runs => 1}), % The module is loaded by then, which may take long as well.
     ?assertMatch(#{passed := 1}, raddle:explore(fun ?MODULE:busy/0, (quiet())#{runs => 1, step_limit => 10000000, wall => 400})).
+
+%% ---- what a failure file tells
+
+only_on_two_nodes() ->
+    S = self(), [Other] = nodes(), spawn(Other, fun() -> S ! there end), receive there -> error(node()) end.
+
+a_file_tells_how_to_repeat_it_case() ->
+    with_scratch(fun() ->
+        File = temporary("failure.json"),
+        %% The usual node is one like all others.
+        [begin
+             #{failure := #{fingerprint := Print}} = raddle:explore(Test, #{file => File, nodes => ['b@x', 'test@raddle']}),
+             ?assertMatch(#{divergence := none, fingerprint := Print}, raddle:replay(File))
+         end || Test <- [fun ?MODULE:only_on_two_nodes/0, {?MODULE, only_on_two_nodes}]],
+        %% An expression has no name, so it has to be given.
+        Expression = fun() -> only_on_two_nodes() end,
+        #{failure := _} = raddle:explore(Expression, #{file => File, nodes => ['b@x', 'test@raddle']}),
+        ?assertError({raddle_error, "the test was a function expression" ++ _}, raddle:replay(File)),
+        ?assertMatch(#{divergence := none}, raddle:replay(File, #{test => Expression}))
+    end).
+
+a_moved_place_is_no_step_case() ->
+    with_scratch(fun() ->
+        File = temporary("failure.json"),
+        compiled(["t() -> self() ! x, error(x)."]),
+        #{failure := _} = raddle:explore({raddle_scratch, t}, #{file => File}),
+        compiled(["", "t() -> self() ! x, error(x)."]),
+        ?assertMatch(#{divergence := {none, <<"place 0 is raddle_scratch.erl:4, in the recorded run it was raddle_scratch.erl:3">>}},
+                     raddle:replay(File))
+    end).
