@@ -161,7 +161,8 @@ in_process(Fun) ->
     ok = raddle_modules:prepare(),
     ok = raddle_modules:renew(),
     Reference = erlang:make_ref(),
-    {Pid, Monitor} = erlang:spawn_monitor(fun() -> exit({Reference, Fun()}) end),
+    Caller = self(),
+    {Pid, Monitor} = erlang:spawn_monitor(fun() -> erlang:monitor(process, Caller), exit({Reference, Fun()}) end),
     receive
         {'DOWN', Monitor, process, Pid, {Reference, Value}} -> Value;
         {'DOWN', Monitor, process, Pid, {{raddle_error, _} = Error, _}} -> erlang:error(Error);

@@ -4,7 +4,7 @@
 -include("raddle_run.hrl").
 
 %% Runs Fun as run number Number of Seed. Returns exhausted, or a map with the verdict and what was counted. Look is called with the
-%% table of the run before it goes.
+%% table of the run before it goes. That somebody has ended whom the caller monitors ends the run; its other messages are left alone.
 run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall := Wall, fail_on := FailOn}, Look) ->
     case raddle_nif:'begin'(Session, Seed, Number) of
         exhausted -> exhausted;
@@ -57,7 +57,8 @@ result(_, _, {stuck, Where}) -> #{verdict => {stuck, Where}}.
 %% Why the run is over. It is given up when the clock of the host has gone round once without a step.
 await(Session, Table, Wall, Before) ->
     receive
-        {'$over', Table, Why} -> Why
+        {'$over', Table, Why} -> Why;
+        {'DOWN', _, process, _, _} -> {broken, <<"whoever wanted to know has ended">>}
     after Wall ->
         case raddle_nif:steps(Session) of
             Before -> stuck(Session);

@@ -134,3 +134,16 @@ a_moved_place_is_no_step_case() ->
         ?assertMatch(#{divergence := {none, <<"place 0 is raddle_scratch.erl:4, in the recorded run it was raddle_scratch.erl:3">>}},
                      raddle:replay(File))
     end).
+
+%% ---- who called
+
+%% As when eunit ends a test that takes too long.
+nothing_goes_on_without_its_caller_case() ->
+    Self = self(),
+    Each = fun(_) -> Self ! {worker, self()} end,
+    Caller = spawn(fun() -> raddle:explore(fun ?MODULE:where/0, #{runs => 1 bsl 60, each => Each}) end),
+    Worker = receive {worker, Pid} -> Pid end,
+    Monitor = monitor(process, Worker),
+    exit(Caller, kill),
+    ?assertEqual(ended, receive {'DOWN', Monitor, process, Worker, _} -> ended after 60000 -> exit(Worker, kill), goes_on end),
+    (fun Flush() -> receive {worker, _} -> Flush() after 0 -> ok end end)().
