@@ -20,7 +20,7 @@ instrument(Module, Beam, Base) ->
     New = lists:append([form(Form) || Form <- Kept]),
     Places = {attribute, erl_anno:new(0), raddle_places, lists:reverse(erlang:get(places))},
     {Before, After} = lists:splitwith(fun(Form) -> element(1, Form) =/= function end, New),
-    case compile:forms(Before ++ [Places | After], [binary, return_errors, deterministic, debug_info]) of
+    case compile:noenv_forms(Before ++ [Places | After], [binary, return_errors, deterministic, debug_info]) of
         {ok, _, Code} -> Code;
         {ok, _, Code, _} -> Code;
         {error, Errors, _} -> throw({refused, {cannot_instrument, Module, Errors}})
@@ -29,10 +29,16 @@ instrument(Module, Beam, Base) ->
 %% The abstract forms that a module was compiled from.
 forms(Beam) ->
     case beam_lib:chunks(Beam, [abstract_code]) of
-        {ok, {_, [{abstract_code, {raw_abstract_v1, Forms}}]}} -> Forms;
+        {ok, {_, [{abstract_code, {raw_abstract_v1, Forms}}]}} -> [tolerant(Form) || Form <- Forms];
         {ok, {Module, _}} -> throw({refused, {no_debug_info, Module}});
         {error, beam_lib, Why} -> throw({refused, Why})
     end.
+
+%% A copy may give rise to warnings that the module itself does not.
+tolerant({attribute, Anno, compile, Options}) when is_list(Options) ->
+    {attribute, Anno, compile, lists:delete(warnings_as_errors, Options)};
+tolerant({attribute, Anno, compile, warnings_as_errors}) -> {attribute, Anno, compile, []};
+tolerant(Form) -> Form.
 
 keep({attribute, _, Name, _}) ->
     not lists:member(Name, [spec, callback, optional_callbacks, type, opaque, dialyzer, deprecated, export_type,
