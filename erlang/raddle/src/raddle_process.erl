@@ -183,7 +183,13 @@ flag(Flag, Value, Place) ->
     %% These change speed and memory only.
     case lists:member(Flag, [priority, message_queue_data, min_heap_size, min_bin_vheap_size, max_heap_size,
                              fullsweep_after, sensitive, async_dist]) of
-        true -> erlang:process_flag(Flag, erlang:process_flag(Flag, Value));
+        true ->
+            %% The host may say that the value is wrong, but does not keep it: it could end the process by it, or hide its mail.
+            Usual = erlang:process_flag(Flag, Value),
+            _ = erlang:process_flag(Flag, Usual),
+            Flags = case erlang:get('$raddle_flags') of undefined -> #{}; Known -> Known end,
+            erlang:put('$raddle_flags', Flags#{Flag => Value}),
+            maps:get(Flag, Flags, Usual);
         false -> raddle_turn:refuse({erlang, process_flag, 2}, [Flag, Value], Place)
     end.
 
