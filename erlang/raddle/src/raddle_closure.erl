@@ -13,7 +13,7 @@ controlled(Fun) ->
     case raddle_modules:load(Module) of
         ok -> ok;
         missing -> fail({no_such_module, Module});
-        {refused, Why} -> fail(Why)
+        {refused, Why} -> erlang:error({raddle_error, lists:flatten(raddle_report:refusal(Why))})
     end,
     Beam = case code:get_object_code(Module) of
                {Module, Found, _} -> Found;
@@ -49,7 +49,7 @@ value(Value) -> Value.
 
 %% The names that the compiler gives to the function expressions of some forms, each with where it stands.
 functions(Forms) ->
-    {ok, _, Core} = compile:forms(Forms, [to_core0, binary]),
+    {ok, _, Core} = compile:noenv_forms(Forms, [to_core0, binary]),
     lists:append(cerl_trees:fold(fun(Node, Found) ->
                                      case cerl:type(Node) of
                                          'fun' -> [named(cerl:get_ann(Node)) | Found];

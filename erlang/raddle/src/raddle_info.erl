@@ -2,7 +2,7 @@
 -module(raddle_info).
 -export([process_info/2, process_info/3, processes/1, group_leader/1, group_leader/3, get/1, get_keys/1, get_keys/2, erase/1,
          system_info/2, statistics/2, pid_to_list/2, list_to_pid/2, garbage_collect/1, garbage_collect/2, garbage_collect/3,
-         yield/1, make_ref/1]).
+         yield/1, make_ref/1, number/1]).
 -compile({no_auto_import, [process_info/2, get/1, get_keys/1, erase/1, group_leader/2, pid_to_list/1, list_to_pid/1,
                            garbage_collect/1, statistics/1, processes/0]}).
 -include("raddle_run.hrl").
@@ -79,7 +79,8 @@ dictionary(_, #process{real = Real}) ->
 own(Dictionary) -> [Entry || {Key, _} = Entry <- Dictionary, not is_ours(Key)].
 
 %% What Raddle keeps in the dictionary of a process.
-is_ours(Key) -> lists:member(Key, ['$raddle', '$raddle_mail', '$raddle_refs', '$raddle_owes', '$raddle_calls', '$raddle_loop']).
+is_ours(Key) ->
+    lists:member(Key, ['$raddle', '$raddle_mail', '$raddle_refs', '$raddle_owes', '$raddle_flags', '$raddle_calls', '$raddle_loop']).
 
 get(_) -> own(erlang:get()).
 get_keys(_) -> [Key || Key <- erlang:get_keys(), not is_ours(Key)].
@@ -111,10 +112,11 @@ system_info(Item, Place) ->
                              system_architecture, os_type, os_version, process_limit, port_limit, atom_limit, ets_limit,
                              threads, smp_support, compat_rel, driver_version, nif_version, fullsweep_after,
                              emu_flavor, emu_type, endian, build_type, delayed_node_table_gc, max_heap_size,
-                             min_heap_size, min_bin_vheap_size, start_time]) of
+                             min_heap_size, min_bin_vheap_size]) of
         true -> erlang:system_info(Item);
         false when Item =:= schedulers; Item =:= schedulers_online; Item =:= logical_processors;
                    Item =:= logical_processors_available; Item =:= logical_processors_online -> 4;
+        false when Item =:= start_time -> 0;
         false when Item =:= end_time -> 1 bsl 60;
         false when Item =:= creation -> 1;
         false -> raddle_turn:refuse({erlang, system_info, 1}, [Item], Place)

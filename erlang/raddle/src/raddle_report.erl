@@ -1,6 +1,6 @@
 %% Texts for people.
 -module(raddle_report).
--export([reason/1, pid/1, object/1, result/1, plain/1]).
+-export([reason/1, pid/3, object/1, result/1, refusal/1, plain/1]).
 
 %% Why a process ended, in one line, and where if that is known.
 reason({normal, _}) -> "normal";
@@ -24,20 +24,14 @@ where([{Module, Function, Arity, Info} | Stack]) ->
     end;
 where([]) -> "".
 
-pid(Pid) ->
-    Bytes = term_to_binary(Pid),
-    Number = binary:decode_unsigned(binary:part(Bytes, byte_size(Bytes) - 12, 4)),
-    case Number of
-        101 -> io_lib:format("test~s", [at(Pid)]);
-        _ -> io_lib:format("<0.~w.0>~s", [Number, at(Pid)])
-    end.
-
-%% The node is told where it is not the first one.
-at(Pid) ->
-    case erlang:node(Pid) of
-        'test@raddle' -> "";
-        Node -> io_lib:format(" on ~s", [Node])
-    end.
+%% A process, of a run whose test is Main. The node is told where it is not that of the test.
+pid(Main, Main, _) -> "test";
+pid(Pid, _, First) ->
+    Where = case erlang:node(Pid) of
+                First -> "";
+                Node -> io_lib:format(" on ~ts", [Node])
+            end,
+    io_lib:format("<0.~w.0>~ts", [raddle_info:number(Pid), Where]).
 
 object({name, _, Name}) -> io_lib:format("name ~tw", [Name]);
 object({ets_name, _, Name}) -> io_lib:format("table name ~tw", [Name]);
@@ -62,6 +56,8 @@ result(#{verdict := {failed, <<"deadlock">>, _, _, _}, blocked := Blocked}) ->
      [["\n  ", Who, waits(Where), Where] || {Who, Where} <- Blocked]];
 result(#{verdict := {failed, <<"step-limit">>, _, _, _}}) -> "the run did not end within the step limit";
 result(#{verdict := {failed, Kind, _, _, _}}) -> Kind;
+result(#{verdict := {refused, {Module, Function, Arity}, {module, Why}, _}}) ->
+    io_lib:format("~tw:~tw/~w cannot be controlled, so nothing can be said about this program: ~ts", [Module, Function, Arity, refusal(Why)]);
 result(#{verdict := {refused, {Module, Function, Arity}, _, Place}}) ->
     io_lib:format("~tw:~tw/~w at ~ts is not under control yet, so nothing can be said about this program",
                   [Module, Function, Arity, Place]);
@@ -70,3 +66,9 @@ result(#{verdict := {stuck, Stacks}}) ->
 result(#{verdict := {broken, What}}) -> ["a bug of Raddle: ", What];
 result(#{verdict := cut_off}) -> "the run was cut off";
 result(#{verdict := passed}) -> "passed".
+
+%% Why a module has no controlled copy.
+refusal({no_debug_info, Module}) -> io_lib:format("module ~tw was compiled without debug_info", [Module]);
+refusal({native_functions, Module}) -> io_lib:format("module ~tw has native functions (on_load)", [Module]);
+refusal({cannot_instrument, Module, Errors}) -> io_lib:format("the copy of module ~tw does not compile: ~0tp", [Module, Errors]);
+refusal(Why) -> io_lib:format("~0tp", [Why]).
