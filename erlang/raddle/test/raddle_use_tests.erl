@@ -147,3 +147,46 @@ nothing_goes_on_without_its_caller_case() ->
     exit(Caller, kill),
     ?assertEqual(ended, receive {'DOWN', Monitor, process, Worker, _} -> ended after 60000 -> exit(Worker, kill), goes_on end),
     (fun Flush() -> receive {worker, _} -> Flush() after 0 -> ok end end)().
+
+%% ---- what a program sees
+
+flags_are_saved_and_restored_case() ->
+    ?assertMatch({[{normal, high, low, normal}], _},
+                 values(fun() ->
+                     Was = process_flag(priority, high), A = process_flag(priority, low), B = process_flag(priority, Was),
+                     {Was, A, B, process_flag(priority, normal)} end, #{runs => 1})),
+    ?assertMatch({[[badarg]], _}, values(fun() -> [try process_flag(priority, 7) catch error:Why -> Why end] end, #{runs => 1})),
+    ?assertMatch({[[]], _}, values(fun() -> process_flag(priority, high), get() end, #{runs => 1})).
+
+the_start_of_the_host_does_not_show_case() ->
+    ?assertMatch({[0], _}, values(fun() -> erlang:system_info(start_time) end, #{runs => 1})).
+
+%% ---- what is told
+
+why_a_module_cannot_be_controlled_is_told_case() ->
+    Error = fun() -> {_, #{error := Error}} = values({raddle_scratch, t}, #{runs => 1}), Error end,
+    with_scratch(fun() ->
+        compiled(["t() -> ok."], []),
+        ?assertEqual(<<"raddle_scratch:t/0 cannot be controlled, so nothing can be said about this program: "
+                       "module raddle_scratch was compiled without debug_info">>, Error()),
+        compiled(["-on_load(init/0).", "init() -> ok.", "t() -> ok."]),
+        ?assertMatch({match, _}, re:run(Error(), "module raddle_scratch has native functions"))
+    end).
+
+%% A question in a guard is put first in the copy, with a last clause of its own, which then can never be reached.
+warnings_of_a_copy_are_no_errors_case() ->
+    with_scratch(fun() ->
+        compiled(["-compile(warnings_as_errors).", "-compile([inline, warnings_as_errors]).",
+                  "t() -> f(1).", "f(X) when X =:= self() -> no; f(_) -> ok."]),
+        os:putenv("ERL_COMPILER_OPTIONS", "['E']"),
+        try ?assertMatch({[ok], _}, values({raddle_scratch, t}, #{runs => 1}))
+        after os:unsetenv("ERL_COMPILER_OPTIONS")
+        end
+    end).
+
+hangs_on_both() -> spawn('b@x', fun() -> receive never -> ok end end), spawn('a@x', fun() -> receive never -> ok end end), receive never -> ok end.
+
+processes_are_told_by_the_node_of_the_test_case() ->
+    #{failure := #{report := Report}} = raddle:explore(fun ?MODULE:hangs_on_both/0, (quiet())#{nodes => ['a@x', 'b@x']}),
+    ?assertEqual([<<"  <0.101.0> on b@x waits">>, <<"  <0.102.0> waits">>, <<"  test waits">>],
+                 lists:sort([hd(binary:split(Line, <<" at ">>)) || Line <- tl(binary:split(Report, <<"\n">>, [global]))])).
