@@ -87,8 +87,8 @@ call(Module, F, [Reference | _] = A, Place) when Module =:= atomics; Module =:= 
             erlang:apply(Module, F, A);
         _ when F =:= new ->
             New = erlang:apply(Module, new, A),
-            #me{table = Table} = raddle_turn:me(),
-            ets:insert(Table, {array, {array, New}, raddle_table:count(Table, arrays)}),
+            #me{table = Table} = Me = raddle_turn:me(),
+            ets:insert(Table, {array, {array, New}, raddle_table:reference(Me)}),
             New;
         _ -> refuse(Module, F, A, Place)
     end;

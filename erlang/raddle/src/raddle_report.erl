@@ -41,6 +41,7 @@ object({structure, {table, Id}}) -> io_lib:format("table ~ts", [table(Id)]);
 object({entry, {table, Id}, Key}) -> io_lib:format("~0tp in table ~ts", [Key, table(Id)]);
 object({{persistent, Key}, _}) -> io_lib:format("persistent term ~0tp", [Key]);
 object({{environment, App, Key}, _}) -> io_lib:format("environment ~tw of ~tw", [Key, App]);
+object({Module, Reference}) when is_reference(Reference) -> io_lib:format("~tw ~w", [Module, erlang:phash2(Reference, 1000)]);
 object({Module, Number}) -> io_lib:format("~tw ~tw", [Module, Number]).
 
 table({_, Name}) -> io_lib:format("~tw", [Name]);

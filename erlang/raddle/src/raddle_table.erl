@@ -1,6 +1,6 @@
 %% What a run knows, in one table of the host: every row has its key at position 2, and none outlives the run.
 -module(raddle_table).
--export([new/1, process/2, list/2, put_list/3, find/3, object/2, count/2, pid/2, reference/1]).
+-export([new/1, process/2, list/2, put_list/3, find/3, object/2, lasting/2, count/2, pid/2, reference/1]).
 -include("raddle_run.hrl").
 
 new(Controller) ->
@@ -29,15 +29,34 @@ put_list(Table, Key, List) -> ets:insert(Table, {list, Key, List}).
 
 %% The object of the engine that stands for whatever a term names. The same term has the same object throughout the run, and the
 %% same name in all runs.
-object(#me{session = Session, table = Table}, Term) ->
+object(#me{session = Session, table = Table} = Me, Term) ->
     case ets:lookup(Table, {object, Term}) of
         [{_, _, Object}] -> Object;
         [] ->
-            Name = erlang:phash2(Term, 1 bsl 32) bsl 32 + erlang:phash2([Term], 1 bsl 32),
+            Lasting = lasting(Me, Term),
+            Name = erlang:phash2(Lasting, 1 bsl 32) bsl 32 + erlang:phash2([Lasting], 1 bsl 32),
             Object = raddle_nif:add_object(Session, Name),
             ets:insert(Table, {object, {object, Term}, Object}),
             Object
     end.
+
+%% A term that has what lasts in the place of pids and references, whose numbers depend on who was first: the name of the actor, and how
+%% many references it had made.
+lasting(#me{session = Session, table = Table}, Pid) when is_pid(Pid) ->
+    case ets:match(Table, {pid_of, {pid_of, '$1'}, Pid}) of
+        [[Actor]] -> {pid, raddle_nif:actor_name(Session, Actor)};
+        [] -> Pid
+    end;
+lasting(#me{session = Session, table = Table}, Reference) when is_reference(Reference) ->
+    Bytes = term_to_binary(Reference),
+    case lists:member(erlang:node(Reference), find(Table, nodes, [])) andalso binary:part(Bytes, byte_size(Bytes), -12) of
+        <<Low:32, Maker:32, High:32>> when Maker > 0 -> {reference, raddle_nif:actor_name(Session, Maker - 1), High, Low};
+        _ -> Reference
+    end;
+lasting(Me, [Head | Tail]) -> [lasting(Me, Head) | lasting(Me, Tail)];
+lasting(Me, Tuple) when is_tuple(Tuple) -> list_to_tuple(lasting(Me, tuple_to_list(Tuple)));
+lasting(Me, Map) when is_map(Map) -> lasting(Me, lists:sort(maps:to_list(Map)));
+lasting(_, Term) -> Term.
 
 count(Table, What) -> ets:update_counter(Table, {count, What}, {3, 1}, {count, {count, What}, 0}).
 

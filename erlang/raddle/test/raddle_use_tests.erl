@@ -190,3 +190,19 @@ processes_are_told_by_the_node_of_the_test_case() ->
     #{failure := #{report := Report}} = raddle:explore(fun ?MODULE:hangs_on_both/0, (quiet())#{nodes => ['a@x', 'b@x']}),
     ?assertEqual([<<"  <0.101.0> on b@x waits">>, <<"  <0.102.0> waits">>, <<"  test waits">>],
                  lists:sort([hd(binary:split(Line, <<" at ">>)) || Line <- tl(binary:split(Report, <<"\n">>, [global]))])).
+
+%% ---- names that last
+
+%% Two processes, and which of them gets the lower pid is up to the schedule; each has a table and a reference.
+names_of_two() ->
+    S = self(),
+    [spawn(fun() -> spawn(fun() -> S ! {N, self(), ets:new(t, [public]), make_ref()} end) end) || N <- [1, 2]],
+    [Raw | _] = All = [receive {N, P, T, R} -> {P, T, R} end || N <- [1, 2]],
+    {Raw, raddle_table:lasting(raddle_turn:me(), All)}.
+
+names_do_not_depend_on_who_was_first_case() ->
+    {Values, _} = values(fun ?MODULE:names_of_two/0, #{runs => 100}),
+    {Raw, Lasting} = lists:unzip(Values),
+    ?assert(length(lists:usort(Raw)) > 1),
+    [[{P1, T1, R1}, {P2, T2, R2}]] = lists:usort(Lasting),
+    ?assert(P1 =/= P2 andalso T1 =/= T2 andalso R1 =/= R2).
