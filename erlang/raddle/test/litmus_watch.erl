@@ -32,7 +32,7 @@ l_spawn_monitor_order() -> A = watched(fun() -> a end), B = watched(fun() -> b e
     [receive {'DOWN', RA, _, _, _} -> a; {'DOWN', RB, _, _, _} -> b end || _ <- [1, 2]].
 
 l_register_race() -> S = self(), [spawn(fun() -> d(), S ! caught(fun() -> register(litmus_n, self()) end), receive stop -> ok end end) || _ <- [1, 2]],
-    X = lists:sort([get1(), get1()]), exit(whereis(litmus_n), kill), X.
+    X = lists:sort([get1(), get1()]), P = whereis(litmus_n), M = monitor(process, P), exit(P, kill), why({P, M}), X.
 l_whereis_race() -> S = self(), {P, R} = watched(fun() -> register(litmus_w, self()), S ! up, receive stop -> ok end end), d(),
     X = whereis(litmus_w) =:= P, receive up -> ok end, P ! stop, why({P, R}), {X, whereis(litmus_w)}.
 l_name_freed() -> S = self(), {P, R} = watched(fun() -> register(litmus_f, self()), S ! up, receive stop -> ok end end),

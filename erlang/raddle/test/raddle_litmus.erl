@@ -50,7 +50,7 @@ real_once(Module, F) ->
     receive
         {Pid, Outcome} -> receive {'DOWN', Monitor, _, _, _} -> Outcome end;
         {'DOWN', Monitor, _, _, Reason} -> {crash, Reason}
-    after 3000 -> exit(Pid, kill), stuck
+    after 60000 -> exit(Pid, kill), stuck
     end.
 
 show(N) -> show(N, programs()).
@@ -79,4 +79,9 @@ check(P, {P, Outcomes}, Runs, N) ->
     Found = case Exact of {unfinished, Some} -> Some; _ -> Exact end,
     [{under_control, P, lists:usort(Random ++ Found)} || lists:usort(Random ++ Found) =/= Outcomes]
         ++ [{search, P, Exact} || is_list(Exact), Exact =/= Outcomes]
-        ++ [{real, P, Real -- Outcomes} || Real <- [real(P, N)], Real -- Outcomes =/= []].
+        ++ [{real, P, Real -- Outcomes} || not lists:member(P, timed()), Real <- [real(P, N)], Real -- Outcomes =/= []].
+
+%% What these do on a real VM depends on how fast it is, so nothing is demanded of that.
+timed() ->
+    [{litmus_shared, l_sleep_order}, {litmus_shared, l_timer_order}, {litmus_otp, l_server_timeout}, {litmus_otp, l_start_link_stops},
+     {litmus_otp, l_proc_lib_fails}, {litmus_watch, l_send_name_race}].

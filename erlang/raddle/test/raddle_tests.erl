@@ -122,7 +122,7 @@ every_builtin_has_a_sort_case() ->
     ?assertEqual([], [{F, A} || {F, A, pure} <- Sorts, lists:member(F, Impure), {F, A} =/= {node, 1}]).
 
 replay_repeats_exactly_case() ->
-    File = "raddle-tests-failure.json",
+    File = filename:join(filename:dirname(code:which(?MODULE)), "failure-" ++ os:getpid() ++ ".json"),
     #{failure := #{fingerprint := Print, steps := Steps}} =
         raddle:explore(fun ?MODULE:counter/0, #{file => File, program => "raddle_tests:counter"}),
     try
@@ -153,26 +153,24 @@ runs_follow_from_the_seed_case() ->
 leaves() -> spawn(fun() -> ets:new(t, []), receive never -> ok end end), catch counter().
 
 nothing_is_left_behind_case() ->
-    Count = fun() -> [length(processes()), length(ets:all()), erlang:system_info(atom_count)] end,
+    Count = fun() -> [length(ets:all()), erlang:system_info(atom_count)] end,
     Make = fun(N) -> raddle:explore(fun ?MODULE:leaves/0, #{file => none, stop => false, runs => N}) end,
     Make(50),
+    Old = processes(),
     Before = Count(),
     Make(500),
-    settle(Before, Count, 1000),
+    [gone(Pid) || Pid <- processes() -- Old],
+    ?assertEqual([], [Now || {Was, Now} <- lists:zip(Before, Count()), Now > Was]),
     %% Nor does one run leave a table to the next.
     Self = self(),
     raddle:explore(fun ?MODULE:leaves/0, #{file => none, stop => false, runs => 50, each => fun(_) -> Self ! {tables, length(ets:all())} end}),
     [Second | Later] = tl([receive {tables, N} -> N end || _ <- lists:seq(1, 50)]),
     ?assertEqual(Second, lists:last(Later)).
 
-%% Processes that were killed are gone soon.
-settle(Before, Count, Tries) ->
-    More = [Now || {Was, Now} <- lists:zip(Before, Count()), Now > Was],
-    case More of
-        [] -> ok;
-        _ when Tries =:= 0 -> ?assertEqual([], More);
-        _ -> erlang:yield(), settle(Before, Count, Tries - 1)
-    end.
+%% A process that was killed is gone soon.
+gone(Pid) ->
+    Monitor = monitor(process, Pid),
+    receive {'DOWN', Monitor, process, Pid, _} -> ok after 60000 -> error({left_behind, erlang:process_info(Pid)}) end.
 
 litmus_programs_do_what_they_do_on_a_real_vm_case() -> ?assertEqual([], raddle_litmus:check(30, 5)).
 
