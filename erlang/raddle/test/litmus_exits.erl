@@ -73,3 +73,4 @@ l_kill_before_exit() -> {Q, M} = watched(fun() -> receive stop -> ok end end), {
 l_kill_after_table() -> T = ets:new(t, [public]), {P, R} = watched(fun() -> ets:insert(T, {k, 1}), receive never -> ok end end), d(), exit(P, kill), W = why({P, R}), {W, ets:lookup(T, k)}.
 l_kill_between_tables() -> T = ets:new(t, [public]), S = self(), {P, R} = watched(fun() -> ets:insert(T, {k, 1}), ets:insert(T, {l, 1}), S ! m, ets:insert(T, {n, 1}) end), d(),
     exit(P, kill), W = why({P, R}), {W, receive m -> m after 0 -> none end, lists:sort(ets:tab2list(T))}.
+l_kill_by_other() -> T = ets:new(t, [public]), {P, R} = watched(fun() -> ets:insert(T, {k, 1}) end), go(fun() -> exit(P, kill) end), W = why({P, R}), {W, ets:lookup(T, k)}.
