@@ -178,7 +178,7 @@ fn what_is_not_a_bug_has_another_status() {
         (&["race:fine", "--runs", "50"][..], 0, "No run failed."),
         (&["race:waits"], 1, "waits for never"),
         (&["race:fine", "--strategy", "dpor"], 0, "no schedule is left"),
-        (&["race:prints"], 2, "file:write_file/2 at race.erl:"),
+        (&["race:calls"], 2, "erlang:open_port/2 at race.erl:"),
         (&["race:nothing"], 2, "module race exports no function nothing/0"),
         (&["nowhere:x"], 2, "there is no module nowhere"),
         (&["race:fine", "--strategy", "psos"], 2, "no strategy is called `psos`"),
@@ -190,6 +190,42 @@ fn what_is_not_a_bug_has_another_status() {
         let told = text(&output.stdout) + &text(&output.stderr);
         assert!(output.status.code() == Some(status) && told.contains(part), "{words:?}: {told}");
     }
+}
+
+#[test]
+fn a_failure_is_told_although_a_later_run_decides_nothing() {
+    let Some(folder) = folder("mixed") else { return };
+    let run = |seed: u64| {
+        let seed = seed.to_string();
+        let words =
+            ["beam", "run", "race:mixed", "--pa", ".", "--keep-going", "--record", "bug.json", "--jobs", "1", "--seed"];
+        raddle(&folder, &[&words[..], &[&seed]].concat())
+    };
+    // Which of the two comes first is up to the seed.
+    let found = (1..=20).map(run).find(|output| output.status.code() == Some(1));
+    let told = text(&found.expect("one of the seeds begins with the failure").stdout);
+    assert!(told.contains("Failed: "), "{told}");
+    assert!(told.contains("Note: not all runs were made: ") && told.contains("erlang:open_port/2 at race.erl:"), "{told}");
+}
+
+#[test]
+fn a_place_that_has_moved_is_told_with_its_step() {
+    let Some(folder) = folder("moved") else { return };
+    let found = raddle(&folder, &["beam", "run", "race:lost", "--pa", ".", "--record", "bug.json"]);
+    assert_eq!(found.status.code(), Some(1), "{}", text(&found.stderr));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/beam/race.erl");
+    let moved = "\n".to_owned() + &std::fs::read_to_string(source).expect("the source is there");
+    std::fs::write(folder.join("race.erl"), moved).expect("the folder can be written to");
+    let compiled = Command::new("erlc").args(["+debug_info", "race.erl"]).current_dir(&folder).status();
+    assert!(compiled.is_ok_and(|status| status.success()));
+    let again = raddle(&folder, &["replay", "bug.json"]);
+    assert_eq!(again.status.code(), Some(2), "{}", text(&again.stdout));
+    let told = text(&again.stderr);
+    assert!(told.contains("the run does not repeat: at step 1 of "), "{told}");
+    assert!(
+        told.contains("it is at race.erl:7, in the recorded run it was at race.erl:6; a module has changed"),
+        "{told}"
+    );
 }
 
 #[test]

@@ -1,6 +1,6 @@
 %% Two processes count, and one of them may be lost; and some that do other things wrong.
 -module(race).
--export([lost/0, waits/0, fine/0, prints/0, reports/0]).
+-export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0]).
 
 lost() ->
     Table = ets:new(table, [public]),
@@ -18,7 +18,12 @@ waits() -> receive never -> ok end.
 
 fine() -> Self = self(), spawn(fun() -> Self ! hello end), receive hello -> ok end.
 
-prints() -> file:write_file("somewhere", "x").
+calls() -> open_port({spawn, "ls"}, []).
+
+%% A bug in one order, and what is not under control in the other.
+mixed() ->
+    S = self(), [spawn(fun() -> S ! N end) || N <- [1, 2]],
+    receive 1 -> error(first); 2 -> calls() end.
 
 reports() ->
     Self = self(),
