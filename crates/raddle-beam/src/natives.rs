@@ -186,8 +186,19 @@ fn add_spawned(shared: Shared, pid: LocalPid) -> (u32, u32, u32) {
 }
 
 #[rustler::nif]
+fn add_process_of(shared: Shared, parent: u32, pid: LocalPid) -> (u32, u32, u32) {
+    tell(&shared, (0, 0, 0), |session| session.add_process_of(parent, pid))
+}
+
+#[rustler::nif]
 fn add_timer(shared: Shared, parent: u32, nanoseconds: i64, place: u32, timer: i64) -> u32 {
     tell(&shared, 0, |session| session.add_timer(parent, span(nanoseconds), place, touch(timer)))
+}
+
+#[rustler::nif]
+fn add_errand(shared: Shared, parent: u32, kind: u32, place: u32, touches: (i64, i64)) -> NifResult<u32> {
+    let deed = deed(kind, place, -1, touches)?;
+    Ok(tell(&shared, 0, |session| session.add_errand(parent, deed)))
 }
 
 #[rustler::nif]
@@ -277,8 +288,8 @@ fn kill<'a>(env: Env<'a>, shared: Shared, actor: u32, place: u32, life: i64) -> 
 }
 
 #[rustler::nif]
-fn cancel<'a>(env: Env<'a>, shared: Shared, timer: u32) -> Term<'a> {
-    tell(&shared, (), |session| session.cancel(timer));
+fn cancel<'a>(env: Env<'a>, shared: Shared, actor: u32) -> Term<'a> {
+    tell(&shared, (), |session| session.cancel(actor));
     atoms::ok().encode(env)
 }
 

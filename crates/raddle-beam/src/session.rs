@@ -137,6 +137,12 @@ impl<P: Copy> Session<P> {
         self.add_process(thread, Some(process))
     }
 
+    /// Adds a process as part of the latest step of `parent`, which is no [`Kind::Spawn`]. As [`Session::add_main`].
+    pub fn add_process_of(&mut self, parent: u32, process: P) -> (u32, u32, u32) {
+        let thread = self.engine.add_child(ThreadId(parent));
+        self.add_process(thread, Some(process))
+    }
+
     fn add_process(&mut self, thread: ThreadId, process: Option<P>) -> (u32, u32, u32) {
         let name = self.engine.thread_name(thread);
         let mailbox = self.engine.add_object(name.child(u64::MAX - 1), Resource::mailbox());
@@ -163,6 +169,15 @@ impl<P: Copy> Session<P> {
         first.touches[0] = timer;
         let mailbox = NOTHING;
         self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first), told: 0 });
+        thread.0
+    }
+
+    /// Adds an actor without a process that has this to do, as part of the latest step of `parent`.
+    pub fn add_errand(&mut self, parent: u32, deed: Deed) -> u32 {
+        let first = self.operation(deed);
+        let thread = self.engine.add_child(ThreadId(parent));
+        let mailbox = NOTHING;
+        self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first) });
         thread.0
     }
 
@@ -275,11 +290,12 @@ impl<P: Copy> Session<P> {
         self.engine.replace(ThreadId(actor), operation);
     }
 
-    /// `timer`, which sleeps, is no more. A step was taken since it was made.
-    pub fn cancel(&mut self, timer: u32) {
+    /// `actor`, which sleeps, is no more, and neither is its process. A step was taken since it was made.
+    pub fn cancel(&mut self, actor: u32) {
         let idle = Operation::new(Kind::Local, LocationId(0));
-        self.engine.replace(ThreadId(timer), idle);
-        self.engine.finish(ThreadId(timer));
+        self.actors[actor as usize].process = None;
+        self.engine.replace(ThreadId(actor), idle);
+        self.engine.finish(ThreadId(actor));
     }
 
     /// The test, which ran in `actor`, is over and has passed.

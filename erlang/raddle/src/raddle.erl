@@ -11,11 +11,42 @@
 %% written; raddle-failure-*.json by default, none for no file), each (a function that is called with the result of every run), stop
 %% (true: at the first failure), fail_on (a list, empty by default: error for a run in which an error is logged or a process
 %% crashes, gave_up for one in which a supervisor gives up).
+%%
+%% A test may let nodes fail. Each of these is an operation, so that a strategy chooses when:
+%%
+%%   raddle:crash(Node)                        nothing of the node is left; others lose their connections to it
+%%   raddle:restart(Node, Fun)                 a node that has crashed is there again, connected to none, and Fun runs on it
+%%   raddle:partition(Nodes, Others)           connections between the two break, and no new ones are made until
+%%   raddle:heal(Nodes, Others)                allows it again
+%%   raddle:disconnect(Nodes, Others)          connections break; the next signal makes a new one
 -module(raddle).
 -export([test/1, test/2, explore/2, replay/1, replay/2]).
+-export([crash/1, restart/2, partition/2, heal/2, disconnect/2]).
 -export([prepare/1, nodes_of/2, fail_on/1]). % for raddle_main
 
 -type options() :: #{atom() => term()} | [{atom(), term()}].
+
+%% ---- faults; the functions that run under control are in raddle_fault
+
+-spec crash(node()) -> ok.
+crash(Node) -> not_under_control(crash, [Node]).
+
+-spec restart(node(), fun(() -> term())) -> pid().
+restart(Node, Fun) -> not_under_control(restart, [Node, Fun]).
+
+-spec partition(node() | [node()], node() | [node()]) -> ok.
+partition(Nodes, Others) -> not_under_control(partition, [Nodes, Others]).
+
+-spec heal(node() | [node()], node() | [node()]) -> ok.
+heal(Nodes, Others) -> not_under_control(heal, [Nodes, Others]).
+
+-spec disconnect(node() | [node()], node() | [node()]) -> ok.
+disconnect(Nodes, Others) -> not_under_control(disconnect, [Nodes, Others]).
+
+-spec not_under_control(atom(), [term()]) -> no_return().
+not_under_control(Function, Arguments) -> erlang:error({raddle_error, {only_in_a_test, Function, length(Arguments)}}).
+
+%% ---- tests
 
 %% The runs all pass, or this raises an error with the report.
 -spec test(fun(() -> term()) | {module(), atom()}) -> ok.

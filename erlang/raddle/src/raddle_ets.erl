@@ -5,7 +5,7 @@
 %% writes `content`, a change of the whole table writes both. So reads of keys and looks at the table are independent of each
 %% other; two looks at the table count as dependent, which costs schedules and misses none.
 -module(raddle_ets).
--export([call/3, whole/2, owner_died/3, clear/1]).
+-export([call/3, whole/2, owner_died/3, node_died/2, clear/1]).
 -include("raddle_run.hrl").
 
 -record(tab, {key, real, owner, rights, keypos, name, heir = none}).
@@ -71,6 +71,11 @@ owner_died(#me{table = Table} = Me, Pid, Key) ->
         #tab{owner = Pid} = Tab -> drop(Me, Tab);
         _ -> ok
     end.
+
+%% All tables of a node go with it.
+node_died(#me{table = Table} = Me, Node) ->
+    [drop(Me, Tab) || [#tab{owner = Owner} = Tab] <- ets:match(Table, {table, '_', '$1'}), erlang:node(Owner) =:= Node],
+    ok.
 
 %% Deletes the real tables of a run that is over.
 clear(Table) ->

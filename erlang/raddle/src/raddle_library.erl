@@ -5,7 +5,8 @@
 -include("raddle_run.hrl").
 
 modules() ->
-    [application, atomics, code, counters, error_logger, eunit, init, io, logger, os, persistent_term, prim_eval, timer].
+    [application, atomics, code, counters, error_logger, eunit, init, io, logger, net_adm, net_kernel, os, persistent_term, prim_eval,
+     raddle, timer].
 
 %% ---- time
 call(timer, sleep, [Time], Place) -> raddle_mailbox:'receive'(none, Time, Place), ok;
@@ -111,6 +112,27 @@ call(application, set_env, [App, Key, Value | _], Place) ->
     ets:insert(Table, {environment, {environment, Node, App, Key}, {value, Value}}),
     ok;
 call(application, get_application, _, _) -> undefined;
+
+%% ---- nodes
+call(net_kernel, monitor_nodes, [Flag], Place) -> raddle_node:monitor_nodes(Flag, none, Place);
+call(net_kernel, monitor_nodes, [Flag, Options], Place) -> raddle_node:monitor_nodes(Flag, Options, Place);
+call(net_kernel, F, [Node], Place) when F =:= connect_node; F =:= connect; F =:= hidden_connect_node -> raddle_node:connect_node(Node, Place);
+call(net_kernel, disconnect, [Node], Place) -> raddle_node:disconnect_node(Node, Place);
+call(net_kernel, F, [], _) when F =:= nodename -> raddle_call:node();
+call(net_kernel, longnames, [], _) -> false;
+call(net_kernel, get_net_ticktime, [], _) -> 60;
+call(net_kernel, dflag_unicode_io, [_], _) -> true;
+call(net_adm, ping, [Node], Place) when is_atom(Node) ->
+    case raddle_node:connect_node(Node, Place) of
+        true -> pong;
+        false -> pang
+    end;
+call(net_adm, localhost, [], _) -> "raddle";
+call(raddle, crash, [Node], Place) -> raddle_fault:crash(Node, Place);
+call(raddle, restart, [Node, Fun], Place) -> raddle_fault:restart(Node, Fun, Place);
+call(raddle, partition, [Some, Others], Place) -> raddle_fault:partition(Some, Others, Place);
+call(raddle, heal, [Some, Others], Place) -> raddle_fault:heal(Some, Others, Place);
+call(raddle, disconnect, [Some, Others], Place) -> raddle_fault:disconnect(Some, Others, Place);
 
 %% ---- code
 call(code, ensure_loaded, [Module], Place) ->

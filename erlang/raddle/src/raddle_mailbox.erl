@@ -46,11 +46,23 @@ send_name(#me{node = Node} = Me, Name, Node, Message, Place) ->
         _ -> send_name(Me, Name, Node, Message, Place)
     end.
 
-%% As erlang:send/3. Nothing here is ever busy, and every node is connected.
+%% As erlang:send/3. Nothing here is ever busy.
 send(To, Message, Options, Place) ->
     is_list(Options) orelse erlang:error(badarg),
-    send(To, Message, Place),
-    ok.
+    case lists:member(noconnect, Options) andalso not is_connected(To) of
+        true -> noconnect;
+        false ->
+            send(To, Message, Place),
+            ok
+    end.
+
+is_connected(To) ->
+    #me{table = Table, node = Node} = raddle_turn:me(),
+    case To of
+        _ when is_pid(To); is_reference(To) -> erlang:node(To) =:= Node orelse raddle_line:is_up(Table, Node, erlang:node(To));
+        {_, Other} -> Other =:= Node orelse raddle_line:is_up(Table, Node, Other);
+        _ -> true
+    end.
 
 %% ---- receiving
 

@@ -37,7 +37,7 @@ refused() ->
     [auth, beam_lib, code_server, crypto, dets, dets_server, disk_log, disk_log_server, erl_boot_server, erl_ddll, erl_distribution, erl_epmd, erl_prim_loader,
      erl_reply, erl_tracer, erpc, erts_code_purger, erts_debug, erts_dirty_process_signal_handler, erts_internal,
      erts_literal_area_collector, file, file_io_server, file_server, filelib, gen_sctp, gen_tcp, gen_udp, global,
-     global_group, heart, inet, inet_db, inet_res, kernel, net, net_adm, net_kernel, prim_buffer, prim_file, prim_inet,
+     global_group, heart, inet, inet_db, inet_res, kernel, net, prim_buffer, prim_file, prim_inet,
      prim_net, prim_socket, prim_tty, prim_zip, rpc, seq_trace, socket, socket_registry, ssl, trace, user, user_drv,
      wrap_log_reader].
 
@@ -61,9 +61,9 @@ prepare() ->
             persistent_term:put(raddle_prepared, true)
     end.
 
-ours() -> [raddle, raddle_bif, raddle_call, raddle_closure, raddle_ets, raddle_forms, raddle_handler,
-                          raddle_info, raddle_library, raddle_log, raddle_mailbox, raddle_main, raddle_modules, raddle_name, raddle_nif,
-                          raddle_node, raddle_process, raddle_report, raddle_run, raddle_signal, raddle_spawn,
+ours() -> [raddle, raddle_bif, raddle_call, raddle_closure, raddle_ets, raddle_fault, raddle_forms, raddle_handler,
+                          raddle_info, raddle_library, raddle_line, raddle_log, raddle_mailbox, raddle_main, raddle_modules, raddle_name,
+                          raddle_nif, raddle_node, raddle_process, raddle_report, raddle_request, raddle_run, raddle_signal, raddle_spawn,
                           raddle_table, raddle_time, raddle_turn, raddle_watch].
 
 %% ---- loading

@@ -1,7 +1,7 @@
 %% Processes: how they begin, end, and are ended. The end of a process is not one operation but several: it is no longer alive, its
 %% tables go, its name and itself go, and then each of those who are linked to it or watch it is told.
 -module(raddle_process).
--export([new_main/6, spawn/6, hit/5, die/4, exit/3, hibernate/4, flag/3, alive/2, clean/1]).
+-export([new_main/6, spawn/6, arrived/4, spawned/4, vanish/1, hit/5, die/4, exit/3, hibernate/4, flag/3, alive/2, clean/1]).
 -compile({no_auto_import, [spawn/4, exit/2]}).
 -include("raddle_run.hrl").
 
@@ -15,16 +15,25 @@ new_main(Session, Table, Node, Fun, Leader, Done) ->
 
 %% Spawns a process; Link tells whether it is linked, Watch is none or options of monitor/3.
 spawn(Me, Node, Fun, Link, Watch, Place) ->
-    #me{session = Session, table = Table, pid = Pid} = Me,
+    #me{table = Table, pid = Pid} = Me,
     raddle_turn:step(Me, ?SPAWN, Place, ?NONE),
-    Real = real(Table, fun() -> born(fun() -> live(Fun) end) end),
     #process{leader = Leader} = raddle_table:process(Table, Pid),
-    Child = admit(Me, Node, Real, raddle_nif:add_spawned(Session, Real), Leader),
+    Child = spawned(Me, Node, Fun, Leader),
     Link andalso raddle_watch:link_both(Table, Pid, Child),
     case Watch of
         none -> Child;
         _ -> {Child, raddle_watch:monitor_new(Me, Child, Watch)}
     end.
+
+%% The process that the latest operation has made.
+spawned(#me{session = Session, table = Table} = Me, Node, Fun, Leader) ->
+    Real = real(Table, fun() -> born(fun() -> live(Fun) end) end),
+    admit(Me, Node, Real, raddle_nif:add_spawned(Session, Real), Leader).
+
+%% As spawned/4, where the operation was the arrival of a request for the process.
+arrived(#me{session = Session, table = Table, actor = Actor} = Me, Node, Fun, Leader) ->
+    Real = real(Table, fun() -> born(fun() -> live(Fun) end) end),
+    admit(Me, Node, Real, raddle_nif:add_process_of(Session, Actor, Real), Leader).
 
 admit(#me{session = Session, table = Table, searches = Searches}, Node, Real, {Actor, Mailbox, Life}, Leader) ->
     Pid = raddle_table:pid(Node, 100 + raddle_table:count(Table, {pids, Node})),
@@ -73,6 +82,11 @@ terminate(#me{session = Session, table = Table, actor = Actor, pid = Pid, life =
     raddle_signal:begin_death(Table, Actor, Pid, Reason),
     Answer = raddle_nif:act(Session, -1, Actor, ?WRITE, ?AT_DEATH, {?WRITES(Life), ?NONE}),
     raddle_turn:leave(Answer, Me#me{actor = -1}).
+
+%% The running process is no more, without anybody hearing of it.
+vanish(#me{session = Session, actor = Actor} = Me) ->
+    raddle_nif:leave(Session, Actor),
+    raddle_turn:leave(raddle_nif:finish(Session, -1, Actor), Me#me{actor = -1}).
 
 %% A stack without the names and frames of the instrumentation.
 clean(Stack) ->
@@ -148,6 +162,8 @@ die(Me, Pid, _, {table, Tab}) ->
     raddle_ets:owner_died(Me, Pid, Tab),
     [];
 die(#me{table = Table} = Me, Pid, Reason, gone) ->
+    #process{mailbox = Mailbox, life = Life} = raddle_table:process(Table, Pid),
+    ets:insert(Table, {grave, {grave, Pid}, Mailbox, Life}),
     ets:delete(Table, Pid),
     raddle_name:owner_died(Me, Pid),
     Links = lists:reverse(take(Table, {links, Pid})),

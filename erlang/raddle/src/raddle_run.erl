@@ -84,10 +84,12 @@ names(Session, Table) ->
     Main = raddle_table:find(Table, main, none),
     Pids = maps:from_list([{Actor, Pid} || [Actor, Pid] <- ets:match(Table, {pid_of, {pid_of, '$1'}, '$2'})]),
     Carriers = maps:from_list([{Actor, {From, To}} || [From, To, {Actor, _}] <- ets:match(Table, {carrier, {carrier, '$1', '$2'}, '$3'})]),
+    Errands = maps:from_list([{Actor, {errand, Name}} || [Actor, Name] <- ets:match(Table, {actor_name, {actor_name, '$1'}, '$2'})]),
     {Actors, Objects} = raddle_nif:counts(Session),
     Actor = fun(Number) ->
-                case {maps:find(Number, Pids), maps:find(Number, Carriers)} of
+                case {maps:find(Number, Pids), maps:find(Number, maps:merge(Carriers, Errands))} of
                     {{ok, Pid}, _} -> raddle_report:pid(Pid, Main, erlang:node(Main));
+                    {_, {ok, {errand, Name}}} -> Name;
                     {_, {ok, {From, To}}} -> io_lib:format("delivery from ~s to ~s", [From, To]);
                     _ -> io_lib:format("timer ~w", [Number])
                 end

@@ -1,9 +1,7 @@
-%% Signals: how they reach a process of the same node at once, and one of another node by a delivery of its own.
-%%
-%% Between two nodes there is one ordered queue in each direction, and an actor that empties it; each delivery is an operation. What
+%% Signals: how they reach a process of the same node at once, and one of another node by a line between the two (raddle_line). What
 %% actors without a process do when it is their turn is here, too.
 -module(raddle_signal).
--export([act/2, address/3, send/4, arrive/2, post/3, begin_death/4, timer/5]).
+-export([act/2, address/3, send/4, arrival/3, arrive/2, post/3, begin_death/4, timer/5]).
 -include("raddle_run.hrl").
 
 %% ---- where a signal goes
@@ -12,13 +10,13 @@
 address(Me, Node, To) ->
     case node_of(Node, To) of
         Node -> local(Me, Node, To);
-        Other -> {?SEND, ?WRITES(element(2, carrier(Me, Node, Other))), ?NONE}
+        Other -> {?SEND, ?WRITES(element(2, raddle_line:carrier(Me, Node, Other))), ?NONE}
     end.
 
 local(#me{table = Table}, _, Pid) when is_pid(Pid) ->
     case raddle_table:process(Table, Pid) of
         #process{mailbox = Mailbox} -> {?SEND, ?WRITES(Mailbox), ?NONE};
-        none -> {?YIELD, ?NONE, ?NONE}
+        none -> late(Table, Pid, fun(Mailbox, _) -> {?WRITE, ?WRITES(Mailbox), ?NONE} end)
     end;
 local(#me{table = Table} = Me, Node, Alias) when is_reference(Alias) ->
     case raddle_table:find(Table, {alias, Alias}, none) of
@@ -35,6 +33,13 @@ local(Me, Node, {Name, Node}) ->
                end
     end.
 
+%% What comes to a process that is gone does nothing, but would have done something before.
+late(Table, Pid, Touches) ->
+    case ets:lookup(Table, {grave, Pid}) of
+        [{_, _, Mailbox, Life}] -> Touches(Mailbox, Life);
+        [] -> {?YIELD, ?NONE, ?NONE}
+    end.
+
 node_of(_, {_, Node}) -> Node;
 node_of(_, To) -> erlang:node(To).
 
@@ -42,21 +47,7 @@ node_of(_, To) -> erlang:node(To).
 send(Me, Node, To, Signal) ->
     case node_of(Node, To) of
         Node -> arrive(Me, Signal);
-        Other ->
-            {Actor, _} = carrier(Me, Node, Other),
-            Key = {queue, Node, Other},
-            raddle_table:put_list(Me#me.table, Key, raddle_table:list(Me#me.table, Key) ++ [Signal]),
-            raddle_nif:deliver(Me#me.session, Actor)
-    end.
-
-carrier(#me{session = Session, table = Table, actor = Actor}, From, To) ->
-    case raddle_table:find(Table, {carrier, From, To}, none) of
-        none ->
-            {Carrier, _} = New = raddle_nif:add_carrier(Session, max(Actor, 0), ?AT_CARRIER),
-            ets:insert(Table, [{carrier, {carrier, From, To}, New},
-                               {actor, {actor, Carrier}, {carrier, From, To, idle}}]),
-            New;
-        Known -> Known
+        Other -> raddle_line:give(Me, Node, Other, Signal)
     end.
 
 %% ---- what a signal does where it arrives
@@ -88,7 +79,14 @@ arrive(#me{table = Table}, {unlink, From, To}) ->
     raddle_table:put_list(Table, {links, To}, lists:delete(From, raddle_table:list(Table, {links, To})));
 arrive(Me, {monitor, Reference, From, Target}) -> raddle_watch:monitor_arrives(Me, Reference, From, Target);
 arrive(Me, {demonitor, Reference, Target}) -> raddle_watch:demonitor_arrives(Me, Reference, Target);
-arrive(Me, {down, Reference, To, Object, Reason}) -> raddle_watch:down_arrives(Me, Reference, To, Object, Reason).
+arrive(Me, {down, Reference, To, Object, Reason}) -> raddle_watch:down_arrives(Me, Reference, To, Object, Reason);
+arrive(Me, {spawn, _, _, _, _, _, _, _} = Request) -> raddle_request:arrives(Me, Request);
+arrive(Me, {spawned, Reference, To, Child}) -> raddle_request:answered(Me, Reference, To, {ok, Child});
+arrive(Me, {not_spawned, Reference, To, Reason}) -> raddle_request:answered(Me, Reference, To, {error, Reason});
+arrive(Me, {tell, To, Message}) -> post(Me, To, Message);
+arrive(Me, {sure, Signal}) -> arrive(Me, Signal);
+arrive(_, {monitor_node, _}) -> ok;
+arrive(Me, Mark) -> raddle_line:arrive(Me, Mark).
 
 %% Puts a message into the mailbox of a process, if it is there.
 post(#me{session = Session, table = Table}, To, Message) ->
@@ -106,7 +104,12 @@ act(Actor, #me{session = Session, table = Table} = Me0) ->
     Who = Me0#me.actor,
     Me = Me0#me{actor = Actor},
     case raddle_table:find(Table, {actor, Actor}, none) of
-        {carrier, From, To, State} -> carry(Me, Who, From, To, State);
+        {carrier, From, To, State} -> raddle_line:carry(Me, Who, From, To, State);
+        {notices, Node, Other, Signals} -> raddle_line:notify(Me, Who, Node, Other, Signals);
+        {loss, From, To, Id} ->
+            raddle_line:drop(Me, From, To, Id),
+            ets:delete(Table, {actor, Actor}),
+            raddle_nif:finish(Session, Who, Actor);
         {timer, Reference, Target, Message, Node} -> ring(Me, Who, Reference, Target, Message, Node);
         {dying, Pid, Reason, Stages} -> die(Me#me{pid = none, node = erlang:node(Pid)}, Who, Pid, Reason, Stages);
         none -> raddle_nif:finish(Session, Who, Actor)
@@ -117,27 +120,6 @@ announce(#me{session = Session, actor = Actor}, Who, {Kind, First, Second}, Plac
 
 become(#me{table = Table, actor = Actor}, State) -> ets:insert(Table, {actor, {actor, Actor}, State}).
 
-%% A delivery between nodes: announces the oldest signal, and lets it arrive when that was executed.
-carry(#me{table = Table} = Me, Who, From, To, {ready, Signal, Address}) ->
-    case arrival(Me, To, Signal) of
-        Address ->
-            [Signal | Rest] = raddle_table:list(Table, {queue, From, To}),
-            raddle_table:put_list(Table, {queue, From, To}, Rest),
-            arrive(Me#me{node = To, pid = none}, Signal);
-        _ -> ok % A name has another owner by now: the delivery begins anew.
-    end,
-    carry(Me, Who, From, To, idle);
-carry(#me{session = Session, table = Table, actor = Actor} = Me, Who, From, To, idle) ->
-    case raddle_table:list(Table, {queue, From, To}) of
-        [] ->
-            become(Me, {carrier, From, To, idle}),
-            raddle_nif:act_wait(Session, Who, Actor, ?AT_CARRIER);
-        [Signal | _] ->
-            Address = arrival(Me, To, Signal),
-            become(Me, {carrier, From, To, {ready, Signal, Address}}),
-            announce(Me, Who, Address, ?AT_CARRIER)
-    end.
-
 %% What the arrival of a signal touches.
 arrival(Me, Node, {message, To, _}) -> local(Me, Node, To);
 arrival(Me, Node, {named, Name, Node, _}) -> local(Me, Node, {Name, Node});
@@ -147,19 +129,25 @@ arrival(Me, _, {Exit, _, To, _}) when Exit =:= exit; Exit =:= linked -> hits(Me,
 arrival(Me, _, {monitor, _, _, {Name, Node}}) ->
     {?READ, ?READS(raddle_table:object(Me, {name, Node, Name})), ?NONE};
 arrival(Me, _, {monitor, _, _, To}) -> looks(Me, To);
-arrival(Me, _, {demonitor, _, _}) -> _ = Me, {?YIELD, ?NONE, ?NONE};
+arrival(_, _, {Word, _, _}) when Word =:= demonitor -> {?YIELD, ?NONE, ?NONE};
+arrival(_, _, {monitor_node, _}) -> {?YIELD, ?NONE, ?NONE};
+arrival(_, _, {spawn, _, _, _, _, _, _, _}) -> {?YIELD, ?NONE, ?NONE};
+arrival(Me, _, {Answer, _, To, _}) when Answer =:= spawned; Answer =:= not_spawned -> hits(Me, To);
+arrival(Me, Node, {tell, To, _}) -> local(Me, Node, To);
+arrival(Me, Node, {sure, Signal}) -> arrival(Me, Node, Signal);
+arrival(Me, _, Mark) when element(1, Mark) =:= nodeup; element(1, Mark) =:= nodedown -> raddle_line:arrival(Me, Mark);
 arrival(Me, _, {_, _, To}) -> looks(Me, To).
 
 hits(#me{table = Table}, To) ->
     case raddle_table:process(Table, To) of
         #process{mailbox = Mailbox, life = Life} -> {?WRITE, ?WRITES(Mailbox), ?WRITES(Life)};
-        none -> {?YIELD, ?NONE, ?NONE}
+        none -> late(Table, To, fun(Mailbox, Life) -> {?WRITE, ?WRITES(Mailbox), ?WRITES(Life)} end)
     end.
 
 looks(#me{table = Table}, To) ->
     case raddle_table:process(Table, To) of
         #process{life = Life} -> {?READ, ?READS(Life), ?NONE};
-        none -> {?YIELD, ?NONE, ?NONE}
+        none -> late(Table, To, fun(_, Life) -> {?READ, ?READS(Life), ?NONE} end)
     end.
 
 %% A timer: its time is over, then its message is sent. What is left of a cancelled one ends.

@@ -37,13 +37,12 @@ at(Where, What, Options, Place) when is_list(Options) ->
               _ -> erlang:error(badarg)
           end,
     is_atom(Node) orelse erlang:error(badarg),
-    Node =:= Me#me.node orelse raddle_node:check(Node)
-        orelse raddle_turn:refuse({erlang, spawn, 2}, [Node], Place), % There is no such node, and what then is not built.
     Watch = case lists:keyfind(monitor, 1, Options) of
                 {monitor, Given} -> Given;
                 false -> case lists:member(monitor, Options) of true -> []; false -> none end
             end,
-    raddle_process:spawn(Me, Node, Fun, lists:member(link, Options), Watch, Place);
+    Spawn = if Node =:= Me#me.node -> fun raddle_process:spawn/6; true -> fun raddle_request:spawn/6 end,
+    Spawn(Me, Node, Fun, lists:member(link, Options), Watch, Place);
 at(_, _, _, _) -> erlang:error(badarg).
 
 monitor(Sort, Target, P) -> raddle_watch:monitor(Sort, Target, [], P).

@@ -1,8 +1,8 @@
 %% Links, monitors and aliases. Both ends of a link or monitor keep their own record of it, so that between nodes they may
 %% differ while a signal is on its way.
 -module(raddle_watch).
--export([link/2, unlink/2, link_both/3, link_arrives/3, monitor/4, monitor_new/3, monitor_arrives/4, demonitor/3,
-         demonitor_arrives/3, down_arrives/5, forget/2, alias/2, unalias/2]).
+-export([link/2, unlink/2, link_both/3, add_link/3, link_arrives/3, monitor/4, monitor_new/3, monitor_known/5, monitor_arrives/4, demonitor/3,
+         demonitor_arrives/3, down_arrives/5, forget/2, lost/3, alias/2, unalias/2]).
 -compile({no_auto_import, [link/1, unlink/1, monitor/3, demonitor/2, alias/1, unalias/1]}).
 -include("raddle_run.hrl").
 
@@ -10,6 +10,8 @@
 
 link_both(_, Pid, Pid) -> ok;
 link_both(Table, Pid, Other) -> add(Table, {links, Pid}, Other), add(Table, {links, Other}, Pid).
+
+add_link(Table, Pid, Other) -> add(Table, {links, Pid}, Other).
 
 add(Table, Key, Entry) ->
     List = raddle_table:list(Table, Key),
@@ -116,17 +118,20 @@ looks(#me{node = Node} = Me, {Name, Node}) ->
 looks(#me{node = Node} = Me, Other) -> raddle_signal:address(Me, Node, Other).
 
 %% Sets up a monitor of the running process as part of its latest operation.
-monitor_new(#me{table = Table, pid = Pid, node = Node} = Me, Object, Options) ->
+monitor_new(#me{pid = Pid, node = Node} = Me, Object, Options) ->
     is_list(Options) orelse erlang:error(badarg),
     Reference = raddle_table:reference(Me),
-    Tag = proplists:get_value(tag, Options, 'DOWN'),
-    ets:insert(Table, {monitor, {monitor, Reference}, Pid, Object, Tag}),
+    monitor_known(Me, Reference, Pid, Object, Options),
+    raddle_signal:send(Me, Node, Object, {monitor, Reference, Pid, Object}),
+    Reference.
+
+%% One end of a monitor, whose other end is there or will be.
+monitor_known(#me{table = Table}, Reference, Pid, Object, Options) ->
+    ets:insert(Table, {monitor, {monitor, Reference}, Pid, Object, proplists:get_value(tag, Options, 'DOWN')}),
     case lists:keyfind(alias, 1, Options) of
         {alias, Mode} -> ets:insert(Table, {alias, {alias, Reference}, Pid, Mode});
         false -> ok
-    end,
-    raddle_signal:send(Me, Node, Object, {monitor, Reference, Pid, Object}),
-    Reference.
+    end.
 
 monitor_arrives(#me{table = Table} = Me, Reference, From, Object) ->
     {Pid, Node} = case Object of
@@ -204,6 +209,27 @@ away(#me{table = Table, node = Node} = Me, Reference) ->
             end;
         [] -> ?NONE
     end.
+
+%% ---- lost connections
+
+%% Node has lost its connection to Other: what those hear who have links to its processes or watch them, each with who hears it. Watchers over
+%% there will hear nothing any more.
+lost(#me{table = Table}, Node, Other) ->
+    Links = [{Pid, {linked, To, Pid, noconnection}} || {list, {links, Pid}, List} <- ets:match_object(Table, {list, {links, '_'}, '_'}),
+                                                       erlang:node(Pid) =:= Node, To <- List, erlang:node(To) =:= Other],
+    Monitors = [{Pid, {down, Reference, Pid, Object, noconnection}}
+                || {monitor, {monitor, Reference}, Pid, Object, _} <- ets:match_object(Table, {monitor, '_', '_', '_', '_'}),
+                   erlang:node(Pid) =:= Node, at(Object) =:= Other],
+    [begin
+         Gone = [Reference || {Reference, From, _} <- Watchers, erlang:node(From) =:= Other],
+         [ets:delete(Table, {target, Reference}) || Reference <- Gone],
+         Gone =:= [] orelse
+             raddle_table:put_list(Table, Key, [Watcher || Watcher <- Watchers, not lists:member(element(1, Watcher), Gone)])
+     end || {list, {watchers, Pid} = Key, Watchers} <- ets:match_object(Table, {list, {watchers, '_'}, '_'}), erlang:node(Pid) =:= Node],
+    lists:sort(Links) ++ lists:sort(Monitors).
+
+at({_, Node}) -> Node;
+at(Pid) -> erlang:node(Pid).
 
 %% ---- aliases
 

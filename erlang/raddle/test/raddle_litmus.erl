@@ -4,10 +4,11 @@
 %%   raddle_litmus:show(N)     prints the sets: under control, and of N runs on the real VM
 %%   raddle_litmus:check(N)    compares them with the file, and says what differs
 -module(raddle_litmus).
+-compile({no_auto_import, [nodes/1]}).
 -export([show/1, show/2, check/2, check/4, controlled/2, real/2, programs/0]).
 
 programs() ->
-    [{Module, F} || Module <- [litmus_messages, litmus_exits, litmus_watch, litmus_shared, litmus_otp],
+    [{Module, F} || Module <- [litmus_messages, litmus_exits, litmus_watch, litmus_shared, litmus_otp, litmus_nodes],
                     {F, 0} <- lists:sort(Module:module_info(exports)), lists:prefix("l_", atom_to_list(F))].
 
 %% The outcomes under control, and how they were found.
@@ -20,13 +21,16 @@ outcomes(Program, Spec, Runs) ->
     Tag = make_ref(),
     Each = fun(Result) -> Owner ! {Tag, outcome(Result)} end,
     Totals = raddle:explore(Program, #{strategy => Spec, runs => Runs, stop => false, file => none, each => Each,
-                                       step_limit => 5000}),
+                                       step_limit => 5000, nodes => nodes(Program)}),
     Found = lists:usort(drain(Tag)),
     case Totals of
         #{error := Error} -> [{error, Error} | Found];
         #{exhausted := false} when Spec =:= "dpor" -> {unfinished, Found};
         _ -> Found
     end.
+
+nodes({litmus_nodes, _}) -> ['test@raddle', 'b@raddle', 'c@raddle'];
+nodes(_) -> ['test@raddle'].
 
 drain(Tag) -> drain(Tag, #{}).
 drain(Tag, Seen) ->
@@ -42,6 +46,7 @@ outcome(#{verdict := {failed, Kind, _, _, _}}) -> {failed, Kind};
 outcome(#{verdict := Other}) -> Other.
 
 %% The outcomes of N runs on the real VM.
+real({litmus_nodes, _}, _) -> [];
 real({Module, F}, N) -> lists:usort([real_once(Module, F) || _ <- lists:seq(1, N)]).
 
 real_once(Module, F) ->
