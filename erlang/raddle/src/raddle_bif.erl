@@ -61,7 +61,7 @@ handled(list_to_pid, 1) -> {raddle_info, list_to_pid};
 handled(garbage_collect, A) when A =< 2 -> {raddle_info, garbage_collect};
 handled(yield, 0) -> {raddle_info, yield};
 handled(make_ref, 0) -> {raddle_info, make_ref};
-handled(nodes, A) when A =< 1 -> {raddle_node, nodes};
+handled(nodes, A) when A =< 2 -> {raddle_node, nodes};
 handled(is_alive, 0) -> {raddle_node, is_alive};
 handled(monitor_node, A) when A =:= 2; A =:= 3 -> {raddle_node, monitor_node};
 handled(disconnect_node, 1) -> {raddle_node, disconnect_node};
@@ -98,7 +98,7 @@ pure() ->
      {decode_packet, 3}, {delete_element, 2}, {erase, 1}, {error, 1}, {error, 2}, {error, 3}, {exit, 1}, {external_size, 1},
      {external_size, 2}, {float_to_binary, 1}, {float_to_binary, 2}, {float_to_list, 1}, {float_to_list, 2}, {fun_info, 1},
      {fun_info, 2}, {fun_info_mfa, 1}, {fun_to_list, 1}, {get, 1}, {insert_element, 3}, {integer_to_binary, 1},
-     {integer_to_binary, 2}, {integer_to_list, 1}, {integer_to_list, 2}, {iolist_to_binary, 1}, {iolist_to_iovec, 1},
+     {integer_to_binary, 2}, {integer_to_list, 1}, {integer_to_list, 2}, {iolist_size, 1}, {iolist_to_binary, 1}, {iolist_to_iovec, 1},
      {is_builtin, 3}, {list_to_atom, 1}, {list_to_binary, 1}, {list_to_bitstring, 1}, {list_to_existing_atom, 1},
      {list_to_float, 1}, {list_to_integer, 1}, {list_to_integer, 2}, {list_to_tuple, 1}, {localtime_to_universaltime, 1},
      {localtime_to_universaltime, 2}, {make_tuple, 2}, {make_tuple, 3}, {match_spec_test, 3}, {max, 2}, {md5, 1},

@@ -58,7 +58,11 @@ restart(Node, Fun, Place) when is_function(Fun, 0) ->
      end || Other <- others(Me, Node)],
     raddle_turn:step(Me, ?SPAWN, Place, ?WRITES(raddle_table:object(Me, {node, Node}))),
     ets:delete(Table, {down, Node}),
-    raddle_process:spawned(Me, Node, Fun, raddle_table:pid(Node, 1));
+    First = fun() ->
+                raddle_service:again(raddle_turn:me(), Place),
+                Fun()
+            end,
+    raddle_process:spawned(Me, Node, First, raddle_table:pid(Node, 1));
 restart(_, _, _) -> erlang:error(badarg).
 
 %% ---- lines
@@ -109,6 +113,7 @@ sweep(#me{session = Session, table = Table, actor = Own} = Me, Node) ->
      end || {actor, {actor, Actor}, State} <- Rows, is_of(State, Node), not lists:member(Actor, [Own | Known])],
     [ets:delete(Table, element(2, Row)) || Row <- Rows, belongs(Row, Node)],
     raddle_ets:node_died(Me, Node),
+    raddle_service:node_died(Me, Node),
     raddle_line:forget(Me, Node).
 
 %% Actors of the node that have no process.
@@ -129,6 +134,7 @@ belongs({alias, _, Pid, _}, Node) -> erlang:node(Pid) =:= Node;
 belongs({target, _, Pid}, Node) -> erlang:node(Pid) =:= Node;
 belongs({timer, {timer, Reference}, _, _}, Node) -> erlang:node(Reference) =:= Node;
 belongs({request, {request, Reference}, _, _, _, _, _, _}, Node) -> erlang:node(Reference) =:= Node;
+belongs({service, {service, Node, _}, _}, Node) -> true;
 belongs({persistent, {persistent, Node, _}, _}, Node) -> true;
 belongs({environment, {environment, Node, _, _}, _}, Node) -> true;
 belongs(_, _) -> false.

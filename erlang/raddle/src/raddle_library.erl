@@ -5,8 +5,8 @@
 -include("raddle_run.hrl").
 
 modules() ->
-    [application, atomics, code, counters, error_logger, eunit, init, io, logger, net_adm, net_kernel, os, persistent_term, prim_eval,
-     raddle, timer].
+    [application, atomics, code, counters, erl_prim_loader, error_logger, eunit, file, global, global_group, inet, init, io, logger, net_adm,
+     net_kernel, os, persistent_term, prim_eval, raddle, rpc, timer].
 
 %% ---- time
 call(timer, sleep, [Time], Place) -> raddle_mailbox:'receive'(none, Time, Place), ok;
@@ -27,7 +27,14 @@ call(timer, kill_after, [Time], Place) -> call(timer, exit_after, [Time, kill], 
 call(timer, kill_after, [Time, Pid], Place) -> call(timer, exit_after, [Time, Pid, kill], Place);
 call(timer, cancel, [{once, Reference}], Place) -> raddle_time:cancel_timer(Reference, Place), {ok, cancel};
 call(timer, cancel, [{apply, Pid}], Place) -> raddle_process:exit(Pid, kill, Place), {ok, cancel};
-call(timer, F, A, Place) -> some([seconds, minutes, hours, hms, now_diff], timer, F, A, Place);
+call(timer, F, A, Place) ->
+    case lists:member(F, [seconds, minutes, hours, hms, now_diff]) of
+        true -> erlang:apply(timer, F, A);
+        false ->
+            %% Repeated ones, and what the server of OTP calls of its own module.
+            lists:member(F, callbacks()) orelse raddle_service:ensure(safe, Place),
+            erlang:apply('~timer', F, A)
+    end;
 call(os, timestamp, [], Place) -> raddle_time:timestamp(Place);
 call(os, system_time, [], Place) -> raddle_time:system_time(Place);
 call(os, system_time, [Unit], Place) -> raddle_time:system_time(Unit, Place);
@@ -94,30 +101,43 @@ call(Module, F, [Reference | _] = A, Place) when Module =:= atomics; Module =:= 
         _ -> refuse(Module, F, A, Place)
     end;
 
-%% ---- the environment of applications can be read, and changed for the run
-call(application, get_env, [Key], _) -> _ = Key, undefined;
-call(application, get_env, [App, Key], Place) ->
-    case environment(App, Key, ?READ, Place) of
-        {value, Value} -> {ok, Value};
-        none -> application:get_env(App, Key)
+%% ---- applications. As long as the controller is not needed, their environment is what the host knows and what the run has set.
+call(application, F, A, Place) ->
+    case raddle_service:is_there(application, Place) of
+        true -> erlang:apply('~application', F, A);
+        false ->
+            case lists:member({F, length(A)}, [{get_env, 1}, {get_env, 2}, {get_env, 3}, {set_env, 3}, {set_env, 4}, {get_application, 0},
+                                               {get_application, 1}]) of
+                true -> environment(F, A, Place);
+                false ->
+                    raddle_service:ensure(application, Place),
+                    erlang:apply('~application', F, A)
+            end
     end;
-call(application, get_env, [App, Key, Default], Place) ->
-    case call(application, get_env, [App, Key], Place) of
-        {ok, Value} -> Value;
-        undefined -> Default
-    end;
-call(application, set_env, [App, Key, Value | _], Place) ->
-    _ = environment(App, Key, ?WRITE, Place),
-    #me{table = Table, node = Node} = raddle_turn:me(),
-    ets:insert(Table, {environment, {environment, Node, App, Key}, {value, Value}}),
-    ok;
-call(application, get_application, _, _) -> undefined;
+call(erl_prim_loader, get_file, [File], Place) -> of_program(get_file, File, Place);
+call(erl_prim_loader, read_file_info, [File], Place) -> of_program(read_file_info, File, Place);
+
+call(file, F, A, Place) -> some([format_error, native_name_encoding], file, F, A, Place);
+
+%% ---- services of all nodes
+call(global, F, A, Place) ->
+    lists:member(F, callbacks()) orelse raddle_service:ensure(global, Place),
+    erlang:apply('~global', F, A);
+call(rpc, F, A, Place) ->
+    lists:member(F, [abcast, block_call, eval_everywhere, multi_server_call, sbcast, server_call]) andalso raddle_service:ensure(rex, Place),
+    erlang:apply('~rpc', F, A);
+call(global_group, group_configured, [], _) -> false;
+call(global_group, participant, [_], _) -> true;
+call(global_group, member, [_], _) -> false;
+call(global_group, get_own_nodes_with_errors, [], _) -> {ok, all};
+call(inet, gethostname, [], _) -> {ok, "raddle"};
 
 %% ---- nodes
 call(net_kernel, monitor_nodes, [Flag], Place) -> raddle_node:monitor_nodes(Flag, none, Place);
 call(net_kernel, monitor_nodes, [Flag, Options], Place) -> raddle_node:monitor_nodes(Flag, Options, Place);
 call(net_kernel, F, [Node], Place) when F =:= connect_node; F =:= connect; F =:= hidden_connect_node -> raddle_node:connect_node(Node, Place);
 call(net_kernel, disconnect, [Node], Place) -> raddle_node:disconnect_node(Node, Place);
+call(net_kernel, async_disconnect, [Node], Place) -> raddle_node:disconnect_node(Node, Place), ok;
 call(net_kernel, F, [], _) when F =:= nodename -> raddle_call:node();
 call(net_kernel, longnames, [], _) -> false;
 call(net_kernel, get_net_ticktime, [], _) -> 60;
@@ -149,6 +169,7 @@ call(code, F, A, Place) -> some([which, lib_dir, priv_dir, root_dir, where_is_fi
 call(init, get_argument, _, _) -> error;
 call(init, get_arguments, [], _) -> [];
 call(init, get_plain_arguments, [], _) -> [];
+call(init, script_name, [], _) -> undefined;
 call(init, get_status, [], _) -> {started, started};
 
 %% ---- the receive of interpreted code
@@ -158,6 +179,34 @@ call(prim_eval, 'receive', [Take, Time], Place) ->
         '$late' -> timeout
     end;
 call(Module, F, A, Place) -> refuse(Module, F, A, Place).
+
+%% What OTP calls in a module that is a server.
+callbacks() -> [init, handle_call, handle_cast, handle_info, terminate, code_change].
+
+environment(get_env, [_], _) -> undefined;
+environment(get_env, [App, Key], Place) ->
+    case variable(App, Key, ?READ, Place) of
+        {value, Value} -> {ok, Value};
+        none -> application:get_env(App, Key)
+    end;
+environment(get_env, [App, Key, Default], Place) ->
+    case environment(get_env, [App, Key], Place) of
+        {ok, Value} -> Value;
+        undefined -> Default
+    end;
+environment(set_env, [App, Key, Value | _], Place) ->
+    _ = variable(App, Key, ?WRITE, Place),
+    #me{table = Table, node = Node} = raddle_turn:me(),
+    ets:insert(Table, {environment, {environment, Node, App, Key}, {value, Value}}),
+    ok;
+environment(get_application, _, _) -> undefined.
+
+%% Resources of applications are part of the program.
+of_program(F, File, Place) ->
+    case filename:extension(File) of
+        ".app" -> erl_prim_loader:F(File);
+        _ -> refuse(erl_prim_loader, F, [File], Place)
+    end.
 
 %% Functions that may be called as they are.
 some(Functions, Module, F, A, Place) ->
@@ -169,7 +218,7 @@ some(Functions, Module, F, A, Place) ->
 refuse(Module, F, A, Place) -> raddle_turn:refuse({Module, F, length(A)}, A, Place).
 
 persistent(Key, Kind, Place) -> shared({persistent, Key}, {persistent, (raddle_turn:me())#me.node, Key}, Kind, Place).
-environment(App, Key, Kind, Place) ->
+variable(App, Key, Kind, Place) ->
     shared({environment, App, Key}, {environment, (raddle_turn:me())#me.node, App, Key}, Kind, Place).
 
 shared(Name, Key, Kind, Place) ->

@@ -4,7 +4,7 @@
 %% once; a node hears of it by a mark in the queue that leads to it, and until then what it sends is lost. What was on its way when a line broke
 %% may arrive or not: an actor of its own drops what has not arrived when its turn comes.
 -module(raddle_line).
--export([carrier/3, give/4, connect/3, carry/5, arrival/2, arrive/2, lose/5, drop/4, notify/5, set/4, state/3, is_up/3, both/3, forget/2]).
+-export([carrier/3, give/4, connect/3, carry/5, arrival/2, arrive/2, lose/5, drop/4, notify/5, set/4, state/3, is_up/3, connection/3, both/3, forget/2]).
 -include("raddle_run.hrl").
 
 %% ---- what is known of a line
@@ -32,6 +32,9 @@ epoch_of(Table, From, To) -> raddle_table:find(Table, {view, From, To}, 0).
 %% Whether From takes To for connected.
 is_up(Table, From, To) ->
     epoch_of(Table, From, To) =/= down andalso lists:member(To, raddle_table:find(Table, nodes, [])).
+
+%% The connection to Other that Node has, or had last.
+connection(Table, Node, Other) -> raddle_table:find(Table, {connection, Node, Other}, 0).
 
 %% The touches of an operation that changes a line: whatever is sent on it depends on that.
 both(Me, From, To) ->
@@ -246,9 +249,9 @@ arrival(Me, Mark) ->
     {?WRITE, ?WRITES(element(2, carrier(Me, Node, Other))), ?WRITES(raddle_table:object(Me, {views, Node}))}.
 
 arrive(#me{table = Table} = Me, {nodeup, Node, Other, Epoch}) ->
-    ets:insert(Table, {view, {view, Node, Other}, Epoch}),
-    tell(Me, Node, Other, [{Pid, {'$raddle_connected', Other}} || Pid <- take(Table, {connecting, Node, Other})]
-                          ++ raddle_node:messages(Me, Node, Other, nodeup, none));
+    ets:insert(Table, [{view, {view, Node, Other}, Epoch}, {connection, {connection, Node, Other}, Epoch}]),
+    tell(Me, Node, Other, raddle_node:messages(Me, Node, Other, nodeup, none)
+                          ++ [{Pid, {'$raddle_connected', Other}} || Pid <- take(Table, {connecting, Node, Other})]);
 arrive(#me{table = Table} = Me, {nodedown, Node, Other, Reason, Id}) ->
     forget_break(Table, Other, Node, Id),
     ets:insert(Table, {view, {view, Node, Other}, down}),

@@ -1,7 +1,7 @@
 %% What nodes know of each other. All nodes of a run exist from its start and are connected; raddle_fault changes that, and a node hears of it
 %% by the lines that lead to it.
 -module(raddle_node).
--export([node/0, nodes/1, nodes/2, is_alive/1, check/1, connect_node/2, disconnect_node/2, monitor_node/3, monitor_node/4, monitor_nodes/3,
+-export([node/0, nodes/1, nodes/2, nodes/3, is_alive/1, check/1, connect_node/2, disconnect_node/2, monitor_node/3, monitor_node/4, monitor_nodes/3,
          messages/5, lost/3, get_cookie/1, get_cookie/2, set_cookie/2, set_cookie/3]).
 -compile({no_auto_import, [node/0, nodes/0, nodes/1, nodes/2, is_alive/0, monitor_node/2, disconnect_node/1]}).
 -include("raddle_run.hrl").
@@ -24,6 +24,12 @@ nodes(Sort, Place) when Sort =:= visible; Sort =:= connected -> nodes(Place);
 nodes(known, _) -> raddle_table:find((raddle_turn:me())#me.table, nodes, []);
 nodes(hidden, _) -> [];
 nodes(_, _) -> erlang:error(badarg).
+
+nodes(Sort, Options, Place) when is_map(Options) ->
+    #me{table = Table, node = Node} = raddle_turn:me(),
+    [{Other, maps:from_list([{connection_id, raddle_line:connection(Table, Node, Other)} || #{connection_id := true} <- [Options]]
+                            ++ [{node_type, visible} || #{node_type := true} <- [Options]])} || Other <- nodes(Sort, Place)];
+nodes(_, _, _) -> erlang:error(badarg).
 
 views(#me{node = Node} = Me) -> raddle_table:object(Me, {views, Node}).
 
@@ -137,7 +143,7 @@ messages(#me{table = Table}, Node, Other, Word, Reason) ->
 
 details(Table, Node, Other, Options, Word, Reason) ->
     [{node_type, visible} || {node_type, _} <- Options]
-        ++ [{connection_id, raddle_table:find(Table, {connection, Node, Other}, 0)} || connection_id <- Options]
+        ++ [{connection_id, raddle_line:connection(Table, Node, Other)} || connection_id <- Options]
         ++ [{nodedown_reason, Reason} || nodedown_reason <- Options, Word =:= nodedown].
 
 %% What those on Node hear who watch the connection to Other, each with who hears it: watchers of the node, and those who wait for a process there.
