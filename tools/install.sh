@@ -17,8 +17,10 @@ for name in chromium chromium-browser google-chrome google-chrome-stable; do
 done
 [ -n "$browser" ] || missing+=(chromium)
 command -v erlc >/dev/null || missing+=(erlang-base erlang-dev)
-if command -v dpkg >/dev/null && ! dpkg -s erlang-eunit >/dev/null 2>&1; then
-    missing+=(erlang-eunit)
+if command -v dpkg >/dev/null; then
+    for package in erlang-eunit erlang-mnesia; do
+        dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
+    done
 fi
 [ "${#missing[@]}" -gt 0 ] || exit 0
 if ! command -v apt-get >/dev/null; then

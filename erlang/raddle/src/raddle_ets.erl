@@ -107,6 +107,10 @@ call(whereis, [Name], Place) ->
         none -> undefined;
         _ -> raddle_turn:refuse({ets, whereis, 1}, [Name], Place)
     end;
+call(all, [], Place) ->
+    #me{table = Table, node = Node} = Me = raddle_turn:me(),
+    raddle_turn:step(Me, ?YIELD, Place, ?NONE),
+    lists:sort([id(Tab) || [#tab{owner = Owner} = Tab] <- ets:match(Table, {table, '_', '$1'}), erlang:node(Owner) =:= Node]);
 call(info, [Id], Place) ->
     case info(Id, fun reads_all/1, Place) of
         none -> undefined;
@@ -146,6 +150,10 @@ call(safe_fixtable, [Id, Fix], Place) when is_boolean(Fix) ->
     Me = raddle_turn:me(),
     _ = at(Me, Id, Place, ?READ, fun(Tab) -> {?READS(structure(Me, Tab)), ?NONE} end),
     true;
+call(init_table, [Id, Fun], Place) when is_function(Fun, 1) ->
+    %% The function may do operations of its own between what it gives.
+    call(delete_all_objects, [Id], Place),
+    fill(Id, Fun, Place);
 call(Fold, [Fun, Start, Id], Place) when Fold =:= foldl; Fold =:= foldr ->
     %% One look at the whole table; the function may then do operations of its own.
     Me = raddle_turn:me(),
@@ -154,10 +162,23 @@ call(Fold, [Fun, Start, Id], Place) when Fold =:= foldl; Fold =:= foldr ->
 call(Function, Arguments, Place) ->
     case access(Function, Arguments) of
         pure -> erlang:apply(ets, Function, Arguments);
+        continued ->
+            %% What is left of a look at a table, which goes on at the real one.
+            raddle_turn:step(raddle_turn:me(), ?YIELD, Place, ?NONE),
+            erlang:apply(ets, Function, Arguments);
         {key, Way, Term} -> access(Function, Arguments, Way, {key, Term}, Place);
         {object, Object} when is_tuple(Object) -> access(Function, Arguments, write, {object, Object}, Place);
         {all, Way} -> access(Function, Arguments, Way, all, Place);
         _ -> raddle_turn:refuse({ets, Function, length(Arguments)}, Arguments, Place)
+    end.
+
+fill(Id, Fun, Place) ->
+    case Fun(read) of
+        end_of_input -> true;
+        {Objects, Next} when is_list(Objects), is_function(Next, 1) ->
+            call(insert, [Id, Objects], Place),
+            fill(Id, Next, Place);
+        _ -> erlang:error(badarg)
     end.
 
 access(Function, [Id | Rest], Way, What, Place) ->
@@ -205,7 +226,7 @@ access(Function, [_ | _] = Arguments) ->
                     case Known([{match_spec_compile, 1}, {match_spec_run, 2}, {is_compiled_ms, 1}, {test_ms, 2},
                                 {repair_continuation, 2}, {fun2ms, 1}]) of
                         true -> pure;
-                        false -> refused
+                        false -> case Known([{select, 1}, {match, 1}, {match_object, 1}, {select_reverse, 1}]) of true -> continued; false -> refused end
                     end
             end
     end;

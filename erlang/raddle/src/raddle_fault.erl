@@ -32,6 +32,7 @@ crash(Node, Place) ->
     raddle_turn:step(Me, ?WRITE, Place, ?WRITES(raddle_table:object(Me, {node, Node}))),
     ets:insert(Table, {down, {down, Node}, gone}),
     sweep(Me, Node),
+    raddle_file:crashed(Me, Node),
     case Node of
         Own -> raddle_process:vanish(Me);
         _ -> ok
@@ -58,6 +59,7 @@ restart(Node, Fun, Place) when is_function(Fun, 0) ->
      end || Other <- others(Me, Node)],
     raddle_turn:step(Me, ?SPAWN, Place, ?WRITES(raddle_table:object(Me, {node, Node}))),
     ets:delete(Table, {down, Node}),
+    raddle_file:restarted(Me, Node),
     First = fun() ->
                 raddle_service:again(raddle_turn:me(), Place),
                 Fun()

@@ -5,7 +5,7 @@
 -include("raddle_run.hrl").
 
 modules() ->
-    [application, atomics, code, counters, erl_prim_loader, error_logger, eunit, file, global, global_group, inet, init, io, logger, net_adm,
+    [application, application_controller, atomics, code, counters, dets, disk_log, erl_prim_loader, error_logger, eunit, file, global, global_group, inet, init, io, logger, net_adm,
      net_kernel, os, persistent_term, prim_eval, raddle, rpc, timer].
 
 %% ---- time
@@ -40,9 +40,11 @@ call(os, system_time, [], Place) -> raddle_time:system_time(Place);
 call(os, system_time, [Unit], Place) -> raddle_time:system_time(Unit, Place);
 call(os, perf_counter, [], Place) -> raddle_time:monotonic_time(Place);
 call(os, perf_counter, [Unit], Place) -> raddle_time:monotonic_time(Unit, Place);
+call(os, getpid, [], _) -> "1";
 call(os, F, A, Place) -> some([getenv, type, version], os, F, A, Place);
 
 %% ---- what is printed is dropped, and what is logged mostly
+call(io, F, [{'$raddle_file', _} | _] = A, Place) -> refuse(io, F, A, Place);
 call(io, F, _, _) when F =:= format; F =:= fwrite; F =:= put_chars; F =:= nl; F =:= write; F =:= requests -> ok;
 call(logger, allow, [Level, Module], _) -> raddle_log:allow(Level, Module);
 call(logger, macro_log, [_, Level | What], Place) -> raddle_log:log(Level, What, Place);
@@ -114,10 +116,16 @@ call(application, F, A, Place) ->
                     erlang:apply('~application', F, A)
             end
     end;
+call(application_controller, F, A, Place) ->
+    lists:member(F, callbacks()) orelse raddle_service:ensure(application, Place),
+    erlang:apply('~application_controller', F, A);
 call(erl_prim_loader, get_file, [File], Place) -> of_program(get_file, File, Place);
 call(erl_prim_loader, read_file_info, [File], Place) -> of_program(read_file_info, File, Place);
 
-call(file, F, A, Place) -> some([format_error, native_name_encoding], file, F, A, Place);
+call(file, F, A, Place) -> raddle_file:call(F, A, Place);
+call(Module, F, A, Place) when Module =:= dets; Module =:= disk_log ->
+    raddle_service:ensure(safe, Place),
+    erlang:apply(raddle_modules:name(Module), F, A);
 
 %% ---- services of all nodes
 call(global, F, A, Place) ->
@@ -165,6 +173,7 @@ call(code, is_loaded, [Module], Place) ->
         true -> {file, code:which(Module)};
         false -> false
     end;
+call(code, all_loaded, [], _) -> [];
 call(code, F, A, Place) -> some([which, lib_dir, priv_dir, root_dir, where_is_file, get_path], code, F, A, Place);
 call(init, get_argument, _, _) -> error;
 call(init, get_arguments, [], _) -> [];

@@ -34,9 +34,9 @@ native() ->
 
 %% Modules at the bottom of the system that have no replacement yet.
 refused() ->
-    [auth, beam_lib, code_server, crypto, dets, dets_server, disk_log, disk_log_server, erl_boot_server, erl_ddll, erl_distribution, erl_epmd,
+    [auth, beam_lib, code_server, crypto, erl_boot_server, erl_ddll, erl_distribution, erl_epmd,
      erl_reply, erl_tracer, erts_code_purger, erts_debug, erts_dirty_process_signal_handler, erts_internal,
-     erts_literal_area_collector, file_io_server, file_server, filelib, gen_sctp, gen_tcp, gen_udp,
+     erts_literal_area_collector, file_io_server, file_server, gen_sctp, gen_tcp, gen_udp,
      heart, inet_db, inet_res, kernel, net, prim_buffer, prim_file, prim_inet,
      prim_net, prim_socket, prim_tty, prim_zip, seq_trace, socket, socket_registry, ssl, trace, user, user_drv,
      wrap_log_reader].
@@ -61,7 +61,7 @@ prepare() ->
             persistent_term:put(raddle_prepared, true)
     end.
 
-ours() -> [raddle, raddle_bif, raddle_call, raddle_closure, raddle_ets, raddle_fault, raddle_forms, raddle_handler,
+ours() -> [raddle, raddle_bif, raddle_call, raddle_closure, raddle_ets, raddle_fault, raddle_file, raddle_forms, raddle_handler,
                           raddle_info, raddle_library, raddle_line, raddle_log, raddle_mailbox, raddle_main, raddle_modules, raddle_name,
                           raddle_nif, raddle_node, raddle_process, raddle_report, raddle_request, raddle_run, raddle_service,
                           raddle_signal, raddle_spawn,

@@ -60,8 +60,11 @@ await(Session, Table, Wall, Before) ->
         {'$over', Table, Why} -> Why;
         {'DOWN', _, process, _, _} -> {broken, <<"whoever wanted to know has ended">>}
     after Wall ->
+        {stuck, Stacks} = Stuck = stuck(Session),
+        %% A module that is being instrumented takes the time that it takes.
+        Loads = [loads || [{raddle_modules, load, _, _} | _] <- Stacks],
         case raddle_nif:steps(Session) of
-            Before -> stuck(Session);
+            Before when Loads =:= [] -> Stuck;
             Steps -> await(Session, Table, Wall, Steps)
         end
     end.

@@ -30,7 +30,7 @@ ensure(Service, Place) ->
 is_inside(Service, Place) ->
     Modules = case Service of
                   application -> [application, application_controller, application_master, application_starter];
-                  safe -> [dets_server, disk_log_server, timer];
+                  safe -> [dets, dets_server, dets_utils, dets_v9, disk_log, disk_log_1, disk_log_server, timer];
                   global -> [global];
                   rex -> [rpc]
               end,

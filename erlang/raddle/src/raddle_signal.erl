@@ -110,6 +110,13 @@ act(Actor, #me{session = Session, table = Table} = Me0) ->
             raddle_line:drop(Me, From, To, Id),
             ets:delete(Table, {actor, Actor}),
             raddle_nif:finish(Session, Who, Actor);
+        {writes, File} ->
+            case raddle_file:persist(Me, File) of
+                done ->
+                    ets:delete(Table, {actor, Actor}),
+                    raddle_nif:finish(Session, Who, Actor);
+                Next -> announce(Me, Who, Next, ?AT_CARRIER)
+            end;
         {timer, Reference, Target, Message, Node} -> ring(Me, Who, Reference, Target, Message, Node);
         {dying, Pid, Reason, Stages} -> die(Me#me{pid = none, node = erlang:node(Pid)}, Who, Pid, Reason, Stages);
         none -> raddle_nif:finish(Session, Who, Actor)

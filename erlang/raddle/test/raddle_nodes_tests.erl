@@ -9,9 +9,10 @@ all_test_() ->
 
 %% The values of a function of this module on three nodes, under a few strategies.
 values(Function) -> values(Function, 60).
-values(Function, Runs) ->
+values(Function, Runs) -> values(?MODULE, Function, Runs).
+values(Module, Function, Runs) ->
     S = self(),
-    Totals = [raddle:explore({?MODULE, Function}, #{file => none, stop => false, runs => Runs, nodes => ['a@x', 'b@x', 'c@x'], strategy => Spec,
+    Totals = [raddle:explore({Module, Function}, #{file => none, stop => false, runs => Runs, nodes => ['a@x', 'b@x', 'c@x'], strategy => Spec,
                                                    each => fun(R) -> S ! {value, value(R)} end})
               || Spec <- ["pos", "random-walk", "pct:depth=3,steps=200"]],
     [] = [Error || #{error := Error} <- Totals],
