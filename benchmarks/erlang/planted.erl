@@ -113,3 +113,63 @@ leads(Follow, Work) ->
     receive {follows, Term} -> 2 = Term end.
 works(0) -> ok;
 works(N) -> T = ets:new(t, [public]), [ets:insert(T, {I}) || I <- lists:seq(1, N)].
+
+%% ---- nodes that fail
+
+%% A leader on one node crashes and is replaced by a new one there. A member on a third node hears of the new leader from the test, perhaps before the notice that
+%% the old one is gone, and takes that notice for one about the new leader.
+bug_election() -> elects(fun(_, _) -> true end).
+ok_election() -> elects(fun(Gone, Leader) -> Gone =:= Leader end).
+elects(IsLeader) ->
+    S = self(),
+    Lead = fun() -> S ! {leads, self()}, receive never -> ok end end,
+    spawn('b@x', Lead),
+    Old = receive {leads, P1} -> P1 end,
+    Member = spawn('c@x', fun() -> member(Old, monitor(process, Old), IsLeader) end),
+    Member ! {ready, S}, receive ready -> ok end,
+    raddle:crash('b@x'),
+    raddle:restart('b@x', Lead),
+    New = receive {leads, P2} -> P2 end,
+    Member ! {leader, New},
+    timer:sleep(1000),
+    Member ! {who, S},
+    receive {leader_is, Leader} -> New = Leader end.
+member(Leader, Watch, IsLeader) ->
+    receive
+        {ready, P} -> P ! ready, member(Leader, Watch, IsLeader);
+        {leader, New} -> member(New, Watch, IsLeader);
+        {'DOWN', Watch, process, Gone, _} ->
+            case IsLeader(Gone, Leader) of
+                true -> member(self(), none, IsLeader);
+                false -> member(Leader, none, IsLeader)
+            end;
+        {who, P} -> P ! {leader_is, Leader}
+    end.
+
+%% A client waits for the answer of a leader on another node. It asks to hear of nodes that go away only after it has sent its request, and so may miss that
+%% the leader has gone with it.
+bug_missed_nodedown() -> asks(fun(L) -> L ! {req, self()}, net_kernel:monitor_nodes(true), receive {reply, X} -> X; {nodedown, 'b@x'} -> again end end).
+ok_missed_nodedown() -> asks(fun(L) -> monitor_node('b@x', true), L ! {req, self()}, receive {reply, X} -> X; {nodedown, 'b@x'} -> again end end).
+asks(Ask) ->
+    L = spawn('b@x', fun F() -> receive {req, P} -> P ! {reply, ok}, F() end end),
+    spawn(fun() -> raddle:crash('b@x') end),
+    Ask(L).
+
+%% A change is committed on two nodes, each of which writes it to its disk. That a node is gone is taken for its acknowledgement, and the node comes back
+%% without the change.
+bug_schema() -> changes(fun(_) -> ok end).
+ok_schema() -> changes(fun(Commit) -> receive {back, P} -> Commit(P) end end).
+changes(OnLoss) ->
+    S = self(),
+    Store = fun() -> S ! {back, self()}, store() end,
+    spawn('b@x', Store),
+    First = receive {back, Before} -> Before end,
+    spawn(fun() -> raddle:crash('b@x'), raddle:restart('b@x', Store) end),
+    Commit = fun(P) -> M = monitor(process, P), P ! {commit, self()}, receive {committed, P} -> ok; {'DOWN', M, process, P, _} -> lost end end,
+    Commit(First) =:= lost andalso OnLoss(Commit),
+    timer:sleep(1000),
+    {ok, <<"new">>} = rpc:call('b@x', file, read_file, ["/home/schema"]).
+store() ->
+    receive
+        {commit, P} -> ok = file:write_file("/home/schema", "new", [sync]), P ! {committed, self()}, store()
+    end.
