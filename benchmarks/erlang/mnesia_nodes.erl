@@ -26,8 +26,12 @@ boot(Type, Copies) ->
 %% Runs functions at the same time, and tells what they return.
 both(Funs) ->
     Self = self(),
-    Pids = [spawn(fun() -> Self ! {self(), Fun()} end) || Fun <- Funs],
-    [receive {Pid, Value} -> Value after ?LONG -> exit({no_answer, Pid}) end || Pid <- Pids].
+    Workers = [spawn_monitor(fun() -> Self ! {self(), Fun()} end) || Fun <- Funs],
+    [receive
+         {Pid, Value} -> Value;
+         {'DOWN', Monitor, process, Pid, Reason} when Reason =/= normal -> exit(Reason)
+     after ?LONG -> exit(no_answer)
+     end || {Pid, Monitor} <- Workers].
 
 %% ---- transactions
 

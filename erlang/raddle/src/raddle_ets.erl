@@ -8,7 +8,7 @@
 -export([call/3, whole/2, owner_died/3, node_died/2, clear/1]).
 -include("raddle_run.hrl").
 
--record(tab, {key, real, owner, rights, keypos, name, heir = none}).
+-record(tab, {key, real, owner, rights, keypos, name, heir = none, ordered}).
 
 %% ---- which table
 
@@ -41,11 +41,11 @@ at(Me, Id, Place, Kind, Touches) ->
 name(#me{node = Node} = Me, Name) -> raddle_table:object(Me, {ets_name, Node, Name}).
 content(Me, #tab{key = Key}) -> raddle_table:object(Me, {content, Key}).
 structure(Me, #tab{key = Key}) -> raddle_table:object(Me, {structure, Key}).
-entry(Me, #tab{key = Key, real = Real}, Term) ->
+entry(Me, #tab{key = Key, ordered = Ordered}, Term) ->
     %% An ordered set takes 1 and 1.0 for the same key.
-    Same = case ets:info(Real, type) of
-               ordered_set when is_float(Term), trunc(Term) == Term -> trunc(Term);
-               _ -> Term
+    Same = if
+               Ordered, is_float(Term), trunc(Term) == Term -> trunc(Term);
+               true -> Term
            end,
     raddle_table:object(Me, {entry, Key, Same}).
 
@@ -158,14 +158,18 @@ call(Fold, [Fun, Start, Id], Place) when Fold =:= foldl; Fold =:= foldr ->
     %% One look at the whole table; the function may then do operations of its own.
     Me = raddle_turn:me(),
     Tab = may_read(Me, at(Me, Id, Place, ?READ, reads_all(Me))),
-    lists:Fold(Fun, Start, ets:tab2list(Tab#tab.real));
+    lists:Fold(Fun, Start, perform(Tab, tab2list, []));
 call(Function, Arguments, Place) ->
     case access(Function, Arguments) of
+        pure when Function =:= repair_continuation, element(1, hd(Arguments)) =:= '$raddle_rest' -> hd(Arguments);
         pure -> erlang:apply(ets, Function, Arguments);
         continued ->
-            %% What is left of a look at a table, which goes on at the real one.
+            %% What is left of a look at a table. One with an order is looked at anew; that is not told to the engine.
             raddle_turn:step(raddle_turn:me(), ?YIELD, Place, ?NONE),
-            erlang:apply(ets, Function, Arguments);
+            case Arguments of
+                [{'$raddle_rest', Rest, Most}] -> chunk(Rest, Most);
+                _ -> erlang:apply(ets, Function, Arguments)
+            end;
         {key, Way, Term} -> access(Function, Arguments, Way, {key, Term}, Place);
         {object, Object} when is_tuple(Object) -> access(Function, Arguments, write, {object, Object}, Place);
         {all, Way} -> access(Function, Arguments, Way, all, Place);
@@ -189,7 +193,41 @@ access(Function, [Id | Rest], Way, What, Place) ->
         read -> may_read(Me, Tab);
         write -> may_write(Me, Tab)
     end,
-    erlang:apply(ets, Function, [Tab#tab.real | Rest]).
+    perform(Tab, Function, Rest).
+
+%% The function on the real table. Without an order of its own a table is gone through in the order of terms, as that of the host depends on which atoms it
+%% has met and when.
+perform(#tab{real = Real, ordered = true}, Function, Rest) -> erlang:apply(ets, Function, [Real | Rest]);
+perform(#tab{real = Real, keypos = Keypos}, Function, Rest) ->
+    Keys = fun() -> [Key || {Key, _} <- lists:usort([{element(Keypos, Object), is_float(element(Keypos, Object))} || Object <- ets:tab2list(Real)])] end,
+    First = fun([]) -> '$end_of_table'; ([Key | _]) -> Key end,
+    case {Function, Rest} of
+        {tab2list, []} -> lists:sort(ets:tab2list(Real));
+        {Look, [Spec]} when Look =:= match; Look =:= match_object; Look =:= select; Look =:= select_reverse ->
+            lists:sort(ets:Look(Real, Spec));
+        {Look, [Spec, Most]} when Look =:= match; Look =:= match_object; Look =:= select; Look =:= select_reverse ->
+            chunk(lists:sort(ets:Look(Real, Spec)), Most);
+        {first, []} -> First(Keys());
+        {last, []} -> First(lists:reverse(Keys()));
+        {next, [Key]} -> First(after_key(Key, Keys(), fun(Other) -> Other > Key end));
+        {prev, [Key]} -> First(after_key(Key, lists:reverse(Keys()), fun(Other) -> Other < Key end));
+        {slot, [0]} -> lists:sort(ets:tab2list(Real));
+        {slot, [_]} -> '$end_of_table';
+        _ -> erlang:apply(ets, Function, [Real | Rest])
+    end.
+
+%% A key that has been deleted is still a place from which to go on.
+after_key(Key, Keys, IsAfter) ->
+    case lists:dropwhile(fun(Other) -> Other =/= Key end, Keys) of
+        [_ | Rest] -> Rest;
+        [] -> lists:filter(IsAfter, Keys)
+    end.
+
+chunk([], _) -> '$end_of_table';
+chunk(List, Most) when length(List) =< Most -> {List, '$end_of_table'};
+chunk(List, Most) ->
+    {Some, Rest} = lists:split(Most, List),
+    {Some, {'$raddle_rest', Rest, Most}}.
 
 touches(Me, read, {key, Key}, _) -> reads_key(Me, Key);
 touches(Me, write, {key, Key}, _) -> writes_key(Me, Key);
@@ -253,6 +291,7 @@ new(#me{table = Table, pid = Pid} = Me, Name, Options, Place) ->
     Tab = #tab{key = key(Me, Id), real = Real, owner = Pid, name = Name,
                rights = rights(Options),
                keypos = ets:info(Real, keypos),
+               ordered = ets:info(Real, type) =:= ordered_set,
                heir = case lists:keyfind(heir, 1, Options) of
                           {heir, Heir, Data} when is_pid(Heir) -> {Heir, Data};
                           _ -> none

@@ -99,7 +99,7 @@ pairs(Some, Others, Do) ->
 %% ---- what goes with a node
 
 sweep(#me{session = Session, table = Table, actor = Own} = Me, Node) ->
-    Rows = ets:tab2list(Table),
+    Rows = lists:sort(ets:tab2list(Table)),
     Known = [Actor || #process{pid = Pid, actor = Actor} <- Rows, erlang:node(Pid) =:= Node],
     [begin
          ets:delete(Table, Pid),

@@ -104,6 +104,7 @@ file(allocate, _, _, _) -> ok;
 file(ipread_s32bu_p32bu, [Fd, At, Most], Me, Place) ->
     with(Me, Fd, ?READ, Place, fun(Open, Inode) ->
         case part(Open#fd{modes = [binary]}, Inode, At, 8) of
+            {ok, <<0:32, Where:32>>} -> {ok, {0, Where, eof}};
             {ok, <<Size:32, Where:32>>} when Size =< Most -> {ok, {Size, Where, case part(Open, Inode, Where, Size) of {ok, Data} -> Data; eof -> eof end}};
             _ -> eof
         end

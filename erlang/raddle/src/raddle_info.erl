@@ -76,24 +76,26 @@ dictionary(_, #process{real = Real}) ->
     {dictionary, Dictionary} = erlang:process_info(Real, dictionary),
     own(Dictionary).
 
-own(Dictionary) -> [Entry || {Key, _} = Entry <- Dictionary, not is_ours(Key)].
+%% In the order of terms: that of the host differs between VMs.
+own(Dictionary) -> lists:sort([Entry || {Key, _} = Entry <- Dictionary, not is_ours(Key)]).
 
 %% What Raddle keeps in the dictionary of a process.
 is_ours(Key) ->
     lists:member(Key, ['$raddle', '$raddle_mail', '$raddle_refs', '$raddle_owes', '$raddle_flags', '$raddle_calls', '$raddle_loop']).
 
 get(_) -> own(erlang:get()).
-get_keys(_) -> [Key || Key <- erlang:get_keys(), not is_ours(Key)].
-get_keys(Value, _) -> [Key || Key <- erlang:get_keys(Value), not is_ours(Key)].
+get_keys(_) -> lists:sort([Key || Key <- erlang:get_keys(), not is_ours(Key)]).
+get_keys(Value, _) -> lists:sort([Key || Key <- erlang:get_keys(Value), not is_ours(Key)]).
 erase(_) ->
     Dictionary = own(erlang:get()),
     [erlang:erase(Key) || {Key, _} <- Dictionary],
     Dictionary.
 
+%% A process that is about to be gone still counts.
 processes(Place) ->
     #me{table = Table, node = Node} = Me = raddle_turn:me(),
     raddle_turn:step(Me, ?YIELD, Place, ?NONE),
-    lists:sort([Pid || #process{pid = Pid, state = alive} <- ets:match_object(Table, #process{_ = '_'}),
+    lists:sort([Pid || #process{pid = Pid} <- ets:match_object(Table, #process{_ = '_'}),
                        erlang:node(Pid) =:= Node]).
 
 group_leader(_) ->

@@ -6,7 +6,7 @@
 
 modules() ->
     [application, application_controller, atomics, code, counters, dets, disk_log, erl_prim_loader, error_logger, eunit, file, global, global_group, inet, init, io, logger, net_adm,
-     net_kernel, os, persistent_term, prim_eval, raddle, rpc, timer].
+     net_kernel, os, persistent_term, prim_eval, prim_file, raddle, rpc, timer].
 
 %% ---- time
 call(timer, sleep, [Time], Place) -> raddle_mailbox:'receive'(none, Time, Place), ok;
@@ -123,6 +123,13 @@ call(erl_prim_loader, get_file, [File], Place) -> of_program(get_file, File, Pla
 call(erl_prim_loader, read_file_info, [File], Place) -> of_program(read_file_info, File, Place);
 
 call(file, F, A, Place) -> raddle_file:call(F, A, Place);
+call(prim_file, F, A, Place) ->
+    %% What it has in common with file.
+    Known = [del_dir, delete, get_cwd, list_dir, make_dir, read_file, read_file_info, rename, write_file],
+    case lists:member(F, Known) of
+        true -> raddle_file:call(F, A, Place);
+        false -> refuse(prim_file, F, A, Place)
+    end;
 call(Module, F, A, Place) when Module =:= dets; Module =:= disk_log ->
     raddle_service:ensure(safe, Place),
     erlang:apply(raddle_modules:name(Module), F, A);

@@ -1,7 +1,7 @@
 %% Processes of OTP's kernel that a program expects on every node. They are OTP's own code, started when the first function is called that needs
 %% them, and again on a node that is restarted.
 %%
-%%   application    the application controller, with kernel and stdlib as applications that are running
+%%   application    the application controller, with kernel, stdlib, sasl and crypto as applications that are running
 %%   global, rex    the servers of global and rpc, on all nodes at once
 %%   safe           the supervisors of what is started on demand: the servers of dets, disk_log and timer
 -module(raddle_service).
@@ -113,13 +113,17 @@ start(application) ->
     #me{table = Table, node = Node} = raddle_turn:me(),
     {ok, _} = '~application_controller':start(resource(kernel, [])),
     ok = '~application':start_boot(kernel, permanent),
-    ok = '~application':start_boot(resource(stdlib, [kernel]), permanent),
+    [ok = '~application':start_boot(resource(Name, [kernel]), permanent) || Name <- [stdlib, sasl, crypto]],
     Given = lists:sort(ets:match(Table, {environment, {environment, Node, '$1', '$2'}, {value, '$3'}})),
     [ok = '~application':set_env(App, Key, Value, [{persistent, true}]) || [App, Key, Value] <- Given].
 
 %% An application that has no processes here.
 resource(Name, Needs) ->
-    {ok, Version} = application:get_key(Name, vsn),
+    _ = application:load(Name),
+    Version = case application:get_key(Name, vsn) of
+                  {ok, Known} -> Known;
+                  undefined -> "0" % It is not installed.
+              end,
     {application, Name, [{description, ""}, {vsn, Version}, {modules, []}, {registered, []}, {applications, Needs}, {env, []}]}.
 
 init(safe) -> {ok, {#{strategy => one_for_one, intensity => 4, period => 3600}, []}}.

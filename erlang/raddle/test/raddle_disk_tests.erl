@@ -60,11 +60,22 @@ what_was_not_synced_may_be_lost_case() ->
 %% ---- on top of it
 
 dets_life() ->
-    {ok, T} = dets:open_file(t, [{file, "/home/t.dets"}]), ok = dets:insert(T, [{I, I} || I <- [1, 2, 3]]), ok = dets:delete(T, 2), ok = dets:close(T),
+    {ok, T} = dets:open_file(t, [{file, "/home/t.dets"}]), ok = dets:insert(T, [{I, I} || I <- [1, 2, 3]]), ok = dets:delete(T, 2), [] = dets:lookup(T, 9), [{1, 1}] = dets:lookup(T, 1), ok = dets:close(T),
     {ok, T} = dets:open_file(t, [{file, "/home/t.dets"}]), X = lists:sort(dets:match_object(T, '_')), ok = dets:close(T), X.
 log_life() ->
     {ok, L} = disk_log:open([{name, l}, {file, "/home/l.log"}]), [ok = disk_log:log(L, X) || X <- [a, b]], ok = disk_log:sync(L), ok = disk_log:close(L),
     {ok, L} = disk_log:open([{name, l}, {file, "/home/l.log"}]), {_, X} = disk_log:chunk(L, start), ok = disk_log:close(L), X.
+
+%% Debian's mnesia, unmodified, with a node that crashes and comes back with what was committed.
+mnesia_life() ->
+    Nodes = ['a@x', 'b@x'], ok = mnesia:create_schema(Nodes), [ok = rpc:call(N, mnesia, start, []) || N <- Nodes],
+    {atomic, ok} = mnesia:create_table(t, [{disc_copies, Nodes}]),
+    {atomic, ok} = mnesia:sync_transaction(fun() -> mnesia:write({t, k, 1}) end),
+    S = self(), raddle:crash('b@x'), {atomic, ok} = mnesia:transaction(fun() -> mnesia:write({t, k, 2}) end),
+    raddle:restart('b@x', fun() -> net_adm:ping(node(S)), S ! {back, mnesia:start(), mnesia:wait_for_tables([t], 60000), mnesia:dirty_read(t, k)} end),
+    receive {back, Start, Wait, Read} -> {Start, Wait, Read} end.
+
+mnesia_case() -> ?assertEqual([{ok, ok, [{t, k, 2}]}], raddle_nodes_tests:values(?MODULE, mnesia_life, 5)).
 
 dets_and_disk_log_case() ->
     ?assertEqual([[{1, 1}, {3, 3}]], values(dets_life)),

@@ -110,7 +110,7 @@ wait(0) -> running;
 wait(N) -> case lists:keymember(my_app, 1, application:which_applications()) of false -> ended; true -> timer:sleep(1), wait(N - 1) end.
 
 applications_case() ->
-    ?assertEqual([{[my_app], {{ok, 1}, {ok, 3}}, [kernel, my_app, stdlib], true, ok, undefined, true, undefined}], values(app_life)),
+    ?assertEqual([{[my_app], {{ok, 1}, {ok, 3}}, [crypto, kernel, my_app, sasl, stdlib], true, ok, undefined, true, undefined}], values(app_life)),
     ?assertMatch([{error, {"no such file or directory", "no_such_application.app"}}], values(app_missing)),
     ?assertEqual([ended], values(app_dead)).
 
