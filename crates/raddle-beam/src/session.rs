@@ -177,7 +177,7 @@ impl<P: Copy> Session<P> {
         let first = self.operation(deed);
         let thread = self.engine.add_child(ThreadId(parent));
         let mailbox = NOTHING;
-        self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first) });
+        self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first), told: 0 });
         thread.0
     }
 

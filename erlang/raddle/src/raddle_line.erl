@@ -271,12 +271,14 @@ tell(#me{table = Table}, Node, Other, Messages) ->
 %% Each process that has lost a link, a monitor or the like hears of it in operations of its own, in any order with others.
 notices(#me{session = Session, table = Table, actor = Actor} = Me, Node, Other, Signals) ->
     Pids = lists:usort([Pid || {Pid, _} <- Signals]),
+    Main = raddle_table:find(Table, main, none),
     [begin
          [First | _] = Mine = [Signal || {To, Signal} <- Signals, To =:= Pid],
          {Kind, One, Two} = raddle_signal:arrival(Me, Node, First),
          Errand = raddle_nif:add_errand(Session, Actor, Kind, ?AT_CARRIER, {One, Two}),
          ets:insert(Table, [{actor, {actor, Errand}, {notices, Node, Other, Mine}},
-                            {actor_name, {actor_name, Errand}, ["loss of ", atom_to_list(Other), " for ", raddle_report:pid(Pid)]}])
+                            {actor_name, {actor_name, Errand},
+                             ["loss of ", atom_to_list(Other), " for ", raddle_report:pid(Pid, Main, erlang:node(Main))]}])
      end || Pid <- Pids],
     Pids =:= [] orelse ets:insert(Table, {notices, {notices, Node, Other}, length(Pids)}).
 

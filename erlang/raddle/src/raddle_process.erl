@@ -85,6 +85,7 @@ terminate(#me{session = Session, table = Table, actor = Actor, pid = Pid, life =
 
 %% The running process is no more, without anybody hearing of it.
 vanish(#me{session = Session, actor = Actor} = Me) ->
+    raddle_turn:end_process(self()),
     raddle_nif:leave(Session, Actor),
     raddle_turn:leave(raddle_nif:finish(Session, -1, Actor), Me#me{actor = -1}).
 
