@@ -92,14 +92,14 @@ impl Handle {
 
     /// Where the run, which is over, has left the recorded one, and how.
     pub fn divergence(&self) -> Option<(usize, String)> {
-        let session = self.lock();
-        if let Some(divergence) = session.divergence() {
-            return Some((divergence.step, divergence.what));
-        }
-        let now = session.engine().summary().verdict;
-        let then = self.recorded.as_ref().filter(|then| *then != now)?;
-        let what = format!("the steps repeat but the end does not: recorded {then:?}, now {now:?}");
-        Some((session.engine().events().len().saturating_sub(1), what))
+        self.lock().divergence().map(|divergence| (divergence.step, divergence.what))
+    }
+
+    /// How the run, which is over, ends otherwise than the recorded one.
+    pub fn other_end(&self) -> Option<String> {
+        let now = self.lock().verdict();
+        let then = self.recorded.as_ref().filter(|then| **then != now)?;
+        Some(format!("the steps repeat but the end does not: recorded {then:?}, now {now:?}"))
     }
 
     /// The run, which is over, as a file.

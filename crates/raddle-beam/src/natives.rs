@@ -373,7 +373,7 @@ fn end_run<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
         return (atoms::broken(), what).encode(env);
     }
     let summary = session.engine().summary();
-    let verdict = match summary.verdict {
+    let verdict = match &session.verdict() {
         Verdict::Passed => atoms::passed().encode(env),
         Verdict::CutOff => atoms::cut_off().encode(env),
         Verdict::Failed { failure } => failed(env, failure),
@@ -394,12 +394,13 @@ fn failed<'a>(env: Env<'a>, failure: &Failure) -> Term<'a> {
     (atoms::failed(), failure.kind(), actor, message, blocked).encode(env)
 }
 
-/// Where a replay has left the recorded run, or that it ends otherwise.
+/// Where a replay has left the recorded run, as `{Step, What}`, or that it ends otherwise, as `{none, What}`.
 #[rustler::nif]
 fn divergence<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
-    match shared.divergence() {
-        Some(divergence) => divergence.encode(env),
-        None => atoms::none().encode(env),
+    match (shared.divergence(), shared.other_end()) {
+        (Some(divergence), _) => divergence.encode(env),
+        (None, Some(what)) => (atoms::none(), what).encode(env),
+        (None, None) => atoms::none().encode(env),
     }
 }
 

@@ -86,7 +86,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
         seed: told.seed,
         run: told.run,
         minimized: None,
-        verdict: summary.verdict.clone(),
+        verdict: session.verdict(),
         fingerprint: summary.fingerprint,
         threads: told.threads,
         objects: told.objects,

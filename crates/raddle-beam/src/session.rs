@@ -7,7 +7,7 @@
 use crate::places::Places;
 use raddle_engine::{Config, Divergence, Engine, Next, Plan, Replay, Reply, Resource, Rng, Strategy};
 use raddle_model::{
-    Access, Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Touch, mix,
+    Access, Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Touch, Verdict, mix,
 };
 
 /// What whoever has called does next.
@@ -351,6 +351,15 @@ impl<P: Copy> Session<P> {
     /// The processes that sleep or run as actors of this run.
     pub fn processes(&self) -> impl Iterator<Item = P> + '_ {
         self.actors.iter().filter_map(|actor| actor.process)
+    }
+
+    /// How the run, which is over, ended. A deadlock is one of processes: a delivery that has nothing to deliver is no part of it.
+    pub fn verdict(&self) -> Verdict {
+        let mut verdict = self.engine.summary().verdict.clone();
+        if let Verdict::Failed { failure: Failure::Deadlock { blocked, .. } } = &mut verdict {
+            blocked.retain(|entry| self.actors[entry.thread.index()].process.is_some());
+        }
+        verdict
     }
 
     /// How many actors and objects the run has had.

@@ -135,10 +135,11 @@ program(Program) ->
     [Module, Function] = binary:split(Program, <<":">>),
     {binary_to_atom(Module), binary_to_atom(Function)}.
 
-%% The step, if the run was left at one, and what is different.
-divergence({Step, What}, _, _) -> {Step, What};
-divergence(none, [{Number, Old, New} | _], _) ->
+%% The step, if the run was left at one, and what is different. What has moved is why the text of the end is another one.
+divergence({Step, What}, _, _) when is_integer(Step) -> {Step, What};
+divergence(_, [{Number, Old, New} | _], _) ->
     {none, unicode:characters_to_binary(["place ", integer_to_list(Number), " is ", New, ", in the recorded run it was ", Old])};
+divergence({none, What}, [], _) -> {none, What};
 divergence(none, [], true) -> none;
 divergence(none, [], false) -> {none, <<"the run is another one, though every step could be taken">>}.
 

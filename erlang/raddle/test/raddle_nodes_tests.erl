@@ -118,3 +118,15 @@ applications_case() ->
 
 intervals() -> {ok, T} = timer:send_interval(10, tick), [receive tick -> ok end || _ <- [1, 2, 3]], timer:cancel(T), receive tick -> more after 100 -> quiet end.
 intervals_case() -> ?assertEqual([quiet], values(intervals)).
+
+%% ---- what is left of a node
+
+ends_itself() ->
+    P = spawn('b@x', fun() -> receive go -> raddle:crash('b@x') end end),
+    M = monitor(process, P), P ! go, receive {'DOWN', M, _, _, Why} -> Why end.
+
+a_process_that_crashes_its_node_is_not_left_behind_case() ->
+    ?assertEqual([noconnection], values(ends_itself, 20)),
+    Old = processes(),
+    ?assertEqual([noconnection], values(ends_itself, 20)),
+    [raddle_tests:gone(Pid) || Pid <- processes() -- Old].

@@ -189,7 +189,7 @@ hangs_on_both() -> spawn('b@x', fun() -> receive never -> ok end end), spawn('a@
 processes_are_told_by_the_node_of_the_test_case() ->
     #{failure := #{report := Report}} = raddle:explore(fun ?MODULE:hangs_on_both/0, (quiet())#{nodes => ['a@x', 'b@x']}),
     ?assertEqual([<<"  <0.101.0> on b@x waits">>, <<"  <0.102.0> waits">>, <<"  test waits">>],
-                 lists:sort([hd(binary:split(Line, <<" at ">>)) || Line <- tl(binary:split(Report, <<"\n">>, [global]))])).
+                 lists:sort([hd(binary:split(Line, <<" in receive never at ">>)) || Line <- tl(binary:split(Report, <<"\n">>, [global]))])).
 
 %% ---- names that last
 

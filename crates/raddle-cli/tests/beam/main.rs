@@ -193,19 +193,49 @@ fn what_is_not_a_bug_has_another_status() {
 }
 
 #[test]
+fn what_a_search_found_repeats() {
+    let Some(folder) = folder("search") else { return };
+    // Under a search a program has operations that it does not have otherwise.
+    let words = ["beam", "run", "race:lost", "--pa", ".", "--strategy", "dpor", "--record", "bug.json"];
+    let found = raddle(&folder, &words);
+    assert!(
+        text(&found.stdout).contains(" between threads"),
+        "{}{}",
+        text(&found.stdout),
+        text(&found.stderr)
+    );
+    let again = raddle(&folder, &["replay", "bug.json"]);
+    assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
+}
+
+#[test]
 fn a_failure_is_told_although_a_later_run_decides_nothing() {
     let Some(folder) = folder("mixed") else { return };
     let run = |seed: u64| {
         let seed = seed.to_string();
-        let words =
-            ["beam", "run", "race:mixed", "--pa", ".", "--keep-going", "--record", "bug.json", "--jobs", "1", "--seed"];
+        let words = [
+            "beam",
+            "run",
+            "race:mixed",
+            "--pa",
+            ".",
+            "--keep-going",
+            "--record",
+            "bug.json",
+            "--jobs",
+            "1",
+            "--seed",
+        ];
         raddle(&folder, &[&words[..], &[&seed]].concat())
     };
     // Which of the two comes first is up to the seed.
     let found = (1..=20).map(run).find(|output| output.status.code() == Some(1));
     let told = text(&found.expect("one of the seeds begins with the failure").stdout);
     assert!(told.contains("Failed: "), "{told}");
-    assert!(told.contains("Note: not all runs were made: ") && told.contains("erlang:open_port/2 at race.erl:"), "{told}");
+    assert!(
+        told.contains("Note: not all runs were made: ") && told.contains("erlang:open_port/2 at race.erl:"),
+        "{told}"
+    );
 }
 
 #[test]
