@@ -253,7 +253,7 @@ fn a_place_that_has_moved_is_told_with_its_step() {
     let told = text(&again.stderr);
     assert!(told.contains("the run does not repeat: at step 1 of "), "{told}");
     assert!(
-        told.contains("it is at race.erl:7, in the recorded run it was at race.erl:6; a module has changed"),
+        told.contains("it is at race.erl:8, in the recorded run it was at race.erl:7; a module has changed"),
         "{told}"
     );
 }
