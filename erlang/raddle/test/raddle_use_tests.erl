@@ -94,17 +94,6 @@ a_run_of_a_search_is_repeated_case() ->
         ?assertMatch(#{divergence := none, fingerprint := Print}, raddle:replay(File))
     end).
 
-%% ---- how long a run may take
-
-busy(0) -> ok;
-busy(N) -> self() ! x, receive x -> busy(N - 1) end.
-busy() -> busy(300000).
-
-%% The run takes longer than that, but is never without an operation for so long.
-a_long_run_is_not_stuck_case() ->
-    #{passed := 1} = raddle:explore(fun ?MODULE:where/0, #{runs => 1}), % The module is loaded by then, which may take long as well.
-    ?assertMatch(#{passed := 1}, raddle:explore(fun ?MODULE:busy/0, (quiet())#{runs => 1, step_limit => 10000000, wall => 400})).
-
 %% ---- what a failure file tells
 
 only_on_two_nodes() ->
