@@ -3,7 +3,7 @@
 use crate::schema::{APPLICATION, FROM_1, TABLES, VERSION};
 use crate::{FILE_NAME, Store};
 use rusqlite::backup::Backup;
-use rusqlite::{Connection, ErrorCode, OpenFlags, TransactionBehavior};
+use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
 use std::fs::File;
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -56,7 +56,7 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The folder cannot be locked, so that nothing can be begun in it.
+    /// The folder cannot be locked, so that nothing can be changed in it.
     #[error("{path}: the folder of the store cannot be locked: {source}", path = path.display())]
     CannotLock {
         /// The file.
@@ -85,14 +85,40 @@ pub struct Opened {
     pub set_aside: Option<(PathBuf, String)>,
 }
 
+/// Opens a store to be changed, begins one where there is none, and sets aside what was found to be damaged.
 pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
-    match change(path) {
-        Ok(store) => Ok(Opened { store, set_aside: None }),
-        Err(StoreError::Damaged { .. }) => begin(path),
-        // Most often there is none; somebody may be making it.
-        Err(StoreError::Database { source, .. }) if cannot_open(&source) => begin(path),
-        Err(error) => Err(error),
+    let _turn = turn(path)?;
+    let mut moved = None;
+    match look(path) {
+        Ok(_) => {}
+        Err(StoreError::Damaged { reason, .. }) => moved = Some((set_aside(path)?, reason)),
+        Err(error) if path.exists() => return Err(error),
+        Err(_) => {}
     }
+    let store = match prepare(path, OpenFlags::default()) {
+        Err(StoreError::Damaged { reason, .. }) if moved.is_none() => {
+            moved = Some((set_aside(path)?, reason));
+            prepare(path, OpenFlags::default())?
+        }
+        prepared => prepared?,
+    };
+    Ok(Opened { store, set_aside: moved })
+}
+
+/// Opens a store that exists to be changed.
+pub(crate) fn change(path: &Path) -> Result<Store, StoreError> {
+    let _turn = turn(path)?;
+    drop(look(path)?);
+    prepare(path, EXISTING)
+}
+
+/// Waits until nobody else opens a store in this folder to change it. Of several processes only one makes the file or moves a
+/// damaged one, and none begins another one meanwhile, whose log would be moved too.
+fn turn(path: &Path) -> Result<File, StoreError> {
+    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    File::open(folder)
+        .and_then(|folder| folder.lock().map(|()| folder))
+        .map_err(|source| StoreError::CannotLock { path: path.to_owned(), source })
 }
 
 /// Opens a store that exists to be read.
@@ -112,15 +138,12 @@ pub(crate) fn read(path: &Path) -> Result<Store, StoreError> {
         connection.execute_batch(TABLES).map_err(failed(path))?;
     } else if version(&connection).map_err(failed(path))? < VERSION {
         connection = copy(&connection).map_err(failed(path))?;
-        connection.execute_batch(FROM_1).map_err(failed(path))?;
+        // Somebody may have brought it up meanwhile.
+        if version(&connection).map_err(failed(path))? < VERSION {
+            connection.execute_batch(FROM_1).map_err(failed(path))?;
+        }
     }
     Ok(Store { path: path.to_owned(), connection })
-}
-
-/// Opens a store that exists to be changed.
-pub(crate) fn change(path: &Path) -> Result<Store, StoreError> {
-    drop(look(path)?);
-    prepare(path, EXISTING)
 }
 
 fn cannot_open(error: &rusqlite::Error) -> bool {
@@ -164,7 +187,7 @@ fn look(path: &Path) -> Result<Connection, StoreError> {
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     connection.busy_timeout(PATIENCE).map_err(failed)?;
-    match identify(path, &connection) {
+    match identify_now(path, &connection) {
         // Readers share a file beside the store, which cannot be made in a folder that is not to be changed.
         Err(StoreError::Database { source, .. })
             if (cannot_open(&source) || source.sqlite_error_code() == Some(ErrorCode::ReadOnly))
@@ -172,7 +195,7 @@ fn look(path: &Path) -> Result<Connection, StoreError> {
         {
             let flags = flags | OpenFlags::SQLITE_OPEN_URI;
             let connection = Connection::open_with_flags(unchanging(path), flags).map_err(failed)?;
-            identify(path, &connection)?;
+            identify_now(path, &connection)?;
             Ok(connection)
         }
         identified => identified.map(|()| connection),
@@ -192,8 +215,14 @@ fn unchanging(path: &Path) -> String {
     address + "?immutable=1"
 }
 
-/// Refuses what is neither ours nor without content.
-fn identify(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+/// Refuses what is neither ours nor without content, as it is at one moment: somebody may be making it.
+fn identify_now(path: &Path, connection: &Connection) -> Result<(), StoreError> {
+    let moment = connection.unchecked_transaction().map_err(failed(path))?;
+    identify(path, &moment)
+}
+
+/// Refuses what is neither ours nor without content, within a transaction.
+fn identify(path: &Path, connection: &Transaction<'_>) -> Result<(), StoreError> {
     let application = connection.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0));
     match (application.map_err(failed(path))?, version(connection).map_err(failed(path))?) {
         (APPLICATION, 1..=VERSION) => Ok(()),
@@ -253,23 +282,6 @@ fn prepare(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
     }
     transaction.commit().map_err(failed)?;
     Ok(Store { path: path.to_owned(), connection })
-}
-
-/// Begins a new store where there is none, or in the place of one that was found to be damaged. Of several processes that find
-/// it so only one moves it, and none begins another one meanwhile, whose log would be moved too.
-fn begin(path: &Path) -> Result<Opened, StoreError> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let _turn = File::open(folder)
-        .and_then(|folder| folder.lock().map(|()| folder))
-        .map_err(|source| StoreError::CannotLock { path: path.to_owned(), source })?;
-    let mut moved = None;
-    match change(path) {
-        Ok(store) => return Ok(Opened { store, set_aside: None }),
-        Err(StoreError::Damaged { reason, .. }) => moved = Some((set_aside(path)?, reason)),
-        Err(error) if path.exists() => return Err(error),
-        Err(_) => {}
-    }
-    Ok(Opened { store: prepare(path, OpenFlags::default())?, set_aside: moved })
 }
 
 /// The file whose name has `end` in addition.

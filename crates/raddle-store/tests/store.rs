@@ -179,6 +179,24 @@ fn several_write_at_once_and_nothing_is_lost() {
 }
 
 #[test]
+fn several_make_it_at_once_and_it_is_nobody_elses() {
+    for _ in 0..200 {
+        let path = fresh("made");
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    drop(open(&path));
+                    assert_eq!(
+                        Store::open_to_read(&path).map(|store| store.entries().ok()).ok(),
+                        Some(Some(vec![]))
+                    );
+                });
+            }
+        });
+    }
+}
+
+#[test]
 fn a_damaged_store_is_set_aside_with_all_that_is_in_it() {
     let path = fresh("damaged").with_file_name(FILE_NAME);
     let mut store = open(&path);
