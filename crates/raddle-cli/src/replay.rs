@@ -82,6 +82,23 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
     Ok(Outcome { text: out, status })
 }
 
+/// Refuses a run `now` whose steps are those of `file`, but which does not end as that did.
+pub(crate) fn ends_alike(file: &TraceFile, now: &TraceFile, shown: &str) -> Result<()> {
+    ensure!(
+        now.verdict == file.verdict,
+        "{shown}: the steps repeat but the end does not: recorded `{}`, now `{}`",
+        sentences(file).join("; "),
+        sentences(now).join("; ")
+    );
+    ensure!(
+        now.fingerprint == file.fingerprint && now.picks == file.picks,
+        "{shown}: the steps repeat but the fingerprint does not: recorded {:016x}, now {:016x}",
+        file.fingerprint,
+        now.fingerprint
+    );
+    Ok(())
+}
+
 /// What an exact replay has to say first.
 pub(crate) fn exact_head(file: &TraceFile) -> String {
     format!(

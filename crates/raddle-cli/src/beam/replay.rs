@@ -4,7 +4,7 @@ use super::server::{Program, Server, setup, under};
 use super::show;
 use crate::Outcome;
 use crate::args::ReplayArgs;
-use crate::replay::{Left, exact_head, tolerant_head, tolerant_line};
+use crate::replay::{Left, ends_alike, exact_head, tolerant_head, tolerant_line};
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::native::{Answer, Order, Ran};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, TraceFile};
@@ -46,18 +46,7 @@ fn repeated(
     shown: &str,
     width: usize,
 ) -> Result<Outcome> {
-    ensure!(
-        now.verdict == file.verdict,
-        "{shown}: the steps repeat but the end does not: recorded `{}`, now `{}`",
-        sentences(file).join("; "),
-        sentences(now).join("; ")
-    );
-    ensure!(
-        now.fingerprint == file.fingerprint && now.picks == file.picks,
-        "{shown}: the steps repeat but the fingerprint does not: recorded {:016x}, now {:016x}",
-        file.fingerprint,
-        now.fingerprint
-    );
+    ends_alike(file, now, shown)?;
     let status = if file.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     if args.json {
         let text = shape::line(&Replayed::of(file, &sentences(file)));

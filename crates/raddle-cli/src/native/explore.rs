@@ -9,6 +9,7 @@ use anyhow::{Context, Result, anyhow};
 use raddle_engine::Census;
 use raddle_model::native::{Answer, Covered, Order, Ran, Setup};
 use raddle_model::{IRoot, Surroundings};
+use raddle_report::text;
 use raddle_strategies::portfolio::{Round, Rounds, Turn};
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
@@ -89,6 +90,12 @@ pub(crate) struct Tally {
 }
 
 impl Tally {
+    /// What a person who waits is told, with the strategy of the latest run.
+    pub(crate) fn in_short(&self, strategy: &str) -> String {
+        let orders = text::plural(self.census.distinct() as u64, "partial order");
+        format!("{orders}, {}, {strategy}", text::plural(self.failures, "failure"))
+    }
+
     /// A note if not all may be known of which memory is shared.
     pub(crate) fn missed_memory(&self) -> Option<String> {
         let why = self.unlearnt.as_ref()?;

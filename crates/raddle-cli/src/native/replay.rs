@@ -10,11 +10,10 @@ use super::show::{message, show};
 use crate::Outcome;
 use crate::args::ReplayArgs;
 use crate::cc::was_compiled_here;
-use crate::replay::exact_head;
+use crate::replay::{ends_alike, exact_head};
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Failure, Ledger, TraceFile};
-use raddle_report::sentences;
 use raddle_report::shape::{self, Replayed};
 use std::path::Path;
 
@@ -56,18 +55,7 @@ fn repeated(args: &ReplayArgs, file: &TraceFile, ran: &Ran, shown: &str, width: 
         );
     }
     let now = ran.trace.as_deref().context("the native runtime has told nothing of the run")?;
-    ensure!(
-        now.verdict == file.verdict,
-        "{shown}: the steps repeat but the end does not: recorded `{}`, now `{}`",
-        sentences(file).join("; "),
-        sentences(now).join("; ")
-    );
-    ensure!(
-        now.fingerprint == file.fingerprint && now.picks == file.picks,
-        "{shown}: the steps repeat but the fingerprint does not: recorded {:016x}, now {:016x}",
-        file.fingerprint,
-        now.fingerprint
-    );
+    ends_alike(file, now, shown)?;
     let status = if file.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let out = if args.json {
         shape::line(&Replayed::of(file, &message(file)))

@@ -57,10 +57,7 @@ pub(crate) fn run_in(
     let progress = Progress::new(args.runs);
     let look = |tally: &Tally, strategy: &str| {
         progress.add(1);
-        progress.note(&|| {
-            let orders = text::plural(tally.census.distinct() as u64, "partial order");
-            format!("{orders}, {}, {strategy}", text::plural(tally.failures, "failure"))
-        });
+        progress.note(&|| tally.in_short(strategy));
     };
     let plan = Plan {
         words: &words,
