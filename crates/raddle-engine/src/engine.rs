@@ -240,12 +240,13 @@ impl Engine {
     /// Finds out whether `thread`, which has announced its next operation, is enabled.
     #[inline(never)] // Keeps the path of memory accesses short.
     fn await_turn_otherwise(&mut self, thread: ThreadId) {
-        let entry = self.threads.get(thread);
-        if entry.operation.kind <= Kind::ReadModifyWrite && !entry.spin.has_returned() {
+        let entry = self.threads.get_mut(thread);
+        let operation = entry.operation;
+        if operation.kind <= Kind::ReadModifyWrite && !entry.spin.has_returned() {
             self.threads.set_enabled(thread, true);
             return self.threads.note_change(thread);
         }
-        let (operation, tired) = (entry.operation, entry.spin.is_over(self.config.patience));
+        let tired = entry.spin.is_over(self.config.patience, operation.kind);
         let mut enabled = true;
         if operation.kind > Kind::ReadModifyWrite {
             let plain = operation.kind == Kind::Lock && operation.argument == Operation::UNTIMED;

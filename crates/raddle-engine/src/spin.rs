@@ -9,12 +9,14 @@
 //!
 //! A thread that polls under a lock (`lock; look; unlock` in a circle) goes round without writing too. But so does, to the
 //! eye of a front end that does not see plain memory, one that works under a lock. So a circle with a lock in it is
-//! given [`LOCKING`] times the patience, and then a rest only every `patience` returns.
+//! given [`LOCKING`] times the patience, and then a rest only every `patience` returns. It rests where it is about to take a lock, if it
+//! does in its circle: elsewhere it may have the one that the others wait for.
 //!
 //! A thread may also write while it waits: a task that puts itself back into its executor's queue until it finds a message. Nothing
 //! tells that from work, so there is a second rule, far beyond any run that comes to an end by itself: **where an enabled thread had no step
 //! for a quarter of the step limit, those that had one rest.** After that the span is half as long, and so on down to
-//! `patience`, so that in the end all threads go on and the run ends.
+//! `patience`, so that in the end all threads go on and the run ends. A thread that waits for a lock is enabled only for a moment of each circle
+//! of those who take it, so then it is looked for that moment in each of the next `patience` steps.
 //!
 //! Effect on guarantees: schedules in which one thread makes more than `patience` idle returns in a row while others
 //! could run are not explored, and a bound such as PCT's holds for runs without a rest. [`RunSummary::rests`]
@@ -39,6 +41,8 @@ pub(crate) struct Spin {
     before_write: (u32, u32),
     /// Whether a lock was taken since the latest effect on others.
     locked: bool,
+    /// Whether it is to rest when it takes the next lock.
+    owes: bool,
 }
 
 /// How much more patience there is with a circle in which locks are taken and given back.
@@ -51,6 +55,8 @@ pub(crate) struct Turns {
     pub(crate) next_look: u64,
     /// How many steps an enabled thread may be without one.
     span: u64,
+    /// In how many steps in a row it was looked for the moment in which one that waits for a lock is enabled.
+    looks: u32,
 }
 
 impl Turns {
@@ -61,7 +67,7 @@ impl Turns {
     pub(crate) fn of(config: Config) -> Turns {
         let limit = config.step_limit;
         let span = if config.patience > 0 { limit.div_ceil(Turns::PART) } else { limit };
-        Turns { next_look: span, span }
+        Turns { next_look: span, span, looks: 0 }
     }
 }
 
@@ -82,7 +88,15 @@ impl Spin {
     pub(crate) fn note_memory(&mut self, operation: &Operation) {
         if operation.kind >= Kind::Write {
             let before_write = (self.power, self.returns);
-            *self = Spin { returned: false, returns: 0, power: 0, before_write, locked: false, ..*self };
+            *self = Spin {
+                returned: false,
+                returns: 0,
+                power: 0,
+                before_write,
+                locked: false,
+                owes: false,
+                ..*self
+            };
         } else if operation.kind == Kind::Read {
             self.note(operation, Mark::None);
         } else {
@@ -105,6 +119,7 @@ impl Spin {
             self.returns = 0;
             self.power = 0;
             self.locked = false;
+            self.owes = false;
             return;
         }
         self.locked |= mark == Mark::Lock;
@@ -112,8 +127,7 @@ impl Spin {
             | u64::from(operation.object().map_or(u32::MAX >> 8, |object| object.0)) << 8
             | operation.kind as u64;
         if self.power == 0 {
-            let (before_write, locked) = (self.before_write, self.locked);
-            *self = Spin { anchor: key, power: 1, before_write, locked, ..Spin::default() };
+            *self = Spin { anchor: key, power: 1, since: 0, returns: 0, ..*self };
         } else if key == self.anchor {
             self.returns = self.returns.saturating_add(1);
             self.returned = true;
@@ -142,10 +156,18 @@ impl Spin {
         self.returned
     }
 
-    /// Whether it has just come back once more than `patience` allows; never, if that is 0.
+    /// Whether it is to rest instead of executing an operation of this kind: it has just come back once more than `patience` allows.
+    /// Never, if that is 0.
     #[inline]
-    pub(crate) fn is_over(&self, patience: u32) -> bool {
-        self.returned && self.returns >= patience && patience > 0 && (!self.locked || self.is_long(patience))
+    pub(crate) fn is_over(&mut self, patience: u32, next: Kind) -> bool {
+        let over = self.returned && self.returns >= patience && patience > 0;
+        if !self.locked {
+            return over;
+        }
+        // A whole circle without taking one: it has the lock all the time.
+        let holds_on = self.owes && self.returned;
+        self.owes |= over && self.is_long(patience);
+        holds_on || self.owes && takes_lock(next)
     }
 
     /// Whether it is time for a thread to rest that takes locks.
@@ -159,6 +181,12 @@ impl Spin {
     pub(crate) fn returns(&self) -> u32 {
         self.returns
     }
+}
+
+/// Whether an operation of this kind takes a lock, or tries to.
+fn takes_lock(kind: Kind) -> bool {
+    use Kind::{Lock, ReadLock, TryLock, TryReadLock, TryWriteLock, WriteLock};
+    matches!(kind, Lock | ReadLock | WriteLock | TryLock | TryReadLock | TryWriteLock)
 }
 
 /// What an operation of this kind leaves for others, given whether it acquired something.
@@ -188,6 +216,7 @@ impl Engine {
             let steps = self.steps;
             let entry = self.threads.get_mut(thread);
             entry.resting = true;
+            entry.spin.owes = false;
             entry.last_step = steps;
             entry.rested = [steps, entry.rested[0]];
             self.resting.push(thread);
@@ -217,8 +246,21 @@ impl Engine {
                 }
             }
             self.turns.span = (self.turns.span / 2).max(u64::from(self.config.patience));
+        } else if self.turns.looks < self.config.patience && self.waits_long_for_lock(begun) {
+            self.turns.looks += 1;
+            self.turns.next_look = self.steps + 1;
+            return;
         }
+        self.turns.looks = 0;
         self.turns.next_look = (self.steps + self.turns.span).min(limit);
+    }
+
+    /// Whether a thread that had no step since `begun` waits for a lock.
+    fn waits_long_for_lock(&self, begun: u64) -> bool {
+        let waits = |thread: &Thread| {
+            thread.status == Status::Pending && !thread.resting && takes_lock(thread.operation.kind)
+        };
+        self.threads.iter().any(|(_, thread)| thread.last_step <= begun && waits(thread))
     }
 
     /// Whether another thread has written last, and a resting one has not gone round once since: then it may find what it waits for, before

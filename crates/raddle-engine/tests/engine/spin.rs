@@ -27,6 +27,8 @@ enum Line {
     ExchangeUntil(u32),
     /// Takes the lock, reads the flag and gives the lock back, until the flag is set.
     AwaitLocked(u32),
+    /// Takes the lock, does this twice and gives the lock back, until the flag is set.
+    Locked(Kind, u32),
     /// Takes the lock and gives it back, so often.
     LockAndUnlock(u32),
     /// Writes where nobody looks until the flag is set.
@@ -97,6 +99,13 @@ impl Loops {
                     0 => Some(write(Kind::Lock, LOCK)),
                     1 => Some(read(flag)),
                     _ => Some(write(Kind::Unlock, LOCK)),
+                },
+                Line::Locked(kind, flag) => match count % 4 {
+                    0 if self.set[flag as usize] => None,
+                    0 => Some(write(Kind::Lock, LOCK)),
+                    3 => Some(write(Kind::Unlock, LOCK)),
+                    _ if kind == Kind::Write => Some(write(kind, IDLE)),
+                    _ => Some(read(flag)),
                 },
                 Line::LockAndUnlock(times) => {
                     let kind = if count % 2 == 0 { Kind::Lock } else { Kind::Unlock };
@@ -203,6 +212,23 @@ fn a_thread_that_polls_under_a_lock_is_a_spinner_after_long() {
     assert!(steps > 3 * 4 * 16, "and not before its greater patience is over");
     let (verdict, _, rests) = under(config(0), &[&poller, &WORKER], &[0, 1]);
     assert_eq!((verdict, rests), (stuck(&[0]), 0), "the rule is turned off");
+}
+
+#[test]
+fn a_thread_that_polls_under_a_lock_leaves_it_to_the_others_wherever_its_circle_begins() {
+    // What it does before decides at which operation of the circle it is found to have come back, and which one the limit falls on.
+    for before in 0..9 {
+        let worker = [Line::LockAndUnlock(3), Line::Set(0)];
+        for patience in [4, 64] {
+            let poller = [Line::Local(before), Line::Locked(Kind::Read, 0)];
+            let (verdict, ..) = under(config(patience), &[&poller, &worker], &[0, 1]);
+            assert_eq!(verdict, Verdict::Passed, "{before} steps before, patience {patience}");
+        }
+        // One that also writes, so that only the rule for starving threads is left.
+        let writer = [Line::Local(before), Line::Locked(Kind::Write, 0)];
+        let (verdict, ..) = under(config(64), &[&writer, &worker], &[0, 1]);
+        assert_eq!(verdict, Verdict::Passed, "{before} steps before a circle that writes");
+    }
 }
 
 #[test]
