@@ -2,6 +2,9 @@
 //!
 //! Blocks are powers of two. All come from one region that is reserved once, so that the library's needs, which grow from
 //! run to run, do not move what the program maps. Freed blocks are kept in a list for each size.
+//!
+//! A strategy that learns may have tables of a hundred megabytes, and every run is a fork. So large blocks are asked for in huge
+//! pages, and what is free of them is given back.
 #![expect(unsafe_code, reason = "an allocator hands out raw memory")]
 
 use crate::raw;
@@ -13,6 +16,8 @@ const RESERVED: usize = 64 << 30;
 /// Where it is asked for, far from what the kernel chooses by itself.
 const HINT: usize = 0x1000_0000_0000;
 const SIZES: usize = 40;
+/// The size of a huge page. Blocks of this size or more are large.
+const HUGE: usize = 2 << 20;
 
 struct Own {
     busy: AtomicBool,
@@ -58,12 +63,16 @@ impl Own {
             self.end.store(region + RESERVED, Ordering::Relaxed);
         }
         let size = 1 << class;
-        let align = size.min(4096);
+        let align = if size < HUGE { size.min(4096) } else { HUGE };
         let begin = (self.next.load(Ordering::Relaxed) + align - 1) & !(align - 1);
         if begin + size > self.end.load(Ordering::Relaxed) {
             return std::ptr::null_mut();
         }
         self.next.store(begin + size, Ordering::Relaxed);
+        if size >= HUGE {
+            // SAFETY: the memory is mapped, and nobody uses it yet.
+            unsafe { raw::advise(begin, size, libc::MADV_HUGEPAGE) };
+        }
         begin as *mut u8
     }
 }
@@ -81,7 +90,12 @@ unsafe impl GlobalAlloc for Own {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         self.alone(|| {
-            let list = &self.free[class(layout)];
+            let class = class(layout);
+            let (list, size) = (&self.free[class], 1 << class);
+            if size > HUGE {
+                // SAFETY: the block is no longer used.
+                unsafe { raw::advise(block as usize + HUGE, size - HUGE, libc::MADV_DONTNEED) };
+            }
             // SAFETY: the block is no longer used and holds at least an address.
             unsafe { *block.cast::<usize>() = list.load(Ordering::Relaxed) };
             list.store(block as usize, Ordering::Relaxed);

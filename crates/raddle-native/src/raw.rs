@@ -64,3 +64,12 @@ pub(crate) fn map(size: usize, shared: bool, hint: usize) -> *mut u8 {
     let result = unsafe { syscall(libc::SYS_mmap, arguments) };
     if result < 0 { std::ptr::null_mut() } else { result as *mut u8 }
 }
+
+/// Tells the kernel what memory is for. It may not heed that.
+///
+/// # Safety
+/// Where the advice is that it is not needed, nobody may need what is in it.
+pub(crate) unsafe fn advise(address: usize, size: usize, advice: i32) {
+    // SAFETY: the caller promises that nothing is lost.
+    unsafe { syscall(libc::SYS_madvise, [address, size, advice as usize, 0, 0, 0]) };
+}

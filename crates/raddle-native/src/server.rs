@@ -1,6 +1,6 @@
 //! The fork server: stands before `main` and makes each run in a child.
 //!
-//! The strategies live here. A child uses a copy, chooses in its own memory and dies; the server learns from the
+//! The strategies live here. A child has all memory as a copy, chooses in it and dies; the server learns from the
 //! operations that it left behind ([`crate::enact`]).
 #![expect(unsafe_code, reason = "processes are forked and waited for")]
 
@@ -82,7 +82,8 @@ pub(crate) fn serve(socket: i32) {
 struct Server {
     wire: Wire,
     setup: Setup,
-    strategies: Vec<Box<dyn Strategy>>,
+    /// Invariant: all are there but the one under which a run is being made.
+    strategies: Vec<Option<Box<dyn Strategy>>>,
     /// Per strategy: whether it learns by itself, and the iRoots that were told.
     lanes: Vec<Lane>,
     /// For learning.
@@ -101,6 +102,9 @@ struct Server {
     unlearnt: Option<String>,
 }
 
+/// The strategy of a run as it was before, and what came of the run or why it was lost.
+type Made = (Box<dyn Strategy>, Result<Box<Whole>, Answer>);
+
 /// How a child's process ended.
 enum End {
     /// This is the child.
@@ -115,7 +119,7 @@ enum End {
 
 impl Server {
     fn new(wire: Wire, setup: Setup) -> Server {
-        let (mut strategies, mut lanes): (Vec<Box<dyn Strategy>>, _) = (Vec::new(), Vec::new());
+        let (mut strategies, mut lanes): (Vec<Option<Box<dyn Strategy>>>, _) = (Vec::new(), Vec::new());
         for spec in &setup.strategies {
             match raddle_strategies::build(spec) {
                 Ok(mut strategy) => {
@@ -124,7 +128,7 @@ impl Server {
                         strategy = Box::new(Coverage::new(strategy, window));
                     }
                     strategy.recall(&setup.known);
-                    strategies.push(strategy);
+                    strategies.push(Some(strategy));
                 }
                 Err(error) => {
                     wire.send(&Answer::Lost { message: error.to_string() });
@@ -149,55 +153,26 @@ impl Server {
     /// Carries out an order. Gives nothing in the child that is to make the run.
     fn obey(&mut self, order: &Order) -> Option<Answer> {
         match order {
-            Order::Run { strategy, run, trace } => {
-                let mut copy = self.strategies.get(*strategy)?.fork();
-                if copy.begin(Rng::for_run(self.setup.seed, *run)) == Plan::Exhausted {
-                    return Some(Answer::Exhausted);
-                }
-                let points = self.setup.points;
-                let random = if self.lanes[*strategy].learns { 0 } else { *run };
-                let shared = self.shared.clone();
-                let wants_steps = copy.learns() || self.expected.is_some() || self.judges_ends();
-                let mut whole = match self.make_run(&*copy, random, points, &shared, wants_steps)? {
-                    Ok(whole) => whole,
-                    Err(answer) => return Some(answer),
-                };
-                if self.strategies[*strategy].learns() {
-                    let names = if copy.needs().places { self.names(&whole) } else { Vec::new() };
-                    if enact::enact(&mut self.engine, &whole, copy.needs(), &names) {
-                        self.strategies[*strategy].learn(&self.engine.summary());
-                    }
-                }
-                self.check_end(&mut whole);
-                let mut ran = self.ran(&whole);
-                ran.exposed = self.newly_exposed(*strategy);
-                if *trace && ran.kind.is_some() {
-                    let spec = self.setup.strategies[*strategy].clone();
-                    self.add_trace(&mut ran, &whole, spec, *run);
-                    if let Some(trace) = &mut ran.trace {
-                        trace.settings.exit_last |= copy.needs().exit_last;
-                    }
-                }
-                Some(Answer::Ran(Box::new(ran)))
-            }
+            Order::Run { strategy, run, trace } => self.run_under(*strategy, *run, *trace),
             Order::Coverage { strategy } => Some(Answer::Coverage(Box::new(self.covered(*strategy)))),
             Order::Replay { steps, picks, shared, random } => {
-                let mut replay = Replay::of(enact::events(steps), Order::picks(picks));
-                self.repeat(&mut replay, steps, (shared, *random))
+                let replay = Replay::of(enact::events(steps), Order::picks(picks));
+                self.repeat(Box::new(replay), steps, (shared, *random))
             }
             Order::Resemble { steps, picks, shared, random } => {
-                let mut resemble = Resemble::new(enact::events(steps), Order::picks(picks));
-                self.repeat(&mut resemble, steps, (shared, *random))
+                let resemble = Resemble::new(enact::events(steps), Order::picks(picks));
+                self.repeat(Box::new(resemble), steps, (shared, *random))
             }
             Order::Follow { schedule, any, shared, random } => {
                 let mut follow = Follow::new(schedule.clone());
                 // It has a seed of its own, where it draws at all.
                 follow.begin(Rng::for_run(0, 0));
-                let mut whole =
-                    match self.make_run(&follow, *random, self.setup.points, &table(shared), true)? {
-                        Ok(whole) => whole,
-                        Err(answer) => return Some(answer),
-                    };
+                let (_, made) =
+                    self.make_run(Box::new(follow), *random, self.setup.points, &table(shared), true)?;
+                let mut whole = match made {
+                    Ok(whole) => whole,
+                    Err(answer) => return Some(answer),
+                };
                 self.check_end(&mut whole);
                 let mut ran = self.ran(&whole);
                 if *any || ran.kind.is_some() {
@@ -212,16 +187,54 @@ impl Server {
         }
     }
 
+    /// Makes a run under a strategy, which learns from it. Gives nothing in the child that is to make the run.
+    fn run_under(&mut self, number: usize, run: u64, trace: bool) -> Option<Answer> {
+        let mut strategy = self.strategies.get_mut(number)?.take()?;
+        if strategy.begin(Rng::for_run(self.setup.seed, run)) == Plan::Exhausted {
+            self.strategies[number] = Some(strategy);
+            return Some(Answer::Exhausted);
+        }
+        let (learns, needs) = (strategy.learns(), strategy.needs());
+        let random = if self.lanes[number].learns { 0 } else { run };
+        let shared = self.shared.clone();
+        let wants_steps = learns || self.expected.is_some() || self.judges_ends();
+        let (strategy, made) = self.make_run(strategy, random, self.setup.points, &shared, wants_steps)?;
+        self.strategies[number] = Some(strategy);
+        let mut whole = match made {
+            Ok(whole) => whole,
+            Err(answer) => return Some(answer),
+        };
+        let names = if learns && needs.places { self.names(&whole) } else { Vec::new() };
+        if learns
+            && enact::enact(&mut self.engine, &whole, needs, &names)
+            && let Some(strategy) = &mut self.strategies[number]
+        {
+            strategy.learn(&self.engine.summary());
+        }
+        self.check_end(&mut whole);
+        let mut ran = self.ran(&whole);
+        ran.exposed = self.newly_exposed(number);
+        if trace && ran.kind.is_some() {
+            let spec = self.setup.strategies[number].clone();
+            self.add_trace(&mut ran, &whole, spec, run);
+            if let Some(trace) = &mut ran.trace {
+                trace.settings.exit_last |= needs.exit_last;
+            }
+        }
+        Some(Answer::Ran(Box::new(ran)))
+    }
+
     /// Makes a run with `strategy`, which follows `steps`, and tells where it left them.
     fn repeat(
         &mut self,
-        strategy: &mut dyn Strategy,
+        mut strategy: Box<dyn Strategy>,
         steps: &[raddle_model::TraceStep],
         (shared, random): (&[u64], u64),
     ) -> Option<Answer> {
         // A replay draws nothing; any stream will do.
         strategy.begin(Rng::for_run(0, 0));
-        let mut whole = match self.make_run(strategy, random, self.setup.points, &table(shared), true)? {
+        let (_, made) = self.make_run(strategy, random, self.setup.points, &table(shared), true)?;
+        let mut whole = match made {
             Ok(whole) => whole,
             Err(answer) => return Some(answer),
         };
@@ -257,22 +270,22 @@ impl Server {
         ran.shared = shared;
     }
 
-    /// Makes one run. Gives nothing in the child that is to make it, and otherwise what came of it or why it was lost.
+    /// Makes one run. Gives nothing in the child that is to make it.
     ///
     /// A process may end in a way that the runtime does not see, and then leaves nothing but how many steps it had taken. So the
     /// run is made once more, to end by itself at that point.
     fn make_run(
         &mut self,
-        strategy: &dyn Strategy,
+        mut strategy: Box<dyn Strategy>,
         random: u64,
         points: Points,
         shared: &Table,
         wants_steps: bool,
-    ) -> Option<Result<Box<Whole>, Answer>> {
+    ) -> Option<Made> {
         let mut halt = None;
         loop {
             let engine = Engine::new(config(self.setup.settings));
-            let mut runtime = Runtime::new(engine, strategy.fork(), self.modules.clone());
+            let mut runtime = Runtime::new(engine, strategy, self.modules.clone());
             runtime.points = points;
             runtime.accesses.touched = shared.clone();
             runtime.accesses.constant = self.modules.constant();
@@ -281,22 +294,26 @@ impl Server {
             runtime.wants_steps = wants_steps;
             runtime.callers = self.setup.callers.then(|| Callers::new(self.modules.own()));
             runtime.halt = halt;
-            runtime::install(runtime);
+            runtime::install(Some(runtime));
             results::clear();
             let end = self.fork();
+            if matches!(end, End::Child) {
+                return None;
+            }
+            strategy = runtime::install(None)?.strategy;
             let status = match (end, results::read()) {
-                (End::Child, _) => return None,
-                (_, Results::Whole(whole)) => return Some(Ok(whole)),
+                (_, Results::Whole(whole)) => return Some((strategy, Ok(whole))),
                 (_, Results::Lost(message)) | (End::Late(message), Results::None) => {
-                    return Some(Err(Answer::Lost { message }));
+                    return Some((strategy, Err(Answer::Lost { message })));
                 }
                 (_, Results::Refused(message)) | (End::Refused(message), Results::None) => {
-                    return Some(Err(Answer::Refused { message }));
+                    return Some((strategy, Err(Answer::Refused { message })));
                 }
                 (End::Ended(status), Results::None) => status,
+                (End::Child, Results::None) => return None,
             };
             if halt.is_some() {
-                return Some(Err(Answer::Lost { message: crate::crash::unseen(status) }));
+                return Some((strategy, Err(Answer::Lost { message: crate::crash::unseen(status) })));
             }
             let (thread, place) = results::running();
             let end = if libc::WIFSIGNALED(status) {

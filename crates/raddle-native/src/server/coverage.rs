@@ -45,7 +45,7 @@ impl Server {
     /// The iRoots that a strategy has had exposed since this was asked last, if they are to be told.
     pub(super) fn newly_exposed(&mut self, strategy: usize) -> Vec<IRoot> {
         let told = &mut self.lanes[strategy].told;
-        let ledger = self.setup.coverage.and_then(|_| self.strategies[strategy].ledger());
+        let ledger = self.setup.coverage.and_then(|_| self.strategies[strategy].as_ref()?.ledger());
         let Some(ledger) = ledger.filter(|ledger| ledger.exposed() as usize > told.len()) else {
             return Vec::new();
         };
@@ -57,7 +57,7 @@ impl Server {
 
     /// What a strategy knows of iRoots; nothing if it does not look at them.
     pub(super) fn covered(&self, strategy: usize) -> Covered {
-        let ledger = self.strategies.get(strategy).and_then(|strategy| strategy.ledger());
+        let ledger = self.strategies.get(strategy).and_then(|strategy| strategy.as_ref()?.ledger());
         let places = self.places.iter().filter_map(|(way, &name)| {
             let (&place, callers) = way.split_first()?;
             Some((name, self.modules.calls(place, callers)))

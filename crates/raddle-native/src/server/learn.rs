@@ -37,7 +37,7 @@ impl Server {
                 }
             };
             let shared = self.shared.clone();
-            let Some(made) = self.make_run(&*strategy, run, Points::Shared, &shared, false) else {
+            let Some((_, made)) = self.make_run(strategy, run, Points::Shared, &shared, false) else {
                 return true;
             };
             let whole = match made {
