@@ -2,7 +2,7 @@
 
 use crate::session::Session;
 use raddle_engine::{Config, Timeouts};
-use raddle_model::{Event, FileError, Settings, Surroundings, ThreadId, TraceFile, TraceStep};
+use raddle_model::{Event, FileError, MADE, Settings, Surroundings, ThreadId, TraceFile, TraceStep};
 
 /// The front end of these files.
 pub const FRONT_END: &str = "beam";
@@ -67,6 +67,10 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
         .iter()
         .map(|event| TraceStep { thread: event.thread.0, operation: event.operation });
     let picks = summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value));
+    let made = (0..summary.thread_count()).map(|thread| {
+        let step = summary.made_at(ThreadId(thread as u32)).map_or(0, |event| event + 1);
+        (MADE.to_owned(), step as i64)
+    });
     TraceFile {
         id: String::new(),
         front_end: FRONT_END.to_owned(),
@@ -74,7 +78,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
         arguments: told.arguments,
         build: None,
         surroundings: Surroundings::default(),
-        parameters: Vec::new(),
+        parameters: made.collect(),
         settings: Settings {
             step_limit: config.step_limit,
             timeouts_anytime: config.timeouts == Timeouts::Anytime,

@@ -35,7 +35,13 @@ fn cargo_raddle(folder: &Path, words: &[&str]) -> Output {
 
 fn command(folder: &Path, words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_cargo-raddle"));
-    for name in ["RUSTFLAGS", "CARGO_ENCODED_RUSTFLAGS", "CARGO_TARGET_DIR", "RUSTC_WRAPPER"] {
+    for name in [
+        "RUSTFLAGS",
+        "CARGO_ENCODED_RUSTFLAGS",
+        "CARGO_TARGET_DIR",
+        "CARGO_BUILD_TARGET_DIR",
+        "RUSTC_WRAPPER",
+    ] {
         command.env_remove(name);
     }
     command.arg("raddle").args(words).current_dir(folder);
@@ -391,12 +397,12 @@ fn the_doctor_says_what_is_missing() {
 
     let folder = copy("doctor");
     let compiler = folder.join("compiler");
-    std::fs::write(&compiler, OTHER_COMPILER).expect("it can be written");
-    let mut chmod = Command::new("chmod");
-    assert!(chmod.arg("+x").arg(&compiler).status().expect("chmod starts").success());
-    let mut doctor = Command::new(env!("CARGO_BIN_EXE_cargo-raddle"));
-    let ill =
-        doctor.args(["raddle", "doctor", "--json"]).env("RUSTC", &compiler).output().expect("it starts");
+    let script = folder.join("compiler.txt");
+    std::fs::write(&script, OTHER_COMPILER).expect("it can be written");
+    // Written by a process of its own: one that another test starts may have a file open that this one writes.
+    let mut install = Command::new("install");
+    assert!(install.arg("-m755").args([&script, &compiler]).status().expect("install starts").success());
+    let ill = command(&folder, &["doctor", "--json"]).env("RUSTC", &compiler).output().expect("it starts");
     assert_eq!(ill.status.code(), Some(2));
     let report: Value = serde_json::from_slice(&ill.stdout).expect("it is JSON");
     let last =

@@ -304,6 +304,11 @@ impl<'a> RunSummary<'a> {
         self.threads.name(thread)
     }
 
+    /// The event that made a thread; none for those that were there from the start.
+    pub fn made_at(&self, thread: ThreadId) -> Option<usize> {
+        (self.threads.get(thread).born as usize).checked_sub(1)
+    }
+
     /// The name of an object, equal in all runs.
     pub fn object_name(&self, object: ObjectId) -> Name {
         self.objects.name(object)

@@ -4,7 +4,8 @@ use crate::access::site;
 use raddle_engine::RunSummary;
 use raddle_model::IRoot;
 
-/// Whether in a run one thread made the accesses of the first thread of `root` and another one those of the second. A run that
+/// Whether in a run one thread came to the accesses of the first thread of `root`, though a try of a lock may have been in vain, and another
+/// one to those of the second. A run that
 /// does and does not have `root` had them in another order, with others in between, too far apart, or of different objects.
 pub fn meets(run: &RunSummary<'_>, root: &IRoot) -> bool {
     let sites = root.sites();

@@ -52,8 +52,6 @@ impl Modules {
                 let base = parts.iter().find(|part| part.path == path).map_or(begin, |part| part.base);
                 let name = Name::of_text(module_name(path));
                 parts.push(Part { begin, end, base, path: path.to_owned(), name });
-            } else if let Some(last) = parts.last_mut().filter(|last| last.end == begin && path.is_empty()) {
-                last.end = end;
             }
         }
         for index in 1..parts.len() {

@@ -4,13 +4,16 @@ use crate::schema::{APPLICATION, FROM_1, TABLES, VERSION};
 use crate::{FILE_NAME, Store};
 use rusqlite::backup::Backup;
 use rusqlite::{Connection, ErrorCode, OpenFlags, Transaction, TransactionBehavior};
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// How long to wait for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long to wait before the next try to lock the folder.
+const AGAIN: Duration = Duration::from_millis(5);
 
 /// How a file is opened that is there.
 const EXISTING: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
@@ -56,13 +59,23 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
-    /// The folder cannot be locked, so that nothing can be changed in it.
-    #[error("{path}: the folder of the store cannot be locked: {source}", path = path.display())]
-    CannotLock {
+    /// The folder cannot be opened.
+    #[error("{path}: the folder of the store cannot be opened: {source}", path = path.display())]
+    NoFolder {
         /// The file.
         path: PathBuf,
         /// Why not.
         source: std::io::Error,
+    },
+    /// Somebody else has the lock of the folder.
+    #[error(
+        "{path}: another process has locked the folder of the store for more than {} seconds; see `lslocks`, or name another file for the store",
+        PATIENCE.as_secs(),
+        path = path.display(),
+    )]
+    Locked {
+        /// The file.
+        path: PathBuf,
     },
     /// A damaged file cannot be set aside.
     #[error("{path}: the store is damaged, and cannot be set aside as {aside}: {source}", path = path.display(), aside = aside.display())]
@@ -114,11 +127,19 @@ pub(crate) fn change(path: &Path) -> Result<Store, StoreError> {
 
 /// Waits until nobody else opens a store in this folder to change it. Of several processes only one makes the file or moves a
 /// damaged one, and none begins another one meanwhile, whose log would be moved too.
-fn turn(path: &Path) -> Result<File, StoreError> {
+fn turn(path: &Path) -> Result<Option<File>, StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    File::open(folder)
-        .and_then(|folder| folder.lock().map(|()| folder))
-        .map_err(|source| StoreError::CannotLock { path: path.to_owned(), source })
+    let cannot = |source| StoreError::NoFolder { path: path.to_owned(), source };
+    let folder = File::open(folder).map_err(cannot)?;
+    for _ in 0..PATIENCE.as_millis() / AGAIN.as_millis() {
+        match folder.try_lock() {
+            Ok(()) => return Ok(Some(folder)),
+            Err(TryLockError::WouldBlock) => std::thread::sleep(AGAIN),
+            // Folders cannot be locked on this file system. The database has locks of its own.
+            Err(TryLockError::Error(_)) => return Ok(None),
+        }
+    }
+    Err(StoreError::Locked { path: path.to_owned() })
 }
 
 /// Opens a store that exists to be read.
@@ -128,7 +149,6 @@ pub(crate) fn read(path: &Path) -> Result<Store, StoreError> {
         // Readers share files beside the store. Only one who may write takes them away when it is closed.
         let writer = Connection::open_with_flags(path, EXISTING).map_err(failed(path))?;
         writer.busy_timeout(PATIENCE).map_err(failed(path))?;
-        writer.pragma_update(None, "query_only", true).map_err(failed(path))?;
         connection = writer;
     }
     check(path, &connection)?;
@@ -143,6 +163,7 @@ pub(crate) fn read(path: &Path) -> Result<Store, StoreError> {
             connection.execute_batch(FROM_1).map_err(failed(path))?;
         }
     }
+    connection.pragma_update(None, "query_only", true).map_err(failed(path))?;
     Ok(Store { path: path.to_owned(), connection })
 }
 

@@ -47,7 +47,8 @@ impl Strategy for ExitLast {
     }
 
     fn needs(&self) -> Needs {
-        Needs { exit_last: self.waits, ..self.inner.needs() }
+        let needs = self.inner.needs();
+        Needs { exit_last: self.waits || needs.exit_last, ..needs }
     }
 
     fn learns(&self) -> bool {

@@ -109,14 +109,15 @@ fn a_failing_run_is_made_smaller_and_explained() {
     let Some(folder) = folder("small") else { return };
     lost(&folder, "bug.json");
     assert!(trace(&folder, "bug.json")["minimized"].is_null());
-    let made = json(&raddle(&folder, &["minimize", "bug.json", "-o", "small.json", "--json"]));
+    let made =
+        json(&raddle(&folder, &["minimize", "bug.json", "-o", "small.json", "--json", "--time", "10m"]));
     assert!(made["switches"].as_u64() <= made["switches_before"].as_u64(), "{made}");
     // Two processes have to look before one of them writes.
     assert_eq!(made["switches"].as_u64(), Some(4), "{made}");
     let again = raddle(&folder, &["replay", "small.json"]);
     assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
 
-    let explained = raddle(&folder, &["explain", "small.json"]);
+    let explained = raddle(&folder, &["explain", "small.json", "--time", "10m"]);
     let told = text(&explained.stdout);
     assert_eq!(explained.status.code(), Some(1), "{}", text(&explained.stderr));
     assert!(told.contains("swap them and the run passes."), "{told}");

@@ -66,7 +66,7 @@ impl Folder {
         for name in ["CC", "CXX", "RADDLE_CC", "RADDLE_CXX", "MAKEFLAGS"] {
             command.env_remove(name);
         }
-        command.current_dir(&self.path).stdin(Stdio::null());
+        command.current_dir(&self.path).stdin(Stdio::null()).env("LC_ALL", "C");
         command.envs(self.variables.iter().map(|(name, value)| (name, value)));
         command
     }
@@ -324,8 +324,9 @@ fn mistakes_are_told() {
     folder.variables.pop();
     folder.variables.push(("RADDLE_CACHE", "/proc/nowhere".to_owned()));
     folder.run(RADDLE, &["cc", "count.c"]).is_mistake(&["/proc/nowhere", "set RADDLE_CACHE"]);
-    folder.write("loop", &format!("#!/bin/sh\nexec {RADDLE} cc \"$@\"\n"));
-    folder.succeed("chmod", &["+x", "loop"]);
+    folder.write("loop.txt", &format!("#!/bin/sh\nexec {RADDLE} cc \"$@\"\n"));
+    // Written by a process of its own: one that another test starts may have a file open that this one writes.
+    folder.succeed("install", &["-m755", "loop.txt", "loop"]);
     folder.variables = vec![("RADDLE_CC", "./loop".to_owned())];
     folder.run(RADDLE, &["cc", "-c", "count.c"]).is_mistake(&["is neither gcc nor clang"]);
     folder.succeed("mv", &["loop", "loop-gcc"]);

@@ -8,7 +8,10 @@ fn explained(name: &str, program: &str) -> (Value, String) {
     let trace = scratch(&format!("explain_{name}.json"));
     let found = raddle(&["lab", "run", program, "--until-bug", "--record", &trace]);
     assert_eq!(found.status, 1, "{name}: {}", found.err);
-    let (json, text) = (raddle(&["explain", &trace, "--json"]), raddle(&["explain", &trace]));
+    let (json, text) = (
+        raddle(&["explain", &trace, "--time", "10m", "--json"]),
+        raddle(&["explain", &trace, "--time", "10m"]),
+    );
     assert_eq!((json.status, text.status), (1, 1), "{name}: {}{}", json.err, text.err);
     (json.json(), text.out)
 }
@@ -100,8 +103,8 @@ fn one_pair_may_not_be_enough() {
     // Both values are old in the run without a switch, and each of them is enough.
     let words = ["lab", "run", &path, "-s", "dfs", "--until-bug", "--record", &trace];
     assert_eq!(raddle(&words).status, 1);
-    let found = raddle(&["explain", &trace, "--json"]).json();
-    let told = raddle(&["explain", &trace]).out;
+    let found = raddle(&["explain", &trace, "--time", "10m", "--json"]).json();
+    let told = raddle(&["explain", &trace, "--time", "10m"]).out;
     assert_eq!(found["swapped"].as_array().map(Vec::len), Some(2), "{told}");
     assert!(told.contains("No single pair of operations makes the difference"), "{told}");
     assert!(told.contains("  thread A read `x` at line 6 before B wrote it at line 10\n"), "{told}");
@@ -118,7 +121,7 @@ fn there_may_be_no_close_run_that_passes() {
     let trace = scratch("explain_three.json");
     let words = ["lab", "run", &path, "-s", "dfs", "--until-bug", "--record", &trace];
     assert_eq!(raddle(&words).status, 1);
-    let told = raddle(&["explain", &trace]).out;
+    let told = raddle(&["explain", &trace, "--time", "10m"]).out;
     assert!(told.contains("no run with one pair swapped passes, nor with two"), "{told}");
 }
 

@@ -1,6 +1,6 @@
 //! `raddle run --coverage`.
 
-use super::{folder, raddle, run};
+use super::{copy, folder, raddle, run};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn a_search_does_not_depend_on_the_folder() {
     let made = raddle(&here, &["cc", "-g", "-O1", "-pthread", source, "-o", "program"]);
     assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     let there = folder("folder/further down");
-    std::fs::copy(here.join("program"), there.join("program")).expect("the program can be copied");
+    copy(&here.join("program"), &there.join("program"));
     let words = ["--fresh", "--coverage", "--keep-going", "--no-minimize", "-s", "maple", "--", "./program"];
     let [first, second] = [&here, &there].map(|folder| run(folder, &words));
     assert!(first["runs"].as_u64() > Some(100), "{first}");

@@ -19,11 +19,18 @@ fn explained(name: &str, flags: &str, source: &Path) -> (Value, String) {
         &["run", "--strategy", "pos", "--runs", "20000", "--record", "run.json", &cflags, source],
     );
     assert_eq!(found.status.code(), Some(1), "{name}: {}", String::from_utf8_lossy(&found.stderr));
-    let [json, text] = [&["explain", "run.json", "--json"][..], &["explain", "run.json"]].map(|words| {
-        let output = raddle(&folder, words);
-        assert_eq!(output.status.code(), Some(1), "{name}: {}", String::from_utf8_lossy(&output.stderr));
-        String::from_utf8(output.stdout).expect("output is UTF-8")
-    });
+    let [json, text] =
+        [&["explain", "run.json", "--time", "10m", "--json"][..], &["explain", "run.json", "--time", "10m"]]
+            .map(|words| {
+                let output = raddle(&folder, words);
+                assert_eq!(
+                    output.status.code(),
+                    Some(1),
+                    "{name}: {}",
+                    String::from_utf8_lossy(&output.stderr)
+                );
+                String::from_utf8(output.stdout).expect("output is UTF-8")
+            });
     (serde_json::from_str(&json).expect("it is JSON"), text)
 }
 
@@ -151,7 +158,8 @@ fn the_lines_are_shown() {
     let found =
         raddle(&folder, &["run", "--record", "run.json", "--", here.join("abba").to_str().expect("UTF-8")]);
     assert_eq!(found.status.code(), Some(1), "{}", String::from_utf8_lossy(&found.stderr));
-    let told = String::from_utf8_lossy(&raddle(&folder, &["explain", "run.json"]).stdout).into_owned();
+    let told = String::from_utf8_lossy(&raddle(&folder, &["explain", "run.json", "--time", "10m"]).stdout)
+        .into_owned();
     assert!(told.contains("swap them and the run passes.\n  abba.c:"), "{told}");
     assert!(told.contains("  pthread_mutex_lock(&"), "{told}");
 }

@@ -24,7 +24,10 @@ fn recorded(test: &str) -> Option<PathBuf> {
 fn debug(folder: &Path, commands: &[&str]) -> (Output, String) {
     let commands = commands.iter().flat_map(|command| ["-ex", command]);
     let mut gdb = Command::new(env!("CARGO_BIN_EXE_raddle"));
-    gdb.args(["replay", "run.json", "--gdb", "--", "-nx"]).args(commands).current_dir(folder);
+    gdb.args(["replay", "run.json", "--gdb", "--", "-nx"])
+        .args(commands)
+        .current_dir(folder)
+        .env("LC_ALL", "C");
     let output = gdb.stdin(Stdio::null()).output().expect("raddle starts");
     let text =
         format!("{}\n{}", String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));

@@ -37,12 +37,17 @@ fn compile(test: &str, name: &str, flags: &[&str]) -> PathBuf {
     folder
 }
 
+/// Copies a program. A process of its own does, because one that other tests start meanwhile would still have a file open that this one
+/// writes, and a program cannot be started while it may be written to.
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").args([from, to]).status().expect("cp starts").success(), "it is copied");
+}
+
 fn raddle(folder: &Path, words: &[&str]) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_raddle"))
-        .args(words)
-        .current_dir(folder)
-        .output()
-        .expect("raddle starts")
+    let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native-cache");
+    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    command.args(words).current_dir(folder).env("RADDLE_CACHE", cache).env("LC_ALL", "C");
+    command.output().expect("raddle starts")
 }
 
 /// Runs `raddle run --json` and checks that its exit status fits what it says.
@@ -279,8 +284,8 @@ fn a_rust_program_is_controlled() {
 #[test]
 fn a_run_that_hangs_is_given_up() {
     let folder = compile("hangs", "hangs", &[]);
-    let words = |way| ["run", "--run-time", "300ms", "--", "./hangs", way];
-    refused(&folder, &words("spin"), &["did not end within 300 ms", "it computes without"]);
+    let words = |way| ["run", "--run-time", "1s", "--", "./hangs", way];
+    refused(&folder, &words("spin"), &["did not end within 1000 ms", "it computes without"]);
     refused(&folder, &words("getc"), &["thread T1", "it waits in read, which raddle does not control"]);
     refused(
         &folder,
@@ -294,7 +299,7 @@ fn a_failing_run_is_made_smaller() {
     let folder = compile("smaller", "lost_update", &[]);
     let words = ["--strategy", "random-walk", "--no-minimize", "--record", "run.json", "--", "./lost_update"];
     let found = run(&folder, &words);
-    let small = raddle(&folder, &["minimize", "run.json", "--json"]);
+    let small = raddle(&folder, &["minimize", "run.json", "--time", "10m", "--json"]);
     let small: serde_json::Value = serde_json::from_slice(&small.stdout).expect("it tells of it");
     assert_eq!(
         (&small["verdict"], &small["failure_file"]),
@@ -304,13 +309,13 @@ fn a_failing_run_is_made_smaller() {
     // To one thread, to the other, and back to main: no run that fails has fewer.
     assert_eq!(small["switches"], 3, "{small}");
     // Every smaller run on the way is written as well, and may be the last.
-    let all = raddle(&folder, &["minimize", "run.json", "-o", "/dev/stdout"]);
+    let all = raddle(&folder, &["minimize", "run.json", "--time", "10m", "-o", "/dev/stdout"]);
     let all = String::from_utf8_lossy(&all.stdout);
     assert!(all.matches("\"fingerprint\"").count() > 1 && !all.contains("lost_update+0x"), "{all}");
     let shown = raddle(&folder, &["replay", "run.min.json"]);
     let shown = String::from_utf8_lossy(&shown.stdout);
     assert!(shown.contains("it repeats exactly") && shown.contains("counter is 1"), "{shown}");
-    let explained = raddle(&folder, &["explain", "run.min.json"]);
+    let explained = raddle(&folder, &["explain", "run.min.json", "--time", "10m"]);
     let explained = String::from_utf8_lossy(&explained.stdout);
     assert!(explained.contains("seen only if it was compiled by `raddle cc`"), "{explained}");
 }

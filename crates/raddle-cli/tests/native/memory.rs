@@ -48,11 +48,11 @@ fn freed_memory_is_not_to_be_touched_or_freed() {
 fn a_lost_run_that_was_to_learn_is_told_and_the_others_count() {
     let folder = instrument("unlearnt", "crates/raddle-cli/tests/native/unlearnt.c");
     let words =
-        ["-s", "random-walk", "--runs", "500", "--races", "off", "--run-time", "2s", "--", "./program"];
+        ["-s", "random-walk", "--runs", "500", "--races", "off", "--run-time", "5s", "--", "./program"];
     let report = run(&folder, &words);
     let notes = report["notes"].to_string();
     assert!(
-        notes.contains("shared memory may have been missed") && notes.contains("within 2000 ms"),
+        notes.contains("shared memory may have been missed") && notes.contains("within 5000 ms"),
         "{notes}"
     );
     assert_eq!(

@@ -44,7 +44,7 @@ fn a_deadlock_is_told_in_the_words_of_the_source() {
             assert!(again.contains(part), "{name}: `{part}` is missing in: {again}");
             assert!(replayed.contains(part), "{name}: `{part}` is missing in: {replayed}");
         }
-        let explained = raddle(&folder, &["explain", "run.json"]);
+        let explained = raddle(&folder, &["explain", "run.json", "--time", "10m"]);
         let explained = String::from_utf8_lossy(&explained.stdout);
         for part in [
             format!(

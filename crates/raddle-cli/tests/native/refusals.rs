@@ -184,7 +184,7 @@ fn a_failure_is_not_lost_with_a_later_run() {
             "1",
             "--no-minimize",
             "--run-time",
-            "200ms",
+            "500ms",
         ];
         let words = [&words[..], &["--seed", &seed, "--", "./lost"]].concat();
         let output = raddle(&folder, &words);

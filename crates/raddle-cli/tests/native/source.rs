@@ -12,6 +12,7 @@ fn raddle(folder: &Path, words: &[&str]) -> Output {
         .args(words)
         .current_dir(folder)
         .env("RADDLE_CACHE", folder.join("cache"))
+        .env("LC_ALL", "C")
         .output()
         .expect("raddle starts")
 }

@@ -1,6 +1,6 @@
 //! What was tested and kept for later: `raddle run --strategy maple` and `raddle coverage`.
 
-use super::{folder, raddle, run};
+use super::{copy, folder, raddle, run};
 use raddle_store::FILE_NAME;
 use serde_json::Value;
 use std::path::Path;
@@ -120,6 +120,10 @@ fn two_searches_at_once_both_add_and_a_killed_one_harms_nothing() {
     let mut endless = start(&["-s", "pos", "--coverage", "--runs", "1e9"]);
     let in_use = folder.join(format!("{FILE_NAME}-wal"));
     while !in_use.exists() {
+        assert!(
+            endless.try_wait().expect("it can be asked").is_none(),
+            "it has ended before it used the store"
+        );
         std::thread::yield_now();
     }
     endless.kill().expect("it can be killed");
@@ -193,7 +197,7 @@ fn lines_and_folders_do_not_matter() {
     compile(&folder, &format!("\n\n{}", program("", "1")));
     let away = folder.join("far away");
     std::fs::create_dir_all(&away).expect("a folder can be made");
-    std::fs::copy(folder.join("add"), away.join("add")).expect("a copy can be made");
+    copy(&folder.join("add"), &away.join("add"));
     run(&folder, &[SEARCH, &["--store", "other.sqlite", "--", "far away/add"]].concat());
     let both = coverage(&folder, &["--diff", "other.sqlite"]);
     assert!(exposed(&coverage(&folder, &["--store", "other.sqlite", "--own"])) > 0, "{both}");

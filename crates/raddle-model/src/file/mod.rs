@@ -17,6 +17,10 @@ pub const FORMAT_VERSION: u32 = 2;
 /// The most steps of a run that a reader takes from a file.
 pub const MOST_FILE_STEPS: u64 = 1 << 24;
 
+/// The parameter of a failure file of an Erlang program that tells, for each thread in turn, how many steps the run had when it was
+/// made.
+pub const MADE: &str = "made";
+
 /// One recorded run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TraceFile {
@@ -38,7 +42,8 @@ pub struct TraceFile {
     /// Where and in what the program was started, if not in the folder and environment of whoever recorded or repeats the run.
     #[serde(default)]
     pub surroundings: Surroundings,
-    /// Values that replace the program's own parameters.
+    /// Values that replace the program's own parameters. Those with names that front ends give, [`SHARED`](crate::native::SHARED) and
+    /// [`MADE`], are no parameters of the program.
     pub parameters: Vec<(String, i64)>,
     /// The engine's settings under which the run happened.
     pub settings: Settings,

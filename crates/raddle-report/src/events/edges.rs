@@ -1,7 +1,7 @@
 //! Which step let which other one go on, but for locks.
 
 use super::{Edge, EdgeKind, Stream};
-use raddle_model::{BlockReason, Failure, Kind, ObjectId, TraceFile};
+use raddle_model::{BlockReason, Failure, Kind, MADE, ObjectId, TraceFile};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The front end whose threads are Erlang processes.
@@ -30,7 +30,7 @@ pub(super) fn follow(stream: &Stream, file: &TraceFile) -> Orders {
         }
     }
     let is_beam = file.front_end == BEAM;
-    let made_at = if is_beam { spawned_at(stream) } else { made_at(stream, &own) };
+    let made_at = if is_beam { spawned_at(file, stream) } else { made_at(stream, &own) };
     let joined = joined(stream, file, &own);
     let mut orders = Orders { made_at, joined, own, ..Orders::default() };
     threads(stream, &mut orders);
@@ -43,17 +43,18 @@ pub(super) fn follow(stream: &Stream, file: &TraceFile) -> Orders {
     orders
 }
 
-/// The processes of an Erlang program are numbered in the order in which they are made, after the first; in between are timers and
+/// The processes of an Erlang program are made by a spawn, or by the delivery of one to another node; in between are timers and
 /// deliveries, which nobody spawns.
-fn spawned_at(stream: &Stream) -> Vec<Option<u32>> {
-    let executed = stream.events[..stream.executed].iter().enumerate();
-    let mut spawns =
-        executed.filter(|(_, event)| event.operation.kind == Kind::Spawn).map(|(step, _)| step as u32);
-    let made = |(index, name): (usize, &String)| {
-        let is_process = index > 0 && !name.starts_with("timer ") && !name.starts_with("delivery ");
-        if is_process { spawns.next() } else { None }
+fn spawned_at(file: &TraceFile, stream: &Stream) -> Vec<Option<u32>> {
+    let made = file.parameters.iter().filter(|(name, _)| name == MADE).map(|&(_, step)| step);
+    let made = made.chain(std::iter::repeat(0)).zip(&stream.threads);
+    let step = |(step, name): (i64, &String)| {
+        let is_process = !name.starts_with("timer ") && !name.starts_with("delivery ");
+        // A file may say anything.
+        let step = u32::try_from(step).ok()?.checked_sub(1)?;
+        (is_process && (step as usize) < stream.executed).then_some(step)
     };
-    stream.threads.iter().enumerate().map(made).collect()
+    made.map(step).collect()
 }
 
 /// Messages of an Erlang program: what was sent to a mailbox since its owner looked last is there when it looks again. A message that was

@@ -166,8 +166,14 @@ fn messages_of_erlang_processes_arrive_where_their_owner_looks() {
         ],
     );
     file.front_end = "beam".into();
+    file.parameters = [0, 1, 1].map(|steps| ("made".to_owned(), steps)).into();
     let stream = Stream::of(&file);
     assert_eq!(edges(&stream), [(0, 1, "spawn"), (1, 3, "send"), (2, 3, "send"), (4, 5, "send")]);
+    // A process that came with another step than a spawn, and a step that the run does not have.
+    file.parameters[2].1 = 2;
+    assert_eq!(edges(&Stream::of(&file))[0], (1, 3, "send"));
+    file.parameters = vec![("made".to_owned(), 1 << 40); 3];
+    assert_eq!(edges(&Stream::of(&file))[0], (1, 3, "send"));
     assert_eq!(stream.statement(&stream.events[0]), "spawn");
     assert_eq!(stream.statement(&stream.events[7]), "write s");
 }

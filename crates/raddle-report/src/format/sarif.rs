@@ -28,7 +28,7 @@ pub fn sarif(story: &Story) -> String {
         "message": { "text": message },
         "locations": last.map(|event| location(run, event)).into_iter().collect::<Vec<_>>(),
         "relatedLocations": related(story),
-        "partialFingerprints": { "raddleFailure/v1": story.id, "raddlePlace/v1": fingerprint(story, last) },
+        "partialFingerprints": { "raddleFailure/v1": story.id, "raddlePlace/v2": fingerprint(story, last) },
     });
     // A code flow has at least one thread flow.
     let flows = flows(run);

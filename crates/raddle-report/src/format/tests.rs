@@ -196,7 +196,7 @@ fn sarif_can_be_compared() {
     );
     let place = |story: &Story| {
         let log = parsed(&sarif(story));
-        log["runs"][0]["results"][0]["partialFingerprints"]["raddlePlace/v1"].as_str().map(str::to_owned)
+        log["runs"][0]["results"][0]["partialFingerprints"]["raddlePlace/v2"].as_str().map(str::to_owned)
     };
     let again = Story::of(&TraceFile { id: "another".into(), run: 99, ..file() });
     assert_eq!(place(&story), place(&again));

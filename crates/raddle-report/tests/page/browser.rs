@@ -38,6 +38,8 @@ impl Browser {
     /// Starts the browser with a folder of its own.
     pub(crate) fn start(name: &str, folder: &Path) -> Browser {
         let profile = folder.join("profile");
+        // One that was killed leaves a lock with the name of its machine.
+        _ = std::fs::remove_dir_all(&profile);
         // Chromium reads from descriptor 3 and writes to 4; the shell makes them of its own input and output.
         let mut command = Command::new("sh");
         command.args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", name]);

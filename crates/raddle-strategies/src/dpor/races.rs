@@ -14,6 +14,8 @@ pub(super) struct Races<'a> {
     on: BTreeMap<ObjectId, Vec<usize>>,
     /// Per thread: its events.
     of: Vec<Vec<usize>>,
+    /// Per thread: the event that made it, if it was not there from the start.
+    made_at: Vec<Option<usize>>,
     /// The event that ended the run while others could have gone on.
     ending: Option<usize>,
 }
@@ -46,7 +48,8 @@ impl<'a> Races<'a> {
         }
         let last = trace.events.len().checked_sub(1);
         let ending = last.filter(|&last| ended || trace.events[last].operation.kind == Kind::Exit);
-        Races { trace, clocks: Clocks::partial_order(run), nth, on, of, ending }
+        let made_at = (0..run.thread_count()).map(|thread| run.made_at(ThreadId(thread as u32))).collect();
+        Races { trace, clocks: Clocks::partial_order(run), nth, on, of, made_at, ending }
     }
 
     /// Calls `found` with a step and the threads one of which has to be tried at that step, for each race whose later
@@ -228,16 +231,8 @@ impl<'a> Races<'a> {
         if later.index < self.trace.events.len() {
             return self.clocks.known_before(thread, nth, later.index);
         }
-        let source = self.of[later.thread.index()].last().copied().or_else(|| self.spawn_of(later.thread));
+        let source = self.of[later.thread.index()].last().copied().or(self.made_at[later.thread.index()]);
         source.is_some_and(|source| self.clocks.ordered(thread, nth, source))
-    }
-
-    /// The event that created `thread`.
-    fn spawn_of(&self, thread: ThreadId) -> Option<usize> {
-        let at_start = self.trace.parents.iter().take_while(|parent| parent.is_none()).count();
-        let nth = thread.index().checked_sub(at_start)?;
-        let spawns = self.trace.events.iter().enumerate().filter(|(_, e)| e.operation.kind == Kind::Spawn);
-        spawns.map(|(index, _)| index).nth(nth)
     }
 }
 

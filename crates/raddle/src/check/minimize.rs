@@ -8,15 +8,21 @@ use super::record::{Origin, record};
 use super::turns;
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Follow, Rng, Strategy};
-use raddle_explain::{Budget, Effort, Execute, Execution, Smallest, Wanted, explain, minimize, sentence};
+use raddle_explain::{
+    Budget, Effort, Execute, Execution, Explanation, Smallest, Wanted, explain, minimize, sentence,
+};
 use raddle_model::{Schedule, TraceFile};
+use std::cell::Cell;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 /// The most runs that are made for that.
 const RUNS: u64 = 1_000;
-/// No run begins after this time. With it, what is found may depend on the machine, but only where runs are long.
-const TIME: Duration = Duration::from_secs(5);
+/// No run begins after so many steps, a matter of seconds.
+const STEPS: u64 = 20_000_000;
+/// No run begins after this time. With it, what is found may depend on the machine, but only where a test does much between its steps.
+const TIME: Duration = Duration::from_secs(60);
 
 /// The most runs that are made to explain a failure, and how many of them are random.
 const EXPLAINING: Effort = Effort { executions: 300, samples: 20, depth: false };
@@ -25,10 +31,10 @@ const LONGEST_EXPLAINED: usize = 2_000;
 
 /// The failure with the fewest switches that was found, or the one that was given, if it does not come again.
 pub(super) fn smaller(found: Box<Failed>, config: &Config, test: &Test) -> Box<Failed> {
-    let deadline = Deadline::new(Some(TIME));
-    let mut go_on = |_: &Smallest, _: bool| !deadline.is_over();
-    let budget = Budget { executions: RUNS, go_on: &mut go_on };
     let mut runs = Runs::new(&found.trace, config.fail_on_leaked_threads, test);
+    let (deadline, steps) = (Deadline::new(Some(TIME)), Rc::clone(&runs.steps));
+    let mut go_on = |_: &Smallest, _: bool| steps.get() < STEPS && !deadline.is_over();
+    let budget = Budget { executions: RUNS, go_on: &mut go_on };
     let Some(smallest) = minimize(&found.trace, budget, &mut runs) else { return found };
     let panics = runs.panics.into_iter().rfind(|(print, _)| *print == smallest.run.fingerprint);
     let mut small = failed(smallest.run, panics.map(|(_, panics)| panics).unwrap_or_default(), found.number);
@@ -42,8 +48,9 @@ pub(super) fn explained(trace: &TraceFile, config: &Config, test: &Test) -> Opti
         return None;
     }
     let mut runs = Runs::new(trace, config.fail_on_leaked_threads, test);
-    let deadline = Deadline::new(Some(TIME));
-    let found = explain(trace, EXPLAINING, &mut |_| !deadline.is_over(), &mut runs)?;
+    let (deadline, steps) = (Deadline::new(Some(TIME)), Rc::clone(&runs.steps));
+    let mut go_on = |_: &Explanation| steps.get() < STEPS && !deadline.is_over();
+    let found = explain(trace, EXPLAINING, &mut go_on, &mut runs)?;
     match (&found.swapped[..], &found.run) {
         ([pair], Some(run)) => {
             Some(format!("{}; swap them and the run passes", sentence(run, &found, *pair)))
@@ -60,12 +67,15 @@ pub(super) struct Runs<'a> {
     test: &'a Test,
     /// The panics of failing runs, by their fingerprints.
     panics: Vec<(u64, Vec<Panic>)>,
+    /// The steps of all runs.
+    steps: Rc<Cell<u64>>,
 }
 
 impl Execute for Runs<'_> {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
         let follow = Follow::new(schedule.clone());
         let (runtime, panics) = turns::take(|_| self.run(follow.fork()));
+        self.steps.update(|steps| steps + runtime.engine.step_count());
         if !wanted.takes(runtime.engine.summary().verdict) {
             return None;
         }
@@ -78,7 +88,7 @@ impl Execute for Runs<'_> {
 impl<'a> Runs<'a> {
     /// Runs of `test` under the settings of `found`.
     pub(super) fn new(found: &'a TraceFile, fail_on_leaked_threads: bool, test: &'a Test) -> Runs<'a> {
-        Runs { found, fail_on_leaked_threads, test, panics: Vec::new() }
+        Runs { found, fail_on_leaked_threads, test, panics: Vec::new(), steps: Rc::default() }
     }
 
     /// One run under `strategy`, and its panics.
