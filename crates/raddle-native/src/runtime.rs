@@ -150,10 +150,10 @@ unsafe impl Sync for Slot {}
 
 static RUNTIME: Slot = Slot(UnsafeCell::new(None));
 
-/// Makes `runtime` the run of this process; gives the one of before.
-pub(crate) fn install(runtime: Option<Runtime>) -> Option<Runtime> {
-    // SAFETY: nobody uses the run of before, which is over or is made elsewhere.
-    unsafe { std::mem::replace(&mut *RUNTIME.0.get(), runtime) }
+/// Makes `runtime` the run of this process.
+pub(crate) fn install(runtime: Runtime) {
+    // SAFETY: nobody uses the run of before, which is over.
+    unsafe { *RUNTIME.0.get() = Some(runtime) };
 }
 
 /// Does something with the run. Must neither call code of the program nor switch threads.

@@ -82,7 +82,7 @@ pub(crate) fn serve(socket: i32) {
 struct Server {
     wire: Wire,
     setup: Setup,
-    /// Invariant: all are there but the one under which a run is being made.
+    /// All are there but, in a child, the one under which it makes its run.
     strategies: Vec<Option<Box<dyn Strategy>>>,
     /// Per strategy: whether it learns by itself, and the iRoots that were told.
     lanes: Vec<Lane>,
@@ -102,13 +102,10 @@ struct Server {
     unlearnt: Option<String>,
 }
 
-/// The strategy of a run as it was before, and what came of the run or why it was lost.
-type Made = (Box<dyn Strategy>, Result<Box<Whole>, Answer>);
-
 /// How a child's process ended.
 enum End {
-    /// This is the child.
-    Child,
+    /// This is the child; the number is that of the server.
+    Child(i32),
     /// By itself.
     Ended(i32),
     /// Not within the time that a run has; it was ended.
@@ -167,9 +164,9 @@ impl Server {
                 let mut follow = Follow::new(schedule.clone());
                 // It has a seed of its own, where it draws at all.
                 follow.begin(Rng::for_run(0, 0));
-                let (_, made) =
-                    self.make_run(Box::new(follow), *random, self.setup.points, &table(shared), true)?;
-                let mut whole = match made {
+                let follow = |_: &mut Server| -> Option<Box<dyn Strategy>> { Some(Box::new(follow.clone())) };
+                let points = self.setup.points;
+                let mut whole = match self.make_run(&follow, *random, points, &table(shared), true)? {
                     Ok(whole) => whole,
                     Err(answer) => return Some(answer),
                 };
@@ -189,18 +186,16 @@ impl Server {
 
     /// Makes a run under a strategy, which learns from it. Gives nothing in the child that is to make the run.
     fn run_under(&mut self, number: usize, run: u64, trace: bool) -> Option<Answer> {
-        let mut strategy = self.strategies.get_mut(number)?.take()?;
+        let strategy = self.strategies.get_mut(number)?.as_mut()?;
         if strategy.begin(Rng::for_run(self.setup.seed, run)) == Plan::Exhausted {
-            self.strategies[number] = Some(strategy);
             return Some(Answer::Exhausted);
         }
         let (learns, needs) = (strategy.learns(), strategy.needs());
         let random = if self.lanes[number].learns { 0 } else { run };
         let shared = self.shared.clone();
         let wants_steps = learns || self.expected.is_some() || self.judges_ends();
-        let (strategy, made) = self.make_run(strategy, random, self.setup.points, &shared, wants_steps)?;
-        self.strategies[number] = Some(strategy);
-        let mut whole = match made {
+        let take = |server: &mut Server| server.strategies[number].take();
+        let mut whole = match self.make_run(&take, random, self.setup.points, &shared, wants_steps)? {
             Ok(whole) => whole,
             Err(answer) => return Some(answer),
         };
@@ -233,8 +228,8 @@ impl Server {
     ) -> Option<Answer> {
         // A replay draws nothing; any stream will do.
         strategy.begin(Rng::for_run(0, 0));
-        let (_, made) = self.make_run(strategy, random, self.setup.points, &table(shared), true)?;
-        let mut whole = match made {
+        let fork = |_: &mut Server| Some(strategy.fork());
+        let mut whole = match self.make_run(&fork, random, self.setup.points, &table(shared), true)? {
             Ok(whole) => whole,
             Err(answer) => return Some(answer),
         };
@@ -270,50 +265,51 @@ impl Server {
         ran.shared = shared;
     }
 
-    /// Makes one run. Gives nothing in the child that is to make it.
+    /// Makes one run, under the strategy that `strategy` gives in the child. Gives nothing in the child that is to make it, or if there is no
+    /// strategy.
     ///
     /// A process may end in a way that the runtime does not see, and then leaves nothing but how many steps it had taken. So the
     /// run is made once more, to end by itself at that point.
     fn make_run(
         &mut self,
-        mut strategy: Box<dyn Strategy>,
+        strategy: &dyn Fn(&mut Server) -> Option<Box<dyn Strategy>>,
         random: u64,
         points: Points,
         shared: &Table,
         wants_steps: bool,
-    ) -> Option<Made> {
+    ) -> Option<Result<Box<Whole>, Answer>> {
         let mut halt = None;
         loop {
-            let engine = Engine::new(config(self.setup.settings));
-            let mut runtime = Runtime::new(engine, strategy, self.modules.clone());
-            runtime.points = points;
-            runtime.accesses.touched = shared.clone();
-            runtime.accesses.constant = self.modules.constant();
-            runtime.accesses.parts = self.setup.settings.races.then(Table::default);
-            runtime.random = (self.setup.seed, random);
-            runtime.wants_steps = wants_steps;
-            runtime.callers = self.setup.callers.then(|| Callers::new(self.modules.own()));
-            runtime.halt = halt;
-            runtime::install(Some(runtime));
             results::clear();
             let end = self.fork();
-            if matches!(end, End::Child) {
-                return None;
-            }
-            strategy = runtime::install(None)?.strategy;
             let status = match (end, results::read()) {
-                (_, Results::Whole(whole)) => return Some((strategy, Ok(whole))),
+                (End::Child(server), _) => {
+                    // Here and not before: what the server writes before a fork is copied in the child and faulted in the server.
+                    let engine = Engine::new(config(self.setup.settings));
+                    let mut runtime = Runtime::new(engine, strategy(self)?, self.modules.clone());
+                    runtime.points = points;
+                    runtime.accesses.touched = shared.clone();
+                    runtime.accesses.constant = self.modules.constant();
+                    runtime.accesses.parts = self.setup.settings.races.then(Table::default);
+                    runtime.random = (self.setup.seed, random);
+                    runtime.wants_steps = wants_steps;
+                    runtime.callers = self.setup.callers.then(|| Callers::new(self.modules.own()));
+                    runtime.halt = halt;
+                    runtime::install(runtime);
+                    self.become_run(server);
+                    return None;
+                }
+                (_, Results::Whole(whole)) => return Some(Ok(whole)),
                 (_, Results::Lost(message)) | (End::Late(message), Results::None) => {
-                    return Some((strategy, Err(Answer::Lost { message })));
+                    return Some(Err(Answer::Lost { message }));
                 }
                 (_, Results::Refused(message)) | (End::Refused(message), Results::None) => {
-                    return Some((strategy, Err(Answer::Refused { message })));
+                    return Some(Err(Answer::Refused { message }));
                 }
                 (End::Ended(status), Results::None) => status,
-                (End::Child, Results::None) => return None,
             };
             if halt.is_some() {
-                return Some((strategy, Err(Answer::Lost { message: crate::crash::unseen(status) })));
+                return Some(Err(Answer::Lost { message: crate::crash::unseen(status) }));
             }
             let (thread, place) = results::running();
             let end = if libc::WIFSIGNALED(status) {
@@ -341,8 +337,7 @@ impl Server {
             ));
         }
         if child == 0 {
-            self.become_run(server);
-            return End::Child;
+            return End::Child(server);
         }
         self.wait(child)
     }

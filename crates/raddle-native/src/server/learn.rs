@@ -37,7 +37,8 @@ impl Server {
                 }
             };
             let shared = self.shared.clone();
-            let Some((_, made)) = self.make_run(strategy, run, Points::Shared, &shared, false) else {
+            let fork = |_: &mut Server| Some(strategy.fork());
+            let Some(made) = self.make_run(&fork, run, Points::Shared, &shared, false) else {
                 return true;
             };
             let whole = match made {
