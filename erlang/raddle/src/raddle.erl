@@ -10,7 +10,8 @@
 %% (a run is given up after this many milliseconds without an operation, or at most twice as many), file (where a failure is
 %% written; raddle-failure-*.json by default, none for no file), each (a function that is called with the result of every run), stop
 %% (true: at the first failure), fail_on (a list, empty by default: error for a run in which an error is logged or a process
-%% crashes, gave_up for one in which a supervisor gives up).
+%% crashes, gave_up for one in which a supervisor gives up), allow (a list, empty by default: native functions and such that
+%% run as they are because they depend on nothing but their arguments, as module, {Module, Function, Arity} or "module:function/1").
 %%
 %% A test may let nodes fail. Each of these is an operation, so that a strategy chooses when:
 %%
@@ -22,7 +23,7 @@
 -module(raddle).
 -export([test/1, test/2, explore/2, replay/1, replay/2]).
 -export([crash/1, restart/2, partition/2, heal/2, disconnect/2]).
--export([prepare/1, nodes_of/2, fail_on/1]). % for raddle_main
+-export([prepare/1, nodes_of/2, fail_on/1, allow/1]). % for raddle_main
 
 -type options() :: #{atom() => term()} | [{atom(), term()}].
 
@@ -103,7 +104,8 @@ replay(File, Given) ->
                            error -> prepare(program(Program))
                        end,
                 FailOn = lists:usort(maps:get(fail_on, Options) ++ fail_on(Arguments)),
-                Result = raddle_run:run(Session, {0, 0}, Options#{test => Test, nodes => Nodes, fail_on => FailOn}, fun look/3),
+                Allow = maps:get(allow, Options) ++ allow(Arguments),
+                Result = raddle_run:run(Session, {0, 0}, Options#{test => Test, nodes => Nodes, fail_on => FailOn, allow => Allow}, fun look/3),
                 Moved = moved(Places, maps:get(places, Result, [])),
                 Same = maps:get(fingerprint, Result, none) =:= Fingerprint,
                 Result#{divergence => divergence(raddle_nif:divergence(Session), Moved, Same)}
@@ -129,6 +131,13 @@ fail_on([<<"--fail-on">>, Sort | Rest]) -> [case Sort of <<"error">> -> error; <
 fail_on([_ | Rest]) -> fail_on(Rest);
 fail_on([]) -> [].
 
+%% What runs as it is.
+allow(Arguments) -> raddle_allow:read(allowed(Arguments)).
+
+allowed([<<"--allow">>, Name | Rest]) -> [Name | allowed(Rest)];
+allowed([_ | Rest]) -> allowed(Rest);
+allowed([]) -> [].
+
 program(<<>>) ->
     erlang:error({raddle_error, "the test was a function expression; replay it by raddle:replay(File, #{test => Fun})"});
 program(Program) ->
@@ -153,9 +162,9 @@ options(Given) when is_list(Given) -> options(maps:from_list(Given));
 options(Given) ->
     Usual = #{strategy => "portfolio", runs => 1000, seed => 1, first => 0, nodes => ['test@raddle'], step_limit => 100000,
               patience => 64, timeouts => when_idle, wall => 60000, file => default, stop => true,
-              each => fun(_) -> ok end, program => "", arguments => [], fail_on => []},
+              each => fun(_) -> ok end, program => "", arguments => [], fail_on => [], allow => []},
     case maps:keys(Given) -- [test | maps:keys(Usual)] of
-        [] -> maps:merge(Usual, Given);
+        [] -> maps:update_with(allow, fun raddle_allow:read/1, maps:merge(Usual, Given));
         Unknown -> erlang:error({unknown_options, Unknown})
     end.
 
@@ -267,8 +276,9 @@ look(Session, Table, #{verdict := Verdict, steps := _} = Result) ->
 look(_, _, Result) -> Result.
 
 failure(Session, #{names := Names} = Result, Options, {Seed, Run} = Number) ->
-    #{program := Program, arguments := Words, file := File, fail_on := FailOn} = Options,
-    Arguments = Words ++ lists:append([["--fail-on", case Sort of error -> "error"; gave_up -> "gave-up" end] || Sort <- FailOn]),
+    #{program := Program, arguments := Words, file := File, fail_on := FailOn, allow := Allow} = Options,
+    Arguments = Words ++ lists:append([["--fail-on", case Sort of error -> "error"; gave_up -> "gave-up" end] || Sort <- FailOn]
+                                      ++ [["--allow", raddle_allow:write(Rule)] || Rule <- Allow]),
     Binary = fun unicode:characters_to_binary/1,
     Text = raddle_nif:record(Session, {Binary(Program), [Binary(Argument) || Argument <- Arguments]}, Number, Names),
     Where = case File of

@@ -16,7 +16,7 @@ call(Module, Function, Arguments, Place) when is_atom(Module), is_atom(Function)
         builtin -> raddle_bif:call(Function, Arguments, Place);
         ets -> raddle_ets:call(Function, Arguments, Place);
         library -> raddle_library:call(Module, Function, Arguments, Place);
-        refused -> raddle_turn:refuse({Module, Function, length(Arguments)}, Arguments, Place)
+        refused -> raddle_allow:call(Module, Function, Arguments, Place)
     end;
 call(Module, Function, Arguments, _) -> erlang:apply(Module, Function, Arguments). % Raises what it has to.
 
@@ -40,13 +40,23 @@ make_fun(_, _, _, _) -> erlang:error(badarg).
 
 function_exported(Module, Function, Arity, _) ->
     case raddle_modules:sort(Module) of
-        {controlled, Ours} -> raddle_modules:load(Module) =:= ok andalso erlang:function_exported(Ours, Function, Arity);
-        _ -> erlang:function_exported(Module, Function, Arity)
+        {controlled, Ours} ->
+            case raddle_modules:load(Module) of
+                ok -> erlang:function_exported(Ours, Function, Arity);
+                missing -> false;
+                {refused, _} -> exported(Module, Function, Arity)
+            end;
+        _ -> exported(Module, Function, Arity)
     end.
+
+%% A module that runs as it is may not have been called yet.
+exported(Module, Function, Arity) ->
+    erlang:module_loaded(Module) orelse raddle_modules:load_host(Module),
+    erlang:function_exported(Module, Function, Arity) orelse erlang:is_builtin(Module, Function, Arity).
 
 module_loaded(Module, _) ->
     case raddle_modules:sort(Module) of
-        {controlled, _} -> raddle_modules:load(Module) =:= ok;
+        {controlled, _} -> raddle_modules:load(Module) =/= missing;
         _ -> erlang:module_loaded(Module)
     end.
 

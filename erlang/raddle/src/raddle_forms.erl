@@ -208,7 +208,7 @@ calls(Anno, Module, Name, Arguments) ->
         builtin -> builtin(Anno, Name, Arguments);
         ets -> ours(Anno, raddle_ets, call, [{atom, Anno, Name}, list(Anno, Arguments)]);
         library -> ours(Anno, raddle_library, call, [{atom, Anno, Module}, {atom, Anno, Name}, list(Anno, Arguments)]);
-        refused -> refuses(Anno, Module, Name, Arguments)
+        refused -> ours(Anno, raddle_allow, call, [{atom, Anno, Module}, {atom, Anno, Name}, list(Anno, Arguments)])
     end.
 
 builtin(Anno, self, []) -> remote(Anno, raddle_call, self, []);
@@ -220,10 +220,6 @@ builtin(Anno, Name, Arguments) ->
         refused -> ours(Anno, raddle_bif, call, [{atom, Anno, Name}, list(Anno, Arguments)]);
         {Module, Ours} -> ours(Anno, Module, Ours, Arguments)
     end.
-
-refuses(Anno, Module, Name, Arguments) ->
-    What = {tuple, Anno, [{atom, Anno, Module}, {atom, Anno, Name}, {integer, Anno, length(Arguments)}]},
-    ours(Anno, raddle_turn, refuse, [What, list(Anno, Arguments)]).
 
 %% A function of a module as a value.
 value(Anno, Module, Name, Arity) ->

@@ -12,7 +12,7 @@ undefined_function(Module, Function, Arguments) ->
                     case raddle_modules:load(Original) of
                         ok -> erlang:apply(Module, Function, Arguments);
                         missing -> undefined(Original, Function, Arguments);
-                        {refused, Why} -> raddle_turn:refuse({Original, Function, length(Arguments)}, {module, Why}, 0)
+                        {refused, Why} -> raddle_allow:without_copy(Original, Function, Arguments, Why)
                     end
             end
     end.

@@ -81,7 +81,8 @@ own(Dictionary) -> lists:sort([Entry || {Key, _} = Entry <- Dictionary, not is_o
 
 %% What Raddle keeps in the dictionary of a process.
 is_ours(Key) ->
-    lists:member(Key, ['$raddle', '$raddle_mail', '$raddle_refs', '$raddle_owes', '$raddle_flags', '$raddle_calls', '$raddle_loop']).
+    lists:member(Key, ['$raddle', '$raddle_mail', '$raddle_refs', '$raddle_owes', '$raddle_flags', '$raddle_calls', '$raddle_loop',
+                       '$raddle_random']).
 
 get(_) -> own(erlang:get()).
 get_keys(_) -> lists:sort([Key || Key <- erlang:get_keys(), not is_ours(Key)]).

@@ -1,11 +1,11 @@
 %% Modules of OTP that a controlled program must not enter, because they lead to ports, files, or processes of the host: what takes
-%% the place of their functions. A function that is not here is refused by its name.
+%% the place of their functions. A function that is not here is refused by its name, unless it is allowed (raddle_allow).
 -module(raddle_library).
 -export([modules/0, call/4]).
 -include("raddle_run.hrl").
 
 modules() ->
-    [application, application_controller, atomics, code, counters, dets, disk_log, erl_prim_loader, error_logger, eunit, file, global, global_group, inet, init, io, logger, net_adm,
+    [application, application_controller, atomics, code, counters, crypto, dets, disk_log, erl_prim_loader, error_logger, eunit, file, global, global_group, inet, init, io, logger, net_adm,
      net_kernel, os, persistent_term, prim_eval, prim_file, raddle, rpc, timer].
 
 %% ---- time
@@ -122,6 +122,7 @@ call(application_controller, F, A, Place) ->
 call(erl_prim_loader, get_file, [File], Place) -> of_program(get_file, File, Place);
 call(erl_prim_loader, read_file_info, [File], Place) -> of_program(read_file_info, File, Place);
 
+call(crypto, F, A, Place) -> raddle_crypto:call(F, A, Place);
 call(file, F, A, Place) -> raddle_file:call(F, A, Place);
 call(prim_file, F, A, Place) ->
     %% What it has in common with file.
@@ -231,7 +232,7 @@ some(Functions, Module, F, A, Place) ->
         false -> refuse(Module, F, A, Place)
     end.
 
-refuse(Module, F, A, Place) -> raddle_turn:refuse({Module, F, length(A)}, A, Place).
+refuse(Module, F, A, Place) -> raddle_allow:call(Module, F, A, Place).
 
 persistent(Key, Kind, Place) -> shared({persistent, Key}, {persistent, (raddle_turn:me())#me.node, Key}, Kind, Place).
 variable(App, Key, Kind, Place) ->

@@ -1,4 +1,4 @@
-%% What the command line starts. The arguments after -extra are MODULE:FUNCTION [--pa DIR | --node NAME | --fail-on WHAT]..; orders come through the
+%% What the command line starts. The arguments after -extra are MODULE:FUNCTION [--pa DIR | --node NAME | --fail-on WHAT | --allow NAME]..; orders come through the
 %% socket in the place of the standard input and are answered there, in the words of crates/raddle-model/src/native.rs. A message is
 %% four bytes with the length, most significant first, and JSON.
 -module(raddle_main).
@@ -27,15 +27,16 @@ said(How, Why) -> json(#{How => #{message => text(Why)}}).
 make(Port, [Test | Places]) ->
     ok = raddle_modules:prepare(),
     [code:add_patha(Path) || {"--pa", Path} <- pairs(Places)],
+    Words = [unicode:characters_to_binary(Word) || Word <- Places],
+    Allow = try raddle:allow(Words) catch error:{raddle_error, Wrong} -> exit(Wrong) end,
     [Module, Function] = string:split(Test, ":"),
     case known(Program = {list_to_atom(Module), list_to_atom(Function)}) of
         true -> port_command(Port, json(#{ready => #{fibers => true}}));
         Why -> port_command(Port, said(refused, Why))
     end,
     {ok, Desk, Seed, Wall} = raddle_nif:open_desk(next()),
-    Words = [unicode:characters_to_binary(Word) || Word <- Places],
     Options = #{test => raddle:prepare(Program), nodes => raddle:nodes_of(Words, ['test@raddle']), wall => Wall,
-                fail_on => raddle:fail_on(Words)},
+                fail_on => raddle:fail_on(Words), allow => Allow},
     orders(Port, Desk, Seed, Options).
 
 next() -> receive {order, Text} -> Text end.

@@ -1,9 +1,9 @@
 %% Which modules are controlled, and under which name. A module m is instrumented when it is first called and loaded as '~m',
 %% beside the module of the host. What was instrumented is kept in files, named after the content of everything it depends on.
 -module(raddle_modules).
--export([prepare/0, renew/0, sort/1, name/1, original/1, is_ours/1, load/1, place/1]).
+-export([prepare/0, renew/0, sort/1, name/1, original/1, is_ours/1, load/1, load_host/1, place/1]).
 
-%% builtin, ets, library (has replacements in raddle_library), native (runs as it is), refused, or {controlled, Name}.
+%% builtin, ets, library (has replacements in raddle_library), native (runs as it is), refused (but for what is allowed), or {controlled, Name}.
 sort(Module) ->
     case persistent_term:get({raddle_sort, Module}, none) of
         none ->
@@ -34,7 +34,7 @@ native() ->
 
 %% Modules at the bottom of the system that have no replacement yet.
 refused() ->
-    [auth, beam_lib, code_server, crypto, erl_boot_server, erl_ddll, erl_distribution, erl_epmd,
+    [auth, beam_lib, code_server, erl_boot_server, erl_ddll, erl_distribution, erl_epmd,
      erl_reply, erl_tracer, erts_code_purger, erts_debug, erts_dirty_process_signal_handler, erts_internal,
      erts_literal_area_collector, file_io_server, file_server, gen_sctp, gen_tcp, gen_udp,
      heart, inet_db, inet_res, kernel, net, prim_buffer, prim_inet,
@@ -61,7 +61,7 @@ prepare() ->
             persistent_term:put(raddle_prepared, true)
     end.
 
-ours() -> [raddle, raddle_bif, raddle_call, raddle_closure, raddle_ets, raddle_fault, raddle_file, raddle_forms, raddle_handler,
+ours() -> [raddle, raddle_allow, raddle_bif, raddle_call, raddle_closure, raddle_crypto, raddle_ets, raddle_fault, raddle_file, raddle_forms, raddle_handler,
                           raddle_info, raddle_library, raddle_line, raddle_log, raddle_mailbox, raddle_main, raddle_modules, raddle_name,
                           raddle_nif, raddle_node, raddle_process, raddle_report, raddle_request, raddle_run, raddle_service,
                           raddle_signal, raddle_spawn,
@@ -75,13 +75,22 @@ load(Module) ->
     case erlang:module_loaded(name(Module)) of
         true -> ok;
         false ->
-            Loader = loader(),
-            Reference = erlang:monitor(process, Loader),
-            Loader ! {load, self(), Reference, Module},
-            receive
-                {Reference, Result} -> erlang:demonitor(Reference, [flush]), Result;
-                {'DOWN', Reference, process, _, Reason} -> {refused, {loader, Reason}}
+            case persistent_term:get(raddle_without_copy, #{}) of
+                #{Module := Refused} -> Refused;
+                #{} -> ask(load, Module)
             end
+    end.
+
+%% Sees to it that a module of the host is there, as far as it can be loaded.
+load_host(Module) -> ask(load_host, Module).
+
+ask(What, Module) ->
+    Loader = loader(),
+    Reference = erlang:monitor(process, Loader),
+    Loader ! {What, self(), Reference, Module},
+    receive
+        {Reference, Result} -> erlang:demonitor(Reference, [flush]), Result;
+        {'DOWN', Reference, process, _, Reason} -> {refused, {loader, Reason}}
     end.
 
 loader() ->
@@ -103,7 +112,10 @@ loop() ->
                          true -> ok;
                          false -> try load_now(Module) catch throw:Why -> Why; _:Why:Stack -> {refused, {Why, Stack}} end
                      end,
-            From ! {Reference, Result}
+            is_tuple(Result)
+                andalso persistent_term:put(raddle_without_copy, (persistent_term:get(raddle_without_copy, #{}))#{Module => Result}),
+            From ! {Reference, Result};
+        {load_host, From, Reference, Module} -> From ! {Reference, code:ensure_loaded(Module)}
     end,
     loop().
 
@@ -119,6 +131,7 @@ load_now(Module) ->
 
 %% Forgets the controlled copies of modules that were compiled anew, so that what is tested is what was written last.
 renew() ->
+    persistent_term:erase(raddle_without_copy),
     [forget(Ours) || {Ours, _} <- code:all_loaded(), Module <- [original(Ours)], Module =/= Ours, is_older(Module)],
     ok.
 
@@ -175,7 +188,8 @@ directory() ->
 
 %% ---- places
 
-%% The text of a place, such as "gen_server.erl:123", or "receive {reply, X} at client.erl:12".
+%% The text of a place, such as "gen_server.erl:123", or "receive {reply, X} at client.erl:12". A text is one already.
+place(Text) when is_list(Text) -> Text;
 place(1) -> "the end of a process";
 place(2) -> "a timer";
 place(3) -> "a delivery between nodes";

@@ -1,6 +1,7 @@
 %% Texts for people.
 -module(raddle_report).
--export([reason/1, pid/3, object/1, result/1, refusal/1, plain/1]).
+-export([reason/1, pid/3, object/1, result/1, refusal/1, plain/1, caller/0]).
+-include("raddle_run.hrl").
 
 %% Why a process ended, in one line, and where if that is known.
 reason({normal, _}) -> "normal";
@@ -62,16 +63,27 @@ result(#{verdict := {failed, <<"deadlock">>, _, _, _}, blocked := Blocked}) ->
      [["\n  ", Who, waits(Where), Where] || {Who, Where} <- Blocked]];
 result(#{verdict := {failed, <<"step-limit">>, _, _, _}}) -> "the run did not end within the step limit";
 result(#{verdict := {failed, Kind, _, _, _}}) -> Kind;
-result(#{verdict := {refused, {Module, Function, Arity}, {module, Why}, _}}) ->
-    io_lib:format("~tw:~tw/~w cannot be controlled, so nothing can be said about this program: ~ts", [Module, Function, Arity, refusal(Why)]);
-result(#{verdict := {refused, {Module, Function, Arity}, _, Place}}) ->
-    io_lib:format("~tw:~tw/~w at ~ts is not under control yet, so nothing can be said about this program",
-                  [Module, Function, Arity, Place]);
+result(#{verdict := {refused, {Module, Function, Arity} = What, {module, Why}, Place}}) ->
+    io_lib:format("~tw:~tw/~w, reached from ~ts, cannot be controlled, so nothing can be said about this program: ~ts~ts",
+                  [Module, Function, Arity, Place, refusal(Why), raddle_allow:remedy(What)]);
+result(#{verdict := {refused, {Module, Function, Arity} = What, _, Place}}) ->
+    io_lib:format("~tw:~tw/~w at ~ts is not under control, so nothing can be said about this program~ts",
+                  [Module, Function, Arity, Place, raddle_allow:remedy(What)]);
 result(#{verdict := {stuck, Stacks}}) ->
     ["no process came to an operation in time; a loop without one? ", io_lib:format("~0tp", [Stacks])];
 result(#{verdict := {broken, What}}) -> ["a bug of Raddle: ", What];
 result(#{verdict := cut_off}) -> "the run was cut off";
 result(#{verdict := passed}) -> "passed".
+
+%% The line of the program that the running process is at or, where a function was called last of all, that of its caller.
+caller() ->
+    {current_stacktrace, Stack} = erlang:process_info(self(), current_stacktrace),
+    Lines = [{File, Line} || {Module, _, _, Info} <- Stack, raddle_modules:original(Module) =/= Module,
+                             {line, Line} <- Info, {file, File} <- Info],
+    case Lines of
+        [{File, Line} | _] -> filename:basename(File) ++ ":" ++ integer_to_list(Line);
+        [] -> raddle_modules:place(?AT_START)
+    end.
 
 %% Why a module has no controlled copy.
 refusal({no_debug_info, Module}) -> io_lib:format("module ~tw was compiled without debug_info", [Module]);

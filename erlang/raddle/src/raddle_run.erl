@@ -5,13 +5,13 @@
 
 %% Runs Fun as run number Number of Seed. Returns exhausted, or a map with the verdict and what was counted. Look is called with the
 %% table of the run before it goes. That somebody has ended whom the caller monitors ends the run; its other messages are left alone.
-run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall := Wall, fail_on := FailOn}, Look) ->
+run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall := Wall, fail_on := FailOn, allow := Allow}, Look) ->
     case raddle_nif:'begin'(Session, Seed, Number) of
         exhausted -> exhausted;
         ok ->
             Table = raddle_table:new(self()),
             ets:insert(Table, [{scheduler, scheduler, erlang:system_info(scheduler_id)}, {nodes, nodes, Nodes}, {done, done, fun done/2},
-                               {fail_on, fail_on, FailOn}]),
+                               {fail_on, fail_on, FailOn}, {allow, allow, Allow}]),
             Leader = raddle_table:pid(Node, 1),
             Main = raddle_process:new_main(Session, Table, Node, Fun, Leader, fun done/2),
             ets:insert(Table, {main, main, Main}),

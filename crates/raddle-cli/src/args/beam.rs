@@ -18,11 +18,14 @@ Examples:
   raddle beam run my_tests:race --pa ebin --strategy pct:depth=3 --runs 1e5 --json
   raddle beam run my_tests:two --pa ebin --node a@x --node b@x
   raddle beam run my_tests:race --pa ebin --time 30s --keep-going
+  raddle beam run my_tests:race --pa ebin --allow my_nif:sum/2
   raddle replay raddle-failure-1234abcd.json
 
 The function takes no arguments. A run fails if its process ends with another reason than normal, if nobody can go on, at
 the step limit, or if a process loops for ever without an operation. Modules have to be compiled with debug_info; they and those of OTP that they call are instrumented when they are first
-called, and kept in a cache. What is not under control (ports, files, sockets, among others) is refused by name.
+called, and kept in a cache. What is not under control (ports, real files, sockets, native functions, among others) is refused by name. A native
+function that depends on nothing but its arguments may run as it is, if --allow names it; those of crypto and zlib that are such need no
+--allow, and random bytes of crypto are the same in every run.
 `portfolio` is several strategies that take turns, and whoever finds more new partial orders has more of them; others can be
 joined by +. The same seed gives the same runs, whatever --jobs says.
 Time is virtual, and what the program prints is dropped. With several nodes the function runs on the first one.
@@ -59,6 +62,9 @@ pub(crate) struct BeamRunArgs {
     /// At what a run fails besides; may be given more than once
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Vec<FailOnArg>,
+    /// A module or a function that cannot be controlled, such as a native one, and runs as it is; may be given more than once
+    #[arg(long, value_name = "MODULE[:FUNCTION/ARITY]", value_parser = allowed)]
+    pub(crate) allow: Vec<String>,
     /// When a time-out may fire
     #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
     pub(crate) timeouts: TimeoutsArg,
@@ -104,6 +110,20 @@ fn function(text: &str) -> Result<String, String> {
     match text.split_once(':') {
         Some((module, function)) if !module.is_empty() && !function.is_empty() => Ok(text.to_owned()),
         _ => Err("a function of a module, such as my_tests:race".to_owned()),
+    }
+}
+
+fn allowed(text: &str) -> Result<String, String> {
+    let whole = match text.split_once(':') {
+        None => !text.is_empty() && !text.contains('/'),
+        Some((module, function)) => function.rsplit_once('/').is_some_and(|(name, arity)| {
+            !module.is_empty() && !name.is_empty() && arity.parse::<u8>().is_ok()
+        }),
+    };
+    if whole {
+        Ok(text.to_owned())
+    } else {
+        Err("a module or a function of one, such as my_nif or my_nif:sum/2".to_owned())
     }
 }
 

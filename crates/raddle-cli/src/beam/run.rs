@@ -71,7 +71,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     Ok(Outcome { text: out, status })
 }
 
-/// Where modules are, which nodes there are and at what runs fail, as the application and failure files have it.
+/// Where modules are, which nodes there are, what is allowed and at what runs fail, as the application and failure files have it.
 fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
     let mut places = Vec::new();
     for directory in &args.pa {
@@ -83,6 +83,9 @@ fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
     }
     for node in &args.node {
         places.extend(["--node".to_owned(), node.clone()]);
+    }
+    for name in &args.allow {
+        places.extend(["--allow".to_owned(), name.clone()]);
     }
     for fails in &args.fail_on {
         places.extend(["--fail-on".to_owned(), fails.word().to_owned()]);

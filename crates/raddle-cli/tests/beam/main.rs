@@ -289,3 +289,27 @@ fn reported_errors_fail_if_they_are_to() {
     let again = raddle(&folder, &["replay", "bug.json"]);
     assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
 }
+
+#[test]
+fn what_is_allowed_runs_as_it_is() {
+    let Some(folder) = folder("allowed") else { return };
+    let run = |allow: &[&str]| {
+        let words = ["beam", "run", "race:traces", "--pa", ".", "--runs", "20", "--record", "bug.json"];
+        let output = raddle(&folder, &[&words[..], allow].concat());
+        (output.status.code(), text(&output.stdout) + &text(&output.stderr))
+    };
+    let (status, told) = run(&["--allow", "seq_trace:get_token/1"]);
+    assert!(status == Some(2) && told.contains("seq_trace:get_token/0 at race.erl:"), "{told}");
+    assert!(told.contains("--allow seq_trace:get_token/0"), "{told}");
+    let (status, told) = run(&["--allow", "gen_tcp"]);
+    assert!(status == Some(2) && told.contains("allow gen_tcp: that cannot run as it is"), "{told}");
+    let (status, told) = run(&["--allow", "seq_trace/0"]);
+    assert!(status == Some(2) && told.contains("a module or a function of one"), "{told}");
+    for name in ["seq_trace", "seq_trace:get_token/0"] {
+        let (status, told) = run(&["--allow", name]);
+        assert!(status == Some(1) && told.contains("error: through"), "{told}");
+        // The file knows what was allowed.
+        let again = raddle(&folder, &["replay", "bug.json"]);
+        assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
+    }
+}

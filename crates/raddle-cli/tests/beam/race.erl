@@ -1,6 +1,6 @@
 %% Two processes count, and one of them may be lost; and some that do other things wrong.
 -module(race).
--export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0]).
+-export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0, traces/0]).
 
 lost() ->
     Table = ets:new(table, [public]),
@@ -29,3 +29,6 @@ reports() ->
     Self = self(),
     spawn(fun() -> logger:error("~p is bad", [self()]), Self ! done end),
     receive done -> ok end.
+
+%% Wrong, if a function at the bottom of OTP is let through.
+traces() -> [] = seq_trace:get_token(), error(through).

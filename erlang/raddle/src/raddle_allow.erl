@@ -1,0 +1,83 @@
+%% Functions that run as they are though they cannot be controlled: they are native, or at the bottom of OTP. Those here depend on nothing but
+%% their arguments; a user may allow others by name (option allow, --allow). All others end the run without a verdict.
+-module(raddle_allow).
+-export([call/4, without_copy/4, read/1, write/1, remedy/1]).
+-include("raddle_run.hrl").
+
+%% A call of a function that has no replacement.
+call(Module, Function, Arguments, Place) ->
+    case is_allowed(Module, Function, length(Arguments)) of
+        true -> run(Module, Function, Arguments);
+        false -> raddle_turn:refuse({Module, Function, length(Arguments)}, Arguments, Place)
+    end.
+
+%% A call of a function whose module has no controlled copy. Who calls was not known when the caller was instrumented, so the stack tells it.
+without_copy(Module, Function, Arguments, Why) ->
+    case is_allowed(Module, Function, length(Arguments)) of
+        true -> run(Module, Function, Arguments);
+        false -> raddle_turn:refuse({Module, Function, length(Arguments)}, {module, Why}, raddle_report:caller())
+    end.
+
+run(Module, Function, Arguments) ->
+    erlang:module_loaded(Module) orelse raddle_modules:load_host(Module),
+    erlang:apply(Module, Function, Arguments).
+
+is_allowed(Module, Function, Arity) ->
+    Known = fun(Rules) ->
+                lists:any(fun({M, Functions}) -> M =:= Module andalso (Functions =:= all orelse lists:member({Function, Arity}, Functions)) end, Rules)
+            end,
+    Known(pure()) orelse Known(raddle_table:find((raddle_turn:me())#me.table, allow, [])).
+
+%% Depends on nothing but its arguments. Not here is what has a state that processes could share, such as crypto:crypto_update/2.
+pure() ->
+    [{crypto, [{bytes_to_integer, 1}, {cipher_info, 1}, {compute_key, 4}, {crypto_one_time, 4}, {crypto_one_time, 5}, {crypto_one_time_aead, 6},
+               {crypto_one_time_aead, 7}, {ec_curve, 1}, {ec_curves, 0}, {exor, 2}, {hash, 2}, {hash_equals, 2}, {hash_final, 1}, {hash_info, 1},
+               {hash_init, 1}, {hash_update, 2}, {info_fips, 0}, {info_lib, 0}, {mac, 3}, {mac, 4}, {macN, 4}, {macN, 5}, {mod_pow, 3},
+               {pbkdf2_hmac, 5}, {private_decrypt, 4}, {privkey_to_pubkey, 2}, {public_decrypt, 4}, {supports, 0}, {supports, 1}, {verify, 5},
+               {verify, 6}, {version, 0}]},
+     {asn1rt_nif, [{decode_ber_tlv, 1}, {encode_ber_tlv, 1}]},
+     {erts_debug, [{flat_size, 1}, {same, 2}, {size, 1}]}].
+
+%% What nobody may allow: it sends messages to a process of the host, or changes others.
+never() ->
+    [erlang, ets, gen_sctp, gen_tcp, gen_udp, inet, prim_inet, prim_socket, socket, ssl].
+
+%% ---- the names
+
+%% Rules from whatever a user has written: a module, {Module, Function, Arity}, or the text of one of them.
+read(Names) -> [rule(Name) || Name <- Names].
+
+rule(Name) ->
+    {Module, _} = Rule = named(Name),
+    lists:member(Module, never()) andalso wrong(Name, ": that cannot run as it is, as it talks to processes of the host"),
+    Rule.
+
+named(Module) when is_atom(Module) -> {Module, all};
+named({Module, Function, Arity}) when is_atom(Module), is_atom(Function), is_integer(Arity) -> {Module, [{Function, Arity}]};
+named(Text) when is_list(Text); is_binary(Text) ->
+    case re:run(Text, "^([^:/]+)(?::(.+)/([0-9]+))?$", [unicode, {capture, all_but_first, list}]) of
+        {match, [Module]} -> {list_to_atom(Module), all};
+        {match, [Module, Function, Arity]} -> {list_to_atom(Module), [{list_to_atom(Function), list_to_integer(Arity)}]};
+        nomatch -> unclear(Text)
+    end;
+named(Other) -> unclear(Other).
+
+unclear(Name) -> wrong(Name, " is neither a module nor a function of one, such as crypto:hash/2").
+
+-spec wrong(term(), string()) -> no_return().
+wrong(Name, Why) ->
+    Shown = if is_list(Name); is_binary(Name) -> Name; true -> io_lib:format("~0tp", [Name]) end,
+    erlang:error({raddle_error, unicode:characters_to_list(["allow ", Shown, Why])}).
+
+%% A rule as the command line has it.
+write({Module, all}) -> atom_to_list(Module);
+write({Module, [{Function, Arity}]}) -> lists:flatten(io_lib:format("~ts:~ts/~w", [Module, Function, Arity])).
+
+%% What a user can do about a function that was refused.
+remedy({Module, Function, Arity}) ->
+    case lists:member(Module, never()) of
+        true -> "; let a process of the test play the part of what is outside";
+        false ->
+            io_lib:format("; if it depends on nothing but its arguments, let it run as it is by --allow ~ts:~ts/~w or the option allow of raddle:test, "
+                          "else put something else in its place", [Module, Function, Arity])
+    end.
