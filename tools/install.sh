@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # Installs what tests need besides a Rust toolchain and gcc: gdb, for replays under it, a Chromium, for the page of
-# `raddle report`, and Erlang/OTP without its graphics, for Erlang programs under control.
+# `raddle report`, and Erlang/OTP without its graphics, for Erlang programs under control. Elixir, for programs in it, is installed
+# where that is possible; it is no error if it is not.
 #
 #   tools/install.sh
 #
@@ -22,12 +23,21 @@ if command -v dpkg >/dev/null; then
         dpkg -s "$package" >/dev/null 2>&1 || missing+=("$package")
     done
 fi
-[ "${#missing[@]}" -gt 0 ] || exit 0
+wanted=()
+command -v elixirc >/dev/null || wanted+=(elixir)
+[ "$((${#missing[@]} + ${#wanted[@]}))" -gt 0 ] || exit 0
 if ! command -v apt-get >/dev/null; then
+    [ "${#missing[@]}" -gt 0 ] || exit 0
     echo "error: there is no ${missing[*]}, and no apt-get to install it with" >&2
     exit 1
 fi
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
-"${as_root[@]}" apt-get update -q
-"${as_root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}"
+if [ "${#missing[@]}" -gt 0 ]; then
+    "${as_root[@]}" apt-get update -q
+    "${as_root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}"
+fi
+if [ "${#wanted[@]}" -gt 0 ]; then
+    "${as_root[@]}" apt-get update -q && "${as_root[@]}" apt-get install -y -q --no-install-recommends "${wanted[@]}" ||
+        echo "warning: ${wanted[*]} cannot be installed" >&2
+fi

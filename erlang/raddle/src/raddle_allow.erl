@@ -40,7 +40,7 @@ pure() ->
 
 %% What nobody may allow: it sends messages to a process of the host, or changes others.
 never() ->
-    [erlang, ets, gen_sctp, gen_tcp, gen_udp, inet, prim_inet, prim_socket, socket, ssl].
+    [erlang, ets, file, gen_sctp, gen_tcp, gen_udp, inet, prim_inet, prim_socket, socket, ssl].
 
 %% ---- the names
 
@@ -55,10 +55,13 @@ rule(Name) ->
 named(Module) when is_atom(Module) -> {Module, all};
 named({Module, Function, Arity}) when is_atom(Module), is_atom(Function), is_integer(Arity) -> {Module, [{Function, Arity}]};
 named(Text) when is_list(Text); is_binary(Text) ->
-    case re:run(Text, "^([^:/]+)(?::(.+)/([0-9]+))?$", [unicode, {capture, all_but_first, list}]) of
-        {match, [Module]} -> {list_to_atom(Module), all};
-        {match, [Module, Function, Arity]} -> {list_to_atom(Module), [{list_to_atom(Function), list_to_integer(Arity)}]};
-        nomatch -> unclear(Text)
+    %% A name that begins as a module of Elixir does and ends as a function is one without its arity.
+    Parts = re:run(Text, "^(?![A-Z][\\w.]*\\.[a-z_])([^:/]+)(?::(.+)/([0-9]+))?$", [unicode, {capture, all_but_first, list}]),
+    case {raddle_elixir:read(Text), Parts} of
+        {none, {match, [Module]}} -> {list_to_atom(Module), all};
+        {none, {match, [Module, Function, Arity]}} -> {list_to_atom(Module), [{list_to_atom(Function), list_to_integer(Arity)}]};
+        {none, nomatch} -> unclear(Text);
+        {Rule, _} -> Rule
     end;
 named(Other) -> unclear(Other).
 
@@ -71,13 +74,17 @@ wrong(Name, Why) ->
 
 %% A rule as the command line has it.
 write({Module, all}) -> atom_to_list(Module);
-write({Module, [{Function, Arity}]}) -> lists:flatten(io_lib:format("~ts:~ts/~w", [Module, Function, Arity])).
+write({Module, [{Function, Arity}]}) ->
+    case raddle_elixir:is_name(Module) of
+        true -> lists:flatten(raddle_elixir:function(Module, Function, Arity));
+        false -> lists:flatten(io_lib:format("~ts:~ts/~w", [Module, Function, Arity])) % As a shell has it, without quotes.
+    end.
 
 %% What a user can do about a function that was refused.
 remedy({Module, Function, Arity}) ->
     case lists:member(Module, never()) of
-        true -> "; let a process of the test play the part of what is outside";
+        true -> "; put something else in its place, such as a process that plays the part of what is outside";
         false ->
-            io_lib:format("; if it depends on nothing but its arguments, let it run as it is by --allow ~ts:~ts/~w or the option allow of raddle:test, "
-                          "else put something else in its place", [Module, Function, Arity])
+            io_lib:format("; if it depends on nothing but its arguments, let it run as it is by --allow ~ts or the option allow of raddle:test, "
+                          "else put something else in its place", [write({Module, [{Function, Arity}]})])
     end.

@@ -1,7 +1,8 @@
 %% Functions of the host as functions of a controlled module. A test is written `raddle:test(fun() -> .. end)` in a module that is not
 %% controlled itself; what has to run is the same expression of the controlled copy, with the same values of its free variables.
 %%
-%% The two are matched by where the expression stands in the source. A function is then made from the name that the compiler
+%% The two are matched by where the expression stands in the source, and if several stand there (Elixir tells no columns) by which of
+%% them it is. A function is then made from the name that the compiler
 %% gave to it, in the external format. Where that does not work out, a message says to name a function of the module instead.
 -module(raddle_closure).
 -export([controlled/1]).
@@ -20,17 +21,18 @@ controlled(Fun) ->
                error -> fail({no_such_module, Module})
            end,
     Forms = raddle_forms:forms(Beam),
-    Position = case [At || {Known, At} <- functions(Forms), Known =:= Name] of
-                   [At] -> At;
-                   _ -> fail({not_found, Module, Name})
-               end,
+    Functions = functions(Forms),
+    {Position, Index} = case [At || {Known, At} <- Functions, Known =:= Name] of
+                            [At] -> {At, length(lists:takewhile(fun(Known) -> Known =/= Name end, standing(At, Functions)))};
+                            _ -> fail({not_found, Module, Name})
+                        end,
     Ours = raddle_modules:name(Module),
     {file, File} = code:is_loaded(Ours),
     {ok, Code} = file:read_file(File),
-    Names = [Known || {Known, At} <- functions(raddle_forms:forms(Code)), At =:= Position],
+    Names = lists:sublist(standing(Position, functions(raddle_forms:forms(Code))), Index + 1, 1),
     case [Entry || Known <- Names, Entry <- table(Code), element(1, Entry) =:= Known] of
-        [{_, Whole, Index, Free, Unique}] when Free =:= length(Env), Whole - Free =:= Arity ->
-            make(Ours, Arity, Index, Unique, [value(Value) || Value <- Env]);
+        [{_, Whole, Number, Free, Unique}] when Free =:= length(Env), Whole - Free =:= Arity ->
+            make(Ours, Arity, Number, Unique, [value(Value) || Value <- Env]);
         _ -> fail({not_found_under_control, Module, Name})
     end.
 
@@ -47,7 +49,10 @@ value(Tuple) when is_tuple(Tuple) -> list_to_tuple(value(tuple_to_list(Tuple)));
 value(Map) when is_map(Map) -> maps:from_list(value(maps:to_list(Map)));
 value(Value) -> Value.
 
-%% The names that the compiler gives to the function expressions of some forms, each with where it stands.
+standing(Position, Functions) -> [Name || {Name, At} <- Functions, At =:= Position].
+
+%% The names that the compiler gives to the function expressions of some forms, each with where it stands, but for those that are made by the
+%% instrumenter.
 functions(Forms) ->
     {ok, _, Core} = compile:noenv_forms(Forms, [to_core0, binary]),
     lists:append(cerl_trees:fold(fun(Node, Found) ->
@@ -58,7 +63,7 @@ functions(Forms) ->
                                  end, [], Core)).
 
 named(Annotations) ->
-    case {lists:keyfind(id, 1, Annotations), [At || At <- Annotations, is_integer(At) orelse is_position(At)]} of
+    case {not lists:member(compiler_generated, Annotations) andalso lists:keyfind(id, 1, Annotations), [At || At <- Annotations, is_integer(At) orelse is_position(At)]} of
         {{id, {_, _, Name}}, [At | _]} -> [{Name, At}];
         _ -> []
     end.

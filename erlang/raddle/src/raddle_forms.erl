@@ -31,6 +31,7 @@ forms(Beam) ->
     case beam_lib:chunks(Beam, [abstract_code]) of
         {ok, {_, [{abstract_code, {raw_abstract_v1, Forms}}]}} -> [tolerant(Form) || Form <- Forms];
         {ok, {Module, _}} -> throw({refused, {no_debug_info, Module}});
+        {error, beam_lib, {missing_backend, _, elixir_erl}} -> throw({refused, no_elixir});
         {error, beam_lib, Why} -> throw({refused, Why})
     end.
 
@@ -257,7 +258,9 @@ receives(Anno, Clauses, Time, Late) ->
 
 %% What a receive takes, as in the source and in one line.
 patterns([]) -> "nothing";
-patterns(Clauses) -> shortened(lists:flatten(lists:join("; ", [pattern(Clause) || Clause <- Clauses]))).
+patterns(Clauses) ->
+    Text = lists:flatten(lists:join("; ", [pattern(Clause) || Clause <- Clauses])),
+    shortened(raddle_elixir:variables(Text, erlang:get(file))).
 
 pattern({clause, _, [Pattern], [], _}) -> line(erl_pp:expr(Pattern));
 pattern({clause, _, [Pattern], Guard, _}) ->

@@ -44,7 +44,11 @@ text([Format, Arguments | _]) when is_list(Arguments) ->
         _:_ -> text([{Format, Arguments}])
     end;
 text([#{label := Label, report := Report} | _]) -> raddle_report:plain(io_lib:format("~0tp: ~0tp", [Label, Report]));
-text([Report | _]) -> raddle_report:plain(io_lib:format("~0tp", [Report])).
+text([{string, Text} | _]) -> text([Text]);
+text([Report | _]) ->
+    %% A text, with or without binaries in it, or any term.
+    Text = try unicode:characters_to_binary(Report) catch error:badarg -> none end,
+    raddle_report:plain(if is_binary(Text) -> Text; true -> io_lib:format("~0tp", [Report]) end).
 
 %% A process ends by an exception that nobody has caught. The VM reports that, if it is no exit.
 crashed({Class, _, _} = Detail) when Class =:= error; Class =:= throw ->

@@ -64,8 +64,8 @@ known({Module, Function}) ->
     case code:ensure_loaded(Module) of
         {module, Module} ->
             erlang:function_exported(Module, Function, 0)
-                orelse io_lib:format("module ~ts exports no function ~ts/0", [Module, Function]);
-        {error, Why} -> io_lib:format("there is no module ~ts (~tw); --pa names a directory with beams", [Module, Why])
+                orelse io_lib:format("module ~ts exports no function ~ts/0", [raddle_elixir:module(Module), Function]);
+        {error, Why} -> io_lib:format("there is no module ~ts (~tw); --pa names a directory with beams", [raddle_elixir:module(Module), Why])
     end.
 
 pairs([Option, Value | Rest]) -> [{Option, Value} | pairs(Rest)];

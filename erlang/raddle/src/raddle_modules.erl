@@ -61,7 +61,7 @@ prepare() ->
             persistent_term:put(raddle_prepared, true)
     end.
 
-ours() -> [raddle, raddle_allow, raddle_bif, raddle_call, raddle_closure, raddle_crypto, raddle_ets, raddle_fault, raddle_file, raddle_forms, raddle_handler,
+ours() -> [raddle, raddle_allow, raddle_bif, raddle_call, raddle_closure, raddle_crypto, raddle_elixir, raddle_ets, raddle_fault, raddle_file, raddle_forms, raddle_handler,
                           raddle_info, raddle_library, raddle_line, raddle_log, raddle_mailbox, raddle_main, raddle_modules, raddle_name,
                           raddle_nif, raddle_node, raddle_process, raddle_report, raddle_request, raddle_run, raddle_service,
                           raddle_signal, raddle_spawn,
@@ -120,6 +120,7 @@ loop() ->
     loop().
 
 load_now(Module) ->
+    ok = raddle_elixir:ensure(Module),
     Beam = case code:get_object_code(Module) of
                {Module, Found, _} -> Found;
                error -> throw(missing)
@@ -160,7 +161,7 @@ cached(Module, Beam, Base) ->
     %% All of it: beam_lib:md5 leaves out the lines, which are in reports, and the forms, which are what is instrumented.
     Content = erlang:md5(Beam),
     %% What decides on the code besides the module itself.
-    Rules = [Ours:module_info(md5) || Ours <- [raddle_forms, raddle_bif, raddle_library, ?MODULE]],
+    Rules = [Ours:module_info(md5) || Ours <- [raddle_forms, raddle_bif, raddle_library, raddle_elixir, ?MODULE]],
     Key = binary:encode_hex(erlang:md5(term_to_binary({Content, Rules, Base, erlang:system_info(otp_release)}))),
     File = filename:join(directory(), atom_to_list(Module) ++ "-" ++ binary_to_list(Key) ++ ".beam"),
     case file:read_file(File) of

@@ -21,7 +21,7 @@ where([{Module, Function, Arity, Info} | Stack]) ->
         undefined -> where(Stack);
         Line ->
             File = filename:basename(proplists:get_value(file, Info, "?")),
-            io_lib:format(" in ~tw:~tw/~w (~ts:~w)", [Module, Function, Count, File, Line])
+            io_lib:format(" in ~ts (~ts:~w)", [raddle_elixir:function(Module, Function, Count), File, Line])
     end;
 where([]) -> "".
 
@@ -64,11 +64,11 @@ result(#{verdict := {failed, <<"deadlock">>, _, _, _}, blocked := Blocked}) ->
 result(#{verdict := {failed, <<"step-limit">>, _, _, _}}) -> "the run did not end within the step limit";
 result(#{verdict := {failed, Kind, _, _, _}}) -> Kind;
 result(#{verdict := {refused, {Module, Function, Arity} = What, {module, Why}, Place}}) ->
-    io_lib:format("~tw:~tw/~w, reached from ~ts, cannot be controlled, so nothing can be said about this program: ~ts~ts",
-                  [Module, Function, Arity, Place, refusal(Why), raddle_allow:remedy(What)]);
+    io_lib:format("~ts, reached from ~ts, cannot be controlled, so nothing can be said about this program: ~ts~ts",
+                  [raddle_elixir:function(Module, Function, Arity), Place, refusal(Why), raddle_allow:remedy(What)]);
 result(#{verdict := {refused, {Module, Function, Arity} = What, _, Place}}) ->
-    io_lib:format("~tw:~tw/~w at ~ts is not under control, so nothing can be said about this program~ts",
-                  [Module, Function, Arity, Place, raddle_allow:remedy(What)]);
+    io_lib:format("~ts at ~ts is not under control, so nothing can be said about this program~ts",
+                  [raddle_elixir:function(Module, Function, Arity), Place, raddle_allow:remedy(What)]);
 result(#{verdict := {stuck, Stacks}}) ->
     ["no process came to an operation in time; a loop without one? ", io_lib:format("~0tp", [Stacks])];
 result(#{verdict := {broken, What}}) -> ["a bug of Raddle: ", What];
@@ -88,5 +88,6 @@ caller() ->
 %% Why a module has no controlled copy.
 refusal({no_debug_info, Module}) -> io_lib:format("module ~tw was compiled without debug_info", [Module]);
 refusal({native_functions, Module}) -> io_lib:format("module ~tw has native functions (on_load)", [Module]);
+refusal(no_elixir) -> "Elixir is not found, which has to read its debug information; put `elixir` into PATH, or name its ebin by --pa";
 refusal({cannot_instrument, Module, Errors}) -> io_lib:format("the copy of module ~tw does not compile: ~0tp", [Module, Errors]);
 refusal(Why) -> io_lib:format("~0tp", [Why]).

@@ -113,7 +113,7 @@ start(application) ->
     #me{table = Table, node = Node} = raddle_turn:me(),
     {ok, _} = '~application_controller':start(resource(kernel, [])),
     ok = '~application':start_boot(kernel, permanent),
-    [ok = '~application':start_boot(resource(Name, [kernel]), permanent) || Name <- [stdlib, sasl, crypto]],
+    [ok = '~application':start_boot(resource(Name, [kernel]), permanent) || Name <- [stdlib, sasl, crypto] ++ raddle_elixir:applications()],
     Given = lists:sort(ets:match(Table, {environment, {environment, Node, '$1', '$2'}, {value, '$3'}})),
     [ok = '~application':set_env(App, Key, Value, [{persistent, true}]) || [App, Key, Value] <- Given].
 

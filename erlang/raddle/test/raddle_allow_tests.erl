@@ -21,7 +21,7 @@ what_is_outside_is_refused_with_a_remedy_case() ->
     [begin
          Error = error_of(Fun, #{}),
          ?assertMatch({match, _}, re:run(Error, "^" ++ Name ++ " at raddle_allow_tests.erl:[0-9]+ is not under control")),
-         ?assertMatch({match, _}, re:run(Error, "; let a process of the test play the part of what is outside$"))
+         ?assertMatch({match, _}, re:run(Error, "; put something else in its place, such as a process that plays the part of what is outside$"))
      end
      || {Name, Fun} <- [{"erlang:open_port/2", fun() -> catch open_port({spawn, "ls"}, []) end},
                         {"gen_tcp:listen/2", fun() -> catch gen_tcp:listen(0, []) end},
@@ -32,7 +32,14 @@ what_is_outside_is_refused_with_a_remedy_case() ->
 
 nobody_can_allow_them_case() ->
     [?assertError({raddle_error, "allow " ++ _}, raddle:test(fun() -> ok end, (quiet())#{allow => [Name]}))
-     || Name <- [erlang, {erlang, open_port, 2}, "gen_tcp", <<"socket:open/2">>, "a b:c", "crypto:hash", 7]].
+     || Name <- [erlang, {erlang, open_port, 2}, "gen_tcp", <<"socket:open/2">>, "a b:c", "crypto:hash", "My.Nif.sum", "file", 7]].
+
+%% In the words of both languages.
+names_case() ->
+    ?assertEqual([{crypto, all}, {crypto, [{hash, 2}]}, {'Elixir.My.Nif', all}, {'Elixir.My.Nif', [{'sum!', 2}]}, {'Elixir.My', [{sum, 0}]},
+                  {'OTP-PUB-KEY', all}, {'Elixir.My', all}],
+                 raddle_allow:read([crypto, <<"crypto:hash/2">>, "My.Nif", "My.Nif.sum!/2", "Elixir.My:sum/0", "OTP-PUB-KEY", 'Elixir.My'])),
+    [?assertEqual([Rule], raddle_allow:read([raddle_allow:write(Rule)])) || Rule <- [{crypto, all}, {'Elixir.My.Nif', [{'sum!', 2}]}, {'Elixir.My', all}]].
 
 %% ---- native functions
 

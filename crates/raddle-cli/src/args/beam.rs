@@ -7,7 +7,7 @@ use std::time::Duration;
 
 #[derive(Subcommand)]
 pub(crate) enum BeamCommand {
-    /// Run a function of an Erlang module again and again under chosen schedules, until one breaks it
+    /// Run a function of an Erlang or Elixir module again and again under chosen schedules, until one breaks it
     Run(BeamRunArgs),
 }
 
@@ -19,6 +19,7 @@ Examples:
   raddle beam run my_tests:two --pa ebin --node a@x --node b@x
   raddle beam run my_tests:race --pa ebin --time 30s --keep-going
   raddle beam run my_tests:race --pa ebin --allow my_nif:sum/2
+  raddle beam run MyTests.race --pa _build/test/lib/my_app/ebin
   raddle replay raddle-failure-1234abcd.json
 
 The function takes no arguments. A run fails if its process ends with another reason than normal, if nobody can go on, at
@@ -26,13 +27,14 @@ the step limit, or if a process loops for ever without an operation. Modules hav
 called, and kept in a cache. What is not under control (ports, real files, sockets, native functions, among others) is refused by name. A native
 function that depends on nothing but its arguments may run as it is, if --allow names it; those of crypto and zlib that are such need no
 --allow, and random bytes of crypto are the same in every run.
+Elixir is found by its program in PATH, or by --pa; the ebin of each dependency needs a --pa of its own.
 `portfolio` is several strategies that take turns, and whoever finds more new partial orders has more of them; others can be
 joined by +. The same seed gives the same runs, whatever --jobs says.
 Time is virtual, and what the program prints is dropped. With several nodes the function runs on the first one.
 
 Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments, or a program that cannot be controlled.")]
 pub(crate) struct BeamRunArgs {
-    /// The function
+    /// The function, as in Erlang (`my_tests:race`) or in Elixir (`MyTests.race`)
     #[arg(value_name = "MODULE:FUNCTION", value_parser = function)]
     pub(crate) test: String,
     /// The strategy, or several joined by +
@@ -106,21 +108,30 @@ impl FailOnArg {
     }
 }
 
+/// A function in the words of Erlang, in which a module of Elixir has a longer name.
 fn function(text: &str) -> Result<String, String> {
-    match text.split_once(':') {
-        Some((module, function)) if !module.is_empty() && !function.is_empty() => Ok(text.to_owned()),
-        _ => Err("a function of a module, such as my_tests:race".to_owned()),
+    let (of_elixir, parts) = match text.split_once(':') {
+        Some(parts) => (false, Some(parts)),
+        None => (text.starts_with(|first: char| first.is_ascii_uppercase()), text.rsplit_once('.')),
+    };
+    match parts.filter(|(module, function)| !module.is_empty() && !function.is_empty()) {
+        Some((module, function)) if of_elixir => {
+            let prefix = if module.starts_with("Elixir.") { "" } else { "Elixir." };
+            Ok(format!("{prefix}{module}:{function}"))
+        }
+        Some(_) if text.contains(':') => Ok(text.to_owned()),
+        _ => Err("a function of a module, such as my_tests:race, or MyTests.race in Elixir".to_owned()),
     }
 }
 
 fn allowed(text: &str) -> Result<String, String> {
-    let whole = match text.split_once(':') {
-        None => !text.is_empty() && !text.contains('/'),
-        Some((module, function)) => function.rsplit_once('/').is_some_and(|(name, arity)| {
-            !module.is_empty() && !name.is_empty() && arity.parse::<u8>().is_ok()
-        }),
+    // In Elixir a dot is between module and function, and names of modules have dots, too.
+    let whole = |(name, arity): (&str, &str)| {
+        let parts = name.split_once(':').or_else(|| name.rsplit_once('.'));
+        arity.parse::<u8>().is_ok()
+            && parts.is_some_and(|(module, function)| !module.is_empty() && !function.is_empty())
     };
-    if whole {
+    if text.rsplit_once('/').map_or(!text.is_empty() && !text.contains(':'), whole) {
         Ok(text.to_owned())
     } else {
         Err("a module or a function of one, such as my_nif or my_nif:sum/2".to_owned())

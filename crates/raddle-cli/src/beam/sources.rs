@@ -1,4 +1,4 @@
-//! The source files of Erlang programs. Places in the code name them without their folders.
+//! The source files of Erlang and Elixir programs. Places in the code name them without their folders.
 
 use crate::explain::Sources;
 use raddle_model::TraceFile;
@@ -6,6 +6,13 @@ use std::path::{Path, PathBuf};
 
 /// Where sources are, seen from a folder with beams.
 const BESIDE: [&str; 5] = [".", "../src", "../test", "../include", "../lib"];
+
+/// Where sources are, with their folders, seen from `_build/ENVIRONMENT/lib/APPLICATION/ebin`, where mix puts beams.
+const OF_MIX: [&str; 2] = ["../../../../../lib", "../../../../../test"];
+
+/// So many folders are looked into, and so deep, that no source is missed and no wrong folder costs much.
+const MOST_FOLDERS: usize = 1_000;
+const DEEPEST: usize = 8;
 
 /// The source files that `locations`, places in the code of the program of `file`, are in, as far as they are found.
 pub(crate) fn of(file: &TraceFile, locations: &[String]) -> Sources {
@@ -27,5 +34,28 @@ pub(crate) fn folders(file: &TraceFile) -> Vec<PathBuf> {
         [option, folder] if option == "--pa" => Some(Path::new(folder)),
         _ => None,
     });
-    beams.flat_map(|folder| BESIDE.map(|beside| folder.join(beside))).collect()
+    beams.flat_map(beside).collect()
+}
+
+fn beside(beams: &Path) -> Vec<PathBuf> {
+    let mut folders: Vec<PathBuf> = BESIDE.map(|beside| beams.join(beside)).into();
+    if beams.ancestors().nth(4).is_some_and(|build| build.ends_with("_build")) {
+        for place in OF_MIX {
+            walk(&beams.join(place), DEEPEST, &mut folders);
+        }
+    }
+    folders
+}
+
+/// Adds `folder` and those in it, in the order of their names.
+fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
+    let Ok(entries) = std::fs::read_dir(folder) else { return };
+    if depth == 0 || found.len() >= MOST_FOLDERS {
+        return;
+    }
+    found.push(folder.to_owned());
+    let is_folder = |entry: &std::fs::DirEntry| entry.file_type().is_ok_and(|kind| kind.is_dir());
+    let mut inside: Vec<PathBuf> = entries.flatten().filter(is_folder).map(|entry| entry.path()).collect();
+    inside.sort_unstable();
+    inside.iter().for_each(|folder| walk(folder, depth - 1, found));
 }

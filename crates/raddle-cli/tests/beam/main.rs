@@ -1,6 +1,8 @@
 //! `raddle beam run`, and what is done with the failures that it found. Needs Erlang/OTP. Without it the tests say so and pass,
 //! unless `RADDLE_BEAM` is set.
 
+mod elixir;
+
 use serde_json::Value;
 use std::io::Write;
 use std::path::{Path, PathBuf};
