@@ -175,6 +175,13 @@ fn begin<'a>(env: Env<'a>, shared: Shared, seed: u64, run: u64) -> Term<'a> {
     if shared.lock().begin(seed, run) { atoms::ok().encode(env) } else { atoms::exhausted().encode(env) }
 }
 
+/// Lets the run that has been begun, and those after it, fail at a limit of their virtual time.
+#[rustler::nif]
+fn limit_time<'a>(env: Env<'a>, shared: Shared, nanoseconds: u64) -> Term<'a> {
+    tell(&shared, (), |session| session.limit_time(nanoseconds));
+    atoms::ok().encode(env)
+}
+
 #[rustler::nif]
 fn add_main(shared: Shared, pid: LocalPid) -> (u32, u32, u32) {
     tell(&shared, (0, 0, 0), |session| session.add_main(pid))

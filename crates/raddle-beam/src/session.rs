@@ -125,6 +125,11 @@ impl<P: Copy> Session<P> {
         true
     }
 
+    /// Lets the run that has been begun, and those after it, fail where their virtual time would pass so many nanoseconds.
+    pub fn limit_time(&mut self, nanoseconds: u64) {
+        self.engine.limit_time(nanoseconds);
+    }
+
     /// Adds the process that runs the test: its actor, its mailbox, and the object that stands for its life.
     pub fn add_main(&mut self, process: P) -> (u32, u32, u32) {
         let thread = self.engine.add_thread();

@@ -20,6 +20,8 @@ pub enum Timeouts {
 pub struct Config {
     /// A run that takes more steps fails with [`StepLimit`](raddle_model::Failure::StepLimit).
     pub step_limit: u64,
+    /// A run whose virtual time would pass so many nanoseconds fails with [`TimeLimit`](raddle_model::Failure::TimeLimit).
+    pub time_limit: u64,
     /// When a time-out may fire.
     pub timeouts: Timeouts,
     /// How many idle returns to the same operation a thread may make before it rests; 0 turns the rule off. Resting
@@ -36,6 +38,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             step_limit: 1_000_000,
+            time_limit: u64::MAX,
             timeouts: Timeouts::WhenIdle,
             patience: 64,
             races: Races::Ignored,

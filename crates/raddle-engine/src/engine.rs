@@ -384,6 +384,9 @@ impl Engine {
                 self.end(self.deadlock());
                 continue;
             }
+            if self.verdict.is_some() {
+                continue;
+            }
             if self.steps >= self.turns.next_look {
                 self.look_for_starving();
                 continue;

@@ -7,7 +7,7 @@ use crate::Engine;
 use crate::config::Timeouts;
 use crate::objects::Resource;
 use crate::threads::{Status, Thread, Wake};
-use raddle_model::{Kind, Operation, ThreadId};
+use raddle_model::{Failure, Kind, Operation, ThreadId, Verdict};
 
 /// How many steps the end of the program waits for other threads. Those that are not done by then may never be: a program may
 /// end while threads of it go round for ever.
@@ -68,11 +68,25 @@ impl Engine {
         }
     }
 
+    /// Sets [`Config::time_limit`](crate::Config) for what is left of the run and for those after it.
+    pub fn limit_time(&mut self, limit: u64) {
+        self.config.time_limit = limit;
+    }
+
+    /// The end of a run that has taken all the time it may.
+    pub(crate) fn out_of_time(&self) -> Verdict {
+        Verdict::Failed { failure: Failure::TimeLimit { limit: self.config.time_limit } }
+    }
+
     /// Moves the clock to the earliest deadline and wakes whoever waited for it. Tells whether there was one that
-    /// enables somebody.
+    /// enables somebody, or that ends the run.
     #[cold]
     pub(crate) fn pass_time(&mut self) -> bool {
         while let Some(deadline) = self.next_deadline(None) {
+            if deadline > self.config.time_limit {
+                self.end(self.out_of_time());
+                return true;
+            }
             self.now = self.now.max(deadline);
             for index in 0..self.threads.len() as u32 {
                 let thread = ThreadId(index);

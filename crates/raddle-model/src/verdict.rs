@@ -57,6 +57,11 @@ pub enum Failure {
         /// The threads that were spinning when it was reached.
         spinning: Vec<ThreadId>,
     },
+    /// The run did not end within the allowed virtual time.
+    TimeLimit {
+        /// The limit, in nanoseconds.
+        limit: u64,
+    },
     /// A synchronisation object was used against its rules.
     Misuse {
         /// Who used it.
@@ -143,6 +148,7 @@ impl Failure {
             Failure::Assertion { .. } => "assertion",
             Failure::Deadlock { .. } => "deadlock",
             Failure::StepLimit { .. } => "step-limit",
+            Failure::TimeLimit { .. } => "time-limit",
             Failure::Misuse { .. } => "misuse",
             Failure::DataRace { .. } => "data-race",
             Failure::Signal { signal, .. } if signal == "SIGABRT" => "abort",

@@ -197,6 +197,10 @@ impl Names<'_> {
                 }
                 lines
             }
+            Failure::TimeLimit { limit } => {
+                let limit = std::time::Duration::from_nanos(*limit);
+                vec![format!("time limit: the run did not end within {limit:?} of virtual time")]
+            }
             Failure::Misuse { thread, object, location, message } => vec![format!(
                 "misuse of {}: {message}; thread {}, {}",
                 self.object(*object),

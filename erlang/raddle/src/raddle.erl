@@ -6,7 +6,7 @@
 %%   raddle:replay(File)                       makes a recorded run again
 %%
 %% Options: strategy ("portfolio"), runs (1000), seed (1), first (0: of each strategy, which run it begins with), nodes
-%% (['test@raddle'], of which the test runs on the first), step_limit (100000), patience (64), timeouts (when_idle or anytime), wall
+%% (['test@raddle'], of which the test runs on the first), step_limit (100000), virtual_time (infinity, or milliseconds after which a run fails), patience (64), timeouts (when_idle or anytime), wall
 %% (a run is given up after this many milliseconds without an operation, or at most twice as many), file (where a failure is
 %% written; raddle-failure-*.json by default, none for no file), each (a function that is called with the result of every run), stop
 %% (true: at the first failure), fail_on (a list, empty by default: error for a run in which an error is logged or a process
@@ -23,7 +23,7 @@
 -module(raddle).
 -export([test/1, test/2, explore/2, replay/1, replay/2]).
 -export([crash/1, restart/2, partition/2, heal/2, disconnect/2]).
--export([prepare/1, nodes_of/2, fail_on/1, allow/1]). % for raddle_main
+-export([prepare/1, nodes_of/2, fail_on/1, allow/1, virtual_time/1]). % for raddle_main
 
 -type options() :: #{atom() => term()} | [{atom(), term()}].
 
@@ -105,7 +105,9 @@ replay(File, Given) ->
                        end,
                 FailOn = lists:usort(maps:get(fail_on, Options) ++ fail_on(Arguments)),
                 Allow = maps:get(allow, Options) ++ allow(Arguments),
-                Result = raddle_run:run(Session, {0, 0}, Options#{test => Test, nodes => Nodes, fail_on => FailOn, allow => Allow}, fun look/3),
+                Time = min(maps:get(virtual_time, Options), virtual_time(Arguments)), % An atom is more than any number.
+                Result = raddle_run:run(Session, {0, 0}, Options#{test => Test, nodes => Nodes, fail_on => FailOn, allow => Allow, virtual_time => Time},
+                                        fun look/3),
                 Moved = moved(Places, maps:get(places, Result, [])),
                 Same = maps:get(fingerprint, Result, none) =:= Fingerprint,
                 Result#{divergence => divergence(raddle_nif:divergence(Session), Moved, Same)}
@@ -130,6 +132,11 @@ nodes_of([]) -> [].
 fail_on([<<"--fail-on">>, Sort | Rest]) -> [case Sort of <<"error">> -> error; <<"gave-up">> -> gave_up end | fail_on(Rest)];
 fail_on([_ | Rest]) -> fail_on(Rest);
 fail_on([]) -> [].
+
+%% How much virtual time a run may take, in milliseconds.
+virtual_time([<<"--virtual-time">>, Milliseconds | _]) -> binary_to_integer(Milliseconds);
+virtual_time([_ | Rest]) -> virtual_time(Rest);
+virtual_time([]) -> infinity.
 
 %% What runs as it is.
 allow(Arguments) -> raddle_allow:read(allowed(Arguments)).
@@ -160,7 +167,7 @@ moved(Old, New) ->
 
 options(Given) when is_list(Given) -> options(maps:from_list(Given));
 options(Given) ->
-    Usual = #{strategy => "portfolio", runs => 1000, seed => 1, first => 0, nodes => ['test@raddle'], step_limit => 100000,
+    Usual = #{strategy => "portfolio", runs => 1000, seed => 1, first => 0, nodes => ['test@raddle'], step_limit => 100000, virtual_time => infinity,
               patience => 64, timeouts => when_idle, wall => 60000, file => default, stop => true,
               each => fun(_) -> ok end, program => "", arguments => [], fail_on => [], allow => []},
     case maps:keys(Given) -- [test | maps:keys(Usual)] of
@@ -276,9 +283,10 @@ look(Session, Table, #{verdict := Verdict, steps := _} = Result) ->
 look(_, _, Result) -> Result.
 
 failure(Session, #{names := Names} = Result, Options, {Seed, Run} = Number) ->
-    #{program := Program, arguments := Words, file := File, fail_on := FailOn, allow := Allow} = Options,
+    #{program := Program, arguments := Words, file := File, fail_on := FailOn, allow := Allow, virtual_time := Time} = Options,
     Arguments = Words ++ lists:append([["--fail-on", case Sort of error -> "error"; gave_up -> "gave-up" end] || Sort <- FailOn]
-                                      ++ [["--allow", raddle_allow:write(Rule)] || Rule <- Allow]),
+                                      ++ [["--allow", raddle_allow:write(Rule)] || Rule <- Allow]
+                                      ++ [["--virtual-time", integer_to_list(Time)] || is_integer(Time)]),
     Binary = fun unicode:characters_to_binary/1,
     Text = raddle_nif:record(Session, {Binary(Program), [Binary(Argument) || Argument <- Arguments]}, Number, Names),
     Where = case File of

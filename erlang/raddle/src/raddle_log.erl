@@ -4,6 +4,10 @@
 -export([allow/2, log/3, crashed/1, gave_up/1]).
 -include("raddle_run.hrl").
 
+%% How many ends of children are told, and how deep their reasons.
+-define(MOST_ENDED, 8).
+-define(DEPTH, 12).
+
 %% Whether somebody wants to know. A supervisor tells that it gives up without further operations.
 allow(Level, Module) -> is_error(Level) andalso (Module =:= supervisor orelse fails_on(error)).
 
@@ -20,22 +24,41 @@ log(Level, What, Place) ->
 
 note(What, Place) ->
     #me{table = Table} = Me = raddle_turn:me(),
-    case gives_up(What) of
+    restarts(Table, What),
+    case gives_up(Table, What) of
         no -> fails_on(error) andalso raddle_turn:fail(Me, ["an error was reported: ", text(What)], Place);
         Text ->
             ets:insert(Table, {gave_up, gave_up, Text}),
             (fails_on(gave_up) orelse fails_on(error)) andalso raddle_turn:fail(Me, Text, Place)
     end.
 
-gives_up([#{label := {supervisor, shutdown}, report := Report} | _]) ->
+%% That a child of a supervisor has ended, or was not started, and why.
+restarts(Table, [#{label := {supervisor, Event}, report := Report} | _]) when Event =:= child_terminated; Event =:= start_error ->
+    Key = {ended, proplists:get_value(supervisor, Report)},
+    Ended = {child(Report), proplists:get_value(reason, Report)},
+    raddle_table:put_list(Table, Key, [Ended | raddle_table:list(Table, Key)]);
+restarts(_, _) -> ok.
+
+child(Report) ->
+    Offender = proplists:get_value(offender, Report, []),
+    case proplists:get_value(id, Offender, undefined) of
+        undefined -> element(1, proplists:get_value(mfargs, Offender, {'?'})); % Of children that are made as needed there is one sort.
+        Id -> Id
+    end.
+
+%% The text of a restart storm: a supervisor gave up, its children have ended for these reasons, the latest last.
+gives_up(Table, [#{label := {supervisor, shutdown}, report := Report} | _]) ->
+    Supervisor = proplists:get_value(supervisor, Report),
     case proplists:get_value(reason, Report) of
         reached_max_restart_intensity ->
-            Child = proplists:get_value(id, proplists:get_value(offender, Report, []), '?'),
-            raddle_report:plain(io_lib:format("the supervisor ~0tp gave up, as its child ~0tp ended too often",
-                                              [proplists:get_value(supervisor, Report), Child]));
+            Ended = lists:sublist(raddle_table:list(Table, {ended, Supervisor}), ?MOST_ENDED),
+            Told = [io_lib:format("~0tp by ~0tP", [Child, Reason, ?DEPTH]) || {Child, Reason} <- lists:reverse(Ended)],
+            raddle_report:plain([io_lib:format("restart storm: the supervisor ~0tp gave up, as its child ~0tp ended too often",
+                                               [Supervisor, child(Report)]),
+                                 [["; it saw the end of ", lists:join(", ", Told)] || Told =/= []]]);
         _ -> no
     end;
-gives_up(_) -> no.
+gives_up(_, _) -> no.
 
 text([Format, Arguments | _]) when is_list(Arguments) ->
     try io_lib:format(Format, Arguments) of

@@ -1,4 +1,4 @@
-%% What the command line starts. The arguments after -extra are MODULE:FUNCTION [--pa DIR | --node NAME | --fail-on WHAT | --allow NAME]..; orders come through the
+%% What the command line starts. The arguments after -extra are MODULE:FUNCTION [--pa DIR | --node NAME | --fail-on WHAT | --allow NAME | --virtual-time MS]..; orders come through the
 %% socket in the place of the standard input and are answered there, in the words of crates/raddle-model/src/native.rs. A message is
 %% four bytes with the length, most significant first, and JSON.
 -module(raddle_main).
@@ -36,7 +36,7 @@ make(Port, [Test | Places]) ->
     end,
     {ok, Desk, Seed, Wall} = raddle_nif:open_desk(next()),
     Options = #{test => raddle:prepare(Program), nodes => raddle:nodes_of(Words, ['test@raddle']), wall => Wall,
-                fail_on => raddle:fail_on(Words), allow => Allow},
+                fail_on => raddle:fail_on(Words), allow => Allow, virtual_time => raddle:virtual_time(Words)},
     orders(Port, Desk, Seed, Options).
 
 next() -> receive {order, Text} -> Text end.

@@ -1,6 +1,6 @@
 %% The engine and the strategies of Raddle. Every function is one of crates/raddle-beam/src/natives.rs, where it is explained.
 -module(raddle_nif).
--export([open/4, open_replay/1, open_desk/1, read_order/2, lanes/1, open_turns/1, next_turn/1, note_turn/3, 'begin'/3, add_main/2,
+-export([open/4, open_replay/1, open_desk/1, read_order/2, lanes/1, open_turns/1, next_turn/1, note_turn/3, 'begin'/3, limit_time/2, add_main/2,
          add_spawned/2, add_process_of/3, add_timer/5, add_errand/5, add_carrier/3, add_object/2, start/1,
          step/6, sleep/4, wait/4, act/6, act_wait/4, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
          fail/4, now/1, unique/1, progress/2, pids/1, places/1, actor_name/2, steps/1, searches/1, counts/1, owned/1, end_run/1,
@@ -27,6 +27,7 @@ open_turns(_Spec) -> ?MISSING.
 next_turn(_Turns) -> ?MISSING.
 note_turn(_Turns, _Lane, _Fingerprint) -> ?MISSING.
 'begin'(_Session, _Seed, _Run) -> ?MISSING.
+limit_time(_Session, _Nanoseconds) -> ?MISSING.
 add_main(_Session, _Pid) -> ?MISSING.
 add_spawned(_Session, _Pid) -> ?MISSING.
 add_process_of(_Session, _Parent, _Pid) -> ?MISSING.

@@ -62,6 +62,7 @@ result(#{verdict := {failed, <<"deadlock">>, _, _, _}, blocked := Blocked}) ->
     ["deadlock: nobody can go on",
      [["\n  ", Who, waits(Where), Where] || {Who, Where} <- Blocked]];
 result(#{verdict := {failed, <<"step-limit">>, _, _, _}}) -> "the run did not end within the step limit";
+result(#{verdict := {failed, <<"time-limit">>, _, _, _}}) -> "the run did not end within the limit of its virtual time";
 result(#{verdict := {failed, Kind, _, _, _}}) -> Kind;
 result(#{verdict := {refused, {Module, Function, Arity} = What, {module, Why}, Place}}) ->
     io_lib:format("~ts, reached from ~ts, cannot be controlled, so nothing can be said about this program: ~ts~ts",

@@ -5,10 +5,12 @@
 
 %% Runs Fun as run number Number of Seed. Returns exhausted, or a map with the verdict and what was counted. Look is called with the
 %% table of the run before it goes. That somebody has ended whom the caller monitors ends the run; its other messages are left alone.
-run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall := Wall, fail_on := FailOn, allow := Allow}, Look) ->
+run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall := Wall} = Options, Look) ->
+    #{fail_on := FailOn, allow := Allow, virtual_time := Time} = Options,
     case raddle_nif:'begin'(Session, Seed, Number) of
         exhausted -> exhausted;
         ok ->
+            Time =:= infinity orelse raddle_nif:limit_time(Session, Time * 1000000),
             Table = raddle_table:new(self()),
             ets:insert(Table, [{scheduler, scheduler, erlang:system_info(scheduler_id)}, {nodes, nodes, Nodes}, {done, done, fun done/2},
                                {fail_on, fail_on, FailOn}, {allow, allow, Allow}]),

@@ -84,7 +84,8 @@ storm() ->
 a_supervisor_that_gives_up_is_told_case() ->
     ?assertMatch(#{failed := 0}, raddle:explore(fun ?MODULE:storm/0, (quiet())#{runs => 5})),
     Told = fun(Fun, On) -> #{failure := #{report := Report}} = raddle:explore(Fun, (quiet())#{fail_on => On}), Report end,
-    Words = "the supervisor {<0.10[0-9].0>,raddle_tests} gave up, as its child child ended too often",
+    Words = "restart storm: the supervisor {<0.10[0-9].0>,raddle_tests} gave up, as its child child ended too often; "
+            "it saw the end of child by boom, child by boom$",
     ?assertMatch({match, _}, re:run(Told(fun ?MODULE:storm/0, [gave_up]), "^the test failed: " ++ Words)),
     ?assertMatch({match, _}, re:run(Told(fun() -> exit(?MODULE:storm()) end, []), "^the test failed: exit: shutdown; before, " ++ Words)).
 

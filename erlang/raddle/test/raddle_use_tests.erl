@@ -114,6 +114,21 @@ a_file_tells_how_to_repeat_it_case() ->
         ?assertMatch(#{divergence := none}, raddle:replay(File, #{test => Expression}))
     end).
 
+%% Endless, but for a limit.
+ticks() -> timer:sleep(1000), ticks().
+sleeps() -> S = self(), spawn(fun() -> timer:sleep(5000), S ! done end), receive done -> ok end.
+
+a_run_has_a_limit_of_its_virtual_time_case() ->
+    Run = fun(Fun, Time) -> raddle:explore(Fun, (quiet())#{runs => 20, virtual_time => Time}) end,
+    [?assertMatch(#{passed := 20}, Run(fun ?MODULE:sleeps/0, Time)) || Time <- [infinity, 5000]],
+    [?assertMatch(#{failure := #{report := <<"the run did not end within the limit of its virtual time">>}, kinds := #{<<"time-limit">> := 1}},
+                  Run(Fun, 4999)) || Fun <- [fun ?MODULE:sleeps/0, fun ?MODULE:ticks/0]],
+    with_scratch(fun() ->
+        File = temporary("failure.json"),
+        #{failure := #{fingerprint := Print}} = raddle:explore(fun ?MODULE:ticks/0, #{file => File, virtual_time => 4999}),
+        ?assertMatch(#{divergence := none, fingerprint := Print, time := 4000000000}, raddle:replay(File))
+    end).
+
 a_moved_place_is_no_step_case() ->
     with_scratch(fun() ->
         File = temporary("failure.json"),

@@ -23,7 +23,7 @@ Examples:
   raddle replay raddle-failure-1234abcd.json
 
 The function takes no arguments. A run fails if its process ends with another reason than normal, if nobody can go on, at
-the step limit, or if a process loops for ever without an operation. Modules have to be compiled with debug_info; they and those of OTP that they call are instrumented when they are first
+the step limit or that of the virtual time, or if a process loops for ever without an operation. Modules have to be compiled with debug_info; they and those of OTP that they call are instrumented when they are first
 called, and kept in a cache. What is not under control (ports, real files, sockets, native functions, among others) is refused by name. A native
 function that depends on nothing but its arguments may run as it is, if --allow names it; those of crypto and zlib that are such need no
 --allow, and random bytes of crypto are the same in every run.
@@ -73,6 +73,9 @@ pub(crate) struct BeamRunArgs {
     /// A run that takes more steps fails
     #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole)]
     pub(crate) step_limit: u64,
+    /// A run that takes more virtual time fails, such as 30s or 5m; without end if not given
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub(crate) virtual_time: Option<Duration>,
     /// How often a process may come back to the same operation without effect before it is held back; 0 for ever
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub(crate) patience: u32,

@@ -71,7 +71,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     Ok(Outcome { text: out, status })
 }
 
-/// Where modules are, which nodes there are, what is allowed and at what runs fail, as the application and failure files have it.
+/// Where modules are, which nodes there are, what is allowed, how long runs may be and at what they fail, as the application and failure files have it.
 fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
     let mut places = Vec::new();
     for directory in &args.pa {
@@ -86,6 +86,9 @@ fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
     }
     for name in &args.allow {
         places.extend(["--allow".to_owned(), name.clone()]);
+    }
+    if let Some(limit) = args.virtual_time {
+        places.extend(["--virtual-time".to_owned(), limit.as_millis().to_string()]);
     }
     for fails in &args.fail_on {
         places.extend(["--fail-on".to_owned(), fails.word().to_owned()]);

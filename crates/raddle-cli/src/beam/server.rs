@@ -15,7 +15,8 @@ use std::process::{Child, Command, Stdio};
 /// No answer is longer than this; where a length should be and is not, it mostly seems longer.
 const LONGEST: u32 = 1 << 26;
 
-/// A function, where its modules are, and so on: `--pa DIR`, `--node NAME`, `--allow NAME` and `--fail-on WHAT`, as often as needed.
+/// A function, where its modules are, and so on: `--pa DIR`, `--node NAME`, `--allow NAME`, `--virtual-time MILLISECONDS` and
+/// `--fail-on WHAT`, as often as needed.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) test: String,

@@ -315,3 +315,16 @@ fn what_is_allowed_runs_as_it_is() {
         assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
     }
 }
+
+#[test]
+fn a_run_may_take_too_much_virtual_time() {
+    let Some(folder) = folder("time") else { return };
+    let words = ["beam", "run", "race:ticks", "--pa", ".", "--virtual-time", "90s", "--record", "bug.json"];
+    let found = raddle(&folder, &words);
+    let told = text(&found.stdout);
+    assert_eq!(found.status.code(), Some(1), "{told}{}", text(&found.stderr));
+    assert!(told.contains("time limit: the run did not end within 90s of virtual time"), "{told}");
+    assert_eq!(trace(&folder, "bug.json")["verdict"]["failure"]["kind"], "time-limit");
+    let again = raddle(&folder, &["replay", "bug.json"]);
+    assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
+}

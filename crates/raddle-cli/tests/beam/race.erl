@@ -1,6 +1,6 @@
 %% Two processes count, and one of them may be lost; and some that do other things wrong.
 -module(race).
--export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0, traces/0]).
+-export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0, traces/0, ticks/0]).
 
 lost() ->
     Table = ets:new(table, [public]),
@@ -32,3 +32,5 @@ reports() ->
 
 %% Wrong, if a function at the bottom of OTP is let through.
 traces() -> [] = seq_trace:get_token(), error(through).
+
+ticks() -> timer:sleep(1000), ticks().

@@ -120,6 +120,10 @@ impl Engine {
     fn slept(&mut self, thread: ThreadId) -> Effect {
         let deadline = self.threads.get(thread).deadline;
         self.now = self.now.max(deadline);
+        if self.now > self.config.time_limit {
+            self.end(self.out_of_time());
+            return Effect::Stays;
+        }
         Effect::Goes(Reply::TimedOut)
     }
 

@@ -1,7 +1,7 @@
 //! The virtual clock: sleeps, timed waits, and when they may end.
 
 use raddle_engine::{Config, Reply, Resource, Timeouts};
-use raddle_model::{Kind, Operation, ThreadId, Verdict};
+use raddle_model::{Failure, Kind, Operation, ThreadId, Verdict};
 use raddle_testkit::Act::{Bare, JoinFor, On, Spawn, WaitFor, With};
 use raddle_testkit::{Act, Follow, Script, every_schedule, once_under};
 use std::collections::BTreeSet;
@@ -57,6 +57,32 @@ fn sleepers_wake_in_the_order_of_their_deadlines() {
 fn a_sleep_ends_also_where_the_clock_cannot_go_on() {
     let program = Script::new().thread(&[sleep(u64::MAX - 10), sleep(100), sleep(1)]);
     assert_eq!(orders(Config::default(), program), BTreeSet::from([(vec![0; 3], u64::MAX - 1)]));
+}
+
+#[test]
+fn a_run_ends_at_the_limit_of_its_time() {
+    // What can be done before the limit is done, at whatever moment time-outs may fire.
+    let program = || Script::new().thread(&[sleep(10), sleep(25)]).thread(&[Act::Step]);
+    let failure = |limit| Failure::TimeLimit { limit };
+    for timeouts in [Timeouts::WhenIdle, Timeouts::Anytime] {
+        let mut config = Config::default();
+        config.timeouts = timeouts;
+        let mut ends = |limit| {
+            config.time_limit = limit;
+            let mut seen = BTreeSet::new();
+            every_schedule(config, &mut program(), |_, engine| {
+                let failed = engine.summary().verdict.failure().cloned();
+                assert!(failed.is_none() || failed == Some(failure(limit)), "{failed:?}");
+                seen.insert((failed.is_some(), engine.now()));
+            });
+            seen
+        };
+        assert_eq!(ends(35), BTreeSet::from([(false, 35)]));
+        let later = if timeouts == Timeouts::WhenIdle { 10 } else { 35 };
+        assert_eq!(ends(34), BTreeSet::from([(true, later)]));
+        let first = if timeouts == Timeouts::WhenIdle { 0 } else { 10 };
+        assert_eq!(ends(9), BTreeSet::from([(true, first)]));
+    }
 }
 
 #[test]

@@ -78,7 +78,10 @@ impl Named {
                     self.threads.extend(&entry.held_by);
                 }
             }
-            Failure::Output { .. } | Failure::Exit { .. } | Failure::Panic { .. } => {}
+            Failure::TimeLimit { .. }
+            | Failure::Output { .. }
+            | Failure::Exit { .. }
+            | Failure::Panic { .. } => {}
             Failure::StepLimit { spinning, .. } => self.threads.extend(spinning),
             Failure::Misuse { thread, object, location, .. } => {
                 self.place(*thread, *location);

@@ -92,7 +92,7 @@ fn rule_text(kind: &str) -> &'static str {
         "deadlock" => "Threads wait for each other and none can go on",
         "data-race" => "Two accesses to memory are not ordered, and one of them writes",
         "misuse" => "A synchronisation object is used against its rules",
-        "step-limit" => "A run does not end",
+        "step-limit" | "time-limit" => "A run does not end",
         "use-after-free" => "Memory is used that was freed",
         "double-free" => "Memory is freed twice",
         _ => "The program ends in an error under some schedule",
