@@ -9,7 +9,7 @@
 %% The code of the controlled copy of a module. Throws {refused, Why} for a module that cannot be controlled.
 instrument(Module, Beam, Base) ->
     Forms = forms(Beam),
-    lists:keymember(on_load, 3, Forms) andalso throw({refused, {native_functions, Module}}),
+    (lists:keymember(on_load, 3, Forms) orelse loads(Forms)) andalso throw({refused, {native_functions, Module}}),
     Kept = erl_expand_records:module([Form || Form <- Forms, keep(Form)], [strict_record_tests]),
     erlang:put(places, []),
     erlang:put(next, 0),
@@ -34,6 +34,12 @@ forms(Beam) ->
         {error, beam_lib, {missing_backend, _, elixir_erl}} -> throw({refused, no_elixir});
         {error, beam_lib, Why} -> throw({refused, Why})
     end.
+
+%% Whether a module loads native functions whenever somebody asks it to.
+loads({remote, _, {atom, _, erlang}, {atom, _, load_nif}}) -> true;
+loads(Tuple) when is_tuple(Tuple) -> loads(tuple_to_list(Tuple));
+loads([Head | Tail]) -> loads(Head) orelse loads(Tail);
+loads(_) -> false.
 
 %% A copy may give rise to warnings that the module itself does not.
 tolerant({attribute, Anno, compile, Options}) when is_list(Options) ->

@@ -88,7 +88,7 @@ caller() ->
 
 %% Why a module has no controlled copy.
 refusal({no_debug_info, Module}) -> io_lib:format("module ~tw was compiled without debug_info", [Module]);
-refusal({native_functions, Module}) -> io_lib:format("module ~tw has native functions (on_load)", [Module]);
+refusal({native_functions, Module}) -> io_lib:format("module ~tw has native functions", [Module]);
 refusal(no_elixir) -> "Elixir is not found, which has to read its debug information; put `elixir` into PATH, or name its ebin by --pa";
 refusal({cannot_instrument, Module, Errors}) -> io_lib:format("the copy of module ~tw does not compile: ~0tp", [Module, Errors]);
 refusal(Why) -> io_lib:format("~0tp", [Why]).

@@ -71,6 +71,16 @@ native_functions_may_be_allowed_case() ->
         ?assertMatch("raddle_scratch:sum/2, " ++ _, error_of(fun ?MODULE:calls_native/0, #{}))
     end).
 
+%% Not when the module is loaded, but when the program wants it.
+loads_later() -> {raddle_scratch:load(), raddle_scratch:sum(1, 2)}.
+
+a_module_that_loads_native_functions_later_is_one_case() ->
+    raddle_use_tests:with_scratch(fun() ->
+        raddle_use_tests:compiled(["load() -> element(1, erlang:load_nif(\"no such library\", 0)).", "sum(A, B) -> A + B."]),
+        ?assertMatch({match, _}, re:run(error_of(fun ?MODULE:loads_later/0, #{}), "^raddle_scratch:load/0, .*has native functions; ")),
+        ?assertMatch({[{error, 3}], _}, values(fun ?MODULE:loads_later/0, #{runs => 1, allow => [raddle_scratch]}))
+    end).
+
 asks_for_native() ->
     {erlang:function_exported(raddle_scratch, sum, 2), erlang:function_exported(raddle_scratch, sum, 3), code:ensure_loaded(raddle_scratch)}.
 
