@@ -65,8 +65,9 @@ result(#{verdict := {failed, <<"step-limit">>, _, _, _}}) -> "the run did not en
 result(#{verdict := {failed, <<"time-limit">>, _, _, _}}) -> "the run did not end within the limit of its virtual time";
 result(#{verdict := {failed, Kind, _, _, _}}) -> Kind;
 result(#{verdict := {refused, {Module, Function, Arity} = What, {module, Why}, Place}}) ->
+    Remedy = if Why =:= no_elixir -> ""; true -> raddle_allow:remedy(What) end,
     io_lib:format("~ts, reached from ~ts, cannot be controlled, so nothing can be said about this program: ~ts~ts",
-                  [raddle_elixir:function(Module, Function, Arity), Place, refusal(Why), raddle_allow:remedy(What)]);
+                  [raddle_elixir:function(Module, Function, Arity), Place, refusal(Why), Remedy]);
 result(#{verdict := {refused, {Module, Function, Arity} = What, _, Place}}) ->
     io_lib:format("~ts at ~ts is not under control, so nothing can be said about this program~ts",
                   [raddle_elixir:function(Module, Function, Arity), Place, raddle_allow:remedy(What)]);
