@@ -33,11 +33,11 @@ if ! command -v apt-get >/dev/null; then
 fi
 as_root=()
 [ "$(id -u)" -eq 0 ] || as_root=(sudo -n)
-if [ "${#missing[@]}" -gt 0 ]; then
-    "${as_root[@]}" apt-get update -q
-    "${as_root[@]}" apt-get install -y -q --no-install-recommends "${missing[@]}"
-fi
-if [ "${#wanted[@]}" -gt 0 ]; then
-    "${as_root[@]}" apt-get update -q && "${as_root[@]}" apt-get install -y -q --no-install-recommends "${wanted[@]}" ||
-        echo "warning: ${wanted[*]} cannot be installed" >&2
+install() {
+    [ "$#" -eq 0 ] || "${as_root[@]}" apt-get install -y -q --no-install-recommends "$@"
+}
+"${as_root[@]}" apt-get update -q
+if ! install "${missing[@]}" "${wanted[@]}"; then
+    install "${missing[@]}"
+    echo "warning: ${wanted[*]} cannot be installed" >&2
 fi
