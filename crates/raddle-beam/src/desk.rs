@@ -12,8 +12,8 @@ pub struct Desk {
     settings: Settings,
     /// A session for every strategy.
     lanes: Vec<Shared>,
-    /// Whether recorded runs were made by a search, see [`Handle::searches`].
-    searches: bool,
+    /// The strategy under which recorded runs were made: the first, if there is one.
+    recorded: String,
 }
 
 #[rustler::resource_impl]
@@ -37,31 +37,31 @@ impl Desk {
         let lane = |spec: &String| Handle::under(spec, setup.settings).map(ResourceArc::new);
         let lanes = setup.strategies.iter().map(lane).collect::<Result<_, _>>();
         let lanes = lanes.map_err(|error| error.to_string())?;
-        let searches = setup.strategies.iter().any(|spec| record::searches(spec));
-        Ok((Desk { settings: setup.settings, lanes, searches }, setup.seed, setup.patience_ms))
+        let recorded = setup.strategies.into_iter().next().unwrap_or_default();
+        Ok((Desk { settings: setup.settings, lanes, recorded }, setup.seed, setup.patience_ms))
     }
 
     /// The session that an [`Order`] is for, the number of its run, and whether its trace is wanted.
     pub fn read(&self, order: &str) -> Result<(Shared, u64, Wish), String> {
-        let settings = self.settings;
+        let (settings, spec) = (self.settings, self.recorded.as_str());
         let (handle, wish) = match serde_json::from_str(order).map_err(|error| error.to_string())? {
             Order::Run { strategy, run, trace } => {
                 let lane = self.lanes.get(strategy).ok_or("there is no such strategy")?;
                 return Ok((lane.clone(), run, if trace { Wish::Failing } else { Wish::None }));
             }
             Order::Replay { steps, picks, .. } => {
-                (Handle::repeat(record::events(&steps), Order::picks(&picks), settings), Wish::Any)
+                (Handle::repeat(record::events(&steps), Order::picks(&picks), settings, spec), Wish::Any)
             }
             Order::Resemble { steps, picks, .. } => {
                 let resemble = Resemble::new(record::events(&steps), Order::picks(&picks));
-                (Handle::guided(Box::new(resemble), settings), Wish::Any)
+                (Handle::guided(Box::new(resemble), settings, spec), Wish::Any)
             }
             Order::Follow { schedule, any, .. } => {
                 let wish = if any { Wish::Any } else { Wish::Failing };
-                (Handle::follow(Follow::new(schedule), settings), wish)
+                (Handle::follow(Follow::new(schedule), settings, spec), wish)
             }
             Order::Coverage { .. } => return Err("nothing is known of iRoots here".to_owned()),
         };
-        Ok((ResourceArc::new(handle.searching(self.searches)), 0, wish))
+        Ok((ResourceArc::new(handle), 0, wish))
     }
 }

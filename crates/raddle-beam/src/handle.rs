@@ -51,32 +51,33 @@ impl Handle {
     /// For the run in the text of a failure file, which is given too.
     pub fn replay(text: &str) -> Result<(Handle, TraceFile), ReplayError> {
         let file = record::read(text)?;
-        let mut handle = Handle::repeat(record::events(&file.steps), file.picks().collect(), file.settings);
-        handle.searches = record::searches(&file.strategy);
+        let events = record::events(&file.steps);
+        let mut handle = Handle::repeat(events, file.picks().collect(), file.settings, &file.strategy);
         handle.recorded = Some(file.verdict.clone());
         Ok((handle, file))
     }
 
-    /// For a recorded run.
-    pub fn repeat(events: Vec<Event>, picks: Vec<Pick>, settings: Settings) -> Handle {
+    /// For a recorded run that was made under the strategy `spec`.
+    pub fn repeat(events: Vec<Event>, picks: Vec<Pick>, settings: Settings, spec: &str) -> Handle {
         let config = record::config(settings);
-        Handle::new(Session::replay(events, picks, config), config, "")
+        Handle::again(Session::replay(events, picks, config), config, spec)
     }
 
-    /// For a run that a strategy makes which is in no catalogue.
-    pub fn guided(strategy: Box<dyn Strategy>, settings: Settings) -> Handle {
+    /// For a run that a strategy makes which is in no catalogue, out of one that was made under the strategy `spec`.
+    pub fn guided(strategy: Box<dyn Strategy>, settings: Settings, spec: &str) -> Handle {
         let config = record::config(settings);
-        Handle::new(Session::new(strategy, config), config, "")
+        Handle::again(Session::new(strategy, config), config, spec)
     }
 
-    /// For a run that follows a schedule.
-    pub fn follow(follow: Follow, settings: Settings) -> Handle {
-        Handle { follow: Some(follow.clone()), ..Handle::guided(Box::new(follow), settings) }
+    /// For a run that follows a schedule of one that was made under the strategy `spec`.
+    pub fn follow(follow: Follow, settings: Settings, spec: &str) -> Handle {
+        Handle { follow: Some(follow.clone()), ..Handle::guided(Box::new(follow), settings, spec) }
     }
 
-    /// For a run that has the operations of a search, or not; see [`Handle::searches`].
-    pub fn searching(self, searches: bool) -> Handle {
-        Handle { searches, ..self }
+    /// For a run that has the operations of one under the strategy `spec`, whoever makes it.
+    fn again(session: Session<LocalPid>, config: Config, spec: &str) -> Handle {
+        let handle = Handle::new(session.again(record::exits(spec)), config, "");
+        Handle { searches: record::searches(spec), ..handle }
     }
 
     /// Whether the strategy leaves out orders because of what operations touch, and so has to be told all of that. A run that is

@@ -270,6 +270,33 @@ fn act_wait<'a>(env: Env<'a>, shared: Shared, who: i64, actor: u32, place: u32) 
     ask(env, &shared, |session| session.wait(caller(who), actor, place, u64::MAX))
 }
 
+/// Process `who` acts for `actor`, which is about to ask for a number below `arity`.
+#[rustler::nif]
+fn act_choose<'a>(env: Env<'a>, shared: Shared, who: i64, actor: u32, place: u32, arity: u32) -> Term<'a> {
+    let deed =
+        Deed { kind: Kind::Choose, place, argument: u64::from(arity), touches: [Touch::NONE, Touch::NONE] };
+    ask(env, &shared, |session| session.step(caller(who), actor, deed))
+}
+
+/// The number that the latest such operation has got.
+#[rustler::nif]
+fn chosen(shared: Shared) -> u32 {
+    tell(&shared, 0, |session| session.chosen())
+}
+
+/// The next wait of `actor` is over after so many steps of the run, or sooner if nobody else can go on or ever could.
+#[rustler::nif]
+fn hold<'a>(env: Env<'a>, shared: Shared, actor: u32, steps: u64) -> Term<'a> {
+    tell(&shared, (), |session| session.hold(actor, steps));
+    atoms::ok().encode(env)
+}
+
+/// Whether actors may wait for steps of the run.
+#[rustler::nif]
+fn holds(shared: Shared) -> bool {
+    tell(&shared, false, |session| session.has_holds())
+}
+
 #[rustler::nif]
 fn finish<'a>(env: Env<'a>, shared: Shared, who: i64, actor: u32) -> Term<'a> {
     ask(env, &shared, |session| session.finish(caller(who), actor))

@@ -43,6 +43,7 @@ pub fn config(settings: Settings) -> Config {
     config.step_limit = settings.step_limit;
     config.patience = settings.patience;
     config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
+    config.exit_last = settings.exit_last;
     config
 }
 
@@ -56,6 +57,11 @@ pub fn events(steps: &[TraceStep]) -> Vec<Event> {
 /// so. Only a search that leaves out orders needs it; under the others it would cost steps and find nothing.
 pub fn searches(spec: &str) -> bool {
     spec.split([':', ',']).next() == Some("dpor")
+}
+
+/// Whether the end of the test is an operation in runs under the strategy `spec`, as whoever counts or goes through all orders has to see it.
+pub fn exits(spec: &str) -> bool {
+    raddle_strategies::build(spec).is_ok_and(|strategy| strategy.needs().enabled)
 }
 
 /// The run that `session` has made under the strategy `spec`, as a file.

@@ -71,8 +71,14 @@ pub struct Session<P> {
     born: Option<ThreadId>,
     unique: u64,
     /// Whether the end of the test is an operation. A search that goes through all orders has to see it, because what others were about
-    /// to do is lost with it; under the other strategies it costs steps and finds nothing.
+    /// to do is lost with it; under the other strategies it costs steps and finds nothing. A run that is made again has it if it had it.
     exits: bool,
+    /// Actors that stand aside, each with the number of steps after which it has news.
+    held: Vec<(u64, u32)>,
+    /// Whether actors stand aside at all. In a run that is made again the schedule says when they go on.
+    holds: bool,
+    /// The value of the latest [`Kind::Choose`].
+    chosen: u32,
     /// What went wrong in here, if anything did.
     broken: Option<String>,
 }
@@ -86,8 +92,12 @@ impl<P: Copy> Session<P> {
 
     /// A session that repeats a recorded run.
     pub fn replay(events: Vec<Event>, picks: Vec<Pick>, config: Config) -> Session<P> {
-        let exits = events.last().is_some_and(|event| event.operation.kind == Kind::Exit);
-        Session::guided(Guide::Replay(Box::new(Replay::of(events, picks))), config, exits)
+        Session::guided(Guide::Replay(Box::new(Replay::of(events, picks))), config, false)
+    }
+
+    /// The same for runs that are made again, in which the end of the test is an operation, or is none.
+    pub fn again(self, exits: bool) -> Session<P> {
+        Session { exits, holds: false, ..self }
     }
 
     fn guided(guide: Guide, config: Config, exits: bool) -> Session<P> {
@@ -99,6 +109,9 @@ impl<P: Copy> Session<P> {
             born: None,
             unique: 0,
             exits,
+            held: Vec::new(),
+            holds: true,
+            chosen: 0,
             broken: None,
         }
     }
@@ -121,6 +134,8 @@ impl<P: Copy> Session<P> {
         self.places.clear();
         self.born = None;
         self.unique = 0;
+        self.held.clear();
+        self.chosen = 0;
         self.broken = None;
         true
     }
@@ -249,17 +264,28 @@ impl<P: Copy> Session<P> {
     /// Who goes on. Every actor that was let go on has said before what it is about to do.
     pub fn next(&mut self, caller: Option<u32>) -> Answer<P> {
         loop {
+            if !self.held.is_empty() {
+                self.release(self.engine.step_count());
+            }
             let strategy: &mut dyn Strategy = match &mut self.guide {
                 Guide::Strategy(strategy) => &mut **strategy,
                 Guide::Replay(replay) => &mut **replay,
             };
             let (thread, reply) = match self.engine.next(strategy) {
                 Next::Resume { thread, reply } => (thread, reply),
-                Next::Idle { .. } => unreachable!("nothing is expected from outside"),
+                // Nobody can go on or ever could: those that stand aside may change that.
+                Next::Idle { until: None, .. } => {
+                    self.release(u64::MAX);
+                    continue;
+                }
+                Next::Idle { .. } => continue,
                 Next::Done => return Answer::Stop,
             };
             if let Reply::Spawned(child) = reply {
                 self.born = Some(child);
+            }
+            if let Reply::Number(value) = reply {
+                self.chosen = value;
             }
             let late = matches!(reply, Reply::TimedOut | Reply::Busy);
             let actor = &mut self.actors[thread.index()];
@@ -275,6 +301,32 @@ impl<P: Copy> Session<P> {
                 None => Answer::ActFor(thread.0),
             };
         }
+    }
+
+    /// Gives news to those that stand aside for no more than `steps`.
+    fn release(&mut self, steps: u64) {
+        let (due, held) = std::mem::take(&mut self.held).into_iter().partition(|&(until, _)| until <= steps);
+        self.held = held;
+        let due: Vec<(u64, u32)> = due;
+        due.into_iter().for_each(|(_, actor)| self.deliver(actor));
+    }
+
+    /// `actor`, which is about to wait, has news after `steps` more steps of the run, or sooner if nobody else can go on or ever could.
+    pub fn hold(&mut self, actor: u32, steps: u64) {
+        self.engine.expect_outside(true);
+        let until = if self.holds { self.engine.step_count().saturating_add(steps) } else { 0 };
+        self.held.push((until, actor));
+    }
+
+    /// Whether actors may stand aside for some steps. Not under a strategy for which it matters who could have gone on: there an actor is
+    /// enabled because of what it depends on, not of how many steps there were.
+    pub fn has_holds(&self) -> bool {
+        !self.exits
+    }
+
+    /// The value of the latest [`Kind::Choose`].
+    pub fn chosen(&self) -> u32 {
+        self.chosen
     }
 
     /// Something has come to the mailbox of `actor`.

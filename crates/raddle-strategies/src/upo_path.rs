@@ -2,6 +2,7 @@
 
 use raddle_engine::RunSummary;
 use raddle_model::{Name, Operation, Pick, Reads, ThreadId, dependent, mix};
+use std::cell::Cell;
 use std::ops::Range;
 
 /// A set of thread numbers below 64.
@@ -127,13 +128,19 @@ pub(crate) fn read<'a>(run: &RunSummary<'a>, names: &[Name]) -> Option<Path<'a>>
             slot: (candidates & ((1 << chosen) - 1)).count_ones(),
             picks: from..pick,
         });
+        // A front end may end a thread that was about to do something; what that was is not in the trace.
+        let is_lost = Cell::new(false);
         asleep = walk.asleep_after(chosen, |number| {
             let thread = threads[number as usize].index();
-            match trace.events.get(next[thread]) {
-                Some(event) => event.operation,
-                None => trace.pending[thread].expect("an enabled thread has a next operation"),
-            }
+            let executed = trace.events.get(next[thread]).map(|event| event.operation);
+            executed.or(trace.pending[thread]).unwrap_or_else(|| {
+                is_lost.set(true);
+                event.operation
+            })
         });
+        if is_lost.get() {
+            return None;
+        }
         next[event.thread.index()] = after[index];
     }
     Some(path)

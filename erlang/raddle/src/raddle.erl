@@ -11,9 +11,11 @@
 %% written; raddle-failure-*.json by default, none for no file), each (a function that is called with the result of every run), stop
 %% (true: at the first failure), fail_on (a list, empty by default: error for a run in which an error is logged or a process
 %% crashes, gave_up for one in which a supervisor gives up), allow (a list, empty by default: native functions and such that
-%% run as they are because they depend on nothing but their arguments, as module, {Module, Function, Arity} or "module:function/1").
+%% run as they are because they depend on nothing but their arguments, as module, {Module, Function, Arity} or "module:function/1"), faults
+%% (none: how many faults of each sort the search may put into a run, such as "crash=1,restart=1,partition=2,disconnect=1" or a map; see
+%% raddle_faults).
 %%
-%% A test may let nodes fail. Each of these is an operation, so that a strategy chooses when:
+%% A test may let nodes fail itself. Each of these is an operation, so that a strategy chooses when:
 %%
 %%   raddle:crash(Node)                        nothing of the node is left; others lose their connections to it
 %%   raddle:restart(Node, Fun)                 a node that has crashed is there again, connected to none, and Fun runs on it
@@ -23,7 +25,7 @@
 -module(raddle).
 -export([test/1, test/2, explore/2, replay/1, replay/2]).
 -export([crash/1, restart/2, partition/2, heal/2, disconnect/2]).
--export([prepare/1, nodes_of/2, fail_on/1, allow/1, virtual_time/1]). % for raddle_main
+-export([prepare/1, nodes_of/2, fail_on/1, allow/1, virtual_time/1, faults/1]). % for raddle_main
 
 -type options() :: #{atom() => term()} | [{atom(), term()}].
 
@@ -106,8 +108,8 @@ replay(File, Given) ->
                 FailOn = lists:usort(maps:get(fail_on, Options) ++ fail_on(Arguments)),
                 Allow = maps:get(allow, Options) ++ allow(Arguments),
                 Time = min(maps:get(virtual_time, Options), virtual_time(Arguments)), % An atom is more than any number.
-                Result = raddle_run:run(Session, {0, 0}, Options#{test => Test, nodes => Nodes, fail_on => FailOn, allow => Allow, virtual_time => Time},
-                                        fun look/3),
+                Result = raddle_run:run(Session, {0, 0}, Options#{test => Test, nodes => Nodes, fail_on => FailOn, allow => Allow,
+                                                                  virtual_time => Time, faults => faults(Arguments)}, fun look/3),
                 Moved = moved(Places, maps:get(places, Result, [])),
                 Same = maps:get(fingerprint, Result, none) =:= Fingerprint,
                 Result#{divergence => divergence(raddle_nif:divergence(Session), Moved, Same)}
@@ -145,6 +147,11 @@ allowed([<<"--allow">>, Name | Rest]) -> [Name | allowed(Rest)];
 allowed([_ | Rest]) -> allowed(Rest);
 allowed([]) -> [].
 
+%% Which faults the search makes, as the command line has it.
+faults([<<"--faults">>, Spec | _]) -> raddle_faults:parse(Spec);
+faults([_ | Rest]) -> faults(Rest);
+faults([]) -> #{}.
+
 program(<<>>) ->
     erlang:error({raddle_error, "the test was a function expression; replay it by raddle:replay(File, #{test => Fun})"});
 program(Program) ->
@@ -169,9 +176,11 @@ options(Given) when is_list(Given) -> options(maps:from_list(Given));
 options(Given) ->
     Usual = #{strategy => "portfolio", runs => 1000, seed => 1, first => 0, nodes => ['test@raddle'], step_limit => 100000, virtual_time => infinity,
               patience => 64, timeouts => when_idle, wall => 60000, file => default, stop => true,
-              each => fun(_) -> ok end, program => "", arguments => [], fail_on => [], allow => []},
+              each => fun(_) -> ok end, program => "", arguments => [], fail_on => [], allow => [], faults => none},
     case maps:keys(Given) -- [test | maps:keys(Usual)] of
-        [] -> maps:update_with(allow, fun raddle_allow:read/1, maps:merge(Usual, Given));
+        [] ->
+            #{allow := Allow, faults := Faults} = All = maps:merge(Usual, Given),
+            All#{allow => raddle_allow:read(Allow), faults => raddle_faults:parse(Faults)};
         Unknown -> erlang:error({unknown_options, Unknown})
     end.
 
@@ -283,10 +292,12 @@ look(Session, Table, #{verdict := Verdict, steps := _} = Result) ->
 look(_, _, Result) -> Result.
 
 failure(Session, #{names := Names} = Result, Options, {Seed, Run} = Number) ->
-    #{program := Program, arguments := Words, file := File, fail_on := FailOn, allow := Allow, virtual_time := Time} = Options,
+    #{program := Program, arguments := Words, file := File, fail_on := FailOn, allow := Allow, virtual_time := Time, faults := Faults} = Options,
+    Spec = lists:join(",", [io_lib:format("~s=~w", [Sort, Count]) || {Sort, Count} <- lists:sort(maps:to_list(Faults))]),
     Arguments = Words ++ lists:append([["--fail-on", case Sort of error -> "error"; gave_up -> "gave-up" end] || Sort <- FailOn]
                                       ++ [["--allow", raddle_allow:write(Rule)] || Rule <- Allow]
-                                      ++ [["--virtual-time", integer_to_list(Time)] || is_integer(Time)]),
+                                      ++ [["--virtual-time", integer_to_list(Time)] || is_integer(Time)]
+                                      ++ [["--faults", Spec] || Spec =/= []]),
     Binary = fun unicode:characters_to_binary/1,
     Text = raddle_nif:record(Session, {Binary(Program), [Binary(Argument) || Argument <- Arguments]}, Number, Names),
     Where = case File of

@@ -1,7 +1,8 @@
 %% Faults of nodes and of the lines between them. Each breaks one line after the other, and each of these is an operation: what a node sends after
 %% its line to one other node has gone is lost as if it had been on its way, so a crash looks to the others as if it were at once.
 -module(raddle_fault).
--export([crash/2, restart/3, partition/3, heal/3, disconnect/3, halt/1, halt/2, halt/3]).
+-export([crash/2, restart/3, partition/3, heal/3, disconnect/3, halt/1, halt/2, halt/3, orphaned/2, act/3]).
+-export([others/2, claim/2, touches/2, one/2]). % for raddle_faults
 -compile({no_auto_import, [halt/0, halt/1, halt/2]}).
 -include("raddle_run.hrl").
 
@@ -9,32 +10,19 @@ others(#me{table = Table}, Node) -> raddle_table:find(Table, nodes, []) -- [Node
 
 is_down(Table, Node) -> ets:member(Table, {down, Node}).
 
-%% The operation that changes a line.
-at_line(Me, Node, Other, Place) ->
-    {First, Second} = raddle_line:both(Me, Node, Other),
-    raddle_turn:step(Me, ?WRITE, Place, First, Second).
+%% Whether lines lead to the node, or will before long. Two nodes that are restarted at once have to find each other.
+is_coming(Table, Node) -> lists:member(raddle_table:find(Table, {down, Node}, up), [up, coming]).
 
 %% ---- nodes
 
 %% The node ends: others lose their connections to it, one after the other, and nothing of it is left but its disk. Not for the node of the test.
 crash(Node, Place) ->
-    #me{table = Table, node = Own} = Me = raddle_turn:me(),
+    #me{table = Table} = Me = raddle_turn:me(),
     raddle_node:check(Node) andalso not is_down(Table, Node)
         andalso erlang:node(raddle_table:find(Table, main, none)) =/= Node orelse erlang:error(badarg),
-    ets:insert(Table, {down, {down, Node}, going}),
-    [begin
-         at_line(Me, Node, Other, Place),
-         case raddle_line:state(Table, Node, Other) of
-             cut -> ok;
-             _ -> raddle_line:lose(Me, Node, Other, gone, [{Other, connection_closed}])
-         end
-     end || Other <- others(Me, Node)],
-    raddle_turn:step(Me, ?WRITE, Place, ?WRITES(raddle_table:object(Me, {node, Node}))),
-    ets:insert(Table, {down, {down, Node}, gone}),
-    sweep(Me, Node),
-    raddle_file:crashed(Me, Node),
-    case Node of
-        Own -> raddle_process:vanish(Me);
+    'begin'(Me, {crash, Node, others(Me, Node)}, Place),
+    case Me of
+        #me{node = Node} -> raddle_process:vanish(Me);
         _ -> ok
     end.
 
@@ -52,49 +40,120 @@ halt(_, _, Place) -> halt(Place).
 restart(Node, Fun, Place) when is_function(Fun, 0) ->
     #me{table = Table} = Me = raddle_turn:me(),
     raddle_table:find(Table, {down, Node}, going) =:= gone orelse erlang:error(badarg),
-    [begin
-         at_line(Me, Node, Other, Place),
-         raddle_line:state(Table, Node, Other) =:= gone andalso not is_down(Table, Other)
-             andalso raddle_line:set(Table, Node, Other, idle)
-     end || Other <- others(Me, Node)],
-    raddle_turn:step(Me, ?SPAWN, Place, ?WRITES(raddle_table:object(Me, {node, Node}))),
+    'begin'(Me, {restart, Node, others(Me, Node), Fun, Place}, Place);
+restart(_, _, _) -> erlang:error(badarg).
+
+%% ---- what is done, one operation after the other: a line in each, then the node
+
+%% The running process does it, unless another one has begun to do the same before.
+'begin'(Me, Work, Place) ->
+    {Kind, First, Second} = touches(Me, Work),
+    raddle_turn:step(Me, Kind, Place, First, Second),
+    claim(Me, Work) orelse erlang:error(badarg),
+    continue(Me, Work, Place).
+
+claim(#me{table = Table}, {crash, Node, _}) -> ets:insert_new(Table, {down, {down, Node}, going});
+claim(#me{table = Table}, {restart, Node, _, _, _}) ->
+    raddle_table:find(Table, {down, Node}, going) =:= gone andalso ets:insert(Table, {down, {down, Node}, coming});
+claim(_, _) -> true.
+
+continue(#me{table = Table, pid = Pid} = Me, Work, Place) ->
+    case one(Me, Work) of
+        {more, Left} ->
+            {Kind, First, Second} = touches(Me, Left),
+            ets:insert(Table, {work, {work, Pid}, Left}),
+            raddle_turn:step(Me, Kind, Place, First, Second),
+            ets:delete(Table, {work, Pid}),
+            continue(Me, Left, Place);
+        {done, Value} -> Value
+    end.
+
+%% A process is no more: what it has begun to do to a node is done by an actor, as no node is left half way.
+orphaned(#me{session = Session, table = Table, actor = Actor} = Me, Pid) ->
+    case raddle_table:find(Table, {work, Pid}, none) of
+        none -> ok;
+        Work ->
+            ets:delete(Table, {work, Pid}),
+            {Kind, First, Second} = touches(Me, Work),
+            Errand = raddle_nif:add_errand(Session, max(Actor, 0), Kind, ?AT_CARRIER, {First, Second}),
+            Word = case element(1, Work) of crash -> "crash"; restart -> "restart" end,
+            ets:insert(Table, [{actor, {actor, Errand}, {work, Work}},
+                               {actor_name, {actor_name, Errand}, io_lib:format("~s of ~ts", [Word, element(2, Work)])}]),
+            ok
+    end.
+
+act(#me{session = Session, table = Table, actor = Actor} = Me, Who, Work) ->
+    case one(Me, Work) of
+        {more, Left} ->
+            ets:insert(Table, {actor, {actor, Actor}, {work, Left}}),
+            {Kind, First, Second} = touches(Me, Left),
+            raddle_nif:act(Session, Who, Actor, Kind, ?AT_CARRIER, {First, Second});
+        {done, _} ->
+            ets:delete(Table, {actor, Actor}),
+            raddle_nif:finish(Session, Who, Actor)
+    end.
+
+%% The kind and the touches of the next operation.
+touches(Me, Work) ->
+    case {element(2, Work), element(3, Work)} of
+        {Node, []} -> {?WRITE, ?WRITES(raddle_table:object(Me, {node, Node})), ?NONE};
+        {Node, [Other | _]} -> {First, Second} = raddle_line:both(Me, Node, Other), {?WRITE, First, Second}
+    end.
+
+%% Does the part whose operation was executed.
+one(#me{table = Table} = Me, {crash, Node, [Other | Left]}) ->
+    case raddle_line:state(Table, Node, Other) of
+        cut -> ok;
+        _ -> raddle_line:lose(Me, Node, Other, gone, [{Other, connection_closed}])
+    end,
+    {more, {crash, Node, Left}};
+one(#me{table = Table} = Me, {crash, Node, []}) ->
+    ets:insert(Table, {down, {down, Node}, gone}),
+    sweep(Me, Node),
+    raddle_file:crashed(Me, Node),
+    {done, ok};
+one(#me{table = Table}, {restart, Node, [Other | Left], Fun, Place}) ->
+    raddle_line:state(Table, Node, Other) =:= gone andalso is_coming(Table, Other)
+        andalso raddle_line:set(Table, Node, Other, idle),
+    {more, {restart, Node, Left, Fun, Place}};
+one(#me{table = Table} = Me, {restart, Node, [], Fun, Place}) ->
     ets:delete(Table, {down, Node}),
     raddle_file:restarted(Me, Node),
     First = fun() ->
                 raddle_service:again(raddle_turn:me(), Place),
                 Fun()
             end,
-    raddle_process:spawned(Me, Node, First, raddle_table:pid(Node, 1));
-restart(_, _, _) -> erlang:error(badarg).
+    {done, raddle_process:arrived(Me, Node, First, raddle_table:pid(Node, 1))};
+one(Me, {partition, Node, [Other]}) -> {done, part(Me, Node, Other, cut, net_tick_timeout)};
+one(Me, {disconnect, Node, [Other]}) -> {done, part(Me, Node, Other, idle, connection_closed)};
+one(#me{table = Table}, {heal, Node, [Other]}) ->
+    Both = is_coming(Table, Node) andalso is_coming(Table, Other),
+    {done, raddle_line:state(Table, Node, Other) =:= cut
+               andalso raddle_line:set(Table, Node, Other, if Both -> idle; true -> gone end)}.
 
 %% ---- lines
 
-partition(Some, Others, Place) -> pairs(Some, Others, fun(Me, Node, Other) -> part(Me, Node, Other, cut, net_tick_timeout, Place) end).
+partition(Some, Others, Place) -> pairs(partition, Some, Others, Place).
+disconnect(Some, Others, Place) -> pairs(disconnect, Some, Others, Place).
+heal(Some, Others, Place) -> pairs(heal, Some, Others, Place).
 
-disconnect(Some, Others, Place) -> pairs(Some, Others, fun(Me, Node, Other) -> part(Me, Node, Other, idle, connection_closed, Place) end).
-
-part(#me{table = Table} = Me, Node, Other, State, Reason, Place) ->
-    at_line(Me, Node, Other, Place),
-    case raddle_line:state(Table, Node, Other) of
-        Known when Known =:= State; Known =:= gone, State =:= idle; Known =:= cut -> ok;
-        _ -> raddle_line:lose(Me, Node, Other, State, [{Node, Reason}, {Other, Reason}])
-    end.
-
-heal(Some, Others, Place) ->
-    pairs(Some, Others, fun(#me{table = Table} = Me, Node, Other) ->
-        at_line(Me, Node, Other, Place),
-        Down = is_down(Table, Node) orelse is_down(Table, Other),
-        raddle_line:state(Table, Node, Other) =:= cut
-            andalso raddle_line:set(Table, Node, Other, if Down -> gone; true -> idle end)
-    end).
-
-pairs(Some, Others, Do) ->
+pairs(Sort, Some, Others, Place) ->
     Me = raddle_turn:me(),
     Pairs = [{Node, Other} || Node <- lists:flatten([Some]), Other <- lists:flatten([Others])],
     lists:all(fun({Node, Other}) -> Node =/= Other andalso raddle_node:check(Node) andalso raddle_node:check(Other) end, Pairs)
         orelse erlang:error(badarg),
-    [Do(Me, Node, Other) || {Node, Other} <- lists:usort([{min(Node, Other), max(Node, Other)} || {Node, Other} <- Pairs])],
+    [begin
+         {Kind, First, Second} = touches(Me, {Sort, Node, [Other]}),
+         raddle_turn:step(Me, Kind, Place, First, Second),
+         one(Me, {Sort, Node, [Other]})
+     end || {Node, Other} <- lists:usort([{min(Node, Other), max(Node, Other)} || {Node, Other} <- Pairs])],
     ok.
+
+part(#me{table = Table} = Me, Node, Other, State, Reason) ->
+    case raddle_line:state(Table, Node, Other) of
+        Known when Known =:= State; Known =:= gone, State =:= idle; Known =:= cut -> ok;
+        _ -> raddle_line:lose(Me, Node, Other, State, [{Node, Reason}, {Other, Reason}])
+    end.
 
 %% ---- what goes with a node
 
@@ -106,16 +165,17 @@ sweep(#me{session = Session, table = Table, actor = Own} = Me, Node) ->
          ets:delete(Table, {actor, Actor}),
          Actor =:= Own orelse begin
              raddle_nif:cancel(Session, Actor),
-             raddle_turn:end_process(Real)
+             raddle_turn:end_process(Real),
+             orphaned(Me, Pid)
          end
      end || #process{pid = Pid, actor = Actor, real = Real} <- Rows, erlang:node(Pid) =:= Node],
     [begin
          ets:delete(Table, {actor, Actor}),
          raddle_nif:cancel(Session, Actor)
      end || {actor, {actor, Actor}, State} <- Rows, is_of(State, Node), not lists:member(Actor, [Own | Known])],
+    raddle_service:node_died(Me, Node),
     [ets:delete(Table, element(2, Row)) || Row <- Rows, belongs(Row, Node)],
     raddle_ets:node_died(Me, Node),
-    raddle_service:node_died(Me, Node),
     raddle_line:forget(Me, Node).
 
 %% Actors of the node that have no process.

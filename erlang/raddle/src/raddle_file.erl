@@ -14,7 +14,15 @@
 
 %% ---- which file
 
-path(Name) -> filename:absname(filename:join([lists:flatten(string:replace(to_list(Name), "//", "/", all))]), ?HOME).
+path(Name) ->
+    Absolute = filename:absname(filename:join([lists:flatten(string:replace(to_list(Name), "//", "/", all))]), ?HOME),
+    filename:join(lists:foldl(fun step/2, [], filename:split(Absolute))).
+
+%% There are no links, so a path without dots names the same.
+step(".", Path) -> Path;
+step("..", ["/"]) -> ["/"];
+step("..", Path) -> lists:droplast(Path);
+step(Name, Path) -> Path ++ [Name].
 
 to_list(Name) when is_binary(Name) -> unicode:characters_to_list(Name);
 to_list(Name) when is_atom(Name) -> atom_to_list(Name);
@@ -26,11 +34,24 @@ to_list(Name) ->
         error:_ -> erlang:error(badarg)
     end.
 
-%% An operation on a name, or on the content of a file. A crash of the node depends on it.
-at(#me{node = Node} = Me, Kind, What, Place) ->
-    Object = raddle_table:object(Me, {disk, Node, What}),
-    Touch = case Kind of ?READ -> ?READS(Object); _ -> ?WRITES(Object) end,
-    raddle_turn:step(Me, Kind, Place, Touch, ?READS(raddle_table:object(Me, {node, Node}))).
+%% An operation on names, or on the content of a file. A crash of the node depends on it.
+at(#me{node = Node} = Me, Kind, First, ?NONE, Place) -> raddle_turn:step(Me, Kind, Place, First, ?READS(raddle_table:object(Me, {node, Node})));
+at(#me{node = Node} = Me, Kind, First, Second, Place) ->
+    raddle_turn:step(Me, Kind, Place, First, Second, ?READS(raddle_table:object(Me, {node, Node}))).
+
+%% The names in a directory, be it there or not, and the content of a file.
+object(#me{node = Node} = Me, What) -> raddle_table:object(Me, {disk, Node, What}).
+
+%% A look at what a path names touches the names beside it. Whatever changes that changes the names in it, too: they can be reached, or not.
+looks(Me, Path) -> ?READS(object(Me, filename:dirname(Path))).
+
+at_change(Me, Path, Place) ->
+    Names = ?WRITES(object(Me, Path)),
+    Beside = case ?WRITES(object(Me, filename:dirname(Path))) of
+                 Names -> ?NONE;
+                 Other -> Other
+             end,
+    at(Me, ?WRITE, Names, Beside, Place).
 
 entry(#me{table = Table, node = Node}, Path) ->
     case lists:member(Path, ["/", ?HOME, "/tmp"]) of
@@ -46,8 +67,9 @@ children(#me{table = Table, node = Node}, Path) ->
 
 inode(#me{table = Table}, Number) -> hd(ets:lookup(Table, {inode, Number})).
 
+%% It is known by the path under which it was made, and the how manieth there: that does not depend on what others do elsewhere.
 new_inode(#me{table = Table, node = Node} = Me, Path) ->
-    Number = raddle_table:count(Table, {inodes, Node}),
+    Number = {Path, raddle_table:count(Table, {inodes, Node, Path})},
     ets:insert(Table, #inode{key = {inode, {Node, Number}}, node = Node}),
     put_entry(Me, Path, {Node, Number}),
     {Node, Number}.
@@ -61,9 +83,14 @@ file(native_name_encoding, [], _, _) -> utf8;
 file(get_cwd, [], _, _) -> {ok, ?HOME};
 file(open, [Name, Modes], Me, Place) when is_list(Modes) -> open(Me, path(Name), Modes, Place);
 file(open, [Name, Mode], Me, Place) when is_atom(Mode) -> open(Me, path(Name), [Mode], Place);
-file(close, [Fd], #me{table = Table} = Me, _) ->
+file(close, [Fd], #me{table = Table} = Me, Place) ->
     case fd(Me, Fd) of
-        #fd{key = Key} -> ets:delete(Table, Key), ok;
+        #fd{key = Key} = Open ->
+            own(Me, Open) =:= ?NONE orelse at(Me, ?WRITE, own(Me, Open), ?NONE, Place),
+            case ets:member(Table, Key) of
+                true -> ets:delete(Table, Key), ok;
+                false -> {error, einval}
+            end;
         none -> {error, einval}
     end;
 file(position, [Fd, Where], Me, Place) -> with(Me, Fd, ?READ, Place, fun(Open, Inode) -> seek(Me, Open, Inode, Where) end);
@@ -130,7 +157,7 @@ file(write_file, [Name, Data, Modes], Me, Place) ->
     end;
 file(delete, [Name], Me, Place) ->
     Path = path(Name),
-    at(Me, ?WRITE, Path, Place),
+    at_change(Me, Path, Place),
     case entry(Me, Path) of
         none -> {error, enoent};
         directory -> {error, eperm};
@@ -139,7 +166,7 @@ file(delete, [Name], Me, Place) ->
 file(rename, [From, To], Me, Place) -> rename(Me, path(From), path(To), Place);
 file(make_dir, [Name], Me, Place) ->
     Path = path(Name),
-    at(Me, ?WRITE, Path, Place),
+    at_change(Me, Path, Place),
     case {entry(Me, Path), entry(Me, filename:dirname(Path))} of
         {none, directory} -> put_entry(Me, Path, directory), ok;
         {none, none} -> {error, enoent};
@@ -148,7 +175,7 @@ file(make_dir, [Name], Me, Place) ->
     end;
 file(del_dir, [Name], Me, Place) ->
     Path = path(Name),
-    at(Me, ?WRITE, Path, Place),
+    at_change(Me, Path, Place),
     case {entry(Me, Path), children(Me, Path)} of
         {none, _} -> {error, enoent};
         {directory, []} -> delete_entry(Me, Path), ok;
@@ -157,7 +184,7 @@ file(del_dir, [Name], Me, Place) ->
     end;
 file(list_dir, [Name], Me, Place) ->
     Path = path(Name),
-    at(Me, ?READ, Path, Place),
+    at(Me, ?READ, ?READS(object(Me, Path)), ?NONE, Place),
     case entry(Me, Path) of
         directory -> {ok, children(Me, Path)};
         none -> {error, enoent};
@@ -173,8 +200,16 @@ open(Me, Path, Modes, Place) ->
     Writes = lists:member(write, Modes) orelse lists:member(append, Modes) orelse lists:member(exclusive, Modes),
     Reads = lists:member(read, Modes) orelse not Writes,
     lists:member(compressed, Modes) andalso raddle_turn:refuse({file, open, 2}, [Path, Modes], Place),
-    at(Me, if Writes -> ?WRITE; true -> ?READ end, Path, Place),
+    Known = entry(Me, Path),
+    %% A file that is only written begins anew.
+    Anew = Writes andalso not Reads andalso not lists:member(append, Modes) andalso not lists:member(exclusive, Modes),
+    case Known of
+        none when Writes -> at_change(Me, Path, Place);
+        {_, _} when Anew -> at(Me, ?WRITE, ?WRITES(object(Me, Known)), looks(Me, Path), Place);
+        _ -> at(Me, ?READ, looks(Me, Path), ?NONE, Place)
+    end,
     case {entry(Me, Path), entry(Me, filename:dirname(Path))} of
+        {Other, _} when Other =/= Known -> open(Me, Path, Modes, Place); % It was only a look at the name.
         {none, directory} when Writes -> opened(Me, new_inode(Me, Path), Modes);
         {none, _} -> {error, enoent};
         {directory, _} -> {error, eisdir};
@@ -182,8 +217,7 @@ open(Me, Path, Modes, Place) ->
             case lists:member(exclusive, Modes) of
                 true -> {error, eexist};
                 false ->
-                    %% A file that is only written begins anew.
-                    Writes andalso not Reads andalso not lists:member(append, Modes) andalso change(Me, inode(Me, Number), {truncate, 0}),
+                    Anew andalso change(Me, inode(Me, Number), {truncate, 0}),
                     opened(Me, Number, Modes)
             end
     end.
@@ -203,9 +237,20 @@ fd(_, _) -> none.
 with(Me, Fd, Kind, Place, Do) ->
     case fd(Me, Fd) of
         #fd{inode = Number} = Open ->
-            at(Me, Kind, Number, Place),
-            Do(Open, inode(Me, Number));
+            Content = object(Me, Number),
+            at(Me, Kind, case Kind of ?READ -> ?READS(Content); _ -> ?WRITES(Content) end, own(Me, Open), Place),
+            case fd(Me, Fd) of
+                none -> {error, einval}; % Another process has closed it.
+                Now -> Do(Now, inode(Me, Number))
+            end;
         none -> {error, einval}
+    end.
+
+%% Several processes may use a file that is not raw, and its position is one for all of them.
+own(Me, #fd{key = {_, Reference}, modes = Modes}) ->
+    case lists:member(raw, Modes) of
+        true -> ?NONE;
+        false -> ?WRITES(raddle_table:object(Me, {open_file, Reference}))
     end.
 
 move(#me{table = Table}, #fd{} = Open, At) -> ets:insert(Table, Open#fd{position = At}).
@@ -279,17 +324,33 @@ copy(Me, From, To, Place) ->
         Error -> Error
     end.
 
-%% A directory moves with what is in it.
-rename(#me{table = Table, node = Node} = Me, From, To, Place) ->
-    at(Me, ?WRITE, From, Place),
-    at(Me, ?WRITE, To, Place),
+%% A directory moves with what is in it. The operation touches the names beside both; a search is told of the names inside, before it and after it.
+rename(#me{searches = Searches} = Me, From, To, Place) ->
+    Inside = case Searches of true -> inside(Me, From, To); false -> [] end,
+    [at(Me, ?WRITE, ?WRITES(object(Me, Name)), ?NONE, Place) || Name <- Inside],
+    Beside = ?WRITES(object(Me, filename:dirname(From))),
+    case ?WRITES(object(Me, filename:dirname(To))) of
+        Beside -> at(Me, ?WRITE, Beside, ?NONE, Place);
+        Other -> at(Me, ?WRITE, Beside, Other, Place)
+    end,
+    Renamed = rename(Me, From, To),
+    [at(Me, ?WRITE, ?WRITES(object(Me, Name)), ?NONE, Place) || Name <- Inside],
+    Renamed.
+
+inside(#me{table = Table, node = Node}, From, To) ->
+    Old = [Name || [Name] <- ets:match(Table, {file, {file, Node, '$1'}, directory}), lists:prefix(From ++ "/", Name)],
+    lists:usort([From, To | Old] ++ [moved(From, To, Name) || Name <- Old]).
+
+moved(From, To, Name) -> To ++ lists:nthtail(length(From), Name).
+
+rename(#me{table = Table, node = Node} = Me, From, To) ->
     case {entry(Me, From), entry(Me, filename:dirname(To))} of
         {none, _} -> {error, enoent};
         {_, none} -> {error, enoent};
         {directory, _} ->
             [begin
                  delete_entry(Me, Name),
-                 put_entry(Me, To ++ lists:nthtail(length(From), Name), Entry)
+                 put_entry(Me, moved(From, To, Name), Entry)
              end || [Name, Entry] <- ets:match(Table, {file, {file, Node, '$1'}, '$2'}), Name =:= From orelse lists:prefix(From ++ "/", Name)],
             ok;
         {Entry, _} ->
@@ -302,12 +363,12 @@ info(Me, {'$raddle_file', _} = Fd, Options, Place) ->
     with(Me, Fd, ?READ, Place, fun(_, #inode{content = Content}) -> {ok, details(regular, byte_size(Content), Options, Place)} end);
 info(Me, Name, Options, Place) ->
     Path = path(Name),
-    at(Me, ?READ, Path, Place),
+    at(Me, ?READ, looks(Me, Path), ?NONE, Place),
     case entry(Me, Path) of
         none -> {error, enoent};
         directory -> {ok, details(directory, 4096, Options, Place)};
         Number ->
-            at(Me, ?READ, Number, Place),
+            at(Me, ?READ, ?READS(object(Me, Number)), ?NONE, Place),
             #inode{content = Content} = inode(Me, Number),
             {ok, details(regular, byte_size(Content), Options, Place)}
     end.
@@ -329,7 +390,7 @@ crashed(#me{session = Session, table = Table, actor = Actor} = Me, Node) ->
     [begin
          Errand = raddle_nif:add_errand(Session, max(Actor, 0), ?WRITE, ?AT_CARRIER, touches(Me, Node)),
          ets:insert(Table, [{actor, {actor, Errand}, {writes, Number}},
-                            {actor_name, {actor_name, Errand}, io_lib:format("disk of ~s", [Node])}])
+                            {actor_name, {actor_name, Errand}, io_lib:format("disk of ~ts", [Node])}])
      end || #inode{key = {inode, Number}, pending = [_ | _]} <- lists:sort(ets:match_object(Table, #inode{node = Node, _ = '_'}))],
     ok.
 

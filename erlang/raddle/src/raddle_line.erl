@@ -123,7 +123,7 @@ break(#me{session = Session, table = Table, actor = Actor} = Me, From, To, Reaso
             Object = raddle_table:object(Me, {break, From, To}),
             Loss = raddle_nif:add_errand(Session, max(Actor, 0), ?WRITE, ?AT_CARRIER, {?WRITES(Object), ?NONE}),
             ets:insert(Table, [{actor, {actor, Loss}, {loss, From, To, Id}},
-                               {actor_name, {actor_name, Loss}, io_lib:format("loss from ~s to ~s", [From, To])},
+                               {actor_name, {actor_name, Loss}, io_lib:format("loss from ~ts to ~ts", [From, To])},
                                {list, {breaks, From, To}, [Id | raddle_table:list(Table, {breaks, From, To})]}]),
             %% What was about to be delivered may be lost as well.
             case raddle_table:find(Table, {actor, Carrier}, none) of

@@ -1,4 +1,5 @@
-%% What the command line starts. The arguments after -extra are MODULE:FUNCTION [--pa DIR | --node NAME | --fail-on WHAT | --allow NAME | --virtual-time MS]..; orders come through the
+%% What the command line starts. The arguments after -extra are MODULE:FUNCTION [--pa DIR | --node NAME | --fail-on WHAT | --allow NAME |
+%% --virtual-time MS | --faults SPEC]..; orders come through the
 %% socket in the place of the standard input and are answered there, in the words of crates/raddle-model/src/native.rs. A message is
 %% four bytes with the length, most significant first, and JSON.
 -module(raddle_main).
@@ -15,10 +16,16 @@ main() ->
 listen(Port, Maker) ->
     receive
         {Port, {data, Order}} -> Maker ! {order, Order};
-        {'DOWN', _, process, Maker, Why} -> port_command(Port, said(refused, Why));
+        {'DOWN', _, process, Maker, Why} ->
+            %% Nobody would answer the orders that come now. Who cannot read the answer any more finds the reason with what the VM has said.
+            port_command(Port, said(refused, broken(Why))),
+            io:put_chars(standard_error, broken(Why)),
+            erlang:halt(1);
         {Port, eof} -> erlang:halt(0)
     end,
     listen(Port, Maker).
+
+broken(Why) -> ["a bug of Raddle: what makes the runs has ended: ", text(Why)].
 
 said(How, Why) -> json(#{How => #{message => text(Why)}}).
 
@@ -28,7 +35,9 @@ make(Port, [Test | Places]) ->
     ok = raddle_modules:prepare(),
     [code:add_patha(Path) || {"--pa", Path} <- pairs(Places)],
     Words = [unicode:characters_to_binary(Word) || Word <- Places],
-    Allow = try raddle:allow(Words) catch error:{raddle_error, Wrong} -> exit(Wrong) end,
+    Allow = try raddle:allow(Words)
+            catch error:{raddle_error, Wrong} -> port_command(Port, said(refused, Wrong)), next(), []
+            end,
     [Module, Function] = string:split(Test, ":"),
     case known(Program = {list_to_atom(Module), list_to_atom(Function)}) of
         true -> port_command(Port, json(#{ready => #{fibers => true}}));
@@ -36,7 +45,7 @@ make(Port, [Test | Places]) ->
     end,
     {ok, Desk, Seed, Wall} = raddle_nif:open_desk(next()),
     Options = #{test => raddle:prepare(Program), nodes => raddle:nodes_of(Words, ['test@raddle']), wall => Wall,
-                fail_on => raddle:fail_on(Words), allow => Allow, virtual_time => raddle:virtual_time(Words)},
+                fail_on => raddle:fail_on(Words), allow => Allow, virtual_time => raddle:virtual_time(Words), faults => raddle:faults(Words)},
     orders(Port, Desk, Seed, Options).
 
 next() -> receive {order, Text} -> Text end.

@@ -61,8 +61,8 @@ prepare() ->
             persistent_term:put(raddle_prepared, true)
     end.
 
-ours() -> [raddle, raddle_allow, raddle_bif, raddle_call, raddle_closure, raddle_crypto, raddle_elixir, raddle_ets, raddle_fault, raddle_file, raddle_forms, raddle_handler,
-                          raddle_info, raddle_library, raddle_line, raddle_log, raddle_mailbox, raddle_main, raddle_modules, raddle_name,
+ours() -> [raddle, raddle_allow, raddle_bif, raddle_call, raddle_closure, raddle_crypto, raddle_elixir, raddle_ets, raddle_fault,
+                          raddle_faults, raddle_file, raddle_forms, raddle_handler, raddle_info, raddle_library, raddle_line, raddle_log, raddle_mailbox, raddle_main, raddle_modules, raddle_name,
                           raddle_nif, raddle_node, raddle_process, raddle_report, raddle_request, raddle_run, raddle_service,
                           raddle_signal, raddle_spawn,
                           raddle_table, raddle_time, raddle_turn, raddle_watch].
@@ -195,6 +195,13 @@ place(1) -> "the end of a process";
 place(2) -> "a timer";
 place(3) -> "a delivery between nodes";
 place(4) -> "the start";
+place(5) -> "a choice of faults";
+place(6) -> "a crash";
+place(7) -> "a restart";
+place(8) -> "a partition";
+place(9) -> "its healing";
+place(10) -> "a disconnection";
+place(11) -> "the time until a fault";
 place(Number) ->
     Module = persistent_term:get({raddle_base, Number bsr 14}, none),
     Places = case Module of

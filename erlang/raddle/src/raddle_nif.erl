@@ -2,7 +2,7 @@
 -module(raddle_nif).
 -export([open/4, open_replay/1, open_desk/1, read_order/2, lanes/1, open_turns/1, next_turn/1, note_turn/3, 'begin'/3, limit_time/2, add_main/2,
          add_spawned/2, add_process_of/3, add_timer/5, add_errand/5, add_carrier/3, add_object/2, start/1,
-         step/6, sleep/4, wait/4, act/6, act_wait/4, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
+         step/6, sleep/4, wait/4, act/6, act_wait/4, act_choose/5, chosen/1, hold/3, holds/1, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
          fail/4, now/1, unique/1, progress/2, pids/1, places/1, actor_name/2, steps/1, searches/1, counts/1, owned/1, end_run/1,
          divergence/1, record/4, answer/3]).
 -compile({no_auto_import, [now/0]}).
@@ -41,6 +41,10 @@ sleep(_Session, _Me, _Place, _Nanoseconds) -> ?MISSING.
 wait(_Session, _Me, _Place, _Nanoseconds) -> ?MISSING.
 act(_Session, _Who, _Actor, _Kind, _Place, _Touches) -> ?MISSING.
 act_wait(_Session, _Who, _Actor, _Place) -> ?MISSING.
+act_choose(_Session, _Who, _Actor, _Place, _Arity) -> ?MISSING.
+chosen(_Session) -> ?MISSING.
+hold(_Session, _Actor, _Steps) -> ?MISSING.
+holds(_Session) -> ?MISSING.
 finish(_Session, _Who, _Actor) -> ?MISSING.
 deliver(_Session, _Actor) -> ?MISSING.
 leave(_Session, _Actor) -> ?MISSING.

@@ -59,9 +59,12 @@ born(Body) ->
 %% ---- the end by itself
 
 live(Fun) ->
-    {Reason, Detail} = outcome(Fun),
-    raddle_log:crashed(Detail),
-    terminate(raddle_turn:me(), Reason).
+    Outcome = outcome(Fun),
+    ended(raddle_turn:me(), Outcome).
+
+ended(Me, {Reason, Detail}) ->
+    Reason =:= normal orelse raddle_log:crashed(Detail), % The detail of a normal end is whatever was returned.
+    terminate(Me, Reason).
 
 test(Fun, Done) ->
     Outcome = outcome(Fun),
@@ -109,12 +112,13 @@ hit_alive(Me, From, #process{pid = To, trap = true}, Reason, Sort) when Reason =
     raddle_signal:post(Me, To, {'EXIT', From, Reason});
 hit_alive(_, From, #process{pid = To}, normal, _) when From =/= To -> ok;
 hit_alive(Me, _, #process{pid = To}, Reason, Sort) when To =:= Me#me.pid -> {self, ends(Reason, Sort)};
-hit_alive(#me{session = Session, table = Table}, _, Process, Reason, Sort) ->
+hit_alive(#me{session = Session, table = Table} = Me, _, Process, Reason, Sort) ->
     #process{pid = Pid, actor = Actor, real = Real, life = Life} = Process,
     raddle_signal:begin_death(Table, Actor, Pid, ends(Reason, Sort)),
     note_exiting(Table, Pid),
     raddle_nif:kill(Session, Actor, ?AT_DEATH, ?WRITES(Life)),
     raddle_turn:end_process(Real),
+    raddle_fault:orphaned(Me, Pid),
     ok.
 
 %% From now on the process is not alive, though it is still there; who links to it from now on links to nobody.
@@ -231,5 +235,5 @@ hibernate(Module, Function, Arguments, Place) ->
     Outcome = outcome(fun() -> raddle_call:call(Module, Function, Arguments, Place) end),
     case raddle_table:find(Me#me.table, main, none) =:= Me#me.pid of
         true -> (raddle_table:find(Me#me.table, done, none))(Me, Outcome);
-        false -> terminate(Me, element(1, Outcome))
+        false -> ended(Me, Outcome)
     end.

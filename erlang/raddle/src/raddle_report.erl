@@ -43,11 +43,12 @@ object({entry, {table, Id}, Key}) -> io_lib:format("~0tp in table ~ts", [Key, ta
 object({{persistent, Key}, _}) -> io_lib:format("persistent term ~0tp", [Key]);
 object({{environment, App, Key}, _}) -> io_lib:format("environment ~tw of ~tw", [Key, App]);
 object({Module, Reference}) when is_reference(Reference) -> io_lib:format("~tw ~w", [Module, erlang:phash2(Reference, 1000)]);
-object({node, Node}) -> io_lib:format("node ~s", [Node]);
-object({disk, Node, {_, Number}}) -> io_lib:format("file ~w of ~s", [Number, Node]);
-object({disk, Node, Path}) -> io_lib:format("~ts of ~s", [Path, Node]);
-object({views, Node}) -> io_lib:format("connections of ~s", [Node]);
-object({break, From, To}) -> io_lib:format("line from ~s to ~s", [From, To]);
+object({service, Node, Service}) -> io_lib:format("~tw of ~ts", [Service, Node]);
+object({node, Node}) -> io_lib:format("node ~ts", [Node]);
+object({disk, Node, {_, {Path, _}}}) -> io_lib:format("content of ~ts of ~ts", [Path, Node]);
+object({disk, Node, Path}) -> io_lib:format("~ts of ~ts", [Path, Node]);
+object({views, Node}) -> io_lib:format("connections of ~ts", [Node]);
+object({break, From, To}) -> io_lib:format("line from ~ts to ~ts", [From, To]);
 object({Module, Number}) -> io_lib:format("~tw ~tw", [Module, Number]).
 
 table({_, Name}) -> io_lib:format("~tw", [Name]);

@@ -82,6 +82,7 @@ abandon(_, _) -> erlang:error(badarg).
 
 %% The request is there.
 arrives(#me{table = Table} = Me, {spawn, Reference, From, Node, Fun, Link, Watch, Leader}) ->
+    raddle_faults:first(Table, Node, Fun),
     Child = raddle_process:arrived(Me, Node, Fun, Leader),
     Link andalso raddle_table:put_list(Table, {links, Child}, [From]),
     Watch =:= none orelse

@@ -6,7 +6,7 @@
 %% Runs Fun as run number Number of Seed. Returns exhausted, or a map with the verdict and what was counted. Look is called with the
 %% table of the run before it goes. That somebody has ended whom the caller monitors ends the run; its other messages are left alone.
 run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall := Wall} = Options, Look) ->
-    #{fail_on := FailOn, allow := Allow, virtual_time := Time} = Options,
+    #{fail_on := FailOn, allow := Allow, virtual_time := Time, faults := Faults} = Options,
     case raddle_nif:'begin'(Session, Seed, Number) of
         exhausted -> exhausted;
         ok ->
@@ -17,6 +17,7 @@ run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall :=
             Leader = raddle_table:pid(Node, 1),
             Main = raddle_process:new_main(Session, Table, Node, Fun, Leader, fun done/2),
             ets:insert(Table, {main, main, Main}),
+            raddle_faults:start(Session, Table, Faults),
             raddle_nif:start(Session) ! '$go',
             End = await(Session, Table, Wall, 0),
             Result = result(Session, Table, End),
@@ -56,12 +57,15 @@ result(_, _, {refused, What, Arguments, Place}) -> #{verdict => {refused, What, 
 result(_, _, {broken, What}) -> #{verdict => {broken, What}};
 result(_, _, {stuck, Where}) -> #{verdict => {stuck, Where}}.
 
+%% The VM waits for no longer, which is seven weeks.
+-define(LONGEST, 16#ffffffff).
+
 %% Why the run is over. It is given up when the clock of the host has gone round once without a step.
 await(Session, Table, Wall, Before) ->
     receive
         {'$over', Table, Why} -> Why;
         {'DOWN', _, process, _, _} -> {broken, <<"whoever wanted to know has ended">>}
-    after Wall ->
+    after min(Wall, ?LONGEST) ->
         {stuck, Stacks} = Stuck = stuck(Session),
         %% A module that is being instrumented takes the time that it takes.
         Loads = [loads || [{raddle_modules, load, _, _} | _] <- Stacks],
@@ -95,13 +99,13 @@ names(Session, Table) ->
                 case {maps:find(Number, Pids), maps:find(Number, maps:merge(Carriers, Errands))} of
                     {{ok, Pid}, _} -> raddle_report:pid(Pid, Main, erlang:node(Main));
                     {_, {ok, {errand, Name}}} -> Name;
-                    {_, {ok, {From, To}}} -> io_lib:format("delivery from ~s to ~s", [From, To]);
+                    {_, {ok, {From, To}}} -> io_lib:format("delivery from ~ts to ~ts", [From, To]);
                     _ -> io_lib:format("timer ~w", [Number])
                 end
             end,
     Named = maps:from_list([{Object, raddle_report:object(Term)} || [Term, Object] <- ets:match(Table, {object, {object, '$1'}, '$2'})]),
     Owned = maps:from_list(lists:append(
-              [[{Mailbox, ["mailbox of ", Actor(Number)]}, {Life, ["life of ", Actor(Number)]}]
+              [[{Life, ["life of ", Actor(Number)]}, {Mailbox, ["mailbox of ", Actor(Number)]}] % They are one for deliveries.
                || {Number, Mailbox, Life} <- raddle_nif:owned(Session)])),
     All = maps:merge(Owned, Named),
     Text = fun unicode:characters_to_binary/1,

@@ -34,3 +34,10 @@
 -define(AT_TIMER, 2).
 -define(AT_CARRIER, 3).
 -define(AT_START, 4).
+-define(AT_FAULTS, 5).
+-define(AT_CRASH, 6).
+-define(AT_RESTART, 7).
+-define(AT_PARTITION, 8).
+-define(AT_HEAL, 9).
+-define(AT_DISCONNECT, 10).
+-define(AT_DELAY, 11).

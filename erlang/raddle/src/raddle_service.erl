@@ -19,9 +19,7 @@ ensure(Service, Place) ->
                         true -> [Other || Other <- raddle_table:find(Table, nodes, []), not ets:member(Table, {down, Other})];
                         false -> [Node]
                     end,
-            New = [Other || Other <- Nodes, not ets:member(Table, {service, Other, Service})],
-            Service =:= global andalso New =/= [] andalso raddle_table:put_list(Table, {expected, global}, New),
-            start_at(Me, New, [Service], Place),
+            start_at(Me, Nodes, [Service], Place),
             [await(Me, Other, Service, Place) || Other <- Nodes],
             ok
     end.
@@ -41,11 +39,25 @@ is_there(Service, Place) ->
     #me{table = Table, node = Node} = raddle_turn:me(),
     is_inside(Service, Place) orelse raddle_table:find(Table, {service, Node, Service}, none) =:= ready.
 
-%% Nobody else starts them, as that is noted before the first operation.
-start_at(#me{table = Table} = Me, Nodes, Services, Place) ->
-    New = [{Node, Service} || Node <- Nodes, Service <- Services],
-    [ets:insert(Table, {service, {service, Node, Service}, []}) || {Node, Service} <- New],
-    [raddle_process:spawn(Me, Node, fun() -> run(Service, Place) end, false, none, Place) || {Node, Service} <- New].
+%% Starts what nobody else has started. It is noted in the operation that does it, so whoever is ended before that leaves nothing undone.
+start_at(#me{table = Table, pid = Pid} = Me, Nodes, Services, Place) ->
+    [begin
+         raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(raddle_table:object(Me, Key))),
+         case ets:member(Table, Key) orelse ets:member(Table, {down, Node}) of
+             true -> ok;
+             false ->
+                 Service =:= global andalso expect(Table),
+                 ets:insert(Table, {service, Key, []}),
+                 #process{leader = Leader} = raddle_table:process(Table, Pid),
+                 raddle_process:arrived(Me, Node, fun() -> run(Service, Place) end, Leader)
+         end
+     end || Node <- Nodes, Service <- Services, Key <- [{service, Node, Service}], not ets:member(Table, Key)].
+
+%% The first server of global waits for those of all nodes that are there.
+expect(Table) ->
+    ets:match(Table, {service, {service, '_', global}, '_'}) =:= []
+        andalso raddle_table:put_list(Table, {expected, global},
+                                      [Node || Node <- raddle_table:find(Table, nodes, []), not ets:member(Table, {down, Node})]).
 
 await(#me{table = Table, pid = Pid}, Node, Service, Place) ->
     Key = {service, Node, Service},
@@ -76,11 +88,20 @@ run(Service, Place) ->
     Service =:= global andalso meet(Me, Place),
     Waiters = raddle_table:find(Table, {service, Node, Service}, []),
     ets:insert(Table, {service, {service, Node, Service}, ready}),
-    [raddle_mailbox:send(Waiter, {'$raddle_service', Node, Service}, Place) || Waiter <- lists:reverse(Waiters)],
+    [tell(Me, Waiter, {'$raddle_service', Node, Service}, Place) || Waiter <- lists:reverse(Waiters)],
     raddle_mailbox:'receive'(none, infinity, Place).
 
+%% A message of the run itself, which no broken line keeps from a process of another node.
+tell(#me{table = Table} = Me, Pid, Message, Place) ->
+    case raddle_table:process(Table, Pid) of
+        #process{mailbox = Mailbox} ->
+            raddle_turn:step(Me, ?SEND, Place, ?WRITES(Mailbox)),
+            raddle_signal:post(Me, Pid, Message);
+        none -> ok
+    end.
+
 %% The servers of global have to be there before they hear of each other, and those who call them expect that they have agreed.
-meet(#me{table = Table, node = Node, pid = Pid}, Place) ->
+meet(#me{table = Table, node = Node, pid = Pid} = Me, Place) ->
     case raddle_table:list(Table, {expected, global}) of
         [] -> ok;
         Expected ->
@@ -89,7 +110,7 @@ meet(#me{table = Table, node = Node, pid = Pid}, Place) ->
             case Expected -- [erlang:node(Other) || Other <- Met] of
                 [] ->
                     raddle_table:put_list(Table, {expected, global}, []),
-                    [raddle_mailbox:send(Other, '$raddle_met', Place) || Other <- Met, Other =/= Pid];
+                    [tell(Me, Other, '$raddle_met', Place) || Other <- Met, Other =/= Pid];
                 _ -> raddle_mailbox:'receive'(fun(Message) -> Message =:= '$raddle_met' end, infinity, Place)
             end,
             [raddle_mailbox:send(global_name_server, {nodeup, Other, #{connection_id => raddle_line:connection(Table, Node, Other)}}, Place)
@@ -97,8 +118,10 @@ meet(#me{table = Table, node = Node, pid = Pid}, Place) ->
             '~global':sync()
     end.
 
-%% A node that is gone is not waited for.
+%% A node that is gone is not waited for. Its services are still in the table.
 node_died(#me{table = Table} = Me, Node) ->
+    [raddle_signal:post(Me, Waiter, {'$raddle_service', Node, Service})
+     || [Service, Waiters] <- lists:sort(ets:match(Table, {service, {service, Node, '$1'}, '$2'})), Waiters =/= ready, Waiter <- lists:reverse(Waiters)],
     Expected = raddle_table:list(Table, {expected, global}) -- [Node],
     Met = [Pid || Pid <- raddle_table:list(Table, {met, global}), erlang:node(Pid) =/= Node],
     raddle_table:put_list(Table, {expected, global}, Expected),

@@ -117,6 +117,8 @@ act(Actor, #me{session = Session, table = Table} = Me0) ->
                     raddle_nif:finish(Session, Who, Actor);
                 Next -> announce(Me, Who, Next, ?AT_CARRIER)
             end;
+        {work, Work} -> raddle_fault:act(Me, Who, Work);
+        {faults, Faults, Phase} -> raddle_faults:act(Me, Who, {Faults, Phase});
         {timer, Reference, Target, Message, Node} -> ring(Me, Who, Reference, Target, Message, Node);
         {dying, Pid, Reason, Stages} -> die(Me#me{pid = none, node = erlang:node(Pid)}, Who, Pid, Reason, Stages);
         none -> raddle_nif:finish(Session, Who, Actor)

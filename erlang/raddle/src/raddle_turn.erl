@@ -3,7 +3,7 @@
 %% between nodes, processes that are dying) are played by whoever has asked. Nothing here raises anything that a program could
 %% catch: a process whose run is over is killed.
 -module(raddle_turn).
--export([me/0, step/4, step/5, settle/1, sleep/3, wait/3, take/2, leave/2, refuse/3, over/2, end_process/1, count/1, fail/3]).
+-export([me/0, step/4, step/5, step/6, settle/1, sleep/3, wait/3, take/2, leave/2, refuse/3, over/2, end_process/1, count/1, fail/3]).
 -include("raddle_run.hrl").
 
 %% So many calls of functions without an operation are one that takes some nanoseconds of the virtual time, so that others have a
@@ -22,25 +22,29 @@ step(Me, Kind, Place, First) -> step(Me, Kind, Place, First, ?NONE).
 step(#me{life = Life} = Me, Kind, Place, ?NONE, ?NONE) -> step(Me, Kind, Place, ?READS(Life), ?NONE);
 step(#me{life = Life} = Me, Kind, Place, First, ?NONE) when First div 2 =/= Life ->
     step(Me, Kind, Place, First, ?READS(Life));
-step(#me{session = Session, actor = Actor, searches = Searches} = Me, Kind, Place, First, Second) ->
-    Searches andalso look(Me, Place, First, Second),
+step(Me, Kind, Place, First, Second) -> step(Me, Kind, Place, First, Second, ?NONE).
+
+%% An operation that depends on a third object besides. Only a search is told of that.
+step(#me{session = Session, actor = Actor, searches = Searches} = Me, Kind, Place, First, Second, Third) ->
+    Searches andalso look(Me, Place, First, Second, Third),
     take(raddle_nif:step(Session, Actor, Kind, Place, First, Second), Me).
 
 %% If there is no room, a search that goes by touches sees a look at the own life before the operation and one after it, as
 %% operations of their own. To end the process between a look and the operation beside it is the same as to do it on the other
-%% side of the look, so no outcome is missed.
-look(#me{life = Life}, Place, First, Second) ->
-    Room = First div 2 =:= Life orelse Second div 2 =:= Life,
-    Room orelse erlang:put('$raddle_owes', true),
+%% side of the look, so no outcome is missed. A third object, which is always that of the own node, is part of these looks.
+look(#me{life = Life}, Place, First, Second, Third) ->
+    Room = Third =:= ?NONE andalso (First div 2 =:= Life orelse Second div 2 =:= Life),
+    Owed = case erlang:get('$raddle_owes') of {owes, Known} -> Known; undefined -> ?NONE end,
+    Room orelse erlang:put('$raddle_owes', {owes, max(Owed, Third)}),
     settle(Place),
-    Room orelse erlang:put('$raddle_owes', true).
+    Room orelse erlang:put('$raddle_owes', {owes, Third}).
 
 %% The look after the latest operation, if that had no room. Part of whatever the process does next.
 settle(Place) ->
     case erlang:erase('$raddle_owes') of
-        true ->
+        {owes, Third} ->
             #me{session = Session, actor = Actor, life = Life} = Me = me(),
-            take(raddle_nif:step(Session, Actor, ?READ, Place, ?READS(Life), ?NONE), Me);
+            take(raddle_nif:step(Session, Actor, ?READ, Place, ?READS(Life), Third), Me);
         undefined -> ok
     end.
 

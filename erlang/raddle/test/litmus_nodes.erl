@@ -128,3 +128,20 @@ l_spawn_request_abandon() -> R = spawn_request(?B, fun() -> ok end), X = spawn_r
 l_spawn_link_parent_gone() -> S = self(), {_, M} = spawn_monitor(fun() -> spawn_request(?B, fun() -> process_flag(trap_exit, true), S ! up, receive {'EXIT', _, W} -> S ! W end end, [link]), ok end),
     receive {'DOWN', M, _, _, _} -> ok end, receive up -> none() after 20 -> killed end.
 l_spawn_unknown() -> {P, M} = spawn_monitor('x@raddle', fun() -> ok end), receive {'DOWN', M, _, P, W} -> W end.
+
+%% ---- faults that are interrupted or meet each other
+
+l_crasher_killed() -> %% A node does not stay between the two, whoever wanted it down is ended meanwhile.
+    P = on(?B, fun forever/0), M = monitor(process, P), C = spawn(fun() -> raddle:crash(?B) end), exit(C, kill),
+    receive {'DOWN', M, process, P, W} -> {W, caught(fun() -> raddle:crash(?B) end)} after 20 -> {up, raddle:crash(?B)} end.
+l_halter_killed() -> {P, M} = spawn_monitor(?B, fun() -> halt() end), exit(P, kill),
+    {receive {'DOWN', M, process, P, W} -> W end, timer:sleep(20), caught(fun() -> raddle:crash(?B) end)}.
+l_restarter_killed() -> monitor_node(?B, true), raddle:crash(?B), receive {nodedown, _} -> ok end,
+    S = self(), C = spawn(fun() -> raddle:restart(?B, fun() -> S ! back, forever() end) end), exit(C, kill),
+    receive back -> net_adm:ping(?B) after 20 -> {down, net_adm:ping(?B)} end.
+l_restart_by_two() -> raddle:crash(?B), S = self(), F = fun() -> S ! back, forever() end,
+    [spawn(fun() -> S ! {said, case caught(fun() -> raddle:restart(?B, F) end) of P when is_pid(P) -> ok; X -> X end} end) || _ <- [1, 2]],
+    L = lists:sort([word(said), word(said)]), receive back -> ok end, {L, receive back -> twice after 20 -> once end}.
+l_restart_two_nodes() -> net_kernel:monitor_nodes(true), raddle:crash(?B), raddle:crash(?C), [receive {nodedown, _} -> ok end || _ <- [1, 2]], S = self(),
+    [spawn(fun() -> raddle:restart(N, fun() -> receive go -> S ! {pinged, net_adm:ping(O)} end end) ! go end) || {N, O} <- [{?B, ?C}, {?C, ?B}]],
+    lists:sort([word(pinged), word(pinged)]).

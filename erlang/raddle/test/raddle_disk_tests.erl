@@ -26,7 +26,7 @@ files(Dir) ->
          file:copy(filename:join(Dir, "e/g"), filename:join(Dir, "e/h")), filelib:file_size(filename:join(Dir, "e/h")), filelib:is_dir(filename:join(Dir, "e")), filelib:is_regular(filename:join(Dir, "e")),
          element(3, element(2, file:read_file_info(filename:join(Dir, "e")))), file:delete(filename:join(Dir, "e/g")), file:delete(filename:join(Dir, "e/h")), file:del_dir(filename:join(Dir, "e"))],
     {ok, W} = file:open(F, [write, exclusive]), file:write(W, "abc"), file:close(W), {ok, V} = file:open(F, [write]), file:close(V),
-    {A, B, C, file:open(F, [write, exclusive]), file:read_file(F), file:delete(F)}.
+    {A, B, C, file:open(F, [write, exclusive]), file:read_file(F), file:list_dir(filename:join(Dir, ".")), file:read_file(filename:join(Dir, "./../" ++ filename:basename(Dir) ++ "/f")), file:delete(F)}.
 
 under_control() -> ok = file:make_dir("/tmp/d"), files("/tmp/d").
 

@@ -66,12 +66,16 @@ counts(0) -> ok;
 counts(N) -> counts(N - 1).
 
 crashes() -> S = self(), spawn(fun() -> S ! here, 1 = S end), receive here -> timer:sleep(1) end.
+crashes_later() -> S = self(), P = spawn(fun() -> S ! here, erlang:hibernate(erlang, binary_to_atom, [S]) end), receive here -> P ! x, timer:sleep(1) end.
+returns() -> S = self(), spawn(fun() -> S ! here, {error, no, crash} end), receive here -> timer:sleep(1) end.
 logs() -> logger:error("~p is bad", [self()]), logger:info("nothing"), ok.
 
 errors_that_are_reported_case() ->
     Told = fun(Fun) -> #{failure := #{report := Report}} = raddle:explore(Fun, (quiet())#{fail_on => [error]}), Report end,
     [?assertMatch(#{failed := 0}, raddle:explore(Fun, (quiet())#{runs => 5})) || Fun <- [fun ?MODULE:crashes/0, fun ?MODULE:logs/0]],
     ?assertMatch({match, _}, re:run(Told(fun ?MODULE:crashes/0), "a process crashed: error: {badmatch,<0.101.0>} in raddle_tests:")),
+    ?assertMatch({match, _}, re:run(Told(fun ?MODULE:crashes_later/0), "a process crashed: error: badarg")),
+    ?assertMatch(#{failed := 0}, raddle:explore(fun ?MODULE:returns/0, (quiet())#{runs => 5, fail_on => [error]})),
     ?assertMatch({match, _}, re:run(Told(fun ?MODULE:logs/0), "an error was reported: <0.101.0> is bad$")).
 
 init([]) -> {ok, {{one_for_one, 1, 10}, [{child, {?MODULE, start_child, []}, permanent, 100, worker, []}]}}.
@@ -102,6 +106,9 @@ what_is_not_controlled_is_refused_by_name_case() ->
     ?assertMatch({match, _}, re:run(Refused(fun() -> catch file:set_cwd("x") end), "^file:set_cwd/1 at")),
     ?assertMatch({match, _}, re:run(Refused(fun() -> catch code:purge(x) end), "^code:purge/1 at")),
     ?assertMatch({match, _}, re:run(Refused(fun() -> catch ets:file2tab("x") end), "^ets:file2tab/1 at")).
+
+any_wall_is_taken_case() ->
+    [?assertMatch(#{passed := 1}, raddle:explore(fun() -> ok end, (quiet())#{runs => 1, wall => Wall})) || Wall <- [1 bsl 40, infinity]].
 
 nothing_of_the_host_shows_case() ->
     raddle:explore(fun() -> {calendar:universal_time(), os:timestamp(), pid_to_list(self()), rand:uniform(1000000), make_ref(), node()} end,
@@ -157,6 +164,19 @@ replay_repeats_exactly_case() ->
         ok = file:write_file(File, Text),
         %% Another program leaves the recorded run, and it is said where.
         ?assertMatch(#{divergence := {Step, _}} when is_integer(Step), raddle:replay(File, #{test => fun ?MODULE:waits/0}))
+    after
+        file:delete(File)
+    end.
+
+ends() -> S = self(), spawn(fun() -> S ! here, erlang:yield(), error(late) end), receive here -> ok end.
+
+what_was_found_beside_the_end_of_the_test_repeats_case() ->
+    File = filename:join(filename:dirname(code:which(?MODULE)), "ends-" ++ os:getpid() ++ ".json"),
+    try
+        [begin
+             #{failure := #{fingerprint := Print}} = raddle:explore(fun ?MODULE:ends/0, #{file => File, strategy => Spec, fail_on => [error]}),
+             ?assertMatch(#{divergence := none, fingerprint := Print}, raddle:replay(File))
+         end || Spec <- ["upo", "dpor", "dfs", "pos"]]
     after
         file:delete(File)
     end.

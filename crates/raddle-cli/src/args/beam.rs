@@ -17,6 +17,7 @@ Examples:
   raddle beam run my_tests:race --pa ebin
   raddle beam run my_tests:race --pa ebin --strategy pct:depth=3 --runs 1e5 --json
   raddle beam run my_tests:two --pa ebin --node a@x --node b@x
+  raddle beam run my_tests:two --pa ebin --node a@x --node b@x --faults crash=1,restart=1,partition=1
   raddle beam run my_tests:race --pa ebin --time 30s --keep-going
   raddle beam run my_tests:race --pa ebin --allow my_nif:sum/2
   raddle beam run MyTests.race --pa _build/test/lib/my_app/ebin
@@ -31,6 +32,9 @@ Elixir is found by its program in PATH, or by --pa; the ebin of each dependency 
 `portfolio` is several strategies that take turns, and whoever finds more new partial orders has more of them; others can be
 joined by +. The same seed gives the same runs, whatever --jobs says.
 Time is virtual, and what the program prints is dropped. With several nodes the function runs on the first one.
+With --faults nodes and connections fail without a line of the test, at moments that the strategy chooses: a node crashes (never the
+first one), two nodes lose their connection (disconnect), or cannot get it back until that is healed (partition; it always is). With restart= a node that has
+crashed comes back, and runs again what its first process was. The steps of that are in a lane of their own, `faults`.
 
 Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments, or a program that cannot be controlled.")]
 pub(crate) struct BeamRunArgs {
@@ -67,6 +71,9 @@ pub(crate) struct BeamRunArgs {
     /// A module or a function that cannot be controlled, such as a native one, and runs as it is; may be given more than once
     #[arg(long, value_name = "MODULE[:FUNCTION/ARITY]", value_parser = allowed)]
     pub(crate) allow: Vec<String>,
+    /// How many faults of each sort the search may put into a run, such as crash=1,restart=1,partition=2,disconnect=1
+    #[arg(long, value_name = "SPEC", value_parser = faults)]
+    pub(crate) faults: Option<String>,
     /// When a time-out may fire
     #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
     pub(crate) timeouts: TimeoutsArg,
@@ -109,6 +116,20 @@ impl FailOnArg {
             FailOnArg::GaveUp => "gave-up",
         }
     }
+}
+
+/// The sorts of faults.
+const FAULTS: [&str; 4] = ["crash", "restart", "partition", "disconnect"];
+
+fn faults(text: &str) -> Result<String, String> {
+    let is_fault = |part: &str| {
+        part.split_once('=')
+            .is_some_and(|(sort, count)| FAULTS.contains(&sort) && count.parse::<u16>().is_ok())
+    };
+    if text.split(',').all(is_fault) {
+        return Ok(text.to_owned());
+    }
+    Err(format!("so many of {}, such as crash=1,partition=2", FAULTS.join(", ")))
 }
 
 /// A function in the words of Erlang, in which a module of Elixir has a longer name.

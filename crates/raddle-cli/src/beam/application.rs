@@ -6,7 +6,6 @@ use anyhow::{Context, Result, bail, ensure};
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::UNIX_EPOCH;
 
 /// The native library; empty if it could not be built.
 static LIBRARY: &[u8] = include_bytes!(env!("RADDLE_BEAM_LIBRARY"));
@@ -40,20 +39,36 @@ pub(super) fn find() -> Result<PathBuf> {
 }
 
 fn is_built(place: &Path) -> bool {
-    place.join("ebin/raddle.app").is_file() && place.join("priv/libraddle_beam.so").is_file()
+    ["ebin/raddle.app", "ebin/raddle_main.beam", "priv/libraddle_beam.so"]
+        .iter()
+        .all(|part| place.join(part).is_file())
 }
 
-/// A number for the Erlang that is installed; what one release compiles another may not load.
+/// What Erlang's own variables ask for is meant for the user's programs: options could be errors for the application's sources, and flags
+/// could take the place of those that are given here.
+const VARIABLES: [&str; 5] =
+    ["ERL_COMPILER_OPTIONS", "ERLC_USE_SERVER", "ERL_FLAGS", "ERL_AFLAGS", "ERL_ZFLAGS"];
+
+/// A program of Erlang/OTP, as it is without what variables ask for.
+pub(super) fn otp(program: &str) -> Command {
+    let mut command = Command::new(program);
+    VARIABLES.iter().for_each(|variable| {
+        command.env_remove(variable);
+    });
+    command
+}
+
+/// A number for the Erlang that is installed; what one release compiles another may not load. Which one `erl` is may depend on the folder
+/// and on variables, so it is asked.
 fn release() -> Result<u64> {
     use std::hash::{DefaultHasher, Hash, Hasher};
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&path).map(|folder| folder.join("erl")).find(|erl| erl.is_file());
-    let erl = found.context(NO_ERLANG)?;
+    let said = match otp("erl").arg("+V").output() {
+        Ok(said) => said,
+        Err(error) if error.kind() == ErrorKind::NotFound => bail!(NO_ERLANG),
+        Err(error) => bail!("cannot start erl: {error}"),
+    };
     let mut hasher = DefaultHasher::new();
-    let real = std::fs::canonicalize(&erl).unwrap_or(erl);
-    let changed = std::fs::metadata(&real).and_then(|about| about.modified()).ok();
-    let changed = changed.and_then(|time| time.duration_since(UNIX_EPOCH).ok());
-    (real, changed).hash(&mut hasher);
+    (said.stdout, said.stderr).hash(&mut hasher);
     Ok(hasher.finish())
 }
 
@@ -75,7 +90,7 @@ fn build(place: &Path) -> Result<()> {
     std::fs::copy(own.join("src/raddle.app.src"), own.join("ebin/raddle.app")).with_context(writable)?;
     std::fs::write(own.join("priv/libraddle_beam.so"), LIBRARY).with_context(writable)?;
     let modules = SOURCES.iter().map(|(name, _)| *name).filter(|name| name.ends_with(".erl"));
-    let mut compile = Command::new("erlc");
+    let mut compile = otp("erlc");
     compile.arg("-o").arg(own.join("ebin")).args(modules.map(|name| own.join("src").join(name)));
     let compiled = compile.output();
     match &compiled {

@@ -23,7 +23,11 @@ pub(crate) fn minimize(
     path: &Path,
 ) -> Result<Option<TraceFile>> {
     let mut vm = Vm::start(file, shown)?;
-    reduce(file, &mut vm, limits, &|small| write(path, small))
+    let small = reduce(file, &mut vm, limits, &|small| write(path, small))?;
+    match vm.silent {
+        Some(why) if small.is_none() => Err(why.context(format!("{shown}: no run was made"))),
+        _ => Ok(small),
+    }
 }
 
 /// The same after a run has failed. The run as it was found is in `path` already; if it cannot be made again, that has to do.
@@ -47,6 +51,9 @@ pub(crate) fn explain(
 ) -> Result<Option<Explanation>> {
     let mut vm = Vm::start(file, shown)?;
     let found = crate::explain::within(file, effort, time, &mut vm)?;
+    if let Some(why) = vm.silent.filter(|_| found.is_none()) {
+        return Err(why.context(format!("{shown}: no run was made")));
+    }
     let run = found.as_ref().and_then(|found| found.run.as_ref()).unwrap_or(file);
     sources.extend(sources::of(file, &run.locations));
     Ok(found)
@@ -56,20 +63,35 @@ pub(crate) fn explain(
 struct Vm<'a> {
     server: Server,
     file: &'a TraceFile,
+    /// Why it makes no more runs, if that is so.
+    silent: Option<anyhow::Error>,
 }
 
 impl Vm<'_> {
     fn start<'a>(file: &'a TraceFile, shown: &str) -> Result<Vm<'a>> {
         let setup = setup(under(file), file.seed, file.settings, PATIENCE);
-        Ok(Vm { server: Server::start(&Program::of(file, shown)?, &setup)?, file })
+        Ok(Vm { server: Server::start(&Program::of(file, shown)?, &setup)?, file, silent: None })
     }
 }
 
 impl Execute for Vm<'_> {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
-        // A VM that does not answer any more makes no run, and so do those after it.
+        if self.silent.is_some() {
+            return None;
+        }
         let order = Order::follow(self.file, schedule, 0, wanted == Wanted::Any);
-        let Ok(Answer::Ran(ran)) = self.server.order(&order) else { return None };
+        let ran = match self.server.order(&order) {
+            Ok(Answer::Ran(ran)) => ran,
+            Ok(Answer::Refused { message }) => {
+                self.silent = Some(anyhow::anyhow!(message));
+                return None;
+            }
+            Ok(_) => return None,
+            Err(error) => {
+                self.silent = Some(error);
+                return None;
+            }
+        };
         Some(Execution { run: *ran.trace?, preemptions: ran.preemptions })
     }
 }

@@ -6,10 +6,11 @@ use crate::Outcome;
 use crate::args::{BeamRunArgs, TimeoutsArg, cores};
 use crate::native::{Plan, Tally, adapts, specs};
 use crate::progress::Progress;
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, Surroundings, TraceFile};
 use raddle_report::shape::{self, NativeRun};
 use raddle_report::{sentences, text};
+use raddle_strategies::portfolio::PORTFOLIO;
 use std::fmt::Write;
 use std::path::PathBuf;
 
@@ -23,7 +24,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
         exit_last: false,
     };
     let wall = u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX);
-    let setup = setup(specs(&args.strategy)?, args.seed, settings, wall);
+    let setup = setup(strategies(&args.strategy)?, args.seed, settings, wall);
     let progress = Progress::new(args.runs);
     let look = |tally: &Tally, strategy: &str| {
         progress.add(1);
@@ -71,7 +72,18 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     Ok(Outcome { text: out, status })
 }
 
-/// Where modules are, which nodes there are, what is allowed, how long runs may be and at what they fail, as the application and failure files have it.
+/// The strategies that take turns under a name on the command line, the same ones as under `raddle:test`. That the end of the test waits for
+/// the others, as that of a native program does, would change nothing: it ends the run.
+fn strategies(strategy: &str) -> Result<Vec<String>> {
+    if adapts(strategy) {
+        Ok(PORTFOLIO.iter().map(|&spec| spec.to_owned()).collect())
+    } else {
+        specs(strategy)
+    }
+}
+
+/// Where modules are, which nodes there are, what is allowed, how long runs may be, at what they fail and which faults there are, as the
+/// application and failure files have it.
 fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
     let mut places = Vec::new();
     for directory in &args.pa {
@@ -92,6 +104,13 @@ fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
     }
     for fails in &args.fail_on {
         places.extend(["--fail-on".to_owned(), fails.word().to_owned()]);
+    }
+    if let Some(faults) = &args.faults {
+        ensure!(
+            args.node.len() > 1,
+            "--faults are those of nodes: --node names them, and the function runs on the first one"
+        );
+        places.extend(["--faults".to_owned(), faults.clone()]);
     }
     Ok(places)
 }

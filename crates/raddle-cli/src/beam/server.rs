@@ -8,15 +8,16 @@ use raddle_model::native::{Answer, Order, Points, Setup, Threads};
 use raddle_model::{Ledger, Settings};
 use serde::Serialize;
 use std::io::{ErrorKind, Read, Write};
+use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
-use std::process::{Child, Command, Stdio};
+use std::process::{Child, Stdio};
 
-/// No answer is longer than this; where a length should be and is not, it mostly seems longer.
-const LONGEST: u32 = 1 << 26;
+/// No answer is longer than this. Where a text is instead of a length, it seems longer.
+const LONGEST: u32 = 1 << 29;
 
-/// A function, where its modules are, and so on: `--pa DIR`, `--node NAME`, `--allow NAME`, `--virtual-time MILLISECONDS` and
-/// `--fail-on WHAT`, as often as needed.
+/// A function, where its modules are, and so on: `--pa DIR`, `--node NAME`, `--allow NAME`, `--virtual-time MILLISECONDS`,
+/// `--fail-on WHAT` and `--faults SPEC`, as often as needed.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) test: String,
@@ -73,7 +74,7 @@ impl Server {
         let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
         let said = Temporary::write("beam.txt", b"")?;
         let words = || std::fs::OpenOptions::new().append(true).open(said.path()).map(Stdio::from);
-        let process = Command::new("erl")
+        let process = application::otp("erl")
             // Nobody waits for a scheduler that has nothing to do; one of them makes all runs.
             .args(["+Bd", "+sbwt", "none", "+sbwtdcpu", "none", "+sbwtdio", "none"])
             .args(["-noinput", "-kernel", "logger_level", "none", "-pa"])
@@ -111,18 +112,6 @@ impl Server {
         self.stream.write_all(&bytes).with_context(|| self.ended())
     }
 
-    fn hear(&mut self) -> std::io::Result<Vec<u8>> {
-        let mut length = [0; 4];
-        self.stream.read_exact(&mut length)?;
-        let length = u32::from_be_bytes(length);
-        if length > LONGEST {
-            return Err(ErrorKind::InvalidData.into());
-        }
-        let mut text = vec![0; length as usize];
-        self.stream.read_exact(&mut text)?;
-        Ok(text)
-    }
-
     fn ended(&self) -> String {
         let said = std::fs::read_to_string(self.said.path()).unwrap_or_default();
         let said: String = said.trim().chars().take(2_000).collect();
@@ -140,9 +129,36 @@ impl Runs for Server {
     }
 
     fn receive(&mut self) -> Result<Answer> {
-        let text = self.hear().with_context(|| self.ended())?;
+        let heard = hear(&mut self.stream).with_context(|| self.ended())?;
+        let text = heard.inspect_err(|_| {
+            // Where the next answer begins is not known.
+            _ = self.stream.shutdown(Shutdown::Both);
+        });
+        let text = text.map_err(|TooLong(length)| {
+            anyhow::anyhow!(
+                "an answer of the Erlang VM would be {length} bytes, and more than {LONGEST} are not read; a run of so many steps \
+                 cannot be told, and a lower --step-limit ends it before"
+            )
+        })?;
         serde_json::from_slice(&text).context("an answer of the Erlang VM cannot be read")
     }
+}
+
+/// An answer of so many bytes is not read.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+struct TooLong(u32);
+
+/// The next answer. An error if there is none.
+fn hear(stream: &mut impl Read) -> std::io::Result<Result<Vec<u8>, TooLong>> {
+    let mut length = [0; 4];
+    stream.read_exact(&mut length)?;
+    let length = u32::from_be_bytes(length);
+    if length > LONGEST {
+        return Ok(Err(TooLong(length)));
+    }
+    let mut text = vec![0; length as usize];
+    stream.read_exact(&mut text)?;
+    Ok(Ok(text))
 }
 
 impl Drop for Server {
@@ -150,5 +166,20 @@ impl Drop for Server {
         // It ends when nobody can order anything any more; nothing is lost if it is ended before.
         _ = self.process.kill();
         _ = self.process.wait();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_that_is_too_long_is_not_taken_for_an_end() {
+        let told = |bytes: &[u8]| hear(&mut &*bytes).ok();
+        assert_eq!(told(b"\0\0\0\x02ok"), Some(Ok(b"ok".to_vec())));
+        assert_eq!(told(&(LONGEST + 1).to_be_bytes()), Some(Err(TooLong(LONGEST + 1))));
+        // What a VM prints that does not start is no length.
+        assert!(told(b" {\"init").is_some_and(|heard| heard.is_err()));
+        assert_eq!(told(b"\0\0\0\x02o"), None);
     }
 }

@@ -28,8 +28,8 @@ fn folder(name: &str) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beam").join(name);
     std::fs::create_dir_all(&folder).expect("a folder for the test can be made");
-    let source = here.join("tests/beam/race.erl");
-    let compiled = Command::new("erlc").arg("+debug_info").arg("-o").arg(&folder).arg(source).status();
+    let sources = ["race", "store"].map(|name| here.join(format!("tests/beam/{name}.erl")));
+    let compiled = Command::new("erlc").arg("+debug_info").arg("-o").arg(&folder).args(sources).status();
     if compiled.is_ok_and(|status| status.success()) {
         return Some(folder);
     }
@@ -212,6 +212,88 @@ fn what_a_search_found_repeats() {
 }
 
 #[test]
+fn what_was_found_beside_the_end_of_the_test_repeats() {
+    let Some(folder) = folder("ends") else { return };
+    // Under these strategies the end of the test is an operation, and the failure may come while the test is about to end.
+    for strategy in ["upo", "dpor", "dfs"] {
+        let words = ["beam", "run", "race:ends", "--pa", ".", "--fail-on", "error", "--record", "bug.json"];
+        for more in [&["--no-minimize"][..], &[]] {
+            let found = raddle(&folder, &[&words[..], &["--strategy", strategy], more].concat());
+            assert_eq!(found.status.code(), Some(1), "{strategy}: {}", text(&found.stderr));
+            let again = raddle(&folder, &["replay", "bug.json"]);
+            assert!(
+                text(&again.stdout).contains("; it repeats exactly."),
+                "{strategy}: {}",
+                text(&again.stderr)
+            );
+        }
+        // It was made again for that, so the end of the test was where it has to be.
+        assert!(trace(&folder, "bug.json")["minimized"].is_object(), "{strategy}");
+    }
+}
+
+#[test]
+fn the_portfolio_is_that_of_erlang_tests() {
+    let Some(folder) = folder("portfolio") else { return };
+    let words = ["beam", "run", "race:lost", "--pa", ".", "--no-minimize", "--record", "bug.json"];
+    assert_eq!(raddle(&folder, &words).status.code(), Some(1));
+    // The turns begin with it, and the end of the test is none that could wait.
+    assert_eq!(trace(&folder, "bug.json")["strategy"], "oos");
+}
+
+#[test]
+fn a_vm_that_makes_no_runs_is_not_waited_for() {
+    let Some(folder) = folder("broken") else { return };
+    lost(&folder, "bug.json");
+    let mut file = trace(&folder, "bug.json");
+    let words = file["arguments"].as_array_mut().expect("the program has arguments");
+    words.extend(["--fail-on", "nonsense"].map(Value::from));
+    std::fs::write(folder.join("other.json"), file.to_string()).expect("the folder can be written to");
+    for command in ["minimize", "replay", "explain"] {
+        let output = raddle(&folder, &[command, "other.json"]);
+        assert_eq!(output.status.code(), Some(2), "{command}: {}", text(&output.stdout));
+        let told = text(&output.stderr);
+        assert!(
+            told.contains("what makes the runs has ended: ") && told.contains("nonsense"),
+            "{command}: {told}"
+        );
+    }
+}
+
+#[test]
+fn what_variables_ask_of_erlang_is_not_meant_for_raddle() {
+    let Some(folder) = folder("variables") else { return };
+    let cache = folder.join("cache");
+    _ = std::fs::remove_dir_all(&cache);
+    let run = |path: std::ffi::OsString| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
+        command.args(["beam", "run", "race:fine", "--pa", ".", "--runs", "5"]).current_dir(&folder);
+        command.env("RADDLE_CACHE", &cache).env_remove("RADDLE_ERLANG").env("PATH", path);
+        command.env("ERL_COMPILER_OPTIONS", "[{parse_transform, nowhere}]");
+        command.env("ERL_AFLAGS", "-extra nothing").output().expect("raddle starts")
+    };
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let output = run(path.clone());
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    // Whatever stands for `erl`, it is the same release.
+    use std::os::unix::fs::PermissionsExt;
+    let shims = folder.join("shims");
+    std::fs::create_dir_all(&shims).expect("the folder can be written to");
+    let erl = std::env::split_paths(&path).map(|place| place.join("erl")).find(|erl| erl.is_file());
+    let erl = erl.expect("Erlang is installed");
+    let shim = shims.join("erl");
+    std::fs::write(&shim, format!("#!/bin/sh\nexec {} \"$@\"\n", erl.display()))
+        .expect("the folder can be written to");
+    std::fs::set_permissions(&shim, std::fs::Permissions::from_mode(0o755)).expect("the file is ours");
+    let paths = std::iter::once(shims).chain(std::env::split_paths(&path));
+    let output = run(std::env::join_paths(paths).expect("they come from such a text"));
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
+    let places = std::fs::read_dir(cache.join("erlang")).expect("there is a cache").flatten();
+    let built = places.filter(|place| place.file_name().to_string_lossy().starts_with("application-"));
+    assert_eq!(built.count(), 1);
+}
+
+#[test]
 fn a_failure_is_told_although_a_later_run_decides_nothing() {
     let Some(folder) = folder("mixed") else { return };
     let run = |seed: u64| {
@@ -327,4 +409,61 @@ fn a_run_may_take_too_much_virtual_time() {
     assert_eq!(trace(&folder, "bug.json")["verdict"]["failure"]["kind"], "time-limit");
     let again = raddle(&folder, &["replay", "bug.json"]);
     assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
+}
+
+const NODES: [&str; 4] = ["--node", "a@x", "--node", "b@x"];
+
+#[test]
+fn faults_of_nodes_are_found_repeated_and_made_smaller() {
+    let Some(folder) = folder("faults") else { return };
+    for (test, faults, part) in [
+        ("store:asks", "crash=1", "waits for {Reference, 1}"),
+        ("store:asks", "partition=1", "waits for {Reference, 1}"),
+        ("store:remembers", "crash=1,restart=1", "{badmatch,false}"),
+    ] {
+        let words = [&["beam", "run", test, "--pa", ".", "--runs", "2000"], &NODES[..]].concat();
+        let right = raddle(&folder, &words);
+        assert_eq!(right.status.code(), Some(0), "{test}: {}", text(&right.stdout));
+
+        let words = [&words[..], &["--faults", faults, "--record", "bug.json"]].concat();
+        let found = raddle(&folder, &words);
+        let told = text(&found.stdout);
+        assert_eq!(found.status.code(), Some(1), "{test} {faults}: {told}{}", text(&found.stderr));
+        assert!(told.contains(part), "{test} {faults}: {told}");
+        let file = trace(&folder, "bug.json");
+        assert!(file["minimized"].is_object(), "{file}");
+        let threads = file["threads"].as_array().expect("the run has actors");
+        assert!(threads.contains(&Value::from("faults")), "{threads:?}");
+        let again = raddle(&folder, &["replay", "bug.json"]);
+        assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
+    }
+}
+
+#[test]
+fn faults_that_change_nothing_are_left_out() {
+    let Some(folder) = folder("idle-faults") else { return };
+    let words = ["beam", "run", "race:lost", "--pa", ".", "--strategy", "random-walk", "--seed", "39"];
+    let more = ["--faults", "crash=1,partition=1", "--no-minimize", "--record", "bug.json"];
+    assert_eq!(raddle(&folder, &[&words[..], &more, &NODES].concat()).status.code(), Some(1));
+    let crashes = |name: &str| {
+        let file = trace(&folder, name);
+        file["locations"].as_array().is_some_and(|places| places.contains(&Value::from("a crash")))
+    };
+    assert!(crashes("bug.json"), "another seed has a crash in a run that fails without it");
+    assert_eq!(raddle(&folder, &["minimize", "bug.json", "-o", "small.json"]).status.code(), Some(1));
+    assert!(!crashes("small.json"));
+}
+
+#[test]
+fn faults_need_a_second_node_and_a_sort() {
+    let Some(folder) = folder("no-faults") else { return };
+    for (words, part) in [
+        (&["--faults", "crash=1"][..], "--node names them"),
+        (&["--node", "a@x", "--node", "b@x", "--faults", "flood=1"], "crash, restart, partition, disconnect"),
+        (&["--node", "a@x", "--node", "b@x", "--faults", "crash"], "crash=1,partition=2"),
+    ] {
+        let output = raddle(&folder, &[&["beam", "run", "store:asks", "--pa", "."], words].concat());
+        assert_eq!(output.status.code(), Some(2), "{words:?}");
+        assert!(text(&output.stderr).contains(part), "{words:?}: {}", text(&output.stderr));
+    }
 }

@@ -1,6 +1,6 @@
 %% Two processes count, and one of them may be lost; and some that do other things wrong.
 -module(race).
--export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0, traces/0, ticks/0]).
+-export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0, traces/0, ticks/0, ends/0]).
 
 lost() ->
     Table = ets:new(table, [public]),
@@ -34,3 +34,6 @@ reports() ->
 traces() -> [] = seq_trace:get_token(), error(through).
 
 ticks() -> timer:sleep(1000), ticks().
+
+%% The other process may crash before the test is over.
+ends() -> Self = self(), spawn(fun() -> Self ! hello, erlang:yield(), error(late) end), receive hello -> ok end.
