@@ -11,13 +11,14 @@ programs() ->
     [{Module, F} || Module <- [litmus_messages, litmus_exits, litmus_watch, litmus_shared, litmus_otp, litmus_nodes, litmus_files],
                     {F, 0} <- lists:sort(Module:module_info(exports)), lists:prefix("l_", atom_to_list(F))].
 
-%% So many runs are enough for dpor to come to an end with all programs but those in long/0.
+%% So many runs are enough for dpor to come to an end with all programs but those in long/0, and these have so many.
 -define(SEARCH, 4000).
+-define(LOOK, 600).
 
 %% The outcomes under control, and how they were found.
 controlled(Program, Runs) ->
     Random = lists:usort(lists:append([outcomes(Program, Spec, Runs) || Spec <- ["pos", "random-walk", "pct:depth=4,steps=60"]])),
-    {Random, outcomes(Program, "dpor", ?SEARCH)}.
+    {Random, outcomes(Program, "dpor", case lists:member(Program, long()) of true -> ?LOOK; false -> ?SEARCH end)}.
 
 outcomes(Program, Spec, Runs) ->
     Owner = self(),
