@@ -25,17 +25,19 @@ fn main() {
         println!("cargo::rerun-if-changed={}", crates.join(name).join("Cargo.toml").display());
     }
     let out = PathBuf::from(variable("OUT_DIR"));
-    let native = build(crates, &out, "native");
-    println!("cargo::rustc-env=RADDLE_NATIVE_LIBRARY={}", native.display());
-    let beam = if minor_version().is_some_and(|minor| minor < FIRST_FOR_ERLANG) {
+    let for_erlang = minor_version().is_none_or(|minor| minor >= FIRST_FOR_ERLANG);
+    let folder =
+        build(crates, &out, if for_erlang { &["raddle-native", "raddle-beam"] } else { &["raddle-native"] });
+    println!("cargo::rustc-env=RADDLE_NATIVE_LIBRARY={}", folder.join("libraddle_native.so").display());
+    let beam = if for_erlang {
+        folder.join("libraddle_beam.so")
+    } else {
         println!(
             "cargo::warning=raddle is built without its part for Erlang, which needs Rust 1.{FIRST_FOR_ERLANG}"
         );
         let nothing = out.join("nothing");
         std::fs::write(&nothing, b"").expect("cargo's folder can be written to");
         nothing
-    } else {
-        build(crates, &out, "beam")
     };
     println!("cargo::rustc-env=RADDLE_BEAM_LIBRARY={}", beam.display());
     sources(&here.join("../../erlang/raddle/src"), &beam, &out.join("beam_sources.rs"));
@@ -51,15 +53,16 @@ fn minor_version() -> Option<u32> {
     told.split_whitespace().nth(1)?.split('.').nth(1)?.parse().ok()
 }
 
-/// Builds the library of the crate `raddle-<name>`.
-fn build(crates: &Path, out: &Path, name: &str) -> PathBuf {
-    // Beside the folder of all build scripts, so that lints and tests, which run this one in folders of their own, share it. One for
-    // both libraries, which have most crates in common.
+/// Builds the libraries of these crates, and tells in which folder they are.
+fn build(crates: &Path, out: &Path, names: &[&str]) -> PathBuf {
+    // Beside the folder of all build scripts, so that lints and tests, which run this one in folders of their own, share it.
     let scripts = out.ancestors().find(|folder| folder.ends_with("build")).unwrap_or(out);
     let target = scripts.with_file_name("carried");
     let mut cargo = Command::new(variable("CARGO"));
     cargo.args(["build", "--release", "--offline", "--quiet", "--target-dir"]).arg(&target);
-    cargo.arg("--manifest-path").arg(crates.join(format!("raddle-{name}/Cargo.toml")));
+    // Both at once, or what they have in common would be built for each with what it alone asks for.
+    cargo.arg("--manifest-path").arg(crates.join("raddle-native/Cargo.toml"));
+    names.iter().for_each(|name| _ = cargo.args(["-p", name]));
     cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "false").env("CARGO_PROFILE_RELEASE_STRIP", "true");
     if variable("PROFILE") != "release" {
         // Whoever builds for a test waits for it.
@@ -72,8 +75,8 @@ fn build(crates: &Path, out: &Path, name: &str) -> PathBuf {
         cargo.env_remove(name);
     }
     let built = cargo.status().is_ok_and(|status| status.success());
-    assert!(built, "raddle-{name} was not built; see above");
-    target.join(format!("release/libraddle_{name}.so"))
+    assert!(built, "{} cannot be built; see above", names.join(" and "));
+    target.join("release")
 }
 
 /// Writes a table of the Erlang sources in `folder`, and a name for them together with the library.
