@@ -4,8 +4,10 @@
 %%   measure:ratios(Runs, Specs)
 %%   measure:speed()           operations and runs a second
 %%   measure:growth(Runs)      memory, atoms, processes and tables before and after so many runs
+%%   measure:change_points(Runs)   what conflict analysis gains for PCT of several depths where its change points do harm, and where they fall elsewhere
+%%   measure:replays(Failures, Times)   so many failing runs of each program, each made again so often in VMs with one and with four schedulers
 -module(measure).
--export([ratios/1, ratios/2, speed/0, growth/1, ping/0, empty/0, call/0, switch/0]).
+-export([ratios/1, ratios/2, change_points/1, speed/0, growth/1, replays/2, same/2, ping/0, empty/0, call/0, switch/0]).
 
 programs(Prefix) -> [F || {F, 0} <- lists:sort(planted:module_info(exports)), lists:prefix(Prefix, atom_to_list(F))].
 
@@ -29,6 +31,12 @@ is_clean(#{failed := Failed}) -> Failed =:= 0.
 
 ratio(#{error := Error}) -> io_lib:format(" ~ts |", [Error]);
 ratio(#{passed := Passed, failed := Failed}) -> io_lib:format(" ~.4f |", [Failed / (Passed + Failed)]).
+
+change_points(Runs) ->
+    Specs = ["pct:depth=1", "pct:depth=2", "pct:depth=3", "pct:depth=5", "basic-pos"],
+    io:format("| program | strategy | alone | with conflict analysis |~n|---|---|---|---|~n"),
+    [io:format("| ~s | ~s |~s~s~n", [F, Spec, ratio(explore(F, Spec, Runs)), ratio(explore(F, "conflict:" ++ Spec, Runs))])
+     || F <- [bug_busy_leader, booted_leader], Spec <- Specs].
 
 %% ---- programs that only cost
 
@@ -71,3 +79,31 @@ resident() ->
     {ok, Text} = file:read_file("/proc/self/statm"),
     [_, Pages | _] = string:lexemes(binary_to_list(Text), " "),
     list_to_integer(Pages) * 4.
+
+%% ---- replays
+
+replays(Failures, Times) ->
+    Folder = string:trim(os:cmd("mktemp -d")),
+    Files = lists:append([failing(F, Folder, Failures, 0) || F <- programs("bug_")]),
+    [begin
+         {ok, Peer, _} = peer:start_link(#{connection => standard_io, args => ["+S", Schedulers, "-kernel", "logger_level", "none", "-pa" | code:get_path()]}),
+         Others = peer:call(Peer, ?MODULE, same, [Files, Times], infinity),
+         peer:stop(Peer),
+         io:format("schedulers ~s: ~w failing runs, each ~w times: ~w of ~w replays differ~n",
+                   [Schedulers, length(Files), Times, length(Others), length(Files) * Times]),
+         [io:format("  ~ts: ~tp~n", [File, Divergence]) || {File, Divergence} <- Others]
+     end || Schedulers <- ["1", "4"]],
+    ok = file:del_dir_r(Folder).
+
+%% Files with the first failing runs of a program.
+failing(_, _, 0, _) -> [];
+failing(F, Folder, Left, First) ->
+    File = filename:join(Folder, lists:concat([F, "-", Left, ".json"])),
+    #{failure := #{run := Run}} =
+        raddle:explore({planted, F}, #{strategy => "pos", runs => 10000, first => First, file => File, nodes => ['a@x', 'b@x', 'c@x']}),
+    [File | failing(F, Folder, Left - 1, Run + 1)].
+
+%% Replays that were not what the file has, or not failing.
+same(Files, Times) ->
+    [{File, Other} || File <- Files, _ <- lists:seq(1, Times), Other <- [raddle:replay(File)],
+                      case Other of #{divergence := none, verdict := {failed, _, _, _, _}} -> false; _ -> true end].

@@ -100,6 +100,8 @@ ok_leader() -> leads(fun(Term, Known) -> max(Term, Known) end, 0).
 %% The same among much that concerns nobody else.
 bug_busy_leader() -> leads(fun(Term, _) -> Term end, 20).
 ok_busy_leader() -> leads(fun(Term, Known) -> max(Term, Known) end, 20).
+%% The same after 1,500 operations of the test alone, as if a system had to boot. Not one of the table's programs: measure:change_points/1 uses it.
+booted_leader() -> works(1500), bug_busy_leader().
 leads(Follow, Work) ->
     S = self(),
     Follower = spawn('c@x', fun() ->
