@@ -118,6 +118,7 @@ one(#me{table = Table}, {restart, Node, [Other | Left], Fun, Place}) ->
     {more, {restart, Node, Left, Fun, Place}};
 one(#me{table = Table} = Me, {restart, Node, [], Fun, Place}) ->
     ets:delete(Table, {down, Node}),
+    raddle_table:count(Table, {restarts, Node}),
     raddle_file:restarted(Me, Node),
     First = fun() ->
                 raddle_service:again(raddle_turn:me(), Place),

@@ -121,7 +121,9 @@ system_info(Item, Place) ->
                    Item =:= logical_processors_available; Item =:= logical_processors_online -> 4;
         false when Item =:= start_time -> 0;
         false when Item =:= end_time -> 1 bsl 60;
-        false when Item =:= creation -> 1;
+        false when Item =:= creation -> % Another one in each life of the node.
+            #me{table = Table, node = Node} = raddle_turn:me(),
+            1 + raddle_table:find(Table, {count, {restarts, Node}}, 0);
         false -> raddle_turn:refuse({erlang, system_info, 1}, [Item], Place)
     end.
 

@@ -24,6 +24,22 @@ value(#{verdict := Other}) -> Other.
 
 forever() -> receive never -> ok end.
 
+%% ---- lives
+
+creations() ->
+    S = self(),
+    Tell = fun() -> S ! {creation, erlang:system_info(creation)} end,
+    Next = fun() -> receive {creation, Known} -> Known end end,
+    spawn('b@x', Tell),
+    First = Next(),
+    raddle:crash('b@x'), raddle:restart('b@x', Tell),
+    Second = Next(),
+    raddle:crash('b@x'), raddle:restart('b@x', Tell),
+    length(lists:usort([First, Second, Next()])).
+
+%% By its creation global tells a node from the one that it was before.
+creation_case() -> ?assertEqual([3], values(creations, 20)).
+
 %% ---- calls
 
 rpc_call() -> {rpc:call('b@x', erlang, node, []), rpc:call('b@x', erlang, error, [oops], 1000), rpc:call('x@x', erlang, node, [])}.
