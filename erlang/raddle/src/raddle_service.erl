@@ -101,21 +101,34 @@ tell(#me{table = Table} = Me, Pid, Message, Place) ->
     end.
 
 %% The servers of global have to be there before they hear of each other, and those who call them expect that they have agreed.
-meet(#me{table = Table, node = Node, pid = Pid} = Me, Place) ->
+meet(#me{table = Table, pid = Pid} = Me, Place) ->
     case raddle_table:list(Table, {expected, global}) of
-        [] -> ok;
+        [] -> introduce(Me, Place); % A node that is restarted may have been connected by others before its server was there.
         Expected ->
             Met = [Pid | raddle_table:list(Table, {met, global})],
             raddle_table:put_list(Table, {met, global}, Met),
             case Expected -- [erlang:node(Other) || Other <- Met] of
                 [] ->
                     raddle_table:put_list(Table, {expected, global}, []),
-                    [tell(Me, Other, '$raddle_met', Place) || Other <- Met, Other =/= Pid];
+                    raddle_table:put_list(Table, {met, global}, Met -- [Pid]),
+                    [begin
+                         tell(Me, Other, '$raddle_met', Place),
+                         raddle_table:put_list(Table, {met, global}, raddle_table:list(Table, {met, global}) -- [Other])
+                     end || Other <- Met, Other =/= Pid];
                 _ -> raddle_mailbox:'receive'(fun(Message) -> Message =:= '$raddle_met' end, infinity, Place)
             end,
-            [raddle_mailbox:send(global_name_server, {nodeup, Other, #{connection_id => raddle_line:connection(Table, Node, Other)}}, Place)
-             || Other <- raddle_node:nodes(Place)],
+            introduce(Me, Place),
             '~global':sync()
+    end.
+
+%% Tells the server of global who is there. That is one operation, so a node that is then lost is told after it.
+introduce(#me{table = Table, node = Node} = Me, Place) ->
+    case raddle_table:process(Table, raddle_name:owner(Me, global_name_server, Node)) of
+        #process{pid = Server, mailbox = Mailbox} ->
+            raddle_turn:step(Me, ?SEND, Place, ?WRITES(Mailbox), ?READS(raddle_table:object(Me, {views, Node}))),
+            [raddle_signal:post(Me, Server, {nodeup, Other, #{connection_id => raddle_line:connection(Table, Node, Other)}})
+             || Other <- raddle_table:find(Table, nodes, []) -- [Node], raddle_line:is_up(Table, Node, Other)];
+        none -> ok
     end.
 
 %% A node that is gone is not waited for. Its services are still in the table.
@@ -124,10 +137,15 @@ node_died(#me{table = Table} = Me, Node) ->
      || [Service, Waiters] <- lists:sort(ets:match(Table, {service, {service, Node, '$1'}, '$2'})), Waiters =/= ready, Waiter <- lists:reverse(Waiters)],
     Expected = raddle_table:list(Table, {expected, global}) -- [Node],
     Met = [Pid || Pid <- raddle_table:list(Table, {met, global}), erlang:node(Pid) =/= Node],
-    raddle_table:put_list(Table, {expected, global}, Expected),
-    raddle_table:put_list(Table, {met, global}, Met),
-    Expected =/= [] andalso Expected -- [erlang:node(Pid) || Pid <- Met] =:= []
-        andalso [raddle_signal:post(Me, Pid, '$raddle_met') || Pid <- Met].
+    %% It may have been the last one that was missing, or the one that was about to tell the others that nobody is.
+    case Expected -- [erlang:node(Pid) || Pid <- Met] of
+        [] ->
+            [raddle_table:put_list(Table, Key, []) || Key <- [{expected, global}, {met, global}]],
+            [raddle_signal:post(Me, Pid, '$raddle_met') || Pid <- Met];
+        _ ->
+            raddle_table:put_list(Table, {expected, global}, Expected),
+            raddle_table:put_list(Table, {met, global}, Met)
+    end.
 
 start(global) -> {ok, _} = '~global':start_link();
 start(rex) -> {ok, _} = '~rpc':start_link();
