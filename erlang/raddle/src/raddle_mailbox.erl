@@ -56,13 +56,17 @@ send(To, Message, Options, Place) ->
             ok
     end.
 
+%% A connection that is being made takes what is sent on it, whoever makes it.
 is_connected(To) ->
     #me{table = Table, node = Node} = raddle_turn:me(),
     case To of
-        _ when is_pid(To); is_reference(To) -> erlang:node(To) =:= Node orelse raddle_line:is_up(Table, Node, erlang:node(To));
-        {_, Other} -> Other =:= Node orelse raddle_line:is_up(Table, Node, Other);
+        _ when is_pid(To); is_reference(To) -> is_connected(Table, Node, erlang:node(To));
+        {_, Other} -> is_connected(Table, Node, Other);
         _ -> true
     end.
+
+is_connected(_, Node, Node) -> true;
+is_connected(Table, Node, Other) -> raddle_line:is_up(Table, Node, Other) orelse is_tuple(raddle_line:state(Table, Node, Other)).
 
 %% ---- receiving
 
