@@ -31,8 +31,8 @@ is_allowed(Module, Function, Arity) ->
 %% Depends on nothing but its arguments. Not here is what has a state that processes could share, such as crypto:crypto_update/2.
 pure() ->
     [{crypto, [{bytes_to_integer, 1}, {cipher_info, 1}, {compute_key, 4}, {crypto_one_time, 4}, {crypto_one_time, 5}, {crypto_one_time_aead, 6},
-               {crypto_one_time_aead, 7}, {ec_curve, 1}, {ec_curves, 0}, {exor, 2}, {hash, 2}, {hash_equals, 2}, {hash_final, 1}, {hash_info, 1},
-               {hash_init, 1}, {hash_update, 2}, {info_fips, 0}, {info_lib, 0}, {mac, 3}, {mac, 4}, {macN, 4}, {macN, 5}, {mod_pow, 3},
+               {crypto_one_time_aead, 7}, {ec_curve, 1}, {ec_curves, 0}, {exor, 2}, {hash, 2}, {hash_equals, 2}, {hash_final, 1}, {hash_final_xof, 2}, {hash_info, 1},
+               {hash_init, 1}, {hash_update, 2}, {hash_xof, 3}, {info_fips, 0}, {info_lib, 0}, {mac, 3}, {mac, 4}, {macN, 4}, {macN, 5}, {mod_pow, 3},
                {pbkdf2_hmac, 5}, {private_decrypt, 4}, {privkey_to_pubkey, 2}, {public_decrypt, 4}, {supports, 0}, {supports, 1}, {verify, 5},
                {verify, 6}, {version, 0}]},
      {asn1rt_nif, [{decode_ber_tlv, 1}, {encode_ber_tlv, 1}]},

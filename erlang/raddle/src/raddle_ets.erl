@@ -198,22 +198,33 @@ access(Function, [Id | Rest], Way, What, Place) ->
 %% The function on the real table. Without an order of its own a table is gone through in the order of terms, as that of the host depends on which atoms it
 %% has met and when.
 perform(#tab{real = Real, ordered = true}, Function, Rest) -> erlang:apply(ets, Function, [Real | Rest]);
-perform(#tab{real = Real, keypos = Keypos}, Function, Rest) ->
-    Keys = fun() -> [Key || {Key, _} <- lists:usort([{element(Keypos, Object), is_float(element(Keypos, Object))} || Object <- ets:tab2list(Real)])] end,
+perform(#tab{real = Real, keypos = Keypos} = Tab, Function, Rest) ->
+    Keys = fun() -> raddle_table:sorted(maps:keys(maps:from_keys([element(Keypos, Object) || Object <- ets:tab2list(Real)], true))) end,
     First = fun([]) -> '$end_of_table'; ([Key | _]) -> Key end,
     case {Function, Rest} of
-        {tab2list, []} -> lists:sort(ets:tab2list(Real));
+        {tab2list, []} -> raddle_table:sorted(ets:tab2list(Real));
         {Look, [Spec]} when Look =:= match; Look =:= match_object; Look =:= select; Look =:= select_reverse ->
-            lists:sort(ets:Look(Real, Spec));
+            raddle_table:sorted(ets:Look(Real, Spec));
         {Look, [Spec, Most]} when Look =:= match; Look =:= match_object; Look =:= select; Look =:= select_reverse ->
-            chunk(lists:sort(ets:Look(Real, Spec)), Most);
+            chunk(raddle_table:sorted(ets:Look(Real, Spec)), Most);
         {first, []} -> First(Keys());
         {last, []} -> First(lists:reverse(Keys()));
         {next, [Key]} -> First(after_key(Key, Keys(), fun(Other) -> Other > Key end));
         {prev, [Key]} -> First(after_key(Key, lists:reverse(Keys()), fun(Other) -> Other < Key end));
-        {slot, [0]} -> lists:sort(ets:tab2list(Real));
+        {slot, [0]} -> raddle_table:sorted(ets:tab2list(Real));
         {slot, [_]} -> '$end_of_table';
+        {first_lookup, []} -> with_objects(Tab, first, []);
+        {last_lookup, []} -> with_objects(Tab, last, []);
+        {next_lookup, [Key]} -> with_objects(Tab, next, [Key]);
+        {prev_lookup, [Key]} -> with_objects(Tab, prev, [Key]);
         _ -> erlang:apply(ets, Function, [Real | Rest])
+    end.
+
+%% A key that is found by a step, with what is under it.
+with_objects(#tab{real = Real} = Tab, Step, Rest) ->
+    case perform(Tab, Step, Rest) of
+        '$end_of_table' -> '$end_of_table';
+        Key -> {Key, ets:lookup(Real, Key)}
     end.
 
 %% A key that has been deleted is still a place from which to go on.
@@ -249,6 +260,11 @@ access(insert, [_, Object]) when is_tuple(Object) -> {object, Object};
 access(insert_new, [_, [Object]]) -> {object, Object};
 access(insert_new, [_, Object]) when is_tuple(Object) -> {object, Object};
 access(delete_object, [_, Object]) -> {object, Object};
+access(Function, Arguments) when Function =:= first_lookup; Function =:= last_lookup; Function =:= next_lookup; Function =:= prev_lookup ->
+    case erlang:function_exported(ets, Function, length(Arguments)) of
+        true -> {all, read};
+        false -> erlang:error(undef) % Before OTP 27.
+    end;
 access(Function, [_ | _] = Arguments) ->
     Arity = length(Arguments),
     Known = fun(List) -> lists:member({Function, Arity}, List) end,

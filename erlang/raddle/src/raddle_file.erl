@@ -137,6 +137,7 @@ file(ipread_s32bu_p32bu, [Fd, At, Most], Me, Place) ->
         end
     end);
 file(copy, [From, To], Me, Place) -> copy(Me, From, To, Place);
+file(read_file, [Name, Options], Me, Place) when Options =:= []; Options =:= [raw] -> file(read_file, [Name], Me, Place);
 file(read_file, [Name], Me, Place) ->
     case file(open, [Name, [read, binary, raw]], Me, Place) of
         {ok, Fd} ->

@@ -49,7 +49,7 @@ tolerant(Form) -> Form.
 
 keep({attribute, _, Name, _}) ->
     not lists:member(Name, [spec, callback, optional_callbacks, type, opaque, dialyzer, deprecated, export_type,
-                            deprecated_type, removed, removed_type, behaviour, behavior]);
+                            deprecated_type, removed, removed_type, behaviour, behavior, doc, moduledoc, nominal]);
 keep(_) -> true.
 
 form({attribute, _, record, _}) -> [];
@@ -167,6 +167,8 @@ expression({'try', Anno, Body, Of, Catch, After}) ->
     guarded(Anno, Of, fun(Of1) ->
         guarded(Anno, Catch, fun(Catch1) -> {'try', Anno, each(Body), clauses(Of1), clauses(Catch1), each(After)} end)
     end);
+expression({'maybe', Anno, Body, {'else', At, Clauses}}) ->
+    guarded(Anno, Clauses, fun(Given) -> {'maybe', Anno, each(Body), {'else', At, clauses(Given)}} end);
 expression({'fun', Anno, {clauses, [{clause, _, Patterns, _, _} | _] = Clauses}}) ->
     {'fun', Anno, {clauses, count(Anno, heads(Anno, length(Patterns), Clauses))}};
 expression({named_fun, Anno, Name, [{clause, _, Patterns, _, _} | _] = Clauses}) ->
@@ -221,6 +223,7 @@ calls(Anno, Module, Name, Arguments) ->
 builtin(Anno, self, []) -> remote(Anno, raddle_call, self, []);
 builtin(Anno, node, []) -> remote(Anno, raddle_call, node, []);
 builtin(Anno, apply, [Module, Name, Arguments]) -> ours(Anno, raddle_call, call, [Module, Name, Arguments]);
+builtin(Anno, put, [{atom, _, '$process_label'}, Label]) -> ours(Anno, raddle_info, put_label, [Label]);
 builtin(Anno, Name, Arguments) ->
     case raddle_bif:sort(Name, length(Arguments)) of
         pure -> remote(Anno, erlang, Name, Arguments);

@@ -1,6 +1,6 @@
 %% What a process may ask about itself, others and the system. Nothing here tells of the host what could differ between two runs.
 -module(raddle_info).
--export([process_info/2, process_info/3, processes/1, group_leader/1, group_leader/3, get/1, get_keys/1, get_keys/2, erase/1,
+-export([process_info/2, process_info/3, processes/1, group_leader/1, group_leader/3, get/1, get_keys/1, get_keys/2, erase/1, put_label/2,
          system_info/2, statistics/2, pid_to_list/2, list_to_pid/2, garbage_collect/1, garbage_collect/2, garbage_collect/3,
          yield/1, make_ref/1, number/1]).
 -compile({no_auto_import, [process_info/2, get/1, get_keys/1, erase/1, group_leader/2, pid_to_list/1, list_to_pid/1,
@@ -20,6 +20,8 @@ process_info(Pid, Items, Place) when is_pid(Pid) ->
             raddle_turn:step(Me, ?READ, Place, ?WRITES(Life), ?READS(Mailbox));
         {#process{life = Life, mailbox = Mailbox}, false} when Pid =/= Own ->
             raddle_turn:step(Me, ?READ, Place, ?READS(Life), ?READS(Mailbox));
+        {#process{mailbox = Mailbox}, false} ->
+            lists:any(fun is_mail/1, lists:flatten([Items])) andalso raddle_turn:step(Me, ?READ, Place, ?READS(Mailbox));
         _ -> ok
     end,
     case raddle_table:process(Table, Pid) of
@@ -36,6 +38,8 @@ process_info(_, _, _) -> erlang:error(badarg).
 
 %% What others change by operations that only read the life, as they do not depend on each other; so who looks at it writes it.
 is_shared(Item) -> Item =:= links orelse Item =:= monitors orelse Item =:= monitored_by.
+
+is_mail(Item) -> Item =:= messages orelse Item =:= message_queue_len.
 
 info(#me{table = Table} = Me, #process{pid = Pid} = Process, Item, Place) ->
     {Item,
@@ -77,16 +81,22 @@ dictionary(_, #process{real = Real}) ->
     own(Dictionary).
 
 %% In the order of terms: that of the host differs between VMs.
-own(Dictionary) -> lists:sort([Entry || {Key, _} = Entry <- Dictionary, not is_ours(Key)]).
+own(Dictionary) -> raddle_table:sorted([Entry || {Key, _} = Entry <- Dictionary, not is_ours(Key)]).
 
 %% What Raddle keeps in the dictionary of a process.
 is_ours(Key) ->
     lists:member(Key, ['$raddle', '$raddle_mail', '$raddle_refs', '$raddle_owes', '$raddle_flags', '$raddle_calls', '$raddle_loop',
                        '$raddle_random']).
 
+%% As proc_lib:set_label/1 has it, since OTP 27. A label is there to be read by others, so this is an operation.
+put_label(Label, Place) ->
+    #me{life = Life} = Me = raddle_turn:me(),
+    raddle_turn:step(Me, ?WRITE, Place, ?WRITES(Life)),
+    erlang:put('$process_label', Label).
+
 get(_) -> own(erlang:get()).
-get_keys(_) -> lists:sort([Key || Key <- erlang:get_keys(), not is_ours(Key)]).
-get_keys(Value, _) -> lists:sort([Key || Key <- erlang:get_keys(Value), not is_ours(Key)]).
+get_keys(_) -> raddle_table:sorted([Key || Key <- erlang:get_keys(), not is_ours(Key)]).
+get_keys(Value, _) -> raddle_table:sorted([Key || Key <- erlang:get_keys(Value), not is_ours(Key)]).
 erase(_) ->
     Dictionary = own(erlang:get()),
     [erlang:erase(Key) || {Key, _} <- Dictionary],

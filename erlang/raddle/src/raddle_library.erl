@@ -10,17 +10,17 @@ modules() ->
 
 %% ---- time
 call(timer, sleep, [Time], Place) -> raddle_mailbox:'receive'(none, Time, Place), ok;
-call(timer, tc, [Fun], Place) -> call(timer, tc, [fun(Arguments) -> erlang:apply(Fun, Arguments) end, [[]]], Place);
-call(timer, tc, [Fun, Arguments], Place) ->
-    Before = raddle_time:monotonic_time(microsecond, Place),
-    Value = erlang:apply(Fun, Arguments),
-    {raddle_time:monotonic_time(microsecond, Place) - Before, Value};
-call(timer, tc, [M, F, A], Place) -> call(timer, tc, [fun() -> raddle_call:call(M, F, A, Place) end], Place);
+call(timer, tc, [Fun], Place) -> measured(fun() -> erlang:apply(Fun, []) end, microsecond, Place);
+call(timer, tc, [Fun, Unit], Place) when is_atom(Unit) -> measured(fun() -> erlang:apply(Fun, []) end, Unit, Place);
+call(timer, tc, [Fun, Arguments], Place) -> measured(fun() -> erlang:apply(Fun, Arguments) end, microsecond, Place);
+call(timer, tc, [Fun, Arguments, Unit], Place) when is_function(Fun) -> measured(fun() -> erlang:apply(Fun, Arguments) end, Unit, Place);
+call(timer, tc, [M, F, A], Place) -> measured(fun() -> raddle_call:call(M, F, A, Place) end, microsecond, Place);
+call(timer, tc, [M, F, A, Unit], Place) -> measured(fun() -> raddle_call:call(M, F, A, Place) end, Unit, Place);
 call(timer, send_after, [Time, Message], Place) -> call(timer, send_after, [Time, raddle_call:self(), Message], Place);
 call(timer, send_after, [Time, To, Message], Place) -> {ok, {once, raddle_time:send_after(Time, To, Message, Place)}};
-call(timer, apply_after, [Time, M, F, A], Place) ->
-    Later = fun() -> call(timer, sleep, [Time], Place), raddle_call:call(M, F, A, Place) end,
-    {ok, {apply, raddle_spawn:spawn(Later, Place)}};
+call(timer, apply_after, [Time, Fun], Place) when is_function(Fun, 0) -> later(Time, Fun, Place);
+call(timer, apply_after, [Time, Fun, A], Place) when is_function(Fun, length(A)) -> later(Time, fun() -> erlang:apply(Fun, A) end, Place);
+call(timer, apply_after, [Time, M, F, A], Place) -> later(Time, fun() -> raddle_call:call(M, F, A, Place) end, Place);
 call(timer, exit_after, [Time, Reason], Place) -> call(timer, exit_after, [Time, raddle_call:self(), Reason], Place);
 call(timer, exit_after, [Time, Pid, Reason], Place) -> call(timer, apply_after, [Time, erlang, exit, [Pid, Reason]], Place);
 call(timer, kill_after, [Time], Place) -> call(timer, exit_after, [Time, kill], Place);
@@ -120,6 +120,7 @@ call(application_controller, F, A, Place) ->
     lists:member(F, callbacks()) orelse raddle_service:ensure(application, Place),
     erlang:apply('~application_controller', F, A);
 call(erl_prim_loader, get_file, [File], Place) -> of_program(get_file, File, Place);
+call(erl_prim_loader, read_file, [File], Place) -> of_program(read_file, File, Place); % Since OTP 27.
 call(erl_prim_loader, read_file_info, [File], Place) -> of_program(read_file_info, File, Place);
 
 call(crypto, F, A, Place) -> raddle_crypto:call(F, A, Place);
@@ -196,6 +197,13 @@ call(prim_eval, 'receive', [Take, Time], Place) ->
         '$late' -> timeout
     end;
 call(Module, F, A, Place) -> refuse(Module, F, A, Place).
+
+measured(Fun, Unit, Place) ->
+    Before = raddle_time:monotonic_time(nanosecond, Place),
+    Value = Fun(),
+    {erlang:convert_time_unit(raddle_time:monotonic_time(nanosecond, Place) - Before, nanosecond, Unit), Value}.
+
+later(Time, Fun, Place) -> {ok, {apply, raddle_spawn:spawn(fun() -> call(timer, sleep, [Time], Place), Fun() end, Place)}}.
 
 %% What OTP calls in a module that is a server.
 callbacks() -> [init, handle_call, handle_cast, handle_info, terminate, code_change].

@@ -36,8 +36,8 @@ native() ->
 refused() ->
     [auth, beam_lib, code_server, erl_boot_server, erl_ddll, erl_distribution, erl_epmd,
      erl_reply, erl_tracer, erts_code_purger, erts_debug, erts_dirty_process_signal_handler, erts_internal,
-     erts_literal_area_collector, file_io_server, file_server, gen_sctp, gen_tcp, gen_udp,
-     heart, inet_db, inet_res, kernel, net, prim_buffer, prim_inet,
+     erts_literal_area_collector, erts_trace_cleaner, file_io_server, file_server, gen_sctp, gen_tcp, gen_udp,
+     heart, inet_db, inet_epmd_dist, inet_epmd_socket, inet_res, kernel, net, prim_buffer, prim_inet,
      prim_net, prim_socket, prim_tty, prim_zip, seq_trace, socket, socket_registry, ssl, trace, user, user_drv,
      wrap_log_reader].
 

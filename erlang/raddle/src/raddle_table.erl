@@ -1,6 +1,6 @@
 %% What a run knows, in one table of the host: every row has its key at position 2, and none outlives the run.
 -module(raddle_table).
--export([new/1, process/2, list/2, put_list/3, find/3, object/2, lasting/2, count/2, pid/2, reference/1]).
+-export([new/1, process/2, list/2, sorted/1, put_list/3, find/3, object/2, lasting/2, count/2, pid/2, reference/1]).
 -include("raddle_run.hrl").
 
 new(Controller) ->
@@ -23,6 +23,9 @@ find(Table, Key, Otherwise) ->
     end.
 
 list(Table, Key) -> find(Table, Key, []).
+
+%% In the order of terms, where 1 comes before 1.0: the order in which the host has them decides on nothing. A map takes its keys for what they are.
+sorted(Terms) -> [Term || {Term, _} <- lists:sort([{Term, #{Term => []}} || Term <- Terms])].
 
 put_list(Table, Key, []) -> ets:delete(Table, Key);
 put_list(Table, Key, List) -> ets:insert(Table, {list, Key, List}).

@@ -115,6 +115,9 @@ l_monitor_node_unknown() -> monitor_node('x@raddle', true), get1().
 l_monitor_nodes_reason() -> net_kernel:monitor_nodes(true, [nodedown_reason]), raddle:crash(?B), X = get1(), raddle:partition(node(), ?C), [X, get1()].
 l_monitor_nodes_off() -> net_kernel:monitor_nodes(true), net_kernel:monitor_nodes(false), raddle:crash(?B), none().
 l_nodes() -> {nodes(), nodes(this), lists:sort(nodes(known)), nodes(hidden)}.
+%% A connection that is being made takes the message.
+l_noconnect_connecting() -> monitor_node(?B, true), raddle:disconnect(node(), ?B), receive {nodedown, ?B} -> ok end,
+    monitor(process, {x, ?B}), erlang:send({x, ?B}, m, [noconnect]).
 l_noconnect() -> monitor_node(?B, true), raddle:disconnect(node(), ?B), receive {nodedown, ?B} -> ok end, erlang:send({x, ?B}, m, [noconnect]).
 
 %% ---- processes on other nodes

@@ -8,7 +8,7 @@
 -export([show/1, show/2, check/2, check/4, controlled/2, real/2, programs/0]).
 
 programs() ->
-    [{Module, F} || Module <- [litmus_messages, litmus_exits, litmus_watch, litmus_shared, litmus_otp, litmus_nodes, litmus_files],
+    [{Module, F} || Module <- [litmus_messages, litmus_exits, litmus_watch, litmus_shared, litmus_otp, litmus_nodes, litmus_files, litmus_otp27],
                     {F, 0} <- lists:sort(Module:module_info(exports)), lists:prefix("l_", atom_to_list(F))].
 
 %% So many runs are enough for dpor to come to an end with all programs but those in long/0, and these have so many.
@@ -78,10 +78,18 @@ show(N, Programs) ->
 
 %% What differs from the file: under control, and on the real VM.
 check(Runs, N) ->
-    {ok, Expected} = file:consult(filename:join(filename:dirname(filename:dirname(code:which(?MODULE))), "litmus.expected")),
+    Expected = expected(),
     Wrong = lists:append([check(P, lists:keyfind(P, 1, Expected), Runs, N) || P <- programs()]),
     Unknown = [{gone, P} || {P, _} <- Expected, not lists:member(P, programs())],
     Wrong ++ Unknown.
+
+%% A line that begins with since is for a release and those after it, and takes the place of another one.
+expected() ->
+    {ok, Lines} = file:consult(filename:join(filename:dirname(filename:dirname(code:which(?MODULE))), "litmus.expected")),
+    Later = [{P, Outcomes} || {since, Since, P, Outcomes} <- Lines, Since =< release()],
+    Later ++ [Line || {P, _} = Line <- Lines, not lists:keymember(P, 1, Later)].
+
+release() -> list_to_integer(erlang:system_info(otp_release)).
 
 check(P, false, _, _) -> [{not_expected, P}];
 check(P, {P, Outcomes}, Runs, N) ->
@@ -97,7 +105,9 @@ long() ->
     [{litmus_files, l_crash_beside_rename}
      | [{litmus_nodes, F} || F <- [l_crash_call, l_crash_in_flight, l_crash_two_nodes_hear, l_crash_two_watchers, l_disconnect_in_flight,
                                    l_disconnect_other_hears, l_partition_both_hear, l_reconnect_old, l_reconnect_order, l_restart_by_two,
-                                   l_restart_new_processes, l_restart_two_nodes]]].
+                                   l_restart_new_processes, l_restart_two_nodes]]]
+        %% Since OTP 26 whoever starts a process watches it besides, and each restart multiplies the orders.
+        ++ [{litmus_otp, l_sup_too_often} || release() >= 26].
 
 %% What these do on a real VM depends on how fast it is, so nothing is demanded of that.
 timed() ->

@@ -119,21 +119,21 @@ nothing_of_the_host_shows_case() ->
 
 %% Tables that have no order are gone through in one that is the same in all VMs.
 goes_through() ->
-    Keys = [list_to_atom([C, D]) || C <- "zyxw", D <- "dcba"] ++ [self(), make_ref(), 3, {a}, 1.0, 1], [A, B] = [ets:new(t, [Type]) || Type <- [set, bag]],
+    Others = [list_to_atom([C, D]) || C <- "zyxw", D <- "dcba"] ++ [self(), make_ref()], Sorted = [1, 1.0, 3] ++ lists:sort(Others) ++ [{1}, {1.0}, {a}], Keys = [{a}, {1.0}, 1.0, {1}, 3, 1] ++ Others, [A, B] = [ets:new(t, [Type]) || Type <- [set, bag]],
     [ets:insert(T, {K, K}) || T <- [A, B], K <- Keys],
     Walk = fun F(_, '$end_of_table') -> []; F(T, K) -> [K | F(T, ets:next(T, K))] end,
     Chunks = fun F('$end_of_table') -> []; F({L, C}) -> [L | F(ets:select(C))] end,
     [begin
-         Sorted = lists:sort(Keys), Sorted = [K || {K, _} <- ets:tab2list(T)], Sorted = [K || [K] <- ets:match(T, {'$1', '_'})],
+         Sorted = [K || {K, _} <- ets:tab2list(T)], Sorted = [K || [K] <- ets:match(T, {'$1', '_'})],
          Sorted = lists:reverse(ets:foldl(fun({K, _}, L) -> [K | L] end, [], T)),
          Parts = Chunks(ets:select(T, [{{'$1', '_'}, [], ['$1']}], 4)), Sorted = lists:append(Parts), 4 = length(hd(Parts)),
-         [] = Keys -- Walk(T, ets:first(T))
+         Sorted = Walk(T, ets:first(T))
      end || T <- [A, B]],
     length(Keys).
 
 tables_have_an_order_case() ->
     raddle:explore(fun ?MODULE:goes_through/0, #{runs => 1, file => none, each => self_tells()}),
-    ?assertEqual(22, told(value)).
+    ?assertEqual(24, told(value)).
 
 every_builtin_has_a_sort_case() ->
     All = [FA || FA <- erlang:module_info(exports)],
