@@ -12,7 +12,7 @@ node(_) -> node().
 call(Module, Function, Arguments, Place) when is_atom(Module), is_atom(Function) ->
     case raddle_modules:sort(Module) of
         {controlled, Ours} -> erlang:apply(Ours, Function, Arguments);
-        native -> erlang:apply(Module, Function, Arguments);
+        native -> erlang:apply(raddle_forms:as_is(Module, Function, length(Arguments)), Function, Arguments);
         builtin -> raddle_bif:call(Function, Arguments, Place);
         ets -> raddle_ets:call(Function, Arguments, Place);
         library -> raddle_library:call(Module, Function, Arguments, Place);
@@ -24,7 +24,7 @@ make_fun(Module, Function, Arity, Place) when is_atom(Module), is_atom(Function)
     Call = fun(Arguments) -> call(Module, Function, Arguments, Place) end,
     case raddle_modules:sort(Module) of
         {controlled, Ours} -> erlang:make_fun(Ours, Function, Arity);
-        native -> erlang:make_fun(Module, Function, Arity);
+        native -> erlang:make_fun(raddle_forms:as_is(Module, Function, Arity), Function, Arity);
         _ ->
             case Arity of
                 0 -> fun() -> Call([]) end;

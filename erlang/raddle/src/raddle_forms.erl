@@ -1,7 +1,7 @@
 %% The instrumenter. Turns the abstract forms of a module into those of its controlled copy: whatever others could notice goes
 %% through the runtime, with the number of its place; everything else stays as it is.
 -module(raddle_forms).
--export([instrument/3, forms/1]).
+-export([instrument/3, forms/1, as_is/3]).
 
 -define(MOST_PLACES, 16#3fff).
 -define(MOST_OF_PATTERNS, 160).
@@ -194,9 +194,10 @@ expression({call, Anno, {atom, At, Name}, Arguments}) ->
     end;
 expression({match, Anno, Pattern, Value}) -> {match, Anno, Pattern, expression(Value)};
 expression({maybe_match, Anno, Pattern, Value}) -> {maybe_match, Anno, Pattern, expression(Value)};
+expression({Generate, Anno, Pattern, Value}) when Generate =:= m_generate; Generate =:= m_generate_strict ->
+    {Generate, Anno, Pattern, remote(Anno, raddle_map, generator, [expression(Value)])};
 expression({Generate, Anno, Pattern, Value})
-  when Generate =:= generate; Generate =:= b_generate; Generate =:= m_generate; Generate =:= generate_strict;
-       Generate =:= b_generate_strict; Generate =:= m_generate_strict ->
+  when Generate =:= generate; Generate =:= b_generate; Generate =:= generate_strict; Generate =:= b_generate_strict ->
     {Generate, Anno, Pattern, expression(Value)};
 expression({clause, _, _, _, _} = Clause) -> clause(Clause);
 expression({Literal, _, _} = Term)
@@ -212,13 +213,17 @@ is_local(Name, Arity) -> maps:is_key({Name, Arity}, erlang:get(local)).
 %% A call of a function that is known. The arguments have been looked at.
 calls(Anno, Module, Name, Arguments) ->
     case raddle_modules:sort(Module) of
-        native -> remote(Anno, Module, Name, Arguments);
+        native -> remote(Anno, as_is(Module, Name, length(Arguments)), Name, Arguments);
         {controlled, Ours} -> remote(Anno, Ours, Name, Arguments);
         builtin -> builtin(Anno, Name, Arguments);
         ets -> ours(Anno, raddle_ets, call, [{atom, Anno, Name}, list(Anno, Arguments)]);
         library -> ours(Anno, raddle_library, call, [{atom, Anno, Module}, {atom, Anno, Name}, list(Anno, Arguments)]);
         refused -> ours(Anno, raddle_allow, call, [{atom, Anno, Module}, {atom, Anno, Name}, list(Anno, Arguments)])
     end.
+
+%% The module of a function that runs as it is.
+as_is(maps, Name, Arity) -> case raddle_map:is_ordered(Name, Arity) of true -> raddle_map; false -> maps end;
+as_is(Module, _, _) -> Module.
 
 builtin(Anno, self, []) -> remote(Anno, raddle_call, self, []);
 builtin(Anno, node, []) -> remote(Anno, raddle_call, node, []);
@@ -237,7 +242,7 @@ value(Anno, Module, Name, Arity) ->
                    {'fun', Anno, {function, {atom, Anno, Target}, {atom, Anno, Name}, {integer, Anno, Arity}}}
                end,
     case raddle_modules:sort(Module) of
-        native -> External(Module);
+        native -> External(as_is(Module, Name, Arity));
         {controlled, Ours} -> External(Ours);
         builtin ->
             case raddle_bif:sort(Name, Arity) of

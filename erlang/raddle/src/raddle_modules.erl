@@ -62,7 +62,7 @@ prepare() ->
     end.
 
 ours() -> [raddle, raddle_allow, raddle_bif, raddle_call, raddle_closure, raddle_crypto, raddle_elixir, raddle_ets, raddle_fault,
-                          raddle_faults, raddle_file, raddle_forms, raddle_handler, raddle_info, raddle_library, raddle_line, raddle_log, raddle_mailbox, raddle_main, raddle_modules, raddle_name,
+                          raddle_faults, raddle_file, raddle_forms, raddle_handler, raddle_info, raddle_library, raddle_line, raddle_log, raddle_mailbox, raddle_main, raddle_map, raddle_modules, raddle_name,
                           raddle_nif, raddle_node, raddle_process, raddle_report, raddle_request, raddle_run, raddle_service,
                           raddle_signal, raddle_spawn,
                           raddle_table, raddle_time, raddle_turn, raddle_watch].
@@ -161,7 +161,7 @@ cached(Module, Beam, Base) ->
     %% All of it: beam_lib:md5 leaves out the lines, which are in reports, and the forms, which are what is instrumented.
     Content = erlang:md5(Beam),
     %% What decides on the code besides the module itself.
-    Rules = [Ours:module_info(md5) || Ours <- [raddle_forms, raddle_bif, raddle_library, raddle_elixir, ?MODULE]],
+    Rules = [Ours:module_info(md5) || Ours <- [raddle_forms, raddle_bif, raddle_library, raddle_map, raddle_elixir, ?MODULE]],
     Key = binary:encode_hex(erlang:md5(term_to_binary({Content, Rules, Base, erlang:system_info(otp_release)}))),
     File = filename:join(directory(), atom_to_list(Module) ++ "-" ++ binary_to_list(Key) ++ ".beam"),
     case file:read_file(File) of

@@ -9,7 +9,14 @@ reason({exit, Reason, _}) -> line("exit: ", Reason);
 reason({Class, Reason, Stack}) ->
     [line(atom_to_list(Class) ++ ": ", Reason), where(raddle_process:clean(Stack))].
 
-line(Prefix, Term) -> [Prefix, plain(io_lib:format("~0tp", [Term]))].
+line(Prefix, Term) -> [Prefix, plain(term(Term))].
+
+%% A term in one line, with maps in the order of their keys (see raddle_map).
+-if(?OTP_RELEASE >= 26).
+term(Term) -> io_lib:format("~0tkp", [Term]).
+-else.
+term(Term) -> io_lib:format("~0tp", [Term]).
+-endif.
 
 %% A text as it is in every VM: the first number of a pid or reference stands for its node, and depends on what else was loaded.
 plain(Text) ->
@@ -39,8 +46,8 @@ object({ets_name, _, Name}) -> io_lib:format("table name ~tw", [Name]);
 object({timer, Reference}) -> io_lib:format("timer ~w", [erlang:phash2(Reference, 1000)]);
 object({content, {table, Id}}) -> io_lib:format("content of table ~ts", [table(Id)]);
 object({structure, {table, Id}}) -> io_lib:format("table ~ts", [table(Id)]);
-object({entry, {table, Id}, Key}) -> io_lib:format("~0tp in table ~ts", [Key, table(Id)]);
-object({{persistent, Key}, _}) -> io_lib:format("persistent term ~0tp", [Key]);
+object({entry, {table, Id}, Key}) -> [term(Key), " in table ", table(Id)];
+object({{persistent, Key}, _}) -> ["persistent term ", term(Key)];
 object({{environment, App, Key}, _}) -> io_lib:format("environment ~tw of ~tw", [Key, App]);
 object({Module, Reference}) when is_reference(Reference) -> io_lib:format("~tw ~w", [Module, erlang:phash2(Reference, 1000)]);
 object({service, Node, Service}) -> io_lib:format("~tw of ~ts", [Service, Node]);

@@ -39,4 +39,7 @@ l_texts() -> S = self(), go(fun() -> S ! ~"a\tb" end), go(fun() -> S ! """
     a	b
     """ end), lists:sort([get1(), get1()]).
 l_json() -> S = self(), go(fun() -> S ! iolist_to_binary(json:encode(#{a => [1, null, true]})) end), json:decode(get1()).
+
+%% Not compared with a real VM, whose order is its own.
+map_order() -> [K || K := _ <- maps:from_list([{list_to_atom("otp27_" ++ [C]), C} || C <- "zyx"])].
 -endif.

@@ -135,6 +135,27 @@ tables_have_an_order_case() ->
     raddle:explore(fun ?MODULE:goes_through/0, #{runs => 1, file => none, each => self_tells()}),
     ?assertEqual(24, told(value)).
 
+%% So are maps, though the atoms in them were made in another order.
+maps_in_order() ->
+    Map = maps:from_list([{list_to_atom("map_" ++ [C, D]), []} || C <- "zyxw", D <- "ba"]), S = self(), Keys = fun maps:keys/1, Function = hd([keys]),
+    Sorted = lists:sort(Keys(Map)),
+    Sorted = Keys(Map), Sorted = maps:keys(Map), Sorted = apply(maps, Function, [Map]), Sorted = [K || {K, _} <- maps:to_list(Map)],
+    Sorted = lists:reverse(maps:fold(fun(K, _, L) -> [K | L] end, [], Map)),
+    maps:foreach(fun(K, _) -> S ! {each, K} end, Map), Sorted = [receive {each, K} -> K end || _ <- Sorted],
+    {First, _, _} = maps:next(maps:iterator(Map)), First = hd(Sorted),
+    error(Map).
+
+maps_have_an_order_case() ->
+    raddle:explore(fun ?MODULE:maps_in_order/0, #{runs => 1, file => none, each => self_tells()}),
+    {failed, _, _, Message, _} = told(verdict),
+    Shown = lists:join(",", [["map_", C, D, " => []"] || C <- "wxyz", D <- "ab"]),
+    ?assertNotEqual(nomatch, string:find(Message, unicode:characters_to_binary(["#{", Shown, "}"]))),
+    %% A generator of a comprehension, where there are such.
+    [begin
+         raddle:explore({litmus_otp27, map_order}, #{runs => 1, file => none, each => self_tells()}),
+         ?assertEqual(["otp27_x", "otp27_y", "otp27_z"], [atom_to_list(Key) || Key <- told(value)])
+     end || lists:member({map_order, 0}, litmus_otp27:module_info(exports))].
+
 every_builtin_has_a_sort_case() ->
     All = [FA || FA <- erlang:module_info(exports)],
     Sorts = [{F, A, raddle_bif:sort(F, A)} || {F, A} <- All],
