@@ -21,7 +21,7 @@ l_prev_lookup() -> T = ets:new(t, [ordered_set]), ets:insert(T, [{a, 1}, {b, 2}]
 
 l_apply_after_fun() -> S = self(), {ok, _} = timer:apply_after(1, fun() -> S ! a end), {ok, _} = timer:apply_after(1, fun(X) -> S ! X end, [b]),
     lists:sort([get1(), get1()]).
-l_apply_after_cancel() -> S = self(), {ok, R} = timer:apply_after(60000, fun() -> S ! a end), {ok, cancel} = timer:cancel(R), none().
+l_apply_after_cancel() -> S = self(), {ok, R} = timer:apply_after(100, fun() -> S ! a end), {ok, cancel} = timer:cancel(R), receive M -> M after 200 -> none end.
 l_apply_repeatedly() -> S = self(), {ok, R} = timer:apply_repeatedly(1, fun() -> S ! tick end), X = [get1(), get1()], {ok, cancel} = timer:cancel(R), X.
 l_tc_unit() -> F = fun(X) -> X end, {A, a} = timer:tc(fun() -> a end, second), {B, b} = timer:tc(F, [b], second), {C, c} = timer:tc(lists, nth, [1, [c]], second), A + B + C.
 

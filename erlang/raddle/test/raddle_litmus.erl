@@ -112,4 +112,4 @@ long() ->
 %% What these do on a real VM depends on how fast it is, so nothing is demanded of that.
 timed() ->
     [{litmus_shared, l_sleep_order}, {litmus_shared, l_timer_order}, {litmus_otp, l_server_timeout}, {litmus_otp, l_start_link_stops},
-     {litmus_otp, l_proc_lib_fails}, {litmus_watch, l_send_name_race}].
+     {litmus_otp, l_proc_lib_fails}, {litmus_watch, l_send_name_race}, {litmus_otp27, l_apply_after_cancel}].

@@ -101,7 +101,7 @@ global_killed() -> P = spawn(fun() -> global:register_name(x, self()) end), exit
 rpc_killed() -> P = spawn(fun() -> rpc:abcast(['a@x'], n, hello) end), exit(P, kill), rpc:abcast(['a@x'], n, hello).
 
 services_start_case() ->
-    [?assertEqual([yes], values(F, 40)) || F <- [global_cut, global_cut_meanwhile, global_crash_meanwhile, global_killed]],
+    [?assertEqual([yes], values(F, Runs)) || {F, Runs} <- [{global_cut, 40}, {global_cut_meanwhile, 40}, {global_crash_meanwhile, 150}, {global_killed, 40}]],
     ?assertEqual([abcast], values(rpc_killed, 40)).
 
 %% ---- groups
