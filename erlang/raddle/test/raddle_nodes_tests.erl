@@ -91,7 +91,7 @@ global_case() ->
     ?assertEqual([[{n, 2}]], values(global_lock, 20)),
     ?assertEqual([7], values(global_server, 20)),
     %% A node that comes back before all have heard that it went may be disconnected again, as global keeps partitions from overlapping.
-    ?assertEqual([{false, false}, {true, true}], values(global_restart, 20)).
+    ?assertEqual([{false, false}, {true, true}], values(global_restart, 120)).
 
 %% The servers start when they are first needed, whatever has become of lines, nodes and of whoever needed them first.
 global_cut() -> raddle:partition('a@x', ['b@x', 'c@x']), R = global:register_name(n, self()), raddle:heal('a@x', ['b@x', 'c@x']), R.
