@@ -421,11 +421,12 @@ fn faults_of_nodes_are_found_repeated_and_made_smaller() {
         ("store:asks", "partition=1", "waits for {Reference, 1}"),
         ("store:remembers", "crash=1,restart=1", "{badmatch,false}"),
     ] {
-        let words = [&["beam", "run", test, "--pa", ".", "--runs", "2000"], &NODES[..]].concat();
-        let right = raddle(&folder, &words);
+        let words = [&["beam", "run", test, "--pa", "."], &NODES[..]].concat();
+        let right = raddle(&folder, &[&words[..], &["--runs", "300"]].concat());
         assert_eq!(right.status.code(), Some(0), "{test}: {}", text(&right.stdout));
 
-        let words = [&words[..], &["--faults", faults, "--record", "bug.json"]].concat();
+        let more = ["--runs", "2000", "--faults", faults, "--record", "bug.json"];
+        let words = [&words[..], &more].concat();
         let found = raddle(&folder, &words);
         let told = text(&found.stdout);
         assert_eq!(found.status.code(), Some(1), "{test} {faults}: {told}{}", text(&found.stderr));

@@ -15,7 +15,7 @@ const STRATEGIES: [&str; 5] = ["random-walk", "pct:depth=3,steps=12", "pos", "ba
 /// Rust end with a yield: PCT learns the same length in each.
 const LEARNING: [&str; 2] = ["pct:depth=3", "surw"];
 const RUNS: u64 = 1_000;
-const CHEAP_RUNS: u64 = 4_000;
+const CHEAP_RUNS: u64 = 2_000;
 
 /// Hits, and of how many.
 type Sample = (u64, u64);
