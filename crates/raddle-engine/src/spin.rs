@@ -156,8 +156,8 @@ impl Spin {
         self.returned
     }
 
-    /// Whether it is to rest instead of executing an operation of this kind: it has just come back once more than `patience` allows.
-    /// Never, if that is 0.
+    /// Whether it is to rest instead of executing an operation of this kind: it has just come back once more than `patience` allows or,
+    /// with locks in its circle, owes a rest since it did. Never, if that is 0.
     #[inline]
     pub(crate) fn is_over(&mut self, patience: u32, next: Kind) -> bool {
         let over = self.returned && self.returns >= patience && patience > 0;
