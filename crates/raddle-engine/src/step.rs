@@ -25,7 +25,7 @@ impl Engine {
     /// Executes `operation`, the next one of `thread`, which was resumed, if the strategy lets the thread run on and the
     /// operation is a memory access. If it does not say so, the operation has to be announced.
     #[inline(always)] // The front end calls it once.
-    pub fn go_on(&mut self, thread: ThreadId, operation: &Operation) -> bool {
+    pub fn go_on(&mut self, thread: ThreadId, operation: Operation) -> bool {
         if self.burst == 0 || operation.kind > Kind::ReadModifyWrite || self.races.watches(operation.argument)
         {
             return false;
@@ -37,15 +37,15 @@ impl Engine {
         }
         self.burst -= 1;
         self.steps += 1;
-        entry.operation = *operation;
+        entry.operation = operation;
         let mut print = entry.advance(self.steps);
         if let Some(object) = operation.touches[0].object() {
             print = print.wrapping_add(self.pending.touch(object, operation.touches[0]));
         }
         if operation.touches[1] != Touch::NONE {
-            print = self.pending.touch_second(operation, print);
+            print = self.pending.touch_second(&operation, print);
         }
-        self.trace.events.push(Event { thread, operation: *operation });
+        self.trace.events.push(Event { thread, operation });
         self.fingerprint = self.fingerprint.wrapping_add(mix(print));
         true
     }

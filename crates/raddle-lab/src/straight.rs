@@ -105,7 +105,7 @@ impl Program for Straight {
             let operation = &self.flat[left.at as usize];
             engine.set_local(thread, u64::from(left.at - left.begin));
             left.at += 1;
-            if !engine.go_on(thread, operation) {
+            if !engine.go_on(thread, *operation) {
                 return engine.announce(thread, *operation);
             }
         }

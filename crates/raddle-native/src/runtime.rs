@@ -344,7 +344,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
         let operation = operation(runtime);
         runtime.accesses.unseen = 0;
         let me = runtime.current;
-        if runtime.engine.go_on(me, &operation) {
+        if runtime.engine.go_on(me, operation) {
             return Ok(Reply::Go);
         }
         if operation.kind > Kind::ReadModifyWrite {

@@ -230,7 +230,7 @@ impl Program for Script {
             }
             self.at[thread.index()] = index + 1;
             let operation = self.operation(engine, number, index);
-            if !engine.go_on(thread, &operation) {
+            if !engine.go_on(thread, operation) {
                 return engine.announce(thread, operation);
             }
             reply = Reply::Go;

@@ -1,8 +1,7 @@
 //! One run of a test: its threads as fibers on one OS thread, steered by the engine.
 //!
 //! An operation announces itself and asks the engine what comes next, on the stack of its own fiber. If the same thread
-//! goes on, nothing is switched. Otherwise the fiber resumes whom the answer names, or suspends, if that one waits on a stack
-//! below.
+//! goes on, nothing is switched. Otherwise the fiber goes to that of the thread that the answer names.
 
 mod locals;
 mod locations;
@@ -21,10 +20,10 @@ pub(crate) use switch::{lend, overflow};
 pub(crate) use workers::Conflict;
 
 use locals::Locals;
-use raddle_engine::{Engine, Next, Reply, Resource, Strategy};
+use raddle_engine::{Engine, Reply, Resource, Strategy};
 use raddle_model::{Failure, LocationId, Name, ObjectId, Operation, ThreadId};
 use std::any::Any;
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use switch::Fiber;
@@ -37,8 +36,6 @@ pub(crate) type Task = Box<dyn FnOnce()>;
 struct Thread {
     fiber: Option<Fiber>,
     task: Option<Task>,
-    /// What its latest operation brought, for when it is resumed.
-    reply: Reply,
     name: Option<Arc<str>>,
     /// How many objects it was the first to touch.
     first_touched: u32,
@@ -65,16 +62,12 @@ pub(crate) struct Runtime {
     /// The name of the first thread of every run.
     main_name: Arc<str>,
     current: ThreadId,
-    /// What the engine answered to the operation at which the current fiber suspends, for those on the stacks below.
-    next: Option<Next>,
     /// Tells this run from all others of the process, for objects that outlive a run.
     epoch: u32,
     /// Where the numbers of runs come from.
     worker: Worker,
     /// The run is over and fibers are being unwound: operations have no effect.
     closing: bool,
-    /// Fibers without a thread.
-    idle: Vec<Fiber>,
     /// How many suspended threads are unwinding after a panic.
     panicking: u32,
     /// The thread that goes on with its own unwinding after the end of the run, if one does.
@@ -85,6 +78,8 @@ pub(crate) struct Runtime {
 
 thread_local! {
     static RUNTIME: RefCell<Option<Box<Runtime>>> = const { RefCell::new(None) };
+    /// What the operation brought of the thread that goes on now.
+    static REPLY: Cell<Reply> = const { Cell::new(Reply::Go) };
 }
 
 const OUTSIDE: &str =
@@ -112,31 +107,16 @@ pub(crate) fn step_or(
             closing(runtime);
             // A thread that caught its panic would go on for ever if nobody stopped it.
             let stops = runtime.draining == Some(runtime.current) && !runtime.is_panicking();
-            return if stops { Turn::waiting() } else { Turn::Mine(Reply::Go) };
+            let back = if stops { Fiber::back() } else { None };
+            return back.map_or(Turn::Mine(Reply::Go), Turn::Of);
         }
         let operation = operation(runtime);
-        runtime.take_step(&operation)
+        runtime.take_step(operation)
     });
     match turn {
         Turn::Mine(reply) => reply,
-        turn => wait_for_turn(turn),
+        Turn::Of(other) => wait_for_turn(other),
     }
-}
-
-/// Suspends the current thread while it, or another one on this OS thread, is unwinding after a panic.
-#[cold]
-fn suspend_panicking() -> Reply {
-    let panicking = panicking();
-    with(|runtime| {
-        runtime.threads[runtime.current.index()].panicking = panicking;
-        runtime.panicking += u32::from(panicking);
-    });
-    switch::suspend();
-    with(|runtime| {
-        runtime.panicking -= u32::from(panicking);
-        runtime.note_panicking(panicking);
-        runtime.threads[runtime.current.index()].reply
-    })
 }
 
 /// Whether the current thread is unwinding after a panic. All threads of a run share one OS thread, and std's answer is
@@ -203,11 +183,9 @@ impl Runtime {
             threads: Vec::new(),
             main_name: "main".into(),
             current: ThreadId(0),
-            next: None,
             epoch: 0,
             worker: Worker::new(conflict),
             closing: false,
-            idle: Vec::new(),
             panicking: 0,
             draining: None,
             drained: None,
@@ -296,11 +274,10 @@ impl Runtime {
     /// Gives the new thread `thread` its task.
     pub(crate) fn start(&mut self, thread: ThreadId, name: Option<Arc<str>>, task: Task) {
         debug_assert_eq!(thread.index(), self.threads.len(), "threads are numbered in order of creation");
-        let fiber = self.idle.pop().unwrap_or_else(Fiber::new);
+        let fiber = Fiber::take();
         self.threads.push(Thread {
             fiber: Some(fiber),
             task: Some(task),
-            reply: Reply::Go,
             name,
             first_touched: 0,
             panicking: false,

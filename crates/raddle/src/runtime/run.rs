@@ -1,97 +1,97 @@
 //! A run from its begin to its end: whose turn it is, and what is left to unwind.
 
-use super::switch::{self, Fiber};
-use super::{RUNTIME, Runtime, Task, catch, locals, suspend_panicking, with};
+use super::switch::Fiber;
+use super::{REPLY, RUNTIME, Runtime, Task, catch, locals, with};
 use raddle_engine::{Next, Reply};
-use raddle_model::{Operation, ThreadId};
+use raddle_model::{Kind, LocationId, Operation, ThreadId, Touch};
 use std::panic::{catch_unwind, resume_unwind};
 use std::sync::Arc;
 
-/// Who goes on, where a thread has announced an operation or the run is begun.
+/// Who goes on, where a thread has announced an operation or the run is over.
 pub(super) enum Turn {
     /// The one who asked, with what its operation brought.
     Mine(Reply),
-    /// Another one, which can be resumed from here by the one who asked.
-    Of { thread: ThreadId, fiber: Fiber, me: Option<ThreadId> },
-    /// One that has resumed others, this one among them, and waits for them to suspend; or nobody.
-    Below,
-    /// As `Below`, and a thread of this OS thread is unwinding after a panic.
-    BelowPanicking,
+    /// Another one, whose fiber this is.
+    Of(Fiber),
 }
 
-impl Turn {
-    /// The turn of somebody below.
-    #[inline]
-    pub(super) fn waiting() -> Turn {
-        if std::thread::panicking() { Turn::BelowPanicking } else { Turn::Below }
+/// Lets another one run, and returns when it is the turn of the current thread again.
+#[inline(never)] // Once for all operations: that is what makes switches fast.
+pub(super) fn wait_for_turn(other: Fiber) -> Reply {
+    let panicking = std::thread::panicking();
+    other.go();
+    if panicking {
+        with(Runtime::return_panicking);
     }
-}
-
-/// Returns when it is the turn of the current thread again, given whose turn it is now. Meanwhile it resumes others from its
-/// own stack: going by way of the loop in [`run`] would be one switch more.
-#[inline(never)] // Keeps the path of a thread that goes on short.
-pub(super) fn wait_for_turn(mut turn: Turn) -> Reply {
-    loop {
-        match turn {
-            Turn::Mine(reply) => return reply,
-            Turn::Of { thread, fiber, me } => turn = run_on(thread, fiber, me),
-            Turn::Below => {
-                switch::suspend();
-                return with(|runtime| runtime.threads[runtime.current.index()].reply);
-            }
-            Turn::BelowPanicking => return suspend_panicking(),
-        }
-    }
-}
-
-/// Lets `thread` run on its fiber until it suspends or ends, and tells `me` whose turn it is then.
-#[inline(always)] // Its own frame and the way of its result through memory would cost as much as the switch.
-fn run_on(thread: ThreadId, mut fiber: Fiber, me: Option<ThreadId>) -> Turn {
-    fiber.resume();
-    with(|runtime| {
-        let next = match runtime.next.take() {
-            Some(next) => {
-                runtime.threads[thread.index()].fiber = Some(fiber);
-                next
-            }
-            None => runtime.end_task(thread, fiber),
-        };
-        runtime.turn(next, me)
-    })
+    REPLY.get()
 }
 
 impl Runtime {
     /// Executes `operation`, the next one of the current thread, or announces it and asks whose turn it is.
     #[inline(always)] // A part of each operation of a test.
-    pub(super) fn take_step(&mut self, operation: &Operation) -> Turn {
-        if self.engine.runs_on() && self.go_on(operation) {
-            Turn::Mine(Reply::Go)
-        } else {
-            self.announce(operation)
+    pub(super) fn take_step(&mut self, operation: Operation) -> Turn {
+        // In registers: through memory, what is written in pieces would be read as one, for which the processor waits.
+        let Operation { argument, touches, location, kind } = operation;
+        if self.engine.runs_on() && self.go_on(argument, touches, location, kind) {
+            return Turn::Mine(Reply::Go);
+        }
+        match self.announce(argument, touches, location, kind) {
+            None => Turn::Mine(REPLY.get()),
+            Some(other) => Turn::Of(other),
         }
     }
 
     #[inline(never)] // Once for all operations.
-    fn go_on(&mut self, operation: &Operation) -> bool {
-        self.engine.go_on(self.current, operation)
+    fn go_on(&mut self, argument: u64, touches: [Touch; 2], location: LocationId, kind: Kind) -> bool {
+        self.engine.go_on(self.current, Operation { argument, touches, location, kind })
     }
 
+    /// Announces the next operation of the current thread. Tells whose turn it is, if not that of the same thread.
     #[inline(never)] // Once for all operations.
-    fn announce(&mut self, operation: &Operation) -> Turn {
-        let (me, operation) = (self.current, *operation);
-        self.engine.announce(me, operation);
+    fn announce(
+        &mut self,
+        argument: u64,
+        touches: [Touch; 2],
+        location: LocationId,
+        kind: Kind,
+    ) -> Option<Fiber> {
+        let me = self.current;
+        self.engine.announce(me, Operation { argument, touches, location, kind });
         let next = self.engine.next(&mut *self.strategy);
-        if std::thread::panicking() && !matches!(next, Next::Resume { thread, .. } if thread == me) {
-            self.next = Some(next);
-            return Turn::BelowPanicking;
+        if let Next::Resume { thread, reply } = next
+            && thread == me
+        {
+            REPLY.set(reply);
+            return None;
         }
-        self.turn(next, Some(me))
+        if std::thread::panicking() {
+            self.leave_panicking();
+        }
+        Some(self.turn(next))
     }
 
-    /// Takes note that the task of `thread` on `fiber` is over, and asks what comes next.
-    #[inline(never)] // Once for each thread.
-    fn end_task(&mut self, thread: ThreadId, fiber: Fiber) -> Next {
-        self.idle.push(fiber);
+    /// Takes note that the current thread is left while it, or another one on this OS thread, is unwinding after a panic.
+    #[cold]
+    fn leave_panicking(&mut self) {
+        let panicking = self.is_panicking();
+        self.threads[self.current.index()].panicking = panicking;
+        self.panicking += u32::from(panicking);
+    }
+
+    /// Takes note that the current thread goes on, which was left so.
+    #[cold]
+    fn return_panicking(&mut self) {
+        let panicking = self.threads[self.current.index()].panicking;
+        self.panicking -= u32::from(panicking);
+        self.note_panicking(panicking);
+    }
+
+    /// Takes note that the task of the current thread is over, and tells whose turn it is.
+    fn end_task(&mut self) -> Fiber {
+        let thread = self.current;
+        if let Some(fiber) = self.threads[thread.index()].fiber.take() {
+            fiber.give_back();
+        }
         self.engine.finish(thread);
         if self.fail_on_leaked_threads && thread == ThreadId(0) {
             self.fail_by_leak();
@@ -99,39 +99,40 @@ impl Runtime {
         self.ask()
     }
 
-    /// Asks the engine what comes next.
-    #[inline(never)] // Once for all callers but the one in the hot path.
-    fn ask(&mut self) -> Next {
-        self.engine.next(&mut *self.strategy)
+    /// Asks the engine what comes next, and tells whose turn it is.
+    fn ask(&mut self) -> Fiber {
+        let next = self.engine.next(&mut *self.strategy);
+        self.turn(next)
     }
 
-    /// Whose turn it is by the engine's answer, seen from `me`; the answer is kept if another one has to see it.
-    #[inline(always)] // Twice in the hot path.
-    fn turn(&mut self, next: Next, me: Option<ThreadId>) -> Turn {
+    /// Whose turn it is by the engine's answer: after the run, that of the one outside.
+    #[inline(always)] // A part of the hot path.
+    fn turn(&mut self, next: Next) -> Fiber {
         if let Next::Resume { thread, reply } = next {
-            if Some(thread) == me {
-                self.current = thread;
-                return Turn::Mine(reply);
-            }
-            let entry = &mut self.threads[thread.index()];
-            if let Some(fiber) = entry.fiber.take() {
-                entry.reply = reply;
-                self.current = thread;
-                return Turn::Of { thread, fiber, me };
-            }
+            REPLY.set(reply);
+            self.current = thread;
+            self.threads[thread.index()].fiber.expect("a thread that is resumed has not ended")
+        } else {
+            debug_assert_eq!(next, Next::Done, "nothing comes from outside of a test");
+            Fiber::outside()
         }
-        self.next = Some(next);
-        Turn::Below
     }
 }
 
-/// Runs the task of the current thread and drops its variables; called on its fiber.
-pub(super) fn run_task() {
+/// Runs the task of the current thread and drops its variables; called on its fiber. Tells whose turn it is then.
+pub(super) fn run_task() -> Fiber {
     let task = with(|runtime| runtime.threads[runtime.current.index()].task.take());
-    let Some(task) = task else { return };
-    run_part(task);
-    run_part(locals::drop_all);
-    with(|runtime| runtime.drained = runtime.draining.filter(|&thread| thread == runtime.current));
+    if let Some(task) = task {
+        run_part(task);
+        run_part(locals::drop_all);
+    }
+    with(|runtime| {
+        if runtime.closing {
+            runtime.drained = runtime.draining.filter(|&thread| thread == runtime.current);
+            return Fiber::outside();
+        }
+        runtime.end_task()
+    })
 }
 
 /// Runs a part of a thread in which a panic is a failure of the run.
@@ -161,18 +162,9 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         runtime.start(thread, Some(name), main);
         assert!(slot.replace(runtime).is_none(), "a check does not run inside another one");
     });
-    let mut turn = with(|runtime| {
-        let next = runtime.ask();
-        runtime.turn(next, None)
-    });
-    while let Turn::Of { thread, fiber, .. } = turn {
-        turn = run_on(thread, fiber, None);
-    }
-    with(|runtime| {
-        debug_assert_eq!(runtime.next, Some(Next::Done), "every thread that could run has run");
-        runtime.next = None;
-        runtime.fail_by_unnoticed_panic();
-    });
+    let first = with(Runtime::ask);
+    first.go();
+    with(Runtime::fail_by_unnoticed_panic);
     close();
     RUNTIME.with_borrow_mut(|slot| slot.take().expect("the run was not taken away"))
 }
@@ -203,11 +195,13 @@ pub(crate) fn close_others() {
         });
         let Some((fiber, task, panicking)) = left else { continue };
         drop(task);
-        if let Some(mut fiber) = fiber {
+        if let Some(fiber) = fiber {
             // One that is unwinding cannot be unwound by force; it goes on by itself, to its end or to where it catches.
-            let over = panicking && drain(&mut fiber);
-            let fiber = if over { fiber } else { fiber.unwind() };
-            with(|runtime| runtime.idle.push(fiber));
+            let over = panicking && drain(fiber);
+            if !over {
+                fiber.unwind();
+            }
+            fiber.give_back();
         }
         // There is nobody left to tell of a panic.
         _ = catch_unwind(locals::drop_all);
@@ -216,10 +210,10 @@ pub(crate) fn close_others() {
 }
 
 /// Lets the current thread go on with its own unwinding, and tells whether it has come to its end.
-fn drain(fiber: &mut Fiber) -> bool {
+fn drain(fiber: Fiber) -> bool {
     let before = with(|runtime| runtime.draining.replace(runtime.current));
     let thread = with(|runtime| runtime.current);
-    fiber.resume();
+    fiber.go_and_return();
     with(|runtime| {
         runtime.current = thread;
         runtime.draining = before;

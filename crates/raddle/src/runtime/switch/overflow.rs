@@ -4,11 +4,11 @@
 //! comes before it, looks whether the fault is near the end of the stack of the fiber that runs, and hands everything
 //! else on. It runs on the alternative stack that std gives to every thread it starts.
 
-use super::{STACK, YIELDER};
+use super::fiber::running_end;
 use std::sync::{Once, OnceLock};
 use std::{mem, process, ptr};
 
-/// The end of a stack is known only up to this: the yielder lies a little below its beginning, and a page may be as large.
+/// How far from the end of a stack a fault is told as its overflow: the page that guards it may be as large.
 const NEAR: usize = 64 * 1024;
 
 const MESSAGE: &str = "\nraddle: a thread of the test has overflowed its stack of 1 MiB\n";
@@ -39,8 +39,7 @@ pub(crate) fn install() {
 extern "C" fn on_fault(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
     // SAFETY: the kernel hands a handler with SA_SIGINFO a valid description, and for SIGSEGV it has an address.
     let address = unsafe { (*info).si_addr() } as usize;
-    // The variable needs neither initialisation nor a destructor, so that this is a plain load.
-    let end = (YIELDER.get() as usize).saturating_sub(STACK);
+    let end = running_end();
     if end > NEAR && (end - NEAR..end + NEAR).contains(&address) {
         // SAFETY: the message is as long as is said, and `write` may be called in a handler.
         unsafe { libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
