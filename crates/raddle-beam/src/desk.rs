@@ -45,7 +45,7 @@ impl Desk {
     pub fn read(&self, order: &str) -> Result<(Shared, u64, Wish), String> {
         let (settings, spec) = (self.settings, self.recorded.as_str());
         let (handle, wish) = match serde_json::from_str(order).map_err(|error| error.to_string())? {
-            Order::Run { strategy, run, trace } => {
+            Order::Run { strategy, run, trace, .. } => {
                 let lane = self.lanes.get(strategy).ok_or("there is no such strategy")?;
                 return Ok((lane.clone(), run, if trace { Wish::Failing } else { Wish::None }));
             }

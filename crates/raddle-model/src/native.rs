@@ -2,7 +2,8 @@
 //!
 //! The runtime is a library inside the program under test, and the command line is another process. They share a
 //! socket, over which each sends messages: four bytes with the length, least significant first, then JSON. The runtime
-//! begins with [`Answer::Ready`]; the command line sends one [`Setup`] and then orders, each of which gets one answer.
+//! begins with [`Answer::Ready`]; the command line sends one [`Setup`] and then orders, each of which gets one answer, in their
+//! order. Several orders may be on their way at a time, and answers may be held back until one is asked for ([`Order::Run`]).
 
 use crate::{IRoot, Ledger, Name, Pick, Schedule, Settings, TraceFile, TraceStep, mix};
 use serde::{Deserialize, Serialize};
@@ -94,6 +95,10 @@ pub enum Order {
         run: u64,
         /// Whether the trace is wanted if it fails.
         trace: bool,
+        /// Whether somebody waits for the answer. If not, it may be held back with those after it, unless it is a
+        /// failure: to be woken for every answer takes a tenth of the time of a short run.
+        #[serde(default)]
+        awaited: bool,
     },
     /// Tell what a strategy knows of iRoots.
     Coverage {
@@ -208,12 +213,15 @@ pub struct Covered {
     pub places: Vec<(Name, String)>,
 }
 
-/// A run that was made.
+/// A run that was made. What is as in most runs that pass is not told.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Ran {
     /// The kind of failure, or nothing if it passed.
+    #[serde(skip_serializing_if = "is_default")]
     pub kind: Option<String>,
     /// Whether the strategy cut it off.
+    #[serde(skip_serializing_if = "is_default")]
     pub cut_off: bool,
     /// Its partial order.
     pub fingerprint: u64,
@@ -222,31 +230,42 @@ pub struct Ran {
     /// How many threads it had.
     pub threads: u64,
     /// How often a spinning thread was held back.
+    #[serde(skip_serializing_if = "is_default")]
     pub rests: u64,
     /// How often it waited for something from outside the program, so that it may not repeat.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "is_default")]
     pub outside_waits: u64,
     /// The iRoots that no earlier run of its strategy had, if runs are looked at for them.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "is_default")]
     pub exposed: Vec<IRoot>,
     /// Why the first run was lost of those that were to tell which memory is shared, if one was.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "is_default")]
     pub unlearnt: Option<String>,
     /// How many processes the program started, which are not under control.
-    #[serde(default)]
+    #[serde(skip_serializing_if = "is_default")]
     pub processes: u64,
     /// With what status the program ended, if it did.
+    #[serde(skip_serializing_if = "is_default")]
     pub status: Option<i32>,
     /// How many steps took the turn from a thread that could have gone on, where a schedule was followed.
+    #[serde(skip_serializing_if = "is_default")]
     pub preemptions: u64,
     /// Where a replay left the recorded run, if it did: the step, from 0, and how.
+    #[serde(skip_serializing_if = "is_default")]
     pub divergence: Option<(usize, String)>,
     /// The run, if it failed and was asked for. Its program is empty.
+    #[serde(skip_serializing_if = "is_default")]
     pub trace: Option<Box<TraceFile>>,
     /// What the program printed in that run.
+    #[serde(skip_serializing_if = "is_default")]
     pub output: String,
     /// The memory that was known to be shared before that run.
+    #[serde(skip_serializing_if = "is_default")]
     pub shared: Vec<u64>,
+}
+
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
 }
 
 impl Order {

@@ -55,7 +55,8 @@ pub(crate) fn set_signals(mask: u64) {
     mask_signals(libc::SIG_SETMASK, mask);
 }
 
-fn mask_signals(how: i32, mask: u64) -> u64 {
+/// Changes which signals the current OS thread blocks, and gives those that it blocked.
+pub(crate) fn mask_signals(how: i32, mask: u64) -> u64 {
     let mut before = 0_u64;
     let (new, old) = (&raw const mask as usize, &raw mut before as usize);
     // SAFETY: both sets have eight bytes.

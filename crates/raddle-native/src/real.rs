@@ -83,6 +83,7 @@ macro_rules! hidden {
 hidden! {
     fn __libc_start_main(main: Shared, argc: c_int, argv: Address, init: Address, fini: Address, rtld_fini: Shared, stack: Address) -> c_int;
     fn __call_tls_dtors();
+    fn fflush(file: Address) -> c_int;
     fn pthread_create(thread: *mut u64, attributes: Shared, start: Shared, argument: Address) -> c_int;
     fn pthread_join(thread: u64, result: *mut Address) -> c_int;
     fn pthread_tryjoin_np(thread: u64, result: *mut Address) -> c_int;

@@ -165,8 +165,13 @@ pub(crate) fn with<R>(action: impl FnOnce(&mut Runtime) -> R) -> R {
 }
 
 impl Runtime {
-    /// A run with only the main thread, which is the current one and running.
-    pub(crate) fn new(mut engine: Engine, strategy: Box<dyn Strategy>, modules: Arc<Modules>) -> Runtime {
+    /// A run with only the main thread, which is the current one and running. The program calls it `handle`.
+    pub(crate) fn new(
+        mut engine: Engine,
+        strategy: Box<dyn Strategy>,
+        modules: Arc<Modules>,
+        handle: u64,
+    ) -> Runtime {
         engine.begin(strategy.needs());
         engine.add_thread();
         let mut runtime = Runtime {
@@ -196,8 +201,6 @@ impl Runtime {
             wants_steps: false,
             halt: None,
         };
-        // SAFETY: it has no condition.
-        let handle = unsafe { libc::pthread_self() };
         runtime.add_thread(Box::into_raw(Box::new(Fiber::new())), handle, false);
         let first = runtime.engine.next(&mut *runtime.strategy);
         debug_assert_eq!(first, Next::Resume { thread: ThreadId(0), reply: Reply::Go });
@@ -484,7 +487,7 @@ pub(crate) fn end_run() -> ! {
     with(|runtime| results::write(runtime));
     with(stdio::unlock_all);
     // SAFETY: the results are written; at worst this waits for ever and the server ends the process.
-    unsafe { libc::fflush(std::ptr::null_mut()) };
+    unsafe { real::fflush(std::ptr::null_mut()) };
     raw::exit(0)
 }
 

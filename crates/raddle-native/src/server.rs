@@ -6,6 +6,7 @@
 
 mod coverage;
 mod learn;
+mod signals;
 
 use crate::results::{self, Results, Whole};
 use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
@@ -18,6 +19,7 @@ use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
 use raddle_model::{Failure, Name, Settings, Verdict};
 use raddle_strategies::coverage::Coverage;
+use signals::Signals;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -51,7 +53,7 @@ pub(crate) fn is_foreign() {
 /// Makes runs as the command line orders. Returns only in children, each of which is to make one run.
 pub(crate) fn serve(socket: i32) {
     STARTING.store(false, Ordering::Relaxed);
-    let wire = Wire(socket);
+    let mut wire = Wire::new(socket);
     if !results::prepare() {
         wire.send(&Answer::Refused { message: "there is no memory to be shared with runs".to_owned() });
         raw::exit(0);
@@ -67,10 +69,13 @@ pub(crate) fn serve(socket: i32) {
         return;
     }
     loop {
-        let Ok(order) = serde_json::from_slice::<Order>(&wire.receive()) else { raw::exit(0) };
-        match server.obey(&order) {
-            Some(answer) => wire.send(&answer),
-            None => return,
+        let Ok(order) = serde_json::from_slice::<Order>(&server.wire.receive()) else { raw::exit(0) };
+        let Some(answer) = server.obey(&order) else { return };
+        let passed = matches!(&answer, Answer::Ran(ran) if ran.kind.is_none());
+        if passed && matches!(order, Order::Run { awaited: false, .. }) {
+            server.wire.hold(&answer);
+        } else {
+            server.wire.send(&answer);
         }
         if matches!(order, Order::Replay { .. }) {
             // A debugger that starts the program again does so on the same socket, and the next order is for that one.
@@ -100,6 +105,9 @@ struct Server {
     shared: Table,
     /// Why the first run was lost of those that were to tell that, if one was.
     unlearnt: Option<String>,
+    /// What the program calls its main thread.
+    main: u64,
+    signals: Signals,
 }
 
 /// How a child's process ended.
@@ -115,7 +123,7 @@ enum End {
 }
 
 impl Server {
-    fn new(wire: Wire, setup: Setup) -> Server {
+    fn new(mut wire: Wire, setup: Setup) -> Server {
         let (mut strategies, mut lanes): (Vec<Option<Box<dyn Strategy>>>, _) = (Vec::new(), Vec::new());
         for spec in &setup.strategies {
             match raddle_strategies::build(spec) {
@@ -133,9 +141,9 @@ impl Server {
                 }
             }
         }
-        let output = memory_file(wire.0);
+        let output = memory_file(wire.socket);
         let expected = setup.expected.as_ref().map(|path| match std::fs::read(path) {
-            Ok(text) => (text, memory_file(wire.0)),
+            Ok(text) => (text, memory_file(wire.socket)),
             Err(error) => {
                 wire.send(&Answer::Lost { message: format!("cannot read {path}: {error}") });
                 raw::exit(0);
@@ -144,13 +152,29 @@ impl Server {
         let engine = Engine::new(config(setup.settings));
         let modules = Arc::new(record::Modules::read());
         let (places, shared, unlearnt) = (BTreeMap::new(), Table::default(), None);
-        Server { wire, setup, strategies, lanes, engine, modules, places, output, expected, shared, unlearnt }
+        // SAFETY: it has no condition.
+        let main = unsafe { libc::pthread_self() };
+        Server {
+            wire,
+            setup,
+            strategies,
+            lanes,
+            engine,
+            modules,
+            places,
+            output,
+            expected,
+            shared,
+            unlearnt,
+            main,
+            signals: Signals::take(),
+        }
     }
 
     /// Carries out an order. Gives nothing in the child that is to make the run.
     fn obey(&mut self, order: &Order) -> Option<Answer> {
         match order {
-            Order::Run { strategy, run, trace } => self.run_under(*strategy, *run, *trace),
+            Order::Run { strategy, run, trace, .. } => self.run_under(*strategy, *run, *trace),
             Order::Coverage { strategy } => Some(Answer::Coverage(Box::new(self.covered(*strategy)))),
             Order::Replay { steps, picks, shared, random } => {
                 let replay = Replay::of(enact::events(steps), Order::picks(picks));
@@ -166,7 +190,7 @@ impl Server {
                 follow.begin(Rng::for_run(0, 0));
                 let follow = |_: &mut Server| -> Option<Box<dyn Strategy>> { Some(Box::new(follow.clone())) };
                 let points = self.setup.points;
-                let mut whole = match self.make_run(&follow, *random, points, &table(shared), true)? {
+                let mut whole = match self.make_run(&follow, *random, points, Some(&table(shared)), true)? {
                     Ok(whole) => whole,
                     Err(answer) => return Some(answer),
                 };
@@ -192,10 +216,9 @@ impl Server {
         }
         let (learns, needs) = (strategy.learns(), strategy.needs());
         let random = if self.lanes[number].learns { 0 } else { run };
-        let shared = self.shared.clone();
         let wants_steps = learns || self.expected.is_some() || self.judges_ends();
         let take = |server: &mut Server| server.strategies[number].take();
-        let mut whole = match self.make_run(&take, random, self.setup.points, &shared, wants_steps)? {
+        let mut whole = match self.make_run(&take, random, self.setup.points, None, wants_steps)? {
             Ok(whole) => whole,
             Err(answer) => return Some(answer),
         };
@@ -229,7 +252,7 @@ impl Server {
         // A replay draws nothing; any stream will do.
         strategy.begin(Rng::for_run(0, 0));
         let fork = |_: &mut Server| Some(strategy.fork());
-        let mut whole = match self.make_run(&fork, random, self.setup.points, &table(shared), true)? {
+        let mut whole = match self.make_run(&fork, random, self.setup.points, Some(&table(shared)), true)? {
             Ok(whole) => whole,
             Err(answer) => return Some(answer),
         };
@@ -265,7 +288,8 @@ impl Server {
         ran.shared = shared;
     }
 
-    /// Makes one run, under the strategy that `strategy` gives in the child. Gives nothing in the child that is to make it, or if there is no
+    /// Makes one run, under the strategy that `strategy` gives in the child, where this memory is known to be shared; if it is not said,
+    /// that which was learnt. Gives nothing in the child that is to make it, or if there is no
     /// strategy.
     ///
     /// A process may end in a way that the runtime does not see, and then leaves nothing but how many steps it had taken. So the
@@ -275,7 +299,7 @@ impl Server {
         strategy: &dyn Fn(&mut Server) -> Option<Box<dyn Strategy>>,
         random: u64,
         points: Points,
-        shared: &Table,
+        shared: Option<&Table>,
         wants_steps: bool,
     ) -> Option<Result<Box<Whole>, Answer>> {
         let mut halt = None;
@@ -286,9 +310,9 @@ impl Server {
                 (End::Child(server), _) => {
                     // Here and not before: what the server writes before a fork is copied in the child and faulted in the server.
                     let engine = Engine::new(config(self.setup.settings));
-                    let mut runtime = Runtime::new(engine, strategy(self)?, self.modules.clone());
+                    let mut runtime = Runtime::new(engine, strategy(self)?, self.modules.clone(), self.main);
                     runtime.points = points;
-                    runtime.accesses.touched = shared.clone();
+                    runtime.accesses.touched = shared.unwrap_or(&self.shared).clone();
                     runtime.accesses.constant = self.modules.constant();
                     runtime.accesses.parts = self.setup.settings.races.then(Table::default);
                     runtime.random = (self.setup.seed, random);
@@ -345,45 +369,42 @@ impl Server {
     /// In the child: what it prints goes to the file, and it has nothing to read.
     fn become_run(&self, server: i32) {
         RUN.store(true, Ordering::Relaxed);
-        // SAFETY: these numbers are open files of ours, and 0 to 2 are the standard ones. A child that outlives the
-        // server, because that was ended, is of no use.
-        unsafe {
-            libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL);
-            if libc::getppid() != server {
-                // It was ended before this one could be tied to it.
-                raw::exit(0);
-            }
-            for file in self.files() {
-                libc::lseek(file, 0, libc::SEEK_SET);
-            }
-            libc::dup2(self.expected.as_ref().map_or(self.output, |(_, file)| *file), 1);
-            libc::dup2(self.output, 2);
-            for file in self.files() {
-                libc::close(file);
-            }
-            libc::close(self.wire.0);
+        self.signals.give_back();
+        // Without libc, whose functions for these lie on pages that nothing else in a short run touches.
+        // SAFETY: these numbers are open files of ours, and 0 to 2 are the standard ones.
+        let call = |number, [a, b]: [i32; 2]| unsafe {
+            raw::syscall(number, [a as usize, b as usize, libc::SEEK_SET as usize, 0, 0, 0])
+        };
+        // A child that outlives the server, because that was ended, is of no use.
+        call(libc::SYS_prctl, [libc::PR_SET_PDEATHSIG, libc::SIGKILL]);
+        if call(libc::SYS_getppid, [0, 0]) != server as isize {
+            // It was ended before this one could be tied to it.
+            raw::exit(0);
+        }
+        for file in self.files() {
+            call(libc::SYS_lseek, [file, 0]);
+        }
+        call(libc::SYS_dup2, [self.expected.as_ref().map_or(self.output, |(_, file)| *file), 1]);
+        call(libc::SYS_dup2, [self.output, 2]);
+        for file in self.files().chain([self.wire.socket]) {
+            call(libc::SYS_close, [file, 0]);
         }
     }
 
     fn wait(&self, child: i32) -> End {
-        let mut status = 0;
-        // SAFETY: the number is that of a child that was not waited for.
-        let watch = unsafe { libc::syscall(libc::SYS_pidfd_open, child, 0) } as i32;
-        let mut poll = libc::pollfd { fd: watch, events: libc::POLLIN, revents: 0 };
         let patience = i32::try_from(self.setup.patience_ms).unwrap_or(i32::MAX);
-        // SAFETY: one entry.
-        let ready = if watch >= 0 { unsafe { libc::poll(&raw mut poll, 1, patience) } } else { 1 };
         let mut late = None;
-        if ready == 0 {
-            late = Some(record::stuck(child, patience, &self.modules));
-            // SAFETY: the child was not waited for, so the number is still its own.
-            unsafe { libc::kill(child, libc::SIGKILL) };
-        }
-        // SAFETY: as above.
-        unsafe {
-            while libc::waitpid(child, &raw mut status, 0) < 0 && *libc::__errno_location() == libc::EINTR {}
-            libc::close(watch);
-        }
+        let status = loop {
+            let in_time = self.signals.wait(patience);
+            if let Some(status) = signals::status(child) {
+                break status;
+            }
+            if !in_time {
+                late.get_or_insert_with(|| record::stuck(child, patience, &self.modules));
+                // SAFETY: the child was not waited for, so the number is still its own.
+                unsafe { libc::kill(child, libc::SIGKILL) };
+            }
+        };
         match late {
             Some(message) if !results::are_there() => End::Late(message),
             _ => End::Ended(status),

@@ -119,15 +119,22 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
         environ = settle(environ, ENVIRONMENT_AT);
         settle(argv.cast(), ARGUMENTS_AT).cast()
     };
+    // What children inherit they need not do.
+    crash::watch();
+    // SAFETY: `note_status` can be called at the end of the program.
+    unsafe { on_exit(note_status, std::ptr::null_mut()) };
     server::serve(socket);
     // This is a child that makes one run.
     // SAFETY: `run_main` takes what `main` takes, and the stack of the main thread grows as far as it is used.
     unsafe { fiber::call_further_down(run_main, argc, argv) }
 }
 
-/// Where the arguments and the environment of the program are, far from what the kernel chooses by itself.
+/// Where the arguments and the environment of the program are, far from what the kernel chooses by itself. They are neighbours,
+/// and so one mapping for every fork to copy.
 const ARGUMENTS_AT: usize = 0x1800_0000_0000;
-const ENVIRONMENT_AT: usize = 0x1900_0000_0000;
+const ENVIRONMENT_AT: usize = ARGUMENTS_AT + ROOM;
+/// No kernel hands over more of either.
+const ROOM: usize = 16 << 20;
 
 /// Copies a list of texts to a place that does not depend on how much lies before it. What the kernel has put on the stack is
 /// shifted by the length of the environment, and texts of two threads may then share a unit of memory or not. Here each
@@ -143,7 +150,7 @@ unsafe fn settle(list: *mut *mut c_char, place: usize) -> *mut *mut c_char {
     let bytes = |text: *mut c_char| unsafe { CStr::from_ptr(text) }.to_bytes_with_nul();
     let pointers = texts().count() + 1;
     let size = texts().map(|text| bytes(text).len().next_multiple_of(UNIT)).sum::<usize>();
-    let block = raw::map(pointers * size_of::<*mut c_char>() + size, false, place);
+    let block = raw::map((pointers * size_of::<*mut c_char>() + size).max(ROOM), false, place);
     if block.is_null() {
         return list;
     }
@@ -162,9 +169,6 @@ unsafe fn settle(list: *mut *mut c_char, place: usize) -> *mut *mut c_char {
 
 /// Makes the run of this process.
 unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
-    crash::watch();
-    // SAFETY: `note_status` can be called at the end of the program.
-    unsafe { on_exit(note_status, std::ptr::null_mut()) };
     let mut unwound = 0;
     let stack = Extent::below(&raw const unwound, stack::USUAL);
     runtime::with(|runtime| runtime.me().stack = stack);
@@ -204,7 +208,7 @@ unsafe extern "C" fn at_the_end() {
         // The last thread had ended before; this is the end of `exit`.
         runtime::with(stdio::unlock_all);
         // SAFETY: nothing is under control.
-        unsafe { libc::fflush(std::ptr::null_mut()) };
+        unsafe { real::fflush(std::ptr::null_mut()) };
         runtime::with(|runtime| crate::results::write(runtime));
         raw::exit(0);
     }

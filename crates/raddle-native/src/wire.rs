@@ -4,58 +4,74 @@
 use crate::raw;
 use raddle_model::native::Answer;
 
+/// How much is read at a time, if so much is there.
+const AHEAD: usize = 4096;
+
 /// The socket to the command line.
-#[derive(Clone, Copy)]
-pub(crate) struct Wire(pub(crate) i32);
+pub(crate) struct Wire {
+    pub(crate) socket: i32,
+    /// Answers that nobody waits for yet.
+    held: Vec<u8>,
+    /// What was read and not taken yet.
+    ahead: Vec<u8>,
+}
 
 impl Wire {
-    /// Sends an answer. If nobody listens any more, ends the process.
-    pub(crate) fn send(self, answer: &Answer) {
-        let text = serde_json::to_vec(answer).expect("an answer has only string keys and finite numbers");
-        let mut message = (text.len() as u32).to_le_bytes().to_vec();
-        message.extend(text);
+    pub(crate) fn new(socket: i32) -> Wire {
+        Wire { socket, held: Vec::new(), ahead: Vec::new() }
+    }
+
+    /// Keeps an answer until the next one is sent.
+    pub(crate) fn hold(&mut self, answer: &Answer) {
+        let begin = self.held.len();
+        self.held.extend([0; 4]);
+        serde_json::to_writer(&mut self.held, answer)
+            .expect("an answer has only string keys and finite numbers");
+        let length = (self.held.len() - begin - 4) as u32;
+        self.held[begin..begin + 4].copy_from_slice(&length.to_le_bytes());
+    }
+
+    /// Sends an answer, after those that were held. If nobody listens any more, ends the process.
+    pub(crate) fn send(&mut self, answer: &Answer) {
+        self.hold(answer);
         let mut sent = 0;
-        while sent < message.len() {
-            let rest = &message[sent..];
-            // SAFETY: the rest of the message is readable.
-            let count = unsafe {
-                raw::syscall(
-                    libc::SYS_sendto,
-                    [self.0 as usize, rest.as_ptr() as usize, rest.len(), libc::MSG_NOSIGNAL as usize, 0, 0],
-                )
-            };
-            match count {
-                1.. => sent += count as usize,
-                _ if count == -(libc::EINTR as isize) => {}
+        while sent < self.held.len() {
+            let rest = &self.held[sent..];
+            let [from, length] = [rest.as_ptr() as usize, rest.len()];
+            let arguments = [self.socket as usize, from, length, libc::MSG_NOSIGNAL as usize, 0, 0];
+            // SAFETY: the rest of the messages is readable.
+            match unsafe { raw::syscall(libc::SYS_sendto, arguments) } {
+                count @ 1.. => sent += count as usize,
+                error if error == -(libc::EINTR as isize) => {}
                 _ => raw::exit(0),
             }
         }
+        self.held.clear();
     }
 
     /// The text of the next message. If there is none any more, ends the process.
-    pub(crate) fn receive(self) -> Vec<u8> {
-        let mut length = [0; 4];
-        self.fill(&mut length);
-        let mut text = vec![0; u32::from_le_bytes(length) as usize];
-        self.fill(&mut text);
+    pub(crate) fn receive(&mut self) -> Vec<u8> {
+        self.read(4);
+        let length = self.ahead[..4].iter().rev().fold(0, |length, &byte| length << 8 | usize::from(byte));
+        self.read(4 + length);
+        let rest = self.ahead.split_off(4 + length);
+        let mut text = std::mem::replace(&mut self.ahead, rest);
+        text.drain(..4);
         text
     }
 
-    fn fill(self, buffer: &mut [u8]) {
-        let mut filled = 0;
-        while filled < buffer.len() {
-            let rest = &mut buffer[filled..];
+    /// Reads until `wanted` bytes are there.
+    fn read(&mut self, wanted: usize) {
+        while self.ahead.len() < wanted {
+            let filled = self.ahead.len();
+            self.ahead.resize(wanted.max(filled + AHEAD), 0);
+            let rest = &mut self.ahead[filled..];
+            let arguments = [self.socket as usize, rest.as_mut_ptr() as usize, rest.len(), 0, 0, 0];
             // SAFETY: the rest of the buffer is writable.
-            let count = unsafe {
-                raw::syscall(
-                    libc::SYS_read,
-                    [self.0 as usize, rest.as_mut_ptr() as usize, rest.len(), 0, 0, 0],
-                )
-            };
-            match count {
-                1.. => filled += count as usize,
-                _ if count == -(libc::EINTR as isize) => {}
-                _ => raw::exit(0),
+            let count = unsafe { raw::syscall(libc::SYS_read, arguments) };
+            self.ahead.truncate(filled + count.max(0) as usize);
+            if count <= 0 && count != -(libc::EINTR as isize) {
+                raw::exit(0);
             }
         }
     }

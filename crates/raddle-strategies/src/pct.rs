@@ -136,7 +136,8 @@ impl Pct {
             Depth::Fixed(depth) => depth,
             Depth::Drawn => (self.rng.bits().trailing_ones() + 1).min(DEEPEST),
             Depth::Confident { confidence, runs } => {
-                let miss = |depth: u32| (1.0 - bound(self.threads, self.longest, depth)).powf(runs as f64);
+                let miss =
+                    |depth: u32| libm::pow(1.0 - bound(self.threads, self.longest, depth), runs as f64);
                 (2..=DEEPEST).take_while(|&depth| 1.0 - miss(depth) >= confidence).last().unwrap_or(1)
             }
         }

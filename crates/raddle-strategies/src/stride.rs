@@ -11,6 +11,7 @@
 //! gives a ratio for every confidence and number of runs.
 
 use crate::roster::Roster;
+use libm::{exp, pow};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
 
@@ -29,8 +30,8 @@ impl Stride {
     /// this confidence. The runs include the ten by which the lengths are learnt.
     pub fn from_confidence(confidence: f64, runs: u64, edges: u32) -> Stride {
         let planned = runs.saturating_sub(PROFILE_RUNS).max(1) as f64;
-        let together = 1.0 - (1.0 - confidence).powf(1.0 / planned);
-        Stride::Ratio(ratio_for(together.powf(1.0 / f64::from(edges))))
+        let together = 1.0 - pow(1.0 - confidence, 1.0 / planned);
+        Stride::Ratio(ratio_for(pow(together, 1.0 / f64::from(edges))))
     }
 }
 
@@ -52,7 +53,7 @@ fn ratio_for(probability: f64) -> f64 {
 fn integrate(go_on: impl Fn(f64, f64) -> bool) -> (f64, f64) {
     const GRID: usize = 1_000;
     let width = 1.0 / GRID as f64;
-    let mut h: Vec<f64> = (0..=GRID).map(|i| 2.0 - (i as f64 * width / 2.0).exp()).collect();
+    let mut h: Vec<f64> = (0..=GRID).map(|i| 2.0 - exp(i as f64 * width / 2.0)).collect();
     let mut at = 0;
     while go_on(at as f64 * width, h[at]) && at < 60 * GRID {
         at += 1;

@@ -92,7 +92,7 @@ impl Server {
             })?;
         let mut server = Server { process, stream: mine, said };
         match server.receive()? {
-            Answer::Ready { .. } => server.tell(setup)?,
+            Answer::Ready { .. } => server.tell(std::slice::from_ref(setup))?,
             Answer::Lost { message } | Answer::Refused { message } => bail!("{message}"),
             _ => bail!("the Erlang VM has answered another question"),
         }
@@ -101,14 +101,17 @@ impl Server {
 
     /// Gives an order and waits for what comes of it.
     pub(super) fn order(&mut self, order: &Order) -> Result<Answer> {
-        self.send(order)?;
+        self.send(std::slice::from_ref(order))?;
         self.receive()
     }
 
-    fn tell(&mut self, message: &impl Serialize) -> Result<()> {
-        let text = serde_json::to_vec(message).context("a message cannot be written")?;
-        let mut bytes = u32::try_from(text.len()).context("a message is too long")?.to_be_bytes().to_vec();
-        bytes.extend(text);
+    fn tell(&mut self, messages: &[impl Serialize]) -> Result<()> {
+        let mut bytes = Vec::new();
+        for message in messages {
+            let text = serde_json::to_vec(message).context("a message cannot be written")?;
+            bytes.extend(u32::try_from(text.len()).context("a message is too long")?.to_be_bytes());
+            bytes.extend(text);
+        }
         self.stream.write_all(&bytes).with_context(|| self.ended())
     }
 
@@ -121,11 +124,8 @@ impl Server {
 }
 
 impl Runs for Server {
-    // Runs are short, and it takes long to wake a VM.
-    const ORDERS: usize = 32;
-
-    fn send(&mut self, order: &Order) -> Result<()> {
-        self.tell(order)
+    fn send(&mut self, orders: &[Order]) -> Result<()> {
+        self.tell(orders)
     }
 
     fn receive(&mut self) -> Result<Answer> {

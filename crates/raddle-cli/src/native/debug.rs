@@ -14,6 +14,7 @@ use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
+use std::slice::from_ref;
 
 /// The shell moves the socket from the standard input to where the program looks for it. On a terminal gdb becomes a job
 /// of the shell, so that Ctrl-C is meant for gdb and not for us.
@@ -105,13 +106,13 @@ fn quoted(word: &str) -> Result<String> {
 }
 
 /// Orders the run from every server that says it is there, because gdb can start the program again. Gives the last answer.
-fn talk(stream: &UnixStream, setup: &Setup, order: &Order) -> Option<Result<Box<Ran>, String>> {
+fn talk(mut stream: &UnixStream, setup: &Setup, order: &Order) -> Option<Result<Box<Ran>, String>> {
     let mut last = None;
     loop {
-        match receive(stream) {
+        match receive(&mut stream) {
             Ok(Answer::Ready { .. }) => {
                 last = None;
-                send(stream, setup).and_then(|()| send(stream, order)).ok()?;
+                send(stream, from_ref(setup)).and_then(|()| send(stream, from_ref(order))).ok()?;
             }
             Ok(Answer::Ran(ran)) => last = Some(Ok(ran)),
             Ok(Answer::Lost { message } | Answer::Refused { message }) => last = Some(Err(message)),

@@ -5,6 +5,7 @@
 //! number of servers, but for a time budget.
 
 use super::launch::{Server, Temporary};
+use super::window::Window;
 use anyhow::{Context, Result, anyhow};
 use raddle_engine::Census;
 use raddle_model::native::{Answer, Covered, Order, Ran, Setup};
@@ -45,11 +46,8 @@ impl std::error::Error for NotControllable {}
 
 /// A process that makes runs by order, one after the other.
 pub(crate) trait Runs {
-    /// How many orders it has at a time, so that it need not wait for the next one.
-    const ORDERS: usize;
-
-    /// Gives an order. Several may be under way; they are answered in their order.
-    fn send(&mut self, order: &Order) -> Result<()>;
+    /// Gives orders. Several may be under way; they are answered in their order.
+    fn send(&mut self, orders: &[Order]) -> Result<()>;
 
     /// Waits for what comes of the oldest order that is not answered.
     fn receive(&mut self) -> Result<Answer>;
@@ -290,7 +288,7 @@ impl Plan<'_> {
             server.receive()?;
         }
         for (strategy, _) in streams.iter().enumerate().filter(|(_, stream)| stream.is_some()) {
-            server.send(&Order::Coverage { strategy })?;
+            server.send(&[Order::Coverage { strategy }])?;
             if let Answer::Coverage(covered) = server.receive()? {
                 let mut tally = shared.tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
                 tally.covered.ledger.join(&covered.ledger, &self.setup.known);
@@ -308,19 +306,26 @@ impl Plan<'_> {
         streams: &mut [Option<Stream>],
     ) -> Result<usize> {
         let mut round = shared.rounds.begin();
+        let mut window = Window::new();
         loop {
             let (mut seen, mut over) = (Vec::new(), Vec::new());
-            let mut given = VecDeque::new();
+            let (mut given, mut orders) = (VecDeque::new(), Vec::new());
             let mut goes_on = true;
             loop {
-                while goes_on && given.len() < R::ORDERS {
+                let room = window.room(given.len());
+                while goes_on && orders.len() < room {
                     let next = self.next(shared, &mut round, streams);
                     goes_on = next.is_some();
                     let Some(Some(turn)) = next else { break };
                     let trace = turn.number < shared.traced.load(Ordering::Relaxed);
-                    let order = Order::Run { strategy: turn.lane, run: turn.run, trace };
-                    server.send(&order).inspect_err(|_| shared.give_up())?;
+                    orders.push(Order::Run { strategy: turn.lane, run: turn.run, trace, awaited: false });
                     given.push_back(turn);
+                }
+                if let Some(Order::Run { awaited, .. }) = orders.last_mut() {
+                    *awaited = true;
+                    server.send(&orders).inspect_err(|_| shared.give_up())?;
+                    orders.clear();
+                    window.note_orders();
                 }
                 let Some(turn) = given.pop_front() else { break };
                 if shared.is_over(turn.number) {

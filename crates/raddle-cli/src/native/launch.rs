@@ -7,7 +7,7 @@ use raddle_model::native::{Answer, Order, SOCKET, Setup, Threads};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
 use std::fs::OpenOptions;
-use std::io::{Read, Write};
+use std::io::{BufReader, Read, Write};
 use std::os::fd::OwnedFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::os::unix::net::UnixStream;
@@ -85,16 +85,19 @@ pub(super) fn surround(command: &mut Command, surroundings: &Surroundings) -> Re
     Ok(())
 }
 
-/// Sends a message.
-pub(super) fn send(mut stream: &UnixStream, message: &impl Serialize) -> Result<()> {
-    let text = serde_json::to_vec(message).context("a message cannot be written")?;
-    let mut message = u32::try_from(text.len()).context("a message is too long")?.to_le_bytes().to_vec();
-    message.extend(text);
-    stream.write_all(&message).context("nobody listens any more")
+/// Sends messages.
+pub(super) fn send(mut stream: &UnixStream, messages: &[impl Serialize]) -> Result<()> {
+    let mut bytes = Vec::new();
+    for message in messages {
+        let text = serde_json::to_vec(message).context("a message cannot be written")?;
+        bytes.extend(u32::try_from(text.len()).context("a message is too long")?.to_le_bytes());
+        bytes.extend(text);
+    }
+    stream.write_all(&bytes).context("nobody listens any more")
 }
 
 /// Waits for an answer.
-pub(super) fn receive(mut stream: &UnixStream) -> Result<Answer> {
+pub(super) fn receive(stream: &mut impl Read) -> Result<Answer> {
     let mut length = [0; 4];
     stream.read_exact(&mut length).context("nobody answers any more")?;
     let mut text = vec![0; u32::from_le_bytes(length) as usize];
@@ -115,7 +118,7 @@ const SIGKILL: i32 = 9;
 /// A program that stands before its `main` and makes runs.
 pub(crate) struct Server {
     process: Child,
-    stream: UnixStream,
+    stream: BufReader<UnixStream>,
     program: String,
     /// Whether the machine lets threads be fibers; if not, they are OS threads, whatever was asked for.
     pub(crate) fibers: bool,
@@ -150,7 +153,7 @@ impl Server {
             anyhow!("cannot start {program}: {error}{hint}")
         })?;
         drop(command);
-        let mut server = Server { process, stream: mine, program, fibers: true };
+        let mut server = Server { process, stream: BufReader::new(mine), program, fibers: true };
         match server.receive() {
             Ok(Answer::Ready { fibers }) => server.fibers = fibers,
             Ok(Answer::Refused { message }) => bail!("{}: {message}", server.program),
@@ -163,7 +166,7 @@ impl Server {
             }
         }
         let threads = if server.fibers { setup.threads } else { Threads::Os };
-        server.tell(&Setup { threads, ..setup.clone() })?;
+        server.tell(&[Setup { threads, ..setup.clone() }])?;
         Ok(server)
     }
 
@@ -188,12 +191,12 @@ impl Server {
 
     /// Gives an order and waits for what comes of it.
     pub(crate) fn order(&mut self, order: &Order) -> Result<Answer> {
-        self.send(order)?;
+        self.send(std::slice::from_ref(order))?;
         self.receive()
     }
 
-    fn tell(&mut self, message: &impl Serialize) -> Result<()> {
-        send(&self.stream, message).map_err(|error| self.ended(&error))
+    fn tell(&mut self, messages: &[impl Serialize]) -> Result<()> {
+        send(self.stream.get_ref(), messages).map_err(|error| self.ended(&error))
     }
 
     /// A program may end the process that makes its runs, as one that ends its parent does.
@@ -204,14 +207,12 @@ impl Server {
 }
 
 impl Runs for Server {
-    const ORDERS: usize = 2;
-
-    fn send(&mut self, order: &Order) -> Result<()> {
-        self.tell(order)
+    fn send(&mut self, orders: &[Order]) -> Result<()> {
+        self.tell(orders)
     }
 
     fn receive(&mut self) -> Result<Answer> {
-        receive(&self.stream).map_err(|error| self.ended(&error))
+        receive(&mut self.stream).map_err(|error| self.ended(&error))
     }
 }
 

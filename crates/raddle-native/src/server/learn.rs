@@ -36,9 +36,8 @@ impl Server {
                     walk
                 }
             };
-            let shared = self.shared.clone();
             let fork = |_: &mut Server| Some(strategy.fork());
-            let Some(made) = self.make_run(&fork, run, Points::Shared, &shared, false) else {
+            let Some(made) = self.make_run(&fork, run, Points::Shared, None, false) else {
                 return true;
             };
             let whole = match made {
