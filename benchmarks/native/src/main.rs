@@ -75,7 +75,7 @@ fn switches(bench: &Bench) -> Vec<String> {
 /// Runs of a tiny program.
 fn runs(bench: &Bench) -> Vec<String> {
     /// What the server of a tiny program has written to, in KiB: anonymous memory in its /proc/PID/status.
-    const WRITTEN: &str = "1024";
+    const WRITTEN: &str = "256";
     let tiny = bench.compile("tiny", &["-O2"]);
     let forks = bench.compile("forks", &["-O2"]);
     let run = |runs: u64| {

@@ -48,6 +48,21 @@ fn the_user_changes_while_threads_are_alive() {
     refused(&folder, &words, &["seteuid is called while other threads are alive", "--threads fibers"]);
 }
 
+/// The server hears by a signal that a run has ended. The program has that signal as it was started with it.
+#[test]
+fn signals_are_as_the_program_was_started_with_them() {
+    let folder = compile("inherits", "inherits", &[]);
+    let words = ["run", "--fail-on-exit", "--runs", "20", "--json", "--", "./inherits"];
+    for (start, argument) in [("--default-signal=CHLD", "default"), ("--ignore-signal=CHLD", "ignored")] {
+        let mut command = std::process::Command::new("env");
+        command.args([start, env!("CARGO_BIN_EXE_raddle")]).args(words).arg(argument).current_dir(&folder);
+        let output = command.output().expect("env is there");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert_eq!(output.status.code(), Some(0), "{argument}: {text}");
+        assert!(text.contains(r#""runs":20"#), "{argument}: {text}");
+    }
+}
+
 /// The default lets the end of the program wait in most runs, so that a check which nobody waits for comes to its end, and in the
 /// others not. The failure file tells which it was.
 #[test]
