@@ -40,4 +40,5 @@ mod server;
 mod stack;
 mod start;
 mod table;
+mod text;
 mod wire;

@@ -13,7 +13,7 @@ use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
 use crate::stack::Callers;
 use crate::table::Table;
 use crate::wire::Wire;
-use crate::{enact, fiber, panics, pool, raw, record};
+use crate::{enact, fiber, panics, pool, raw, record, text};
 use coverage::Lane;
 use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
@@ -65,6 +65,7 @@ pub(crate) fn serve(socket: i32) {
     }
     pool::fill();
     let mut server = Server::new(wire, setup);
+    text::settle();
     if server.learn_shared() {
         return;
     }
