@@ -4,7 +4,10 @@ use crate::syntax::{
     self, Action, Fault, Flow, Mode, ObjectKind, ObjectRef, Operation as Instruction, Pause, THREAD_LIMIT,
 };
 use raddle_engine::{Engine, MutexKind, Program, Reply, Resource};
-use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, mix};
+use raddle_model::{
+    Access, Cell, Failure, Format, Gathered, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Values,
+    mix,
+};
 use std::sync::Arc;
 
 /// One thread of a run.
@@ -31,6 +34,8 @@ pub struct Machine {
     instances: Vec<Instance>,
     /// Per block: the last thread that was made from it.
     latest: Vec<Option<ThreadId>>,
+    /// What steps read and wrote, if somebody wants to know.
+    values: Option<Gathered>,
 }
 
 impl Machine {
@@ -45,6 +50,7 @@ impl Machine {
             locals: Vec::new(),
             instances: Vec::new(),
             latest: Vec::new(),
+            values: None,
             program: Arc::new(program),
         }
     }
@@ -52,6 +58,16 @@ impl Machine {
     /// The program.
     pub fn program(&self) -> &syntax::Program {
         &self.program
+    }
+
+    /// From now on what steps read and write is noted; see [`Machine::take_values`].
+    pub fn note_values(&mut self) {
+        self.values = Some(Gathered::default());
+    }
+
+    /// What the steps of the latest run read and wrote, if that was noted.
+    pub fn take_values(&mut self) -> Values {
+        self.values.take().map(Gathered::into_values).unwrap_or_default()
     }
 
     /// A name for every thread of the latest run: that of its block, with a number if there are several.
@@ -120,7 +136,14 @@ impl Machine {
         let got = i64::from(!matches!(reply, Reply::Busy | Reply::TimedOut));
         let (target, value) = match &event.action {
             Action::Memory(action) => {
-                flow = action.run(locals, &mut self.shared)?;
+                if let Some(values) = &mut self.values {
+                    let step = engine.step_count() as u32 - 1;
+                    flow = noted(values, step, event, locals, &mut self.shared, |locals, shared| {
+                        action.run(locals, shared)
+                    })?;
+                } else {
+                    flow = action.run(locals, &mut self.shared)?;
+                }
                 if engine.wants_state() {
                     for &(object, mode) in event.accesses(locals).as_slice() {
                         if mode != Mode::Read {
@@ -304,6 +327,35 @@ impl Program for Machine {
             self.fail(engine, thread, fault);
         }
     }
+}
+
+/// Takes note of what `run` reads and writes, also if it ends in a fault.
+fn noted(
+    values: &mut Gathered,
+    step: u32,
+    event: &syntax::Event,
+    locals: &mut [i64],
+    shared: &mut [i64],
+    run: impl FnOnce(&mut [i64], &mut [i64]) -> Result<Flow, Fault>,
+) -> Result<Flow, Fault> {
+    // It may change the locals that tell which elements of arrays it touches.
+    let accesses = event.accesses(locals).as_slice().to_vec();
+    let at = |shared: &[i64], object: u32| shared.get(object as usize).map(|&value| value as u64);
+    let read: Vec<Option<u64>> = accesses.iter().map(|&(object, _)| at(shared, object)).collect();
+    let flow = run(locals, shared);
+    for (&(object, mode), read) in accesses.iter().zip(read) {
+        let read = read.filter(|_| mode != Mode::Write);
+        let written = at(shared, object).filter(|_| mode != Mode::Read && flow.is_ok());
+        let object = ObjectId(object);
+        values.add((step, read, written), (object, 0, 8), || Cell {
+            object,
+            name: String::new(),
+            width: 8,
+            format: Format::Signed,
+            names: Vec::new(),
+        });
+    }
+    flow
 }
 
 fn resource(object: &syntax::Object) -> Resource {

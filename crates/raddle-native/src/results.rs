@@ -9,6 +9,7 @@ use crate::objects::Made;
 use crate::outside::Wake;
 use crate::raw;
 use crate::runtime::{Runtime, SHARED};
+use crate::values::Noted;
 use raddle_model::{Event, Operation, Pick, ThreadId, Verdict};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -54,6 +55,8 @@ pub(crate) struct Whole {
     pub(crate) unwritten: Vec<u32>,
     pub(crate) interrupts: Vec<(u32, ThreadId)>,
     pub(crate) wakes: Vec<Wake>,
+    /// What steps read and wrote; empty if nobody wants to know.
+    pub(crate) values: Vec<Noted>,
     /// Units of memory that several threads touched.
     pub(crate) shared: Vec<u64>,
     pub(crate) fingerprint: u64,
@@ -194,7 +197,11 @@ impl Cursor {
 }
 
 /// Writes the results of a run that is over.
-pub(crate) fn write(runtime: &Runtime) {
+pub(crate) fn write(runtime: &mut Runtime) {
+    let last = runtime.engine.summary().trace.events.last().map(|event| event.thread);
+    if let (Some(values), Some(thread)) = (&mut runtime.values, last) {
+        values.end(thread, runtime.engine.step_count() as u32 - 1);
+    }
     let summary = runtime.engine.summary();
     let verdict = serde_json::to_vec(summary.verdict).unwrap_or_default();
     let ended: Vec<u8> = runtime.threads.iter().map(|thread| u8::from(thread.ended)).collect();
@@ -215,6 +222,7 @@ pub(crate) fn write(runtime: &Runtime) {
         && cursor.put(&runtime.unwritten)
         && cursor.put(&runtime.interrupts)
         && cursor.put(&runtime.outside.wakes)
+        && cursor.put(runtime.values.as_ref().map_or(&[], |values| &values.noted[..]))
         && cursor.put(&shared)
         && cursor.put(&[
             summary.fingerprint,
@@ -257,6 +265,7 @@ pub(crate) fn read() -> Results {
             let (pending, ended, unwritten) = (cursor.get(), cursor.get(), cursor.get());
             let interrupts = cursor.get();
             let wakes = cursor.get();
+            let values = cursor.get();
             let shared = cursor.get();
             let numbers: Vec<u64> = cursor.get();
             let [fingerprint, rests, status, accesses, outside_waits, processes, steps] = numbers[..] else {
@@ -275,6 +284,7 @@ pub(crate) fn read() -> Results {
                 unwritten,
                 interrupts,
                 wakes,
+                values,
                 shared,
                 fingerprint,
                 rests,

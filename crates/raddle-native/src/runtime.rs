@@ -12,6 +12,7 @@ use crate::outside::Outside;
 use crate::record::Modules;
 use crate::stack::{self, Callers, Extent};
 use crate::table::Table;
+use crate::values::Values;
 use crate::{control, crash, pool, raw, real, results, start};
 use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
@@ -96,6 +97,8 @@ pub(crate) struct Runtime {
     pub(crate) wants_steps: bool,
     /// Where the run is to end, if it is one that ended there unseen when it was made before.
     pub(crate) halt: Option<Halt>,
+    /// What steps read and write, if somebody wants to know.
+    pub(crate) values: Option<Box<Values>>,
 }
 
 /// The point at which a run ended unseen, and how.
@@ -195,6 +198,7 @@ impl Runtime {
             random: (0, 0),
             wants_steps: false,
             halt: None,
+            values: None,
         };
         // SAFETY: it has no condition.
         let handle = unsafe { libc::pthread_self() };
@@ -341,6 +345,9 @@ impl Runtime {
 pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
     let frame = stack::frame();
     let next = with(|runtime| {
+        if let Some(values) = &mut runtime.values {
+            values.settle();
+        }
         let operation = operation(runtime);
         runtime.accesses.unseen = 0;
         let me = runtime.current;
@@ -454,6 +461,9 @@ pub(crate) fn end_thread(result: *mut c_void) {
         let me = runtime.current;
         runtime.me().ended = true;
         runtime.me().result = result;
+        if let Some(values) = &mut runtime.values {
+            values.settle();
+        }
         runtime.leaving = Some(me).filter(|&me| me != ThreadId(0));
         runtime.engine.finish(me);
         (me, runtime.next())

@@ -11,6 +11,7 @@ use crate::results::{self, Results, Whole};
 use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
 use crate::stack::Callers;
 use crate::table::Table;
+use crate::values::Values;
 use crate::wire::Wire;
 use crate::{enact, fiber, panics, pool, raw, record};
 use coverage::Lane;
@@ -102,6 +103,17 @@ struct Server {
     unlearnt: Option<String>,
 }
 
+/// What somebody wants to know of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// Its steps if it fails.
+    IfFailing,
+    /// Its steps.
+    Steps,
+    /// Its steps and what they read and wrote.
+    Values,
+}
+
 /// How a child's process ended.
 enum End {
     /// This is the child; the number is that of the server.
@@ -166,10 +178,11 @@ impl Server {
                 follow.begin(Rng::for_run(0, 0));
                 let follow = |_: &mut Server| -> Option<Box<dyn Strategy>> { Some(Box::new(follow.clone())) };
                 let points = self.setup.points;
-                let mut whole = match self.make_run(&follow, *random, points, &table(shared), true)? {
-                    Ok(whole) => whole,
-                    Err(answer) => return Some(answer),
-                };
+                let mut whole =
+                    match self.make_run(&follow, *random, points, &table(shared), Wanted::Values)? {
+                        Ok(whole) => whole,
+                        Err(answer) => return Some(answer),
+                    };
                 self.check_end(&mut whole);
                 let mut ran = self.ran(&whole);
                 if *any || ran.kind.is_some() {
@@ -194,8 +207,9 @@ impl Server {
         let random = if self.lanes[number].learns { 0 } else { run };
         let shared = self.shared.clone();
         let wants_steps = learns || self.expected.is_some() || self.judges_ends();
+        let wanted = if wants_steps { Wanted::Steps } else { Wanted::IfFailing };
         let take = |server: &mut Server| server.strategies[number].take();
-        let mut whole = match self.make_run(&take, random, self.setup.points, &shared, wants_steps)? {
+        let mut whole = match self.make_run(&take, random, self.setup.points, &shared, wanted)? {
             Ok(whole) => whole,
             Err(answer) => return Some(answer),
         };
@@ -229,10 +243,11 @@ impl Server {
         // A replay draws nothing; any stream will do.
         strategy.begin(Rng::for_run(0, 0));
         let fork = |_: &mut Server| Some(strategy.fork());
-        let mut whole = match self.make_run(&fork, random, self.setup.points, &table(shared), true)? {
-            Ok(whole) => whole,
-            Err(answer) => return Some(answer),
-        };
+        let mut whole =
+            match self.make_run(&fork, random, self.setup.points, &table(shared), Wanted::Values)? {
+                Ok(whole) => whole,
+                Err(answer) => return Some(answer),
+            };
         self.check_end(&mut whole);
         // The copy that followed the run is gone; following what was executed tells where it left.
         let mut ran = self.ran(&whole);
@@ -276,7 +291,7 @@ impl Server {
         random: u64,
         points: Points,
         shared: &Table,
-        wants_steps: bool,
+        wanted: Wanted,
     ) -> Option<Result<Box<Whole>, Answer>> {
         let mut halt = None;
         loop {
@@ -292,7 +307,8 @@ impl Server {
                     runtime.accesses.constant = self.modules.constant();
                     runtime.accesses.parts = self.setup.settings.races.then(Table::default);
                     runtime.random = (self.setup.seed, random);
-                    runtime.wants_steps = wants_steps;
+                    runtime.wants_steps = wanted != Wanted::IfFailing;
+                    runtime.values = (wanted == Wanted::Values).then(|| Box::new(Values::wanted()));
                     runtime.callers = self.setup.callers.then(|| Callers::new(self.modules.own()));
                     runtime.halt = halt;
                     runtime::install(runtime);

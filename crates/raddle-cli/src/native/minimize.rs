@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long a run may take, in milliseconds. There are others that do not.
-const PATIENCE: u64 = 5_000;
+pub(super) const PATIENCE: u64 = 5_000;
 
 /// Looks for a smaller run than that of `file`, which messages call `shown`. Every smaller one is written to `path`, with the
 /// places of the source, as it may be the last.

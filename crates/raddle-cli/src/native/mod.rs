@@ -14,6 +14,7 @@ mod replay;
 mod run;
 mod rust_names;
 mod show;
+mod values;
 
 pub(crate) use explore::{NotControllable, Plan, Runs, Tally};
 pub(crate) use found::{Found, Origin};

@@ -44,6 +44,28 @@ fn every_failing_figure_repeats() {
     assert!(failing >= 20, "only {failing} figures failed");
 }
 
+/// What a step read and wrote is recorded, survives that the run is made smaller, and is shown; a file of before is shown with it, too.
+#[test]
+fn values_are_recorded_and_shown() {
+    let (program, trace) = (scratch("values.rdl"), scratch("values.json"));
+    let text = "shared x = 5\nshared a[2] = -1\nmain { spawn first\n spawn second\n join first\n join second\n assert x == 7 }\n\
+                thread first { local t\n t = x\n x = t + 1\n a[1] = t }\nthread second { local t\n t = x\n x = t + 1\n x += a[1] }\n";
+    std::fs::write(&program, text).expect("the folder can be written to");
+    let words = ["lab", "run", &program, "-s", "pos", "--until-bug", "--record", &trace];
+    let found = raddle(&words);
+    assert_eq!(found.status, 1, "{}{}", found.out, found.err);
+    for told in ["line 8: t = x (x = 5)", "line 9: x = t + 1 (x = 6)", "assert x == 7 (x = "] {
+        assert!(found.out.contains(told), "{told}: {}", found.out);
+    }
+    let mut file = TraceFile::from_json(&std::fs::read_to_string(&trace).unwrap()).unwrap();
+    assert!(file.minimized.is_some() && !file.values.is_empty());
+    let shown = raddle(&["replay", &trace]).out;
+    assert!(shown.contains("line 8: t = x (x = 5)"), "{shown}");
+    file.values = raddle_model::Values::default();
+    std::fs::write(&trace, file.to_json()).expect("the folder can be written to");
+    assert_eq!(raddle(&["replay", &trace]).out, shown);
+}
+
 #[test]
 fn settings_are_part_of_the_record() {
     let trace = scratch("limit.json");

@@ -1,6 +1,6 @@
 //! Which memory is shared, learnt from the first runs.
 
-use super::Server;
+use super::{Server, Wanted};
 use crate::interpose::access;
 use crate::runtime::SHARED;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
@@ -38,7 +38,7 @@ impl Server {
             };
             let shared = self.shared.clone();
             let fork = |_: &mut Server| Some(strategy.fork());
-            let Some(made) = self.make_run(&fork, run, Points::Shared, &shared, false) else {
+            let Some(made) = self.make_run(&fork, run, Points::Shared, &shared, Wanted::IfFailing) else {
                 return true;
             };
             let whole = match made {

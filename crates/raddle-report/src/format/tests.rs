@@ -3,7 +3,7 @@ use crate::events::Stream;
 use crate::story::{ConflictPair, PairRole, Source, Story};
 use raddle_model::{
     Access, BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, Operation, Settings, Surroundings,
-    ThreadId, TraceFile, TraceStep, Verdict,
+    ThreadId, TraceFile, TraceStep, Values, Verdict,
 };
 use serde_json::Value;
 
@@ -59,6 +59,7 @@ fn file() -> TraceFile {
         locations: vec!["src/a b.rs:12:5".into(), "src/a b.rs:30:9".into()],
         steps,
         picks: Vec::new(),
+        values: Values::default(),
     }
 }
 

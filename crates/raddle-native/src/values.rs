@@ -1,0 +1,177 @@
+//! What the steps of a run read and write, if somebody wants to know: for runs that are made to be shown, not for the search.
+//!
+//! Whoever announces a plain access executes it after the hook has returned. So what is read is in memory when the step has its
+//! turn, and what was written is there when the thread comes back into the runtime. Nobody else runs in between, so one access at
+//! a time is open. Memory is read by the kernel, which refuses what is not there.
+#![expect(unsafe_code, reason = "memory of the program is read by a system call")]
+
+use crate::raw;
+use crate::runtime::with;
+use raddle_model::{Kind, ThreadId};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Of a long run only the latest values are kept, at least so many.
+const MOST: usize = 1 << 17;
+
+static WANTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether values are to be noted in this process.
+#[inline]
+pub(crate) fn are_wanted() -> bool {
+    WANTED.load(Ordering::Relaxed)
+}
+
+/// What one step read and wrote.
+#[derive(Clone, Copy)]
+pub(crate) struct Noted {
+    pub(crate) address: u64,
+    pub(crate) step: u32,
+    /// In bytes.
+    pub(crate) width: u8,
+    has_read: bool,
+    has_written: bool,
+    read: u64,
+    written: u64,
+}
+
+impl Noted {
+    /// What was read, if that is known.
+    pub(crate) fn read(&self) -> Option<u64> {
+        self.has_read.then_some(self.read)
+    }
+
+    /// What was written, if that is known.
+    pub(crate) fn written(&self) -> Option<u64> {
+        self.has_written.then_some(self.written)
+    }
+
+    fn set_read(&mut self, value: Option<u64>) {
+        (self.has_read, self.read) = (value.is_some(), value.unwrap_or_default());
+    }
+
+    fn set_written(&mut self, value: Option<u64>) {
+        (self.has_written, self.written) = (value.is_some(), value.unwrap_or_default());
+    }
+}
+
+/// An access to memory that a thread is about to make.
+#[derive(Clone, Copy)]
+struct Announced {
+    kind: Kind,
+    address: u64,
+    width: u8,
+}
+
+/// The values of the run.
+#[derive(Default)]
+pub(crate) struct Values {
+    /// In the order of the steps.
+    pub(crate) noted: Vec<Noted>,
+    /// The access that each thread is about to make, by its number.
+    announced: Vec<Option<Announced>>,
+    /// What the latest of `noted` writes is not known yet.
+    is_open: bool,
+}
+
+impl Values {
+    /// Values are wanted in this process.
+    pub(crate) fn wanted() -> Values {
+        WANTED.store(true, Ordering::Relaxed);
+        Values::default()
+    }
+
+    /// Takes note of what a thread is about to do.
+    pub(crate) fn announce(&mut self, thread: ThreadId, kind: Kind, address: usize, size: usize) {
+        if self.announced.len() <= thread.index() {
+            self.announced.resize(thread.index() + 1, None);
+        }
+        let is_value = matches!(size, 1 | 2 | 4 | 8);
+        self.announced[thread.index()] =
+            is_value.then_some(Announced { kind, address: address as u64, width: size as u8 });
+    }
+
+    /// A thread has had its turn for what it has announced, as `step`, and is about to execute it.
+    fn begin(&mut self, thread: ThreadId, step: u32) {
+        let Some(access) = self.announced.get_mut(thread.index()).and_then(Option::take) else { return };
+        let Announced { kind, address, width } = access;
+        let mut noted =
+            Noted { address, step, width, has_read: false, has_written: false, read: 0, written: 0 };
+        if kind != Kind::Write {
+            noted.set_read(read(address, width));
+        }
+        if self.noted.len() == 2 * MOST {
+            self.noted.drain(..MOST);
+        }
+        self.noted.push(noted);
+        self.is_open = kind != Kind::Read;
+    }
+
+    /// Looks at what the open access has written.
+    pub(crate) fn settle(&mut self) {
+        if std::mem::take(&mut self.is_open)
+            && let Some(noted) = self.noted.last_mut()
+        {
+            noted.set_written(read(noted.address, noted.width));
+        }
+    }
+
+    /// The open access was refused if it was to this address.
+    pub(crate) fn refuse(&mut self, address: u64) {
+        let open = self.noted.last().filter(|_| self.is_open);
+        if open.is_some_and(|open| (open.address..open.address + u64::from(open.width)).contains(&address)) {
+            self.is_open = false;
+        }
+    }
+
+    /// The run is over; its last step was of `thread`. If the run ended before that could execute it, what it would have read
+    /// is there.
+    pub(crate) fn end(&mut self, thread: ThreadId, step: u32) {
+        self.settle();
+        let left = self.announced.get(thread.index()).copied().flatten();
+        if left.is_some_and(|access| access.kind == Kind::Read) {
+            self.begin(thread, step);
+        }
+    }
+}
+
+/// The current thread is about to execute what it has announced and had its turn for.
+pub(crate) fn begin() {
+    with(|runtime| {
+        let step = runtime.engine.step_count() as u32 - 1;
+        if let Some(values) = &mut runtime.values {
+            values.begin(runtime.current, step);
+        }
+    });
+}
+
+/// The current thread has executed it.
+pub(crate) fn settle() {
+    with(|runtime| {
+        if let Some(values) = &mut runtime.values {
+            values.settle();
+        }
+    });
+}
+
+/// The latest step has written nothing after all.
+pub(crate) fn unwrite() {
+    with(|runtime| {
+        if let Some(noted) = runtime.values.as_mut().and_then(|values| values.noted.last_mut()) {
+            noted.set_written(None);
+        }
+    });
+}
+
+/// What is in memory; nothing if it cannot be read.
+fn read(address: u64, width: u8) -> Option<u64> {
+    let mut value = 0_u64;
+    let into =
+        libc::iovec { iov_base: std::ptr::from_mut(&mut value).cast(), iov_len: usize::from(width.min(8)) };
+    let from = libc::iovec { iov_base: address as *mut _, iov_len: usize::from(width) };
+    // SAFETY: it tells a number.
+    let process = unsafe { raw::syscall(libc::SYS_getpid, [0; 6]) };
+    let [into, from] = [&raw const into, &raw const from].map(|vector| vector as usize);
+    // SAFETY: the kernel writes at most eight bytes into the value, and checks what it reads.
+    let count = unsafe { raw::syscall(libc::SYS_process_vm_readv, [process as usize, into, 1, from, 1, 0]) };
+    (count == isize::from(width)).then_some(value)
+}
