@@ -13,13 +13,23 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
     let [first, second] = [pair.first, pair.second].map(|step| &found.steps[step]);
     let common: Vec<ObjectId> =
         objects(first).filter(|object| objects(second).any(|other| other == *object)).collect();
-    // If both touched the same variable, it is told in the place of the object that it is a part of.
-    let [one, other] = [pair.first, pair.second].map(|step| variable(run, step, &common));
-    let same = one.as_ref().zip(other.as_ref()).filter(|(one, other)| one.name == other.name);
-    if let Some((one, other)) = same {
-        let noun = noun(run);
-        let name = format!("`{}`", one.name);
-        return format!("{noun} {} before {}", one.deed(run, first, &name), other.deed(run, second, "it"));
+    let changes = [pair.first, pair.second].map(|step| change(run, step, &common));
+    let told = match &changes {
+        // A variable may be a part of the object; then it is told only if both touched the same.
+        [Some(one), Some(other)] if one.name == other.name => Some(&one.name),
+        [Some(known), None] | [None, Some(known)] if common.len() == 1 && known.is_object => {
+            Some(&known.name)
+        }
+        _ => None,
+    };
+    if let Some(name) = told {
+        let [one, other] = &changes;
+        let deed = |change: &Option<Change>, step: &TraceStep, object: &str| match change {
+            Some(change) => placed(run, step, &change.words(object)),
+            None => deed(run, step, object),
+        };
+        let first = deed(one, first, &format!("`{name}`"));
+        return format!("{} {first} before {}", noun(run), deed(other, second, "it"));
     }
     let named = |step: &TraceStep| {
         // What both touch is what their order matters for.
@@ -42,27 +52,29 @@ fn noun(run: &TraceFile) -> &'static str {
 /// What a step did to a variable.
 struct Change {
     name: String,
+    /// Whether the variable is a whole object.
+    is_object: bool,
     read: Option<String>,
     written: Option<String>,
 }
 
 /// What a step did to one of these objects, if its values are known. A step that the run has not come to has none.
-fn variable(run: &TraceFile, step: usize, common: &[ObjectId]) -> Option<Change> {
+fn change(run: &TraceFile, step: usize, common: &[ObjectId]) -> Option<Change> {
     let (cell, value) = run.values.of(step).find(|(cell, _)| common.contains(&cell.object))?;
-    let name = if cell.name.is_empty() { object_name(run, cell.object) } else { &cell.name };
+    let is_object = cell.name.is_empty();
+    let name = if is_object { object_name(run, cell.object) } else { &cell.name }.to_owned();
     let [read, written] = [value.read, value.written].map(|value| value.map(|value| cell.text(value)));
-    (read.is_some() || written.is_some()).then(|| Change { name: name.to_owned(), read, written })
+    (read.is_some() || written.is_some()).then_some(Change { name, is_object, read, written })
 }
 
 impl Change {
-    fn deed(&self, run: &TraceFile, step: &TraceStep, object: &str) -> String {
-        let text = match (&self.read, &self.written) {
+    fn words(&self, object: &str) -> String {
+        match (&self.read, &self.written) {
             (Some(read), Some(written)) => format!("updated {object} from {read} to {written}"),
-            (None, Some(written)) => format!("wrote {written} to {object}"),
-            (Some(read), None) => format!("read {read} from {object}"),
-            (None, None) => format!("{} {object}", past(step.operation.kind)),
-        };
-        placed(run, step, &text)
+            (_, Some(written)) => format!("wrote {written} to {object}"),
+            (Some(read), _) => format!("read {read} from {object}"),
+            (None, None) => format!("touched {object}"),
+        }
     }
 }
 

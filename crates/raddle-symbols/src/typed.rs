@@ -33,4 +33,6 @@ pub enum Base {
     Float,
     /// Addresses.
     Pointer,
+    /// Numbers that share their bytes with others.
+    BitField,
 }

@@ -1,7 +1,7 @@
 //! The global variables that the debugging information tells of, and what is inside them: `pool[1].lock`.
 //!
 //! Limits: only information in the file itself is read, not that of split files or supplementary ones; types that are told in
-//! another unit than their use are taken as one piece; of a bit field there is only the record around it. Where this knows nothing, the tables of symbols are asked.
+//! another unit than their use are taken as one piece. Where this knows nothing, the tables of symbols are asked.
 
 use crate::typed::Base;
 use addr2line::gimli;
@@ -331,11 +331,17 @@ impl<'d> OfUnit<'_, 'd> {
             if !matches!(entry.tag(), gimli::DW_TAG_member | gimli::DW_TAG_inheritance) {
                 continue;
             }
-            let place = entry.attr(gimli::DW_AT_data_member_location).and_then(|place| place.udata_value());
+            let number = |at: gimli::DwAt| entry.attr(at).and_then(|place| place.udata_value());
+            let in_bits = || number(gimli::DW_AT_data_bit_offset).map(|bits| bits / 8);
+            let place = number(gimli::DW_AT_data_member_location).or_else(in_bits);
             let name = self.name(&entry).unwrap_or_default();
             // Whoever begins a name like this does not want it to be seen: the library inside its locks and atomics.
             let is_hidden = name.starts_with('_');
-            match place.zip(self.shape_of(entry.attr_value(gimli::DW_AT_type), depth + 1)) {
+            let mut shape = self.shape_of(entry.attr_value(gimli::DW_AT_type), depth + 1);
+            if entry.attr(gimli::DW_AT_bit_size).is_some() {
+                shape = shape.map(|shape| Shape::new(shape.size, Parts::None, Base::BitField));
+            }
+            match place.zip(shape) {
                 Some((0, shape)) if is_hidden => hidden.push(shape),
                 Some((place, shape)) if !is_hidden => members.push((place, name, shape)),
                 _ => {}

@@ -13,7 +13,8 @@ pub(super) fn translate(file: &mut TraceFile, symbols: &mut Symbols) {
     for (index, cell) in values.cells.iter_mut().enumerate() {
         let place = address(symbols, &cell.name);
         if let Some(typed) = place.and_then(|(module, address)| symbols.typed_variable(&module, address)) {
-            is_of_several[index] = typed.offset + u64::from(cell.width) > typed.size;
+            let is_larger = typed.offset + u64::from(cell.width) > typed.size;
+            is_of_several[index] = is_larger || typed.base == Base::BitField;
             tell(cell, typed);
         }
         if file.objects.get(cell.object.index()) == Some(&cell.name) {
@@ -50,7 +51,7 @@ fn tell(cell: &mut Cell, typed: Typed) {
         let mask = u64::MAX >> (64 - 8 * u32::from(cell.width));
         cell.names = typed.names.into_iter().map(|(value, name)| (value & mask, name)).collect();
         cell.format = match typed.base {
-            Base::Unknown => Format::Unknown,
+            Base::Unknown | Base::BitField => Format::Unknown,
             Base::Signed => Format::Signed,
             Base::Unsigned => Format::Unsigned,
             Base::Bool => Format::Bool,

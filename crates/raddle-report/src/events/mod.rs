@@ -313,4 +313,4 @@ fn pending(file: &TraceFile) -> Vec<DisplayEvent> {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
