@@ -200,7 +200,7 @@ impl Cursor {
 pub(crate) fn write(runtime: &mut Runtime) {
     let last = runtime.engine.summary().trace.events.last().map(|event| event.thread);
     if let (Some(values), Some(thread)) = (&mut runtime.values, last) {
-        values.end(thread, runtime.engine.step_count() as u32 - 1);
+        values.end(runtime.current, thread, runtime.engine.step_count() as u32 - 1);
     }
     let summary = runtime.engine.summary();
     let verdict = serde_json::to_vec(summary.verdict).unwrap_or_default();

@@ -345,10 +345,10 @@ impl Runtime {
 pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
     let frame = stack::frame();
     let next = with(|runtime| {
-        if let Some(values) = &mut runtime.values {
-            values.settle();
-        }
         let operation = operation(runtime);
+        if let Some(values) = &mut runtime.values {
+            values.settle(runtime.current);
+        }
         runtime.accesses.unseen = 0;
         let me = runtime.current;
         if runtime.engine.go_on(me, operation) {
@@ -462,7 +462,7 @@ pub(crate) fn end_thread(result: *mut c_void) {
         runtime.me().ended = true;
         runtime.me().result = result;
         if let Some(values) = &mut runtime.values {
-            values.settle();
+            values.settle(me);
         }
         runtime.leaving = Some(me).filter(|&me| me != ThreadId(0));
         runtime.engine.finish(me);

@@ -3,6 +3,10 @@
 //! Whoever announces a plain access executes it after the hook has returned. So what is read is in memory when the step has its
 //! turn, and what was written is there when the thread comes back into the runtime. Nobody else runs in between, so one access at
 //! a time is open. Memory is read by the kernel, which refuses what is not there.
+//!
+//! GCC announces the copy of a record as a write and then a read, and only then executes it. So where a write seems to have changed
+//! nothing and a read of the same size follows, it may not have been executed yet, and is looked at once more after the read. If
+//! other threads came in between, nothing is said of it.
 #![expect(unsafe_code, reason = "memory of the program is read by a system call")]
 
 use crate::raw;
@@ -60,6 +64,27 @@ struct Announced {
     kind: Kind,
     address: u64,
     width: u8,
+    is_plain: bool,
+}
+
+/// A step of which it is not known yet what it writes.
+struct Open {
+    thread: ThreadId,
+    /// Its index in [`Values::noted`].
+    index: usize,
+    /// What was there before.
+    before: Option<u64>,
+    stage: Stage,
+}
+
+#[derive(Clone, Copy)]
+enum Stage {
+    /// Its thread has not come back.
+    Executing,
+    /// Its thread has come back for a read, and nothing has changed: it may be half of a copy.
+    Doubtful,
+    /// The read was the next step of all, and read this.
+    Copying(Option<u64>),
 }
 
 /// The values of the run.
@@ -69,8 +94,8 @@ pub(crate) struct Values {
     pub(crate) noted: Vec<Noted>,
     /// The access that each thread is about to make, by its number.
     announced: Vec<Option<Announced>>,
-    /// What the latest of `noted` writes is not known yet.
-    is_open: bool,
+    /// At most one step is open at a time.
+    open: Option<Open>,
 }
 
 impl Values {
@@ -81,55 +106,83 @@ impl Values {
     }
 
     /// Takes note of what a thread is about to do.
-    pub(crate) fn announce(&mut self, thread: ThreadId, kind: Kind, address: usize, size: usize) {
+    pub(crate) fn announce(
+        &mut self,
+        thread: ThreadId,
+        kind: Kind,
+        (address, size): (usize, usize),
+        is_plain: bool,
+    ) {
         if self.announced.len() <= thread.index() {
             self.announced.resize(thread.index() + 1, None);
         }
         let is_value = matches!(size, 1 | 2 | 4 | 8);
         self.announced[thread.index()] =
-            is_value.then_some(Announced { kind, address: address as u64, width: size as u8 });
+            is_value.then_some(Announced { kind, address: address as u64, width: size as u8, is_plain });
     }
 
     /// A thread has had its turn for what it has announced, as `step`, and is about to execute it.
     fn begin(&mut self, thread: ThreadId, step: u32) {
         let Some(access) = self.announced.get_mut(thread.index()).and_then(Option::take) else { return };
-        let Announced { kind, address, width } = access;
+        let Announced { kind, address, width, .. } = access;
         let mut noted =
             Noted { address, step, width, has_read: false, has_written: false, read: 0, written: 0 };
+        let now = read(address, width);
         if kind != Kind::Write {
-            noted.set_read(read(address, width));
+            noted.set_read(now);
         }
         if self.noted.len() == 2 * MOST {
             self.noted.drain(..MOST);
+            // Its index is another one now.
+            self.open = None;
         }
+        self.open = match self.open.take() {
+            _ if kind != Kind::Read => {
+                let index = self.noted.len();
+                Some(Open { thread, index, before: now, stage: Stage::Executing })
+            }
+            Some(open) if self.noted[open.index].step + 1 == step => {
+                Some(Open { stage: Stage::Copying(now), ..open })
+            }
+            _ => None,
+        };
         self.noted.push(noted);
-        self.is_open = kind != Kind::Read;
     }
 
-    /// Looks at what the open access has written.
-    pub(crate) fn settle(&mut self) {
-        if std::mem::take(&mut self.is_open)
-            && let Some(noted) = self.noted.last_mut()
-        {
-            noted.set_written(read(noted.address, noted.width));
+    /// Looks at what the open step has written, now that `thread` comes into the runtime for what it has announced.
+    pub(crate) fn settle(&mut self, thread: ThreadId) {
+        let Some(open) = self.open.take().filter(|open| open.thread == thread) else { return };
+        let noted = &mut self.noted[open.index];
+        let now = read(noted.address, noted.width);
+        let next = self.announced.get(thread.index()).copied().flatten();
+        let may_copy = |next: Announced| {
+            next.is_plain && next.kind == Kind::Read && next.width == noted.width && now == open.before
+        };
+        match open.stage {
+            Stage::Executing if next.is_some_and(may_copy) => {
+                self.open = Some(Open { stage: Stage::Doubtful, ..open });
+            }
+            Stage::Executing => noted.set_written(now),
+            Stage::Copying(copied) if now == copied || now == open.before => noted.set_written(now),
+            Stage::Copying(_) | Stage::Doubtful => {}
         }
     }
 
-    /// The open access was refused if it was to this address.
+    /// The open step was refused if it was to this address.
     pub(crate) fn refuse(&mut self, address: u64) {
-        let open = self.noted.last().filter(|_| self.is_open);
+        let open = self.open.as_ref().map(|open| self.noted[open.index]);
         if open.is_some_and(|open| (open.address..open.address + u64::from(open.width)).contains(&address)) {
-            self.is_open = false;
+            self.open = None;
         }
     }
 
-    /// The run is over; its last step was of `thread`. If the run ended before that could execute it, what it would have read
-    /// is there.
-    pub(crate) fn end(&mut self, thread: ThreadId, step: u32) {
-        self.settle();
-        let left = self.announced.get(thread.index()).copied().flatten();
+    /// The run is over; its last step was of `last`, and `current` is the thread that ran. If the run ended before the last step could
+    /// be executed, what it would have read is there.
+    pub(crate) fn end(&mut self, current: ThreadId, last: ThreadId, step: u32) {
+        let left = self.announced.get(last.index()).copied().flatten();
+        self.settle(current);
         if left.is_some_and(|access| access.kind == Kind::Read) {
-            self.begin(thread, step);
+            self.begin(last, step);
         }
     }
 }
@@ -148,7 +201,7 @@ pub(crate) fn begin() {
 pub(crate) fn settle() {
     with(|runtime| {
         if let Some(values) = &mut runtime.values {
-            values.settle();
+            values.settle(runtime.current);
         }
     });
 }

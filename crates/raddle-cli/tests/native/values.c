@@ -22,8 +22,9 @@ static volatile int *place = &balance;
 static int *heap, *page;
 static _Atomic int count = -7;
 static volatile int last;
-static struct { int a, b; } both __attribute__((aligned(8)));
-static int many[4];
+static struct pair { int a, b; } both __attribute__((aligned(8)));
+static struct one { long value; } source = { 41 }, target;
+static struct many { int numbers[4]; } many;
 
 static void *writer(void *way) {
     balance = -110;
@@ -38,8 +39,9 @@ static void *writer(void *way) {
     box.parts[1].high = 65535;
     *heap = 77;
     place = 0;
-    memset(&both, 0, sizeof both);
-    memset(many, 0, sizeof many);
+    target = source;
+    both = *(volatile struct pair *)way;
+    many = *(volatile struct many *)way;
     atomic_fetch_add(&count, 10);
     int expected = 99;
     atomic_compare_exchange_strong(&count, &expected, 1);
@@ -55,7 +57,8 @@ static void *writer(void *way) {
 }
 
 int main(int arguments, char **argument) {
-    both.a = many[3] = arguments;
+    source.value = 42;
+    both.a = many.numbers[3] = arguments;
     heap = malloc(sizeof *heap);
     *heap = 76;
     page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -66,6 +69,6 @@ int main(int arguments, char **argument) {
     last = last + 1;
     bool all = balance == -100 && large && rate == 1.5 && half == -2 && letter == 'z' && small == -3 && ready &&
                state == OPEN && box.parts[1].high == 65535 && *heap == 77 && !place && atomic_load(&count) == -1 &&
-               !both.a && !many[3];
+               both.a && target.value == 42 && many.numbers[0];
     assert(!all);
 }

@@ -191,7 +191,7 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
     step(|runtime| {
         let access = if kind == Kind::Read { Access::Read } else { Access::Write };
         if let Some(values) = &mut runtime.values {
-            values.announce(runtime.current, kind, address, size);
+            values.announce(runtime.current, kind, (address, size), orders == Orders::PLAIN);
         }
         let (first, second) = match runtime.accesses.parts {
             Some(_) => parts(runtime, (first, second), address as u64, size as u64),
