@@ -336,8 +336,8 @@ fn values_of_atomics_are_told() {
         assert!(!shared.1.load(Ordering::SeqCst), "it is set");
     };
     let failed = check_with(&config("pos"), test).unwrap_err();
-    let (text, told) = (failed.to_string(), ["update #0 -7 -> 3 at", "update #1 = 3, unchanged at"]);
-    for told in told.into_iter().chain(["write #2 = true at", "read #2 = true at"]) {
+    let (text, told) = (failed.to_string(), ["update #1 -7 -> 3 at", "update #2 = 3, unchanged at"]);
+    for told in told.into_iter().chain(["write #3 = true at", "read #3 = true at"]) {
         assert!(text.contains(told), "{told}: {text}");
     }
     let recorded = TraceFile::from_json(&std::fs::read_to_string(path(&failed)).unwrap()).unwrap();

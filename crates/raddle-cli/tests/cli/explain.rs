@@ -107,14 +107,8 @@ fn one_pair_may_not_be_enough() {
     let told = raddle(&["explain", &trace, "--time", "10m"]).out;
     assert_eq!(found["swapped"].as_array().map(Vec::len), Some(2), "{told}");
     assert!(told.contains("No single pair of operations makes the difference"), "{told}");
-    assert!(
-        told.contains("  thread A read 0 from `x` at line 6 before B wrote it at line 10\n"),
-        "{told}"
-    );
-    assert!(
-        told.contains("  thread A read 0 from `y` at line 7 before C wrote it at line 11\n"),
-        "{told}"
-    );
+    assert!(told.contains("  thread A read 0 from `x` at line 6 before B wrote it at line 10\n"), "{told}");
+    assert!(told.contains("  thread A read 0 from `y` at line 7 before C wrote it at line 11\n"), "{told}");
     assert_eq!(found["depth"], 1, "{told}");
 }
 

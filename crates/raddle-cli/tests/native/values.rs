@@ -92,13 +92,13 @@ fn values_are_told_as_their_types_are() {
 #[test]
 fn a_run_that_crashes_has_its_values() {
     let folder = folder("values_crash");
-    for way in ["segv", "abort"] {
+    for (way, last) in [("segv", &["write last = 4", "write 0x10"][..]), ("abort", &["write last = 4"])] {
         let text = told(
             &folder,
             &["run", "--runs", "1", "--points", "all", "--no-minimize", &source("values.c"), way],
         );
         let deeds = deeds(&text);
-        assert_eq!(deeds.last(), Some(&"write last = 4"), "{way}: {text}");
+        assert!(deeds.ends_with(last), "{way}: {text}");
         assert!(deeds.contains(&"write rate = 1.5"), "{way}: {text}");
     }
 }
