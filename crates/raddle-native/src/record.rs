@@ -188,7 +188,7 @@ fn values(whole: &Whole, modules: &Modules) -> Values {
             });
         }
     }
-    gathered.into_values()
+    Values { from: whole.values_from, ..gathered.into_values() }
 }
 
 fn object(made: &Made, modules: &Modules) -> String {

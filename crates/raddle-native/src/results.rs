@@ -57,6 +57,8 @@ pub(crate) struct Whole {
     pub(crate) wakes: Vec<Wake>,
     /// What steps read and wrote; empty if nobody wants to know.
     pub(crate) values: Vec<Noted>,
+    /// The values of earlier steps than this one were dropped.
+    pub(crate) values_from: u32,
     /// Units of memory that several threads touched.
     pub(crate) shared: Vec<u64>,
     pub(crate) fingerprint: u64,
@@ -198,9 +200,8 @@ impl Cursor {
 
 /// Writes the results of a run that is over.
 pub(crate) fn write(runtime: &mut Runtime) {
-    let last = runtime.engine.summary().trace.events.last().map(|event| event.thread);
-    if let (Some(values), Some(thread)) = (&mut runtime.values, last) {
-        values.end(runtime.current, thread, runtime.engine.step_count() as u32 - 1);
+    if let Some(values) = &mut runtime.values {
+        values.end(runtime.current, &runtime.engine.summary());
     }
     let summary = runtime.engine.summary();
     let verdict = serde_json::to_vec(summary.verdict).unwrap_or_default();
@@ -232,6 +233,7 @@ pub(crate) fn write(runtime: &mut Runtime) {
             runtime.outside.waits,
             runtime.outside.processes,
             steps as u64,
+            runtime.values.as_ref().map_or(0, |values| u64::from(values.from)),
         ]);
     if whole {
         state().store(WHOLE, Ordering::Release);
@@ -268,7 +270,9 @@ pub(crate) fn read() -> Results {
             let values = cursor.get();
             let shared = cursor.get();
             let numbers: Vec<u64> = cursor.get();
-            let [fingerprint, rests, status, accesses, outside_waits, processes, steps] = numbers[..] else {
+            let [fingerprint, rests, status, accesses, outside_waits, processes, steps, values_from] =
+                numbers[..]
+            else {
                 return Results::None;
             };
             Results::Whole(Box::new(Whole {
@@ -285,6 +289,7 @@ pub(crate) fn read() -> Results {
                 interrupts,
                 wakes,
                 values,
+                values_from: values_from as u32,
                 shared,
                 fingerprint,
                 rests,

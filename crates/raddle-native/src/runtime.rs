@@ -346,9 +346,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
     let frame = stack::frame();
     let next = with(|runtime| {
         let operation = operation(runtime);
-        if let Some(values) = &mut runtime.values {
-            values.settle(runtime.current);
-        }
+        runtime.settle_values();
         runtime.accesses.unseen = 0;
         let me = runtime.current;
         if runtime.engine.go_on(me, operation) {
@@ -461,9 +459,7 @@ pub(crate) fn end_thread(result: *mut c_void) {
         let me = runtime.current;
         runtime.me().ended = true;
         runtime.me().result = result;
-        if let Some(values) = &mut runtime.values {
-            values.settle(me);
-        }
+        runtime.settle_values();
         runtime.leaving = Some(me).filter(|&me| me != ThreadId(0));
         runtime.engine.finish(me);
         (me, runtime.next())
@@ -491,7 +487,7 @@ pub(crate) fn end_run() -> ! {
         // SAFETY: nothing is under control any more; what is registered to run at the end runs here.
         unsafe { libc::exit(0) }
     }
-    with(|runtime| results::write(runtime));
+    with(results::write);
     with(stdio::unlock_all);
     // SAFETY: the results are written; at worst this waits for ever and the server ends the process.
     unsafe { libc::fflush(std::ptr::null_mut()) };

@@ -6,6 +6,7 @@
 
 mod coverage;
 mod learn;
+mod output;
 
 use crate::results::{self, Results, Whole};
 use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
@@ -15,6 +16,7 @@ use crate::values::Values;
 use crate::wire::Wire;
 use crate::{enact, fiber, panics, pool, raw, record};
 use coverage::Lane;
+use output::{contents, memory_file};
 use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
 use raddle_model::{Failure, Name, Settings, Verdict};
@@ -453,30 +455,6 @@ impl Server {
             lengths: (found.len() as u64, expected.len() as u64),
         };
         whole.verdict = Verdict::Failed { failure };
-    }
-}
-
-/// A new file in memory, out of the way of the program's numbers, which are less than `from`.
-fn memory_file(from: i32) -> i32 {
-    // SAFETY: the name ends with a zero, and the number is our own.
-    unsafe {
-        let file = libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC);
-        let moved = libc::fcntl(file, libc::F_DUPFD_CLOEXEC, from);
-        libc::close(file);
-        moved
-    }
-}
-
-/// The end of a file, no more than `most` bytes.
-fn contents(file: i32, most: usize) -> Vec<u8> {
-    // SAFETY: the file is ours, and the buffer is writable for its length.
-    unsafe {
-        let length = libc::lseek(file, 0, libc::SEEK_END).max(0) as usize;
-        let mut bytes = vec![0_u8; length.min(most)];
-        let from = length - bytes.len();
-        let count = libc::pread(file, bytes.as_mut_ptr().cast(), bytes.len(), from as i64);
-        bytes.truncate(count.max(0) as usize);
-        bytes
     }
 }
 

@@ -10,8 +10,9 @@
 #![expect(unsafe_code, reason = "memory of the program is read by a system call")]
 
 use crate::raw;
-use crate::runtime::with;
-use raddle_model::{Kind, ThreadId};
+use crate::runtime::{Runtime, with};
+use raddle_engine::RunSummary;
+use raddle_model::{Failure, Kind, ThreadId};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Of a long run only the latest values are kept, at least so many.
@@ -92,6 +93,8 @@ enum Stage {
 pub(crate) struct Values {
     /// In the order of the steps.
     pub(crate) noted: Vec<Noted>,
+    /// The values of earlier steps than this one were dropped.
+    pub(crate) from: u32,
     /// The access that each thread is about to make, by its number.
     announced: Vec<Option<Announced>>,
     /// At most one step is open at a time.
@@ -133,6 +136,7 @@ impl Values {
         }
         if self.noted.len() == 2 * MOST {
             self.noted.drain(..MOST);
+            self.from = self.noted[0].step;
             // Its index is another one now.
             self.open = None;
         }
@@ -176,13 +180,15 @@ impl Values {
         }
     }
 
-    /// The run is over; its last step was of `last`, and `current` is the thread that ran. If the run ended before the last step could
-    /// be executed, what it would have read is there.
-    pub(crate) fn end(&mut self, current: ThreadId, last: ThreadId, step: u32) {
-        let left = self.announced.get(last.index()).copied().flatten();
+    /// The run is over, and `current` is the thread that ran. If the run ended before the last step could be executed, what it would
+    /// have read is there; but not in a freed block, which holds what the runtime has put there.
+    pub(crate) fn end(&mut self, current: ThreadId, run: &RunSummary<'_>) {
         self.settle(current);
-        if left.is_some_and(|access| access.kind == Kind::Read) {
-            self.begin(last, step);
+        let Some(last) = run.trace.events.last().map(|event| event.thread) else { return };
+        let left = self.announced.get(last.index()).copied().flatten();
+        let is_freed = matches!(run.verdict.failure(), Some(Failure::UseAfterFree { .. }));
+        if left.is_some_and(|access| access.kind == Kind::Read) && !is_freed {
+            self.begin(last, run.trace.events.len() as u32 - 1);
         }
     }
 }
@@ -199,11 +205,17 @@ pub(crate) fn begin() {
 
 /// The current thread has executed it.
 pub(crate) fn settle() {
-    with(|runtime| {
-        if let Some(values) = &mut runtime.values {
-            values.settle(runtime.current);
+    with(Runtime::settle_values);
+}
+
+impl Runtime {
+    /// Looks at what the current thread has written since it was in the runtime, if somebody wants to know.
+    #[inline]
+    pub(crate) fn settle_values(&mut self) {
+        if let Some(values) = &mut self.values {
+            values.settle(self.current);
         }
-    });
+    }
 }
 
 /// The latest step has written nothing after all.

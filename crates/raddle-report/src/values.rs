@@ -1,6 +1,6 @@
 //! What a step read and wrote, in words.
 
-use raddle_model::{Cell, Operation, TraceFile, Value};
+use raddle_model::{Cell, Kind, Operation, TraceFile, Value};
 
 /// What a step read from a variable and wrote to it, ready to be shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,7 +22,8 @@ impl Told {
         let object = file.objects.get(cell.object.index()).map_or("?", |name| name);
         // Names of objects of Rust tests tell where they were made.
         let object = object.split(" made at ").next().unwrap_or(object);
-        let writes = operation.objects().any(|(object, writes)| object == cell.object && writes);
+        let writes = operation.kind == Kind::ReadModifyWrite
+            && operation.objects().any(|(object, writes)| object == cell.object && writes);
         Told {
             object: cell.object.0,
             name: if cell.name.is_empty() { object } else { &cell.name }.to_owned(),

@@ -112,6 +112,17 @@ fn what_was_not_written_has_no_value() {
     assert!(last.starts_with("write 0x") && !last.contains('='), "{text}");
 }
 
+/// A data race ends the run at its second access, which is not executed: what it would have read is known, and what it would have
+/// written is not.
+#[test]
+fn the_accesses_of_a_race_have_values() {
+    let folder = folder("values_race");
+    let text =
+        told(&folder, &["run", "-s", "pos", "--races", "fail", "--record", "run.json", &source("bank.c")]);
+    let deeds = deeds(&text);
+    assert_eq!(deeds, ["read balance = 100", "write balance = 110", "read balance = 110"], "{text}");
+}
+
 /// The order of the two accesses is told with what they read and wrote, before and after the run was made small.
 #[test]
 fn an_explanation_tells_values() {
@@ -125,6 +136,8 @@ fn an_explanation_tells_values() {
     let why = told(&folder, &["explain", "run.min.json", "--time", "10m"]);
     assert!(why.contains(" read 100 from `balance` at bank.c:7 before "), "{why}");
     assert!(why.contains(" wrote 110 to it at bank.c:7;"), "{why}");
+    let json = told(&folder, &["explain", "run.min.json", "--time", "10m", "--json"]);
+    assert!(json.contains(r#""values":["balance = 100"]"#), "{json}");
     let json = raddle(&folder, &["report", "run.min.json", "--json"]);
     let json = String::from_utf8(json.stdout).expect("output is UTF-8");
     assert!(json.contains(r#""values":[{"name":"balance","read":"100","written":null}]"#), "{json}");

@@ -377,6 +377,9 @@ fn values_are_told_in_all_formats() {
         (&slices[1]["name"], &slices[1]["args"]["values"]),
         (&told[1].into(), &"n null -> 0x10".into())
     );
+    file.values.from = 2;
+    let told = text(&Story::of(&file), Terminal::default());
+    assert!(told.contains("What steps before step 3 read and wrote was not kept"), "{told}");
     let page = html(&story);
     assert!(page.contains(r#"[2,["n = 0x10, unchanged"]]"#), "{page}");
 }
