@@ -174,17 +174,17 @@ impl Server {
                 let resemble = Resemble::new(enact::events(steps), Order::picks(picks));
                 self.repeat(Box::new(resemble), steps, (shared, *random))
             }
-            Order::Follow { schedule, any, shared, random } => {
+            Order::Follow { schedule, any, values, shared, random } => {
                 let mut follow = Follow::new(schedule.clone());
                 // It has a seed of its own, where it draws at all.
                 follow.begin(Rng::for_run(0, 0));
                 let follow = |_: &mut Server| -> Option<Box<dyn Strategy>> { Some(Box::new(follow.clone())) };
                 let points = self.setup.points;
-                let mut whole =
-                    match self.make_run(&follow, *random, points, &table(shared), Wanted::Values)? {
-                        Ok(whole) => whole,
-                        Err(answer) => return Some(answer),
-                    };
+                let wanted = if *values { Wanted::Values } else { Wanted::Steps };
+                let mut whole = match self.make_run(&follow, *random, points, &table(shared), wanted)? {
+                    Ok(whole) => whole,
+                    Err(answer) => return Some(answer),
+                };
                 self.check_end(&mut whole);
                 let mut ran = self.ran(&whole);
                 if *any || ran.kind.is_some() {

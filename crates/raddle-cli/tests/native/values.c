@@ -69,6 +69,6 @@ int main(int arguments, char **argument) {
     last = last + 1;
     bool all = balance == -100 && large && rate == 1.5 && half == -2 && letter == 'z' && small == -3 && ready &&
                state == OPEN && box.parts[1].high == 65535 && *heap == 77 && !place && atomic_load(&count) == -1 &&
-               both.a && target.value == 42 && many.numbers[0];
+               both.a && source.value == target.value && many.numbers[0];
     assert(!all);
 }
