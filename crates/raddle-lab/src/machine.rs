@@ -5,8 +5,8 @@ use crate::syntax::{
 };
 use raddle_engine::{Engine, MutexKind, Program, Reply, Resource};
 use raddle_model::{
-    Access, Cell, Failure, Format, Gathered, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Values,
-    mix,
+    Access, Cell, Failure, Format, Gathered, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Value,
+    Values, mix,
 };
 use std::sync::Arc;
 
@@ -34,8 +34,8 @@ pub struct Machine {
     instances: Vec<Instance>,
     /// Per block: the last thread that was made from it.
     latest: Vec<Option<ThreadId>>,
-    /// What steps read and wrote, if somebody wants to know.
-    values: Option<Gathered>,
+    /// What steps read and wrote, if somebody wants to know; the cell is the object.
+    values: Option<Vec<Value>>,
 }
 
 impl Machine {
@@ -62,12 +62,23 @@ impl Machine {
 
     /// From now on what steps read and write is noted; see [`Machine::take_values`].
     pub fn note_values(&mut self) {
-        self.values = Some(Gathered::default());
+        self.values = Some(Vec::new());
     }
 
     /// What the steps of the latest run read and wrote, if that was noted.
     pub fn take_values(&mut self) -> Values {
-        self.values.take().map(Gathered::into_values).unwrap_or_default()
+        let mut gathered = Gathered::default();
+        for Value { step, cell, read, written } in self.values.take().unwrap_or_default() {
+            let object = ObjectId(cell);
+            gathered.add((step, read, written), (object, 0, WIDTH), || Cell {
+                object,
+                name: String::new(),
+                width: WIDTH,
+                format: Format::Signed,
+                names: Vec::new(),
+            });
+        }
+        gathered.into_values()
     }
 
     /// A name for every thread of the latest run: that of its block, with a number if there are several.
@@ -329,9 +340,13 @@ impl Program for Machine {
     }
 }
 
+/// How many bytes a variable has.
+const WIDTH: u8 = 8;
+
 /// Takes note of what `run` reads and writes, also if it ends in a fault.
+#[cold]
 fn noted(
-    values: &mut Gathered,
+    values: &mut Vec<Value>,
     step: u32,
     event: &syntax::Event,
     locals: &mut [i64],
@@ -339,23 +354,18 @@ fn noted(
     run: impl FnOnce(&mut [i64], &mut [i64]) -> Result<Flow, Fault>,
 ) -> Result<Flow, Fault> {
     // It may change the locals that tell which elements of arrays it touches.
-    let accesses = event.accesses(locals).as_slice().to_vec();
+    let accesses = event.accesses(locals);
     let at = |shared: &[i64], object: u32| shared.get(object as usize).map(|&value| value as u64);
-    let read: Vec<Option<u64>> = accesses.iter().map(|&(object, _)| at(shared, object)).collect();
-    let flow = run(locals, shared);
-    for (&(object, mode), read) in accesses.iter().zip(read) {
-        let read = read.filter(|_| mode != Mode::Write);
-        let written = at(shared, object).filter(|_| mode != Mode::Read && flow.is_ok());
-        let object = ObjectId(object);
-        values.add((step, read, written), (object, 0, 8), || Cell {
-            object,
-            name: String::new(),
-            width: 8,
-            format: Format::Signed,
-            names: Vec::new(),
-        });
+    let begin = values.len();
+    for &(cell, mode) in accesses.as_slice() {
+        let read = at(shared, cell).filter(|_| mode != Mode::Write);
+        values.push(Value { step, cell, read, written: None });
     }
-    flow
+    let flow = run(locals, shared)?;
+    for (value, &(_, mode)) in values[begin..].iter_mut().zip(accesses.as_slice()) {
+        value.written = at(shared, value.cell).filter(|_| mode != Mode::Read);
+    }
+    Ok(flow)
 }
 
 fn resource(object: &syntax::Object) -> Resource {

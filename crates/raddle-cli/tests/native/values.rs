@@ -112,6 +112,16 @@ fn what_was_not_written_has_no_value() {
     assert!(last.starts_with("write 0x") && !last.contains('='), "{text}");
 }
 
+/// What the runtime puts into freed blocks is no value of the program.
+#[test]
+fn freed_memory_has_no_value() {
+    let folder = folder("values_freed");
+    let text = told(&folder, &["run", &source("../../../../tests/c/fail/use_after_free.c")]);
+    let deeds = deeds(&text);
+    assert!(deeds.contains(&"write current = null"), "{text}");
+    assert!(deeds.last().is_some_and(|deed| deed.starts_with("read 0x") && !deed.contains('=')), "{text}");
+}
+
 /// A data race ends the run at its second access, which is not executed: what it would have read is known, and what it would have
 /// written is not.
 #[test]
