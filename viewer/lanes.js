@@ -125,11 +125,19 @@ class Lanes {
     return (isWaiting ? 'waits: ' : '') + this.run.statement(step);
   }
 
+  // About how wide the place of a step is, or 0 if the cell has no room for it: of a part of it nobody learns the line.
+  placeRoom(step) {
+    const room = this.run.short(step).length * 6.7 + 6;
+    return this.lane >= WITH_PLACES && this.wordsRoom(step) + room <= this.lane - 18 ? room : 0;
+  }
+
+  wordsRoom(step) {
+    return this.words(step).length * 7.55 + (this.marks.has(step) ? 19 : 0) + 10;
+  }
+
   // About how wide the cell of a step is.
   room(step) {
-    const place = this.lane >= WITH_PLACES ? this.run.short(step).length * 6.7 + 6 : 0;
-    const mark = this.marks.has(step) ? 19 : 0;
-    return Math.min(this.lane - 18, this.words(step).length * 7.55 + place + mark + 10);
+    return Math.min(this.lane - 18, this.wordsRoom(step) + this.placeRoom(step));
   }
 
   row(step, place) {
@@ -145,7 +153,7 @@ class Lanes {
     cell.type = 'button';
     cell.tabIndex = -1;
     if (this.marks.has(step)) cell.prepend(make('span', 'mark', this.marks.get(step)));
-    if (this.lane >= WITH_PLACES) cell.append(make('small', '', run.short(step)));
+    if (this.placeRoom(step) > 0) cell.append(make('small', '', run.short(step)));
     const mark = this.marks.has(step) ? `${this.marks.get(step)} of the idiom\n` : '';
     cell.title = `${mark}${run.threads[thread]}${waits ? ' waits' : ''}: ${run.statement(step)}\n${run.places[run.place[step]][0]}`;
     const left = NUMBERS + this.laneOf[thread] * this.lane + 12;

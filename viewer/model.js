@@ -8,6 +8,7 @@ class Run {
     Object.assign(this, data);
     this.size = this.thread.length;
     this.answers = new Map(data.answers);
+    this.values = new Map(data.values);
     // For each step its number among the steps of its thread, and for each thread its steps.
     this.nth = new Int32Array(this.size);
     this.stepsOf = this.threads.map(() => []);
@@ -29,10 +30,15 @@ class Run {
 
   statement(step) {
     const [, , , , statement] = this.places[this.place[step]];
-    // Objects of Rust tests are named by their number and where they were made.
-    const objects = this.objectsOf(step).map((object) => this.objects[object].split(' made at ')[0]);
+    // Variables with what was read and written, if that is known. Objects of Rust tests are named by their number and where
+    // they were made.
+    const values = this.values.get(step);
+    const objects = values || this.objectsOf(step).map((object) => this.objects[object].split(' made at ')[0]);
     let text = statement;
-    if (text) {
+    if (text && values) {
+      const more = values.filter((value) => value !== text);
+      if (more.length > 0) text += ` (${more.join(', ')})`;
+    } else if (text) {
       // Which element of an array it is.
       for (const name of objects) if (name.endsWith(']') && !text.includes(name)) text += ` (${name})`;
     } else {

@@ -2,7 +2,7 @@
 
 use crate::session::Session;
 use raddle_engine::{Config, Timeouts};
-use raddle_model::{Event, FileError, MADE, Settings, Surroundings, ThreadId, TraceFile, TraceStep};
+use raddle_model::{Event, FileError, MADE, Settings, Surroundings, ThreadId, TraceFile, TraceStep, Values};
 
 /// The front end of these files.
 pub const FRONT_END: &str = "beam";
@@ -103,6 +103,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
         locations: told.locations,
         steps: steps.collect(),
         picks: picks.collect(),
+        values: Values::default(),
     }
 }
 

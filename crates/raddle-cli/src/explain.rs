@@ -9,7 +9,7 @@ use anyhow::{Context, Result, bail};
 use raddle_explain::{Effort, Execute, Explanation, Pair, explain, place, sentence};
 use raddle_model::{EXIT_BUG_FOUND, Kind, TraceFile, TraceStep};
 use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep};
-use raddle_report::{sentences, text, verb};
+use raddle_report::{Told, sentences, text, verb};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -254,6 +254,7 @@ fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
             thread: file.threads.get(*thread as usize).cloned().unwrap_or_default(),
             operation: verb(operation.kind).to_owned(),
             location: file.locations.get(operation.location.index()).cloned().unwrap_or_default(),
+            values: raddle_report::told(file, index).iter().map(Told::text).collect(),
         }
     };
     let pairs = |pairs: &[Pair]| {

@@ -231,6 +231,7 @@ fn trace_file(
             .map(|event| TraceStep { thread: event.thread.0, operation: event.operation })
             .collect(),
         picks: repeated.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
+        values: repeated.values,
     })
 }
 

@@ -158,6 +158,7 @@ fn with_origin(file: &TraceFile, run: TraceFile) -> TraceFile {
         locations: run.locations,
         steps: run.steps,
         picks: run.picks,
+        values: run.values,
         ..origin(file)
     }
 }

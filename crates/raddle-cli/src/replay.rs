@@ -7,7 +7,8 @@ use raddle_engine::{Config, Divergence, Engine, Replay, Resemble, Rng, Strategy,
 use raddle_lab::Machine;
 use raddle_lab::syntax;
 use raddle_model::{
-    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Event, Pick, Settings, ThreadId, TraceFile, TraceStep, Verdict,
+    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Event, Pick, Settings, ThreadId, TraceFile, TraceStep, Values,
+    Verdict,
 };
 use raddle_report::shape::{self, Replayed, Resembled};
 use raddle_report::{Layout, interleaving, sentences, text};
@@ -60,7 +61,7 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
         )
     })?;
     if repeated.verdict != file.verdict {
-        let recorded = TraceFile { verdict: repeated.verdict, ..file.clone() };
+        let recorded = TraceFile { verdict: repeated.verdict.clone(), ..file.clone() };
         bail!(
             "{shown}: the steps repeat but the end does not: recorded `{}`, now `{}`",
             sentences(&file).join("; "),
@@ -77,6 +78,8 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
     let out = if args.json {
         shape::line(&Replayed::of(&file, &sentences(&file)))
     } else {
+        // The file may be of a time without values.
+        let file = TraceFile { values: repeated.values, ..file };
         format!("{}\n{}", exact_head(&file), interleaving(&file, Layout { width, ..Layout::default() }))
     };
     Ok(Outcome { text: out, status })
@@ -149,6 +152,7 @@ pub(crate) fn tolerant_line(file: &TraceFile, now: &TraceFile, left: &Left<'_>) 
 pub(crate) fn follow(machine: &mut Machine, file: &TraceFile, strategy: &mut dyn Strategy) -> TraceFile {
     let mut engine = Engine::new(config(file.settings));
     strategy.begin(Rng::for_run(0, 0));
+    machine.note_values();
     run_once(&mut engine, machine, strategy);
     let summary = engine.summary();
     let step = |event: &Event| TraceStep { thread: event.thread.0, operation: event.operation };
@@ -160,6 +164,7 @@ pub(crate) fn follow(machine: &mut Machine, file: &TraceFile, strategy: &mut dyn
         locations: machine.location_names(),
         steps: summary.trace.events.iter().map(step).collect(),
         picks: summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
+        values: machine.take_values(),
         ..origin(file)
     }
 }
@@ -186,6 +191,7 @@ pub(crate) fn origin(file: &TraceFile) -> TraceFile {
         locations: Vec::new(),
         steps: Vec::new(),
         picks: Vec::new(),
+        values: Values::default(),
     }
 }
 
@@ -197,6 +203,7 @@ pub(crate) struct Repeated {
     pub(crate) picks: Vec<Pick>,
     pub(crate) threads: Vec<String>,
     pub(crate) objects: Vec<String>,
+    pub(crate) values: Values,
 }
 
 /// Runs a recorded schedule on `machine`.
@@ -208,6 +215,7 @@ pub(crate) fn repeat(
     let mut engine = Engine::new(config);
     // A replay draws nothing; any stream will do.
     replay.begin(Rng::for_run(0, 0));
+    machine.note_values();
     run_once(&mut engine, machine, &mut replay);
     if let Some(divergence) = replay.divergence() {
         return Err(divergence);
@@ -220,6 +228,7 @@ pub(crate) fn repeat(
         picks: summary.trace.picks.clone(),
         threads: machine.thread_names(),
         objects: machine.object_names(summary.object_count()),
+        values: machine.take_values(),
     })
 }
 

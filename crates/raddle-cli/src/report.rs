@@ -97,6 +97,7 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> Story {
         locations: run.locations,
         steps: run.steps,
         picks: run.picks,
+        values: run.values,
         minimized,
         ..file.clone()
     });

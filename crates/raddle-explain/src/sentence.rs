@@ -7,12 +7,30 @@ use raddle_model::{Kind, ObjectId, TraceFile, TraceStep};
 /// What front ends call the place of an operation that has none.
 const NOWHERE: &str = "no place in the code";
 
-/// What happened first and what then, such as "thread T2 read `balance` at bank.c:14 before T1 wrote it at bank.c:15". The
-/// names are those of `run`.
+/// What happened first and what then, such as "thread T2 read 100 from `balance` at bank.c:14 before T1 wrote 110 to it at
+/// bank.c:15", or without the values where they are not known. The names are those of `run`.
 pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
     let [first, second] = [pair.first, pair.second].map(|step| &found.steps[step]);
     let common: Vec<ObjectId> =
         objects(first).filter(|object| objects(second).any(|other| other == *object)).collect();
+    let changes = [pair.first, pair.second].map(|step| change(run, step, &common));
+    let told = match &changes {
+        // A variable may be a part of the object; then it is told only if both touched the same.
+        [Some(one), Some(other)] if one.name == other.name => Some(&one.name),
+        [Some(known), None] | [None, Some(known)] if common.len() == 1 && known.is_object => {
+            Some(&known.name)
+        }
+        _ => None,
+    };
+    if let Some(name) = told {
+        let [one, other] = &changes;
+        let deed = |change: &Option<Change>, step: &TraceStep, object: &str| match change {
+            Some(change) => placed(run, step, &change.words(object)),
+            None => deed(run, step, object),
+        };
+        let first = deed(one, first, &format!("`{name}`"));
+        return format!("{} {first} before {}", noun(run), deed(other, second, "it"));
+    }
     let named = |step: &TraceStep| {
         // What both touch is what their order matters for.
         let touched = objects(step).filter(|object| common.is_empty() || common.contains(object));
@@ -24,8 +42,40 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
         [_] => "it".to_owned(),
         _ => "them".to_owned(),
     };
-    let noun = if run.front_end == "beam" { "process" } else { "thread" };
-    format!("{noun} {} before {}", deed(run, first, &named(first)), deed(run, second, &again))
+    format!("{} {} before {}", noun(run), deed(run, first, &named(first)), deed(run, second, &again))
+}
+
+fn noun(run: &TraceFile) -> &'static str {
+    if run.front_end == "beam" { "process" } else { "thread" }
+}
+
+/// What a step did to a variable.
+struct Change {
+    name: String,
+    /// Whether the variable is a whole object.
+    is_object: bool,
+    read: Option<String>,
+    written: Option<String>,
+}
+
+/// What a step did to one of these objects, if its values are known. A step that the run has not come to has none.
+fn change(run: &TraceFile, step: usize, common: &[ObjectId]) -> Option<Change> {
+    let (cell, value) = run.values.of(step).find(|(cell, _)| common.contains(&cell.object))?;
+    let is_object = cell.name.is_empty();
+    let name = if is_object { object_name(run, cell.object) } else { &cell.name }.to_owned();
+    let [read, written] = [value.read, value.written].map(|value| value.map(|value| cell.text(value)));
+    (read.is_some() || written.is_some()).then_some(Change { name, is_object, read, written })
+}
+
+impl Change {
+    fn words(&self, object: &str) -> String {
+        match (&self.read, &self.written) {
+            (Some(read), Some(written)) => format!("updated {object} from {read} to {written}"),
+            (_, Some(written)) => format!("wrote {written} to {object}"),
+            (Some(read), _) => format!("read {read} from {object}"),
+            (None, None) => format!("touched {object}"),
+        }
+    }
 }
 
 /// The place of an operation as short as it can be told: `bank.c:14` of `add at bank.c:14`, and `line 7` of `line 7: x = 1`. Of
@@ -58,9 +108,14 @@ fn object_name(run: &TraceFile, object: ObjectId) -> &str {
 }
 
 fn deed(run: &TraceFile, step: &TraceStep, objects: &str) -> String {
-    let thread = run.threads.get(step.thread as usize).map_or("?", |name| name);
     let gap = if objects.is_empty() { "" } else { " " };
-    let deed = format!("{thread} {}{gap}{objects}", past(step.operation.kind));
+    placed(run, step, &format!("{}{gap}{objects}", past(step.operation.kind)))
+}
+
+/// Who did it, and where.
+fn placed(run: &TraceFile, step: &TraceStep, deed: &str) -> String {
+    let thread = run.threads.get(step.thread as usize).map_or("?", |name| name);
+    let deed = format!("{thread} {deed}");
     match run.locations.get(step.operation.location.index()).filter(|text| *text != NOWHERE) {
         Some(text) => format!("{deed} at {}", place(text)),
         None => deed,

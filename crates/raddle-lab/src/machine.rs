@@ -4,7 +4,10 @@ use crate::syntax::{
     self, Action, Fault, Flow, Mode, ObjectKind, ObjectRef, Operation as Instruction, Pause, THREAD_LIMIT,
 };
 use raddle_engine::{Engine, MutexKind, Program, Reply, Resource};
-use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, mix};
+use raddle_model::{
+    Access, Cell, Failure, Format, Gathered, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Value,
+    Values, mix,
+};
 use std::sync::Arc;
 
 /// One thread of a run.
@@ -31,6 +34,8 @@ pub struct Machine {
     instances: Vec<Instance>,
     /// Per block: the last thread that was made from it.
     latest: Vec<Option<ThreadId>>,
+    /// What steps read and wrote, if somebody wants to know; the cell is the object.
+    values: Option<Vec<Value>>,
 }
 
 impl Machine {
@@ -45,6 +50,7 @@ impl Machine {
             locals: Vec::new(),
             instances: Vec::new(),
             latest: Vec::new(),
+            values: None,
             program: Arc::new(program),
         }
     }
@@ -52,6 +58,27 @@ impl Machine {
     /// The program.
     pub fn program(&self) -> &syntax::Program {
         &self.program
+    }
+
+    /// From now on what steps read and write is noted; see [`Machine::take_values`].
+    pub fn note_values(&mut self) {
+        self.values = Some(Vec::new());
+    }
+
+    /// What the steps of the latest run read and wrote, if that was noted.
+    pub fn take_values(&mut self) -> Values {
+        let mut gathered = Gathered::default();
+        for Value { step, cell, read, written } in self.values.take().unwrap_or_default() {
+            let object = ObjectId(cell);
+            gathered.add((step, read, written), (object, 0, WIDTH), || Cell {
+                object,
+                name: String::new(),
+                width: WIDTH,
+                format: Format::Signed,
+                names: Vec::new(),
+            });
+        }
+        gathered.into_values()
     }
 
     /// A name for every thread of the latest run: that of its block, with a number if there are several.
@@ -120,7 +147,14 @@ impl Machine {
         let got = i64::from(!matches!(reply, Reply::Busy | Reply::TimedOut));
         let (target, value) = match &event.action {
             Action::Memory(action) => {
-                flow = action.run(locals, &mut self.shared)?;
+                if let Some(values) = &mut self.values {
+                    let step = engine.step_count() as u32 - 1;
+                    flow = noted(values, step, event, locals, &mut self.shared, |locals, shared| {
+                        action.run(locals, shared)
+                    })?;
+                } else {
+                    flow = action.run(locals, &mut self.shared)?;
+                }
                 if engine.wants_state() {
                     for &(object, mode) in event.accesses(locals).as_slice() {
                         if mode != Mode::Read {
@@ -304,6 +338,34 @@ impl Program for Machine {
             self.fail(engine, thread, fault);
         }
     }
+}
+
+/// How many bytes a variable has.
+const WIDTH: u8 = 8;
+
+/// Takes note of what `run` reads and writes, also if it ends in a fault.
+#[cold]
+fn noted(
+    values: &mut Vec<Value>,
+    step: u32,
+    event: &syntax::Event,
+    locals: &mut [i64],
+    shared: &mut [i64],
+    run: impl FnOnce(&mut [i64], &mut [i64]) -> Result<Flow, Fault>,
+) -> Result<Flow, Fault> {
+    // It may change the locals that tell which elements of arrays it touches.
+    let accesses = event.accesses(locals);
+    let at = |shared: &[i64], object: u32| shared.get(object as usize).map(|&value| value as u64);
+    let begin = values.len();
+    for &(cell, mode) in accesses.as_slice() {
+        let read = at(shared, cell).filter(|_| mode != Mode::Write);
+        values.push(Value { step, cell, read, written: None });
+    }
+    let flow = run(locals, shared)?;
+    for (value, &(_, mode)) in values[begin..].iter_mut().zip(accesses.as_slice()) {
+        value.written = at(shared, value.cell).filter(|_| mode != Mode::Read);
+    }
+    Ok(flow)
 }
 
 fn resource(object: &syntax::Object) -> Resource {

@@ -14,6 +14,7 @@ pub mod native;
 mod operation;
 mod schedule;
 mod trace;
+mod values;
 mod verdict;
 
 pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
@@ -27,4 +28,5 @@ pub use name::{Name, mix};
 pub use operation::{Access, Kind, Operation, Reads, Touch, dependent};
 pub use schedule::{Completion, Constraint, Schedule, Segment};
 pub use trace::{Event, Pick, Trace};
+pub use values::{Cell, Format, Gathered, Value, Values};
 pub use verdict::{BlockReason, Blocked, Failure, FreedBlock, Panicked, RacingAccess, Verdict};

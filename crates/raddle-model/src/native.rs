@@ -122,6 +122,9 @@ pub enum Order {
         schedule: Schedule,
         /// Whether the trace is wanted if it passes, too.
         any: bool,
+        /// Whether the values of its steps are wanted: they take time.
+        #[serde(default)]
+        values: bool,
         /// As for a replay.
         shared: Vec<u64>,
         /// As for a replay.
@@ -282,7 +285,12 @@ impl Order {
     /// The order to follow `schedule`, where memory is shared as in `file`.
     /// The trace of a run that passes comes only if `any` run is wanted.
     pub fn follow(file: &TraceFile, schedule: &Schedule, random: u64, any: bool) -> Order {
-        Order::Follow { schedule: schedule.clone(), any, shared: shared(file), random }
+        Order::Follow { schedule: schedule.clone(), any, values: false, shared: shared(file), random }
+    }
+
+    /// The order to make `run` again, whose memory is shared as in `file`, with the values of its steps.
+    pub fn show(file: &TraceFile, run: &TraceFile, random: u64) -> Order {
+        Order::Follow { schedule: Schedule::of(run), any: true, values: true, shared: shared(file), random }
     }
 
     /// The decisions of a replay.

@@ -90,6 +90,9 @@ unsafe extern "C" fn caught(signal: c_int, info: *const libc::siginfo_t, context
     control::end();
     let has_address = matches!(signal, libc::SIGSEGV | libc::SIGBUS);
     runtime::with(|runtime| {
+        if let Some(values) = runtime.values.as_mut().filter(|_| has_address) {
+            values.refuse(address);
+        }
         // Places are return addresses, one instruction after what is meant.
         runtime.fail(place + 1, |thread, location| Failure::Signal {
             thread,

@@ -13,7 +13,8 @@
 //!    before the fork ([`pool`]).
 //! 4. A thread that waits for a file, a signal or a process lets others run ([`outside`]).
 //! 5. If the program wants it, places are told with their callers ([`stack`]).
-//! 6. When the engine says that the run is over, or a signal does ([`crash`]), the results are written and the child ends.
+//! 6. If the run is made to be shown, what its steps read and write is noted ([`values`]).
+//! 7. When the engine says that the run is over, or a signal does ([`crash`]), the results are written and the child ends.
 //!
 //! The library has its own allocator ([`memory`]) and uses no lock of std, because those would call the functions that it
 //! replaces.
@@ -41,4 +42,5 @@ mod stack;
 mod start;
 mod table;
 mod text;
+mod values;
 mod wire;

@@ -4,7 +4,7 @@ use crate::objects::{Class, Made};
 use crate::outside;
 use crate::results::{self, Whole};
 use raddle_model::native::{CALLED_BY, Setup, called_by, module_name, place_name};
-use raddle_model::{Name, Surroundings, TraceFile, TraceStep};
+use raddle_model::{Cell, Format, Gathered, Name, ObjectId, Surroundings, TraceFile, TraceStep, Values};
 use std::ops::Range;
 
 /// The front end's name in failure files.
@@ -167,7 +167,28 @@ pub(crate) fn record(
             .map(|event| TraceStep { thread: event.thread.0, operation: event.operation })
             .collect(),
         picks: whole.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
+        values: values(whole, modules),
     }
+}
+
+/// What the steps read and wrote. What type it has the command line looks up.
+fn values(whole: &Whole, modules: &Modules) -> Values {
+    let mut gathered = Gathered::default();
+    for noted in &whole.values {
+        let event = whole.events.get(noted.step as usize);
+        let object: Option<ObjectId> = event.and_then(|event| event.operation.object());
+        if let Some(object) = object {
+            let (address, width) = (noted.address, noted.width);
+            gathered.add((noted.step, noted.read(), noted.written()), (object, address, width), || Cell {
+                object,
+                name: modules.text(address),
+                width,
+                format: Format::Unknown,
+                names: Vec::new(),
+            });
+        }
+    }
+    Values { from: whole.values_from, ..gathered.into_values() }
 }
 
 fn object(made: &Made, modules: &Modules) -> String {

@@ -9,6 +9,7 @@ use crate::objects::Made;
 use crate::outside::Wake;
 use crate::raw;
 use crate::runtime::{Runtime, SHARED};
+use crate::values::Noted;
 use raddle_model::{Event, Operation, Pick, ThreadId, Verdict};
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 
@@ -54,6 +55,10 @@ pub(crate) struct Whole {
     pub(crate) unwritten: Vec<u32>,
     pub(crate) interrupts: Vec<(u32, ThreadId)>,
     pub(crate) wakes: Vec<Wake>,
+    /// What steps read and wrote; empty if nobody wants to know.
+    pub(crate) values: Vec<Noted>,
+    /// The values of earlier steps than this one were dropped.
+    pub(crate) values_from: u32,
     /// Units of memory that several threads touched.
     pub(crate) shared: Vec<u64>,
     pub(crate) fingerprint: u64,
@@ -194,7 +199,10 @@ impl Cursor {
 }
 
 /// Writes the results of a run that is over.
-pub(crate) fn write(runtime: &Runtime) {
+pub(crate) fn write(runtime: &mut Runtime) {
+    if let Some(values) = &mut runtime.values {
+        values.end(runtime.current, &runtime.engine.summary());
+    }
     let summary = runtime.engine.summary();
     let verdict = serde_json::to_vec(summary.verdict).unwrap_or_default();
     let ended: Vec<u8> = runtime.threads.iter().map(|thread| u8::from(thread.ended)).collect();
@@ -215,6 +223,7 @@ pub(crate) fn write(runtime: &Runtime) {
         && cursor.put(&runtime.unwritten)
         && cursor.put(&runtime.interrupts)
         && cursor.put(&runtime.outside.wakes)
+        && cursor.put(runtime.values.as_ref().map_or(&[], |values| &values.noted[..]))
         && cursor.put(&shared)
         && cursor.put(&[
             summary.fingerprint,
@@ -224,6 +233,7 @@ pub(crate) fn write(runtime: &Runtime) {
             runtime.outside.waits,
             runtime.outside.processes,
             steps as u64,
+            runtime.values.as_ref().map_or(0, |values| u64::from(values.from)),
         ]);
     if whole {
         state().store(WHOLE, Ordering::Release);
@@ -257,9 +267,12 @@ pub(crate) fn read() -> Results {
             let (pending, ended, unwritten) = (cursor.get(), cursor.get(), cursor.get());
             let interrupts = cursor.get();
             let wakes = cursor.get();
+            let values = cursor.get();
             let shared = cursor.get();
             let numbers: Vec<u64> = cursor.get();
-            let [fingerprint, rests, status, accesses, outside_waits, processes, steps] = numbers[..] else {
+            let [fingerprint, rests, status, accesses, outside_waits, processes, steps, values_from] =
+                numbers[..]
+            else {
                 return Results::None;
             };
             Results::Whole(Box::new(Whole {
@@ -275,6 +288,8 @@ pub(crate) fn read() -> Results {
                 unwritten,
                 interrupts,
                 wakes,
+                values,
+                values_from: values_from as u32,
                 shared,
                 fingerprint,
                 rests,

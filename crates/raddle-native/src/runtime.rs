@@ -12,6 +12,7 @@ use crate::outside::Outside;
 use crate::record::Modules;
 use crate::stack::{self, Callers, Extent};
 use crate::table::Table;
+use crate::values::Values;
 use crate::{control, crash, pool, raw, real, results, start};
 use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
@@ -96,6 +97,8 @@ pub(crate) struct Runtime {
     pub(crate) wants_steps: bool,
     /// Where the run is to end, if it is one that ended there unseen when it was made before.
     pub(crate) halt: Option<Halt>,
+    /// What steps read and write, if somebody wants to know.
+    pub(crate) values: Option<Box<Values>>,
 }
 
 /// The point at which a run ended unseen, and how.
@@ -200,6 +203,7 @@ impl Runtime {
             random: (0, 0),
             wants_steps: false,
             halt: None,
+            values: None,
         };
         runtime.add_thread(Box::into_raw(Box::new(Fiber::new())), handle, false);
         let first = runtime.engine.next(&mut *runtime.strategy);
@@ -345,6 +349,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
     let frame = stack::frame();
     let next = with(|runtime| {
         let operation = operation(runtime);
+        runtime.settle_values();
         runtime.accesses.unseen = 0;
         let me = runtime.current;
         if runtime.engine.go_on(me, operation) {
@@ -457,6 +462,7 @@ pub(crate) fn end_thread(result: *mut c_void) {
         let me = runtime.current;
         runtime.me().ended = true;
         runtime.me().result = result;
+        runtime.settle_values();
         runtime.leaving = Some(me).filter(|&me| me != ThreadId(0));
         runtime.engine.finish(me);
         (me, runtime.next())
@@ -484,7 +490,7 @@ pub(crate) fn end_run() -> ! {
         // SAFETY: nothing is under control any more; what is registered to run at the end runs here.
         unsafe { libc::exit(0) }
     }
-    with(|runtime| results::write(runtime));
+    with(results::write);
     with(stdio::unlock_all);
     // SAFETY: the results are written; at worst this waits for ever and the server ends the process.
     unsafe { real::fflush(std::ptr::null_mut()) };

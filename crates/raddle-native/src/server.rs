@@ -6,15 +6,18 @@
 
 mod coverage;
 mod learn;
+mod output;
 mod signals;
 
 use crate::results::{self, Results, Whole};
 use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
 use crate::stack::Callers;
 use crate::table::Table;
+use crate::values::Values;
 use crate::wire::Wire;
 use crate::{enact, fiber, panics, pool, raw, record, text};
 use coverage::Lane;
+use output::{contents, memory_file};
 use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
 use raddle_model::{Failure, Name, Settings, Verdict};
@@ -111,6 +114,17 @@ struct Server {
     signals: Signals,
 }
 
+/// What somebody wants to know of a run.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Wanted {
+    /// Its steps if it fails.
+    IfFailing,
+    /// Its steps.
+    Steps,
+    /// Its steps and what they read and wrote.
+    Values,
+}
+
 /// How a child's process ended.
 enum End {
     /// This is the child; the number is that of the server.
@@ -185,13 +199,14 @@ impl Server {
                 let resemble = Resemble::new(enact::events(steps), Order::picks(picks));
                 self.repeat(Box::new(resemble), steps, (shared, *random))
             }
-            Order::Follow { schedule, any, shared, random } => {
+            Order::Follow { schedule, any, values, shared, random } => {
                 let mut follow = Follow::new(schedule.clone());
                 // It has a seed of its own, where it draws at all.
                 follow.begin(Rng::for_run(0, 0));
                 let follow = |_: &mut Server| -> Option<Box<dyn Strategy>> { Some(Box::new(follow.clone())) };
                 let points = self.setup.points;
-                let mut whole = match self.make_run(&follow, *random, points, Some(&table(shared)), true)? {
+                let wanted = if *values { Wanted::Values } else { Wanted::Steps };
+                let mut whole = match self.make_run(&follow, *random, points, Some(&table(shared)), wanted)? {
                     Ok(whole) => whole,
                     Err(answer) => return Some(answer),
                 };
@@ -218,8 +233,9 @@ impl Server {
         let (learns, needs) = (strategy.learns(), strategy.needs());
         let random = if self.lanes[number].learns { 0 } else { run };
         let wants_steps = learns || self.expected.is_some() || self.judges_ends();
+        let wanted = if wants_steps { Wanted::Steps } else { Wanted::IfFailing };
         let take = |server: &mut Server| server.strategies[number].take();
-        let mut whole = match self.make_run(&take, random, self.setup.points, None, wants_steps)? {
+        let mut whole = match self.make_run(&take, random, self.setup.points, None, wanted)? {
             Ok(whole) => whole,
             Err(answer) => return Some(answer),
         };
@@ -253,10 +269,11 @@ impl Server {
         // A replay draws nothing; any stream will do.
         strategy.begin(Rng::for_run(0, 0));
         let fork = |_: &mut Server| Some(strategy.fork());
-        let mut whole = match self.make_run(&fork, random, self.setup.points, Some(&table(shared)), true)? {
-            Ok(whole) => whole,
-            Err(answer) => return Some(answer),
-        };
+        let mut whole =
+            match self.make_run(&fork, random, self.setup.points, Some(&table(shared)), Wanted::Values)? {
+                Ok(whole) => whole,
+                Err(answer) => return Some(answer),
+            };
         self.check_end(&mut whole);
         // The copy that followed the run is gone; following what was executed tells where it left.
         let mut ran = self.ran(&whole);
@@ -301,7 +318,7 @@ impl Server {
         random: u64,
         points: Points,
         shared: Option<&Table>,
-        wants_steps: bool,
+        wanted: Wanted,
     ) -> Option<Result<Box<Whole>, Answer>> {
         let mut halt = None;
         loop {
@@ -317,7 +334,8 @@ impl Server {
                     runtime.accesses.constant = self.modules.constant();
                     runtime.accesses.parts = self.setup.settings.races.then(Table::default);
                     runtime.random = (self.setup.seed, random);
-                    runtime.wants_steps = wants_steps;
+                    runtime.wants_steps = wanted != Wanted::IfFailing;
+                    runtime.values = (wanted == Wanted::Values).then(|| Box::new(Values::wanted()));
                     runtime.callers = self.setup.callers.then(|| Callers::new(self.modules.own()));
                     runtime.halt = halt;
                     runtime::install(runtime);
@@ -459,30 +477,6 @@ impl Server {
             lengths: (found.len() as u64, expected.len() as u64),
         };
         whole.verdict = Verdict::Failed { failure };
-    }
-}
-
-/// A new file in memory, out of the way of the program's numbers, which are less than `from`.
-fn memory_file(from: i32) -> i32 {
-    // SAFETY: the name ends with a zero, and the number is our own.
-    unsafe {
-        let file = libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC);
-        let moved = libc::fcntl(file, libc::F_DUPFD_CLOEXEC, from);
-        libc::close(file);
-        moved
-    }
-}
-
-/// The end of a file, no more than `most` bytes.
-fn contents(file: i32, most: usize) -> Vec<u8> {
-    // SAFETY: the file is ours, and the buffer is writable for its length.
-    unsafe {
-        let length = libc::lseek(file, 0, libc::SEEK_END).max(0) as usize;
-        let mut bytes = vec![0_u8; length.min(most)];
-        let from = length - bytes.len();
-        let count = libc::pread(file, bytes.as_mut_ptr().cast(), bytes.len(), from as i64);
-        bytes.truncate(count.max(0) as usize);
-        bytes
     }
 }
 

@@ -209,7 +209,7 @@ unsafe extern "C" fn at_the_end() {
         runtime::with(stdio::unlock_all);
         // SAFETY: nothing is under control.
         unsafe { real::fflush(std::ptr::null_mut()) };
-        runtime::with(|runtime| crate::results::write(runtime));
+        runtime::with(crate::results::write);
         raw::exit(0);
     }
 }

@@ -2,9 +2,10 @@
 
 use crate::race::{self, Words};
 use crate::table::length;
+use crate::values::{beside, told};
 use raddle_model::{
-    Access, BlockReason, Blocked, Failure, FreedBlock, Kind, LocationId, ObjectId, Operation, Panicked,
-    ThreadId, TraceFile, TraceStep, Verdict,
+    Access, BlockReason, Blocked, Failure, FreedBlock, Kind, LocationId, ObjectId, Panicked, ThreadId,
+    TraceFile, TraceStep, Verdict,
 };
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -29,7 +30,13 @@ impl Default for Layout {
 
 /// The steps of a run, thread by thread, then the verdict.
 pub fn interleaving(file: &TraceFile, layout: Layout) -> String {
-    let mut out = steps(file, layout, &|operation| Names(file).location(operation.location));
+    let mut out = steps(file, layout, &|step| {
+        let location = Names(file).location(file.steps[step].operation.location);
+        match location.split_once(": ") {
+            Some((line, statement)) => format!("{line}: {}", beside(statement, &told(file, step))),
+            None => beside(&location, &told(file, step)),
+        }
+    });
     out.push('\n');
     for sentence in sentences(file) {
         out.push_str(&sentence);
@@ -50,8 +57,8 @@ pub fn sentences(file: &TraceFile) -> Vec<String> {
     }
 }
 
-/// The steps of a run, thread by thread, each in the words of `statement`. Those of the harness of a test are left out.
-pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(&Operation) -> String) -> String {
+/// The steps of a run, thread by thread, each in the words that `statement` has for its number. Those of the harness of a test are left out.
+pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(usize) -> String) -> String {
     let mut out = String::new();
     let hidden = |step: &TraceStep| file.surroundings.test.is_some() && step.thread == HARNESS;
     let of_program = (0..file.steps.len()).filter(|&step| !hidden(&file.steps[step]));
@@ -102,15 +109,16 @@ pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(&Operation) ->
 }
 
 /// Who took a step, and its statement with what the text alone does not tell.
-fn cell(file: &TraceFile, step: usize, statement: &dyn Fn(&Operation) -> String) -> (usize, String) {
+fn cell(file: &TraceFile, step: usize, statement: &dyn Fn(usize) -> String) -> (usize, String) {
     let entry = &file.steps[step];
     let names = Names(file);
-    let mut text = statement(&entry.operation);
+    let mut text = statement(step);
     if entry.operation.kind == Kind::ConditionReacquire {
         text += " (woken)";
     }
     if !matches!(entry.operation.kind, Kind::Join | Kind::ConditionReacquire) {
-        for (object, _) in entry.operation.objects() {
+        let is_told = |object: ObjectId| file.values.of(step).any(|(cell, _)| cell.object == object);
+        for (object, _) in entry.operation.objects().filter(|(object, _)| !is_told(*object)) {
             let object = names.object(object);
             if object.ends_with(']') && !text.contains(&object) {
                 let _ = write!(text, " ({object})");
@@ -310,7 +318,7 @@ impl Names<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::{Access, Settings, Surroundings};
+    use raddle_model::{Access, Operation, Settings, Surroundings, Values};
 
     fn file(steps: u32) -> TraceFile {
         let step = |n: u32| TraceStep {
@@ -343,6 +351,7 @@ mod tests {
             locations: vec!["line 3: lock m".into(), "line 7: lock fork[self]".into()],
             steps: (0..steps).map(step).collect(),
             picks: vec![],
+            values: Values::default(),
         }
     }
 

@@ -17,9 +17,11 @@ pub mod shape;
 mod story;
 mod table;
 pub mod text;
+mod values;
 
 pub use coverage::{Coverage, Place, Root, coverage};
 pub use interleaving::{Layout, interleaving, sentences, steps};
 pub use operations::{acquisitions, verb};
 pub use story::{ConflictPair, PairRole, Source, Story, StoryIdiom};
 pub use table::{Align, Table};
+pub use values::{Told, told, touched};

@@ -116,6 +116,12 @@ impl Story {
                 story.found += &format!("; made smaller from {before} to {now} switches between threads");
             }
         }
+        if file.values.from > 0 {
+            let first = file.values.from + 1;
+            story.notes.push(format!(
+                "What steps before step {first} read and wrote was not kept: the run is long."
+            ));
+        }
         if file.front_end == "lab" {
             story.sources.push(Source { name: String::new(), text: file.program.clone() });
         }

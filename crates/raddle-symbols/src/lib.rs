@@ -9,11 +9,13 @@ mod body;
 mod build;
 mod location;
 mod module;
+mod typed;
 mod variables;
 
 pub use body::InFunction;
 pub use build::{build, is_rust};
 pub use location::{Frame, Location};
+pub use typed::{Base, Typed};
 
 use module::Module;
 use std::collections::{BTreeMap, BTreeSet};
@@ -47,6 +49,11 @@ impl Symbols {
     /// address counts as for [`Symbols::locate`].
     pub fn variable(&mut self, module: &Path, address: u64) -> Option<(String, u64)> {
         self.module(module).variable(address)
+    }
+
+    /// The same with its type.
+    pub fn typed_variable(&mut self, module: &Path, address: u64) -> Option<Typed> {
+        self.module(module).typed_variable(address)
     }
 
     /// The names of the global variables, or of parts of them, that have a byte in a range of addresses; by their addresses.

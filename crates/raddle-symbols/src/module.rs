@@ -2,6 +2,7 @@
 
 use crate::body::Code;
 use crate::location::Frame;
+use crate::typed::{Base, Typed};
 use crate::variables::{self, Part, Variable};
 use addr2line::{Loader, demangle_auto};
 use object::{Object, ObjectSegment, ObjectSymbol, SymbolKind};
@@ -10,6 +11,7 @@ use std::cell::OnceCell;
 use std::collections::BTreeSet;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::rc::Rc;
 
 /// What is known of one file.
 pub(crate) struct Module {
@@ -58,6 +60,12 @@ impl Module {
     pub(crate) fn variable(&self, address: u64) -> Option<(String, u64)> {
         let part = self.part(address)?;
         Some((part.name, address - part.start))
+    }
+
+    /// The same with its type.
+    pub(crate) fn typed_variable(&self, address: u64) -> Option<Typed> {
+        let Part { name, start, size, base, names } = self.part(address)?;
+        Some(Typed { name, offset: address - start, size, base, names: names.to_vec() })
     }
 
     /// The names of all variables, or parts of them, that lie in `range` with at least one byte, by their addresses.
@@ -190,7 +198,8 @@ impl Symbols {
         // The compiler numbers the static variables of functions: `count.0`.
         let plain = name.rsplit_once('.').filter(|(_, end)| end.bytes().all(|byte| byte.is_ascii_digit()));
         let name = demangled(plain.map_or(name, |(plain, _)| plain));
-        Some(Part { name, start: range.start, size: range.end - range.start })
+        let size = range.end - range.start;
+        Some(Part { name, start: range.start, size, base: Base::Unknown, names: Rc::from([]) })
     }
 }
 

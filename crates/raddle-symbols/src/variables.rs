@@ -3,6 +3,7 @@
 //! Limits: only information in the file itself is read, not that of split files or supplementary ones; types that are told in
 //! another unit than their use are taken as one piece. Where this knows nothing, the tables of symbols are asked.
 
+use crate::typed::Base;
 use addr2line::gimli;
 use gimli::{AttributeValue, EndianSlice, LittleEndian, Operation, Unit, UnitOffset};
 use object::{Object, ObjectSection};
@@ -29,6 +30,9 @@ pub(crate) struct Variable {
 struct Shape {
     size: u64,
     parts: Parts,
+    base: Base,
+    /// The values that an enumeration has a name for.
+    names: Rc<[(u64, String)]>,
 }
 
 enum Parts {
@@ -37,8 +41,11 @@ enum Parts {
     /// The lengths of the dimensions, the outermost first.
     Array(Vec<u64>, Rc<Shape>),
     /// Invariant: sorted by the place. The name is empty where it has none, as have base classes.
-    Members(Vec<(u64, String, Rc<Shape>)>),
+    Members(Vec<Member>),
 }
+
+/// A place in a record, its name and its type.
+type Member = (u64, String, Rc<Shape>);
 
 /// The smallest named part of a variable that holds an address.
 #[derive(Debug, PartialEq, Eq)]
@@ -46,6 +53,8 @@ pub(crate) struct Part {
     pub(crate) name: String,
     pub(crate) start: u64,
     pub(crate) size: u64,
+    pub(crate) base: Base,
+    pub(crate) names: Rc<[(u64, String)]>,
 }
 
 /// The variables of a file by their addresses. Nothing if there is no such information, or none that can be read.
@@ -81,8 +90,9 @@ pub(crate) fn part(variables: &[Variable], address: u64) -> Option<Part> {
     let mut here = variables[..end].iter().rev().take_while(|variable| variable.start == start);
     let variable = here.find(|variable| address - start < variable.shape.size)?;
     let mut name = variable.name.clone();
-    let (start, size) = variable.shape.find(address - start, &mut name);
-    Some(Part { name, start: variable.start + start, size })
+    let (start, shape) = variable.shape.find(address - start, &mut name);
+    let (start, names) = (variable.start + start, Rc::clone(&shape.names));
+    Some(Part { name, start, size: shape.size, base: shape.base, names })
 }
 
 /// The first address after `address` at which a variable begins.
@@ -91,8 +101,12 @@ pub(crate) fn next(variables: &[Variable], address: u64) -> Option<u64> {
 }
 
 impl Shape {
-    /// Adds to `name` the way to the part at `offset`; gives the part's beginning and size.
-    fn find(&self, offset: u64, name: &mut String) -> (u64, u64) {
+    fn new(size: u64, parts: Parts, base: Base) -> Rc<Shape> {
+        Rc::new(Shape { size, parts, base, names: Rc::from([]) })
+    }
+
+    /// Adds to `name` the way to the part at `offset`; gives the part and where it begins.
+    fn find(&self, offset: u64, name: &mut String) -> (u64, &Shape) {
         match &self.parts {
             Parts::Array(lengths, element) if element.size > 0 => {
                 let mut index = offset / element.size;
@@ -103,22 +117,22 @@ impl Shape {
                     index /= length;
                 }
                 name.push_str(&format!("[{index}]{text}"));
-                let (start, size) = element.find(offset - begin, name);
-                (begin + start, size)
+                let (start, part) = element.find(offset - begin, name);
+                (begin + start, part)
             }
             Parts::Members(members) => {
                 let end = members.partition_point(|(start, ..)| *start <= offset);
                 let mut before = members[..end].iter().rev();
                 let holder = before.find(|(start, _, shape)| offset - start < shape.size);
-                let Some((begin, member, shape)) = holder else { return (0, self.size) };
+                let Some((begin, member, shape)) = holder else { return (0, self) };
                 if !member.is_empty() {
                     name.push('.');
                     name.push_str(member);
                 }
-                let (start, size) = shape.find(offset - begin, name);
-                (begin + start, size)
+                let (start, part) = shape.find(offset - begin, name);
+                (begin + start, part)
             }
-            _ => (0, self.size),
+            _ => (0, self),
         }
     }
 }
@@ -230,20 +244,60 @@ impl<'d> OfUnit<'_, 'd> {
                 let count =
                     lengths.iter().try_fold(1, |product: u64, &length| product.checked_mul(length))?;
                 let size = count.checked_mul(element.size)?;
-                Rc::new(Shape { size, parts: Parts::Array(lengths, element) })
+                Shape::new(size, Parts::Array(lengths, element), Base::Unknown)
             }
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
-                let parts = Parts::Members(self.members(offset, depth).unwrap_or_default());
-                Rc::new(Shape { size: size?, parts })
+                let (members, hidden) = self.members(offset, depth).unwrap_or_default();
+                // An atomic of C++ is a record around the value, which nobody is to see.
+                let whole = hidden.iter().find(|hidden| members.is_empty() && Some(hidden.size) == size);
+                let base = whole.map_or(Base::Unknown, |whole| whole.base);
+                let names = whole.map_or(Rc::from([]), |whole| Rc::clone(&whole.names));
+                Rc::new(Shape { size: size?, parts: Parts::Members(members), base, names })
             }
             // A pointer may leave its size to the machine.
             gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type => {
-                Rc::new(Shape { size: size.unwrap_or(8), parts: Parts::None })
+                Shape::new(size.unwrap_or(8), Parts::None, Base::Pointer)
             }
-            _ => Rc::new(Shape { size: size?, parts: Parts::None }),
+            gimli::DW_TAG_base_type => Shape::new(size?, Parts::None, self.base(&entry)),
+            gimli::DW_TAG_enumeration_type => {
+                let names = self.enumerators(offset).unwrap_or_default();
+                let is_signed = names.iter().any(|&(value, _)| (value as i64) < 0);
+                let base = if is_signed { Base::Signed } else { Base::Unsigned };
+                Rc::new(Shape { size: size?, parts: Parts::None, base, names: Rc::from(names) })
+            }
+            _ => Shape::new(size?, Parts::None, Base::Unknown),
         };
         self.shapes.insert(offset, Rc::clone(&shape));
         Some(shape)
+    }
+
+    /// What a type of one piece is.
+    fn base(&self, entry: &Entry<'d>) -> Base {
+        let encoding = entry.attr_value(gimli::DW_AT_encoding);
+        let Some(AttributeValue::Encoding(encoding)) = encoding else { return Base::Unknown };
+        // In C `char` is for characters; those that say whether they have a sign are small numbers.
+        let is_char = || self.name(entry).is_some_and(|name| name == "char");
+        match encoding {
+            gimli::DW_ATE_boolean => Base::Bool,
+            gimli::DW_ATE_UTF => Base::Character,
+            gimli::DW_ATE_signed_char | gimli::DW_ATE_unsigned_char if is_char() => Base::Character,
+            gimli::DW_ATE_signed | gimli::DW_ATE_signed_char => Base::Signed,
+            gimli::DW_ATE_unsigned | gimli::DW_ATE_unsigned_char => Base::Unsigned,
+            gimli::DW_ATE_float => Base::Float,
+            gimli::DW_ATE_address => Base::Pointer,
+            _ => Base::Unknown,
+        }
+    }
+
+    /// The named values of an enumeration.
+    fn enumerators(&self, enumeration: UnitOffset) -> gimli::Result<Vec<(u64, String)>> {
+        let named = |entry: &Entry<'d>| {
+            let value = entry.attr(gimli::DW_AT_const_value)?;
+            let value = value.sdata_value().map(|value| value as u64).or_else(|| value.udata_value())?;
+            Some((value, self.name(entry)?))
+        };
+        let inside = self.inside(enumeration)?;
+        Ok(inside.iter().filter(|entry| entry.tag() == gimli::DW_TAG_enumerator).filter_map(named).collect())
     }
 
     /// The entries just inside of the one at `offset`.
@@ -270,25 +324,30 @@ impl<'d> OfUnit<'_, 'd> {
         Ok(inside.iter().filter(|entry| entry.tag() == gimli::DW_TAG_subrange_type).map(length).collect())
     }
 
-    fn members(&mut self, record: UnitOffset, depth: u32) -> gimli::Result<Vec<(u64, String, Rc<Shape>)>> {
-        let mut members = Vec::new();
+    /// The members that have a name or are base classes, and those at the beginning that nobody is to see.
+    fn members(&mut self, record: UnitOffset, depth: u32) -> gimli::Result<(Vec<Member>, Vec<Rc<Shape>>)> {
+        let (mut members, mut hidden) = (Vec::new(), Vec::new());
         for entry in self.inside(record)? {
             if !matches!(entry.tag(), gimli::DW_TAG_member | gimli::DW_TAG_inheritance) {
                 continue;
             }
-            let place = entry.attr(gimli::DW_AT_data_member_location).and_then(|place| place.udata_value());
+            let number = |at: gimli::DwAt| entry.attr(at).and_then(|place| place.udata_value());
+            let in_bits = || number(gimli::DW_AT_data_bit_offset).map(|bits| bits / 8);
+            let place = number(gimli::DW_AT_data_member_location).or_else(in_bits);
             let name = self.name(&entry).unwrap_or_default();
             // Whoever begins a name like this does not want it to be seen: the library inside its locks and atomics.
-            if name.starts_with('_') {
-                continue;
+            let is_hidden = name.starts_with('_');
+            let mut shape = self.shape_of(entry.attr_value(gimli::DW_AT_type), depth + 1);
+            if entry.attr(gimli::DW_AT_bit_size).is_some() {
+                shape = shape.map(|shape| Shape::new(shape.size, Parts::None, Base::BitField));
             }
-            if let Some((place, shape)) =
-                place.zip(self.shape_of(entry.attr_value(gimli::DW_AT_type), depth + 1))
-            {
-                members.push((place, name, shape));
+            match place.zip(shape) {
+                Some((0, shape)) if is_hidden => hidden.push(shape),
+                Some((place, shape)) if !is_hidden => members.push((place, name, shape)),
+                _ => {}
             }
         }
         members.sort_by_key(|(place, ..)| *place);
-        Ok(members)
+        Ok((members, hidden))
     }
 }

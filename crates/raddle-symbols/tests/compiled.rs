@@ -1,6 +1,6 @@
 //! Programs that a compiler has just made.
 
-use raddle_symbols::{Location, Symbols};
+use raddle_symbols::{Base, Location, Symbols};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -220,6 +220,68 @@ int main() {
             "bank::pool[0].number",
         ];
         assert_eq!(named, expected, "{version}");
+    }
+}
+
+#[test]
+fn types_of_variables_are_told() {
+    const SOURCE: &str = "\
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+enum State : int16_t { CLOSED = -1, HALF, OPEN };
+typedef const volatile State Typedef;
+struct Parts { int8_t small; uint8_t bits : 3; char letter; bool flag; double rate; Parts *next; };
+static Parts parts[2];
+static Typedef state = OPEN;
+static std::atomic<unsigned> count;
+static std::atomic<bool> ready;
+static std::atomic<int *> place;
+static char32_t wide;
+static float half;
+template <class T> void show(T *address) { std::printf(\"%lx\\n\", (unsigned long)address); }
+int main() {
+    show(&parts[1].small), show(&parts[1].letter), show(&parts[0].flag), show(&parts[0].rate), show(&parts[1].next);
+    show(&state), show(&count), show(&ready), show(&place), show(&wide), show(&half), show((char *)&parts[1].rate + 4);
+    show(&parts[0].small + 1);
+}
+";
+    for version in ["-gdwarf-4", "-gdwarf-5"] {
+        let name = &format!("types{version}");
+        let program = compile(name, "c++", "types.cc", SOURCE, &[version, "-O0", "-no-pie", "-fno-pie"]);
+        let mut symbols = Symbols::new();
+        let typed = all_printed(&program).into_iter().map(|address| {
+            let typed = symbols.typed_variable(&program, address).expect("a variable");
+            (typed.name.clone(), typed.offset, typed.size, typed.base)
+        });
+        let expected = [
+            ("parts[1].small", 0, 1, Base::Signed),
+            ("parts[1].letter", 0, 1, Base::Character),
+            ("parts[0].flag", 0, 1, Base::Bool),
+            ("parts[0].rate", 0, 8, Base::Float),
+            ("parts[1].next", 0, 8, Base::Pointer),
+            ("state", 0, 2, Base::Signed),
+            ("count", 0, 4, Base::Unsigned),
+            ("ready", 0, 1, Base::Bool),
+            ("place", 0, 8, Base::Pointer),
+            ("wide", 0, 4, Base::Character),
+            ("half", 0, 4, Base::Float),
+            ("parts[1].rate", 4, 8, Base::Float),
+            ("parts[0].bits", 0, 1, Base::BitField),
+        ];
+        let typed: Vec<_> = typed.collect();
+        assert_eq!(
+            typed
+                .iter()
+                .map(|(name, offset, size, base)| (&name[..], *offset, *size, *base))
+                .collect::<Vec<_>>(),
+            expected,
+            "{version}"
+        );
+        let state = all_printed(&program)[5];
+        let names = symbols.typed_variable(&program, state).expect("a variable").names;
+        let expected = [(u64::MAX, "CLOSED"), (0, "HALF"), (1, "OPEN")];
+        assert_eq!(names, expected.map(|(value, name)| (value, name.to_owned())), "{version}");
     }
 }
 

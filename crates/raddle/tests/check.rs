@@ -319,3 +319,29 @@ fn a_failure_is_shown_with_few_switches() {
     let Err(ReplayError::Failed(again)) = try_replay(lost_among_others, path(&shown)) else { panic!() };
     assert_eq!(again.trace, shown.trace);
 }
+
+/// Atomics are shown with what was read and written, in the run that was found and made smaller and in its replay.
+#[test]
+fn values_of_atomics_are_told() {
+    use raddle::sync::atomic::{AtomicBool, AtomicI32};
+    let test = || {
+        let shared = Arc::new((AtomicI32::new(-7), AtomicBool::new(false), AtomicUsize::new(3)));
+        let other = Arc::clone(&shared);
+        let child = thread::spawn(move || {
+            other.0.fetch_add(10, Ordering::SeqCst);
+            _ = other.2.compare_exchange(9, 1, Ordering::SeqCst, Ordering::SeqCst);
+            other.1.store(true, Ordering::SeqCst);
+        });
+        child.join().unwrap();
+        assert!(!shared.1.load(Ordering::SeqCst), "it is set");
+    };
+    let failed = check_with(&config("pos"), test).unwrap_err();
+    let (text, told) = (failed.to_string(), ["update #1 -7 -> 3 at", "update #2 = 3, unchanged at"]);
+    for told in told.into_iter().chain(["write #3 = true at", "read #3 = true at"]) {
+        assert!(text.contains(told), "{told}: {text}");
+    }
+    let recorded = TraceFile::from_json(&std::fs::read_to_string(path(&failed)).unwrap()).unwrap();
+    assert_eq!(recorded.values, failed.trace.values);
+    let Err(ReplayError::Failed(again)) = try_replay(test, path(&failed)) else { panic!("it fails again") };
+    assert_eq!(again.trace.values, failed.trace.values);
+}

@@ -25,8 +25,8 @@ pub(crate) const FRONT_END: &str = "beam";
 /// A run for a person: its steps, a column for each process, and what was wrong.
 fn show(out: &mut String, file: &TraceFile, width: usize) {
     out.push('\n');
-    out.push_str(&steps(file, Layout { width, ..Layout::default() }, &|operation| {
-        statement(file, operation)
+    out.push_str(&steps(file, Layout { width, ..Layout::default() }, &|step| {
+        statement(file, &file.steps[step].operation)
     }));
     out.push('\n');
     for line in sentences(file) {

@@ -4,7 +4,7 @@ use super::*;
 use crate::replay::config;
 use raddle_engine::{Engine, Plan, Rng, run as run_once};
 use raddle_explain::Symptom;
-use raddle_model::{Failure, Settings, Surroundings, TraceStep, Verdict};
+use raddle_model::{Failure, Settings, Surroundings, TraceStep, Values, Verdict};
 
 const SETTINGS: Settings =
     Settings { step_limit: 10_000, timeouts_anytime: false, patience: 64, races: false, exit_last: false };
@@ -35,6 +35,7 @@ pub(crate) fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
         locations: Vec::new(),
         steps: Vec::new(),
         picks: Vec::new(),
+        values: Values::default(),
     }
 }
 

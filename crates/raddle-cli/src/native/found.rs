@@ -1,6 +1,6 @@
 //! The first failing run: as a file, made smaller, with the words of the source.
 
-use super::{FRONT_END, minimize, places};
+use super::{FRONT_END, minimize, places, replay};
 use raddle_model::native::{Ran, SHARED, Setup};
 use raddle_model::{Surroundings, TraceFile};
 use raddle_symbols::Symbols;
@@ -53,7 +53,14 @@ impl Found {
             .and_then(|()| if is_short && small { minimize::after_failure(&raw, &path) } else { Ok(None) });
         let output = ran.output.clone();
         match written {
-            Ok(None) => Found { file, output, path: Some(path), not_kept: None },
+            Ok(None) => {
+                if is_short && let Some(values) = replay::values(&raw) {
+                    file.values = values;
+                    // The file is there already, without them.
+                    _ = crate::minimize::write(&path, &file);
+                }
+                Found { file, output, path: Some(path), not_kept: None }
+            }
             Ok(Some((file, output))) => Found { file, output, path: Some(path), not_kept: None },
             Err(error) => Found { file, output, path: None, not_kept: Some(format!("{error:#}")) },
         }

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::time::Duration;
 
 /// How long a run may take, in milliseconds. There are others that do not.
-const PATIENCE: u64 = 5_000;
+pub(super) const PATIENCE: u64 = 5_000;
 
 /// Looks for a smaller run than that of `file`, which messages call `shown`. Every smaller one is written to `path`, with the
 /// places of the source, as it may be the last.
@@ -49,6 +49,7 @@ fn search(file: &TraceFile, shown: &str, limits: Limits, path: &Path) -> Result<
         write(path, &told)
     };
     let Some(mut small) = reduce(file, &mut native, limits, &save)? else { return Ok(None) };
+    native.add_values(&mut small);
     let printed = native.printed.iter().find(|(fingerprint, _)| *fingerprint == small.fingerprint);
     let printed = printed.map(|(_, printed)| printed.clone()).unwrap_or_default();
     places::translate(&mut small, &mut symbols.borrow_mut());
@@ -73,7 +74,10 @@ pub(crate) fn explain(
     let mut found = crate::explain::within(file, effort, time, &mut native)?;
     let runs = found.iter_mut().flat_map(|found| found.passing.iter_mut().chain(found.run.as_mut()));
     let mut symbols = Symbols::new();
-    runs.for_each(|run| sources.extend(places::translate(run, &mut symbols)));
+    for run in runs {
+        native.add_values(run);
+        sources.extend(places::translate(run, &mut symbols));
+    }
     Ok(found)
 }
 
@@ -83,6 +87,18 @@ struct Native<'a> {
     file: &'a TraceFile,
     /// What failing runs printed, by their fingerprints.
     printed: Vec<(u64, String)>,
+}
+
+impl Native<'_> {
+    /// Makes `run` again, for whoever is going to see it: with what its steps read and wrote.
+    fn add_values(&mut self, run: &mut TraceFile) {
+        let order = Order::show(self.file, run, random(self.file));
+        if let Ok(Answer::Ran(ran)) = self.server.order(&order)
+            && let Some(again) = ran.trace.filter(|again| again.steps == run.steps)
+        {
+            run.values = again.values;
+        }
+    }
 }
 
 impl Execute for Native<'_> {

@@ -14,6 +14,7 @@ mod replay;
 mod run;
 mod rust_names;
 mod show;
+mod values;
 mod window;
 
 pub(crate) use explore::{NotControllable, Plan, Runs, Tally};

@@ -2,7 +2,7 @@
 //!
 //! Replay compares the numbers of places and objects, never their texts, so that they may be told in any words.
 
-use super::rust_names;
+use super::{rust_names, values};
 use crate::explain::Sources;
 use raddle_model::native::{self, CALLED_BY};
 use raddle_model::{Kind, TraceFile};
@@ -27,7 +27,7 @@ const STANDARD: &[&str] = &["/rustc/", "/rustlib/src/rust/"];
 const CRATES: &[&str] = &["/registry/src/", "/git/checkouts/"];
 
 /// Tells the places of a run as `function at file.c:12` and its objects by the names of global variables, as far as the
-/// files of the program know them. A file of the source is called by as much of the end of its path as tells it from others;
+/// files of the program know them, and gives values their types. A file of the source is called by as much of the end of its path as tells it from others;
 /// the answer is where each of those files is.
 pub(super) fn translate(file: &mut TraceFile, symbols: &mut Symbols) -> Sources {
     let named = locate(symbols, &mut file.locations);
@@ -45,6 +45,7 @@ pub(super) fn translate(file: &mut TraceFile, symbols: &mut Symbols) -> Sources 
             *text = told;
         }
     }
+    values::translate(file, symbols);
     if file.surroundings.test.is_some() {
         name_harness(file);
     }

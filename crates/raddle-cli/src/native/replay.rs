@@ -13,8 +13,9 @@ use crate::cc::was_compiled_here;
 use crate::replay::{ends_alike, exact_head};
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Failure, Ledger, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Failure, Ledger, TraceFile, Values};
 use raddle_report::shape::{self, Replayed};
+use raddle_symbols::Symbols;
 use std::path::Path;
 
 /// How long a replay may take, in milliseconds. It is one run, and nobody else waits.
@@ -54,8 +55,8 @@ fn repeated(args: &ReplayArgs, file: &TraceFile, ran: &Ran, shown: &str, width: 
             file.steps.len()
         );
     }
-    let now = ran.trace.as_deref().context("the native runtime has told nothing of the run")?;
-    ends_alike(file, now, shown)?;
+    let mut now = ran.trace.as_deref().cloned().context("the native runtime has told nothing of the run")?;
+    ends_alike(file, &now, shown)?;
     let status = if file.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let out = if args.json {
         shape::line(&Replayed::of(file, &message(file)))
@@ -64,10 +65,24 @@ fn repeated(args: &ReplayArgs, file: &TraceFile, ran: &Ran, shown: &str, width: 
         if is_another_build(file) {
             out.push_str("The program was built anew since.\n");
         }
-        show(&mut out, file, &ran.output, width);
+        // The file may be of a time without values.
+        places::translate(&mut now, &mut Symbols::new());
+        let file = TraceFile { values: now.values, ..file.clone() };
+        show(&mut out, &file, &ran.output, width);
         out
     };
     Ok(Outcome { text: out, status })
+}
+
+/// What the steps of the run of `file` read and wrote. Nothing if it does not repeat, or takes longer than runs that are made to
+/// be looked at may.
+pub(super) fn values(file: &TraceFile) -> Option<Values> {
+    let library = Temporary::library().ok()?;
+    let mut server = start(&library, file, "the failing run", super::minimize::PATIENCE).ok()?;
+    let Ok(Answer::Ran(ran)) = server.order(&Order::replay(file, random(file))) else { return None };
+    let mut now = ran.trace.filter(|_| ran.divergence.is_none())?;
+    places::translate(&mut now, &mut Symbols::new());
+    Some(now.values)
 }
 
 /// Starts the program of `file`, so that it can make runs like the recorded one; none may take longer than `patience_ms`.
@@ -153,7 +168,7 @@ fn tolerant(
 ) -> Result<Outcome> {
     let mut now =
         again.trace.as_deref().cloned().context("the native runtime has told nothing of the run")?;
-    places::translate(&mut now, &mut raddle_symbols::Symbols::new());
+    places::translate(&mut now, &mut Symbols::new());
     let (step, what) = exact.divergence.as_ref().context("only a run that was left is followed loosely")?;
     let left = crate::replay::Left { step: *step, what };
     let status = if now.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };

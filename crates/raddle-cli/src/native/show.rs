@@ -1,15 +1,15 @@
 //! A run of a pthreads program for a person.
 
 use super::places;
-use raddle_model::{BlockReason, Blocked, Failure, Kind, MemoryOrder, Operation, ThreadId, TraceFile};
-use raddle_report::{Layout, acquisitions, sentences, steps, verb};
+use raddle_model::{BlockReason, Blocked, Failure, Kind, MemoryOrder, ThreadId, TraceFile};
+use raddle_report::{Layout, acquisitions, sentences, steps, touched, verb};
 use std::fmt::Write;
 
 /// The run: its steps, what was wrong, and what the program printed.
 pub(crate) fn show(out: &mut String, file: &TraceFile, output: &str, width: usize) {
     out.push('\n');
     let layout = Layout { width, ..Layout::default() };
-    out.push_str(&steps(file, layout, &|operation| statement(file, operation)));
+    out.push_str(&steps(file, layout, &|step| statement(file, step)));
     out.push('\n');
     for line in message(file) {
         let _ = writeln!(out, "{line}");
@@ -65,10 +65,10 @@ fn changer(file: &TraceFile, blocked: &[Blocked], entry: &Blocked) -> Option<Str
     Some(format!("  what {thread} waits on was last changed by {by}; {place}"))
 }
 
-/// What an operation does, to what, and on which line.
-fn statement(file: &TraceFile, operation: &Operation) -> String {
-    let objects = operation.objects().map(|(object, _)| name(&file.objects, object.index()));
-    let objects = objects.collect::<Vec<_>>().join(", ");
+/// What a step does, to what, with which values, and on which line.
+fn statement(file: &TraceFile, step: usize) -> String {
+    let operation = &file.steps[step].operation;
+    let objects = touched(file, step).join(", ");
     let gap = if objects.is_empty() { "" } else { " " };
     let place = places::lines(name(&file.locations, operation.location.index()));
     format!("{}{gap}{objects} at {place}", verb(operation.kind))

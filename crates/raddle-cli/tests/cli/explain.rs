@@ -73,7 +73,7 @@ fn every_figure_is_explained() {
 #[test]
 fn an_order_is_told_in_a_sentence() {
     let (_, told) = explained("sentence", &figure("stride_fig2"));
-    let expected = "\n\nthread B read `balance` at line 26 before A wrote it at line 21;\nswap them and the run passes.\n  \
+    let expected = "\n\nthread B read 0 from `balance` at line 26 before A wrote 10 to it at line 21;\nswap them and the run passes.\n  \
                     line 26  temp = balance\n  line 21  balance = temp\n\nDepth 2 ";
     assert!(told.contains(expected), "{told}");
 }
@@ -107,8 +107,8 @@ fn one_pair_may_not_be_enough() {
     let told = raddle(&["explain", &trace, "--time", "10m"]).out;
     assert_eq!(found["swapped"].as_array().map(Vec::len), Some(2), "{told}");
     assert!(told.contains("No single pair of operations makes the difference"), "{told}");
-    assert!(told.contains("  thread A read `x` at line 6 before B wrote it at line 10\n"), "{told}");
-    assert!(told.contains("  thread A read `y` at line 7 before C wrote it at line 11\n"), "{told}");
+    assert!(told.contains("  thread A read 0 from `x` at line 6 before B wrote it at line 10\n"), "{told}");
+    assert!(told.contains("  thread A read 0 from `y` at line 7 before C wrote it at line 11\n"), "{told}");
     assert_eq!(found["depth"], 1, "{told}");
 }
 

@@ -44,6 +44,28 @@ fn every_failing_figure_repeats() {
     assert!(failing >= 20, "only {failing} figures failed");
 }
 
+/// What a step read and wrote is recorded, survives that the run is made smaller, and is shown; a file of before is shown with it, too.
+#[test]
+fn values_are_recorded_and_shown() {
+    let (program, trace) = (scratch("values.rdl"), scratch("values.json"));
+    let text = "shared x = 5\nshared a[2] = -1\nmain { spawn first\n spawn second\n join first\n join second\n assert x == 7 }\n\
+                thread first { local t\n t = x\n x = t + 1\n a[1] = t }\nthread second { local t\n t = x\n x = t + 1\n x += a[1] }\n";
+    std::fs::write(&program, text).expect("the folder can be written to");
+    let words = ["lab", "run", &program, "-s", "pos", "--until-bug", "--record", &trace];
+    let found = raddle(&words);
+    assert_eq!(found.status, 1, "{}{}", found.out, found.err);
+    for told in [": t = x (x = 5)", "x = t + 1 (x = 6)", "x += a[1] (a[1] = -1, x ", "assert x == 7 (x = "] {
+        assert!(found.out.contains(told), "{told}: {}", found.out);
+    }
+    let mut file = TraceFile::from_json(&std::fs::read_to_string(&trace).unwrap()).unwrap();
+    assert!(file.minimized.is_some() && !file.values.is_empty());
+    let shown = raddle(&["replay", &trace]).out;
+    assert!(shown.contains(": t = x (x = 5)"), "{shown}");
+    file.values = raddle_model::Values::default();
+    std::fs::write(&trace, file.to_json()).expect("the folder can be written to");
+    assert_eq!(raddle(&["replay", &trace]).out, shown);
+}
+
 #[test]
 fn settings_are_part_of_the_record() {
     let trace = scratch("limit.json");
@@ -80,6 +102,8 @@ fn an_old_file_repeats() {
     let ran = raddle(&["replay", "crates/raddle-cli/tests/traces/format-2-lost-update.json", "--json"]);
     assert_eq!(ran.status, 1, "{}", ran.err);
     assert_eq!(ran.json()["verdict"], "assertion");
+    let ran = raddle(&["report", "crates/raddle-cli/tests/traces/format-2-values.json", "--no-explain"]);
+    assert!(ran.out.contains("line 19: a = x (x = 2)"), "{}{}", ran.out, ran.err);
 }
 
 /// A recorded run of `pos_fig2`.
@@ -125,7 +149,12 @@ fn a_changed_file_does_not_repeat() {
         refused(&trace, &changed.to_json(), parts);
     };
     with(&|file| file.steps.swap(0, 9), &["does not repeat: at step 1 of 10", "thread 0"]);
-    with(&|file| file.steps.truncate(9), &["does not repeat: at step 10 of 9", "goes on"]);
+    let shorter = |file: &mut TraceFile| {
+        file.steps.truncate(9);
+        file.values.list.retain(|value| value.step < 9);
+    };
+    with(&shorter, &["does not repeat: at step 10 of 9", "goes on"]);
+    with(&|file| file.steps.truncate(9), &["step 10: a value of no step"]);
     with(&|file| file.steps.push(file.steps[0]), &["does not repeat: at step 11 of 11", "ended"]);
     with(&|file| file.fingerprint ^= 1, &["fingerprint does not"]);
     with(&|file| file.verdict = raddle_model::Verdict::Passed, &["the end does not", "passed", "z < 5"]);

@@ -132,7 +132,7 @@ fn the_lines_are_shown() {
     let (main, other) = ("main", "T1");
     let sentence = |one: &str, two: &str| {
         format!(
-            "thread {one} read `balance` at bank.c:5 before {two} wrote it at bank.c:6;\nswap them and the run passes."
+            "thread {one} read 0 from `balance` at bank.c:5 before {two} wrote 1 to it at bank.c:6;\nswap them and the run passes."
         )
     };
     assert!(told.contains(&sentence(main, other)) || told.contains(&sentence(other, main)), "{told}");

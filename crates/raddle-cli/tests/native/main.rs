@@ -14,6 +14,7 @@ mod refusals;
 mod rust;
 mod source;
 mod store;
+mod values;
 
 use serde_json::Value;
 use std::path::{Path, PathBuf};

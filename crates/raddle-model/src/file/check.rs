@@ -27,6 +27,14 @@ impl TraceFile {
                 return wrong(pick.step as usize, format!("answer {} of {}", pick.value, pick.arity));
             }
         }
+        for value in &self.values.list {
+            let object = self.values.cells.get(value.cell as usize).map(|cell| cell.object);
+            if value.step as usize >= self.steps.len()
+                || object.is_none_or(|o| o.index() >= self.objects.len())
+            {
+                return wrong(value.step as usize, "a value of no step or of no object".to_owned());
+            }
+        }
         match self.verdict.failure() {
             Some(failure) => self.check_failure(failure),
             None => Ok(()),

@@ -2,9 +2,10 @@
 
 use super::{
     FORMAT_VERSION, FileError, MOST_FILE_STEPS, Minimized, Settings, Surroundings, TraceFile, base64, packed,
+    values,
 };
 use crate::native::SHARED;
-use crate::{Kind, Name, Verdict, mix};
+use crate::{Kind, Name, Values, Verdict, mix};
 use serde::{Deserialize, Serialize};
 
 /// The file of version 2, field by field in the order of the text.
@@ -34,6 +35,15 @@ struct Readable {
     /// How many bytes the packed part has when it is inflated.
     packed_length: u64,
     packed: String,
+    /// How many bytes the values have when they are inflated. Nothing if there are none.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    values_length: u64,
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    values: String,
+}
+
+fn is_zero(number: &u64) -> bool {
+    *number == 0
 }
 
 /// What tells one version from another. Version 1 had another name for its field.
@@ -48,6 +58,11 @@ impl TraceFile {
     pub fn to_json(&self) -> String {
         let (mut readable, bytes) = self.take_apart();
         readable.packed = base64::encode(&packed::deflate(&bytes));
+        if !self.values.is_empty() {
+            let bytes = values::pack(&self.values);
+            readable.values_length = bytes.len() as u64;
+            readable.values = base64::encode(&packed::deflate(&bytes));
+        }
         if readable.id.is_empty() {
             readable.id = id(&readable, &bytes);
         }
@@ -110,6 +125,8 @@ impl TraceFile {
             steps: self.steps.len() as u64,
             packed_length: bytes.len() as u64,
             packed: String::new(),
+            values_length: 0,
+            values: String::new(),
         };
         (readable, bytes)
     }
@@ -129,6 +146,14 @@ impl Readable {
             .map_err(|at| damaged(format!("character {} of them is none of base64", at + 1)))?;
         let bytes = packed::inflate(&small, self.packed_length).map_err(damaged)?;
         let packed = packed::unpack(&bytes, self.steps, &self.kinds).map_err(damaged)?;
+        let values = match self.values.is_empty() {
+            true => Values::default(),
+            false => base64::decode(&self.values)
+                .map_err(|at| format!("character {} of them is none of base64", at + 1))
+                .and_then(|small| packed::inflate(&small, self.values_length))
+                .and_then(|bytes| values::unpack(&bytes))
+                .map_err(|message| FileError::Values { message })?,
+        };
         let mut parameters = self.parameters;
         parameters.extend(packed.shared.into_iter().map(|unit| (SHARED.to_owned(), unit)));
         Ok(TraceFile {
@@ -151,6 +176,7 @@ impl Readable {
             locations: self.locations,
             steps: packed.steps,
             picks: packed.picks,
+            values,
         })
     }
 }

@@ -7,8 +7,9 @@ mod base64;
 mod check;
 mod format;
 mod packed;
+mod values;
 
-use crate::{Operation, Pick, Verdict};
+use crate::{Operation, Pick, Values, Verdict};
 use serde::{Deserialize, Serialize};
 
 /// The version that this crate writes. It reads version 1 as well.
@@ -70,6 +71,9 @@ pub struct TraceFile {
     pub steps: Vec<TraceStep>,
     /// Every other decision as (step, how many answers, answer), in order.
     pub picks: Vec<(u32, u32, u32)>,
+    /// What steps read and wrote, where that is known.
+    #[serde(default, skip_serializing_if = "Values::is_empty")]
+    pub values: Values,
 }
 
 /// What a program is started in, besides its arguments.
@@ -163,6 +167,12 @@ pub enum FileError {
     /// Its packed part is no packed run.
     #[error("the packed steps: {message}; the file is damaged")]
     Packed {
+        /// What is wrong with them.
+        message: String,
+    },
+    /// What it says of values cannot be read.
+    #[error("the packed values: {message}; the file is damaged")]
+    Values {
         /// What is wrong with them.
         message: String,
     },

@@ -79,15 +79,7 @@ pub(super) fn pack(file: &TraceFile, kinds: &[Kind], shared: &[i64]) -> Vec<u8> 
         put(&mut out, zigzag((unit as u64).wrapping_sub(before)));
         before = unit as u64;
     }
-    put(&mut out, file.objects.len() as u64);
-    let mut before: &str = "";
-    for name in &file.objects {
-        let common = before.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
-        put(&mut out, common as u64);
-        put(&mut out, (name.len() - common) as u64);
-        out.extend_from_slice(&name.as_bytes()[common..]);
-        before = name;
-    }
+    put_names(&mut out, file.objects.iter());
     out
 }
 
@@ -224,7 +216,7 @@ fn by_thread(steps: &[TraceStep]) -> Vec<u32> {
     order
 }
 
-fn put(out: &mut Vec<u8>, mut number: u64) {
+pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
     while number > 0x7f {
         out.push(number as u8 | 0x80);
         number >>= 7;
@@ -232,22 +224,35 @@ fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
+/// Names, each as how much of the one before it begins with, and the rest.
+pub(super) fn put_names<'a>(out: &mut Vec<u8>, names: impl ExactSizeIterator<Item = &'a String>) {
+    put(out, names.len() as u64);
+    let mut before: &str = "";
+    for name in names {
+        let common = before.bytes().zip(name.bytes()).take_while(|(a, b)| a == b).count();
+        put(out, common as u64);
+        put(out, (name.len() - common) as u64);
+        out.extend_from_slice(&name.as_bytes()[common..]);
+        before = name;
+    }
+}
+
 /// Makes numbers that are small but for a sign small.
-fn zigzag(number: u64) -> u64 {
+pub(super) fn zigzag(number: u64) -> u64 {
     number << 1 ^ ((number as i64 >> 63) as u64)
 }
 
-fn unzigzag(number: u64) -> u64 {
+pub(super) fn unzigzag(number: u64) -> u64 {
     number >> 1 ^ (number & 1).wrapping_neg()
 }
 
 /// Takes numbers from the front.
-struct Reader<'a> {
-    bytes: &'a [u8],
+pub(super) struct Reader<'a> {
+    pub(super) bytes: &'a [u8],
 }
 
 impl Reader<'_> {
-    fn next(&mut self) -> Result<u64, String> {
+    pub(super) fn next(&mut self) -> Result<u64, String> {
         let mut number = 0_u64;
         for place in 0..10 {
             let (&byte, rest) = self.bytes.split_first().ok_or("they end too early")?;
@@ -263,12 +268,12 @@ impl Reader<'_> {
         Err("a number is too long".to_owned())
     }
 
-    fn small(&mut self) -> Result<u32, String> {
+    pub(super) fn small(&mut self) -> Result<u32, String> {
         u32::try_from(self.next()?).map_err(|_| "a number is too great".to_owned())
     }
 
     /// How many entries follow, each of which has a byte at least.
-    fn count(&mut self) -> Result<usize, String> {
+    pub(super) fn count(&mut self) -> Result<usize, String> {
         let count = self.next()?;
         if count > self.bytes.len() as u64 {
             return Err(format!("{count} entries in {} bytes", self.bytes.len()));
@@ -278,7 +283,7 @@ impl Reader<'_> {
 
     /// Names, each told as how much of the one before it begins with, and the rest. All together they are not longer
     /// than a packed part may be.
-    fn names(&mut self, names: &mut Vec<String>) -> Result<(), String> {
+    pub(super) fn names(&mut self, names: &mut Vec<String>) -> Result<(), String> {
         let (mut before, mut all) = (Vec::new(), 0);
         for _ in 0..self.count()? {
             let common = self.next()?;

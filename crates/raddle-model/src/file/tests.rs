@@ -3,7 +3,7 @@ use crate::native::SHARED;
 use crate::{Access, Failure, Kind, LocationId, ObjectId, ThreadId, Touch};
 use proptest::prelude::*;
 
-fn sample() -> TraceFile {
+pub(super) fn sample() -> TraceFile {
     let operation = Operation::new(Kind::Write, LocationId(0)).on(ObjectId(0), Access::Write);
     TraceFile {
         id: "0123abcd".into(),
@@ -35,11 +35,12 @@ fn sample() -> TraceFile {
         locations: vec!["line 2: x = 1".into()],
         steps: vec![TraceStep { thread: 0, operation }],
         picks: vec![(0, 2, 1)],
+        values: Values::default(),
     }
 }
 
 /// A run of so many steps of four threads that count in loops and are interrupted all the time.
-fn long(steps: u32) -> TraceFile {
+pub(super) fn long(steps: u32) -> TraceFile {
     let mut state = 1_u64;
     let mut progress = [0_u32; 4];
     let step = |_| {
@@ -173,6 +174,7 @@ prop_compose! {
         steps in prop::collection::vec(step(), 1..60),
         picks in prop::collection::vec((any::<prop::sample::Index>(), 2..9_u32), 0..6),
         names in prop::array::uniform3(".*"),
+        values in prop::collection::vec((0..9_u32, any::<Option<u64>>(), any::<Option<u64>>()), 0..9),
         shared in prop::collection::vec(any::<i64>(), 0..5),
         numbers in any::<[u64; 3]>(),
         build in prop::option::of("[a-z:0-9]{0,9}"),
@@ -180,6 +182,7 @@ prop_compose! {
         let mut file = sample();
         file.picks = picks.iter().map(|(at, n)| (at.index(steps.len()) as u32, *n, n - 1)).collect();
         file.steps = steps;
+        file.values = super::values::tests::some(&values, file.steps.len() as u32, &names);
         file.threads = names.to_vec();
         file.objects = names.to_vec();
         file.locations = [names.to_vec(), vec!["here".into()]].concat();

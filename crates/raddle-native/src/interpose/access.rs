@@ -8,6 +8,7 @@ use crate::control::enter;
 use crate::heap;
 use crate::objects::Class;
 use crate::runtime::{CONSTANT, Runtime, SHARED, step, with};
+use crate::values;
 use raddle_model::native::Points;
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::ffi::{c_int, c_void};
@@ -168,6 +169,9 @@ pub(super) fn note_free(address: usize, size: usize) {
 pub(super) fn announce(kind: Kind, address: usize, size: usize, orders: Orders, place: usize) -> bool {
     let announced = announce_point(kind, address, size, orders, place);
     heap::check(kind, address, size, place);
+    if announced && values::are_wanted() {
+        values::begin();
+    }
     announced
 }
 
@@ -186,6 +190,9 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
     };
     step(|runtime| {
         let access = if kind == Kind::Read { Access::Read } else { Access::Write };
+        if let Some(values) = &mut runtime.values {
+            values.announce(runtime.current, kind, (address, size), orders == Orders::PLAIN);
+        }
         let (first, second) = match runtime.accesses.parts {
             Some(_) => parts(runtime, (first, second), address as u64, size as u64),
             None => (first << UNIT_BITS, second.map(|second| second << UNIT_BITS)),
@@ -257,6 +264,9 @@ pub(super) fn note_no_write() {
 /// Takes note that the exchange executed last found another value than the expected one.
 pub(super) fn note_failed_exchange() {
     with(|runtime| runtime.engine.note_failed_exchange(runtime.current));
+    if values::are_wanted() {
+        values::unwrite();
+    }
 }
 
 fn plain(kind: Kind, address: *const c_void, size: usize, place: usize) {

@@ -4,6 +4,7 @@
 use super::access::{Orders, announce, note_failed_exchange, note_no_write};
 use super::entries;
 use crate::control::enter;
+use crate::values;
 use raddle_model::Kind;
 use std::ffi::c_int;
 use std::sync::atomic::Ordering::SeqCst;
@@ -32,6 +33,9 @@ fn access_and_tell<R>(
 ) -> (R, bool) {
     let announced = enter(|| announce(kind, address, size, orders, place)) == Some(true);
     let (result, wrote) = execute();
+    if announced && values::are_wanted() {
+        enter(values::settle);
+    }
     if announced && !wrote && kind != Kind::Read {
         enter(note_no_write);
     }

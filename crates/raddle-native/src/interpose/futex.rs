@@ -10,6 +10,7 @@ use crate::objects::Class;
 use crate::real;
 use crate::runtime::{self, step, step_on, with};
 use crate::stack::FRAME;
+use crate::values;
 use libc::{EAGAIN, EINVAL, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, ObjectId, Operation, ThreadId};
@@ -143,8 +144,14 @@ fn word(address: usize) -> u32 {
 /// The order of operations on the queue of a futex matters as if they wrote its word.
 fn touch(kind: Kind, call: &Call) {
     step_on(kind, call.place, Access::Write, |runtime| {
+        if let Some(values) = runtime.values.as_mut().filter(|_| kind == Kind::Read) {
+            values.announce(runtime.current, kind, (call.address, size_of::<u32>()), false);
+        }
         runtime.object(call.address as u64 & !7, Class::Memory, || 0)
     });
+    if kind == Kind::Read && values::are_wanted() {
+        values::begin();
+    }
 }
 
 pub(super) fn token(thread: ThreadId) -> ObjectId {

@@ -1,6 +1,6 @@
 //! Which memory is shared, learnt from the first runs.
 
-use super::Server;
+use super::{Server, Wanted};
 use crate::interpose::access;
 use crate::runtime::SHARED;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
@@ -37,7 +37,7 @@ impl Server {
                 }
             };
             let fork = |_: &mut Server| Some(strategy.fork());
-            let Some(made) = self.make_run(&fork, run, Points::Shared, None, false) else {
+            let Some(made) = self.make_run(&fork, run, Points::Shared, None, Wanted::IfFailing) else {
                 return true;
             };
             let whole = match made {

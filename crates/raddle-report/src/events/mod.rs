@@ -13,6 +13,7 @@ pub use place::Place;
 
 use crate::interleaving::sentences;
 use crate::operations::verb;
+use crate::values::{Told, beside, told};
 use raddle_model::{Access, BlockReason, Failure, Kind, Operation, TraceFile};
 
 /// A run, ready to be shown. Numbers of steps are indices into `events`.
@@ -56,6 +57,8 @@ pub struct DisplayEvent {
     pub is_switch: bool,
     /// What else was decided in it, such as the value of a choice.
     pub answer: Option<String>,
+    /// What it read and wrote, as far as that is known.
+    pub values: Vec<Told>,
 }
 
 /// A time between two steps.
@@ -186,14 +189,20 @@ impl Stream {
     pub fn statement(&self, event: &DisplayEvent) -> String {
         let names_none = matches!(event.operation.kind, Kind::Spawn | Kind::Yield);
         let most = if !self.names_first { usize::MAX } else { usize::from(!names_none) };
-        let objects = event.operation.objects().map(|(object, _)| self.short_object(object.0));
-        let objects: Vec<String> = objects.take(most).collect();
+        let objects: Vec<String> = match &event.values[..] {
+            [] => {
+                let objects = event.operation.objects().map(|(object, _)| self.short_object(object.0));
+                objects.take(most).collect()
+            }
+            values => values.iter().map(Told::text).collect(),
+        };
         let mut text = match self.place(event).and_then(|place| place.statement.as_ref()) {
             Some(statement) => {
                 let woken = event.operation.kind == Kind::ConditionReacquire && event.executed;
-                let mut text = statement.clone() + if woken { " (woken)" } else { "" };
+                let mut text = beside(statement, &event.values) + if woken { " (woken)" } else { "" };
                 // Which element of an array it is.
-                for name in objects.iter().filter(|name| name.ends_with(']')) {
+                let elements = objects.iter().filter(|name| name.ends_with(']') && event.values.is_empty());
+                for name in elements {
                     if !text.contains(name.as_str()) {
                         text.push_str(&format!(" ({name})"));
                     }
@@ -264,6 +273,7 @@ fn executed(file: &TraceFile) -> Vec<DisplayEvent> {
             executed: true,
             is_switch: before.is_some_and(|thread| thread != step.thread),
             answer: (!answers.is_empty()).then(|| answers.join(", ")),
+            values: told(file, index),
         });
         before = Some(step.thread);
     }
@@ -290,10 +300,17 @@ fn pending(file: &TraceFile) -> Vec<DisplayEvent> {
             let access = if kind == Kind::Join { Access::Read } else { Access::Write };
             operation = operation.on(object, access);
         }
-        DisplayEvent { thread: entry.thread.0, operation, executed: false, is_switch: false, answer: None }
+        DisplayEvent {
+            thread: entry.thread.0,
+            operation,
+            executed: false,
+            is_switch: false,
+            answer: None,
+            values: Vec::new(),
+        }
     });
     waiting.collect()
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -1,5 +1,7 @@
 use super::*;
-use raddle_model::{Blocked, LocationId, ObjectId, Settings, Surroundings, ThreadId, TraceStep, Verdict};
+use raddle_model::{
+    Blocked, LocationId, ObjectId, Settings, Surroundings, ThreadId, TraceStep, Values, Verdict,
+};
 
 /// A run of `(thread, kind, objects)`; every step has the place with its thread's number.
 pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile {
@@ -36,6 +38,7 @@ pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile 
         locations: (0..threads.len()).map(|thread| format!("src/t.rs:{}:5", thread + 1)).collect(),
         steps: steps.iter().map(step).collect(),
         picks: Vec::new(),
+        values: Values::default(),
     }
 }
 

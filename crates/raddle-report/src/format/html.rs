@@ -4,9 +4,10 @@
 //! names, as JSON that cannot end the element it is in.
 
 use super::escaped;
-use crate::events::{EdgeKind, Span, Stream};
+use crate::events::{DisplayEvent, EdgeKind, Span, Stream};
 use crate::operations::verb;
 use crate::story::{PairRole, Story};
+use crate::values::Told;
 use raddle_model::{Kind, Touch};
 use serde_json::{Value, json};
 
@@ -107,6 +108,9 @@ fn run(story: &Story, stream: &Stream) -> Value {
     let answers = stream.events.iter().enumerate();
     let answers: Vec<Value> =
         answers.filter_map(|(step, event)| Some(json!([step, event.answer.as_ref()?]))).collect();
+    let values = stream.events.iter().enumerate().filter(|(_, event)| !event.values.is_empty());
+    let texts = |event: &DisplayEvent| event.values.iter().map(Told::text).collect::<Vec<_>>();
+    let values: Vec<Value> = values.map(|(step, event)| json!([step, texts(event)])).collect();
     let kind_of = |kind: EdgeKind| EdgeKind::ALL.iter().position(|known| *known == kind).unwrap_or(0) as u32;
     let edges = stream.edges.iter().flat_map(|edge| [edge.from, edge.to, kind_of(edge.kind)]);
     json!({
@@ -122,6 +126,7 @@ fn run(story: &Story, stream: &Stream) -> Value {
         "second": touches(1),
         "executed": stream.executed,
         "answers": answers,
+        "values": values,
         "edges": edges.collect::<Vec<u32>>(),
         "holds": flat(&stream.holds),
         "waits": flat(&stream.waits),

@@ -3,6 +3,7 @@
 use crate::events::{Place, Span, Stream};
 use crate::operations::verb;
 use crate::story::Story;
+use crate::values::Told;
 use raddle_model::Access;
 use serde_json::{Value, json};
 
@@ -49,6 +50,7 @@ fn run(stream: &Stream) -> Value {
             "operation": verb(event.operation.kind),
             "statement": stream.statement(event),
             "objects": objects.collect::<Vec<_>>(),
+            "values": event.values.iter().map(value).collect::<Vec<_>>(),
             "place": stream.place(event).map(place),
             "held": held.iter().map(|&object| stream.object(object)).collect::<Vec<_>>(),
             "switch": event.is_switch,
@@ -63,6 +65,11 @@ fn run(stream: &Stream) -> Value {
         "holds": spans(stream, &stream.holds),
         "waits": spans(stream, &stream.waits),
     })
+}
+
+/// Texts, as a person would write them; null where nothing is known.
+fn value(value: &Told) -> Value {
+    json!({ "name": value.name, "read": value.read, "written": value.written })
 }
 
 fn place(place: &Place) -> Value {

@@ -5,6 +5,7 @@
 use crate::events::Stream;
 use crate::operations::verb;
 use crate::story::Story;
+use crate::values::Told;
 use serde_json::{Value, json};
 
 /// How long a step is shown, in microseconds.
@@ -55,6 +56,7 @@ fn run(events: &mut Vec<Value>, process: u32, title: &str, stream: &Stream) {
                 "step": step + 1,
                 "place": stream.place(event).map(|place| &place.text),
                 "held": held.join(", "),
+                "values": event.values.iter().map(Told::text).collect::<Vec<_>>().join(", "),
                 "switch": event.is_switch,
             },
         }));

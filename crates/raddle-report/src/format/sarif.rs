@@ -107,6 +107,10 @@ fn flows(run: &Stream) -> Vec<Value> {
         let own = run.events.iter().enumerate().skip(from).filter(move |(_, event)| event.thread == thread);
         let steps = own.map(|(step, event)| {
             let mut state = serde_json::Map::new();
+            for value in &event.values {
+                let known = value.written.as_ref().or(value.read.as_ref());
+                known.map(|text| state.insert(value.name.clone(), json!({ "text": text })));
+            }
             for &object in &held[step] {
                 state.insert(run.object(object), json!({ "text": "held" }));
             }

@@ -2,8 +2,8 @@ use super::*;
 use crate::events::Stream;
 use crate::story::{ConflictPair, PairRole, Source, Story};
 use raddle_model::{
-    Access, BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, Operation, Settings, Surroundings,
-    ThreadId, TraceFile, TraceStep, Verdict,
+    Access, BlockReason, Blocked, Cell, Failure, Format, Kind, LocationId, ObjectId, Operation, Settings,
+    Surroundings, ThreadId, TraceFile, TraceStep, Values, Verdict,
 };
 use serde_json::Value;
 
@@ -59,6 +59,7 @@ fn file() -> TraceFile {
         locations: vec!["src/a b.rs:12:5".into(), "src/a b.rs:30:9".into()],
         steps,
         picks: Vec::new(),
+        values: Values::default(),
     }
 }
 
@@ -331,4 +332,54 @@ fn of_many_switches_the_middle_is_left_out() {
     let ends: Vec<&str> = rows.iter().map(|row| row.split_whitespace().next().unwrap_or("")).collect();
     assert_eq!(ends, ["1", "2", "...", "999", "1000"], "{found}");
     assert_eq!(rows[2].trim(), "... 996 steps");
+}
+
+/// All formats get values from the one stream of events.
+#[test]
+fn values_are_told_in_all_formats() {
+    let mut file = crate::events::tests::run(
+        &["A"],
+        &[(0, Kind::Write, &[0]), (0, Kind::ReadModifyWrite, &[1]), (0, Kind::ReadModifyWrite, &[1])],
+    );
+    let cell = |object, name: &str, format| Cell {
+        object: ObjectId(object),
+        name: name.to_owned(),
+        width: 4,
+        format,
+        names: Vec::new(),
+    };
+    file.values.cells = vec![cell(0, "m.part", Format::Signed), cell(1, "", Format::Pointer)];
+    let value = |step, cell, read, written| raddle_model::Value { step, cell, read, written };
+    file.values.list = vec![
+        value(0, 0, None, Some(u64::from(u32::MAX))),
+        value(1, 1, Some(0), Some(0x10)),
+        value(2, 1, Some(0x10), None),
+    ];
+    let failure =
+        Failure::Assertion { thread: ThreadId(0), location: LocationId(0), message: "it is wrong".into() };
+    file.verdict = Verdict::Failed { failure };
+    let story = Story::of(&file);
+    let told = ["write m.part = -1", "update n null -> 0x10", "update n = 0x10, unchanged"];
+    for shown in [text(&story, Terminal::default()), junit(&story).replace("&gt;", ">")] {
+        assert!(told.iter().all(|told| shown.contains(told)), "{shown}");
+    }
+    let events = &parsed(&json(&story))["run"]["events"];
+    let values = serde_json::json!([{ "name": "n", "read": "null", "written": "0x10" }]);
+    assert_eq!((&events[1]["values"], &events[1]["statement"]), (&values, &told[1].into()));
+    let sarif = parsed(&sarif(&story));
+    let steps = &sarif["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"][0]["locations"];
+    assert_eq!(steps[0]["state"]["m.part"]["text"], "-1", "{steps}");
+    assert_eq!(steps[1]["location"]["message"]["text"], format!("A: {}", told[1]));
+    let perfetto = parsed(&perfetto(&story));
+    let slices = perfetto["traceEvents"].as_array().expect("a list");
+    let slices: Vec<&Value> = slices.iter().filter(|event| event["ph"] == "X").collect();
+    assert_eq!(
+        (&slices[1]["name"], &slices[1]["args"]["values"]),
+        (&told[1].into(), &"n null -> 0x10".into())
+    );
+    file.values.from = 2;
+    let told = text(&Story::of(&file), Terminal::default());
+    assert!(told.contains("What steps before step 3 read and wrote was not kept"), "{told}");
+    let page = html(&story);
+    assert!(page.contains(r#"[2,["n = 0x10, unchanged"]]"#), "{page}");
 }

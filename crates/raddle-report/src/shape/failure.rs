@@ -124,4 +124,6 @@ pub struct ExplainedStep {
     pub operation: String,
     /// Where.
     pub location: String,
+    /// What it read and wrote, such as `balance = 100`, as far as that is known.
+    pub values: Vec<String>,
 }

@@ -178,6 +178,27 @@ fn the_idiom_of_a_failure_is_marked() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
+/// What a step read or wrote is in its row and in the words about the current step; a run without values shows none.
+#[test]
+fn values_are_shown_with_the_steps() {
+    let Some((mut browser, folder)) = browser("page_values") else { return };
+    open(&mut browser, &folder, &stories::lost_update());
+    let cells = |run: usize| {
+        format!(
+            "[...document.querySelectorAll('.run')[{run}].querySelectorAll('.cell')].map((cell) => \
+             [...cell.childNodes].filter((node) => node.nodeType === 3).map((node) => node.textContent).join(''))"
+        )
+    };
+    let [read, write] = ["read x.<i>low</i> = 0", "write x.<i>low</i> = 1"];
+    assert_eq!(browser.ask(&cells(0)), json!([read, read, write, write]));
+    assert_eq!(browser.ask(&cells(1)), json!(["read x", "write x", "read x", "write x"]));
+    browser.press("End");
+    let told = browser.ask("document.getElementById('current').textContent");
+    assert!(told.as_str().is_some_and(|told| told.contains(&format!("A does “{write}”"))), "{told}");
+    assert_eq!(browser.ask("document.querySelectorAll('.cell i').length"), 0, "names are text");
+    assert_eq!(browser.complaints(), [""; 0]);
+}
+
 /// A page may not be as tall as such a run; every step can be scrolled to all the same, and gone to.
 #[test]
 fn a_run_of_a_million_steps() {

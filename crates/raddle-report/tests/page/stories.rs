@@ -1,8 +1,8 @@
 //! What the pages show.
 
 use raddle_model::{
-    Access, BlockReason, Blocked, Failure, Kind, LocationId, ObjectId, Operation, Settings, Surroundings,
-    ThreadId, TraceFile, TraceStep, Verdict,
+    Access, BlockReason, Blocked, Cell, Failure, Format, Kind, LocationId, ObjectId, Operation, Settings,
+    Surroundings, ThreadId, TraceFile, TraceStep, Value, Values, Verdict,
 };
 use raddle_report::events::Stream;
 use raddle_report::{ConflictPair, PairRole, Source, Story};
@@ -39,6 +39,7 @@ fn file(threads: Vec<String>, objects: Vec<String>, lines: u32, steps: Vec<Trace
         locations: (1..=lines).map(|line| format!("work at work.c:{line}")).collect(),
         steps,
         picks: Vec::new(),
+        values: Values::default(),
     }
 }
 
@@ -93,8 +94,24 @@ pub(crate) fn lost_update() -> Story {
         step(1, Kind::Write, 1),
         step(0, Kind::Write, 1),
     ];
-    let failing = file(vec!["A".to_owned(), "B".to_owned()], vec!["x".to_owned()], 2, steps);
-    let mut passing = failing.clone();
+    let mut failing = file(vec!["A".to_owned(), "B".to_owned()], vec!["x".to_owned()], 2, steps);
+    failing.values = Values {
+        from: 0,
+        cells: vec![Cell {
+            object: ObjectId(0),
+            name: "x.<i>low</i>".to_owned(),
+            width: 4,
+            format: Format::Signed,
+            names: Vec::new(),
+        }],
+        list: vec![
+            value(0, Some(0), None),
+            value(1, Some(0), None),
+            value(2, None, Some(1)),
+            value(3, None, Some(1)),
+        ],
+    };
+    let mut passing = TraceFile { values: Values::default(), ..failing.clone() };
     passing.steps.swap(0, 2);
     passing.steps.swap(0, 1);
     let mut story = Story::of(&failing);
@@ -107,6 +124,10 @@ pub(crate) fn lost_update() -> Story {
     story.set_idiom(2, "A=>B=>C", &[(2, 3), (0, 2)], &failing.steps);
     story.sources = vec![source(2)];
     story
+}
+
+fn value(step: u32, read: Option<u64>, written: Option<u64>) -> Value {
+    Value { step, cell: 0, read, written }
 }
 
 /// Many threads that take a lock in turn.

@@ -151,18 +151,30 @@ impl Display for Failed {
 /// The steps thread by thread, each with what it does besides where.
 fn steps(trace: &TraceFile) -> String {
     let layout = Layout { width: 120, ..Layout::default() };
-    raddle_report::steps(trace, layout, &|operation| statement(trace, operation)) + "\n"
+    raddle_report::steps(trace, layout, &|step| told(trace, step)) + "\n"
+}
+
+/// What a step does, to what, with which values, and where.
+fn told(trace: &TraceFile, step: usize) -> String {
+    let operation = &trace.steps[step].operation;
+    let values: Vec<String> =
+        raddle_report::told(trace, step).iter().map(|told| format!(" {}", told.text())).collect();
+    if values.is_empty() { statement(trace, operation) } else { deed(trace, operation, &values.join(",")) }
 }
 
 /// What an operation does, to what, and where.
 pub(super) fn statement(trace: &TraceFile, operation: &Operation) -> String {
     let objects: Vec<String> = operation.objects().map(|(object, _)| format!(" #{}", object.0)).collect();
+    deed(trace, operation, &objects.concat())
+}
+
+fn deed(trace: &TraceFile, operation: &Operation, objects: &str) -> String {
     // The place of a guard's end is where it began.
     let at = match operation.kind {
         Kind::Unlock | Kind::ReadWriteUnlock => ", locked at",
         _ => " at",
     };
-    format!("{}{}{at} {}", verb(operation.kind), objects.concat(), place(trace, operation.location))
+    format!("{}{objects}{at} {}", verb(operation.kind), place(trace, operation.location))
 }
 
 fn place(trace: &TraceFile, location: LocationId) -> &str {

@@ -118,6 +118,7 @@ impl<'a> Runs<'a> {
         follow.begin(Rng::for_run(0, 0));
         let mut runtime = Runtime::new(engine, follow, conflict.clone());
         runtime.fail_on_leaked_threads = self.fail_on_leaked_threads;
+        runtime.note_values();
         let body = Arc::clone(self.test);
         runtime = runtime::run(runtime, Box::new(move || body()));
         // The run is looked at when it is the turn of others.

@@ -67,6 +67,7 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         threads: threads.collect(),
         objects: object_names(runtime, summary.object_count()),
         locations: places.texts,
+        values: runtime.noted_values(&steps),
         steps,
         picks: summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
     }

@@ -187,6 +187,7 @@ fn run(file: &TraceFile, test: &Test) -> Option<(Box<Runtime>, Option<Divergence
     let mut runtime = Runtime::new(engine, Box::new(strategy), conflict.clone());
     runtime.fail_on_leaked_threads =
         file.parameters.iter().any(|(name, value)| name == LEAKED && *value != 0);
+    runtime.note_values();
     runtime.locations = Locations::expecting(file.locations.iter().skip(1).map(|text| &text[..]));
     let body = Arc::clone(test);
     runtime = runtime::run(runtime, Box::new(move || body()));

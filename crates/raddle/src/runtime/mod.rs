@@ -8,6 +8,7 @@ mod locations;
 mod object;
 mod run;
 mod switch;
+mod values;
 mod workers;
 
 pub(crate) use locals::Local;
@@ -17,6 +18,7 @@ use run::{Turn, run_task, wait_for_turn};
 pub(crate) use run::{close_others, run};
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
+pub(crate) use values::Word;
 pub(crate) use workers::Conflict;
 
 use locals::Locals;
@@ -27,6 +29,7 @@ use std::cell::{Cell, RefCell};
 use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::sync::Arc;
 use switch::Fiber;
+use values::Noted;
 use workers::Worker;
 
 /// What a thread has to do.
@@ -58,6 +61,8 @@ pub(crate) struct Runtime {
     pub(crate) made: Vec<(ObjectId, &'static Location<'static>)>,
     /// Whether a run fails if the main thread returns before all others have ended.
     pub(crate) fail_on_leaked_threads: bool,
+    /// What steps read and wrote, if somebody wants to know.
+    pub(crate) values: Option<Vec<Noted>>,
     threads: Vec<Thread>,
     /// The name of the first thread of every run.
     main_name: Arc<str>,
@@ -180,6 +185,7 @@ impl Runtime {
             locations: Locations::default(),
             made: Vec::new(),
             fail_on_leaked_threads: false,
+            values: None,
             threads: Vec::new(),
             main_name: "main".into(),
             current: ThreadId(0),

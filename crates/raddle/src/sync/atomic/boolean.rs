@@ -1,8 +1,8 @@
 //! `AtomicBool`.
 
 use super::shared::{self, common};
-use crate::runtime::{self, Object, Past};
-use raddle_model::{Access, Kind};
+use crate::runtime::{self, Object, Past, Word};
+use raddle_model::{Access, Format, Kind};
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
@@ -15,7 +15,7 @@ pub struct AtomicBool {
     first: std::sync::atomic::AtomicBool,
 }
 
-common!([] AtomicBool, bool, AtomicBool, |_| true);
+common!([] AtomicBool, bool, AtomicBool, |_| true, |value| Some((u64::from(value), 1, Format::Bool)));
 
 impl Default for AtomicBool {
     #[track_caller]

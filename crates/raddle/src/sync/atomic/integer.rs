@@ -1,8 +1,8 @@
 //! The atomic integers.
 
 use super::shared::{self, common};
-use crate::runtime::{self, Object, Past};
-use raddle_model::{Access, Kind};
+use crate::runtime::{self, Object, Past, Word};
+use raddle_model::{Access, Format, Kind};
 use std::fmt;
 use std::panic::Location;
 use std::sync::atomic::Ordering;
@@ -17,7 +17,10 @@ macro_rules! integer {
             first: std::sync::atomic::$name,
         }
 
-        common!([] $name, $int, $name, |_| true);
+        common!([] $name, $int, $name, |_| true, |value| {
+            let format = if <$int>::MIN == 0 { Format::Unsigned } else { Format::Signed };
+            Some((value as u64, size_of::<$int>() as u8, format))
+        });
 
         impl Default for $name {
             #[track_caller]

@@ -1,7 +1,7 @@
 //! `AtomicPtr`.
 
 use super::shared::{self, common};
-use crate::runtime::{self, Object, Past};
+use crate::runtime::{self, Object, Past, Word};
 use raddle_model::{Access, Kind};
 use std::fmt;
 use std::panic::Location;
@@ -16,7 +16,8 @@ pub struct AtomicPtr<T> {
     first: std::sync::atomic::AtomicPtr<T>,
 }
 
-common!([<T>] AtomicPtr<T>, *mut T, AtomicPtr, |first| first.is_null());
+// An address is another one in every process, so nothing is told of it.
+common!([<T>] AtomicPtr<T>, *mut T, AtomicPtr, |first| first.is_null(), |_| None);
 
 impl<T> AtomicPtr<T> {
     /// Moves it on by so many values, wrapping around; gives the pointer before.

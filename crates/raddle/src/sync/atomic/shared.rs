@@ -1,13 +1,14 @@
 //! What all atomics have in common.
 
-use crate::runtime::{self, Object, Past, Runtime};
+use crate::runtime::{self, Object, Past, Runtime, Word};
 use raddle_engine::Resource;
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
 /// Executes one access to the atomic `object`, in the order that `orders` begins with; if there is a second, the access is
-/// an exchange that reads in that one if it fails. `renew` is called before the first access in a run.
+/// an exchange that reads in that one if it fails. `renew` is called before the first access in a run. Tells whether somebody wants
+/// to know the values of it, see [`note`].
 #[inline]
 pub(super) fn step(
     object: &Object,
@@ -16,8 +17,10 @@ pub(super) fn step(
     orders: (Ordering, Option<Ordering>),
     place: &'static Location<'static>,
     renew: impl Fn(Past),
-) {
+) -> bool {
+    let mut is_noted = false;
     let operation = |runtime: &mut Runtime| {
+        is_noted = runtime.values.is_some();
         let object = object.id(runtime, |past| {
             renew(past);
             Resource::Memory
@@ -29,6 +32,13 @@ pub(super) fn step(
         }
     };
     runtime::step_or(operation, |runtime| object.use_closing(runtime, &renew));
+    is_noted
+}
+
+/// Says what the access executed last read and wrote.
+#[cold]
+pub(super) fn note(read: Option<Word>, written: Option<Word>) {
+    runtime::with(|runtime| runtime.note_value(read, written));
 }
 
 /// The engine's name of an order.
@@ -50,6 +60,7 @@ pub(super) fn failed() {
         if !runtime.is_closing() {
             let thread = runtime.current();
             runtime.engine.note_failed_exchange(thread);
+            runtime.note_nothing_written();
         }
     });
 }
@@ -98,9 +109,10 @@ pub(super) fn assert_fails(order: Ordering) {
 }
 
 /// The methods that every atomic has. The value is kept in one of std's, but only one OS thread works at it during a run, so
-/// that plain loads and stores do for all. `$begins_anew` tells of a first value whether every run begins with it.
+/// that plain loads and stores do for all. `$begins_anew` tells of a first value whether every run begins with it, `$word`
+/// what a report says of a value.
 macro_rules! common {
-    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ident, $begins_anew:expr) => {
+    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ident, $begins_anew:expr, $word:expr) => {
         impl $($generics)* $atomic {
             /// An atomic with a first value.
             #[track_caller]
@@ -144,8 +156,14 @@ macro_rules! common {
 
             #[inline]
             #[track_caller]
-            fn step(&self, kind: Kind, access: Access, orders: (Ordering, Option<Ordering>)) {
-                shared::step(&self.object, kind, access, orders, Location::caller(), |past| self.renew(past));
+            fn step(&self, kind: Kind, access: Access, orders: (Ordering, Option<Ordering>)) -> bool {
+                shared::step(&self.object, kind, access, orders, Location::caller(), |past| self.renew(past))
+            }
+
+            /// A value for reports.
+            fn word(value: $value) -> Option<Word> {
+                let word: fn($value) -> Option<Word> = $word;
+                word(value)
             }
 
             /// A pointer to the value. What is done through it is no operation, and not under control.
@@ -158,8 +176,12 @@ macro_rules! common {
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
                 shared::assert_loads(order);
-                self.step(Kind::Read, Access::Read, (order, None));
-                self.value.load(Ordering::Relaxed)
+                let is_noted = self.step(Kind::Read, Access::Read, (order, None));
+                let value = self.value.load(Ordering::Relaxed);
+                if is_noted {
+                    shared::note(Self::word(value), None);
+                }
+                value
             }
 
             /// Writes it.
@@ -167,7 +189,9 @@ macro_rules! common {
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
                 shared::assert_stores(order);
-                self.step(Kind::Write, Access::Write, (order, None));
+                if self.step(Kind::Write, Access::Write, (order, None)) {
+                    shared::note(None, Self::word(value));
+                }
                 self.value.store(value, Ordering::Relaxed);
             }
 
@@ -281,9 +305,12 @@ macro_rules! common {
                 orders: (Ordering, Option<Ordering>),
                 change: impl FnOnce($value) -> $value,
             ) -> $value {
-                self.step(Kind::ReadModifyWrite, Access::Write, orders);
+                let is_noted = self.step(Kind::ReadModifyWrite, Access::Write, orders);
                 let before = self.value.load(Ordering::Relaxed);
                 let after = change(before);
+                if is_noted {
+                    shared::note(Self::word(before), Self::word(after));
+                }
                 if after == before {
                     shared::unchanged();
                 } else {

@@ -1,0 +1,90 @@
+//! What a step read and wrote, in words.
+
+use raddle_model::{Cell, Kind, Operation, TraceFile, Value};
+
+/// What a step read from a variable and wrote to it, ready to be shown.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Told {
+    /// The object that the variable is, or is a part of: an index into the names of objects.
+    pub object: u32,
+    /// What the variable is called.
+    pub name: String,
+    /// The value that was read.
+    pub read: Option<String>,
+    /// The value that was written.
+    pub written: Option<String>,
+    /// The step could have written it and did not.
+    pub is_unchanged: bool,
+}
+
+impl Told {
+    fn of(file: &TraceFile, operation: &Operation, cell: &Cell, value: &Value) -> Told {
+        let object = file.objects.get(cell.object.index()).map_or("?", |name| name);
+        // Names of objects of Rust tests tell where they were made.
+        let object = object.split(" made at ").next().unwrap_or(object);
+        let writes = operation.kind == Kind::ReadModifyWrite
+            && operation.objects().any(|(object, writes)| object == cell.object && writes);
+        Told {
+            object: cell.object.0,
+            name: if cell.name.is_empty() { object } else { &cell.name }.to_owned(),
+            read: value.read.map(|read| cell.text(read)),
+            written: value.written.map(|written| cell.text(written)),
+            is_unchanged: writes && value.read.is_some() && value.written.is_none(),
+        }
+    }
+
+    /// The variable and its value: `balance = 100`, and `balance 100 -> 110` if it was read and written.
+    pub fn text(&self) -> String {
+        let name = &self.name;
+        match (&self.read, &self.written) {
+            (Some(read), Some(written)) => format!("{name} {read} -> {written}"),
+            (Some(read), None) if self.is_unchanged => format!("{name} = {read}, unchanged"),
+            (Some(value), None) | (None, Some(value)) => format!("{name} = {value}"),
+            (None, None) => name.clone(),
+        }
+    }
+}
+
+/// What a step of `file` read and wrote, as far as that is known.
+pub fn told(file: &TraceFile, step: usize) -> Vec<Told> {
+    let Some(entry) = file.steps.get(step) else { return Vec::new() };
+    let own = file.values.of(step);
+    own.map(|(cell, value)| Told::of(file, &entry.operation, cell, value)).collect()
+}
+
+/// What a step of `file` touches: its variables with their values if these are known, else its objects by their names.
+pub fn touched(file: &TraceFile, step: usize) -> Vec<String> {
+    let told = told(file, step);
+    if !told.is_empty() {
+        return told.iter().map(Told::text).collect();
+    }
+    let objects = file.steps.get(step).into_iter().flat_map(|entry| entry.operation.objects());
+    let name = |index: usize| file.objects.get(index).cloned().unwrap_or_else(|| "?".to_owned());
+    objects.map(|(object, _)| name(object.index())).collect()
+}
+
+/// Adds values to a statement of the source, but for what it says itself: `x = 1` needs no value.
+pub(crate) fn beside(statement: &str, told: &[Told]) -> String {
+    let texts: Vec<String> = told.iter().map(Told::text).filter(|text| text != statement).collect();
+    if texts.is_empty() { statement.to_owned() } else { format!("{statement} ({})", texts.join(", ")) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_told_with_its_variable() {
+        let told = |read: Option<&str>, written: Option<&str>, is_unchanged| {
+            let (read, written) = (read.map(str::to_owned), written.map(str::to_owned));
+            Told { object: 0, name: "x".to_owned(), read, written, is_unchanged }
+        };
+        assert_eq!(told(Some("1"), None, false).text(), "x = 1");
+        assert_eq!(told(None, Some("2"), false).text(), "x = 2");
+        assert_eq!(told(Some("1"), Some("2"), false).text(), "x 1 -> 2");
+        assert_eq!(told(Some("1"), None, true).text(), "x = 1, unchanged");
+        assert_eq!(told(None, None, false).text(), "x");
+        assert_eq!(beside("assert x == 2", &[told(Some("1"), None, false)]), "assert x == 2 (x = 1)");
+        assert_eq!(beside("x = 2", &[told(None, Some("2"), false)]), "x = 2");
+    }
+}

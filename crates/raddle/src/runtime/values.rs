@@ -1,0 +1,53 @@
+//! What the steps of a run read and write, in runs that are made to be shown.
+
+use super::Runtime;
+use raddle_model::{Cell, Format, Gathered, TraceStep, Values};
+
+/// A value as its bits, how many bytes it has, and how it is written.
+pub(crate) type Word = (u64, u8, Format);
+
+/// What one step read and wrote.
+#[derive(Clone, Copy)]
+pub(crate) struct Noted {
+    step: u32,
+    width: u8,
+    format: Format,
+    read: Option<u64>,
+    written: Option<u64>,
+}
+
+impl Runtime {
+    /// From now on values are noted.
+    pub(crate) fn note_values(&mut self) {
+        self.values = Some(Vec::new());
+    }
+
+    /// The latest step, which has just been executed, read and wrote this.
+    pub(crate) fn note_value(&mut self, read: Option<Word>, written: Option<Word>) {
+        let step = self.engine.step_count().saturating_sub(1) as u32;
+        if let (Some(values), Some((_, width, format))) = (&mut self.values, read.or(written)) {
+            let [read, written] = [read, written].map(|word| word.map(|(bits, ..)| bits));
+            values.push(Noted { step, width, format, read, written });
+        }
+    }
+
+    /// The latest step has written nothing after all.
+    pub(crate) fn note_nothing_written(&mut self) {
+        if let Some(noted) = self.values.as_mut().and_then(|values| values.last_mut()) {
+            noted.written = None;
+        }
+    }
+
+    /// What was noted of the run with these steps.
+    pub(crate) fn noted_values(&self, steps: &[TraceStep]) -> Values {
+        let mut gathered = Gathered::default();
+        for &Noted { step, width, format, read, written } in self.values.iter().flatten() {
+            let object = steps.get(step as usize).and_then(|step| step.operation.object());
+            if let Some(object) = object {
+                let cell = || Cell { object, name: String::new(), width, format, names: Vec::new() };
+                gathered.add((step, read, written), (object, 0, width), cell);
+            }
+        }
+        gathered.into_values()
+    }
+}
