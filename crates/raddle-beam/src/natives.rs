@@ -4,16 +4,18 @@
 
 use crate::desk::{Desk, Wish};
 use crate::handle::{Handle, Shared};
-use crate::record::Told;
+use crate::record::{self, Names, Told};
 use crate::rounds::Turns;
+use crate::search::{Next, Search};
 use crate::session::{Answer, Deed, Session};
+use raddle_explain::Wanted;
 use raddle_model::{Access, Failure, Kind, ObjectId, Settings, ThreadId, Touch, Verdict};
 use rustler::{Encoder, Env, LocalPid, NifResult, ResourceArc, Term};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 mod atoms {
     rustler::atoms! {
-        ok, error, exhausted, go, timeout, stop, none, passed, failed, cut_off, broken, failing, any
+        ok, error, exhausted, go, timeout, stop, none, passed, failed, cut_off, broken, failing, any, over
     }
 }
 
@@ -351,10 +353,10 @@ fn unique(shared: Shared) -> u64 {
     tell(&shared, 0, Session::unique)
 }
 
-/// How many operations an actor has told of.
+/// An actor is interrupted as it has done nothing for long: how many operations it has told of.
 #[rustler::nif]
-fn progress(shared: Shared, actor: u32) -> u64 {
-    tell(&shared, 0, |session| session.progress(actor))
+fn interrupt(shared: Shared, actor: u32) -> u64 {
+    tell(&shared, 0, |session| session.interrupt(actor))
 }
 
 #[rustler::nif]
@@ -438,8 +440,18 @@ fn divergence<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
     }
 }
 
-/// The names of a run's actors, objects and places.
-type Names = (Vec<String>, Vec<String>, Vec<String>);
+/// The program prints a text.
+#[rustler::nif]
+fn print<'a>(env: Env<'a>, shared: Shared, text: &str) -> Term<'a> {
+    tell(&shared, (), |session| session.print(text));
+    atoms::ok().encode(env)
+}
+
+/// What the program has printed in this run; of much, the end.
+#[rustler::nif]
+fn printed(shared: Shared) -> String {
+    shared.lock().printed().to_owned()
+}
 
 /// The run as a failure file.
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -452,9 +464,14 @@ fn record(
     shared.record(Told { program, arguments, seed, run, threads, objects, locations }).to_json()
 }
 
-/// The run for the command line, with its trace if there are names for it.
+/// The run for the command line, with its trace if there are names for it, and what it has printed.
 #[rustler::nif]
-fn answer(shared: Shared, (seed, run): (u64, u64), names: Option<Names>) -> NifResult<String> {
+fn answer(
+    shared: Shared,
+    (seed, run): (u64, u64),
+    names: Option<Names>,
+    printed: String,
+) -> NifResult<String> {
     let told = names.map(|(threads, objects, locations)| Told {
         seed,
         run,
@@ -463,5 +480,44 @@ fn answer(shared: Shared, (seed, run): (u64, u64), names: Option<Names>) -> NifR
         locations,
         ..Told::default()
     });
-    shared.answer(told).map_err(|error| rustler::Error::Term(Box::new(error)))
+    shared.answer(told, printed).map_err(|error| rustler::Error::Term(Box::new(error)))
+}
+
+/// A search for a smaller run than that in the text of a failure file, and for the order that makes it fail.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn open_search<'a>(env: Env<'a>, text: &str) -> Term<'a> {
+    match Search::begin(text) {
+        Ok(search) => (atoms::ok(), ResourceArc::new(search)).encode(env),
+        Err(error) => (atoms::error(), error.to_string()).encode(env),
+    }
+}
+
+/// What is to be done next for a search: a run, as `{Session, Wish}` (see [`read_order`]), or nothing more, as `over`, or `{over, Text, Explained}` if
+/// there is a smallest run, where `Explained` is `nil` or a sentence.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn next_candidate<'a>(env: Env<'a>, search: ResourceArc<Search>) -> Term<'a> {
+    match search.next() {
+        Next::Run(shared, Wanted::Failing) => (shared, atoms::failing()).encode(env),
+        Next::Run(shared, Wanted::Any) => (shared, atoms::any()).encode(env),
+        Next::Over(Some(found)) => (atoms::over(), found.file.to_json(), found.explained).encode(env),
+        Next::Over(None) => atoms::over().encode(env),
+    }
+}
+
+/// The run was made that a search has asked for; it is wanted if there are names for it.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn note_candidate<'a>(
+    env: Env<'a>,
+    search: ResourceArc<Search>,
+    shared: Shared,
+    names: Option<Names>,
+) -> Term<'a> {
+    search.made(&shared, names);
+    atoms::ok().encode(env)
+}
+
+/// The steps of the run in the text of a failure file for a person, and how it became smaller.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn shown(text: &str) -> String {
+    record::read(text).map_or_else(|error| error.to_string(), |file| record::show(&file))
 }

@@ -79,8 +79,28 @@ pub struct Session<P> {
     holds: bool,
     /// The value of the latest [`Kind::Choose`].
     chosen: u32,
+    /// How often actors were interrupted that did nothing for long.
+    interruptions: u64,
+    /// The end of what the program has printed in this run, or some more.
+    printed: String,
     /// What went wrong in here, if anything did.
     broken: Option<String>,
+}
+
+/// So much of what a run prints is kept.
+const MOST_PRINTED: usize = 64 << 10;
+
+/// The end of a text that is too long, from the beginning of a line if there is one.
+fn end(text: &str) -> &str {
+    if text.len() <= MOST_PRINTED {
+        return text;
+    }
+    let mut from = text.len() - MOST_PRINTED;
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let end = &text[from..];
+    end.split_once('\n').map_or(end, |(_, lines)| if lines.is_empty() { end } else { lines })
 }
 
 impl<P: Copy> Session<P> {
@@ -112,6 +132,8 @@ impl<P: Copy> Session<P> {
             held: Vec::new(),
             holds: true,
             chosen: 0,
+            interruptions: 0,
+            printed: String::new(),
             broken: None,
         }
     }
@@ -136,6 +158,8 @@ impl<P: Copy> Session<P> {
         self.unique = 0;
         self.held.clear();
         self.chosen = 0;
+        self.interruptions = 0;
+        self.printed.clear();
         self.broken = None;
         true
     }
@@ -241,9 +265,15 @@ impl<P: Copy> Session<P> {
         self.next(caller)
     }
 
-    /// How many operations `actor` has told of.
-    pub fn progress(&self, actor: u32) -> u64 {
+    /// `actor` is interrupted as it has done nothing for long. Tells how many operations it has told of.
+    pub fn interrupt(&mut self, actor: u32) -> u64 {
+        self.interruptions += 1;
         self.actors[actor as usize].told
+    }
+
+    /// What the run has cost, in steps. What happens between two interruptions takes as long as some thousand.
+    pub fn effort(&self) -> u64 {
+        self.engine.step_count() + 20_000 * self.interruptions
     }
 
     /// `actor` has found nothing for it in its mailbox and waits for `nanoseconds`.
@@ -428,6 +458,20 @@ impl<P: Copy> Session<P> {
     pub fn owned(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
         let actors = (0..).zip(&self.actors).filter(|(_, actor)| actor.mailbox != NOTHING);
         actors.map(|(number, actor)| (number, actor.mailbox.0, actor.life.0))
+    }
+
+    /// The program prints something.
+    pub fn print(&mut self, text: &str) {
+        self.printed.push_str(text);
+        // Not each time, so that much is not moved again and again.
+        if self.printed.len() > 2 * MOST_PRINTED {
+            self.printed = end(&self.printed).to_owned();
+        }
+    }
+
+    /// What the program has printed in this run; of much, the end.
+    pub fn printed(&self) -> &str {
+        end(&self.printed)
     }
 
     /// Notes that something went wrong in here; the run decides nothing.

@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use raddle_engine::Follow;
 use raddle_explain::{Budget, Execute, Execution, Smallest, Wanted, minimize};
 use raddle_lab::Machine;
-use raddle_model::{EXIT_BUG_FOUND, Schedule, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, MADE, Schedule, TraceFile};
 use raddle_report::shape::{self, Reduced};
 use raddle_report::{sentences, text};
 use std::fmt::Write;
@@ -149,7 +149,11 @@ fn with_origin(file: &TraceFile, run: TraceFile) -> TraceFile {
         now.executions += before.executions;
         (now.switches_before, now.steps_before) = (before.switches_before, before.steps_before);
     }
+    // When threads were made is part of the run.
+    let is_made = |(name, _): &(String, i64)| name == MADE;
+    let kept = file.parameters.iter().filter(|parameter| !is_made(parameter)).cloned();
     TraceFile {
+        parameters: kept.chain(run.parameters.into_iter().filter(is_made)).collect(),
         minimized,
         verdict: run.verdict,
         fingerprint: run.fingerprint,

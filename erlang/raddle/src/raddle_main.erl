@@ -66,7 +66,10 @@ orders(Port, Desk, Seed, Options) ->
 
 made(Session, Number, Table, #{verdict := Verdict, steps := _}, Wish) ->
     Wanted = case Verdict of {failed, _, _, _, _} -> Wish =/= none; _ -> Wish =:= any end,
-    raddle_nif:answer(Session, Number, if Wanted -> raddle_run:names(Session, Table); true -> nil end);
+    case Wanted of
+        true -> raddle_nif:answer(Session, Number, raddle_run:names(Session, Table), raddle_io:printed(Session));
+        false -> raddle_nif:answer(Session, Number, nil, <<>>)
+    end;
 made(_, _, _, Result, _) -> said(lost, raddle_report:result(Result)).
 
 known({Module, Function}) ->

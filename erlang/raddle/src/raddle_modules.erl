@@ -62,8 +62,8 @@ prepare() ->
     end.
 
 ours() -> [raddle, raddle_allow, raddle_bif, raddle_call, raddle_closure, raddle_crypto, raddle_elixir, raddle_ets, raddle_fault,
-                          raddle_faults, raddle_file, raddle_forms, raddle_handler, raddle_info, raddle_library, raddle_line, raddle_log, raddle_mailbox, raddle_main, raddle_map, raddle_modules, raddle_name,
-                          raddle_nif, raddle_node, raddle_process, raddle_report, raddle_request, raddle_run, raddle_service,
+                          raddle_faults, raddle_file, raddle_forms, raddle_handler, raddle_info, raddle_io, raddle_library, raddle_line, raddle_log, raddle_mailbox, raddle_main, raddle_map, raddle_modules, raddle_name,
+                          raddle_nif, raddle_node, raddle_process, raddle_report, raddle_request, raddle_run, raddle_search, raddle_service,
                           raddle_signal, raddle_spawn,
                           raddle_table, raddle_time, raddle_turn, raddle_watch].
 

@@ -68,7 +68,7 @@ count(Place) ->
 preempt(#me{session = Session, actor = Actor} = Me, Place) ->
     erlang:put('$raddle_calls', 0),
     settle(Place),
-    Steps = raddle_nif:progress(Session, Actor),
+    Steps = raddle_nif:interrupt(Session, Actor),
     case erlang:get('$raddle_loop') of
         {Steps, ?TURNS} ->
             fail(Me, io_lib:format("a loop without an operation: ~w calls of functions since the last one", [?CALLS * ?TURNS]), Place);

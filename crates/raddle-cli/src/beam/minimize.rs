@@ -22,22 +22,33 @@ pub(crate) fn minimize(
     limits: Limits,
     path: &Path,
 ) -> Result<Option<TraceFile>> {
+    Ok(search(file, shown, limits, path)?.map(|(small, _)| small))
+}
+
+/// The same with what the smaller run printed.
+fn search(file: &TraceFile, shown: &str, limits: Limits, path: &Path) -> Result<Option<(TraceFile, String)>> {
     let mut vm = Vm::start(file, shown)?;
     let small = reduce(file, &mut vm, limits, &|small| write(path, small))?;
-    match vm.silent {
-        Some(why) if small.is_none() => Err(why.context(format!("{shown}: no run was made"))),
-        _ => Ok(small),
+    match (vm.silent, small) {
+        (Some(why), None) => Err(why.context(format!("{shown}: no run was made"))),
+        (_, None) => Ok(None),
+        (_, Some(small)) => {
+            let printed = vm.printed.into_iter().find(|(fingerprint, _)| *fingerprint == small.fingerprint);
+            Ok(Some((small, printed.map(|(_, printed)| printed).unwrap_or_default())))
+        }
     }
 }
 
 /// The same after a run has failed. The run as it was found is in `path` already; if it cannot be made again, that has to do.
-pub(super) fn after_failure(file: &TraceFile, path: &Path) -> Result<Option<TraceFile>> {
+pub(super) fn after_failure(file: &TraceFile, path: &Path) -> Result<Option<(TraceFile, String)>> {
     if file.steps.len() > MOST_AUTOMATIC_STEPS {
         return Ok(None);
     }
-    let Ok(Some(small)) = minimize(file, "the failing run", AFTER_A_FAILURE, path) else { return Ok(None) };
+    let Ok(Some((small, printed))) = search(file, "the failing run", AFTER_A_FAILURE, path) else {
+        return Ok(None);
+    };
     write(path, &small)?;
-    Ok(Some(small))
+    Ok(Some((small, printed)))
 }
 
 /// Explains the failing run of `file`, which is made small before unless it is already. The source files of its places
@@ -65,12 +76,19 @@ struct Vm<'a> {
     file: &'a TraceFile,
     /// Why it makes no more runs, if that is so.
     silent: Option<anyhow::Error>,
+    /// What failing runs printed, by their fingerprints.
+    printed: Vec<(u64, String)>,
 }
 
 impl Vm<'_> {
     fn start<'a>(file: &'a TraceFile, shown: &str) -> Result<Vm<'a>> {
         let setup = setup(under(file), file.seed, file.settings, PATIENCE);
-        Ok(Vm { server: Server::start(&Program::of(file, shown)?, &setup)?, file, silent: None })
+        Ok(Vm {
+            server: Server::start(&Program::of(file, shown)?, &setup)?,
+            file,
+            silent: None,
+            printed: Vec::new(),
+        })
     }
 }
 
@@ -92,6 +110,10 @@ impl Execute for Vm<'_> {
                 return None;
             }
         };
-        Some(Execution { run: *ran.trace?, preemptions: ran.preemptions })
+        let run = *ran.trace?;
+        if !ran.output.is_empty() {
+            self.printed.push((run.fingerprint, ran.output));
+        }
+        Some(Execution { run, preemptions: ran.preemptions })
     }
 }

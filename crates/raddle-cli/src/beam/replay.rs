@@ -26,15 +26,14 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
     match left {
         Some((step, what)) if args.tolerant => {
             let again = made(server.order(&Order::resemble(file, 0))?, shown)?;
-            let again = again.trace.context("the Erlang VM has told nothing of the run")?;
-            Ok(tolerant(args, file, &again, &Left { step, what: &what }, (shown, width)))
+            tolerant(args, file, &again, &Left { step, what: &what }, (shown, width))
         }
         Some((step, what)) => bail!(
             "{shown}: the run does not repeat: at step {} of {}: {what}; a module has changed",
             step + 1,
             file.steps.len(),
         ),
-        None => repeated(args, file, now, shown, width),
+        None => repeated(args, file, (now, &ran.output), shown, width),
     }
 }
 
@@ -42,7 +41,7 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
 fn repeated(
     args: &ReplayArgs,
     file: &TraceFile,
-    now: &TraceFile,
+    (now, output): (&TraceFile, &str),
     shown: &str,
     width: usize,
 ) -> Result<Outcome> {
@@ -53,7 +52,7 @@ fn repeated(
         return Ok(Outcome { text, status });
     }
     let mut out = exact_head(file);
-    show(&mut out, file, width);
+    show(&mut out, file, output, width);
     Ok(Outcome { text: out, status })
 }
 
@@ -61,17 +60,18 @@ fn repeated(
 fn tolerant(
     args: &ReplayArgs,
     file: &TraceFile,
-    now: &TraceFile,
+    again: &Ran,
     left: &Left<'_>,
     (shown, width): (&str, usize),
-) -> Outcome {
+) -> Result<Outcome> {
+    let now = again.trace.as_deref().context("the Erlang VM has told nothing of the run")?;
     let status = if now.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     if args.json {
-        return Outcome { text: tolerant_line(file, now, left), status };
+        return Ok(Outcome { text: tolerant_line(file, now, left), status });
     }
     let mut text = tolerant_head(file, now, left, shown);
-    show(&mut text, now, width);
-    Outcome { text, status }
+    show(&mut text, now, &again.output, width);
+    Ok(Outcome { text, status })
 }
 
 /// The first step at a place that is another one than in the recorded run, though the step is the same: places are numbered in

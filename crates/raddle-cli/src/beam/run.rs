@@ -49,21 +49,21 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     let mut failing = None;
     if let Some((number, ran)) = &tally.first {
         let run = ran.trace.as_deref().cloned().context("the Erlang VM has told nothing of the run")?;
-        let (file, path) = keep(run, &program, args)?;
+        let (file, output, path) = keep(run, &ran.output, &program, args)?;
         report.first_failure = Some(*number);
         report.kind = file.verdict.failure().map(|failure| failure.kind().to_owned());
         report.message = Some(sentences(&file).join("\n"));
         report.failure_file = Some(path.display().to_string());
-        failing = Some((file, path));
+        failing = Some((file, output, path));
     }
     let status = if failing.is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     if args.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
     let mut out = summary(&report);
-    if let Some((file, path)) = &failing {
+    if let Some((file, output, path)) = &failing {
         crate::minimize::tell(&mut out, file);
-        show(&mut out, file, width);
+        show(&mut out, file, output, width);
         let _ = writeln!(out, "\nReplay it: raddle replay {}", path.display());
     }
     for note in &report.notes {
@@ -115,8 +115,13 @@ fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
     Ok(places)
 }
 
-/// Writes the failing run to where it stays, and makes it smaller there.
-fn keep(run: TraceFile, program: &Program, args: &BeamRunArgs) -> Result<(TraceFile, PathBuf)> {
+/// Writes the failing run, which printed `output`, to where it stays, and makes it smaller there. Tells what the run printed that is there now.
+fn keep(
+    run: TraceFile,
+    output: &str,
+    program: &Program,
+    args: &BeamRunArgs,
+) -> Result<(TraceFile, String, PathBuf)> {
     let mut file = TraceFile {
         front_end: FRONT_END.to_owned(),
         program: program.test.clone(),
@@ -131,7 +136,8 @@ fn keep(run: TraceFile, program: &Program, args: &BeamRunArgs) -> Result<(TraceF
     };
     crate::minimize::write(&path, &file)?;
     let small = if args.no_minimize { None } else { minimize::after_failure(&file, &path)? };
-    Ok((small.unwrap_or(file), path))
+    let (file, output) = small.unwrap_or_else(|| (file, output.to_owned()));
+    Ok((file, output, path))
 }
 
 fn report(args: &BeamRunArgs, tally: &Tally) -> NativeRun {

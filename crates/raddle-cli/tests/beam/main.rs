@@ -64,6 +64,22 @@ fn a_lost_update_is_found_and_repeats() {
 }
 
 #[test]
+fn what_a_failing_run_printed_is_shown() {
+    let Some(folder) = folder("prints") else { return };
+    let printed = "\nIt printed:\n  2 of <0.101.0>\n  is first\n";
+    for words in [&["--record", "bug.json"][..], &["--no-minimize"]] {
+        let words = [&["beam", "run", "race:prints", "--pa", "."], words].concat();
+        let found = raddle(&folder, &words);
+        assert_eq!(found.status.code(), Some(1), "{}", text(&found.stderr));
+        assert!(text(&found.stdout).contains(printed), "{}", text(&found.stdout));
+    }
+    let again = raddle(&folder, &["replay", "bug.json"]);
+    assert!(text(&again.stdout).contains(printed), "{}{}", text(&again.stdout), text(&again.stderr));
+    let silent = raddle(&folder, &["beam", "run", "race:lost", "--pa", "."]);
+    assert!(!text(&silent.stdout).contains("It printed:"), "{}", text(&silent.stdout));
+}
+
+#[test]
 fn a_changed_module_does_not_repeat() {
     let Some(folder) = folder("changed") else { return };
     let found = raddle(&folder, &["beam", "run", "race:lost", "--pa", ".", "--record", "bug.json"]);

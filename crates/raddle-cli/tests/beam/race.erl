@@ -1,6 +1,6 @@
 %% Two processes count, and one of them may be lost; and some that do other things wrong.
 -module(race).
--export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0, traces/0, ticks/0, ends/0]).
+-export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0, traces/0, ticks/0, ends/0, prints/0]).
 
 lost() ->
     Table = ets:new(table, [public]),
@@ -37,3 +37,10 @@ ticks() -> timer:sleep(1000), ticks().
 
 %% The other process may crash before the test is over.
 ends() -> Self = self(), spawn(fun() -> Self ! hello, erlang:yield(), error(late) end), receive hello -> ok end.
+
+%% Says who comes first, and is wrong about it in some orders.
+prints() ->
+    Self = self(), [spawn(fun() -> Self ! N end) || N <- [1, 2]],
+    First = receive N -> N end,
+    io:format("~w of ~p~nis first~n", [First, self()]),
+    First = 1.
