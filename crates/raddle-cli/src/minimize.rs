@@ -99,15 +99,16 @@ pub(crate) fn write(path: &Path, file: &TraceFile) -> Result<()> {
 pub(crate) fn tell(out: &mut String, file: &TraceFile) {
     let Some(minimized) = file.minimized else { return };
     let now = (file.switches(), file.steps.len() as u64);
+    let threads = if file.front_end == beam::FRONT_END { "processes" } else { "threads" };
     if now == (minimized.switches_before, minimized.steps_before) {
         let runs = text::plural(minimized.executions, "run");
         let switches = if now.0 == 1 { "1 switch" } else { &format!("{} switches", text::count(now.0)) };
-        let _ = writeln!(out, "It has {switches} between threads; {runs} found no smaller one.");
+        let _ = writeln!(out, "It has {switches} between {threads}; {runs} found no smaller one.");
         return;
     }
     let _ = writeln!(
         out,
-        "Made smaller by {}: switches between threads {} -> {}, steps {} -> {}.",
+        "Made smaller by {}: switches between {threads} {} -> {}, steps {} -> {}.",
         text::plural(minimized.executions, "run"),
         text::count(minimized.switches_before),
         text::count(now.0),

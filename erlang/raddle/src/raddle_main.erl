@@ -75,9 +75,9 @@ made(_, _, _, Result, _) -> said(lost, raddle_report:result(Result)).
 known({Module, Function}) ->
     case code:ensure_loaded(Module) of
         {module, Module} ->
-            erlang:function_exported(Module, Function, 0)
-                orelse io_lib:format("module ~ts exports no function ~ts/0", [raddle_elixir:module(Module), Function]);
-        {error, Why} -> io_lib:format("there is no module ~ts (~tw); --pa names a directory with beams", [raddle_elixir:module(Module), Why])
+            erlang:function_exported(Module, Function, 0) orelse raddle_report:missing(Module, Function);
+        {error, nofile} -> io_lib:format("there is no module ~ts; --pa names a directory with beams", [raddle_elixir:module(Module)]);
+        {error, Why} -> io_lib:format("module ~ts cannot be loaded (~tw)", [raddle_elixir:module(Module), Why])
     end.
 
 pairs([Option, Value | Rest]) -> [{Option, Value} | pairs(Rest)];

@@ -97,7 +97,7 @@ names(Session, Table) ->
     {Actors, Objects} = raddle_nif:counts(Session),
     Actor = fun(Number) ->
                 case {maps:find(Number, Pids), maps:find(Number, maps:merge(Carriers, Errands))} of
-                    {{ok, Pid}, _} -> raddle_report:pid(Pid, Main, erlang:node(Main));
+                    {{ok, Pid}, _} -> raddle_report:pid(Pid, Main, erlang:node(Main), raddle_table:find(Table, {called, Pid}, none));
                     {_, {ok, {errand, Name}}} -> Name;
                     {_, {ok, {From, To}}} -> io_lib:format("delivery from ~ts to ~ts", [From, To]);
                     _ -> io_lib:format("timer ~w", [Number])
