@@ -1,7 +1,7 @@
 //! A session as the BEAM holds it, with what it was opened for.
 
 use crate::record::{self, ReplayError, Told};
-use crate::session::Session;
+use crate::session::{Caller, Session};
 use raddle_engine::{Config, Follow, Strategy};
 use raddle_model::native::{Answer, Ran};
 use raddle_model::{Event, Pick, Settings, TraceFile, Verdict};
@@ -113,8 +113,8 @@ impl Handle {
         record::write(&self.lock(), self.config, &self.spec, told)
     }
 
-    /// The run, which is over, in a message to the command line, with what it printed. It has its trace if something is told of it.
-    pub fn answer(&self, told: Option<Told>, output: String) -> Result<String, String> {
+    /// The run, which is over, in a message to the command line, with what it printed and the lines that called. It has its trace if something is told of it.
+    pub fn answer(&self, told: Option<Told>, output: String, callers: Vec<Caller>) -> Result<String, String> {
         let divergence = self.divergence();
         let trace = told.map(|told| Box::new(self.record(told)));
         let session = self.lock();
@@ -130,6 +130,7 @@ impl Handle {
             divergence,
             trace,
             output,
+            callers: if callers.is_empty() { Vec::new() } else { session.callers(callers) },
             ..Ran::default()
         };
         serde_json::to_string(&Answer::Ran(Box::new(ran))).map_err(|error| error.to_string())

@@ -7,7 +7,7 @@ use crate::handle::{Handle, Shared};
 use crate::record::{self, Names, Told};
 use crate::rounds::Turns;
 use crate::search::{Next, Search};
-use crate::session::{Answer, Deed, Session};
+use crate::session::{Answer, Caller, Deed, Session};
 use raddle_explain::Wanted;
 use raddle_model::{Access, Failure, Kind, ObjectId, Settings, ThreadId, Touch, Verdict};
 use rustler::{Encoder, Env, LocalPid, NifResult, ResourceArc, Term};
@@ -15,7 +15,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 mod atoms {
     rustler::atoms! {
-        ok, error, exhausted, go, timeout, stop, none, passed, failed, cut_off, broken, failing, any, over
+        ok, error, exhausted, go, timeout, stop, none, passed, failed, cut_off, broken, failing, any, whole, over
     }
 }
 
@@ -128,7 +128,7 @@ fn open_desk<'a>(env: Env<'a>, setup: &str) -> Term<'a> {
     }
 }
 
-/// An order as `{Session, Run, Wish}`: which run to make, and whether its trace is wanted (`none`, `failing` or `any`).
+/// An order as `{Session, Run, Wish}`: which run to make, and whether its trace is wanted (`none`, `failing`, `any`, or `whole` for one with callers).
 #[rustler::nif]
 fn read_order<'a>(env: Env<'a>, desk: ResourceArc<Desk>, order: &str) -> Term<'a> {
     match desk.read(order) {
@@ -137,6 +137,7 @@ fn read_order<'a>(env: Env<'a>, desk: ResourceArc<Desk>, order: &str) -> Term<'a
                 Wish::None => atoms::none(),
                 Wish::Failing => atoms::failing(),
                 Wish::Any => atoms::any(),
+                Wish::Whole => atoms::whole(),
             };
             (shared, run, wish).encode(env)
         }
@@ -464,13 +465,14 @@ fn record(
     shared.record(Told { program, arguments, seed, run, threads, objects, locations }).to_json()
 }
 
-/// The run for the command line, with its trace if there are names for it, and what it has printed.
+/// The run for the command line, with its trace if there are names for it, what it has printed, and lines that called.
 #[rustler::nif]
 fn answer(
     shared: Shared,
     (seed, run): (u64, u64),
     names: Option<Names>,
     printed: String,
+    callers: Vec<Caller>,
 ) -> NifResult<String> {
     let told = names.map(|(threads, objects, locations)| Told {
         seed,
@@ -480,7 +482,7 @@ fn answer(
         locations,
         ..Told::default()
     });
-    shared.answer(told, printed).map_err(|error| rustler::Error::Term(Box::new(error)))
+    shared.answer(told, printed, callers).map_err(|error| rustler::Error::Term(Box::new(error)))
 }
 
 /// A search for a smaller run than that in the text of a failure file, and for the order that makes it fail.
@@ -492,10 +494,27 @@ fn open_search<'a>(env: Env<'a>, text: &str) -> Term<'a> {
     }
 }
 
-/// What is to be done next for a search: a run, as `{Session, Wish}` (see [`read_order`]), or nothing more, as `over`, or `{over, Text, Explained}` if
-/// there is a smallest run, where `Explained` is `nil` or a sentence.
-#[rustler::nif(schedule = "DirtyCpu")]
-fn next_candidate<'a>(env: Env<'a>, search: ResourceArc<Search>) -> Term<'a> {
+/// What is to be done first for a search: a run, as `{Session, Wish}` (see [`read_order`]), or nothing more, as `over`, or `{over, Text, Explained}` if
+/// there is a smallest run, where `Explained` is `nil` or a sentence. It waits for a thread that has a microsecond's work, so a change to a
+/// dirty scheduler would cost more than that.
+#[rustler::nif]
+fn first_candidate<'a>(env: Env<'a>, search: ResourceArc<Search>) -> Term<'a> {
+    candidate(env, &search)
+}
+
+/// The same after the run was made that was to be made; it is wanted if there are names for it.
+#[rustler::nif]
+fn next_candidate<'a>(
+    env: Env<'a>,
+    search: ResourceArc<Search>,
+    shared: Shared,
+    names: Option<Names>,
+) -> Term<'a> {
+    search.made(&shared, names);
+    candidate(env, &search)
+}
+
+fn candidate<'a>(env: Env<'a>, search: &Search) -> Term<'a> {
     match search.next() {
         Next::Run(shared, Wanted::Failing) => (shared, atoms::failing()).encode(env),
         Next::Run(shared, Wanted::Any) => (shared, atoms::any()).encode(env),
@@ -504,20 +523,14 @@ fn next_candidate<'a>(env: Env<'a>, search: ResourceArc<Search>) -> Term<'a> {
     }
 }
 
-/// The run was made that a search has asked for; it is wanted if there are names for it.
+/// For each step of the run the line that called, as [`Session::callers`] has it.
 #[rustler::nif(schedule = "DirtyCpu")]
-fn note_candidate<'a>(
-    env: Env<'a>,
-    search: ResourceArc<Search>,
-    shared: Shared,
-    names: Option<Names>,
-) -> Term<'a> {
-    search.made(&shared, names);
-    atoms::ok().encode(env)
+fn callers(shared: Shared, known: Vec<Caller>) -> Vec<String> {
+    shared.lock().callers(known)
 }
 
-/// The steps of the run in the text of a failure file for a person, and how it became smaller.
+/// The steps of the run in the text of a failure file for a person, with the lines that called, and how it became smaller.
 #[rustler::nif(schedule = "DirtyCpu")]
-fn shown(text: &str) -> String {
-    record::read(text).map_or_else(|error| error.to_string(), |file| record::show(&file))
+fn shown(text: &str, callers: Vec<String>) -> String {
+    record::read(text).map_or_else(|error| error.to_string(), |file| record::show(&file, &callers))
 }

@@ -116,8 +116,8 @@ pub fn read(text: &str) -> Result<TraceFile, ReplayError> {
     if file.front_end == FRONT_END { Ok(file) } else { Err(ReplayError::FrontEnd(file.front_end)) }
 }
 
-/// The steps of a run for a person, a column for each process, and how it became smaller if it did.
-pub fn show(file: &TraceFile) -> String {
+/// The steps of a run for a person, with the line that called for each step, a column for each process, and how it became smaller if it did.
+pub fn show(file: &TraceFile, callers: &[String]) -> String {
     let mut out = String::new();
     if let Some(minimized) = file.minimized {
         out = format!(
@@ -129,6 +129,8 @@ pub fn show(file: &TraceFile) -> String {
             text::count(file.steps.len() as u64)
         );
     }
-    out.push_str(&steps(file, Layout::default(), &|operation| act(file, operation)));
+    out.push_str(&steps(file, Layout::default(), &|step, operation| {
+        act(file, operation, callers.get(step).map_or("", |line| line))
+    }));
     out
 }

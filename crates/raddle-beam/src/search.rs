@@ -17,13 +17,13 @@ use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
-/// The most runs that are made to find a smaller one, and after how many steps of all of them none begins: about a second, as those who
+/// The most runs that are made to find a smaller one, and after how many steps of all of them none begins: less than a second, as those who
 /// wait have time-outs of a few.
-const RUNS: u64 = 500;
-const STEPS: u64 = 500_000;
+const RUNS: u64 = 300;
+const STEPS: u64 = 300_000;
 /// The same for the order that makes it fail.
-const EXPLAINING: Effort = Effort { executions: 300, samples: 20, depth: false };
-const EXPLAINING_STEPS: u64 = 300_000;
+const EXPLAINING: Effort = Effort { executions: 150, samples: 20, depth: false };
+const EXPLAINING_STEPS: u64 = 150_000;
 /// A longer run is not explained.
 const LONGEST_EXPLAINED: usize = 2_000;
 

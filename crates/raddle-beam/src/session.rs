@@ -10,6 +10,8 @@ use raddle_model::{
     Access, Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Touch, Verdict, mix,
 };
 
+use std::collections::BTreeMap;
+
 /// What whoever has called does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer<P> {
@@ -26,6 +28,10 @@ pub enum Answer<P> {
     /// It sleeps for ever, as the run is over.
     Stop,
 }
+
+/// The line of the program that an operation of a library was made for: of an actor, at a place as the Erlang side numbers them, and the how manieth of
+/// these, from 1.
+pub type Caller = ((u32, u32, u32), String);
 
 /// What an actor is about to do.
 #[derive(Clone, Copy, Debug)]
@@ -458,6 +464,19 @@ impl<P: Copy> Session<P> {
     pub fn owned(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
         let actors = (0..).zip(&self.actors).filter(|(_, actor)| actor.mailbox != NOTHING);
         actors.map(|(number, actor)| (number, actor.mailbox.0, actor.life.0))
+    }
+
+    /// For each step of the run the line of the program that it was made for, if that is among `known`, and an empty text for others.
+    pub fn callers(&self, known: Vec<Caller>) -> Vec<String> {
+        let mut known: BTreeMap<_, _> = known.into_iter().collect();
+        let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        let caller = |event: &Event| {
+            let place = self.places().get(event.operation.location.index())?;
+            let count = counts.entry((event.thread.0, *place)).or_default();
+            *count += 1;
+            known.remove(&(event.thread.0, *place, *count))
+        };
+        self.engine.events().iter().map(caller).map(Option::unwrap_or_default).collect()
     }
 
     /// The program prints something.

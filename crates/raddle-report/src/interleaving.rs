@@ -29,7 +29,7 @@ impl Default for Layout {
 
 /// The steps of a run, thread by thread, then the verdict.
 pub fn interleaving(file: &TraceFile, layout: Layout) -> String {
-    let mut out = steps(file, layout, &|operation| Names(file).location(operation.location));
+    let mut out = steps(file, layout, &|_, operation| Names(file).location(operation.location));
     out.push('\n');
     for sentence in sentences(file) {
         out.push_str(&sentence);
@@ -50,8 +50,9 @@ pub fn sentences(file: &TraceFile) -> Vec<String> {
     }
 }
 
-/// The steps of a run, thread by thread, each in the words of `statement`. Those of the harness of a test are left out.
-pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(&Operation) -> String) -> String {
+/// The steps of a run, thread by thread, each in the words of `statement`, which is told the number of the step from 0. Those of the harness of a
+/// test are left out.
+pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(usize, &Operation) -> String) -> String {
     let mut out = String::new();
     let hidden = |step: &TraceStep| file.surroundings.test.is_some() && step.thread == HARNESS;
     let of_program = (0..file.steps.len()).filter(|&step| !hidden(&file.steps[step]));
@@ -71,7 +72,8 @@ pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(&Operation) ->
     let (columns, widths): (Vec<usize>, Vec<usize>) = width_of.into_iter().unzip();
     let (noun, number) = (Names(file).noun(), file.steps.len().to_string().len().max(4));
     let beside = number + widths.iter().map(|width| width + 2).sum::<usize>() <= layout.width;
-    let names = columns.iter().map(|&thread| length(&file.threads[thread])).max().unwrap_or(0).max(noun.len());
+    let names =
+        columns.iter().map(|&thread| length(&file.threads[thread])).max().unwrap_or(0).max(noun.len());
 
     let mut heading = format!("{:>number$}", "step");
     if beside {
@@ -102,10 +104,10 @@ pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(&Operation) ->
 }
 
 /// Who took a step, and its statement with what the text alone does not tell.
-fn cell(file: &TraceFile, step: usize, statement: &dyn Fn(&Operation) -> String) -> (usize, String) {
+fn cell(file: &TraceFile, step: usize, statement: &dyn Fn(usize, &Operation) -> String) -> (usize, String) {
     let entry = &file.steps[step];
     let names = Names(file);
-    let mut text = statement(&entry.operation);
+    let mut text = statement(step, &entry.operation);
     if entry.operation.kind == Kind::ConditionReacquire {
         text += " (woken)";
     }

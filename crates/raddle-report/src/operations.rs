@@ -39,8 +39,9 @@ fn taken_at(file: &TraceFile, thread: ThreadId, object: ObjectId) -> Option<Loca
     taken
 }
 
-/// What an operation of an Erlang program does, to what, and on which line.
-pub fn act(file: &TraceFile, operation: &Operation) -> String {
+/// What an operation of an Erlang program does, to what, and on which line. If it is one of a library, `caller` is the line of the program that it was
+/// made for, or nothing.
+pub fn act(file: &TraceFile, operation: &Operation, caller: &str) -> String {
     let name = |names: &[String], index: usize| names.get(index).map_or("?".to_owned(), Clone::clone);
     let mut objects: Vec<String> =
         operation.objects().map(|(object, _)| name(&file.objects, object.index())).collect();
@@ -53,6 +54,7 @@ pub fn act(file: &TraceFile, operation: &Operation) -> String {
     let place = name(&file.locations, operation.location.index());
     // What is received there is told where somebody waits for it in vain.
     let place = place.rsplit_once(" at ").map_or(&place[..], |(_, place)| place);
+    let place = if caller.is_empty() { place.to_owned() } else { format!("{caller} ({place})") };
     format!("{}{gap}{} at {place}", verb(operation.kind), objects.join(", "))
 }
 

@@ -332,14 +332,15 @@ told(#{failure := #{text := Text, file := File} = Found} = Totals, #{minimize :=
             told(Totals#{failure => maps:merge(maps:with([file, seed, run], Found), Result#{report => Report})}, Options#{minimize => false})
     end;
 told(#{failure := #{text := Text} = Failure} = Totals, _) ->
-    Steps = raddle_nif:shown(Text),
-    Totals#{failure => maps:merge(#{explanation => none}, maps:without([text, names], Failure#{interleaving => Steps}))};
+    Steps = raddle_nif:shown(Text, maps:get(callers, Failure, [])),
+    Totals#{failure => maps:merge(#{explanation => none}, maps:without([text, names, callers], Failure#{interleaving => Steps}))};
 told(Totals, _) -> Totals.
 
 %% A smaller run as it is when it is made once more; none if it does not repeat.
 repeated(Text, Explained, Options) ->
     {ok, Session, _} = raddle_nif:open_replay(Text),
-    Result = raddle_run:run(Session, {0, 0}, Options, fun look/3),
+    Look = fun(Handle, Table, Made) -> (look(Handle, Table, Made))#{callers => raddle_nif:callers(Handle, raddle_callers:known(Table))} end,
+    Result = raddle_run:run(Session, {0, 0}, Options#{callers => true}, Look),
     case raddle_nif:divergence(Session) of
         none -> Result#{text => Text, explanation => case Explained of nil -> none; _ -> Explained end};
         _ -> none

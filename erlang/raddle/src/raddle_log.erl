@@ -11,20 +11,7 @@
 
 %% Whether somebody wants to know. A supervisor tells that it gives up without further operations.
 allow(Level, Module) ->
-    (is_error(Level) andalso (Module =:= supervisor orelse fails_on(error))) orelse (is_shown(Level) andalso not is_of_otp(Module)).
-
-%% Whether a module came with the VM: kernel, stdlib and the like.
-is_of_otp(Module) ->
-    case persistent_term:get({raddle_of_otp, Module}, unknown) of
-        unknown ->
-            Known = case code:which(Module) of
-                        File when is_list(File) -> lists:prefix(code:lib_dir(), File);
-                        Other -> Other =:= preloaded
-                    end,
-            persistent_term:put({raddle_of_otp, Module}, Known),
-            Known;
-        Known -> Known
-    end.
+    (is_error(Level) andalso (Module =:= supervisor orelse fails_on(error))) orelse (is_shown(Level) andalso not raddle_modules:is_library(Module)).
 
 is_shown(Level) -> is_error(Level) orelse Level =:= warning orelse Level =:= notice.
 

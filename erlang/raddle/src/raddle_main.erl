@@ -56,7 +56,7 @@ orders(Port, Desk, Seed, Options) ->
                  {error, Why} -> said(refused, Why);
                  {Session, Run, Wish} ->
                      Look = fun(_, Table, Result) -> made(Session, {Seed, Run}, Table, Result, Wish) end,
-                     case raddle_run:run(Session, {Seed, Run}, Options, Look) of
+                     case raddle_run:run(Session, {Seed, Run}, Options#{callers => Wish =:= whole}, Look) of
                          exhausted -> json(<<"exhausted">>);
                          Made -> Made
                      end
@@ -65,10 +65,10 @@ orders(Port, Desk, Seed, Options) ->
     orders(Port, Desk, Seed, Options).
 
 made(Session, Number, Table, #{verdict := Verdict, steps := _}, Wish) ->
-    Wanted = case Verdict of {failed, _, _, _, _} -> Wish =/= none; _ -> Wish =:= any end,
+    Wanted = case Verdict of {failed, _, _, _, _} -> Wish =/= none; _ -> Wish =:= any orelse Wish =:= whole end,
     case Wanted of
-        true -> raddle_nif:answer(Session, Number, raddle_run:names(Session, Table), raddle_io:printed(Session));
-        false -> raddle_nif:answer(Session, Number, nil, <<>>)
+        true -> raddle_nif:answer(Session, Number, raddle_run:names(Session, Table), raddle_io:printed(Session), raddle_callers:known(Table));
+        false -> raddle_nif:answer(Session, Number, nil, <<>>, [])
     end;
 made(_, _, _, Result, _) -> said(lost, raddle_report:result(Result)).
 

@@ -4,8 +4,8 @@
          add_spawned/2, add_process_of/3, add_timer/5, add_errand/5, add_carrier/3, add_object/2, start/1,
          step/6, sleep/4, wait/4, act/6, act_wait/4, act_choose/5, chosen/1, hold/3, holds/1, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
          fail/4, now/1, unique/1, interrupt/2, pids/1, places/1, actor_name/2, steps/1, searches/1, counts/1, owned/1, end_run/1,
-         divergence/1, print/2, printed/1, record/4, answer/4,
-         open_search/1, next_candidate/1, note_candidate/3, shown/1]).
+         divergence/1, print/2, printed/1, record/4, answer/5,
+         open_search/1, first_candidate/1, next_candidate/3, callers/2, shown/2]).
 -compile({no_auto_import, [now/0]}).
 -on_load(init/0).
 
@@ -68,8 +68,9 @@ divergence(_Session) -> ?MISSING.
 print(_Session, _Text) -> ?MISSING.
 printed(_Session) -> ?MISSING.
 record(_Session, _Program, _Numbers, _Names) -> ?MISSING.
-answer(_Session, _Numbers, _Names, _Printed) -> ?MISSING.
+answer(_Session, _Numbers, _Names, _Printed, _Callers) -> ?MISSING.
 open_search(_Text) -> ?MISSING.
-next_candidate(_Search) -> ?MISSING.
-note_candidate(_Search, _Session, _Names) -> ?MISSING.
-shown(_Text) -> ?MISSING.
+first_candidate(_Search) -> ?MISSING.
+next_candidate(_Search, _Session, _Names) -> ?MISSING.
+callers(_Session, _Known) -> ?MISSING.
+shown(_Text, _Callers) -> ?MISSING.

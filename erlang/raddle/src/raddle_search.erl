@@ -7,21 +7,15 @@
 %% the run that is given does not fail again.
 smallest(Text, Options) ->
     {ok, Search} = raddle_nif:open_search(Text),
-    candidates(Search, Options).
+    candidates(raddle_nif:first_candidate(Search), Search, Options).
 
-candidates(Search, #{seed := Seed} = Options) ->
-    case raddle_nif:next_candidate(Search) of
-        over -> none;
-        {over, Smallest, Explained} -> {Smallest, Explained};
-        {Session, Wish} ->
-            Look = fun(_, Table, #{verdict := Verdict} = Result) ->
-                       raddle_nif:note_candidate(Search, Session, names(Session, Table, Result, Wish)),
-                       Verdict
-                   end,
-            case raddle_run:run(Session, {Seed, 0}, Options, Look) of
-                {broken, _} -> none; % Most likely nobody waits for it any more.
-                _ -> candidates(Search, Options)
-            end
+candidates(over, _, _) -> none;
+candidates({over, Smallest, Explained}, _, _) -> {Smallest, Explained};
+candidates({Session, Wish}, Search, #{seed := Seed} = Options) ->
+    Look = fun(_, Table, #{verdict := Verdict} = Result) -> {Verdict, names(Session, Table, Result, Wish)} end,
+    case raddle_run:run(Session, {Seed, 0}, Options, Look) of
+        {{broken, _}, _} -> none; % Most likely nobody waits for it any more.
+        {_, Names} -> candidates(raddle_nif:next_candidate(Search, Session, Names), Search, Options)
     end.
 
 %% The names of a run that is wanted. One that decides nothing never is.

@@ -84,6 +84,29 @@ what_the_search_puts_into_a_run_stays_there_case() ->
         ?assertMatch(#{divergence := none, fingerprint := Print}, raddle:replay(File, #{test => fun() -> gone() end}))
     end).
 
+%% What a library does is told with the line that called it.
+init(N) -> {ok, N}.
+handle_call(get, _, N) -> {reply, N, N};
+handle_call({set, N}, _, _) -> {reply, ok, N}.
+handle_cast(_, N) -> {noreply, N}.
+
+asks() ->
+    {ok, P} = gen_server:start_link({local, server}, ?MODULE, 0, []), S = self(),
+    [spawn_link(fun() -> N = gen_server:call(P, get), ok = gen_server:call(P, {set, N + 1}), S ! done end) || _ <- [1, 2]],
+    [receive done -> ok end || _ <- [1, 2]],
+    2 = gen_server:call(P, get).
+
+who_called_is_told_case() ->
+    #{failure := #{interleaving := Steps}} = raddle:explore(fun() -> asks() end, #{file => none}),
+    ?assertMatch({match, [_, _, _, _]}, re:run(Steps, "<0\\.10[34]\\.0> +send mailbox of server <0\\.102\\.0> at raddle_search_tests\\.erl:[0-9]+ \\(gen\\.erl:", [global])),
+    %% What a server does by itself has no caller.
+    ?assertMatch({match, _}, re:run(Steps, "receive mailbox of server <0\\.102\\.0> at gen_server\\.erl:[0-9]+\n")),
+    ?assertEqual(8, erlang:system_flag(backtrace_depth, 8)).
+
+a_missing_function_is_told_by_its_name_case() ->
+    #{failure := #{report := Report}} = raddle:explore(fun() -> {no_such:function(1)} end, #{file => none}),
+    ?assertMatch({match, _}, re:run(Report, "^the test failed: error: undef, as there is no no_such:function/1 in raddle_search_tests:.* \\(raddle_search_tests\\.erl:[0-9]+\\)$")).
+
 %% A run in which somebody does nothing for long costs as much as many steps.
 spins() -> S = self(), spawn(fun() -> S ! 1 end), spawn(fun() -> S ! 2 end), receive 2 -> (fun F() -> F() end)(); 1 -> ok end.
 

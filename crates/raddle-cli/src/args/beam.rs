@@ -136,7 +136,10 @@ fn faults(text: &str) -> Result<String, String> {
 fn function(text: &str) -> Result<String, String> {
     let text = text.strip_suffix("/0").or_else(|| text.strip_suffix("()")).unwrap_or(text);
     if text.rsplit_once('/').is_some_and(|(_, arity)| arity.parse::<u8>().is_ok()) {
-        return Err("the function takes no arguments; one that does may be called by another that takes none".to_owned());
+        return Err(
+            "the function takes no arguments; one that does may be called by another that takes none"
+                .to_owned(),
+        );
     }
     let (of_elixir, parts) = match text.split_once(':') {
         Some(parts) => (false, Some(parts)),

@@ -1,7 +1,7 @@
 //! Makes failing runs of Erlang programs smaller, and explains them. One VM makes all the runs.
 
 use super::server::{Program, Server, setup, under};
-use super::sources;
+use super::{Heard, sources};
 use crate::explain::Sources;
 use crate::minimize::{AFTER_A_FAILURE, Limits, reduce, write};
 use anyhow::Result;
@@ -25,30 +25,33 @@ pub(crate) fn minimize(
     Ok(search(file, shown, limits, path)?.map(|(small, _)| small))
 }
 
-/// The same with what the smaller run printed.
-fn search(file: &TraceFile, shown: &str, limits: Limits, path: &Path) -> Result<Option<(TraceFile, String)>> {
+/// The same with what is heard of the smaller run when it is made once more.
+fn search(file: &TraceFile, shown: &str, limits: Limits, path: &Path) -> Result<Option<(TraceFile, Heard)>> {
     let mut vm = Vm::start(file, shown)?;
     let small = reduce(file, &mut vm, limits, &|small| write(path, small))?;
     match (vm.silent, small) {
         (Some(why), None) => Err(why.context(format!("{shown}: no run was made"))),
         (_, None) => Ok(None),
         (_, Some(small)) => {
-            let printed = vm.printed.into_iter().find(|(fingerprint, _)| *fingerprint == small.fingerprint);
-            Ok(Some((small, printed.map(|(_, printed)| printed).unwrap_or_default())))
+            let heard = match vm.server.order(&Order::replay(&small, 0)) {
+                Ok(Answer::Ran(ran)) if ran.divergence.is_none() => Heard::of(&ran),
+                _ => Heard::default(),
+            };
+            Ok(Some((small, heard)))
         }
     }
 }
 
 /// The same after a run has failed. The run as it was found is in `path` already; if it cannot be made again, that has to do.
-pub(super) fn after_failure(file: &TraceFile, path: &Path) -> Result<Option<(TraceFile, String)>> {
+pub(super) fn after_failure(file: &TraceFile, path: &Path) -> Result<Option<(TraceFile, Heard)>> {
     if file.steps.len() > MOST_AUTOMATIC_STEPS {
         return Ok(None);
     }
-    let Ok(Some((small, printed))) = search(file, "the failing run", AFTER_A_FAILURE, path) else {
+    let Ok(Some((small, heard))) = search(file, "the failing run", AFTER_A_FAILURE, path) else {
         return Ok(None);
     };
     write(path, &small)?;
-    Ok(Some((small, printed)))
+    Ok(Some((small, heard)))
 }
 
 /// Explains the failing run of `file`, which is made small before unless it is already. The source files of its places
@@ -76,19 +79,12 @@ struct Vm<'a> {
     file: &'a TraceFile,
     /// Why it makes no more runs, if that is so.
     silent: Option<anyhow::Error>,
-    /// What failing runs printed, by their fingerprints.
-    printed: Vec<(u64, String)>,
 }
 
 impl Vm<'_> {
     fn start<'a>(file: &'a TraceFile, shown: &str) -> Result<Vm<'a>> {
         let setup = setup(under(file), file.seed, file.settings, PATIENCE);
-        Ok(Vm {
-            server: Server::start(&Program::of(file, shown)?, &setup)?,
-            file,
-            silent: None,
-            printed: Vec::new(),
-        })
+        Ok(Vm { server: Server::start(&Program::of(file, shown)?, &setup)?, file, silent: None })
     }
 }
 
@@ -110,10 +106,6 @@ impl Execute for Vm<'_> {
                 return None;
             }
         };
-        let run = *ran.trace?;
-        if !ran.output.is_empty() {
-            self.printed.push((run.fingerprint, ran.output));
-        }
-        Some(Execution { run, preemptions: ran.preemptions })
+        Some(Execution { run: *ran.trace?, preemptions: ran.preemptions })
     }
 }

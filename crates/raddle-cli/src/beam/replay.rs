@@ -1,7 +1,7 @@
 //! `raddle replay` of a run of an Erlang program.
 
 use super::server::{Program, Server, setup, under};
-use super::show;
+use super::{Heard, show};
 use crate::Outcome;
 use crate::args::ReplayArgs;
 use crate::replay::{Left, ends_alike, exact_head, tolerant_head, tolerant_line};
@@ -33,7 +33,7 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
             step + 1,
             file.steps.len(),
         ),
-        None => repeated(args, file, (now, &ran.output), shown, width),
+        None => repeated(args, file, (now, &Heard::of(&ran)), shown, width),
     }
 }
 
@@ -41,7 +41,7 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
 fn repeated(
     args: &ReplayArgs,
     file: &TraceFile,
-    (now, output): (&TraceFile, &str),
+    (now, heard): (&TraceFile, &Heard),
     shown: &str,
     width: usize,
 ) -> Result<Outcome> {
@@ -52,7 +52,7 @@ fn repeated(
         return Ok(Outcome { text, status });
     }
     let mut out = exact_head(file);
-    show(&mut out, file, output, width);
+    show(&mut out, file, heard, width);
     Ok(Outcome { text: out, status })
 }
 
@@ -70,7 +70,7 @@ fn tolerant(
         return Ok(Outcome { text: tolerant_line(file, now, left), status });
     }
     let mut text = tolerant_head(file, now, left, shown);
-    show(&mut text, now, &again.output, width);
+    show(&mut text, now, &Heard::of(again), width);
     Ok(Outcome { text, status })
 }
 

@@ -9,7 +9,7 @@ use std::fmt::Write;
 pub(crate) fn show(out: &mut String, file: &TraceFile, output: &str, width: usize) {
     out.push('\n');
     let layout = Layout { width, ..Layout::default() };
-    out.push_str(&steps(file, layout, &|operation| statement(file, operation)));
+    out.push_str(&steps(file, layout, &|_, operation| statement(file, operation)));
     out.push('\n');
     for line in message(file) {
         let _ = writeln!(out, "{line}");

@@ -151,7 +151,7 @@ impl Display for Failed {
 /// The steps thread by thread, each with what it does besides where.
 fn steps(trace: &TraceFile) -> String {
     let layout = Layout { width: 120, ..Layout::default() };
-    raddle_report::steps(trace, layout, &|operation| statement(trace, operation)) + "\n"
+    raddle_report::steps(trace, layout, &|_, operation| statement(trace, operation)) + "\n"
 }
 
 /// What an operation does, to what, and where.
