@@ -5,6 +5,9 @@
 %%   raddle:explore(Fun, Options)              the same, but returns what it found
 %%   raddle:replay(File)                       makes a recorded run again
 %%
+%% The first call in a VM instruments modules of OTP, which takes some seconds unless they are in the cache; eunit gives a test five, unless it is
+%% {timeout, Seconds, Test}.
+%%
 %% Options: strategy ("portfolio"), runs (1000), seed (1), first (0: of each strategy, which run it begins with), nodes
 %% (['test@raddle'], of which the test runs on the first), step_limit (100000), virtual_time (infinity, or milliseconds after which a run fails), patience (64), timeouts (when_idle or anytime), wall
 %% (a run is given up after this many milliseconds without an operation, or at most twice as many), file (where a failure is
