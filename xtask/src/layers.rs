@@ -24,7 +24,10 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
     ("raddle-macros", &[]),
     ("raddle-native", &["raddle-model", "raddle-engine", "raddle-strategies"]),
-    ("raddle-beam", &["raddle-model", "raddle-engine", "raddle-strategies"]),
+    (
+        "raddle-beam",
+        &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-explain", "raddle-report"],
+    ),
     ("raddle-lab", &["raddle-model", "raddle-engine", "raddle-strategies"]),
     ("raddle-report", &["raddle-model"]),
     ("raddle-symbols", &[]),

@@ -28,6 +28,8 @@ pub enum Wish {
     Failing,
     /// Of every one.
     Any,
+    /// Of every one, with the lines that called.
+    Whole,
 }
 
 impl Desk {
@@ -50,11 +52,11 @@ impl Desk {
                 return Ok((lane.clone(), run, if trace { Wish::Failing } else { Wish::None }));
             }
             Order::Replay { steps, picks, .. } => {
-                (Handle::repeat(record::events(&steps), Order::picks(&picks), settings, spec), Wish::Any)
+                (Handle::repeat(record::events(&steps), Order::picks(&picks), settings, spec), Wish::Whole)
             }
             Order::Resemble { steps, picks, .. } => {
                 let resemble = Resemble::new(record::events(&steps), Order::picks(&picks));
-                (Handle::guided(Box::new(resemble), settings, spec), Wish::Any)
+                (Handle::guided(Box::new(resemble), settings, spec), Wish::Whole)
             }
             Order::Follow { schedule, any, .. } => {
                 let wish = if any { Wish::Any } else { Wish::Failing };

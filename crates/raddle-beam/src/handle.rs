@@ -1,7 +1,7 @@
 //! A session as the BEAM holds it, with what it was opened for.
 
 use crate::record::{self, ReplayError, Told};
-use crate::session::Session;
+use crate::session::{Caller, Session};
 use raddle_engine::{Config, Follow, Strategy};
 use raddle_model::native::{Answer, Ran};
 use raddle_model::{Event, Pick, Settings, TraceFile, Verdict};
@@ -103,13 +103,18 @@ impl Handle {
         Some(format!("the steps repeat but the end does not: recorded {then:?}, now {now:?}"))
     }
 
+    /// How many steps took the turn from an actor that could have gone on, where a schedule was followed.
+    pub fn preemptions(&self) -> u64 {
+        self.follow.as_ref().map_or(0, Follow::preemptions)
+    }
+
     /// The run, which is over, as a file.
     pub fn record(&self, told: Told) -> TraceFile {
         record::write(&self.lock(), self.config, &self.spec, told)
     }
 
-    /// The run, which is over, in a message to the command line. It has its trace if something is told of it.
-    pub fn answer(&self, told: Option<Told>) -> Result<String, String> {
+    /// The run, which is over, in a message to the command line, with what it printed and the lines that called. It has its trace if something is told of it.
+    pub fn answer(&self, told: Option<Told>, output: String, callers: Vec<Caller>) -> Result<String, String> {
         let divergence = self.divergence();
         let trace = told.map(|told| Box::new(self.record(told)));
         let session = self.lock();
@@ -121,9 +126,11 @@ impl Handle {
             steps: session.engine().step_count(),
             threads: session.counts().0 as u64,
             rests: summary.rests,
-            preemptions: self.follow.as_ref().map_or(0, Follow::preemptions),
+            preemptions: self.preemptions(),
             divergence,
             trace,
+            output,
+            callers: if callers.is_empty() { Vec::new() } else { session.callers(callers) },
             ..Ran::default()
         };
         serde_json::to_string(&Answer::Ran(Box::new(ran))).map_err(|error| error.to_string())

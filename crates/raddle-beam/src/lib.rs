@@ -2,7 +2,7 @@
 //!
 //! [`session`] knows actors and answers, [`places`] numbers places in the code, [`record`] makes failure files; none of them knows
 //! Erlang terms. [`handle`] is a session as the BEAM holds it, [`desk`] reads the orders of the command line, [`rounds`] says which
-//! strategy is next. [`natives`] are the functions that the BEAM calls: each takes a lock, asks the session, and turns the answer into
+//! strategy is next, [`search`] makes failing runs smaller. [`natives`] are the functions that the BEAM calls: each takes a lock, asks the session, and turns the answer into
 //! a term. A panic in there becomes the end of the run, never an exception that the program under test could catch.
 
 pub mod desk;
@@ -11,6 +11,7 @@ pub mod natives;
 pub mod places;
 pub mod record;
 pub mod rounds;
+pub mod search;
 pub mod session;
 
 rustler::init!("raddle_nif");

@@ -4,16 +4,18 @@
 
 use crate::desk::{Desk, Wish};
 use crate::handle::{Handle, Shared};
-use crate::record::Told;
+use crate::record::{self, Names, Told};
 use crate::rounds::Turns;
-use crate::session::{Answer, Deed, Session};
+use crate::search::{Next, Search};
+use crate::session::{Answer, Caller, Deed, Session};
+use raddle_explain::Wanted;
 use raddle_model::{Access, Failure, Kind, ObjectId, Settings, ThreadId, Touch, Verdict};
 use rustler::{Encoder, Env, LocalPid, NifResult, ResourceArc, Term};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 mod atoms {
     rustler::atoms! {
-        ok, error, exhausted, go, timeout, stop, none, passed, failed, cut_off, broken, failing, any
+        ok, error, exhausted, go, timeout, stop, none, passed, failed, cut_off, broken, failing, any, whole, over
     }
 }
 
@@ -126,7 +128,7 @@ fn open_desk<'a>(env: Env<'a>, setup: &str) -> Term<'a> {
     }
 }
 
-/// An order as `{Session, Run, Wish}`: which run to make, and whether its trace is wanted (`none`, `failing` or `any`).
+/// An order as `{Session, Run, Wish}`: which run to make, and whether its trace is wanted (`none`, `failing`, `any`, or `whole` for one with callers).
 #[rustler::nif]
 fn read_order<'a>(env: Env<'a>, desk: ResourceArc<Desk>, order: &str) -> Term<'a> {
     match desk.read(order) {
@@ -135,6 +137,7 @@ fn read_order<'a>(env: Env<'a>, desk: ResourceArc<Desk>, order: &str) -> Term<'a
                 Wish::None => atoms::none(),
                 Wish::Failing => atoms::failing(),
                 Wish::Any => atoms::any(),
+                Wish::Whole => atoms::whole(),
             };
             (shared, run, wish).encode(env)
         }
@@ -351,10 +354,10 @@ fn unique(shared: Shared) -> u64 {
     tell(&shared, 0, Session::unique)
 }
 
-/// How many operations an actor has told of.
+/// An actor is interrupted as it has done nothing for long: how many operations it has told of.
 #[rustler::nif]
-fn progress(shared: Shared, actor: u32) -> u64 {
-    tell(&shared, 0, |session| session.progress(actor))
+fn interrupt(shared: Shared, actor: u32) -> u64 {
+    tell(&shared, 0, |session| session.interrupt(actor))
 }
 
 #[rustler::nif]
@@ -438,8 +441,18 @@ fn divergence<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
     }
 }
 
-/// The names of a run's actors, objects and places.
-type Names = (Vec<String>, Vec<String>, Vec<String>);
+/// The program prints a text.
+#[rustler::nif]
+fn print<'a>(env: Env<'a>, shared: Shared, text: &str) -> Term<'a> {
+    tell(&shared, (), |session| session.print(text));
+    atoms::ok().encode(env)
+}
+
+/// What the program has printed in this run; of much, the end.
+#[rustler::nif]
+fn printed(shared: Shared) -> String {
+    shared.lock().printed().to_owned()
+}
 
 /// The run as a failure file.
 #[rustler::nif(schedule = "DirtyCpu")]
@@ -452,9 +465,15 @@ fn record(
     shared.record(Told { program, arguments, seed, run, threads, objects, locations }).to_json()
 }
 
-/// The run for the command line, with its trace if there are names for it.
+/// The run for the command line, with its trace if there are names for it, what it has printed, and lines that called.
 #[rustler::nif]
-fn answer(shared: Shared, (seed, run): (u64, u64), names: Option<Names>) -> NifResult<String> {
+fn answer(
+    shared: Shared,
+    (seed, run): (u64, u64),
+    names: Option<Names>,
+    printed: String,
+    callers: Vec<Caller>,
+) -> NifResult<String> {
     let told = names.map(|(threads, objects, locations)| Told {
         seed,
         run,
@@ -463,5 +482,55 @@ fn answer(shared: Shared, (seed, run): (u64, u64), names: Option<Names>) -> NifR
         locations,
         ..Told::default()
     });
-    shared.answer(told).map_err(|error| rustler::Error::Term(Box::new(error)))
+    shared.answer(told, printed, callers).map_err(|error| rustler::Error::Term(Box::new(error)))
+}
+
+/// A search for a smaller run than that in the text of a failure file, and for the order that makes it fail.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn open_search<'a>(env: Env<'a>, text: &str) -> Term<'a> {
+    match Search::begin(text) {
+        Ok(search) => (atoms::ok(), ResourceArc::new(search)).encode(env),
+        Err(error) => (atoms::error(), error.to_string()).encode(env),
+    }
+}
+
+/// What is to be done first for a search: a run, as `{Session, Wish}` (see [`read_order`]), or nothing more, as `over`, or `{over, Text, Explained}` if
+/// there is a smallest run, where `Explained` is `nil` or a sentence. It waits for a thread that has a microsecond's work, so a change to a
+/// dirty scheduler would cost more than that.
+#[rustler::nif]
+fn first_candidate<'a>(env: Env<'a>, search: ResourceArc<Search>) -> Term<'a> {
+    candidate(env, &search)
+}
+
+/// The same after the run was made that was to be made; it is wanted if there are names for it.
+#[rustler::nif]
+fn next_candidate<'a>(
+    env: Env<'a>,
+    search: ResourceArc<Search>,
+    shared: Shared,
+    names: Option<Names>,
+) -> Term<'a> {
+    search.made(&shared, names);
+    candidate(env, &search)
+}
+
+fn candidate<'a>(env: Env<'a>, search: &Search) -> Term<'a> {
+    match search.next() {
+        Next::Run(shared, Wanted::Failing) => (shared, atoms::failing()).encode(env),
+        Next::Run(shared, Wanted::Any) => (shared, atoms::any()).encode(env),
+        Next::Over(Some(found)) => (atoms::over(), found.file.to_json(), found.explained).encode(env),
+        Next::Over(None) => atoms::over().encode(env),
+    }
+}
+
+/// For each step of the run the line that called, as [`Session::callers`] has it.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn callers(shared: Shared, known: Vec<Caller>) -> Vec<String> {
+    shared.lock().callers(known)
+}
+
+/// The steps of the run in the text of a failure file for a person, with the lines that called, and how it became smaller.
+#[rustler::nif(schedule = "DirtyCpu")]
+fn shown(text: &str, callers: Vec<String>) -> String {
+    record::read(text).map_or_else(|error| error.to_string(), |file| record::show(&file, &callers))
 }

@@ -3,6 +3,7 @@
 use crate::session::Session;
 use raddle_engine::{Config, Timeouts};
 use raddle_model::{Event, FileError, MADE, Settings, Surroundings, ThreadId, TraceFile, TraceStep, Values};
+use raddle_report::{Layout, act, steps, text};
 
 /// The front end of these files.
 pub const FRONT_END: &str = "beam";
@@ -25,6 +26,9 @@ pub struct Told {
     /// See `threads`.
     pub locations: Vec<String>,
 }
+
+/// The names of a run's actors, objects and places.
+pub type Names = (Vec<String>, Vec<String>, Vec<String>);
 
 /// Why a file cannot be replayed here.
 #[derive(Debug, thiserror::Error)]
@@ -111,4 +115,23 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
 pub fn read(text: &str) -> Result<TraceFile, ReplayError> {
     let file = TraceFile::from_json(text)?;
     if file.front_end == FRONT_END { Ok(file) } else { Err(ReplayError::FrontEnd(file.front_end)) }
+}
+
+/// The steps of a run for a person, with the line that called for each step, a column for each process, and how it became smaller if it did.
+pub fn show(file: &TraceFile, callers: &[String]) -> String {
+    let mut out = String::new();
+    if let Some(minimized) = file.minimized {
+        out = format!(
+            "Made smaller by {}: switches between processes {} -> {}, steps {} -> {}.\n",
+            text::plural(minimized.executions, "run"),
+            text::count(minimized.switches_before),
+            text::count(file.switches()),
+            text::count(minimized.steps_before),
+            text::count(file.steps.len() as u64)
+        );
+    }
+    out.push_str(&steps(file, Layout::default(), &|step| {
+        act(file, &file.steps[step].operation, callers.get(step).map_or("", |line| line))
+    }));
+    out
 }

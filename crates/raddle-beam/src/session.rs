@@ -10,6 +10,8 @@ use raddle_model::{
     Access, Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Touch, Verdict, mix,
 };
 
+use std::collections::BTreeMap;
+
 /// What whoever has called does next.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer<P> {
@@ -26,6 +28,10 @@ pub enum Answer<P> {
     /// It sleeps for ever, as the run is over.
     Stop,
 }
+
+/// The line of the program that an operation of a library was made for: of an actor, at a place as the Erlang side numbers them, and the how manieth of
+/// these, from 1.
+pub type Caller = ((u32, u32, u32), String);
 
 /// What an actor is about to do.
 #[derive(Clone, Copy, Debug)]
@@ -79,8 +85,28 @@ pub struct Session<P> {
     holds: bool,
     /// The value of the latest [`Kind::Choose`].
     chosen: u32,
+    /// How often actors were interrupted that did nothing for long.
+    interruptions: u64,
+    /// The end of what the program has printed in this run, or some more.
+    printed: String,
     /// What went wrong in here, if anything did.
     broken: Option<String>,
+}
+
+/// So much of what a run prints is kept.
+const MOST_PRINTED: usize = 64 << 10;
+
+/// The end of a text that is too long, from the beginning of a line if there is one.
+fn end(text: &str) -> &str {
+    if text.len() <= MOST_PRINTED {
+        return text;
+    }
+    let mut from = text.len() - MOST_PRINTED;
+    while !text.is_char_boundary(from) {
+        from += 1;
+    }
+    let end = &text[from..];
+    end.split_once('\n').map_or(end, |(_, lines)| if lines.is_empty() { end } else { lines })
 }
 
 impl<P: Copy> Session<P> {
@@ -112,6 +138,8 @@ impl<P: Copy> Session<P> {
             held: Vec::new(),
             holds: true,
             chosen: 0,
+            interruptions: 0,
+            printed: String::new(),
             broken: None,
         }
     }
@@ -136,6 +164,8 @@ impl<P: Copy> Session<P> {
         self.unique = 0;
         self.held.clear();
         self.chosen = 0;
+        self.interruptions = 0;
+        self.printed.clear();
         self.broken = None;
         true
     }
@@ -241,9 +271,15 @@ impl<P: Copy> Session<P> {
         self.next(caller)
     }
 
-    /// How many operations `actor` has told of.
-    pub fn progress(&self, actor: u32) -> u64 {
+    /// `actor` is interrupted as it has done nothing for long. Tells how many operations it has told of.
+    pub fn interrupt(&mut self, actor: u32) -> u64 {
+        self.interruptions += 1;
         self.actors[actor as usize].told
+    }
+
+    /// What the run has cost, in steps. What happens between two interruptions takes as long as some thousand.
+    pub fn effort(&self) -> u64 {
+        self.engine.step_count() + 20_000 * self.interruptions
     }
 
     /// `actor` has found nothing for it in its mailbox and waits for `nanoseconds`.
@@ -428,6 +464,33 @@ impl<P: Copy> Session<P> {
     pub fn owned(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
         let actors = (0..).zip(&self.actors).filter(|(_, actor)| actor.mailbox != NOTHING);
         actors.map(|(number, actor)| (number, actor.mailbox.0, actor.life.0))
+    }
+
+    /// For each step of the run the line of the program that it was made for, if that is among `known`, and an empty text for others.
+    pub fn callers(&self, known: Vec<Caller>) -> Vec<String> {
+        let mut known: BTreeMap<_, _> = known.into_iter().collect();
+        let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
+        let caller = |event: &Event| {
+            let place = self.places().get(event.operation.location.index())?;
+            let count = counts.entry((event.thread.0, *place)).or_default();
+            *count += 1;
+            known.remove(&(event.thread.0, *place, *count))
+        };
+        self.engine.events().iter().map(caller).map(Option::unwrap_or_default).collect()
+    }
+
+    /// The program prints something.
+    pub fn print(&mut self, text: &str) {
+        self.printed.push_str(text);
+        // Not each time, so that much is not moved again and again.
+        if self.printed.len() > 2 * MOST_PRINTED {
+            self.printed = end(&self.printed).to_owned();
+        }
+    }
+
+    /// What the program has printed in this run; of much, the end.
+    pub fn printed(&self) -> &str {
+        end(&self.printed)
     }
 
     /// Notes that something went wrong in here; the run decides nothing.

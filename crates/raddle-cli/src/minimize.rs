@@ -8,7 +8,7 @@ use anyhow::{Context, Result, bail};
 use raddle_engine::Follow;
 use raddle_explain::{Budget, Execute, Execution, Smallest, Wanted, minimize};
 use raddle_lab::Machine;
-use raddle_model::{EXIT_BUG_FOUND, Schedule, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, MADE, Schedule, TraceFile};
 use raddle_report::shape::{self, Reduced};
 use raddle_report::{sentences, text};
 use std::fmt::Write;
@@ -99,15 +99,16 @@ pub(crate) fn write(path: &Path, file: &TraceFile) -> Result<()> {
 pub(crate) fn tell(out: &mut String, file: &TraceFile) {
     let Some(minimized) = file.minimized else { return };
     let now = (file.switches(), file.steps.len() as u64);
+    let threads = if file.front_end == beam::FRONT_END { "processes" } else { "threads" };
     if now == (minimized.switches_before, minimized.steps_before) {
         let runs = text::plural(minimized.executions, "run");
         let switches = if now.0 == 1 { "1 switch" } else { &format!("{} switches", text::count(now.0)) };
-        let _ = writeln!(out, "It has {switches} between threads; {runs} found no smaller one.");
+        let _ = writeln!(out, "It has {switches} between {threads}; {runs} found no smaller one.");
         return;
     }
     let _ = writeln!(
         out,
-        "Made smaller by {}: switches between threads {} -> {}, steps {} -> {}.",
+        "Made smaller by {}: switches between {threads} {} -> {}, steps {} -> {}.",
         text::plural(minimized.executions, "run"),
         text::count(minimized.switches_before),
         text::count(now.0),
@@ -149,7 +150,11 @@ fn with_origin(file: &TraceFile, run: TraceFile) -> TraceFile {
         now.executions += before.executions;
         (now.switches_before, now.steps_before) = (before.switches_before, before.steps_before);
     }
+    // When threads were made is part of the run.
+    let is_made = |(name, _): &(String, i64)| name == MADE;
+    let kept = file.parameters.iter().filter(|parameter| !is_made(parameter)).cloned();
     TraceFile {
+        parameters: kept.chain(run.parameters.into_iter().filter(is_made)).collect(),
         minimized,
         verdict: run.verdict,
         fingerprint: run.fingerprint,

@@ -262,6 +262,10 @@ pub struct Ran {
     /// What the program printed in that run.
     #[serde(skip_serializing_if = "is_default")]
     pub output: String,
+    /// For each step of that run the line of the program that it was made for, if it is one of a library; empty texts for others, and no more than
+    /// are known.
+    #[serde(default)]
+    pub callers: Vec<String>,
     /// The memory that was known to be shared before that run.
     #[serde(skip_serializing_if = "is_default")]
     pub shared: Vec<u64>,

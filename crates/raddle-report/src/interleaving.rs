@@ -76,9 +76,10 @@ pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(usize) -> Stri
         }
     }
     let (columns, widths): (Vec<usize>, Vec<usize>) = width_of.into_iter().unzip();
-    let number = file.steps.len().to_string().len().max(4);
+    let (noun, number) = (Names(file).noun(), file.steps.len().to_string().len().max(4));
     let beside = number + widths.iter().map(|width| width + 2).sum::<usize>() <= layout.width;
-    let names = columns.iter().map(|&thread| length(&file.threads[thread])).max().unwrap_or(0).max(6);
+    let names =
+        columns.iter().map(|&thread| length(&file.threads[thread])).max().unwrap_or(0).max(noun.len());
 
     let mut heading = format!("{:>number$}", "step");
     if beside {
@@ -86,7 +87,7 @@ pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(usize) -> Stri
             let _ = write!(heading, "  {:width$}", file.threads[thread]);
         }
     } else {
-        let _ = write!(heading, "  {:names$}  statement", "thread");
+        let _ = write!(heading, "  {:names$}  statement", noun);
     }
     let _ = writeln!(out, "{}", heading.trim_end());
     for (row, (step, (thread, text))) in cells.iter().enumerate() {

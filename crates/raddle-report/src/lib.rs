@@ -21,7 +21,7 @@ mod values;
 
 pub use coverage::{Coverage, Place, Root, coverage};
 pub use interleaving::{Layout, interleaving, sentences, steps};
-pub use operations::{acquisitions, verb};
+pub use operations::{acquisitions, act, verb};
 pub use story::{ConflictPair, PairRole, Source, Story, StoryIdiom};
 pub use table::{Align, Table};
 pub use values::{Told, told, touched};

@@ -1,15 +1,19 @@
 %% Tests of concurrent Erlang programs under schedules of Raddle's choice.
 %%
-%%   raddle:test(fun() -> ... end)             fails (with an error that says how) if any of the runs does
+%%   raddle:test(fun() -> ... end)             fails, with a report and an error that says how, if any of the runs does
 %%   raddle:test(fun my_module:my_test/0, #{strategy => "pct:depth=3", runs => 10000})
 %%   raddle:explore(Fun, Options)              the same, but returns what it found
 %%   raddle:replay(File)                       makes a recorded run again
+%%
+%% The first call in a VM instruments modules of OTP, which takes some seconds unless they are in the cache; eunit gives a test five, unless it is
+%% {timeout, Seconds, Test}.
 %%
 %% Options: strategy ("portfolio"), runs (1000), seed (1), first (0: of each strategy, which run it begins with), nodes
 %% (['test@raddle'], of which the test runs on the first), step_limit (100000), virtual_time (infinity, or milliseconds after which a run fails), patience (64), timeouts (when_idle or anytime), wall
 %% (a run is given up after this many milliseconds without an operation, or at most twice as many), file (where a failure is
 %% written; raddle-failure-*.json by default, none for no file), each (a function that is called with the result of every run), stop
-%% (true: at the first failure), fail_on (a list, empty by default: error for a run in which an error is logged or a process
+%% (true: at the first failure), minimize (true: the failure that ends the search is made smaller and explained), tell (a function that gets the report of a failure
+%% of raddle:test as a text; by default it is written to the terminal, past whoever collects what a test prints), fail_on (a list, empty by default: error for a run in which an error is logged or a process
 %% crashes, gave_up for one in which a supervisor gives up), allow (a list, empty by default: native functions and such that
 %% run as they are because they depend on nothing but their arguments, as module, {Module, Function, Arity} or "module:function/1"), faults
 %% (none: how many faults of each sort the search may put into a run, such as "crash=1,restart=1,partition=2,disconnect=1" or a map; see
@@ -58,8 +62,12 @@ test(Fun) -> test(Fun, #{}).
 -spec test(fun(() -> term()) | {module(), atom()}, options()) -> ok.
 test(Fun, Options) ->
     case explore(Fun, Options) of
-        #{failure := #{report := Report} = Failure} ->
-            erlang:error({raddle_failure, unicode:characters_to_list(Report), maps:with([file, seed, run], Failure)});
+        #{failure := #{report := Report, explanation := Explained} = Failure} ->
+            %% Whoever runs the tests shows an error as a term, in which lines are hard to read.
+            Tell = maps:get(tell, options(Options)),
+            Tell(whole(Failure, function(Fun))),
+            Told = [Report, [["; ", Explained] || Explained =/= none]],
+            erlang:error({raddle_failure, unicode:characters_to_list(Told), maps:with([file, seed, run, printed], Failure)});
         #{error := Error} -> erlang:error({raddle_error, unicode:characters_to_list(Error)});
         #{failed := 0} -> ok
     end.
@@ -76,7 +84,7 @@ explore(Fun, Given) ->
                 Prepared = (named(Fun, Options))#{test => prepare(Fun), sessions => Sessions, turns => raddle_nif:open_turns(Spec)},
                 Start = erlang:monotonic_time(microsecond),
                 #{seen := Seen} = Totals = runs(Prepared, maps:get(runs, Options), none(#{})),
-                (maps:remove(seen, Totals))#{partial_orders => maps:size(Seen), microseconds => erlang:monotonic_time(microsecond) - Start}
+                (told(maps:remove(seen, Totals), Prepared))#{partial_orders => maps:size(Seen), microseconds => erlang:monotonic_time(microsecond) - Start}
         end
     end).
 
@@ -88,7 +96,7 @@ sessions([Spec | Specs], #{step_limit := Limit, patience := Patience, timeouts :
     end;
 sessions([], _, Opened) -> list_to_tuple(lists:reverse(Opened)).
 
-%% Makes the run in a file again. The answer is the result of the run, and has a divergence if the program did something else.
+%% Makes the run in a file again. The answer is the result of the run, with what was printed, and has a divergence if the program did something else.
 -spec replay(file:filename()) -> map().
 replay(File) -> replay(File, #{}).
 
@@ -175,7 +183,8 @@ moved(Old, New) ->
 options(Given) when is_list(Given) -> options(maps:from_list(Given));
 options(Given) ->
     Usual = #{strategy => "portfolio", runs => 1000, seed => 1, first => 0, nodes => ['test@raddle'], step_limit => 100000, virtual_time => infinity,
-              patience => 64, timeouts => when_idle, wall => 60000, file => default, stop => true,
+              patience => 64, timeouts => when_idle, wall => 60000, file => default, stop => true, minimize => true,
+              tell => fun(Text) -> io:put_chars(user, Text) end,
               each => fun(_) -> ok end, program => "", arguments => [], fail_on => [], allow => [], faults => none},
     case maps:keys(Given) -- [test | maps:keys(Usual)] of
         [] ->
@@ -288,7 +297,7 @@ look(Session, Table, #{verdict := Verdict, steps := _} = Result) ->
                   {failed, _, _, _, List} -> [{lists:nth(Who + 1, Actors), lists:nth(Where + 1, Places)} || {Who, Where} <- List];
                   _ -> []
               end,
-    Result#{names => Names, places => Places, blocked => Blocked};
+    Result#{names => Names, places => Places, blocked => Blocked, printed => raddle_io:printed(Session)};
 look(_, _, Result) -> Result.
 
 failure(Session, #{names := Names} = Result, Options, {Seed, Run} = Number) ->
@@ -308,4 +317,42 @@ failure(Session, #{names := Names} = Result, Options, {Seed, Run} = Number) ->
                 Given -> Given
             end,
     Where =:= none orelse (ok = file:write_file(Where, Text)),
-    maps:remove(names, Result#{report => Binary(raddle_report:result(Result)), file => Where, seed => Seed, run => Run}).
+    maps:remove(names, Result#{report => Binary(raddle_report:result(Result)), file => Where, seed => Seed, run => Run, text => Text}).
+
+%% ---- what is told of a failure
+
+%% The run that is told and kept is a small one, if there are no more runs to make, with its steps and the order that makes it fail.
+told(#{failure := #{text := Text, file := File} = Found} = Totals, #{minimize := true, stop := true} = Options) ->
+    Small = case raddle_search:smallest(Text, Options) of
+                none -> none;
+                {Smallest, Explained} -> repeated(Smallest, Explained, Options)
+            end,
+    case Small of
+        none -> told(Totals, Options#{minimize => false});
+        #{text := New} = Result ->
+            File =:= none orelse (ok = file:write_file(File, New)),
+            Report = unicode:characters_to_binary(raddle_report:result(Result)),
+            told(Totals#{failure => maps:merge(maps:with([file, seed, run], Found), Result#{report => Report})}, Options#{minimize => false})
+    end;
+told(#{failure := #{text := Text} = Failure} = Totals, _) ->
+    Steps = raddle_nif:shown(Text, maps:get(callers, Failure, [])),
+    Totals#{failure => maps:merge(#{explanation => none}, maps:without([text, names, callers], Failure#{interleaving => Steps}))};
+told(Totals, _) -> Totals.
+
+%% A smaller run as it is when it is made once more; none if it does not repeat.
+repeated(Text, Explained, Options) ->
+    {ok, Session, _} = raddle_nif:open_replay(Text),
+    Look = fun(Handle, Table, Made) -> (look(Handle, Table, Made))#{callers => raddle_nif:callers(Handle, raddle_callers:known(Table))} end,
+    Result = raddle_run:run(Session, {0, 0}, Options#{callers => true}, Look),
+    case raddle_nif:divergence(Session) of
+        none -> Result#{text => Text, explanation => case Explained of nil -> none; _ -> Explained end};
+        _ -> none
+    end.
+
+%% All of a failure of a test, which may have a name, for a person.
+-spec whole(map(), none | {module(), atom()}) -> string().
+whole(#{report := Report, explanation := Explained, interleaving := Steps, printed := Printed, file := File}, Name) ->
+    Test = case Name of none -> ", #{test => Fun}"; _ -> "" end,
+    unicode:characters_to_list(
+      ["\nraddle: ", Report, "\n", [[Explained, ".\n"] || Explained =/= none], "\n", Steps, raddle_io:told(Printed),
+       [["\nReplay it: raddle:replay(\"", File, "\"", Test, ")\n"] || File =/= none]]).

@@ -1,7 +1,7 @@
 %% Functions that run as they are though they cannot be controlled: they are native, or at the bottom of OTP. Those here depend on nothing but
 %% their arguments; a user may allow others by name (option allow, --allow). All others end the run without a verdict.
 -module(raddle_allow).
--export([call/4, without_copy/4, read/1, write/1, remedy/1]).
+-export([call/4, without_copy/4, read/1, write/1, remedy/1, otherwise/1]).
 -include("raddle_run.hrl").
 
 %% A call of a function that has no replacement.
@@ -79,6 +79,10 @@ write({Module, [{Function, Arity}]}) ->
         true -> lists:flatten(raddle_elixir:function(Module, Function, Arity));
         false -> lists:flatten(io_lib:format("~ts:~ts/~w", [Module, Function, Arity])) % As a shell has it, without quotes.
     end.
+
+%% What a user can do besides about a function that can be controlled when its module is compiled otherwise.
+otherwise({Module, Function, Arity}) ->
+    io_lib:format("; if that cannot be done and the function depends on nothing but its arguments, --allow ~ts lets it run as it is", [write({Module, [{Function, Arity}]})]).
 
 %% What a user can do about a function that was refused.
 remedy({Module, Function, Arity}) ->

@@ -1,7 +1,7 @@
 %% Programs in Elixir. Their modules are modules like all others, with debug information that Elixir itself turns into abstract forms; here is where
 %% Elixir is found, and how names are written in it.
 -module(raddle_elixir).
--export([ensure/1, applications/0, is_name/1, module/1, function/3, read/1, variables/2]).
+-export([ensure/1, folders/0, applications/0, is_name/1, module/1, function/3, read/1, variables/2]).
 
 %% Sees to it that Elixir's own modules are in the code path before a module of Elixir is loaded.
 ensure(Module) ->
@@ -32,7 +32,14 @@ followed(Path, Left) ->
         {error, _} -> Path
     end.
 
-%% What programs in Elixir expect to be started. What they start would print and log, which is dropped anyway.
+%% Where the libraries of Elixir are, as far as it was found.
+folders() ->
+    case code:which(elixir) of
+        File when is_list(File) -> [filename:dirname(filename:dirname(filename:dirname(File)))];
+        _ -> []
+    end.
+
+%% What programs in Elixir expect to be started. What they start would print and log in other ways.
 applications() ->
     case is_found() of
         true -> [elixir, logger];

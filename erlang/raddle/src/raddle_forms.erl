@@ -165,8 +165,17 @@ expression({'case', Anno, Subject, Clauses}) ->
 expression({'if', Anno, Clauses}) -> guarded(Anno, Clauses, fun(Given) -> {'if', Anno, clauses(Given)} end);
 expression({'try', Anno, Body, Of, Catch, After}) ->
     guarded(Anno, Of, fun(Of1) ->
-        guarded(Anno, Catch, fun(Catch1) -> {'try', Anno, each(Body), clauses(Of1), clauses(Catch1), each(After)} end)
+        guarded(Anno, Catch, fun(Catch1) -> {'try', Anno, each(Body), clauses(Of1), caught(clauses(Catch1)), each(After)} end)
     end);
+expression({'catch', Anno, Body}) ->
+    %% As it is defined, but for the stack.
+    [Value, Reason, Stack] = [{var, Anno, new_name(Stem)} || Stem <- ["Value", "Reason", "Stack"]],
+    Exit = fun(Why) -> {tuple, Anno, [{atom, Anno, 'EXIT'}, Why]} end,
+    Any = {var, Anno, '_'},
+    Clause = fun(Class, Why, Trace, Result) -> {clause, Anno, [{tuple, Anno, [{atom, Anno, Class}, Why, Trace]}], [], [Result]} end,
+    {'try', Anno, [expression(Body)], [],
+     caught([Clause(throw, Value, Any, Value), Clause(exit, Reason, Any, Exit(Reason)),
+             Clause(error, Reason, Stack, Exit({tuple, Anno, [Reason, Stack]}))]), []};
 expression({'maybe', Anno, Body, {'else', At, Clauses}}) ->
     guarded(Anno, Clauses, fun(Given) -> {'maybe', Anno, each(Body), {'else', At, clauses(Given)}} end);
 expression({'fun', Anno, {clauses, [{clause, _, Patterns, _, _} | _] = Clauses}}) ->
@@ -207,6 +216,15 @@ expression(Tuple) when is_tuple(Tuple), tuple_size(Tuple) > 1 ->
     list_to_tuple([Kind, Anno | each(Parts)]);
 expression(List) when is_list(List) -> each(List);
 expression(Other) -> Other.
+
+%% A stack that is caught has the names of the modules as they are in the source, and none of the runtime.
+caught(Clauses) -> [caught_by(Clause) || Clause <- Clauses].
+
+caught_by({clause, Anno, [{tuple, At, [Class, Reason, {var, Here, Stack}]}], Guard, Body}) when Stack =/= '_' ->
+    Raw = {var, Here, new_name("Raw")},
+    Clean = {match, Here, {var, Here, Stack}, remote(Here, raddle_process, clean, [Raw])},
+    {clause, Anno, [{tuple, At, [Class, Reason, Raw]}], Guard, [Clean | Body]};
+caught_by(Clause) -> Clause.
 
 is_local(Name, Arity) -> maps:is_key({Name, Arity}, erlang:get(local)).
 

@@ -59,9 +59,9 @@ info(#me{table = Table} = Me, #process{pid = Pid} = Process, Item, Place) ->
          priority -> normal;
          error_handler -> error_handler;
          initial_call -> {erlang, apply, 2};
-         current_function -> {erlang, apply, 2};
-         current_location -> {erlang, apply, 2, []};
-         current_stacktrace -> [];
+         current_function -> {Module, Function, Arity, _} = top(Process), {Module, Function, Arity};
+         current_location -> top(Process);
+         current_stacktrace -> stack(Process);
          message_queue_data -> on_heap;
          suspending -> [];
          catchlevel -> 0;
@@ -69,6 +69,19 @@ info(#me{table = Table} = Me, #process{pid = Pid} = Process, Item, Place) ->
          _ when Item =:= memory; Item =:= heap_size; Item =:= stack_size; Item =:= total_heap_size; Item =:= reductions -> 1000;
          _ -> raddle_turn:refuse({erlang, process_info, 2}, [Pid, Item], Place)
      end}.
+
+%% Where a process stands, as far as it is in the program. One that has not begun or is over stands nowhere.
+stack(#process{real = Real}) ->
+    case erlang:process_info(Real, current_stacktrace) of
+        {current_stacktrace, Stack} -> raddle_process:clean(Stack);
+        undefined -> []
+    end.
+
+top(Process) ->
+    case stack(Process) of
+        [Top | _] -> Top;
+        [] -> {erlang, apply, 2, []}
+    end.
 
 mail(#me{pid = Pid}, #process{pid = Pid}) -> raddle_mailbox:messages();
 mail(_, #process{real = Real}) ->

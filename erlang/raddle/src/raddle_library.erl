@@ -43,9 +43,8 @@ call(os, perf_counter, [Unit], Place) -> raddle_time:monotonic_time(Unit, Place)
 call(os, getpid, [], _) -> "1";
 call(os, F, A, Place) -> some([getenv, type, version], os, F, A, Place);
 
-%% ---- what is printed is dropped, and what is logged mostly
-call(io, F, [{'$raddle_file', _} | _] = A, Place) -> refuse(io, F, A, Place);
-call(io, F, _, _) when F =:= format; F =:= fwrite; F =:= put_chars; F =:= nl; F =:= write; F =:= requests -> ok;
+%% ---- what is printed or logged
+call(io, F, A, Place) -> raddle_io:call(F, A, Place);
 call(logger, allow, [Level, Module], _) -> raddle_log:allow(Level, Module);
 call(logger, macro_log, [_, Level | What], Place) -> raddle_log:log(Level, What, Place);
 call(logger, log, [Level | What], Place) -> raddle_log:log(Level, What, Place);
@@ -59,6 +58,8 @@ call(logger, F, A, Place) ->
         false -> some([compare_levels, timestamp], logger, F, A, Place)
     end;
 call(error_logger, F, What, Place) when F =:= error_msg; F =:= error_report; F =:= format -> raddle_log:log(error, What, Place);
+call(error_logger, F, What, Place) when F =:= warning_msg; F =:= warning_report -> raddle_log:log(warning, What, Place);
+call(error_logger, F, What, Place) when F =:= info_msg; F =:= info_report -> raddle_log:log(notice, What, Place);
 call(error_logger, F, _, _) when F =/= add_report_handler, F =/= logfile, F =/= tty, F =/= start -> ok;
 call(eunit, debug, _, _) -> ok;
 

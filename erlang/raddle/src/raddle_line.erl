@@ -278,7 +278,7 @@ notices(#me{session = Session, table = Table, actor = Actor} = Me, Node, Other, 
          Errand = raddle_nif:add_errand(Session, Actor, Kind, ?AT_CARRIER, {One, Two}),
          ets:insert(Table, [{actor, {actor, Errand}, {notices, Node, Other, Mine}},
                             {actor_name, {actor_name, Errand},
-                             ["loss of ", atom_to_list(Other), " for ", raddle_report:pid(Pid, Main, erlang:node(Main))]}])
+                             ["loss of ", atom_to_list(Other), " for ", raddle_report:pid(Pid, Main, erlang:node(Main), raddle_table:find(Table, {called, Pid}, none))]}])
      end || Pid <- Pids],
     Pids =:= [] orelse ets:insert(Table, {notices, {notices, Node, Other}, length(Pids)}).
 

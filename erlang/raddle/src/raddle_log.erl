@@ -1,5 +1,6 @@
-%% What a program reports by logger and error_logger. It is dropped, but for errors, if the run is to fail at them (option fail_on), and
-%% for a supervisor that gives up, which is remembered in any case.
+%% What a program reports by logger and error_logger. What the usual level lets through is told with what the program prints. Reports of OTP's
+%% own modules are not even made, but for errors, if the run is to fail at them (option fail_on), and for a supervisor that gives up, which is
+%% remembered in any case.
 -module(raddle_log).
 -export([allow/2, log/3, crashed/1, gave_up/1]).
 -include("raddle_run.hrl").
@@ -9,7 +10,10 @@
 -define(DEPTH, 12).
 
 %% Whether somebody wants to know. A supervisor tells that it gives up without further operations.
-allow(Level, Module) -> is_error(Level) andalso (Module =:= supervisor orelse fails_on(error)).
+allow(Level, Module) ->
+    (is_error(Level) andalso (Module =:= supervisor orelse fails_on(error))) orelse (is_shown(Level) andalso not raddle_modules:is_library(Module)).
+
+is_shown(Level) -> is_error(Level) orelse Level =:= warning orelse Level =:= notice.
 
 is_error(Level) -> lists:member(Level, [error, critical, alert, emergency]).
 
@@ -19,8 +23,12 @@ fails_on(Sort) ->
 
 %% Something is logged: a report, or a format with arguments.
 log(Level, What, Place) ->
+    is_shown(Level) andalso not is_report_of_otp(What) andalso raddle_io:log(Level, text(What)),
     is_error(Level) andalso note(What, Place),
     ok.
+
+is_report_of_otp([#{label := _, report := _} | _]) -> true;
+is_report_of_otp(_) -> false.
 
 note(What, Place) ->
     #me{table = Table} = Me = raddle_turn:me(),
@@ -60,6 +68,11 @@ gives_up(Table, [#{label := {supervisor, shutdown}, report := Report} | _]) ->
     end;
 gives_up(_, _) -> no.
 
+text([Fun, Argument | _]) when is_function(Fun, 1) ->
+    case Fun(Argument) of
+        {Format, Arguments} -> text([Format, Arguments]);
+        Report -> text([Report])
+    end;
 text([Format, Arguments | _]) when is_list(Arguments) ->
     try io_lib:format(Format, Arguments) of
         Text -> raddle_report:plain(Text)

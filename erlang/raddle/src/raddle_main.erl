@@ -56,7 +56,7 @@ orders(Port, Desk, Seed, Options) ->
                  {error, Why} -> said(refused, Why);
                  {Session, Run, Wish} ->
                      Look = fun(_, Table, Result) -> made(Session, {Seed, Run}, Table, Result, Wish) end,
-                     case raddle_run:run(Session, {Seed, Run}, Options, Look) of
+                     case raddle_run:run(Session, {Seed, Run}, Options#{callers => Wish =:= whole}, Look) of
                          exhausted -> json(<<"exhausted">>);
                          Made -> Made
                      end
@@ -65,16 +65,19 @@ orders(Port, Desk, Seed, Options) ->
     orders(Port, Desk, Seed, Options).
 
 made(Session, Number, Table, #{verdict := Verdict, steps := _}, Wish) ->
-    Wanted = case Verdict of {failed, _, _, _, _} -> Wish =/= none; _ -> Wish =:= any end,
-    raddle_nif:answer(Session, Number, if Wanted -> raddle_run:names(Session, Table); true -> nil end);
+    Wanted = case Verdict of {failed, _, _, _, _} -> Wish =/= none; _ -> Wish =:= any orelse Wish =:= whole end,
+    case Wanted of
+        true -> raddle_nif:answer(Session, Number, raddle_run:names(Session, Table), raddle_io:printed(Session), raddle_callers:known(Table));
+        false -> raddle_nif:answer(Session, Number, nil, <<>>, [])
+    end;
 made(_, _, _, Result, _) -> said(lost, raddle_report:result(Result)).
 
 known({Module, Function}) ->
     case code:ensure_loaded(Module) of
         {module, Module} ->
-            erlang:function_exported(Module, Function, 0)
-                orelse io_lib:format("module ~ts exports no function ~ts/0", [raddle_elixir:module(Module), Function]);
-        {error, Why} -> io_lib:format("there is no module ~ts (~tw); --pa names a directory with beams", [raddle_elixir:module(Module), Why])
+            erlang:function_exported(Module, Function, 0) orelse raddle_report:missing(Module, Function);
+        {error, nofile} -> io_lib:format("there is no module ~ts; --pa names a directory with beams", [raddle_elixir:module(Module)]);
+        {error, Why} -> io_lib:format("module ~ts cannot be loaded (~tw)", [raddle_elixir:module(Module), Why])
     end.
 
 pairs([Option, Value | Rest]) -> [{Option, Value} | pairs(Rest)];

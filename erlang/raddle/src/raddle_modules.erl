@@ -1,7 +1,7 @@
 %% Which modules are controlled, and under which name. A module m is instrumented when it is first called and loaded as '~m',
 %% beside the module of the host. What was instrumented is kept in files, named after the content of everything it depends on.
 -module(raddle_modules).
--export([prepare/0, renew/0, sort/1, name/1, original/1, is_ours/1, load/1, load_host/1, place/1]).
+-export([prepare/0, renew/0, sort/1, name/1, original/1, is_ours/1, is_library/1, load/1, load_host/1, place/1]).
 
 %% builtin, ets, library (has replacements in raddle_library), native (runs as it is), refused (but for what is allowed), or {controlled, Name}.
 sort(Module) ->
@@ -52,6 +52,19 @@ original(Module) ->
 %% Whether a module belongs to the runtime itself.
 is_ours(Module) -> lists:member(Module, ours()).
 
+%% Whether a module came with the VM or with Elixir: kernel, stdlib and the like.
+is_library(Module) ->
+    case persistent_term:get({raddle_library, Module}, unknown) of
+        unknown ->
+            Known = case code:which(Module) of
+                        File when is_list(File) -> lists:any(fun(Folder) -> lists:prefix(Folder, File) end, [code:lib_dir() | raddle_elixir:folders()]);
+                        Other -> Other =:= preloaded
+                    end,
+            persistent_term:put({raddle_library, Module}, Known),
+            Known;
+        Known -> Known
+    end.
+
 %% Loads the runtime. A controlled process cannot do that: its error handler is part of it.
 prepare() ->
     case persistent_term:get(raddle_prepared, false) of
@@ -61,9 +74,9 @@ prepare() ->
             persistent_term:put(raddle_prepared, true)
     end.
 
-ours() -> [raddle, raddle_allow, raddle_bif, raddle_call, raddle_closure, raddle_crypto, raddle_elixir, raddle_ets, raddle_fault,
-                          raddle_faults, raddle_file, raddle_forms, raddle_handler, raddle_info, raddle_library, raddle_line, raddle_log, raddle_mailbox, raddle_main, raddle_map, raddle_modules, raddle_name,
-                          raddle_nif, raddle_node, raddle_process, raddle_report, raddle_request, raddle_run, raddle_service,
+ours() -> [raddle, raddle_allow, raddle_bif, raddle_call, raddle_callers, raddle_closure, raddle_crypto, raddle_elixir, raddle_ets, raddle_fault,
+                          raddle_faults, raddle_file, raddle_forms, raddle_handler, raddle_info, raddle_io, raddle_library, raddle_line, raddle_log, raddle_mailbox, raddle_main, raddle_map, raddle_modules, raddle_name,
+                          raddle_nif, raddle_node, raddle_process, raddle_report, raddle_request, raddle_run, raddle_search, raddle_service,
                           raddle_signal, raddle_spawn,
                           raddle_table, raddle_time, raddle_turn, raddle_watch].
 

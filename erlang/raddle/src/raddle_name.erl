@@ -14,7 +14,7 @@ register(Name, Pid, Place) when is_atom(Name), is_pid(Pid), Name =/= undefined -
     Free = owner(Me, Name, Node) =:= undefined andalso not ets:member(Table, {name_of, Pid}),
     case raddle_table:process(Table, Pid) of
         #process{state = alive} when Free, erlang:node(Pid) =:= Node ->
-            ets:insert(Table, [{name, {name, Node, Name}, Pid}, {name_of, {name_of, Pid}, Name}]);
+            ets:insert(Table, [{name, {name, Node, Name}, Pid}, {name_of, {name_of, Pid}, Name}, {called, {called, Pid}, Name}]);
         _ -> erlang:error(badarg)
     end;
 register(_, _, _) -> erlang:error(badarg).

@@ -3,8 +3,9 @@
 -export([open/4, open_replay/1, open_desk/1, read_order/2, lanes/1, open_turns/1, next_turn/1, note_turn/3, 'begin'/3, limit_time/2, add_main/2,
          add_spawned/2, add_process_of/3, add_timer/5, add_errand/5, add_carrier/3, add_object/2, start/1,
          step/6, sleep/4, wait/4, act/6, act_wait/4, act_choose/5, chosen/1, hold/3, holds/1, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
-         fail/4, now/1, unique/1, progress/2, pids/1, places/1, actor_name/2, steps/1, searches/1, counts/1, owned/1, end_run/1,
-         divergence/1, record/4, answer/3]).
+         fail/4, now/1, unique/1, interrupt/2, pids/1, places/1, actor_name/2, steps/1, searches/1, counts/1, owned/1, end_run/1,
+         divergence/1, print/2, printed/1, record/4, answer/5,
+         open_search/1, first_candidate/1, next_candidate/3, callers/2, shown/2]).
 -compile({no_auto_import, [now/0]}).
 -on_load(init/0).
 
@@ -54,7 +55,7 @@ conclude(_Session, _Actor, _Place) -> ?MISSING.
 fail(_Session, _Actor, _Place, _Message) -> ?MISSING.
 now(_Session) -> ?MISSING.
 unique(_Session) -> ?MISSING.
-progress(_Session, _Actor) -> ?MISSING.
+interrupt(_Session, _Actor) -> ?MISSING.
 pids(_Session) -> ?MISSING.
 places(_Session) -> ?MISSING.
 actor_name(_Session, _Actor) -> ?MISSING.
@@ -64,5 +65,12 @@ counts(_Session) -> ?MISSING.
 owned(_Session) -> ?MISSING.
 end_run(_Session) -> ?MISSING.
 divergence(_Session) -> ?MISSING.
+print(_Session, _Text) -> ?MISSING.
+printed(_Session) -> ?MISSING.
 record(_Session, _Program, _Numbers, _Names) -> ?MISSING.
-answer(_Session, _Numbers, _Names) -> ?MISSING.
+answer(_Session, _Numbers, _Names, _Printed, _Callers) -> ?MISSING.
+open_search(_Text) -> ?MISSING.
+first_candidate(_Search) -> ?MISSING.
+next_candidate(_Search, _Session, _Names) -> ?MISSING.
+callers(_Session, _Known) -> ?MISSING.
+shown(_Text, _Callers) -> ?MISSING.

@@ -10,7 +10,8 @@
 %% The process that runs the test.
 new_main(Session, Table, Node, Fun, Leader, Done) ->
     Real = real(Table, fun() -> born(fun() -> test(Fun, Done) end) end),
-    admit(#me{session = Session, table = Table, searches = raddle_nif:searches(Session)}, Node, Real,
+    Callers = raddle_table:find(Table, callers, false),
+    admit(#me{session = Session, table = Table, searches = raddle_nif:searches(Session), callers = Callers}, Node, Real,
           raddle_nif:add_main(Session, Real), Leader).
 
 %% Spawns a process; Link tells whether it is linked, Watch is none or options of monitor/3.
@@ -35,12 +36,12 @@ arrived(#me{session = Session, table = Table, actor = Actor} = Me, Node, Fun, Le
     Real = real(Table, fun() -> born(fun() -> live(Fun) end) end),
     admit(Me, Node, Real, raddle_nif:add_process_of(Session, Actor, Real), Leader).
 
-admit(#me{session = Session, table = Table, searches = Searches}, Node, Real, {Actor, Mailbox, Life}, Leader) ->
+admit(#me{session = Session, table = Table, searches = Searches, callers = Callers}, Node, Real, {Actor, Mailbox, Life}, Leader) ->
     Pid = raddle_table:pid(Node, 100 + raddle_table:count(Table, {pids, Node})),
     ets:insert(Table, [#process{pid = Pid, actor = Actor, real = Real, mailbox = Mailbox, life = Life, leader = Leader},
                        {pid_of, {pid_of, Actor}, Pid}]),
     Real ! {'$born', #me{session = Session, table = Table, actor = Actor, pid = Pid, node = Node,
-                         mailbox = Mailbox, life = Life, searches = Searches}},
+                         mailbox = Mailbox, life = Life, searches = Searches, callers = Callers}},
     Pid.
 
 %% A process of the host. All those of a run are on one scheduler: as only one of them runs at a time, waking one on another

@@ -1,13 +1,29 @@
 %% Texts for people.
 -module(raddle_report).
--export([reason/1, pid/3, object/1, result/1, refusal/1, plain/1, caller/0]).
+-export([reason/1, missing/2, pid/4, object/1, result/1, refusal/1, plain/1, caller/0]).
 -include("raddle_run.hrl").
+
+%% How many functions are told that a module exports.
+-define(MOST_EXPORTS, 8).
 
 %% Why a process ended, in one line, and where if that is known.
 reason({normal, _}) -> "normal";
 reason({exit, Reason, _}) -> line("exit: ", Reason);
+reason({error, undef, [{Module, Function, Arguments, _} | _] = Stack}) when is_list(Arguments) ->
+    io_lib:format("error: undef, as there is no ~ts~ts", [raddle_elixir:function(raddle_modules:original(Module), Function, length(Arguments)), where(raddle_process:clean(tl(Stack)))]);
 reason({Class, Reason, Stack}) ->
     [line(atom_to_list(Class) ++ ": ", Reason), where(raddle_process:clean(Stack))].
+
+%% That a module does not export the function that is to be the test, and what it exports instead.
+missing(Module, Function) ->
+    Exports = lists:sort(Module:module_info(exports)) -- [{module_info, 0}, {module_info, 1}],
+    Shown = fun(Functions) -> lists:join(", ", [io_lib:format("~ts/~w", [Name, Arity]) || {Name, Arity} <- lists:sublist(Functions, ?MOST_EXPORTS)]) end,
+    Hint = case {[Export || {Name, _} = Export <- Exports, Name =:= Function], [Export || {_, 0} = Export <- Exports]} of
+               {[_ | _] = Same, _} -> ["; it exports ", Shown(Same), ", but a test takes no arguments"];
+               {[], [_ | _] = Tests} -> ["; without arguments it exports ", Shown(Tests), [", .." || length(Tests) > ?MOST_EXPORTS]];
+               {[], []} -> ""
+           end,
+    [io_lib:format("module ~ts exports no function ~ts/0", [raddle_elixir:module(Module), Function]), Hint].
 
 line(Prefix, Term) -> [Prefix, plain(term(Term))].
 
@@ -32,9 +48,10 @@ where([{Module, Function, Arity, Info} | Stack]) ->
     end;
 where([]) -> "".
 
-%% A process, of a run whose test is Main. The node is told where it is not that of the test.
-pid(Main, Main, _) -> "test";
-pid(Pid, _, First) ->
+%% A process, of a run whose test is Main, with the name that it had last if it was registered. The node is told where it is not that of the test.
+pid(Main, Main, _, _) -> "test";
+pid(Pid, Main, First, Name) when Name =/= none -> [io_lib:format("~tw ", [Name]), pid(Pid, Main, First, none)];
+pid(Pid, _, First, none) ->
     Where = case erlang:node(Pid) of
                 First -> "";
                 Node -> io_lib:format(" on ~ts", [Node])
@@ -73,7 +90,11 @@ result(#{verdict := {failed, <<"step-limit">>, _, _, _}}) -> "the run did not en
 result(#{verdict := {failed, <<"time-limit">>, _, _, _}}) -> "the run did not end within the limit of its virtual time";
 result(#{verdict := {failed, Kind, _, _, _}}) -> Kind;
 result(#{verdict := {refused, {Module, Function, Arity} = What, {module, Why}, Place}}) ->
-    Remedy = if Why =:= no_elixir -> ""; true -> raddle_allow:remedy(What) end,
+    Remedy = case Why of
+                 no_elixir -> "";
+                 {no_debug_info, _} -> ["; compile it by erlc +debug_info, or with debug_info in the erl_opts of rebar.config", raddle_allow:otherwise(What)];
+                 _ -> raddle_allow:remedy(What)
+             end,
     io_lib:format("~ts, reached from ~ts, cannot be controlled, so nothing can be said about this program: ~ts~ts",
                   [raddle_elixir:function(Module, Function, Arity), Place, refusal(Why), Remedy]);
 result(#{verdict := {refused, {Module, Function, Arity} = What, _, Place}}) ->

@@ -14,12 +14,14 @@ run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall :=
             Table = raddle_table:new(self()),
             ets:insert(Table, [{scheduler, scheduler, erlang:system_info(scheduler_id)}, {nodes, nodes, Nodes}, {done, done, fun done/2},
                                {fail_on, fail_on, FailOn}, {allow, allow, Allow}]),
+            Callers = maps:get(callers, Options, false),
+            Callers andalso ets:insert(Table, {callers, callers, true}),
             Leader = raddle_table:pid(Node, 1),
             Main = raddle_process:new_main(Session, Table, Node, Fun, Leader, fun done/2),
             ets:insert(Table, {main, main, Main}),
             raddle_faults:start(Session, Table, Faults),
             raddle_nif:start(Session) ! '$go',
-            End = await(Session, Table, Wall, 0),
+            End = raddle_callers:seen(Callers, fun() -> await(Session, Table, Wall, 0) end),
             Result = result(Session, Table, End),
             Seen = Look(Session, Table, Result),
             %% Those that have returned are no actors, but may still be there.
@@ -97,7 +99,7 @@ names(Session, Table) ->
     {Actors, Objects} = raddle_nif:counts(Session),
     Actor = fun(Number) ->
                 case {maps:find(Number, Pids), maps:find(Number, maps:merge(Carriers, Errands))} of
-                    {{ok, Pid}, _} -> raddle_report:pid(Pid, Main, erlang:node(Main));
+                    {{ok, Pid}, _} -> raddle_report:pid(Pid, Main, erlang:node(Main), raddle_table:find(Table, {called, Pid}, none));
                     {_, {ok, {errand, Name}}} -> Name;
                     {_, {ok, {From, To}}} -> io_lib:format("delivery from ~ts to ~ts", [From, To]);
                     _ -> io_lib:format("timer ~w", [Number])

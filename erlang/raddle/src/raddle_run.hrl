@@ -9,7 +9,8 @@
     node,           % the virtual node that it is on
     mailbox,        % objects of the engine: its mailbox and its life
     life,
-    searches        % whether the strategy has to be told all that an operation depends on
+    searches,       % whether the strategy has to be told all that an operation depends on
+    callers = false % whether to remember which lines operations of libraries are made for
 }).
 
 %% A process that is not gone, in the table of the run under its pid.

@@ -25,8 +25,9 @@ step(#me{life = Life} = Me, Kind, Place, First, ?NONE) when First div 2 =/= Life
 step(Me, Kind, Place, First, Second) -> step(Me, Kind, Place, First, Second, ?NONE).
 
 %% An operation that depends on a third object besides. Only a search is told of that.
-step(#me{session = Session, actor = Actor, searches = Searches} = Me, Kind, Place, First, Second, Third) ->
+step(#me{session = Session, actor = Actor, searches = Searches, callers = Callers} = Me, Kind, Place, First, Second, Third) ->
     Searches andalso look(Me, Place, First, Second, Third),
+    Callers andalso raddle_callers:note(Me, Place),
     take(raddle_nif:step(Session, Actor, Kind, Place, First, Second), Me).
 
 %% If there is no room, a search that goes by touches sees a look at the own life before the operation and one after it, as
@@ -43,17 +44,20 @@ look(#me{life = Life}, Place, First, Second, Third) ->
 settle(Place) ->
     case erlang:erase('$raddle_owes') of
         {owes, Third} ->
-            #me{session = Session, actor = Actor, life = Life} = Me = me(),
+            #me{session = Session, actor = Actor, life = Life, callers = Callers} = Me = me(),
+            Callers andalso raddle_callers:note(Me, Place),
             take(raddle_nif:step(Session, Actor, ?READ, Place, ?READS(Life), Third), Me);
         undefined -> ok
     end.
 
 %% Sleeps on the virtual clock.
-sleep(#me{session = Session, actor = Actor} = Me, Place, Nanoseconds) ->
+sleep(#me{session = Session, actor = Actor, callers = Callers} = Me, Place, Nanoseconds) ->
+    Callers andalso raddle_callers:note(Me, Place),
     take(raddle_nif:sleep(Session, Actor, Place, Nanoseconds), Me).
 
 %% Waits until something comes to the own mailbox (go) or the time is over (timeout).
-wait(#me{session = Session, actor = Actor} = Me, Place, Nanoseconds) ->
+wait(#me{session = Session, actor = Actor, callers = Callers} = Me, Place, Nanoseconds) ->
+    Callers andalso raddle_callers:note(Me, Place),
     take(raddle_nif:wait(Session, Actor, Place, Nanoseconds), Me).
 
 %% A function is called that may be part of a loop. Counts, instead of looking at a clock, so that a loop without an operation is told
@@ -68,7 +72,7 @@ count(Place) ->
 preempt(#me{session = Session, actor = Actor} = Me, Place) ->
     erlang:put('$raddle_calls', 0),
     settle(Place),
-    Steps = raddle_nif:progress(Session, Actor),
+    Steps = raddle_nif:interrupt(Session, Actor),
     case erlang:get('$raddle_loop') of
         {Steps, ?TURNS} ->
             fail(Me, io_lib:format("a loop without an operation: ~w calls of functions since the last one", [?CALLS * ?TURNS]), Place);

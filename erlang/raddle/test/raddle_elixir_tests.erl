@@ -20,7 +20,7 @@ compiled() ->
         {Compiler, _} when is_list(Compiler) ->
             ok = filelib:ensure_path(directory()),
             File = filename:join(directory(), "scratch.ex"),
-            ok = file:write_file(File, program()),
+            ok = file:write_file(File, unicode:characters_to_binary(program())),
             "" = os:cmd("elixirc -o " ++ directory() ++ " " ++ File),
             code:add_patha(directory()),
             true
@@ -38,6 +38,8 @@ program() ->
     "  def logs, do: Logger.error(\"bad\")\n"
     "  def applications, do: {Application.ensure_all_started(:logger), Application.get_env(:logger, :none, 7)}\n"
     "  def native, do: {Scratch.Native.sum(1, 2)}\n"
+    "  def prints do\n    {:ok, device} = StringIO.open(\"\")\n    IO.puts(device, \"taken\")\n    {\"\", taken} = StringIO.contents(device)\n"
+    "    IO.puts([\"ä \", taken])\n    IO.inspect({:b, 1})\n    IO.write(:stderr, \"c\\n\")\n    Logger.warning(\"late\")\n    raise \"now\"\n  end\n"
     "end\n"
     "defmodule Scratch.Native do\n"
     "  @on_load :start\n"
@@ -60,6 +62,10 @@ an_error_of_its_logger_is_one_case() ->
     ?assertMatch(#{passed := 3}, raddle:explore(Test, #{file => none, runs => 3})),
     ?assertMatch(#{failure := #{report := <<"the test failed: an error was reported: bad">>}},
                  raddle:explore(Test, #{file => none, runs => 3, fail_on => [error]})).
+
+what_it_prints_is_told_case() ->
+    #{failure := #{printed := Printed}} = raddle:explore({'Elixir.Scratch', prints}, #{file => none, runs => 1}),
+    ?assertEqual(<<"ä taken\n\n{:b, 1}\nc\nwarning: late\n"/utf8>>, Printed).
 
 its_applications_are_started_case() ->
     ?assertEqual([{{ok, []}, 7}], values({'Elixir.Scratch', applications}, #{runs => 1})).

@@ -2,7 +2,7 @@
 %% ends and by random strategies; on the real VM nothing else happens.
 %%
 %%   raddle_litmus:show(N)     prints the sets: under control, and of N runs on the real VM; show(N, Programs) those of some
-%%   raddle_litmus:check(N)    compares them with the file, and says what differs
+%%   raddle_litmus:check(Runs, N)    compares them with the file, and says what differs
 -module(raddle_litmus).
 -compile({no_auto_import, [nodes/1]}).
 -export([show/1, show/2, check/2, check/4, controlled/2, real/2, programs/0]).

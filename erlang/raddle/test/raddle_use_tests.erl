@@ -162,6 +162,30 @@ flags_are_saved_and_restored_case() ->
     ?assertMatch({[[badarg]], _}, values(fun() -> [try process_flag(priority, 7) catch error:Why -> Why end] end, #{runs => 1})),
     ?assertMatch({[[]], _}, values(fun() -> process_flag(priority, high), get() end, #{runs => 1})).
 
+%% Stacks have the names of the source, and end where the program does.
+fails(X) -> Y = f(X), {Y}.
+f(X) when X > 1 -> X.
+waits() -> receive never -> ok end, waits.
+
+stacks_are_those_of_the_source_case() ->
+    Value = fun(Fun) -> {[Value], _} = values(Fun, #{runs => 1}), Value end,
+    Modules = fun(Stack) -> [{Module, Function} || {Module, Function, _, _} <- Stack, Function =:= f orelse Function =:= fails orelse Module =/= ?MODULE] end,
+    Known = [{?MODULE, f}, {?MODULE, fails}],
+    ?assertEqual(Known, Modules(Value(fun() -> try fails(0) catch error:function_clause:S -> S end end))),
+    ?assertEqual(Known, Modules(Value(fun() -> {'EXIT', {function_clause, S}} = (catch fails(0)), S end))),
+    ?assertMatch([{lists, reverse} | _], Modules(Value(fun() -> try lists:reverse(hd([a])) catch _:_:S -> S end end))),
+    %% An exception that goes on has its stack.
+    ?assertEqual(Known, Modules(Value(fun() -> try try fails(0) catch C:R:S -> erlang:raise(C, R, S) end catch _:_:T -> T end end))),
+    %% The rest of catch is as ever.
+    ?assertMatch([1, {'EXIT', two}, three, {'EXIT', {four, [{?MODULE, _, 0, _} | _]}}],
+                 Value(fun() -> [(catch 1), (catch exit(two)), (catch throw(three)), (catch error(four))] end)),
+    %% So is where a process stands.
+    ?assertMatch({[{?MODULE, waits, 0, [{file, _}, {line, _}]} | _], {?MODULE, waits, 0}, {?MODULE, waits, 0, _}},
+                 Value(fun() ->
+                     P = spawn(fun() -> waits() end), timer:sleep(1),
+                     [{_, Stack}, {_, F}, {_, L}] = process_info(P, [current_stacktrace, current_function, current_location]), {Stack, F, L} end)),
+    ?assertMatch([{?MODULE, _, 0, _} | _], Value(fun() -> {_, Stack} = process_info(self(), current_stacktrace), Stack ++ [] end)).
+
 the_start_of_the_host_does_not_show_case() ->
     ?assertMatch({[0], _}, values(fun() -> erlang:system_info(start_time) end, #{runs => 1})).
 

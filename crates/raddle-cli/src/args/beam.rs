@@ -31,7 +31,7 @@ function that depends on nothing but its arguments may run as it is, if --allow 
 Elixir is found by its program in PATH, or by --pa; the ebin of each dependency needs a --pa of its own.
 `portfolio` is several strategies that take turns, and whoever finds more new partial orders has more of them; others can be
 joined by +. The same seed gives the same runs, whatever --jobs says.
-Time is virtual, and what the program prints is dropped. With several nodes the function runs on the first one.
+Time is virtual. What the program prints and logs is shown for the run that failed. With several nodes the function runs on the first one.
 With --faults nodes and connections fail without a line of the test, at moments that the strategy chooses: a node crashes (never the
 first one), two nodes lose their connection (disconnect), or cannot get it back until that is healed (partition; it always is). With restart= a node that has
 crashed comes back, and runs again what its first process was. The steps of that are in a lane of their own, `faults`.
@@ -132,8 +132,15 @@ fn faults(text: &str) -> Result<String, String> {
     Err(format!("so many of {}, such as crash=1,partition=2", FAULTS.join(", ")))
 }
 
-/// A function in the words of Erlang, in which a module of Elixir has a longer name.
+/// A function in the words of Erlang, in which a module of Elixir has a longer name. It has no arguments, and who likes may say so.
 fn function(text: &str) -> Result<String, String> {
+    let text = text.strip_suffix("/0").or_else(|| text.strip_suffix("()")).unwrap_or(text);
+    if text.rsplit_once('/').is_some_and(|(_, arity)| arity.parse::<u8>().is_ok()) {
+        return Err(
+            "the function takes no arguments; one that does may be called by another that takes none"
+                .to_owned(),
+        );
+    }
     let (of_elixir, parts) = match text.split_once(':') {
         Some(parts) => (false, Some(parts)),
         None => (text.starts_with(|first: char| first.is_ascii_uppercase()), text.rsplit_once('.')),

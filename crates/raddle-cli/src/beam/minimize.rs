@@ -1,7 +1,7 @@
 //! Makes failing runs of Erlang programs smaller, and explains them. One VM makes all the runs.
 
 use super::server::{Program, Server, setup, under};
-use super::sources;
+use super::{Heard, sources};
 use crate::explain::Sources;
 use crate::minimize::{AFTER_A_FAILURE, Limits, reduce, write};
 use anyhow::Result;
@@ -22,22 +22,36 @@ pub(crate) fn minimize(
     limits: Limits,
     path: &Path,
 ) -> Result<Option<TraceFile>> {
+    Ok(search(file, shown, limits, path)?.map(|(small, _)| small))
+}
+
+/// The same with what is heard of the smaller run when it is made once more.
+fn search(file: &TraceFile, shown: &str, limits: Limits, path: &Path) -> Result<Option<(TraceFile, Heard)>> {
     let mut vm = Vm::start(file, shown)?;
     let small = reduce(file, &mut vm, limits, &|small| write(path, small))?;
-    match vm.silent {
-        Some(why) if small.is_none() => Err(why.context(format!("{shown}: no run was made"))),
-        _ => Ok(small),
+    match (vm.silent, small) {
+        (Some(why), None) => Err(why.context(format!("{shown}: no run was made"))),
+        (_, None) => Ok(None),
+        (_, Some(small)) => {
+            let heard = match vm.server.order(&Order::replay(&small, 0)) {
+                Ok(Answer::Ran(ran)) if ran.divergence.is_none() => Heard::of(&ran),
+                _ => Heard::default(),
+            };
+            Ok(Some((small, heard)))
+        }
     }
 }
 
 /// The same after a run has failed. The run as it was found is in `path` already; if it cannot be made again, that has to do.
-pub(super) fn after_failure(file: &TraceFile, path: &Path) -> Result<Option<TraceFile>> {
+pub(super) fn after_failure(file: &TraceFile, path: &Path) -> Result<Option<(TraceFile, Heard)>> {
     if file.steps.len() > MOST_AUTOMATIC_STEPS {
         return Ok(None);
     }
-    let Ok(Some(small)) = minimize(file, "the failing run", AFTER_A_FAILURE, path) else { return Ok(None) };
+    let Ok(Some((small, heard))) = search(file, "the failing run", AFTER_A_FAILURE, path) else {
+        return Ok(None);
+    };
     write(path, &small)?;
-    Ok(Some(small))
+    Ok(Some((small, heard)))
 }
 
 /// Explains the failing run of `file`, which is made small before unless it is already. The source files of its places

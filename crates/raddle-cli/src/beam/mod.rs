@@ -15,36 +15,38 @@ pub(crate) use replay::replay;
 pub(crate) use run::run;
 pub(crate) use sources::folders;
 
-use raddle_model::{Kind, Operation, TraceFile};
-use raddle_report::{Layout, sentences, steps, verb};
+use raddle_model::TraceFile;
+use raddle_model::native::Ran;
+use raddle_report::{Layout, act, sentences, steps};
 use std::fmt::Write;
 
 /// The front end of these files.
 pub(crate) const FRONT_END: &str = "beam";
 
-/// A run for a person: its steps, a column for each process, and what was wrong.
-fn show(out: &mut String, file: &TraceFile, width: usize) {
+/// What only the VM knows of a run that it has made.
+#[derive(Clone, Debug, Default)]
+struct Heard {
+    /// What the program printed.
+    printed: String,
+    /// See [`Ran::callers`].
+    callers: Vec<String>,
+}
+
+impl Heard {
+    fn of(ran: &Ran) -> Heard {
+        Heard { printed: ran.output.clone(), callers: ran.callers.clone() }
+    }
+}
+
+/// A run for a person: its steps, a column for each process, what was wrong, and what the program printed.
+fn show(out: &mut String, file: &TraceFile, heard: &Heard, width: usize) {
     out.push('\n');
     out.push_str(&steps(file, Layout { width, ..Layout::default() }, &|step| {
-        statement(file, &file.steps[step].operation)
+        act(file, &file.steps[step].operation, heard.callers.get(step).map_or("", |line| line))
     }));
     out.push('\n');
     for line in sentences(file) {
         let _ = writeln!(out, "{line}");
     }
-}
-
-/// What an operation does, to what, and on which line.
-fn statement(file: &TraceFile, operation: &Operation) -> String {
-    let name = |names: &[String], index: usize| names.get(index).map_or("?".to_owned(), Clone::clone);
-    let mut objects: Vec<String> =
-        operation.objects().map(|(object, _)| name(&file.objects, object.index())).collect();
-    // What is touched besides says what the operation depends on, not what it does.
-    objects.truncate(1);
-    if matches!(operation.kind, Kind::Spawn | Kind::Yield) {
-        objects.clear();
-    }
-    let gap = if objects.is_empty() { "" } else { " " };
-    let place = name(&file.locations, operation.location.index());
-    format!("{}{gap}{} at {}", verb(operation.kind), objects.join(", "), raddle_explain::place(&place))
+    crate::native::printed(out, &heard.printed);
 }

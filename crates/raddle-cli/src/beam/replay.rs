@@ -1,7 +1,7 @@
 //! `raddle replay` of a run of an Erlang program.
 
 use super::server::{Program, Server, setup, under};
-use super::show;
+use super::{Heard, show};
 use crate::Outcome;
 use crate::args::ReplayArgs;
 use crate::replay::{Left, ends_alike, exact_head, tolerant_head, tolerant_line};
@@ -26,15 +26,14 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
     match left {
         Some((step, what)) if args.tolerant => {
             let again = made(server.order(&Order::resemble(file, 0))?, shown)?;
-            let again = again.trace.context("the Erlang VM has told nothing of the run")?;
-            Ok(tolerant(args, file, &again, &Left { step, what: &what }, (shown, width)))
+            tolerant(args, file, &again, &Left { step, what: &what }, (shown, width))
         }
         Some((step, what)) => bail!(
             "{shown}: the run does not repeat: at step {} of {}: {what}; a module has changed",
             step + 1,
             file.steps.len(),
         ),
-        None => repeated(args, file, now, shown, width),
+        None => repeated(args, file, (now, &Heard::of(&ran)), shown, width),
     }
 }
 
@@ -42,7 +41,7 @@ pub(crate) fn replay(args: &ReplayArgs, file: &TraceFile, shown: &str, width: us
 fn repeated(
     args: &ReplayArgs,
     file: &TraceFile,
-    now: &TraceFile,
+    (now, heard): (&TraceFile, &Heard),
     shown: &str,
     width: usize,
 ) -> Result<Outcome> {
@@ -53,7 +52,7 @@ fn repeated(
         return Ok(Outcome { text, status });
     }
     let mut out = exact_head(file);
-    show(&mut out, file, width);
+    show(&mut out, file, heard, width);
     Ok(Outcome { text: out, status })
 }
 
@@ -61,17 +60,18 @@ fn repeated(
 fn tolerant(
     args: &ReplayArgs,
     file: &TraceFile,
-    now: &TraceFile,
+    again: &Ran,
     left: &Left<'_>,
     (shown, width): (&str, usize),
-) -> Outcome {
+) -> Result<Outcome> {
+    let now = again.trace.as_deref().context("the Erlang VM has told nothing of the run")?;
     let status = if now.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     if args.json {
-        return Outcome { text: tolerant_line(file, now, left), status };
+        return Ok(Outcome { text: tolerant_line(file, now, left), status });
     }
     let mut text = tolerant_head(file, now, left, shown);
-    show(&mut text, now, width);
-    Outcome { text, status }
+    show(&mut text, now, &Heard::of(again), width);
+    Ok(Outcome { text, status })
 }
 
 /// The first step at a place that is another one than in the recorded run, though the step is the same: places are numbered in

@@ -1,7 +1,7 @@
 //! `raddle beam run`.
 
 use super::server::{Program, Server, setup};
-use super::{FRONT_END, minimize, show};
+use super::{FRONT_END, Heard, minimize, show};
 use crate::Outcome;
 use crate::args::{BeamRunArgs, TimeoutsArg, cores};
 use crate::native::{Plan, Tally, adapts, specs};
@@ -49,21 +49,21 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     let mut failing = None;
     if let Some((number, ran)) = &tally.first {
         let run = ran.trace.as_deref().cloned().context("the Erlang VM has told nothing of the run")?;
-        let (file, path) = keep(run, &program, args)?;
+        let (file, heard, path) = keep(run, Heard::of(ran), &program, args)?;
         report.first_failure = Some(*number);
         report.kind = file.verdict.failure().map(|failure| failure.kind().to_owned());
         report.message = Some(sentences(&file).join("\n"));
         report.failure_file = Some(path.display().to_string());
-        failing = Some((file, path));
+        failing = Some((file, heard, path));
     }
     let status = if failing.is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     if args.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
     let mut out = summary(&report);
-    if let Some((file, path)) = &failing {
+    if let Some((file, heard, path)) = &failing {
         crate::minimize::tell(&mut out, file);
-        show(&mut out, file, width);
+        show(&mut out, file, heard, width);
         let _ = writeln!(out, "\nReplay it: raddle replay {}", path.display());
     }
     for note in &report.notes {
@@ -115,8 +115,13 @@ fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
     Ok(places)
 }
 
-/// Writes the failing run to where it stays, and makes it smaller there.
-fn keep(run: TraceFile, program: &Program, args: &BeamRunArgs) -> Result<(TraceFile, PathBuf)> {
+/// Writes the failing run, of which this was heard, to where it stays, and makes it smaller there. Tells what was heard of the run that is there now.
+fn keep(
+    run: TraceFile,
+    heard: Heard,
+    program: &Program,
+    args: &BeamRunArgs,
+) -> Result<(TraceFile, Heard, PathBuf)> {
     let mut file = TraceFile {
         front_end: FRONT_END.to_owned(),
         program: program.test.clone(),
@@ -131,7 +136,8 @@ fn keep(run: TraceFile, program: &Program, args: &BeamRunArgs) -> Result<(TraceF
     };
     crate::minimize::write(&path, &file)?;
     let small = if args.no_minimize { None } else { minimize::after_failure(&file, &path)? };
-    Ok((small.unwrap_or(file), path))
+    let (file, heard) = small.unwrap_or((file, heard));
+    Ok((file, heard, path))
 }
 
 fn report(args: &BeamRunArgs, tally: &Tally) -> NativeRun {

@@ -39,6 +39,14 @@ pub(crate) fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
     }
 }
 
+#[test]
+fn when_threads_were_made_is_that_of_the_smaller_run() {
+    let found = figure("pos_fig2", &[("shared".into(), 7), (MADE.into(), 0), (MADE.into(), 5)]);
+    let run = TraceFile { parameters: vec![(MADE.into(), 0), (MADE.into(), 2)], ..found.clone() };
+    let small = with_origin(&found, run);
+    assert_eq!(small.parameters, [("shared".into(), 7), (MADE.into(), 0), (MADE.into(), 2)]);
+}
+
 /// Looks at the failing runs of a strategy, until there is none left or `look` has seen enough. Tells whether no run is left.
 pub(crate) fn failing(
     file: &TraceFile,

@@ -25,7 +25,7 @@ pub(crate) use places::{address as located, shown};
 pub(crate) use program::find;
 pub(crate) use replay::replay;
 pub(crate) use run::{adapts, run, run_in, specs};
-pub(crate) use show::{message, show};
+pub(crate) use show::{message, printed, show};
 
 /// The front end's name in failure files.
 pub(crate) const FRONT_END: &str = "native";

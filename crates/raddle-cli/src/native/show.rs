@@ -15,7 +15,11 @@ pub(crate) fn show(out: &mut String, file: &TraceFile, output: &str, width: usiz
         let _ = writeln!(out, "{line}");
     }
     let own = file.surroundings.test.as_ref().map(|test| crate::cargo::without_harness(output, test));
-    let output = own.as_deref().unwrap_or(output);
+    printed(out, own.as_deref().unwrap_or(output));
+}
+
+/// What a program printed, if it did.
+pub(crate) fn printed(out: &mut String, output: &str) {
     if !output.is_empty() {
         out.push_str("\nIt printed:\n");
         for line in output.lines() {

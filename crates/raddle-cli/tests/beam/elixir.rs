@@ -39,8 +39,8 @@ fn races_of_elixir_programs_are_found_and_repeat() {
     let Some(beams) = project("elixir-races") else { return };
     for (test, part, place) in [
         ("Race.lost", "{badmatch,1} in Race.lost/0 (race.ex:", "at gen.erl:"),
-        ("Race.registered", "{already_started,", "at registry.ex:"),
-        ("Elixir.Race:late", "{timeout,{'Elixir.Task',await,", "at task.ex:"),
+        ("Race.registered", "{already_started,", "registry.ex:"),
+        ("Elixir.Race:late", "{timeout,{'Elixir.Task',await,", " (task.ex:"),
     ] {
         let found =
             raddle(&beams, &["beam", "run", test, "--pa", ".", "--runs", "500", "--record", "bug.json"]);

@@ -64,6 +64,53 @@ fn a_lost_update_is_found_and_repeats() {
 }
 
 #[test]
+fn what_a_failing_run_printed_is_shown() {
+    let Some(folder) = folder("prints") else { return };
+    let printed = "\nIt printed:\n  2 of <0.101.0>\n  is first\n";
+    for words in [&["--record", "bug.json"][..], &["--no-minimize"]] {
+        let words = [&["beam", "run", "race:prints", "--pa", "."], words].concat();
+        let found = raddle(&folder, &words);
+        assert_eq!(found.status.code(), Some(1), "{}", text(&found.stderr));
+        assert!(text(&found.stdout).contains(printed), "{}", text(&found.stdout));
+    }
+    let again = raddle(&folder, &["replay", "bug.json"]);
+    assert!(text(&again.stdout).contains(printed), "{}{}", text(&again.stdout), text(&again.stderr));
+    let silent = raddle(&folder, &["beam", "run", "race:lost", "--pa", "."]);
+    assert!(!text(&silent.stdout).contains("It printed:"), "{}", text(&silent.stdout));
+}
+
+#[test]
+fn operations_of_libraries_are_told_with_who_called() {
+    let Some(folder) = folder("callers") else { return };
+    let sent = "send mailbox of server <0.102.0> at race.erl:53 (gen.erl:";
+    let words = ["beam", "run", "race:asks", "--pa", ".", "--record", "bug.json"];
+    let (found, again) = (raddle(&folder, &words), raddle(&folder, &["replay", "bug.json"]));
+    for told in [&found, &again] {
+        assert_eq!(told.status.code(), Some(1), "{}", text(&told.stderr));
+        assert_eq!(text(&told.stdout).matches(sent).count(), 2, "{}", text(&told.stdout));
+    }
+}
+
+#[test]
+fn mistakes_are_told_with_what_to_do() {
+    let Some(folder) = folder("mistakes") else { return };
+    let told = |function: &str| {
+        let output = raddle(&folder, &["beam", "run", function, "--pa", ".", "--runs", "1"]);
+        (output.status.code(), text(&output.stderr))
+    };
+    assert_eq!(told("race:fine/0"), (Some(0), String::new()));
+    let (status, words) = told("race:takes");
+    assert_eq!(status, Some(2), "{words}");
+    assert!(
+        words.contains("no function takes/0; it exports takes/1, but a test takes no arguments"),
+        "{words}"
+    );
+    assert!(told("race:takes/1").1.contains("the function takes no arguments"));
+    assert!(told("race:nothing").1.contains("; without arguments it exports asks/0, calls/0, ends/0"));
+    assert!(told("nothing:nothing").1.contains("there is no module nothing; --pa names"));
+}
+
+#[test]
 fn a_changed_module_does_not_repeat() {
     let Some(folder) = folder("changed") else { return };
     let found = raddle(&folder, &["beam", "run", "race:lost", "--pa", ".", "--record", "bug.json"]);
@@ -202,7 +249,7 @@ fn what_a_search_found_repeats() {
     let words = ["beam", "run", "race:lost", "--pa", ".", "--strategy", "dpor", "--record", "bug.json"];
     let found = raddle(&folder, &words);
     assert!(
-        text(&found.stdout).contains(" between threads"),
+        text(&found.stdout).contains(" between processes"),
         "{}{}",
         text(&found.stdout),
         text(&found.stderr)

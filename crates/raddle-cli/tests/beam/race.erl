@@ -1,6 +1,6 @@
 %% Two processes count, and one of them may be lost; and some that do other things wrong.
 -module(race).
--export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0, traces/0, ticks/0, ends/0]).
+-export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0, traces/0, ticks/0, ends/0, prints/0, asks/0, takes/1, init/1, handle_call/3, handle_cast/2]).
 
 lost() ->
     Table = ets:new(table, [public]),
@@ -37,3 +37,29 @@ ticks() -> timer:sleep(1000), ticks().
 
 %% The other process may crash before the test is over.
 ends() -> Self = self(), spawn(fun() -> Self ! hello, erlang:yield(), error(late) end), receive hello -> ok end.
+
+%% Says who comes first, and is wrong about it in some orders.
+prints() ->
+    Self = self(), [spawn(fun() -> Self ! N end) || N <- [1, 2]],
+    First = receive N -> N end,
+    io:format("~w of ~p~nis first~n", [First, self()]),
+    First = 1.
+
+%% Two processes count by a server, in two calls each.
+asks() ->
+    {ok, Server} = gen_server:start_link({local, server}, ?MODULE, 0, []),
+    Self = self(),
+    [spawn_link(fun() ->
+                    N = gen_server:call(Server, get),
+                    ok = gen_server:call(Server, {set, N + 1}),
+                    Self ! done
+                end) || _ <- [1, 2]],
+    [receive done -> ok end || _ <- [1, 2]],
+    2 = gen_server:call(Server, get).
+
+init(N) -> {ok, N}.
+handle_call(get, _, N) -> {reply, N, N};
+handle_call({set, N}, _, _) -> {reply, ok, N}.
+handle_cast(_, N) -> {noreply, N}.
+
+takes(_) -> no_such:function().
