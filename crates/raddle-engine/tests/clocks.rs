@@ -4,7 +4,8 @@ use raddle_engine::{Clocks, Config, Engine, Reply, Resource, Rng, RunSummary, Ti
 use raddle_model::{Event, Kind, Name, ThreadId};
 use raddle_testkit::Act::{Bare, Join, JoinFor, On, R, Spawn, W, Wait, WaitFor};
 use raddle_testkit::{
-    Act, Follow, Script, Walk, every_schedule, locked, mixed, once_under, spawning, straight,
+    Act, Follow, Script, Walk, affordable, every_schedule, is_thorough, locked, mixed, once_under, spawning,
+    straight,
 };
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -142,7 +143,7 @@ fn short(event: &Event) -> (u32, Kind, Option<u32>) {
 fn the_partial_order_of_random_runs() {
     let mut ordered = 0;
     let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
-    for seed in 0..600 {
+    for seed in 0..affordable(600) {
         let mut program = match seed % 4 {
             0 => straight(&mut Rng::for_run(seed, 4), 3, 5),
             1 => locked(&mut Rng::for_run(seed, 4), 4),
@@ -156,6 +157,9 @@ fn the_partial_order_of_random_runs() {
         for event in &run.trace.events {
             *kinds.entry(event.operation.kind).or_default() += 1;
         }
+    }
+    if !is_thorough() {
+        return;
     }
     assert!(ordered > 5_000, "{ordered}");
     for kind in
@@ -307,7 +311,7 @@ fn compare_conflicts(program: &mut Script) -> (usize, usize) {
 #[test]
 fn conflicts_are_the_dependent_pairs_that_can_be_reversed() {
     let mut found = 0;
-    for seed in 0..60 {
+    for seed in 0..affordable(60) {
         for mut program in [straight(&mut Rng::for_run(seed, 5), 3, 2), spawning(&mut Rng::for_run(seed, 5))]
         {
             let (conflicts, missed) = compare_conflicts(&mut program);
@@ -315,15 +319,15 @@ fn conflicts_are_the_dependent_pairs_that_can_be_reversed() {
             found += conflicts;
         }
     }
-    assert!(found > 1_000);
+    assert!(!is_thorough() || found > 1_000);
 }
 
 #[test]
 fn conflicts_of_programs_with_locks_can_be_reversed() {
     // Whole critical sections can be reversed as well, so some pairs inside them are no conflicts of their own.
     let found: usize =
-        (0..40).map(|seed| compare_conflicts(&mut locked(&mut Rng::for_run(seed, 6), 3)).0).sum();
-    assert!(found > 1_000);
+        (0..affordable(40)).map(|seed| compare_conflicts(&mut locked(&mut Rng::for_run(seed, 6), 3)).0).sum();
+    assert!(!is_thorough() || found > 1_000);
 }
 
 #[test]

@@ -6,7 +6,7 @@
 use raddle_engine::{Config, Engine, Reply, Resource, Rng, RunSummary, Timeouts};
 use raddle_model::{Event, Kind, Name, ThreadId};
 use raddle_testkit::Act::{Bare, JoinFor, On, R, Spawn, W, Wait, WaitFor, With};
-use raddle_testkit::{Act, Script, every_schedule, locked, spawning, straight};
+use raddle_testkit::{Act, Script, affordable, every_schedule, is_thorough, locked, spawning, straight};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An event by its thread and how many that thread executed before.
@@ -90,26 +90,26 @@ fn anytime() -> Config {
 #[test]
 fn straight_line_programs() {
     let (mut runs, mut classes) = (0, 0);
-    for seed in 0..300 {
+    for seed in 0..affordable(300) {
         let mut rng = Rng::for_run(seed, 1);
         let mut program = if seed % 2 == 0 { straight(&mut rng, 3, 3) } else { straight(&mut rng, 2, 5) };
         let (more_runs, more_classes) = assert_one_to_one(Config::default(), &mut program);
         runs += more_runs;
         classes += more_classes;
     }
-    assert!(runs > 2 * classes && classes > 1_000, "{runs} runs, {classes} classes");
+    assert!(!is_thorough() || runs > 2 * classes && classes > 1_000, "{runs} runs, {classes} classes");
 }
 
 #[test]
 fn programs_with_locks() {
     let (mut runs, mut classes) = (0, 0);
-    for seed in 0..150 {
+    for seed in 0..affordable(150) {
         let (more_runs, more_classes) =
             assert_one_to_one(Config::default(), &mut locked(&mut Rng::for_run(seed, 2), 3));
         runs += more_runs;
         classes += more_classes;
     }
-    assert!(runs > 2 * classes && classes > 1_000, "{runs} runs, {classes} classes");
+    assert!(!is_thorough() || runs > 2 * classes && classes > 1_000, "{runs} runs, {classes} classes");
 }
 
 #[test]

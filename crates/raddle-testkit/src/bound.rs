@@ -5,9 +5,14 @@ pub fn hits(runs: u64, mut hit: impl FnMut(u64) -> bool) -> u64 {
     (0..runs).filter(|&seed| hit(seed)).count() as u64
 }
 
-/// As many of `runs` as there is time for: under Miri, which is a thousand times slower, one in 500.
+/// As many of `runs` as there is time for: under Miri, which is a thousand times slower, one in 500, and three at least.
 pub fn affordable(runs: u64) -> u64 {
-    if cfg!(miri) { (runs / 500).max(10) } else { runs }
+    if cfg!(miri) { (runs / 500).max(3) } else { runs }
+}
+
+/// Whether so much was done that a test can tell how much of everything it has seen. Under Miri it was not.
+pub const fn is_thorough() -> bool {
+    !cfg!(miri)
 }
 
 /// Asserts that the number of hits in `runs` runs is at least what probability `bound` promises, less three sigma.
