@@ -7,9 +7,9 @@
 //! thread can go on: when it comes is then as little of a choice as possible, and the runs of a seed repeat as far as the
 //! outside does. There, and only there, the process really waits, and time goes by as outside.
 //!
-//! Limits: functions of stdio make their system calls inside libc, where they are not seen. A call of theirs that the kernel blocks
-//! stops all threads; one that changes a file is noticed where no thread can go on. Time-outs of sockets and polls are virtual; timers that are
-//! files are not.
+//! Limits: calls that libc makes by itself are not seen, but for those of stdio. One that the kernel blocks stops all
+//! threads; one that changes a file is noticed where no thread can go on. Time-outs of sockets and polls are virtual; timers that
+//! are files are not.
 #![expect(unsafe_code, reason = "the operating system is asked")]
 
 use crate::objects::Class;
@@ -28,11 +28,13 @@ pub(crate) enum Awaited {
     Child(usize, usize, c_int),
     /// Any signal has been handled.
     Handler,
+    /// No thread is inside a function on this stream of stdio.
+    Stream(usize),
 }
 
 impl Awaited {
-    /// Whether it is there. Changes nothing.
-    fn is_there(&self) -> bool {
+    /// Whether it is there, if `held` are the streams that threads are inside of. Changes nothing.
+    pub(crate) fn is_there(&self, held: &[(usize, ThreadId)]) -> bool {
         match self {
             Awaited::Files(files) => {
                 let mut copy = files.clone();
@@ -50,6 +52,7 @@ impl Awaited {
                 error < 0 || unsafe { told.si_pid() } != 0
             }
             Awaited::Handler => false,
+            Awaited::Stream(stream) => held.iter().all(|(held, _)| held != stream),
         }
     }
 }
@@ -102,6 +105,8 @@ pub(crate) enum What {
     Children,
     /// A set of files, as `epoll` has them.
     Set,
+    /// The lock of a stream of stdio.
+    Stream,
 }
 
 /// How the reports call a file whose object has this value.
@@ -116,6 +121,8 @@ pub(crate) fn text(value: u64) -> String {
         format!("event counter {number}")
     } else if named(What::Set) {
         format!("epoll {number}")
+    } else if named(What::Stream) {
+        format!("the lock of stream {number}")
     } else if named(What::Sockets) {
         "sockets".to_owned()
     } else if named(What::Others) {
@@ -138,6 +145,8 @@ pub(crate) fn is_wait(operation: &Operation) -> bool {
 #[derive(Default)]
 pub(crate) struct Outside {
     pub(crate) waiters: Vec<Waiter>,
+    /// Streams of stdio that glibc has locked for threads which wait inside of it.
+    pub(crate) held: Vec<(usize, ThreadId)>,
     known: Vec<Known>,
     /// The sets of `epoll` by the numbers of their files, which copies have in common; each with its members.
     sets: Vec<(u64, Vec<c_int>)>,
@@ -204,6 +213,7 @@ impl Outside {
         let status = status(descriptor)?;
         let common = |number, what| Known { inode: 0, descriptor: -1, number, what, made: false };
         match status.st_mode & libc::S_IFMT {
+            libc::S_IFCHR if is_terminal(&status) => Some(common(What::Others as u64, What::Others)),
             libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK | libc::S_IFCHR | libc::S_IFLNK => None,
             libc::S_IFIFO | libc::S_IFSOCK => {
                 if let Some(known) = self.known.iter().find(|known| known.inode == inode(&status)) {
@@ -264,7 +274,10 @@ impl Runtime {
     pub(crate) fn look_inside(&mut self) {
         for index in 0..self.outside.waiters.len() {
             let waiter = &self.outside.waiters[index];
-            if !waiter.woken && !self.outside.is_outside(waiter) && waiter.awaited.is_there() {
+            if !waiter.woken
+                && !self.outside.is_outside(waiter)
+                && waiter.awaited.is_there(&self.outside.held)
+            {
                 self.wake(index, false);
             }
         }
@@ -340,7 +353,7 @@ impl Runtime {
         for index in 0..self.outside.waiters.len() {
             let waiter = &self.outside.waiters[index];
             let handled = interrupted && matches!(waiter.awaited, Awaited::Handler);
-            if !waiter.woken && (handled || waiter.awaited.is_there()) {
+            if !waiter.woken && (handled || waiter.awaited.is_there(&self.outside.held)) {
                 any = true;
                 self.outside.waits += u64::from(self.outside.is_outside(waiter));
                 self.wake(index, true);
@@ -404,6 +417,12 @@ pub(crate) fn is_random(descriptor: c_int) -> bool {
     status(descriptor).is_some_and(|status| {
         status.st_mode & libc::S_IFMT == libc::S_IFCHR && [random, urandom].contains(&status.st_rdev)
     })
+}
+
+/// Whether it is a terminal, or the other side of one: what a person types comes when it comes.
+fn is_terminal(status: &libc::stat) -> bool {
+    // Consoles, /dev/tty and /dev/ptmx, and pseudo-terminals, as Linux numbers them.
+    matches!(libc::major(status.st_rdev), 4 | 5 | 136..=143)
 }
 
 /// What tells a pipe or socket from others.

@@ -6,7 +6,7 @@
 //! ```
 #![expect(unsafe_code, reason = "the C library's start-up is taken over")]
 
-use crate::interpose::{child, stdio};
+use crate::interpose::{child, stdio, stream};
 use crate::stack::Extent;
 use crate::{control, crash, delay, fiber, raw, real, runtime, server, stack};
 use raddle_model::native::{AGAIN, DELAY, SOCKET};
@@ -119,6 +119,7 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
         environ = settle(environ, ENVIRONMENT_AT);
         settle(argv.cast(), ARGUMENTS_AT).cast()
     };
+    stream::take_over();
     server::serve(socket);
     // This is a child that makes one run.
     // SAFETY: `run_main` takes what `main` takes, and the stack of the main thread grows as far as it is used.
@@ -199,6 +200,7 @@ unsafe extern "C" fn at_the_end() {
         // SAFETY: the loader handed this function over to be called once, at the end, without arguments.
         unsafe { std::mem::transmute::<usize, extern "C" fn()>(end)() };
     }
+    stream::flush_waiting(0);
     control::enter(end_program);
     if server::is_run() {
         // The last thread had ended before; this is the end of `exit`.

@@ -50,6 +50,40 @@ fn a_read_that_nobody_answers_is_a_deadlock() {
     replays(&folder, &report, 3);
 }
 
+/// Functions of stdio wait as `read` does, and are told with the line that has called them. Who waits inside of one has locked its
+/// stream.
+#[test]
+fn streams_wait_for_their_files() {
+    let folder = controlled("fail/stream_deadlock");
+    let report = run(&folder, &["--", "./program"]);
+    let message = report["message"].as_str().expect("a failure has a message");
+    assert!(message.contains("main waits for pipe 5 to be ready; main at stream_deadlock.c:37"), "{message}");
+    assert!(message.contains("T1 waits for pipe 3 to be ready; reader at stream_deadlock.c:18"), "{message}");
+    let folder = compile("streams", "streams", &[]);
+    let report = run(&folder, &["--", "./streams", "lock"]);
+    assert_eq!(report["kind"], "deadlock", "{report}");
+    let message = report["message"].as_str().expect("a failure has a message");
+    assert!(message.contains("waits for pipe 3 to be ready; reading at streams.c:"), "{message}");
+    assert!(
+        message.contains("waits for the lock of stream 3 to be ready; reading at streams.c:"),
+        "{message}"
+    );
+    replays(&folder, &report, 3);
+}
+
+/// The other ends of their files may be outside, and may be read from after the main thread has returned.
+#[test]
+fn streams_of_other_processes_wait() {
+    let folder = compile("streams-outside", "streams", &[]);
+    let report = run(&folder, &["--runs", "5", "--fail-on-exit", "--", "./streams", "processes"]);
+    assert_eq!((&report["verdict"], &report["processes"]), (&"passed".into(), &10.into()), "{report}");
+    assert!(report["outside_waits"].as_u64() >= Some(20), "{report}");
+    let report = run(&folder, &["--runs", "20", "--fail-on-exit", "--", "./streams", "terminal"]);
+    assert_eq!(report["verdict"], "passed", "{report}");
+    let report = run(&folder, &["--runs", "20", "--fail-on-exit", "--", "./streams", "exit"]);
+    assert_eq!((&report["verdict"], &report["outside_waits"]), (&"passed".into(), &0.into()), "{report}");
+}
+
 /// What is waited for is the same file, whatever its number.
 #[test]
 fn copies_of_files_are_known() {

@@ -2,7 +2,7 @@
 
 use super::access::note_no_write;
 use super::descriptor::{self, touch};
-use super::{FOREVER, cancel, place, system_calls, told};
+use super::{FOREVER, cancel, place, stream, system_calls, told};
 use crate::control::{self, enter};
 use crate::outside::{self, Awaited, What};
 use crate::runtime::with;
@@ -70,6 +70,17 @@ fn reap(child: Awaited, place: usize, waits: bool, call: impl Fn() -> isize) -> 
         if !waits {
             outside::nap();
             return 0;
+        }
+    }
+}
+
+/// Waits for the end of a process, of which somebody else will ask what came of it.
+pub(super) fn await_end(process: c_int, place: usize) {
+    let end = || Awaited::Child(libc::P_PID as usize, process as usize, libc::WEXITED);
+    loop {
+        descriptor::wait(end(), false, place, FOREVER, |runtime| runtime.all(What::Children));
+        if end().is_there(&[]) {
+            return;
         }
     }
 }
@@ -157,7 +168,9 @@ unsafe extern "C" fn system(command: *const c_char) -> c_int {
 unsafe extern "C" fn popen(command: *const c_char, kind: *const c_char) -> *mut c_void {
     enter(note_process);
     // SAFETY: our caller's promise.
-    unsafe { real::popen(command, kind) }
+    let opened = unsafe { real::popen(command, kind) };
+    stream::take_over_child(opened);
+    opened
 }
 
 /// `posix_spawn`.

@@ -136,7 +136,14 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
         if (never_waits || !waits) && !inside() {
             outside::nap();
         }
-        if never_waits || !waits || !came || !wait(awaited(), inside(), place, span, object) {
+        if never_waits || !waits || !came {
+            return result;
+        }
+        // Somebody may have cancelled the thread while it was about to try.
+        if cancel::is_due() {
+            return -(EINTR as isize);
+        }
+        if !wait(awaited(), inside(), place, span, object) {
             return result;
         }
     }
@@ -160,7 +167,7 @@ pub(super) fn transfer_all(wanted: Use, length: usize, call: impl Fn(usize) -> i
 }
 
 /// Makes a system call that may have changed which files are ready.
-fn change(file: c_int, place: usize, call: impl FnOnce() -> isize) -> isize {
+pub(super) fn change(file: c_int, place: usize, call: impl FnOnce() -> isize) -> isize {
     if with(|runtime| runtime.file(file)).is_none() {
         return call();
     }

@@ -24,6 +24,7 @@ mod sem;
 mod signal;
 mod socket;
 pub(crate) mod stdio;
+pub(crate) mod stream;
 pub(crate) mod thread;
 mod time;
 mod wide;

@@ -51,6 +51,10 @@ fn look(files: &[pollfd], span: u64, place: usize, call: impl Fn() -> isize) -> 
                 }
                 return 0;
             }
+            // Somebody may have cancelled the thread while it was about to look.
+            if cancel::is_due() {
+                return -(EINTR as isize);
+            }
         }
         let left = match deadline {
             FOREVER => FOREVER,
