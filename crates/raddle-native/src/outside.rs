@@ -28,6 +28,9 @@ pub(crate) enum Awaited {
     Child(usize, usize, c_int),
     /// Any signal has been handled.
     Handler,
+    /// Something that the kernel has no way to tell of. It was tried after so many steps, and is tried again where no thread can
+    /// go on: after steps of others, or, if no time-out is due either, after a moment.
+    Chance(u64),
     /// No thread is inside a function on this stream of stdio.
     Stream(usize),
 }
@@ -51,7 +54,7 @@ impl Awaited {
                 // SAFETY: the call has filled it, or left the zeroes.
                 error < 0 || unsafe { told.si_pid() } != 0
             }
-            Awaited::Handler => false,
+            Awaited::Handler | Awaited::Chance(_) => false,
             Awaited::Stream(stream) => held.iter().all(|(held, _)| held != stream),
         }
     }
@@ -152,8 +155,8 @@ pub(crate) struct Outside {
     sets: Vec<(u64, Vec<c_int>)>,
     /// Other processes may have files of this one, so that nothing is inside any more.
     pub(crate) handed_out: bool,
-    /// A timer of the program may send it a signal.
-    pub(crate) timers: bool,
+    /// The signals that timers of the program may send it, as bits.
+    pub(crate) timers: u64,
     /// How many numbers were given to files.
     numbers: u64,
     pub(crate) wakes: Vec<Wake>,
@@ -319,8 +322,10 @@ impl Runtime {
         let span = until.map_or(u64::MAX, |until| until.saturating_sub(self.engine.now()));
         let span = if spinning { span.min(MOMENT) } else { span };
         let mut interrupted = false;
+        let chances = self.outside.waiters.iter().any(|waiter| matches!(waiter.awaited, Awaited::Chance(_)));
+        let mut eager = false;
         loop {
-            if self.wake_all(interrupted) {
+            if self.wake_all(interrupted, eager) {
                 return;
             }
             let mut files = Vec::new();
@@ -335,9 +340,10 @@ impl Runtime {
                 }
             }
             let left = span.saturating_sub(real_now() - begun);
-            if !any || left == 0 {
+            if !any || left == 0 || (chances && until.is_some()) {
                 return;
             }
+            eager = chances;
             if let Some(waiter) = self.outside.waiters.iter().find(|waiter| self.outside.is_outside(waiter)) {
                 self.note_running(waiter.thread);
             }
@@ -348,12 +354,17 @@ impl Runtime {
     }
 
     /// Wakes every thread that waits for what is there. Tells whether there was one.
-    fn wake_all(&mut self, interrupted: bool) -> bool {
+    fn wake_all(&mut self, interrupted: bool, eager: bool) -> bool {
         let mut any = false;
+        let steps = self.engine.step_count();
         for index in 0..self.outside.waiters.len() {
             let waiter = &self.outside.waiters[index];
-            let handled = interrupted && matches!(waiter.awaited, Awaited::Handler);
-            if !waiter.woken && (handled || waiter.awaited.is_there(&self.outside.held)) {
+            let is_due = match waiter.awaited {
+                Awaited::Handler => interrupted,
+                Awaited::Chance(tried) => eager || steps > tried,
+                _ => false,
+            };
+            if !waiter.woken && (is_due || waiter.awaited.is_there(&self.outside.held)) {
                 any = true;
                 self.outside.waits += u64::from(self.outside.is_outside(waiter));
                 self.wake(index, true);

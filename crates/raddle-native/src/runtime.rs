@@ -6,7 +6,8 @@
 
 use crate::fiber::{self, Fiber};
 use crate::heap::Heap;
-use crate::interpose::stdio;
+use crate::interpose::robust::Robust;
+use crate::interpose::{cancel, signal, stdio};
 use crate::objects::{Class, Made, Objects};
 use crate::outside::Outside;
 use crate::record::Modules;
@@ -45,6 +46,8 @@ pub(crate) struct Thread {
     place: LocationId,
     /// Somebody has cancelled it.
     pub(crate) cancelled: bool,
+    /// It wants to be cancelled wherever it is.
+    pub(crate) asynchronous: bool,
     /// It does not want to be cancelled, or is at its end already.
     pub(crate) uncancellable: bool,
     /// Its random numbers, once it has asked for one.
@@ -88,6 +91,10 @@ pub(crate) struct Runtime {
     /// Who waits on which futex, in order of arrival: address, bits, thread.
     pub(crate) sleepers: Vec<(u64, u32, ThreadId)>,
     pub(crate) outside: Outside,
+    /// The robust mutexes that threads have locked.
+    pub(crate) robust: Vec<Robust>,
+    /// The read-write locks that are locked for writing, and by whom.
+    pub(crate) writers: Vec<(usize, ThreadId)>,
     /// The files of stdio that threads have locked, as often as they have.
     pub(crate) locked_files: Vec<(usize, ThreadId)>,
     /// What the random numbers of the program follow from: a seed and the number of a run.
@@ -191,6 +198,8 @@ impl Runtime {
             heap: Heap::default(),
             sleepers: Vec::new(),
             outside: Outside::default(),
+            robust: Vec::new(),
+            writers: Vec::new(),
             locked_files: Vec::new(),
             random: (0, 0),
             wants_steps: false,
@@ -219,6 +228,7 @@ impl Runtime {
             token: None,
             place: LocationId(0),
             cancelled: false,
+            asynchronous: false,
             uncancellable: false,
             random: None,
             name: None,
@@ -468,8 +478,21 @@ pub(crate) fn end_thread(result: *mut c_void) {
     unsafe { fiber::switch(from, to) };
 }
 
+/// Why a run that came to no end says nothing of the program, if something would have ended it that is not controlled.
+fn doubt(runtime: &mut Runtime) -> Option<&'static str> {
+    match runtime.engine.summary().verdict {
+        Verdict::Failed { failure: Failure::Deadlock { .. } | Failure::StepLimit { .. } } => {
+            signal::doubt(runtime).or_else(|| cancel::doubt(runtime))
+        }
+        _ => None,
+    }
+}
+
 /// Ends the process after the run, whose verdict is known.
 pub(crate) fn end_run() -> ! {
+    if let Some(doubt) = with(doubt) {
+        lose(doubt);
+    }
     let exits = with(|runtime| {
         let summary = runtime.engine.summary();
         *summary.verdict == Verdict::Passed

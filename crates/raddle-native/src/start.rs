@@ -6,7 +6,7 @@
 //! ```
 #![expect(unsafe_code, reason = "the C library's start-up is taken over")]
 
-use crate::interpose::{child, stdio, stream};
+use crate::interpose::{child, robust, stdio, stream};
 use crate::stack::Extent;
 use crate::{control, crash, delay, fiber, raw, real, runtime, server, stack};
 use raddle_model::native::{AGAIN, DELAY, SOCKET};
@@ -177,6 +177,7 @@ unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
     if unwound != 0 {
         // The main thread has called `pthread_exit`; the others go on.
         control::inside();
+        robust::release();
         runtime::end_thread(std::ptr::null_mut());
         raw::complain("the main thread was resumed after its end");
         raw::exit(127);

@@ -84,6 +84,19 @@ fn streams_of_other_processes_wait() {
     assert_eq!((&report["verdict"], &report["outside_waits"]), (&"passed".into(), &0.into()), "{report}");
 }
 
+/// A run that something would have ended which is not controlled is no deadlock and no livelock, and says what that is.
+#[test]
+fn what_is_not_controlled_is_no_failure() {
+    let folder = compile("timers", "timers", &[]);
+    let words = |way| ["run", "--step-limit", "2000", "--", "./timers", way];
+    super::refused(&folder, &words("alarm"), &["the handler of a signal", "a timer sends"]);
+    super::refused(&folder, &words("thread"), &["SIGEV_THREAD"]);
+    super::refused(&folder, &words("cancel"), &["cancelled asynchronously"]);
+    // An alarm that ends the program is none that anybody waits for.
+    let report = run(&folder, &["--", "./timers", "deadlock"]);
+    assert_eq!(report["kind"], "deadlock", "{report}");
+}
+
 /// What is waited for is the same file, whatever its number.
 #[test]
 fn copies_of_files_are_known() {

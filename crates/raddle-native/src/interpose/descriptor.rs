@@ -3,7 +3,7 @@
 //! Calls with regular files go on at once and are no steps.
 
 use super::access::note_no_write;
-use super::{FOREVER, cancel, futex, place, random, system_calls, told};
+use super::{FOREVER, cancel, file_lock, futex, place, random, system_calls, told};
 use crate::control::enter;
 use crate::outside::{self, Awaited, Waiter, What};
 use crate::runtime::{Runtime, step, with};
@@ -22,6 +22,8 @@ system_calls! {
     close => close_file;
     eventfd_read => counter_read;
     eventfd_write => counter_write;
+    fcntl => control_file;
+    fcntl64 => control_file_64;
 }
 
 /// What a thread waits for in a call with one file, and whether the call is to wait at all.
@@ -379,16 +381,20 @@ fn note_controlled(file: c_int, command: c_int, result: c_int) -> c_int {
     }
 }
 
-/// `fcntl`. Its argument, if there is one, is in a register, whatever its type.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl(file: c_int, command: c_int, argument: usize) -> c_int {
+/// The argument, if there is one, is in a register, whatever its type.
+unsafe extern "C" fn control_file(file: c_int, command: c_int, argument: usize) -> c_int {
+    if let Some(result) = file_lock::control(file, command, argument) {
+        return result;
+    }
     // SAFETY: our caller's promise.
     note_controlled(file, command, unsafe { real::fcntl(file, command, argument) })
 }
 
-/// `fcntl64`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_int {
+/// As [`control_file`].
+unsafe extern "C" fn control_file_64(file: c_int, command: c_int, argument: usize) -> c_int {
+    if let Some(result) = file_lock::control(file, command, argument) {
+        return result;
+    }
     // SAFETY: our caller's promise.
     note_controlled(file, command, unsafe { real::fcntl64(file, command, argument) })
 }

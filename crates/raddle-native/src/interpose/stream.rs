@@ -245,7 +245,7 @@ pub(super) fn unlock_all(runtime: &mut Runtime) {
         // SAFETY: a thread is inside a function on the stream, so it is one. glibc does not ask who gives its lock back, and
         // counts how often it was taken.
         unsafe {
-            while (*(*stream).lock).owner != 0 {
+            while (&raw const (*(*stream).lock).owner).read_volatile() != 0 {
                 real::funlockfile(stream.cast());
             }
         }
