@@ -12,8 +12,9 @@
 //!    thread ([`fiber`]), or, if that is asked for, have their turns on their own ([`os_thread`]). The first few are there
 //!    before the fork ([`pool`]).
 //! 4. A thread that waits for a file, a signal or a process lets others run ([`outside`]).
-//! 5. If the program wants it, places are told with their callers ([`stack`]).
-//! 6. When the engine says that the run is over, or a signal does ([`crash`]), the results are written and the child ends.
+//! 5. Where a library makes system calls without a function, the kernel hands them over ([`trap`]).
+//! 6. If the program wants it, places are told with their callers ([`stack`]).
+//! 7. When the engine says that the run is over, or a signal does ([`crash`]), the results are written and the child ends.
 //!
 //! The library has its own allocator ([`memory`]) and uses no lock of std, because those would call the functions that it
 //! replaces.
@@ -40,4 +41,5 @@ mod server;
 mod stack;
 mod start;
 mod table;
+mod trap;
 mod wire;

@@ -12,11 +12,12 @@
 //! are files are not.
 #![expect(unsafe_code, reason = "the operating system is asked")]
 
+use crate::interpose::{cancel, signal};
 use crate::objects::Class;
 use crate::raw;
 use crate::runtime::Runtime;
 use libc::{c_int, pollfd};
-use raddle_model::{Access, Kind, ObjectId, Operation, ThreadId};
+use raddle_model::{Access, Failure, Kind, ObjectId, Operation, ThreadId, Verdict};
 
 /// What a thread waits for.
 pub(crate) enum Awaited {
@@ -384,6 +385,16 @@ impl Runtime {
         let place = self.place(place);
         let park = Operation::new(Kind::Park, place).on(token, Access::Write);
         park.on(object, Access::Read).with_argument(span)
+    }
+}
+
+/// Why a run that came to no end says nothing of the program, if something would have ended it that is not controlled.
+pub(crate) fn doubt(runtime: &mut Runtime) -> Option<&'static str> {
+    match runtime.engine.summary().verdict {
+        Verdict::Failed { failure: Failure::Deadlock { .. } | Failure::StepLimit { .. } } => {
+            signal::doubt(runtime).or_else(|| cancel::doubt(runtime))
+        }
+        _ => None,
     }
 }
 

@@ -7,9 +7,9 @@
 use crate::fiber::{self, Fiber};
 use crate::heap::Heap;
 use crate::interpose::robust::Robust;
-use crate::interpose::{cancel, signal, stdio};
+use crate::interpose::stdio;
 use crate::objects::{Class, Made, Objects};
-use crate::outside::Outside;
+use crate::outside::{self, Outside};
 use crate::record::Modules;
 use crate::stack::{self, Callers, Extent};
 use crate::table::Table;
@@ -478,19 +478,9 @@ pub(crate) fn end_thread(result: *mut c_void) {
     unsafe { fiber::switch(from, to) };
 }
 
-/// Why a run that came to no end says nothing of the program, if something would have ended it that is not controlled.
-fn doubt(runtime: &mut Runtime) -> Option<&'static str> {
-    match runtime.engine.summary().verdict {
-        Verdict::Failed { failure: Failure::Deadlock { .. } | Failure::StepLimit { .. } } => {
-            signal::doubt(runtime).or_else(|| cancel::doubt(runtime))
-        }
-        _ => None,
-    }
-}
-
 /// Ends the process after the run, whose verdict is known.
 pub(crate) fn end_run() -> ! {
-    if let Some(doubt) = with(doubt) {
+    if let Some(doubt) = with(outside::doubt) {
         lose(doubt);
     }
     let exits = with(|runtime| {

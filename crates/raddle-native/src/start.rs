@@ -8,7 +8,7 @@
 
 use crate::interpose::{child, robust, stdio, stream};
 use crate::stack::Extent;
-use crate::{control, crash, delay, fiber, raw, real, runtime, server, stack};
+use crate::{control, crash, delay, fiber, raw, real, runtime, server, stack, trap};
 use raddle_model::native::{AGAIN, DELAY, SOCKET};
 use raddle_model::{Kind, LocationId, Operation};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -63,7 +63,11 @@ fn start_without_randomisation(argv: *mut c_void) {
         if now < 0 || now & libc::ADDR_NO_RANDOMIZE != 0 || from_environment::<u32>(AGAIN).is_some() {
             return;
         }
-        if libc::setenv(c"RADDLE_NATIVE_AGAIN".as_ptr(), c"1".as_ptr(), 1) != 0 {
+        // The OpenMP library of gcc spins before it waits, which helps nobody here.
+        let spins =
+            libc::getenv(SPIN.as_ptr()).is_null() && libc::setenv(SPIN.as_ptr(), c"0".as_ptr(), 0) == 0;
+        let times = if spins { c"2" } else { c"1" };
+        if libc::setenv(c"RADDLE_NATIVE_AGAIN".as_ptr(), times.as_ptr(), 1) != 0 {
             return;
         }
         if libc::personality((now | libc::ADDR_NO_RANDOMIZE) as u64) >= 0 {
@@ -169,6 +173,9 @@ unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
     let mut unwound = 0;
     let stack = Extent::below(&raw const unwound, stack::USUAL);
     runtime::with(|runtime| runtime.me().stack = stack);
+    if !fiber::uses_os_threads() {
+        trap::begin();
+    }
     control::begin();
     control::enter(runtime::halt_if_due);
     let main = MAIN.load(Ordering::Relaxed) as *const c_void;
@@ -218,8 +225,15 @@ pub(crate) fn end_program() {
     runtime::step(|_| Operation::new(Kind::Exit, LocationId(0)));
 }
 
+/// The variable that says how long the OpenMP library of gcc spins.
+const SPIN: &CStr = c"GOMP_SPINCOUNT";
+
 /// Takes the library out of the environment: programs that this one starts are not under control.
 fn clean_environment() {
+    if from_environment(AGAIN) == Some(2) {
+        // SAFETY: the program has no other thread yet.
+        unsafe { libc::unsetenv(SPIN.as_ptr()) };
+    }
     for name in [c"LD_PRELOAD", c"RADDLE_NATIVE_SOCKET", c"RADDLE_NATIVE_DELAY", c"RADDLE_NATIVE_AGAIN"] {
         // SAFETY: the program has no other thread yet.
         unsafe { libc::unsetenv(name.as_ptr()) };

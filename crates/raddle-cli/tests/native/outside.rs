@@ -1,6 +1,7 @@
 //! What programs ask of the outside: files, signals, processes, random numbers.
 
 use super::{compile, folder, raddle, replays, run};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -82,6 +83,34 @@ fn streams_of_other_processes_wait() {
     assert_eq!(report["verdict"], "passed", "{report}");
     let report = run(&folder, &["--runs", "20", "--fail-on-exit", "--", "./streams", "exit"]);
     assert_eq!((&report["verdict"], &report["outside_waits"]), (&"passed".into(), &0.into()), "{report}");
+}
+
+/// The OpenMP library of gcc calls the kernel without a function, and yet its threads are controlled.
+#[test]
+fn openmp_is_controlled() {
+    let folder = folder("openmp");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/openmp.c");
+    let mut compiler = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    compiler
+        .env("CC", "gcc")
+        .args(["cc", "-g", "-O1", "-fopenmp", "-o"])
+        .arg(folder.join("openmp"))
+        .arg(source);
+    assert!(compiler.status().expect("the compiler starts").success(), "openmp.c is compiled");
+    for strategy in ["random-walk", "pct:depth=3"] {
+        let words = ["--strategy", strategy, "--runs", "50", "--", "./openmp", "right"];
+        let report = run(&folder, &words);
+        assert_eq!((&report["verdict"], &report["races"]), (&"passed".into(), &Value::Null), "{report}");
+        assert!(report["partial_orders"].as_u64() > Some(20), "{report}");
+        assert_eq!(run(&folder, &words), report);
+    }
+    let report = run(&folder, &["--runs", "1000", "--", "./openmp", "update"]);
+    assert_eq!(report["kind"], "assertion", "{report}");
+    replays(&folder, &report, 3);
+    let report = run(&folder, &["--runs", "1000", "--", "./openmp", "locks"]);
+    let message = report["message"].as_str().expect("a failure has a message");
+    assert!(message.contains("waits for mutex") && report["kind"] == "deadlock", "{message}");
+    replays(&folder, &report, 3);
 }
 
 /// A run that something would have ended which is not controlled is no deadlock and no livelock, and says what that is.
