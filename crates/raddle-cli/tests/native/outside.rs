@@ -77,7 +77,7 @@ fn streams_wait_for_their_files() {
 fn streams_of_other_processes_wait() {
     let folder = compile("streams-outside", "streams", &[]);
     let report = run(&folder, &["--runs", "5", "--fail-on-exit", "--", "./streams", "processes"]);
-    assert_eq!((&report["verdict"], &report["processes"]), (&"passed".into(), &10.into()), "{report}");
+    assert_eq!((&report["verdict"], &report["processes"]), (&"passed".into(), &20.into()), "{report}");
     assert!(report["outside_waits"].as_u64() >= Some(20), "{report}");
     let report = run(&folder, &["--runs", "20", "--fail-on-exit", "--", "./streams", "terminal"]);
     assert_eq!(report["verdict"], "passed", "{report}");

@@ -38,7 +38,19 @@ static void lock(void) {
     pthread_join(second, NULL);
 }
 
+static void *writing(void *unused) {
+    assert(write(ends[1], "word\n", 5) == 5);
+    return unused;
+}
+
 static void processes(void) {
+    /* The command waits for the other thread. */
+    char command[100];
+    sprintf(command, "read word <&%d && test $word = word", ends[0]);
+    pthread_t writer = start(writing);
+    assert(system(command) == 0);
+    pthread_join(writer, NULL);
+    assert(system("exit 4") == 4 << 8 && system(NULL) != 0);
     in = popen("echo a line; echo another", "r");
     pthread_t reader = start(reading);
     pthread_join(reader, NULL);

@@ -40,14 +40,27 @@ pub(super) struct Stream {
     column: usize,
     lock: *const Lock,
     offset: i64,
-    last: [usize; 8],
+    conversion: usize,
+    /// What a stream of wide characters has beside; null if it cannot be one.
+    wide: *const Wide,
+    last: [usize; 6],
     table: *mut usize,
     /// Only in a stream of `popen`.
     process: c_int,
 }
 
-const _: () =
-    assert!(std::mem::offset_of!(Stream, file) == 112 && std::mem::offset_of!(Stream, table) == 216);
+const _: () = assert!(
+    std::mem::offset_of!(Stream, file) == 112
+        && std::mem::offset_of!(Stream, wide) == 160
+        && std::mem::offset_of!(Stream, table) == 216
+);
+
+/// What a stream of wide characters has beside.
+#[repr(C)]
+struct Wide {
+    parts: [usize; 28],
+    table: *mut usize,
+}
 
 /// The lock of a stream.
 #[repr(C)]
@@ -61,9 +74,11 @@ struct Lock {
 const FAILED: c_int = 0x20;
 
 unsafe extern "C" {
-    /// All streams, from one to the next.
-    static _IO_list_all: *mut Stream;
+    static stdout: *mut Stream;
 }
+
+/// All streams, from one to the next.
+static LIST: Hidden = Hidden::new("_IO_list_all\0");
 
 /// Where the table has what.
 const READ: usize = 14;
@@ -82,11 +97,12 @@ type Close = unsafe extern "C" fn(*mut Stream) -> c_int;
 /// Puts our functions into the tables of all streams on files. Where a table is not what it should be, it is left alone, and
 /// a call that waits stops all threads.
 pub(crate) fn take_over() {
-    for name in [c"_IO_file_jumps", c"_IO_wfile_jumps"] {
-        // SAFETY: the name ends with a zero.
-        let table: *mut usize = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) }.cast();
-        // SAFETY: tables of this name have more than so many entries in all versions of glibc.
-        if !table.is_null() && unsafe { *table.add(CLOSE) } == REAL_CLOSE.find() {
+    LIST.find();
+    // SAFETY: the standard output is a stream on a file, for wide characters or other ones, and has a table for each of the two.
+    let (mine, wide) = unsafe { ((*stdout).table, (*stdout).wide.as_ref().map(|wide| wide.table)) };
+    for table in [Some(mine), wide].into_iter().flatten() {
+        // SAFETY: tables have more than so many entries in all versions of glibc.
+        if unsafe { *table.add(CLOSE) } == REAL_CLOSE.find() {
             // SAFETY: as above.
             unsafe { replace(table, close as *const () as usize) };
         }
@@ -212,8 +228,9 @@ fn waiting<R>(stream: *mut Stream, action: impl FnOnce(c_int) -> R) -> Option<R>
 
 /// All streams that glibc has in its list.
 fn streams() -> impl Iterator<Item = *mut Stream> {
+    let list = LIST.find() as *const *mut Stream;
     // SAFETY: the list changes only under a lock of glibc's, inside of which no thread is switched away from.
-    let first = unsafe { _IO_list_all };
+    let first = if list.is_null() { std::ptr::null_mut() } else { unsafe { *list } };
     std::iter::successors((!first.is_null()).then_some(first), |&stream| {
         // SAFETY: as above.
         let next = unsafe { (*stream).next };
