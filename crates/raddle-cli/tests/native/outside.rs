@@ -121,6 +121,7 @@ fn what_is_not_controlled_is_no_failure() {
     super::refused(&folder, &words("alarm"), &["the handler of a signal", "a timer sends"]);
     super::refused(&folder, &words("thread"), &["SIGEV_THREAD"]);
     super::refused(&folder, &words("cancel"), &["cancelled asynchronously"]);
+    super::refused(&folder, &words("process"), &["in shared memory", "another process"]);
     // An alarm that ends the program is none that anybody waits for.
     let report = run(&folder, &["--", "./timers", "deadlock"]);
     assert_eq!(report["kind"], "deadlock", "{report}");

@@ -1,9 +1,11 @@
-/* Waits for what nothing under control does: a handler that a timer calls, a thread of the C library, an end at any moment. */
+/* Waits for what nothing under control does: a handler that a timer calls, a thread of the C library, an end at any moment, a process. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -45,6 +47,17 @@ int main(int count, char **arguments) {
         timer_create(CLOCK_MONOTONIC, &event, &timer);
         timer_settime(timer, 0, &soon, NULL);
         while (sem_wait(&semaphore) != 0) {}
+    }
+    if (!strcmp(way, "process")) {
+        sem_t *shared = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+        sem_init(shared, 1, 0);
+        pid_t child = fork();
+        if (child == 0) {
+            sem_post(shared);
+            _exit(0);
+        }
+        sem_wait(shared);
+        waitpid(child, NULL, 0);
     }
     if (!strcmp(way, "cancel")) {
         pthread_t thread;
