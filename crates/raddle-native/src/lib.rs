@@ -41,5 +41,6 @@ mod server;
 mod stack;
 mod start;
 mod table;
+mod timer_file;
 mod trap;
 mod wire;

@@ -8,8 +8,8 @@
 //! outside does. There, and only there, the process really waits, and time goes by as outside.
 //!
 //! Limits: calls that libc makes by itself are not seen, but for those of stdio. One that the kernel blocks stops all
-//! threads; one that changes a file is noticed where no thread can go on. Time-outs of sockets and polls are virtual; timers that
-//! are files are not.
+//! threads; one that changes a file is noticed where no thread can go on. Time-outs of sockets and polls, and timers that
+//! are files, are virtual.
 #![expect(unsafe_code, reason = "the operating system is asked")]
 
 use crate::interpose::{cancel, signal};
@@ -111,6 +111,7 @@ pub(crate) enum What {
     Set,
     /// The lock of a stream of stdio.
     Stream,
+    Timer,
 }
 
 /// How the reports call a file whose object has this value.
@@ -125,6 +126,8 @@ pub(crate) fn text(value: u64) -> String {
         format!("event counter {number}")
     } else if named(What::Set) {
         format!("epoll {number}")
+    } else if named(What::Timer) {
+        format!("timer {number}")
     } else if named(What::Stream) {
         format!("the lock of stream {number}")
     } else if named(What::Sockets) {
@@ -173,7 +176,7 @@ impl Outside {
     pub(crate) fn note_made(&mut self, what: What, descriptors: &[c_int]) {
         let number = self.next_number();
         for &descriptor in descriptors {
-            let by_descriptor = matches!(what, What::Counter | What::Set);
+            let by_descriptor = matches!(what, What::Counter | What::Set | What::Timer);
             if by_descriptor {
                 self.note_closed(descriptor);
             }
@@ -253,6 +256,21 @@ impl Outside {
             // It is ready at all times.
             None => true,
         }
+    }
+
+    /// The number of a file that is a timer.
+    pub(crate) fn number_of_timer(&mut self, file: c_int) -> Option<u64> {
+        self.find(file).filter(|known| known.what == What::Timer).map(|known| known.number)
+    }
+
+    /// Whether a file is a timer, or a set that may have one in it.
+    pub(crate) fn may_have_timer(&mut self, file: c_int) -> bool {
+        self.find(file).is_some_and(|known| matches!(known.what, What::Timer | What::Set))
+    }
+
+    /// A file with this number, if one is left.
+    pub(crate) fn with_number(&self, number: u64) -> Option<c_int> {
+        self.known.iter().find(|known| known.number == number).map(|known| known.descriptor)
     }
 
     fn is_outside(&self, waiter: &Waiter) -> bool {
@@ -424,6 +442,12 @@ fn shared_doubt(runtime: &Runtime) -> Option<&'static str> {
         "threads wait for a lock, semaphore or futex in shared memory, which another process that the program has started may give \
          them; raddle does not control processes",
     )
+}
+
+/// Waits until a file is ready that is about to be.
+pub(crate) fn poll_now(file: c_int) {
+    const LONG: u64 = 1_000_000_000;
+    poll(&mut [pollfd { fd: file, events: libc::POLLIN, revents: 0 }], LONG);
 }
 
 /// Lets a moment really pass: the program looks again and again for something from outside, without waiting for it.

@@ -233,6 +233,9 @@ hidden! {
     fn pthread_kill(thread: u64, signal: c_int) -> c_int;
     fn alarm(seconds: u32) -> u32;
     fn setitimer(which: c_int, new: Shared, old: Address) -> c_int;
+    fn timerfd_create(clock: c_int, flags: c_int) -> c_int;
+    fn timerfd_settime(file: c_int, flags: c_int, new: Shared, old: Address) -> c_int;
+    fn timerfd_gettime(file: c_int, value: Address) -> c_int;
     fn timer_create(clock: c_int, event: Shared, timer: Address) -> c_int;
     fn mq_notify(queue: c_int, event: Shared) -> c_int;
     fn _exit(status: c_int);

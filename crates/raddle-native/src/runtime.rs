@@ -13,6 +13,7 @@ use crate::outside::{self, Outside};
 use crate::record::Modules;
 use crate::stack::{self, Callers, Extent};
 use crate::table::Table;
+use crate::timer_file::TimerFile;
 use crate::{control, crash, pool, raw, real, results, start};
 use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
@@ -91,6 +92,8 @@ pub(crate) struct Runtime {
     /// Who waits on which futex, in order of arrival: address, bits, thread.
     pub(crate) sleepers: Vec<(u64, u32, ThreadId)>,
     pub(crate) outside: Outside,
+    /// The timers of the program that are files.
+    pub(crate) timers: Vec<TimerFile>,
     /// The robust mutexes that threads have locked.
     pub(crate) robust: Vec<Robust>,
     /// The read-write locks that are locked for writing, and by whom.
@@ -198,6 +201,7 @@ impl Runtime {
             heap: Heap::default(),
             sleepers: Vec::new(),
             outside: Outside::default(),
+            timers: Vec::new(),
             robust: Vec::new(),
             writers: Vec::new(),
             locked_files: Vec::new(),

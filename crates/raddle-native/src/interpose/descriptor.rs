@@ -65,6 +65,8 @@ pub(super) fn wait(
 ) -> bool {
     let me = with(|runtime| runtime.current);
     let token = futex::token(me);
+    let wanted = span;
+    let span = with(|runtime| runtime.until_timer(&awaited, wanted));
     with(|runtime| {
         runtime.outside.waiters.push(Waiter { thread: me, token, awaited, inside, woken: false });
         runtime.engine.expect_outside(true);
@@ -77,6 +79,10 @@ pub(super) fn wait(
         runtime.outside.waiters.retain(|waiter| waiter.thread != me);
         runtime.engine.expect_outside(!runtime.outside.waiters.is_empty());
     });
+    if reply == Reply::TimedOut && span < wanted {
+        with(Runtime::expire_timers);
+        return true;
+    }
     reply != Reply::TimedOut
 }
 
@@ -129,6 +135,7 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
             return -(EINTR as isize);
         }
         touch(place, object);
+        with(Runtime::expire_timers);
         let (result, never_waits) = attempt(file, &call);
         if result != -(EAGAIN as isize) {
             with(Runtime::look_inside);
@@ -189,10 +196,17 @@ unsafe extern "C" fn read_bytes(file: c_int, buffer: *mut c_void, length: usize)
             random::fill_inside(buffer, length);
             return length as isize;
         }
-        transfer(Use::new(file, libc::POLLIN, place), || {
+        let result = transfer(Use::new(file, libc::POLLIN, place), || {
             // SAFETY: our caller's promise.
             unsafe { raw::syscall(libc::SYS_read, [file as usize, buffer as usize, length, 0, 0, 0]) }
-        })
+        });
+        if result == 8
+            && let Some(count) = with(|runtime| runtime.take_expirations(file))
+        {
+            // SAFETY: the call has written a number.
+            unsafe { buffer.cast::<u64>().write_unaligned(count) };
+        }
+        result
     })
     // SAFETY: our caller's promise.
     .map_or_else(|| unsafe { real::read(file, buffer, length) }, told)
@@ -251,7 +265,10 @@ unsafe extern "C" fn close_file(file: c_int) -> c_int {
     let place = place();
     enter(|| {
         change(file, place, || {
-            with(|runtime| runtime.outside.note_closed(file));
+            with(|runtime| {
+                runtime.outside.note_closed(file);
+                runtime.forget_timers();
+            });
             // SAFETY: our caller's promise.
             unsafe { raw::syscall(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]) }
         })
@@ -345,6 +362,7 @@ fn note_copied(file: c_int, copy: c_int) -> c_int {
         enter(|| {
             with(|runtime| {
                 runtime.outside.note_copied(file, copy);
+                runtime.forget_timers();
                 runtime.look_inside();
             });
         });

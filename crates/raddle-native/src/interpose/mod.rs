@@ -30,6 +30,7 @@ pub(crate) mod stdio;
 pub(crate) mod stream;
 pub(crate) mod thread;
 mod time;
+mod timer_file;
 mod wide;
 
 use std::sync::atomic::{AtomicUsize, Ordering};
