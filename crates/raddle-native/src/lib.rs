@@ -22,6 +22,7 @@
 mod control;
 mod crash;
 mod delay;
+mod doubt;
 mod enact;
 mod fiber;
 mod heap;

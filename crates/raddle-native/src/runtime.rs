@@ -9,12 +9,12 @@ use crate::heap::Heap;
 use crate::interpose::robust::Robust;
 use crate::interpose::stdio;
 use crate::objects::{Class, Made, Objects};
-use crate::outside::{self, Outside};
+use crate::outside::Outside;
 use crate::record::Modules;
 use crate::stack::{self, Callers, Extent};
 use crate::table::Table;
 use crate::timer_file::TimerFile;
-use crate::{control, crash, pool, raw, real, results, start};
+use crate::{control, crash, doubt, pool, raw, real, results, start};
 use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
 use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict, mix};
@@ -484,7 +484,7 @@ pub(crate) fn end_thread(result: *mut c_void) {
 
 /// Ends the process after the run, whose verdict is known.
 pub(crate) fn end_run() -> ! {
-    if let Some(doubt) = with(outside::doubt) {
+    if let Some(doubt) = with(doubt::about) {
         lose(doubt);
     }
     let exits = with(|runtime| {
