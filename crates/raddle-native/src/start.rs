@@ -124,6 +124,7 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
         settle(argv.cast(), ARGUMENTS_AT).cast()
     };
     stream::take_over();
+    trap::prepare();
     server::serve(socket);
     // This is a child that makes one run.
     // SAFETY: `run_main` takes what `main` takes, and the stack of the main thread grows as far as it is used.

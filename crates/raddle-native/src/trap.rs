@@ -8,7 +8,7 @@
 use crate::interpose::futex;
 use crate::{control, raw, real};
 use std::ffi::{CStr, c_int, c_void};
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::atomic::{AtomicU8, AtomicUsize, Ordering};
 
 /// Whether system calls are handed over, as the kernel reads it.
 static SELECTOR: AtomicU8 = AtomicU8::new(LET_PASS);
@@ -28,12 +28,27 @@ struct Loaded {
     wanted: bool,
 }
 
-/// Has the system calls of this process handed over, if there is a library that needs it. Called on the carrier.
-pub(crate) fn begin() {
+/// Where the code of libc is, if a library needs this; otherwise there is none.
+static BEGIN: AtomicUsize = AtomicUsize::new(0);
+static LENGTH: AtomicUsize = AtomicUsize::new(0);
+
+/// Looks whether there is a library that needs this. Called before the first run.
+pub(crate) fn prepare() {
     let mut loaded = Loaded::default();
     // SAFETY: the function takes what it is given here.
     unsafe { libc::dl_iterate_phdr(Some(look), (&raw mut loaded).cast()) };
-    let Loaded { libc: Some((begin, length)), wanted: true } = loaded else { return };
+    if let Loaded { libc: Some((begin, length)), wanted: true } = loaded {
+        BEGIN.store(begin, Ordering::Relaxed);
+        LENGTH.store(length, Ordering::Relaxed);
+    }
+}
+
+/// Has the system calls of this process handed over, if that is needed. Called on the carrier.
+pub(crate) fn begin() {
+    let (begin, length) = (BEGIN.load(Ordering::Relaxed), LENGTH.load(Ordering::Relaxed));
+    if length == 0 {
+        return;
+    }
     // SAFETY: an action of zeroes is a valid one; the handler has the type that the flags say.
     unsafe {
         let mut action: libc::sigaction = std::mem::zeroed();
