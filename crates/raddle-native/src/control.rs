@@ -58,6 +58,11 @@ pub(crate) fn is_running() -> bool {
     PHASE.load(Ordering::Relaxed) == RUNNING
 }
 
+/// Whether nothing is under control, in a run that has begun.
+pub(crate) fn is_over() -> bool {
+    PHASE.load(Ordering::Relaxed) == PASSIVE
+}
+
 /// Whether the runtime is what runs.
 pub(crate) fn is_inside() -> bool {
     PHASE.load(Ordering::Relaxed) == INSIDE

@@ -12,9 +12,10 @@
 //!    thread ([`fiber`]), or, if that is asked for, have their turns on their own ([`os_thread`]). The first few are there
 //!    before the fork ([`pool`]).
 //! 4. A thread that waits for a file, a signal or a process lets others run ([`outside`]).
-//! 5. If the program wants it, places are told with their callers ([`stack`]).
-//! 6. If the run is made to be shown, what its steps read and write is noted ([`values`]).
-//! 7. When the engine says that the run is over, or a signal does ([`crash`]), the results are written and the child ends.
+//! 5. Where a library makes system calls without a function, the kernel hands them over ([`trap`]).
+//! 6. If the program wants it, places are told with their callers ([`stack`]).
+//! 7. If the run is made to be shown, what its steps read and write is noted ([`values`]).
+//! 8. When the engine says that the run is over, or a signal does ([`crash`]), the results are written and the child ends.
 //!
 //! The library has its own allocator ([`memory`]) and uses no lock of std, because those would call the functions that it
 //! replaces.
@@ -22,6 +23,7 @@
 mod control;
 mod crash;
 mod delay;
+mod doubt;
 mod enact;
 mod fiber;
 mod heap;
@@ -42,5 +44,7 @@ mod stack;
 mod start;
 mod table;
 mod text;
+mod timer_file;
+mod trap;
 mod values;
 mod wire;

@@ -7,9 +7,9 @@
 //! thread can go on: when it comes is then as little of a choice as possible, and the runs of a seed repeat as far as the
 //! outside does. There, and only there, the process really waits, and time goes by as outside.
 //!
-//! Limits: functions of stdio make their system calls inside libc, where they are not seen. A call of theirs that the kernel blocks
-//! stops all threads; one that changes a file is noticed where no thread can go on. Time-outs of sockets and polls are virtual; timers that are
-//! files are not.
+//! Limits: calls that libc makes by itself are not seen, but for those of stdio. One that the kernel blocks stops all
+//! threads; one that changes a file is noticed where no thread can go on. Time-outs of sockets and polls, and timers that
+//! are files, are virtual.
 #![expect(unsafe_code, reason = "the operating system is asked")]
 
 use crate::objects::Class;
@@ -28,11 +28,16 @@ pub(crate) enum Awaited {
     Child(usize, usize, c_int),
     /// Any signal has been handled.
     Handler,
+    /// Something that the kernel has no way to tell of. It was tried after so many steps, and is tried again where no thread can
+    /// go on: after steps of others, or, if no time-out is due either, after a moment.
+    Chance(u64),
+    /// No thread is inside a function on this stream of stdio.
+    Stream(usize),
 }
 
 impl Awaited {
-    /// Whether it is there. Changes nothing.
-    fn is_there(&self) -> bool {
+    /// Whether it is there, if `held` are the streams that threads are inside of. Changes nothing.
+    pub(crate) fn is_there(&self, held: &[(usize, ThreadId)]) -> bool {
         match self {
             Awaited::Files(files) => {
                 let mut copy = files.clone();
@@ -49,7 +54,8 @@ impl Awaited {
                 // SAFETY: the call has filled it, or left the zeroes.
                 error < 0 || unsafe { told.si_pid() } != 0
             }
-            Awaited::Handler => false,
+            Awaited::Handler | Awaited::Chance(_) => false,
+            Awaited::Stream(stream) => held.iter().all(|(held, _)| held != stream),
         }
     }
 }
@@ -102,6 +108,9 @@ pub(crate) enum What {
     Children,
     /// A set of files, as `epoll` has them.
     Set,
+    /// The lock of a stream of stdio.
+    Stream,
+    Timer,
 }
 
 /// How the reports call a file whose object has this value.
@@ -116,6 +125,10 @@ pub(crate) fn text(value: u64) -> String {
         format!("event counter {number}")
     } else if named(What::Set) {
         format!("epoll {number}")
+    } else if named(What::Timer) {
+        format!("timer {number}")
+    } else if named(What::Stream) {
+        format!("the lock of stream {number}")
     } else if named(What::Sockets) {
         "sockets".to_owned()
     } else if named(What::Others) {
@@ -138,13 +151,15 @@ pub(crate) fn is_wait(operation: &Operation) -> bool {
 #[derive(Default)]
 pub(crate) struct Outside {
     pub(crate) waiters: Vec<Waiter>,
+    /// Streams of stdio that glibc has locked for threads which wait inside of it.
+    pub(crate) held: Vec<(usize, ThreadId)>,
     known: Vec<Known>,
     /// The sets of `epoll` by the numbers of their files, which copies have in common; each with its members.
     sets: Vec<(u64, Vec<c_int>)>,
     /// Other processes may have files of this one, so that nothing is inside any more.
     pub(crate) handed_out: bool,
-    /// A timer of the program may send it a signal.
-    pub(crate) timers: bool,
+    /// The signals that timers of the program may send it, as bits.
+    pub(crate) timers: u64,
     /// How many numbers were given to files.
     numbers: u64,
     pub(crate) wakes: Vec<Wake>,
@@ -160,7 +175,7 @@ impl Outside {
     pub(crate) fn note_made(&mut self, what: What, descriptors: &[c_int]) {
         let number = self.next_number();
         for &descriptor in descriptors {
-            let by_descriptor = matches!(what, What::Counter | What::Set);
+            let by_descriptor = matches!(what, What::Counter | What::Set | What::Timer);
             if by_descriptor {
                 self.note_closed(descriptor);
             }
@@ -204,6 +219,7 @@ impl Outside {
         let status = status(descriptor)?;
         let common = |number, what| Known { inode: 0, descriptor: -1, number, what, made: false };
         match status.st_mode & libc::S_IFMT {
+            libc::S_IFCHR if is_terminal(&status) => Some(common(What::Others as u64, What::Others)),
             libc::S_IFREG | libc::S_IFDIR | libc::S_IFBLK | libc::S_IFCHR | libc::S_IFLNK => None,
             libc::S_IFIFO | libc::S_IFSOCK => {
                 if let Some(known) = self.known.iter().find(|known| known.inode == inode(&status)) {
@@ -241,6 +257,21 @@ impl Outside {
         }
     }
 
+    /// The number of a file that is a timer.
+    pub(crate) fn number_of_timer(&mut self, file: c_int) -> Option<u64> {
+        self.find(file).filter(|known| known.what == What::Timer).map(|known| known.number)
+    }
+
+    /// Whether a file is a timer, or a set that may have one in it.
+    pub(crate) fn may_have_timer(&mut self, file: c_int) -> bool {
+        self.find(file).is_some_and(|known| matches!(known.what, What::Timer | What::Set))
+    }
+
+    /// A file with this number, if one is left.
+    pub(crate) fn with_number(&self, number: u64) -> Option<c_int> {
+        self.known.iter().find(|known| known.number == number).map(|known| known.descriptor)
+    }
+
     fn is_outside(&self, waiter: &Waiter) -> bool {
         !waiter.inside || self.handed_out
     }
@@ -264,7 +295,10 @@ impl Runtime {
     pub(crate) fn look_inside(&mut self) {
         for index in 0..self.outside.waiters.len() {
             let waiter = &self.outside.waiters[index];
-            if !waiter.woken && !self.outside.is_outside(waiter) && waiter.awaited.is_there() {
+            if !waiter.woken
+                && !self.outside.is_outside(waiter)
+                && waiter.awaited.is_there(&self.outside.held)
+            {
                 self.wake(index, false);
             }
         }
@@ -306,8 +340,10 @@ impl Runtime {
         let span = until.map_or(u64::MAX, |until| until.saturating_sub(self.engine.now()));
         let span = if spinning { span.min(MOMENT) } else { span };
         let mut interrupted = false;
+        let chances = self.outside.waiters.iter().any(|waiter| matches!(waiter.awaited, Awaited::Chance(_)));
+        let mut eager = false;
         loop {
-            if self.wake_all(interrupted) {
+            if self.wake_all(interrupted, eager) {
                 return;
             }
             let mut files = Vec::new();
@@ -322,9 +358,10 @@ impl Runtime {
                 }
             }
             let left = span.saturating_sub(real_now() - begun);
-            if !any || left == 0 {
+            if !any || left == 0 || (chances && until.is_some()) {
                 return;
             }
+            eager = chances;
             if let Some(waiter) = self.outside.waiters.iter().find(|waiter| self.outside.is_outside(waiter)) {
                 self.note_running(waiter.thread);
             }
@@ -335,12 +372,17 @@ impl Runtime {
     }
 
     /// Wakes every thread that waits for what is there. Tells whether there was one.
-    fn wake_all(&mut self, interrupted: bool) -> bool {
+    fn wake_all(&mut self, interrupted: bool, eager: bool) -> bool {
         let mut any = false;
+        let steps = self.engine.step_count();
         for index in 0..self.outside.waiters.len() {
             let waiter = &self.outside.waiters[index];
-            let handled = interrupted && matches!(waiter.awaited, Awaited::Handler);
-            if !waiter.woken && (handled || waiter.awaited.is_there()) {
+            let is_due = match waiter.awaited {
+                Awaited::Handler => interrupted,
+                Awaited::Chance(tried) => eager || steps > tried,
+                _ => false,
+            };
+            if !waiter.woken && (is_due || waiter.awaited.is_there(&self.outside.held)) {
                 any = true;
                 self.outside.waits += u64::from(self.outside.is_outside(waiter));
                 self.wake(index, true);
@@ -361,6 +403,12 @@ impl Runtime {
         let park = Operation::new(Kind::Park, place).on(token, Access::Write);
         park.on(object, Access::Read).with_argument(span)
     }
+}
+
+/// Waits until a file is ready that is about to be.
+pub(crate) fn poll_now(file: c_int) {
+    const LONG: u64 = 1_000_000_000;
+    poll(&mut [pollfd { fd: file, events: libc::POLLIN, revents: 0 }], LONG);
 }
 
 /// Lets a moment really pass: the program looks again and again for something from outside, without waiting for it.
@@ -404,6 +452,12 @@ pub(crate) fn is_random(descriptor: c_int) -> bool {
     status(descriptor).is_some_and(|status| {
         status.st_mode & libc::S_IFMT == libc::S_IFCHR && [random, urandom].contains(&status.st_rdev)
     })
+}
+
+/// Whether it is a terminal, or the other side of one: what a person types comes when it comes.
+fn is_terminal(status: &libc::stat) -> bool {
+    // Consoles, /dev/tty and /dev/ptmx, and pseudo-terminals, as Linux numbers them.
+    matches!(libc::major(status.st_rdev), 4 | 5 | 136..=143)
 }
 
 /// What tells a pipe or socket from others.

@@ -92,6 +92,7 @@ hidden! {
     fn pthread_detach(thread: u64) -> c_int;
     fn pthread_cancel(thread: u64) -> c_int;
     fn pthread_testcancel();
+    fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int;
     fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int;
     fn pthread_key_create(key: *mut u32, destructor: Shared) -> c_int;
     fn pthread_key_delete(key: u32) -> c_int;
@@ -116,6 +117,7 @@ hidden! {
     fn pthread_mutex_trylock(mutex: Address) -> c_int;
     fn pthread_mutex_timedlock(mutex: Address, time: Shared) -> c_int;
     fn pthread_mutex_clocklock(mutex: Address, clock: c_int, time: Shared) -> c_int;
+    fn pthread_mutex_consistent(mutex: Address) -> c_int;
     fn pthread_mutex_unlock(mutex: Address) -> c_int;
     fn pthread_cond_init(condition: Address, attributes: Shared) -> c_int;
     fn pthread_cond_destroy(condition: Address) -> c_int;
@@ -192,6 +194,13 @@ hidden! {
     fn dup3(file: c_int, copy: c_int, flags: c_int) -> c_int;
     fn fcntl(file: c_int, command: c_int, argument: usize) -> c_int;
     fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_int;
+    fn flock(file: c_int, operation: c_int) -> c_int;
+    fn lockf(file: c_int, command: c_int, length: i64) -> c_int;
+    fn msgrcv(queue: c_int, message: Address, room: usize, kind: c_long, flags: c_int) -> isize;
+    fn msgsnd(queue: c_int, message: Shared, length: usize, flags: c_int) -> c_int;
+    fn semtimedop(set: c_int, operations: Address, count: usize, time: Shared) -> c_int;
+    fn mq_timedreceive(queue: c_int, message: Address, room: usize, priority: Address, time: Shared) -> isize;
+    fn mq_timedsend(queue: c_int, message: Shared, length: usize, priority: u32, time: Shared) -> c_int;
     fn recvfrom(file: c_int, buffer: Address, length: usize, flags: c_int, address: Address, size: Address) -> isize;
     fn recvmsg(file: c_int, message: Address, flags: c_int) -> isize;
     fn sendto(file: c_int, buffer: Shared, length: usize, flags: c_int, address: Shared, size: u32) -> isize;
@@ -225,7 +234,11 @@ hidden! {
     fn pthread_kill(thread: u64, signal: c_int) -> c_int;
     fn alarm(seconds: u32) -> u32;
     fn setitimer(which: c_int, new: Shared, old: Address) -> c_int;
-    fn timer_settime(timer: Address, flags: c_int, new: Shared, old: Address) -> c_int;
+    fn timerfd_create(clock: c_int, flags: c_int) -> c_int;
+    fn timerfd_settime(file: c_int, flags: c_int, new: Shared, old: Address) -> c_int;
+    fn timerfd_gettime(file: c_int, value: Address) -> c_int;
+    fn timer_create(clock: c_int, event: Shared, timer: Address) -> c_int;
+    fn mq_notify(queue: c_int, event: Shared) -> c_int;
     fn _exit(status: c_int);
     fn quick_exit(status: c_int);
     fn abort();

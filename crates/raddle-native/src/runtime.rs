@@ -6,14 +6,16 @@
 
 use crate::fiber::{self, Fiber};
 use crate::heap::Heap;
+use crate::interpose::robust::Robust;
 use crate::interpose::stdio;
 use crate::objects::{Class, Made, Objects};
 use crate::outside::Outside;
 use crate::record::Modules;
 use crate::stack::{self, Callers, Extent};
 use crate::table::Table;
+use crate::timer_file::TimerFile;
 use crate::values::Values;
-use crate::{control, crash, pool, raw, real, results, start};
+use crate::{control, crash, doubt, pool, raw, real, results, start};
 use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
 use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict, mix};
@@ -46,6 +48,8 @@ pub(crate) struct Thread {
     place: LocationId,
     /// Somebody has cancelled it.
     pub(crate) cancelled: bool,
+    /// It wants to be cancelled wherever it is.
+    pub(crate) asynchronous: bool,
     /// It does not want to be cancelled, or is at its end already.
     pub(crate) uncancellable: bool,
     /// Its random numbers, once it has asked for one.
@@ -89,6 +93,12 @@ pub(crate) struct Runtime {
     /// Who waits on which futex, in order of arrival: address, bits, thread.
     pub(crate) sleepers: Vec<(u64, u32, ThreadId)>,
     pub(crate) outside: Outside,
+    /// The timers of the program that are files.
+    pub(crate) timers: Vec<TimerFile>,
+    /// The robust mutexes that threads have locked.
+    pub(crate) robust: Vec<Robust>,
+    /// The read-write locks that are locked for writing, and by whom.
+    pub(crate) writers: Vec<(usize, ThreadId)>,
     /// The files of stdio that threads have locked, as often as they have.
     pub(crate) locked_files: Vec<(usize, ThreadId)>,
     /// What the random numbers of the program follow from: a seed and the number of a run.
@@ -199,6 +209,9 @@ impl Runtime {
             heap: Heap::default(),
             sleepers: Vec::new(),
             outside: Outside::default(),
+            timers: Vec::new(),
+            robust: Vec::new(),
+            writers: Vec::new(),
             locked_files: Vec::new(),
             random: (0, 0),
             wants_steps: false,
@@ -226,6 +239,7 @@ impl Runtime {
             token: None,
             place: LocationId(0),
             cancelled: false,
+            asynchronous: false,
             uncancellable: false,
             random: None,
             name: None,
@@ -479,6 +493,9 @@ pub(crate) fn end_thread(result: *mut c_void) {
 
 /// Ends the process after the run, whose verdict is known.
 pub(crate) fn end_run() -> ! {
+    if let Some(doubt) = with(doubt::about) {
+        lose(doubt);
+    }
     let exits = with(|runtime| {
         let summary = runtime.engine.summary();
         *summary.verdict == Verdict::Passed

@@ -6,9 +6,9 @@
 //! ```
 #![expect(unsafe_code, reason = "the C library's start-up is taken over")]
 
-use crate::interpose::{child, stdio};
+use crate::interpose::{child, robust, stdio, stream};
 use crate::stack::Extent;
-use crate::{control, crash, delay, fiber, raw, real, runtime, server, stack};
+use crate::{control, crash, delay, fiber, raw, real, runtime, server, stack, trap};
 use raddle_model::native::{AGAIN, DELAY, SOCKET};
 use raddle_model::{Kind, LocationId, Operation};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -63,7 +63,11 @@ fn start_without_randomisation(argv: *mut c_void) {
         if now < 0 || now & libc::ADDR_NO_RANDOMIZE != 0 || from_environment::<u32>(AGAIN).is_some() {
             return;
         }
-        if libc::setenv(c"RADDLE_NATIVE_AGAIN".as_ptr(), c"1".as_ptr(), 1) != 0 {
+        // The OpenMP library of gcc spins before it waits, which helps nobody here.
+        let spins =
+            libc::getenv(SPIN.as_ptr()).is_null() && libc::setenv(SPIN.as_ptr(), c"0".as_ptr(), 0) == 0;
+        let times = if spins { c"2" } else { c"1" };
+        if libc::setenv(c"RADDLE_NATIVE_AGAIN".as_ptr(), times.as_ptr(), 1) != 0 {
             return;
         }
         if libc::personality((now | libc::ADDR_NO_RANDOMIZE) as u64) >= 0 {
@@ -119,6 +123,8 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
         environ = settle(environ, ENVIRONMENT_AT);
         settle(argv.cast(), ARGUMENTS_AT).cast()
     };
+    stream::take_over();
+    trap::prepare();
     // What children inherit they need not do.
     crash::watch();
     // SAFETY: `note_status` can be called at the end of the program.
@@ -172,6 +178,9 @@ unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
     let mut unwound = 0;
     let stack = Extent::below(&raw const unwound, stack::USUAL);
     runtime::with(|runtime| runtime.me().stack = stack);
+    if !fiber::uses_os_threads() {
+        trap::begin();
+    }
     control::begin();
     control::enter(runtime::halt_if_due);
     let main = MAIN.load(Ordering::Relaxed) as *const c_void;
@@ -180,6 +189,7 @@ unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
     if unwound != 0 {
         // The main thread has called `pthread_exit`; the others go on.
         control::inside();
+        robust::release();
         runtime::end_thread(std::ptr::null_mut());
         raw::complain("the main thread was resumed after its end");
         raw::exit(127);
@@ -203,6 +213,7 @@ unsafe extern "C" fn at_the_end() {
         // SAFETY: the loader handed this function over to be called once, at the end, without arguments.
         unsafe { std::mem::transmute::<usize, extern "C" fn()>(end)() };
     }
+    stream::flush_waiting(0);
     control::enter(end_program);
     if server::is_run() {
         // The last thread had ended before; this is the end of `exit`.
@@ -219,8 +230,15 @@ pub(crate) fn end_program() {
     runtime::step(|_| Operation::new(Kind::Exit, LocationId(0)));
 }
 
+/// The variable that says how long the OpenMP library of gcc spins.
+const SPIN: &CStr = c"GOMP_SPINCOUNT";
+
 /// Takes the library out of the environment: programs that this one starts are not under control.
 fn clean_environment() {
+    if from_environment(AGAIN) == Some(2) {
+        // SAFETY: the program has no other thread yet.
+        unsafe { libc::unsetenv(SPIN.as_ptr()) };
+    }
     for name in [c"LD_PRELOAD", c"RADDLE_NATIVE_SOCKET", c"RADDLE_NATIVE_DELAY", c"RADDLE_NATIVE_AGAIN"] {
         // SAFETY: the program has no other thread yet.
         unsafe { libc::unsetenv(name.as_ptr()) };

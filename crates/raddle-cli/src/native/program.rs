@@ -33,6 +33,13 @@ pub(super) fn is_instrumented(program: &Path) -> Result<bool> {
     Ok(bytes.windows(HOOKS.len()).any(|window| window == HOOKS))
 }
 
+/// Whether the program was compiled for OpenMP, by gcc or clang.
+pub(super) fn uses_openmp(program: &Path) -> Result<bool> {
+    let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
+    let names: [&[u8]; 2] = [b"GOMP_parallel", b"__kmpc_fork_call"];
+    Ok(names.iter().any(|name| bytes.windows(name.len()).any(|window| window == *name)))
+}
+
 fn is_executable(data: &Metadata) -> bool {
     data.permissions().mode() & 0o111 != 0
 }

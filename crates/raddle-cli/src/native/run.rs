@@ -4,7 +4,7 @@ use super::baseline;
 use super::explore::{Plan, Tally};
 use super::found::{Found, Origin};
 use super::memory::{self, Memory};
-use super::program::{find, is_instrumented};
+use super::program::{find, is_instrumented, uses_openmp};
 use super::races;
 use super::show::{message, show};
 use crate::Outcome;
@@ -28,6 +28,10 @@ const NO_FIBERS: &str = "this machine does not let programs set the FS base (FSG
 /// Told where data races of a Rust program count as failures.
 const FALSE_RACES: &str = "the data race may be none: Rust's standard library is not instrumented, so that locks and messages \
      of its own may have ordered the accesses unseen";
+
+/// The same of a program that uses OpenMP.
+const FALSE_RACES_OF_OPENMP: &str = "the data race may be none: the library of OpenMP is not instrumented, so that the end of a \
+     parallel region, a barrier or a task may have ordered the accesses unseen";
 
 pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     let program = program(args)?;
@@ -71,10 +75,11 @@ pub(crate) fn run_in(
         look: &look,
     };
     let tally = plan.explore()?;
-    // Rust's standard library is not instrumented, so that much of what orders accesses is not seen: a lock that was taken in
-    // its slow path, a message through its channels. Races of Rust programs would mostly be false alarms.
+    // Rust's standard library and those of OpenMP are not instrumented, so that much of what orders accesses is not seen: a lock that was
+    // taken in its slow path, a message through a channel, the end of a parallel region. Races would mostly be false alarms.
     let is_rust = raddle_symbols::is_rust(program);
-    let second_look = args.races == RacesArg::Report && tally.failures == 0 && !is_rust;
+    let uses_openmp = uses_openmp(program)?;
+    let second_look = args.races == RacesArg::Report && tally.failures == 0 && !is_rust && !uses_openmp;
     let races = if second_look { races::look(&plan, program) } else { Ok(None) };
     drop(progress);
 
@@ -101,6 +106,9 @@ pub(crate) fn run_in(
     }
     if is_rust && tally.kinds.contains_key(races::KIND) {
         notes.push(FALSE_RACES.to_owned());
+    }
+    if uses_openmp && tally.kinds.contains_key(races::KIND) {
+        notes.push(FALSE_RACES_OF_OPENMP.to_owned());
     }
     if !tally.fibers && args.threads == ThreadsArg::Fibers {
         notes.push(NO_FIBERS.to_owned());

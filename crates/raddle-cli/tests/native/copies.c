@@ -1,11 +1,12 @@
-/* Waits in files that are known by a copy: `counter` is written by nobody, `set` has a timer that was put in by its copy. */
+/* Waits in files that are known by a copy: `counter` is written by nobody, `set` has a socket that was put in by its copy. */
 #include <fcntl.h>
+#include <netinet/in.h>
 #include <pthread.h>
 #include <stdint.h>
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
-#include <sys/timerfd.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 static void *nothing(void *argument) { return argument; }
@@ -19,11 +20,12 @@ int main(int count, char **words) {
         int copy = fcntl(eventfd(0, 0), F_DUPFD_CLOEXEC, 0);
         return read(copy, &value, sizeof value) != sizeof value;
     }
-    struct itimerspec soon = {.it_value = {.tv_nsec = 1000000}};
-    int timer = timerfd_create(CLOCK_MONOTONIC, 0);
-    timerfd_settime(timer, 0, &soon, NULL);
-    int set = epoll_create1(0);
+    struct sockaddr_in address = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t size = sizeof address;
+    int socket_file = socket(AF_INET, SOCK_DGRAM, 0), set = epoll_create1(0);
     struct epoll_event event = {.events = EPOLLIN};
-    epoll_ctl(fcntl(set, F_DUPFD, 0), EPOLL_CTL_ADD, timer, &event);
+    if (bind(socket_file, (struct sockaddr *)&address, size) || getsockname(socket_file, (struct sockaddr *)&address, &size)) return 2;
+    epoll_ctl(fcntl(set, F_DUPFD, 0), EPOLL_CTL_ADD, socket_file, &event);
+    if (sendto(socket_file, "", 1, 0, (struct sockaddr *)&address, size) != 1) return 3;
     return epoll_wait(set, &event, 1, -1) != 1;
 }

@@ -13,8 +13,11 @@ static void *work(void *way) {
     char byte;
     if (!strcmp(way, "spin")) while (!flag);
     if (!strcmp(way, "read") && read(ends[0], &byte, 1) < 0) return way;
-    // The C library calls the kernel by a way that nobody sees.
-    if (!strcmp(way, "getc") && getc(fdopen(ends[0], "r")) < 0) return way;
+    if (!strcmp(way, "unseen")) {
+        // The kernel is called without a function.
+        long result = 0;
+        __asm__ volatile("syscall" : "+a"(result) : "D"(ends[0]), "S"(&byte), "d"(1) : "rcx", "r11", "memory");
+    }
     if (!strcmp(way, "accept")) {
         int listener = socket(AF_INET, SOCK_STREAM, 0);
         listen(listener, 1);

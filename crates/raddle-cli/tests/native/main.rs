@@ -287,7 +287,7 @@ fn a_run_that_hangs_is_given_up() {
     let folder = compile("hangs", "hangs", &[]);
     let words = |way| ["run", "--run-time", "1s", "--", "./hangs", way];
     refused(&folder, &words("spin"), &["did not end within 1000 ms", "it computes without"]);
-    refused(&folder, &words("getc"), &["thread T1", "it waits in read, which raddle does not control"]);
+    refused(&folder, &words("unseen"), &["thread T1", "it waits in read, which raddle does not control"]);
     refused(
         &folder,
         &words("accept"),

@@ -82,7 +82,7 @@ fn crashes_are_told() {
 #[test]
 fn a_run_that_hangs_is_told_by_the_thread_that_runs() {
     let folder = compile("os_hangs", "hangs", &[]);
-    let words = ["run", "--threads", "os", "--run-time", "300ms", "--", "./hangs", "getc"];
+    let words = ["run", "--threads", "os", "--run-time", "300ms", "--", "./hangs", "unseen"];
     super::refused(&folder, &words, &["thread T1", "it waits in read, which raddle does not control"]);
 }
 

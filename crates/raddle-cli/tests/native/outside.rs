@@ -1,6 +1,7 @@
 //! What programs ask of the outside: files, signals, processes, random numbers.
 
 use super::{compile, folder, raddle, replays, run};
+use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -48,6 +49,82 @@ fn a_read_that_nobody_answers_is_a_deadlock() {
     let message = report["message"].as_str().expect("a failure has a message");
     assert!(message.contains("T1 waits for pipe 3 to be ready"), "{message}");
     replays(&folder, &report, 3);
+}
+
+/// Functions of stdio wait as `read` does, and are told with the line that has called them. Who waits inside of one has locked its
+/// stream.
+#[test]
+fn streams_wait_for_their_files() {
+    let folder = controlled("fail/stream_deadlock");
+    let report = run(&folder, &["--", "./program"]);
+    let message = report["message"].as_str().expect("a failure has a message");
+    assert!(message.contains("main waits for pipe 5 to be ready; main at stream_deadlock.c:37"), "{message}");
+    assert!(message.contains("T1 waits for pipe 3 to be ready; reader at stream_deadlock.c:18"), "{message}");
+    let folder = compile("streams", "streams", &[]);
+    let report = run(&folder, &["--", "./streams", "lock"]);
+    assert_eq!(report["kind"], "deadlock", "{report}");
+    let message = report["message"].as_str().expect("a failure has a message");
+    assert!(message.contains("waits for pipe 3 to be ready; reading at streams.c:"), "{message}");
+    assert!(
+        message.contains("waits for the lock of stream 3 to be ready; reading at streams.c:"),
+        "{message}"
+    );
+    replays(&folder, &report, 3);
+}
+
+/// The other ends of their files may be outside, and may be read from after the main thread has returned.
+#[test]
+fn streams_of_other_processes_wait() {
+    let folder = compile("streams-outside", "streams", &[]);
+    let report = run(&folder, &["--runs", "5", "--fail-on-exit", "--", "./streams", "processes"]);
+    assert_eq!((&report["verdict"], &report["processes"]), (&"passed".into(), &20.into()), "{report}");
+    assert!(report["outside_waits"].as_u64() >= Some(20), "{report}");
+    let report = run(&folder, &["--runs", "20", "--fail-on-exit", "--", "./streams", "terminal"]);
+    assert_eq!(report["verdict"], "passed", "{report}");
+    let report = run(&folder, &["--runs", "20", "--fail-on-exit", "--", "./streams", "exit"]);
+    assert_eq!((&report["verdict"], &report["outside_waits"]), (&"passed".into(), &0.into()), "{report}");
+}
+
+/// The OpenMP library of gcc calls the kernel without a function, and yet its threads are controlled.
+#[test]
+fn openmp_is_controlled() {
+    let folder = folder("openmp");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/openmp.c");
+    let mut compiler = Command::new(env!("CARGO_BIN_EXE_raddle"));
+    compiler
+        .env("CC", "gcc")
+        .args(["cc", "-g", "-O1", "-fopenmp", "-o"])
+        .arg(folder.join("openmp"))
+        .arg(source);
+    assert!(compiler.status().expect("the compiler starts").success(), "openmp.c is compiled");
+    for strategy in ["random-walk", "pct:depth=3"] {
+        let words = ["--strategy", strategy, "--runs", "50", "--", "./openmp", "right"];
+        let report = run(&folder, &words);
+        assert_eq!((&report["verdict"], &report["races"]), (&"passed".into(), &Value::Null), "{report}");
+        assert!(report["partial_orders"].as_u64() > Some(20), "{report}");
+        assert_eq!(run(&folder, &words), report);
+    }
+    let report = run(&folder, &["--runs", "1000", "--", "./openmp", "update"]);
+    assert_eq!(report["kind"], "assertion", "{report}");
+    replays(&folder, &report, 3);
+    let report = run(&folder, &["--runs", "1000", "--", "./openmp", "locks"]);
+    let message = report["message"].as_str().expect("a failure has a message");
+    assert!(message.contains("waits for mutex") && report["kind"] == "deadlock", "{message}");
+    replays(&folder, &report, 3);
+}
+
+/// A run that something would have ended which is not controlled is no deadlock and no livelock, and says what that is.
+#[test]
+fn what_is_not_controlled_is_no_failure() {
+    let folder = compile("timers", "timers", &[]);
+    let words = |way| ["run", "--step-limit", "2000", "--", "./timers", way];
+    super::refused(&folder, &words("alarm"), &["the handler of a signal", "a timer sends"]);
+    super::refused(&folder, &words("thread"), &["SIGEV_THREAD"]);
+    super::refused(&folder, &words("cancel"), &["cancelled asynchronously"]);
+    super::refused(&folder, &words("process"), &["in shared memory", "another process"]);
+    // An alarm that ends the program is none that anybody waits for.
+    let report = run(&folder, &["--", "./timers", "deadlock"]);
+    assert_eq!(report["kind"], "deadlock", "{report}");
 }
 
 /// What is waited for is the same file, whatever its number.

@@ -1,11 +1,12 @@
 //! Cancellation. A thread that is cancelled is woken from what it waits in, and is unwound by glibc as if it had called
-//! `pthread_exit` there. Only deferred cancellation is told apart from none; of the functions that glibc lets be cancelled,
-//! those that wait for threads, conditions, semaphores or a time are.
+//! `pthread_exit` there. Of the functions that glibc lets be cancelled, those that wait for threads, conditions, semaphores, files or a
+//! time are. Asynchronous cancellation takes effect in these, too, and where the thread yields; a run that does not end because
+//! of that is given up with a message.
 
 use super::{cancellation_points, entries, thread};
 use crate::control::enter;
 use crate::real;
-use crate::runtime::{step_on, with};
+use crate::runtime::{Runtime, Thread, step_on, with};
 use libc::ESRCH;
 use raddle_model::{Access, Kind};
 use std::ffi::c_int;
@@ -50,6 +51,13 @@ pub(super) fn is_due() -> bool {
     due
 }
 
+/// As [`is_due`], where only a thread that can be cancelled everywhere is.
+pub(super) fn is_due_here() {
+    if with(|runtime| runtime.me().asynchronous) {
+        is_due();
+    }
+}
+
 /// Lets the function that is about to return do so.
 pub(super) fn put_off() {
     DUE.store(0, Ordering::Relaxed);
@@ -79,6 +87,33 @@ unsafe extern "C" fn cancel(handle: u64, place: usize) -> c_int {
     })
     // SAFETY: our caller's promise.
     .unwrap_or_else(|| unsafe { real::pthread_cancel(handle) })
+}
+
+/// Why a run without an end says nothing: a thread was to end wherever it was.
+pub(crate) fn doubt(runtime: &Runtime) -> Option<&'static str> {
+    let lives = |thread: &Thread| thread.asynchronous && thread.cancelled && !thread.ended;
+    runtime.threads.iter().any(lives).then_some(
+        "a thread is cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS) while it runs, which raddle does not control; it ends where \
+         it waits, sleeps, yields or calls pthread_testcancel",
+    )
+}
+
+/// `pthread_setcanceltype`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int {
+    /// `PTHREAD_CANCEL_ASYNCHRONOUS`.
+    const ASYNCHRONOUS: c_int = 1;
+    let before =
+        enter(|| with(|runtime| std::mem::replace(&mut runtime.me().asynchronous, kind == ASYNCHRONOUS)));
+    let Some(before) = before else {
+        // SAFETY: our caller's promise.
+        return unsafe { real::pthread_setcanceltype(kind, old) };
+    };
+    if !old.is_null() {
+        // SAFETY: our caller promises room for a number.
+        unsafe { *old = c_int::from(before) };
+    }
+    0
 }
 
 /// `pthread_setcancelstate`.

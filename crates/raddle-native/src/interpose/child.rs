@@ -2,15 +2,17 @@
 
 use super::access::note_no_write;
 use super::descriptor::{self, touch};
-use super::{FOREVER, cancel, place, system_calls, told};
+use super::{FOREVER, PLACE, cancel, place, stream, system_calls, told};
 use crate::control::{self, enter};
 use crate::outside::{self, Awaited, What};
 use crate::runtime::with;
 use crate::{raw, real, server};
 use libc::{EINTR, c_int};
 use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 system_calls! {
+    system => command;
     fork => fork_here;
     vfork => fork_here;
     wait => wait_any;
@@ -70,6 +72,17 @@ fn reap(child: Awaited, place: usize, waits: bool, call: impl Fn() -> isize) -> 
         if !waits {
             outside::nap();
             return 0;
+        }
+    }
+}
+
+/// Waits for the end of a process, of which somebody else will ask what came of it.
+pub(super) fn await_end(process: c_int, place: usize) {
+    let end = || Awaited::Child(libc::P_PID as usize, process as usize, libc::WEXITED);
+    loop {
+        descriptor::wait(end(), false, place, FOREVER, |runtime| runtime.all(What::Children));
+        if end().is_there(&[]) {
+            return;
         }
     }
 }
@@ -141,15 +154,57 @@ unsafe extern "C" fn wait_by(kind: c_int, id: u32, info: *mut libc::siginfo_t, o
     .map_or_else(|| unsafe { real::waitid(kind, id, info.cast(), options) }, |result| told(result) as c_int)
 }
 
-/// `system`: all threads stand still while the command runs.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn system(command: *const c_char) -> c_int {
-    enter(|| {
+/// How many threads wait in `system`.
+static COMMANDS: AtomicU32 = AtomicU32::new(0);
+/// The signals that were blocked before the first of them.
+static BLOCKED: AtomicU64 = AtomicU64::new(0);
+
+/// Changes which signals are blocked, and gives which ones were.
+fn set_mask(how: c_int, mask: u64) -> u64 {
+    let mut before = 0_u64;
+    let arguments = [how as usize, &raw const mask as usize, &raw mut before as usize, 8, 0, 0];
+    // SAFETY: both masks have eight bytes.
+    unsafe { raw::syscall(libc::SYS_rt_sigprocmask, arguments) };
+    before
+}
+
+/// `system`. The end of the command is no signal to the program, which is blocked as long as anybody waits here.
+unsafe extern "C" fn command(command: *const c_char) -> c_int {
+    const CHILD: u64 = 1 << (libc::SIGCHLD - 1);
+    let place = place();
+    if command.is_null() || !control::is_running() {
+        // SAFETY: our caller's promise.
+        return unsafe { real::system(command) };
+    }
+    let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), command, std::ptr::null()];
+    let mut process = 0;
+    let started = enter(|| {
+        touch(place, |runtime| runtime.all(What::Children));
         note_process();
-        with(|runtime| runtime.outside.waits += 1);
+        let (shell, list) = (c"/bin/sh".as_ptr(), arguments.as_ptr().cast());
+        let none = std::ptr::null();
+        // SAFETY: the lists end with a null, and there is room for a number.
+        unsafe { real::posix_spawn(&raw mut process, shell, none, none, list, environ.cast()) }
     });
-    // SAFETY: our caller's promise.
-    unsafe { real::system(command) }
+    if started != Some(0) {
+        // As if the shell had said so.
+        return 127 << 8;
+    }
+    if COMMANDS.fetch_add(1, Ordering::Relaxed) == 0 {
+        BLOCKED.store(set_mask(libc::SIG_BLOCK, CHILD), Ordering::Relaxed);
+    }
+    let mut status = 0;
+    PLACE.store(place, Ordering::Relaxed);
+    // SAFETY: there is room for a status.
+    let ended = unsafe { wait_process(process, &raw mut status, 0) };
+    if COMMANDS.fetch_sub(1, Ordering::Relaxed) == 1 && BLOCKED.load(Ordering::Relaxed) & CHILD == 0 {
+        set_mask(libc::SIG_UNBLOCK, CHILD);
+    }
+    if ended == process { status } else { -1 }
+}
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
 }
 
 /// `popen`.
@@ -157,7 +212,9 @@ unsafe extern "C" fn system(command: *const c_char) -> c_int {
 unsafe extern "C" fn popen(command: *const c_char, kind: *const c_char) -> *mut c_void {
     enter(note_process);
     // SAFETY: our caller's promise.
-    unsafe { real::popen(command, kind) }
+    let opened = unsafe { real::popen(command, kind) };
+    stream::take_over_child(opened);
+    opened
 }
 
 /// `posix_spawn`.

@@ -1,7 +1,7 @@
 //! Condition variables.
 
 use super::time::{Clock, remaining};
-use super::{FOREVER, cancel, cancellation_points, entries, mutex};
+use super::{FOREVER, cancel, cancellation_points, entries, mutex, robust};
 use crate::control::enter;
 use crate::objects::Class;
 use crate::real;
@@ -32,6 +32,7 @@ fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c
     if cancel::is_due() {
         return 0;
     }
+    robust::note_unlock(mutex);
     let reply = step(|runtime| {
         let condition = runtime.object(condition as u64, Class::Condition, || 0);
         let mutex = mutex::object(runtime, mutex as usize);
@@ -40,11 +41,12 @@ fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c
             .on(mutex, Access::Write)
             .with_argument(span)
     });
+    let died = robust::note_lock(mutex, place);
     if reply != Reply::TimedOut {
-        return 0;
+        return died;
     }
     cancel::is_due();
-    ETIMEDOUT
+    if died == 0 { ETIMEDOUT } else { died }
 }
 
 pub(super) unsafe extern "C" fn init(condition: *mut c_void, attributes: *const c_void, _: usize) -> c_int {

@@ -3,7 +3,7 @@
 //! Calls with regular files go on at once and are no steps.
 
 use super::access::note_no_write;
-use super::{FOREVER, cancel, futex, place, random, system_calls, told};
+use super::{FOREVER, cancel, file_lock, futex, place, random, system_calls, told};
 use crate::control::enter;
 use crate::outside::{self, Awaited, Waiter, What};
 use crate::runtime::{Runtime, step, with};
@@ -22,6 +22,8 @@ system_calls! {
     close => close_file;
     eventfd_read => counter_read;
     eventfd_write => counter_write;
+    fcntl => control_file;
+    fcntl64 => control_file_64;
 }
 
 /// What a thread waits for in a call with one file, and whether the call is to wait at all.
@@ -63,6 +65,8 @@ pub(super) fn wait(
 ) -> bool {
     let me = with(|runtime| runtime.current);
     let token = futex::token(me);
+    let wanted = span;
+    let span = with(|runtime| runtime.until_timer(&awaited, wanted));
     with(|runtime| {
         runtime.outside.waiters.push(Waiter { thread: me, token, awaited, inside, woken: false });
         runtime.engine.expect_outside(true);
@@ -75,6 +79,10 @@ pub(super) fn wait(
         runtime.outside.waiters.retain(|waiter| waiter.thread != me);
         runtime.engine.expect_outside(!runtime.outside.waiters.is_empty());
     });
+    if reply == Reply::TimedOut && span < wanted {
+        with(Runtime::expire_timers);
+        return true;
+    }
     reply != Reply::TimedOut
 }
 
@@ -127,6 +135,7 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
             return -(EINTR as isize);
         }
         touch(place, object);
+        with(Runtime::expire_timers);
         let (result, never_waits) = attempt(file, &call);
         if result != -(EAGAIN as isize) {
             with(Runtime::look_inside);
@@ -136,7 +145,14 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
         if (never_waits || !waits) && !inside() {
             outside::nap();
         }
-        if never_waits || !waits || !came || !wait(awaited(), inside(), place, span, object) {
+        if never_waits || !waits || !came {
+            return result;
+        }
+        // Somebody may have cancelled the thread while it was about to try.
+        if cancel::is_due() {
+            return -(EINTR as isize);
+        }
+        if !wait(awaited(), inside(), place, span, object) {
             return result;
         }
     }
@@ -160,7 +176,7 @@ pub(super) fn transfer_all(wanted: Use, length: usize, call: impl Fn(usize) -> i
 }
 
 /// Makes a system call that may have changed which files are ready.
-fn change(file: c_int, place: usize, call: impl FnOnce() -> isize) -> isize {
+pub(super) fn change(file: c_int, place: usize, call: impl FnOnce() -> isize) -> isize {
     if with(|runtime| runtime.file(file)).is_none() {
         return call();
     }
@@ -180,10 +196,17 @@ unsafe extern "C" fn read_bytes(file: c_int, buffer: *mut c_void, length: usize)
             random::fill_inside(buffer, length);
             return length as isize;
         }
-        transfer(Use::new(file, libc::POLLIN, place), || {
+        let result = transfer(Use::new(file, libc::POLLIN, place), || {
             // SAFETY: our caller's promise.
             unsafe { raw::syscall(libc::SYS_read, [file as usize, buffer as usize, length, 0, 0, 0]) }
-        })
+        });
+        if result == 8
+            && let Some(count) = with(|runtime| runtime.take_expirations(file))
+        {
+            // SAFETY: the call has written a number.
+            unsafe { buffer.cast::<u64>().write_unaligned(count) };
+        }
+        result
     })
     // SAFETY: our caller's promise.
     .map_or_else(|| unsafe { real::read(file, buffer, length) }, told)
@@ -242,7 +265,10 @@ unsafe extern "C" fn close_file(file: c_int) -> c_int {
     let place = place();
     enter(|| {
         change(file, place, || {
-            with(|runtime| runtime.outside.note_closed(file));
+            with(|runtime| {
+                runtime.outside.note_closed(file);
+                runtime.forget_timers();
+            });
             // SAFETY: our caller's promise.
             unsafe { raw::syscall(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]) }
         })
@@ -336,6 +362,7 @@ fn note_copied(file: c_int, copy: c_int) -> c_int {
         enter(|| {
             with(|runtime| {
                 runtime.outside.note_copied(file, copy);
+                runtime.forget_timers();
                 runtime.look_inside();
             });
         });
@@ -372,16 +399,20 @@ fn note_controlled(file: c_int, command: c_int, result: c_int) -> c_int {
     }
 }
 
-/// `fcntl`. Its argument, if there is one, is in a register, whatever its type.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl(file: c_int, command: c_int, argument: usize) -> c_int {
+/// The argument, if there is one, is in a register, whatever its type.
+unsafe extern "C" fn control_file(file: c_int, command: c_int, argument: usize) -> c_int {
+    if let Some(result) = file_lock::control(file, command, argument) {
+        return result;
+    }
     // SAFETY: our caller's promise.
     note_controlled(file, command, unsafe { real::fcntl(file, command, argument) })
 }
 
-/// `fcntl64`.
-#[unsafe(no_mangle)]
-unsafe extern "C" fn fcntl64(file: c_int, command: c_int, argument: usize) -> c_int {
+/// As [`control_file`].
+unsafe extern "C" fn control_file_64(file: c_int, command: c_int, argument: usize) -> c_int {
+    if let Some(result) = file_lock::control(file, command, argument) {
+        return result;
+    }
     // SAFETY: our caller's promise.
     note_controlled(file, command, unsafe { real::fcntl64(file, command, argument) })
 }

@@ -9,12 +9,13 @@ use crate::control::{self, enter};
 use crate::objects::Class;
 use crate::real;
 use crate::runtime::{self, step, step_on, with};
-use crate::stack::FRAME;
+use crate::stack::{self, FRAME};
 use crate::values;
 use libc::{EAGAIN, EINVAL, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, ObjectId, Operation, ThreadId};
 use std::ffi::{c_int, c_long};
+use std::sync::atomic::Ordering;
 
 /// Its last argument is on the stack, so that nothing may be put between.
 #[unsafe(naked)]
@@ -93,6 +94,25 @@ unsafe extern "C" fn call(
     }
     // SAFETY: our caller's promise.
     unsafe { real::syscall(number, a, b, c, d, e, f) }
+}
+
+/// What a call by an instruction gives, as the kernel would.
+///
+/// # Safety
+/// As the system call.
+pub(crate) unsafe fn by_instruction(arguments: [usize; 6], place: usize, frame: usize) -> isize {
+    let [a, b, c, d, e, f] = arguments;
+    PLACE.store(place, Ordering::Relaxed);
+    stack::set_frame(frame);
+    // SAFETY: each thread has its own.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    // SAFETY: our caller's promise.
+    let result = unsafe { call(libc::SYS_futex, a, b, c, d, e, f) } as isize;
+    // SAFETY: as above.
+    let error = unsafe { std::mem::replace(&mut *errno, before) };
+    if result == -1 { -(error as isize) } else { result }
 }
 
 /// The arguments of a call.

@@ -1,7 +1,7 @@
 //! Mutexes and spin locks.
 
 use super::time::{Clock, remaining};
-use super::{FOREVER, entries};
+use super::{FOREVER, entries, robust};
 use crate::control::enter;
 use crate::objects::Class;
 use crate::real;
@@ -32,7 +32,7 @@ const DESTROYED: i32 = -1;
 const KIND_BITS: i32 = 3;
 
 /// The kind that glibc keeps at `mutex`.
-unsafe fn kind(mutex: *const c_void) -> i32 {
+pub(super) unsafe fn kind(mutex: *const c_void) -> i32 {
     // SAFETY: the caller of a mutex function promises that there is a mutex.
     unsafe { *mutex.byte_add(KIND_AT).cast::<i32>() }
 }
@@ -60,7 +60,24 @@ fn act(kind: Kind, mutex: *mut c_void, span: u64, place: usize) -> c_int {
         let object = object(runtime, mutex as usize);
         Operation::new(kind, runtime.place(place)).on(object, Access::Write).with_argument(span)
     });
-    answer(reply)
+    match (answer(reply), kind) {
+        (0, Kind::Lock | Kind::TryLock) => robust::note_lock(mutex, place),
+        (error, _) => error,
+    }
+}
+
+/// As `pthread_mutex_timedlock`, whose time is looked at only if the mutex is not free.
+fn act_within(span: Option<u64>, mutex: *mut c_void, place: usize) -> c_int {
+    match span {
+        Some(span) => act(Kind::Lock, mutex, span, place),
+        None if act(Kind::TryLock, mutex, FOREVER, place) == 0 => 0,
+        None => EINVAL,
+    }
+}
+
+/// Unlocks a mutex that the current thread has.
+pub(super) fn unlock_inside(mutex: *mut c_void, place: usize) {
+    act(Kind::Unlock, mutex, FOREVER, place);
 }
 
 fn answer(reply: Reply) -> c_int {
@@ -74,7 +91,12 @@ fn answer(reply: Reply) -> c_int {
 }
 
 pub(super) unsafe extern "C" fn init(mutex: *mut c_void, attributes: *const c_void, _: usize) -> c_int {
-    enter(|| with(|runtime| runtime.objects.forget(mutex as u64, Class::NormalMutex)));
+    enter(|| {
+        with(|runtime| {
+            runtime.objects.forget(mutex as u64, Class::NormalMutex);
+            robust::forget(runtime, mutex);
+        });
+    });
     // SAFETY: our caller's promise.
     unsafe { real::pthread_mutex_init(mutex, attributes) }
 }
@@ -102,18 +124,18 @@ pub(super) unsafe extern "C" fn try_lock(mutex: *mut c_void, place: usize) -> c_
 }
 
 pub(super) unsafe extern "C" fn unlock(mutex: *mut c_void, place: usize) -> c_int {
-    enter(|| act(Kind::Unlock, mutex, FOREVER, place))
-        // SAFETY: our caller's promise.
-        .unwrap_or_else(|| unsafe { real::pthread_mutex_unlock(mutex) })
+    enter(|| {
+        robust::note_unlock(mutex);
+        act(Kind::Unlock, mutex, FOREVER, place)
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_mutex_unlock(mutex) })
 }
 
 pub(super) unsafe extern "C" fn timed_lock(mutex: *mut c_void, time: *const timespec, place: usize) -> c_int {
-    enter(|| match remaining(Clock::Real, time) {
-        Some(span) => act(Kind::Lock, mutex, span, place),
-        None => EINVAL,
-    })
-    // SAFETY: our caller's promise.
-    .unwrap_or_else(|| unsafe { real::pthread_mutex_timedlock(mutex, time.cast()) })
+    enter(|| act_within(remaining(Clock::Real, time), mutex, place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_mutex_timedlock(mutex, time.cast()) })
 }
 
 unsafe extern "C" fn clock_lock(
@@ -122,8 +144,8 @@ unsafe extern "C" fn clock_lock(
     time: *const timespec,
     place: usize,
 ) -> c_int {
-    enter(|| match Clock::of(clock).and_then(|clock| remaining(clock, time)) {
-        Some(span) => act(Kind::Lock, mutex, span, place),
+    enter(|| match Clock::of(clock) {
+        Some(clock) => act_within(remaining(clock, time), mutex, place),
         None => EINVAL,
     })
     // SAFETY: our caller's promise.

@@ -40,6 +40,7 @@ fn look(files: &[pollfd], span: u64, place: usize, call: impl Fn() -> isize) -> 
         let mut came = true;
         if !std::mem::take(&mut first) {
             touch(place, all);
+            with(Runtime::expire_timers);
             let result = call();
             if result != 0 {
                 return result;
@@ -50,6 +51,10 @@ fn look(files: &[pollfd], span: u64, place: usize, call: impl Fn() -> isize) -> 
                     outside::nap();
                 }
                 return 0;
+            }
+            // Somebody may have cancelled the thread while it was about to look.
+            if cancel::is_due() {
+                return -(EINTR as isize);
             }
         }
         let left = match deadline {
@@ -64,6 +69,7 @@ fn look(files: &[pollfd], span: u64, place: usize, call: impl Fn() -> isize) -> 
         }
         if left == 0 || !came {
             touch(place, all);
+            with(Runtime::expire_timers);
             return call();
         }
     }

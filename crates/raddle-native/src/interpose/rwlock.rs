@@ -5,8 +5,8 @@ use super::{FOREVER, entries};
 use crate::control::enter;
 use crate::objects::Class;
 use crate::real;
-use crate::runtime::{step, step_on, with};
-use libc::{EBUSY, EINVAL, ETIMEDOUT, timespec};
+use crate::runtime::{Runtime, step, step_on, with};
+use libc::{EBUSY, EDEADLK, EINVAL, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, Operation};
 use std::ffi::{c_int, c_void};
@@ -29,6 +29,14 @@ fn act(kind: Kind, lock: *mut c_void, span: Option<u64>, place: usize) -> c_int 
     let Some(span) = span else { return EINVAL };
     let access =
         if matches!(kind, Kind::ReadLock | Kind::TryReadLock) { Access::Read } else { Access::Write };
+    // glibc knows who writes, and lets that one wait for nobody.
+    let writes = |runtime: &mut Runtime| runtime.writers.contains(&(lock as usize, runtime.current));
+    if matches!(kind, Kind::ReadLock | Kind::WriteLock) && with(writes) {
+        return EDEADLK;
+    }
+    if kind == Kind::ReadWriteUnlock {
+        with(|runtime| forget(runtime, lock));
+    }
     let reply = step(|runtime| {
         let object = runtime.object(lock as u64, Class::ReadWriteLock, || 0);
         Operation::new(kind, runtime.place(place)).on(object, access).with_argument(span)
@@ -36,12 +44,27 @@ fn act(kind: Kind, lock: *mut c_void, span: Option<u64>, place: usize) -> c_int 
     match reply {
         Reply::Busy => EBUSY,
         Reply::TimedOut => ETIMEDOUT,
-        _ => 0,
+        _ => {
+            if matches!(kind, Kind::WriteLock | Kind::TryWriteLock) {
+                with(|runtime| runtime.writers.push((lock as usize, runtime.current)));
+            }
+            0
+        }
     }
 }
 
+/// Nobody writes under `lock` any more.
+fn forget(runtime: &mut Runtime, lock: *mut c_void) {
+    runtime.writers.retain(|&(known, _)| known != lock as usize);
+}
+
 unsafe extern "C" fn init(lock: *mut c_void, attributes: *const c_void, _: usize) -> c_int {
-    enter(|| with(|runtime| runtime.objects.forget(lock as u64, Class::ReadWriteLock)));
+    enter(|| {
+        with(|runtime| {
+            runtime.objects.forget(lock as u64, Class::ReadWriteLock);
+            forget(runtime, lock);
+        });
+    });
     // SAFETY: our caller's promise.
     unsafe { real::pthread_rwlock_init(lock, attributes) }
 }

@@ -8,7 +8,7 @@ use super::time::nanoseconds;
 use super::{FOREVER, cancel, place, system_calls, told};
 use crate::control::{enter, leave};
 use crate::outside::{Awaited, What};
-use crate::runtime::{Runtime, with};
+use crate::runtime::{self, Runtime, with};
 use crate::{raw, real, results};
 use libc::{EAGAIN, EINTR, EINVAL, ESRCH, c_int, timespec};
 use raddle_model::{ObjectId, ThreadId};
@@ -31,7 +31,7 @@ fn signals(runtime: &mut Runtime) -> ObjectId {
 
 /// Waits until one of the signals of a set is pending, for so long. Tells whether one was.
 fn wait_pending(set: u64, span: u64, place: usize) -> bool {
-    let inside = with(|runtime| !runtime.outside.timers);
+    let inside = with(|runtime| runtime.outside.timers == 0);
     wait(Awaited::Signals(set), inside, place, span, signals)
 }
 
@@ -51,6 +51,10 @@ fn take(set: *const u64, info: *mut c_void, span: u64, place: usize) -> isize {
             return signal;
         }
         super::access::note_no_write();
+        // Somebody may have cancelled the thread while it was about to look.
+        if cancel::is_due() {
+            return -(EINTR as isize);
+        }
         // SAFETY: as above; the kernel's sets have 64 bits.
         if span == 0 || !wait_pending(unsafe { *set }, span, place) {
             cancel::is_due();
@@ -102,7 +106,7 @@ unsafe extern "C" fn suspend(mask: *const u64) -> c_int {
         let through = unsafe { !*mask };
         if !cancel::is_due() {
             touch(place, signals);
-            if wait_pending(through, FOREVER, place) && !cancel::is_due() {
+            if !cancel::is_due() && wait_pending(through, FOREVER, place) && !cancel::is_due() {
                 // SAFETY: as above. A signal is pending, so that this does not wait.
                 leave(|| unsafe { raw::syscall(libc::SYS_rt_sigsuspend, [mask as usize, 8, 0, 0, 0, 0]) });
             }
@@ -117,7 +121,7 @@ unsafe extern "C" fn pause_here() -> c_int {
     let place = place();
     enter(|| {
         if !cancel::is_due() {
-            let inside = with(|runtime| !runtime.outside.timers);
+            let inside = with(|runtime| runtime.outside.timers == 0);
             wait(Awaited::Handler, inside, place, FOREVER, signals);
             cancel::is_due();
         }
@@ -185,15 +189,33 @@ unsafe extern "C" fn send_thread(handle: u64, signal: c_int) -> c_int {
     .unwrap_or_else(|| unsafe { real::pthread_kill(handle, signal) })
 }
 
-/// Takes note that a timer may send signals.
-fn note_timer() {
-    enter(|| with(|runtime| runtime.outside.timers = true));
+/// Takes note that a timer may send a signal.
+fn note_timer(signal: c_int) {
+    enter(|| with(|runtime| runtime.outside.timers |= 1 << (signal - 1)));
+}
+
+/// Why a run without an end says nothing: a timer would have a handler called.
+pub(crate) fn doubt(runtime: &Runtime) -> Option<&'static str> {
+    let handled = |signal: &c_int| {
+        // SAFETY: zeroes are a valid action.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: there is room for an action, and none is set.
+        unsafe { libc::sigaction(*signal, std::ptr::null(), &raw mut action) };
+        !matches!(action.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN)
+    };
+    let mut sent = (1..=64).filter(|signal| runtime.outside.timers >> (signal - 1) & 1 != 0);
+    sent.any(|signal| handled(&signal)).then_some(
+        "threads wait for what the handler of a signal does that a timer sends (alarm, setitimer, timer_settime), which raddle does not \
+         control; a thread that waits in sigwait, or a sleep, is controlled",
+    )
 }
 
 /// `alarm`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn alarm(seconds: u32) -> u32 {
-    note_timer();
+    if seconds > 0 {
+        note_timer(libc::SIGALRM);
+    }
     // SAFETY: it has no condition.
     unsafe { real::alarm(seconds) }
 }
@@ -201,20 +223,49 @@ unsafe extern "C" fn alarm(seconds: u32) -> u32 {
 /// `setitimer`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn setitimer(which: c_int, new: *const c_void, old: *mut c_void) -> c_int {
-    note_timer();
+    note_timer(match which {
+        libc::ITIMER_VIRTUAL => libc::SIGVTALRM,
+        libc::ITIMER_PROF => libc::SIGPROF,
+        _ => libc::SIGALRM,
+    });
     // SAFETY: our caller's promise.
     unsafe { real::setitimer(which, new, old) }
 }
 
-/// `timer_settime`.
+/// `timer_create`.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn timer_settime(
-    timer: *mut c_void,
-    flags: c_int,
-    new: *const c_void,
-    old: *mut c_void,
-) -> c_int {
-    note_timer();
+unsafe extern "C" fn timer_create(clock: c_int, event: *const libc::sigevent, timer: *mut c_void) -> c_int {
+    refuse_thread(event, "a timer whose function runs");
+    // SAFETY: our caller promises an event, or none, which means an alarm.
+    let signal = unsafe { event.as_ref() }.map_or(libc::SIGALRM, |event| match event.sigev_notify {
+        libc::SIGEV_NONE => 0,
+        _ => event.sigev_signo,
+    });
+    if (1..=64).contains(&signal) {
+        note_timer(signal);
+    }
     // SAFETY: our caller's promise.
-    unsafe { real::timer_settime(timer, flags, new, old) }
+    unsafe { real::timer_create(clock, event.cast(), timer) }
+}
+
+/// `mq_notify`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mq_notify(queue: c_int, event: *const libc::sigevent) -> c_int {
+    refuse_thread(event, "a notice of a message queue that comes");
+    // SAFETY: our caller's promise.
+    unsafe { real::mq_notify(queue, event.cast()) }
+}
+
+/// Ends the run if the C library would make a thread for an event: nobody sees it being made.
+fn refuse_thread(event: *const libc::sigevent, what: &str) {
+    // SAFETY: our caller's caller promises an event, or none.
+    let notify = unsafe { event.as_ref() }.map(|event| event.sigev_notify);
+    if notify == Some(libc::SIGEV_THREAD) {
+        enter(|| {
+            runtime::lose(&format!(
+                "it asks for {what} on a thread of the C library (SIGEV_THREAD), which raddle does not control; a thread that waits in \
+                 sigwait or sleeps does the same"
+            ))
+        });
+    }
 }

@@ -1,11 +1,11 @@
-//! Locks of stdio. Every call that prints or reads holds the lock of its file, but no thread is switched away from inside: the
-//! system calls of libc are not seen. So nobody ever finds the lock taken, unless the program itself takes it by `flockfile`.
-//! That is a mutex to the run, and a call on such a file first waits until its holder gives it back.
+//! Locks of stdio. Every call that prints or reads holds the lock of its stream. A thread is switched away from inside only where
+//! it reads or writes what may wait ([`stream`]); and the program itself may take the lock by `flockfile`, which is a mutex to
+//! the run. A call on a stream first waits until nobody else has it in one of the two ways.
 //!
-//! The functions that wait are those that programs use most; any other one on a file that another thread has locked stops all
-//! threads, and the run is given up with a message.
+//! The functions that wait are those of glibc's `stdio.h` and `wchar.h`; any other one on a stream that another thread has locked
+//! stops all threads, and the run is given up with a message.
 
-use super::entries;
+use super::{entries, stream};
 use crate::control::enter;
 use crate::objects::Class;
 use crate::real::{self, Hidden};
@@ -13,7 +13,7 @@ use crate::runtime::{Runtime, step, with};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, Operation};
 use std::ffi::{c_int, c_void};
-use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 
 entries! {
     flockfile + "rsi" => lock;
@@ -21,10 +21,15 @@ entries! {
     funlockfile + "rsi" => unlock;
 }
 
-/// How many files the program has locked, counted as often as it has done so.
-static LOCKED: AtomicU32 = AtomicU32::new(0);
+/// How many streams are locked: by the program, counted as often as it has done so, or by glibc for a thread that waits.
+pub(super) static LOCKED: AtomicU32 = AtomicU32::new(0);
+
+/// Where the latest call of a function of stdio stands, and the frame of its caller.
+pub(super) static CALLER: AtomicUsize = AtomicUsize::new(0);
+pub(super) static CALLER_FRAME: AtomicUsize = AtomicUsize::new(0);
 
 unsafe extern "C" {
+    static stdin: *mut c_void;
     static stdout: *mut c_void;
 }
 
@@ -44,6 +49,7 @@ unsafe extern "C" fn lock(file: *mut c_void, place: usize) {
     enter(|| {
         act(Kind::Lock, file, place);
         with(|runtime| note_lock(runtime, file));
+        stream::wait_for(file, place);
     });
     // SAFETY: our caller's promise.
     unsafe { real::flockfile(file) }
@@ -51,8 +57,13 @@ unsafe extern "C" fn lock(file: *mut c_void, place: usize) {
 
 unsafe extern "C" fn try_lock(file: *mut c_void, place: usize) -> c_int {
     let busy = enter(|| {
-        let busy = act(Kind::TryLock, file, place) == Reply::Busy;
-        if !busy {
+        if act(Kind::TryLock, file, place) == Reply::Busy {
+            return true;
+        }
+        let busy = with(|runtime| stream::foreign(runtime, file)).is_some();
+        if busy {
+            act(Kind::Unlock, file, place);
+        } else {
             with(|runtime| note_lock(runtime, file));
         }
         busy
@@ -85,13 +96,20 @@ pub(crate) fn unlock_all(runtime: &mut Runtime) {
         // SAFETY: a thread of the run has locked the file, and glibc does not ask which.
         unsafe { real::funlockfile(file as *mut c_void) };
     }
+    stream::unlock_all(runtime);
 }
 
 /// Called before a function on `file`, which is all files for null, while some file is locked or before the function was found.
 /// Waits until no other thread has locked the file, and gives the function.
 unsafe extern "C" fn prepare(function: &Function, file: *mut c_void, place: usize) -> usize {
-    // SAFETY: glibc's variable is set before any code runs.
-    let file = if function.manner == Manner::Output { unsafe { stdout } } else { file };
+    let file = match function.manner {
+        Manner::Unlocked => return function.hidden.find(),
+        // SAFETY: glibc's variables are set before any code runs.
+        Manner::Output => unsafe { stdout },
+        // SAFETY: as above.
+        Manner::Input => unsafe { stdin },
+        _ => file,
+    };
     enter(|| {
         let foreign = |runtime: &mut Runtime| {
             let me = runtime.current;
@@ -99,11 +117,18 @@ unsafe extern "C" fn prepare(function: &Function, file: *mut c_void, place: usiz
                 |&&(locked, by): &&(usize, _)| (file.is_null() || locked == file as usize) && by != me;
             runtime.locked_files.iter().find(is_foreign).map(|&(locked, _)| locked as *mut c_void)
         };
-        while let Some(locked) = with(foreign) {
-            act(Kind::Lock, locked, place);
-            act(Kind::Unlock, locked, place);
+        loop {
+            if let Some(locked) = with(foreign) {
+                act(Kind::Lock, locked, place);
+                act(Kind::Unlock, locked, place);
+            } else if !stream::wait_for(file, place) {
+                return;
+            }
         }
     });
+    if function.manner == Manner::Flushes && file.is_null() {
+        stream::flush_waiting(place);
+    }
     // A file that is closed takes its lock with it, and its memory may become another file.
     let is_mine = |runtime: &mut Runtime| runtime.locked_files.contains(&(file as usize, runtime.current));
     while function.manner == Manner::Closes && enter(|| with(is_mine)) == Some(true) {
@@ -127,28 +152,37 @@ enum Manner {
     Plain,
     /// Something with the standard output.
     Output,
+    /// Something with the standard input.
+    Input,
+    /// Writes what the one it is given has kept.
+    Flushes,
     /// Closes the one it is given.
     Closes,
+    /// Something without the lock.
+    Unlocked,
 }
 
 /// Defines functions that wait for the lock of the file in the named register, or of the standard output. They go on with the
 /// hidden function, all arguments as they were, also those that are numbers with a point.
 macro_rules! functions {
-    ($($name:ident($file:literal, $manner:ident);)*) => {
+    ($($manner:ident $file:literal: $($name:ident)+;)*) => {
         #[expect(non_upper_case_globals, reason = "they are named as the functions are")]
         mod found {
             use super::{Function, Hidden, Manner};
-            $(pub(super) static $name: Function = Function {
+            $($(pub(super) static $name: Function = Function {
                 hidden: Hidden::new(concat!(stringify!($name), "\0")),
                 manner: Manner::$manner,
-            };)*
+            };)+)*
         }
 
-        $(
+        $($(
             #[unsafe(naked)]
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name() {
                 std::arch::naked_asm!(
+                    "mov r11, [rsp]",
+                    "mov qword ptr [rip + {caller}], r11",
+                    "mov qword ptr [rip + {caller_frame}], rbp",
                     "mov r11, [rip + {function}]",
                     "test r11, r11",
                     "jz 2f",
@@ -194,34 +228,42 @@ macro_rules! functions {
                     "pop rdx",
                     "pop rsi",
                     "pop rdi",
+                    // Others may have had their turns meanwhile.
+                    "mov r10, [rsp]",
+                    "mov qword ptr [rip + {caller}], r10",
+                    "mov qword ptr [rip + {caller_frame}], rbp",
                     "jmp r11",
                     function = sym found::$name,
                     locked = sym LOCKED,
+                    caller = sym CALLER,
+                    caller_frame = sym CALLER_FRAME,
                     frame = sym crate::stack::FRAME,
                     prepare = sym prepare,
                 )
             }
-        )*
+        )+)*
     };
 }
 
 functions! {
-    printf("rdi", Output);
-    vprintf("rdi", Output);
-    __printf_chk("rdi", Output);
-    puts("rdi", Output);
-    putchar("rdi", Output);
-    fprintf("rdi", Plain);
-    vfprintf("rdi", Plain);
-    __fprintf_chk("rdi", Plain);
-    fputs("rsi", Plain);
-    fputc("rsi", Plain);
-    putc("rsi", Plain);
-    fwrite("rcx", Plain);
-    fflush("rdi", Plain);
-    fclose("rdi", Closes);
-    fgetc("rdi", Plain);
-    getc("rdi", Plain);
-    fgets("rdx", Plain);
-    fread("rcx", Plain);
+    Output "rdi": printf vprintf __printf_chk __vprintf_chk puts putchar wprintf vwprintf __wprintf_chk
+        __vwprintf_chk putwchar;
+    Input "rdi": scanf vscanf __isoc99_scanf __isoc99_vscanf __isoc23_scanf __isoc23_vscanf getchar __gets_chk gets
+        wscanf vwscanf __isoc99_wscanf __isoc99_vwscanf __isoc23_wscanf __isoc23_vwscanf getwchar;
+    Plain "rdi": fprintf vfprintf __fprintf_chk __vfprintf_chk fwprintf vfwprintf __fwprintf_chk __vfwprintf_chk
+        fscanf vfscanf __isoc99_fscanf __isoc99_vfscanf __isoc23_fscanf __isoc23_vfscanf fwscanf vfwscanf
+        __isoc99_fwscanf __isoc99_vfwscanf __isoc23_fwscanf __isoc23_vfwscanf fgetc getc _IO_getc fgetwc getwc getw
+        fseek fseeko fseeko64 ftell ftello ftello64 rewind fgetpos fgetpos64 fsetpos fsetpos64 setbuf setbuffer
+        setlinebuf setvbuf fwide feof ferror clearerr;
+    Plain "rsi": fputs fputc putc _IO_putc putw ungetc fputws fputwc putwc ungetwc;
+    Plain "rdx": fgets fgetws getline freopen freopen64;
+    Plain "rcx": fread fwrite getdelim __getdelim __fgets_chk __fgetws_chk;
+    Plain "r8": __fread_chk;
+    Flushes "rdi": fflush;
+    Closes "rdi": fclose pclose;
+    Unlocked "rdi": fgetc_unlocked getc_unlocked getchar_unlocked fgets_unlocked __fgets_unlocked_chk fread_unlocked
+        __fread_unlocked_chk fputc_unlocked putc_unlocked putchar_unlocked fputs_unlocked fwrite_unlocked
+        fflush_unlocked fgetwc_unlocked getwc_unlocked getwchar_unlocked fgetws_unlocked fputwc_unlocked
+        putwc_unlocked putwchar_unlocked fputws_unlocked __underflow __uflow __overflow __wunderflow __wuflow
+        __woverflow;
 }

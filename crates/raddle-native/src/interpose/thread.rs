@@ -1,7 +1,7 @@
 //! Threads and what belongs to them.
 
 use super::time::{Clock, remaining};
-use super::{FOREVER, cancel, cancellation_points, entries, heap, identity};
+use super::{FOREVER, cancel, cancellation_points, entries, heap, identity, robust};
 use crate::control::{self, enter, leave};
 use crate::fiber::{self, Fiber};
 use crate::runtime::{self, step, with};
@@ -205,6 +205,7 @@ unsafe fn run_task(task: *mut Task) -> *mut c_void {
         result = with(|runtime| runtime.me().result);
     }
     leave(run_destructors);
+    robust::release();
     if !heap::was_used() {
         // SAFETY: as above.
         unsafe { (*task).fiber.needs_no_end() };

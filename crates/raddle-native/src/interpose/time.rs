@@ -12,14 +12,14 @@ use raddle_model::{Kind, Operation};
 use std::ffi::{c_int, c_long, c_void};
 
 entries! {
-    sched_yield + "rdi" => yield_now;
-    pthread_yield + "rdi" => yield_now;
     clock_gettime + "rdx" => clock_time;
     gettimeofday + "rdx" => time_of_day;
     time + "rsi" => seconds;
 }
 
 cancellation_points! {
+    sched_yield + "rdi" => yield_now;
+    pthread_yield + "rdi" => yield_now;
     sleep + "rsi" => sleep_seconds;
     usleep + "rsi" => sleep_microseconds;
     nanosleep + "rdx" => sleep_span;
@@ -95,6 +95,7 @@ fn pause(kind: Kind, span: u64, place: usize) {
 pub(super) unsafe extern "C" fn yield_now(place: usize) -> c_int {
     enter(|| {
         pause(Kind::Yield, Operation::UNTIMED, place);
+        cancel::is_due_here();
         0
     })
     // SAFETY: it has no condition.
