@@ -26,6 +26,7 @@ mod delay;
 mod doubt;
 mod enact;
 mod fiber;
+mod halt;
 mod heap;
 mod interpose;
 mod memory;

@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "one OS thread shares a static with itself, and fibers are switched")]
 
 use crate::fiber::{self, Fiber};
+use crate::halt::{Halt, halt_if_due};
 use crate::heap::Heap;
 use crate::interpose::robust::Robust;
 use crate::interpose::stdio;
@@ -15,7 +16,7 @@ use crate::stack::{self, Callers, Extent};
 use crate::table::Table;
 use crate::timer_file::TimerFile;
 use crate::values::Values;
-use crate::{control, crash, doubt, pool, raw, real, results, start};
+use crate::{control, doubt, pool, raw, real, results};
 use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
 use raddle_model::native::Points;
 use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict, mix};
@@ -109,23 +110,6 @@ pub(crate) struct Runtime {
     pub(crate) halt: Option<Halt>,
     /// What steps read and write, if somebody wants to know.
     pub(crate) values: Option<Box<Values>>,
-}
-
-/// The point at which a run ended unseen, and how.
-#[derive(Clone, Copy)]
-pub(crate) struct Halt {
-    /// After so many steps, in this thread, after this place.
-    pub(crate) steps: u64,
-    pub(crate) thread: u64,
-    pub(crate) place: u64,
-    pub(crate) end: UnseenEnd,
-}
-
-/// How a process ended.
-#[derive(Clone, Copy)]
-pub(crate) enum UnseenEnd {
-    Signal(i32),
-    Exit(i32),
 }
 
 /// What the run knows of memory that instrumented code touches.
@@ -390,40 +374,6 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
     with(|runtime| runtime.note_running(runtime.current));
     halt_if_due();
     reply
-}
-
-/// Ends the run where it ended before, if this is that point. Called wherever a thread begins to run code of the program.
-#[inline]
-pub(crate) fn halt_if_due() {
-    if with(|runtime| runtime.halt.is_some()) {
-        halt();
-    }
-}
-
-#[cold]
-fn halt() {
-    let due = with(|runtime| {
-        let here = (runtime.engine.step_count(), u64::from(runtime.current.0));
-        runtime.halt.take_if(|halt| (halt.steps, halt.thread) == here)
-    });
-    match due {
-        None => {}
-        Some(Halt { end: UnseenEnd::Exit(status), .. }) => {
-            with(|runtime| runtime.status = status);
-            start::end_program();
-        }
-        Some(Halt { end: UnseenEnd::Signal(signal), place, .. }) => {
-            with(|runtime| {
-                runtime.fail(place as usize, |thread, location| Failure::Signal {
-                    thread,
-                    location,
-                    signal: crash::name(signal),
-                    address: None,
-                });
-            });
-            end_run();
-        }
-    }
 }
 
 /// Announces an operation on one object.

@@ -9,18 +9,19 @@ mod learn;
 mod output;
 mod signals;
 
+use crate::halt::{Halt, UnseenEnd};
 use crate::results::{self, Results, Whole};
-use crate::runtime::{self, Halt, Runtime, SHARED, UnseenEnd};
+use crate::runtime::{self, Runtime, SHARED};
 use crate::stack::Callers;
 use crate::table::Table;
 use crate::values::Values;
 use crate::wire::Wire;
-use crate::{enact, fiber, panics, pool, raw, record, text};
+use crate::{enact, fiber, pool, raw, record, text};
 use coverage::Lane;
-use output::{contents, memory_file};
+use output::memory_file;
 use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
-use raddle_model::{Failure, Name, Settings, Verdict};
+use raddle_model::{Name, Settings, Verdict};
 use raddle_strategies::coverage::Coverage;
 use signals::Signals;
 use std::collections::BTreeMap;
@@ -428,55 +429,6 @@ impl Server {
             Some(message) if !results::are_there() => End::Late(message),
             _ => End::Ended(status),
         }
-    }
-
-    /// The files for what the program prints.
-    fn files(&self) -> impl Iterator<Item = i32> + '_ {
-        self.expected.iter().map(|(_, file)| *file).chain([self.output])
-    }
-
-    /// What the latest run printed; of much, the end.
-    fn printed(&self) -> String {
-        const MOST: usize = 64 << 10;
-        let texts = self.files().map(|file| contents(file, MOST));
-        texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect()
-    }
-
-    /// Whether the status of the program may be a failure.
-    fn judges_ends(&self) -> bool {
-        self.setup.fail_on_exit || self.setup.panics.is_some()
-    }
-
-    /// Makes a run that has passed a failing one if its status or its output is not the expected one.
-    fn check_end(&self, whole: &mut Whole) {
-        // Whoever waits for a process sees one byte of its status.
-        let status = whole.status & 0xff;
-        if status != 0 && whole.verdict == Verdict::Passed {
-            let thread = self.setup.panics.as_deref().filter(|_| status == panics::STATUS);
-            let failure = thread.and_then(|thread| panics::failure(&self.printed(), thread));
-            // A program with a panic hook of its own may print anything; the status is still that of a panic.
-            let counts = self.setup.fail_on_exit || thread.is_some();
-            let exit = counts.then_some(Failure::Exit { status });
-            if let Some(failure) = failure.or(exit) {
-                whole.verdict = Verdict::Failed { failure };
-            }
-        }
-        let Some((expected, file)) = self.expected.as_ref().filter(|_| whole.verdict == Verdict::Passed)
-        else {
-            return;
-        };
-        let found = contents(*file, usize::MAX);
-        if found == *expected {
-            return;
-        }
-        let same = found.iter().zip(expected).take_while(|(found, expected)| found == expected).count();
-        let failure = Failure::Output {
-            file: self.setup.expected.clone().unwrap_or_default(),
-            line: found[..same].iter().filter(|&&byte| byte == b'\n').count() as u64 + 1,
-            byte: same as u64,
-            lengths: (found.len() as u64, expected.len() as u64),
-        };
-        whole.verdict = Verdict::Failed { failure };
     }
 }
 

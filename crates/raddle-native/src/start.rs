@@ -182,7 +182,7 @@ unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
         trap::begin();
     }
     control::begin();
-    control::enter(runtime::halt_if_due);
+    control::enter(crate::halt::halt_if_due);
     let main = MAIN.load(Ordering::Relaxed) as *const c_void;
     // SAFETY: this is how the C library calls `main`, and `environ` is what it would pass.
     let status = unsafe { fiber::guard(main, argc as *mut c_void, argv, environ.cast(), &raw mut unwound) };

@@ -191,7 +191,7 @@ unsafe fn run_task(task: *mut Task) -> *mut c_void {
         crate::results::note_running(runtime.current.0, 0);
         crate::results::note_steps(runtime.engine.step_count());
     });
-    runtime::halt_if_due();
+    crate::halt::halt_if_due();
     // SAFETY: as above.
     let (start, argument) = unsafe { ((*task).start, (*task).argument) };
     let none = std::ptr::null_mut();
