@@ -29,7 +29,7 @@
 -module(raddle).
 -export([test/1, test/2, explore/2, replay/1, replay/2]).
 -export([crash/1, restart/2, partition/2, heal/2, disconnect/2]).
--export([prepare/1, nodes_of/2, fail_on/1, allow/1, virtual_time/1, faults/1]). % for raddle_main
+-export([known/1, prepare/1, nodes_of/2, fail_on/1, allow/1, virtual_time/1, faults/1]). % for raddle_main
 
 -type options() :: #{atom() => term()} | [{atom(), term()}].
 
@@ -76,6 +76,10 @@ test(Fun, Options) ->
 -spec explore(fun(() -> term()) | {module(), atom()}, options()) -> map().
 explore(Fun, Given) ->
     Options = options(Given),
+    case known(Fun) of
+        true -> ok;
+        Wrong -> erlang:error({raddle_error, unicode:characters_to_list(Wrong)})
+    end,
     in_process(fun() ->
         Spec = unicode:characters_to_binary(maps:get(strategy, Options)),
         case sessions(raddle_nif:lanes(Spec), Options, []) of
@@ -216,6 +220,21 @@ function(Fun) ->
         #{type := external, module := Module, name := Function} -> {Module, Function};
         #{type := local} -> none
     end.
+
+%% Whether something can be a test; if not, why.
+known({Module, Function}) ->
+    case code:ensure_loaded(Module) of
+        {module, Module} -> erlang:function_exported(Module, Function, 0) orelse raddle_report:missing(Module, Function);
+        {error, nofile} -> io_lib:format("there is no module ~ts; --pa names a directory with beams (erl -pa for raddle:test)", [raddle_elixir:module(Module)]);
+        {error, Why} -> io_lib:format("module ~ts cannot be loaded (~tw)", [raddle_elixir:module(Module), Why])
+    end;
+known(Fun) when is_function(Fun, 0) ->
+    case function(Fun) of
+        none -> true;
+        Name -> known(Name)
+    end;
+known(Fun) when is_function(Fun) -> io_lib:format("a test takes no arguments, and ~0tp does", [Fun]);
+known(Other) -> io_lib:format("a test is a function without arguments or {Module, Function}, not ~0tp", [Other]).
 
 %% The test as a function that runs under control.
 prepare({Module, Function}) -> fun() -> raddle_call:call(Module, Function, [], 4) end;
