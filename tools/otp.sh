@@ -27,7 +27,8 @@ unavailable() {
 # Unpacks packages and what they depend on. No script of them is run, and nothing of the system is touched.
 fill() {
     local apt=$folder/apt mirror
-    mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' 'Component: main' | head -n 1)
+    # Not the one for security or updates, which has only a part.
+    mirror=$(apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' 'Component: main' | sed -n '/^[^ ]*-/d; s/^[^ ]* //p' | sort -u | head -n 1)
     [ -n "$mirror" ] || return 1
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$folder/dev" "$folder/proc" "$folder/tmp"
     : >"$apt/status"
@@ -98,5 +99,5 @@ if ! mountpoint -q "$folder/proc"; then
     mount -t proc proc "$folder/proc"
     trap 'umount "$folder/proc"' EXIT
 fi
-env -i PATH=/usr/bin HOME=/root LC_ALL=C.UTF-8 RADDLE_BEAM=1 RADDLE_ELIXIR=1 \
+env -i PATH=/usr/bin HOME=/root LC_ALL=C.UTF-8 RADDLE_MNESIA=1 RADDLE_ELIXIR=1 \
     "$(command -v chroot)" "$folder" make -s -C /root/raddle run-tests ${SUITES:+SUITES="$SUITES"}

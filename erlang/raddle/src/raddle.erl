@@ -29,7 +29,7 @@
 -module(raddle).
 -export([test/1, test/2, explore/2, replay/1, replay/2]).
 -export([crash/1, restart/2, partition/2, heal/2, disconnect/2]).
--export([prepare/1, nodes_of/2, fail_on/1, allow/1, virtual_time/1, faults/1]). % for raddle_main
+-export([known/1, prepare/1, nodes_of/2, fail_on/1, allow/1, virtual_time/1, faults/1]). % for raddle_main
 
 -type options() :: #{atom() => term()} | [{atom(), term()}].
 
@@ -76,6 +76,10 @@ test(Fun, Options) ->
 -spec explore(fun(() -> term()) | {module(), atom()}, options()) -> map().
 explore(Fun, Given) ->
     Options = options(Given),
+    case known(Fun) of
+        true -> ok;
+        Wrong -> erlang:error({raddle_error, unicode:characters_to_list(Wrong)})
+    end,
     in_process(fun() ->
         Spec = unicode:characters_to_binary(maps:get(strategy, Options)),
         case sessions(raddle_nif:lanes(Spec), Options, []) of
@@ -96,7 +100,8 @@ sessions([Spec | Specs], #{step_limit := Limit, patience := Patience, timeouts :
     end;
 sessions([], _, Opened) -> list_to_tuple(lists:reverse(Opened)).
 
-%% Makes the run in a file again. The answer is the result of the run, with what was printed, and has a divergence if the program did something else.
+%% Makes the run in a file again. The answer is the result of the run, with its steps for a person (interleaving) and what was printed, or a divergence if the
+%% program did something else.
 -spec replay(file:filename()) -> map().
 replay(File) -> replay(File, #{}).
 
@@ -117,10 +122,12 @@ replay(File, Given) ->
                 Allow = maps:get(allow, Options) ++ allow(Arguments),
                 Time = min(maps:get(virtual_time, Options), virtual_time(Arguments)), % An atom is more than any number.
                 Result = raddle_run:run(Session, {0, 0}, Options#{test => Test, nodes => Nodes, fail_on => FailOn, allow => Allow,
-                                                                  virtual_time => Time, faults => faults(Arguments)}, fun look/3),
+                                                                  virtual_time => Time, faults => faults(Arguments), callers => true}, fun look_closely/3),
                 Moved = moved(Places, maps:get(places, Result, [])),
                 Same = maps:get(fingerprint, Result, none) =:= Fingerprint,
-                Result#{divergence => divergence(raddle_nif:divergence(Session), Moved, Same)}
+                Divergence = divergence(raddle_nif:divergence(Session), Moved, Same),
+                Steps = [{interleaving, raddle_nif:shown(Text, maps:get(callers, Result, []))} || Divergence =:= none],
+                maps:merge((maps:remove(callers, Result))#{divergence => Divergence}, maps:from_list(Steps))
         end
     end).
 
@@ -214,6 +221,21 @@ function(Fun) ->
         #{type := local} -> none
     end.
 
+%% Whether something can be a test; if not, why.
+known({Module, Function}) ->
+    case code:ensure_loaded(Module) of
+        {module, Module} -> erlang:function_exported(Module, Function, 0) orelse raddle_report:missing(Module, Function);
+        {error, nofile} -> io_lib:format("there is no module ~ts; --pa names a directory with beams (erl -pa for raddle:test)", [raddle_elixir:module(Module)]);
+        {error, Why} -> io_lib:format("module ~ts cannot be loaded (~tw)", [raddle_elixir:module(Module), Why])
+    end;
+known(Fun) when is_function(Fun, 0) ->
+    case function(Fun) of
+        none -> true;
+        Name -> known(Name)
+    end;
+known(Fun) when is_function(Fun) -> io_lib:format("a test takes no arguments, and ~0tp does", [Fun]);
+known(Other) -> io_lib:format("a test is a function without arguments or {Module, Function}, not ~0tp", [Other]).
+
 %% The test as a function that runs under control.
 prepare({Module, Function}) -> fun() -> raddle_call:call(Module, Function, [], 4) end;
 prepare(Fun) when is_function(Fun, 0) ->
@@ -300,6 +322,9 @@ look(Session, Table, #{verdict := Verdict, steps := _} = Result) ->
     Result#{names => Names, places => Places, blocked => Blocked, printed => raddle_io:printed(Session)};
 look(_, _, Result) -> Result.
 
+%% The same with who called.
+look_closely(Session, Table, Result) -> (look(Session, Table, Result))#{callers => raddle_nif:callers(Session, raddle_callers:known(Table))}.
+
 failure(Session, #{names := Names} = Result, Options, {Seed, Run} = Number) ->
     #{program := Program, arguments := Words, file := File, fail_on := FailOn, allow := Allow, virtual_time := Time, faults := Faults} = Options,
     Spec = lists:join(",", [io_lib:format("~s=~w", [Sort, Count]) || {Sort, Count} <- lists:sort(maps:to_list(Faults))]),
@@ -342,8 +367,7 @@ told(Totals, _) -> Totals.
 %% A smaller run as it is when it is made once more; none if it does not repeat.
 repeated(Text, Explained, Options) ->
     {ok, Session, _} = raddle_nif:open_replay(Text),
-    Look = fun(Handle, Table, Made) -> (look(Handle, Table, Made))#{callers => raddle_nif:callers(Handle, raddle_callers:known(Table))} end,
-    Result = raddle_run:run(Session, {0, 0}, Options#{callers => true}, Look),
+    Result = raddle_run:run(Session, {0, 0}, Options#{callers => true}, fun look_closely/3),
     case raddle_nif:divergence(Session) of
         none -> Result#{text => Text, explanation => case Explained of nil -> none; _ -> Explained end};
         _ -> none

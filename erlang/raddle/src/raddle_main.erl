@@ -39,7 +39,7 @@ make(Port, [Test | Places]) ->
             catch error:{raddle_error, Wrong} -> port_command(Port, said(refused, Wrong)), next(), []
             end,
     [Module, Function] = string:split(Test, ":"),
-    case known(Program = {list_to_atom(Module), list_to_atom(Function)}) of
+    case raddle:known(Program = {list_to_atom(Module), list_to_atom(Function)}) of
         true -> port_command(Port, json(#{ready => #{fibers => true}}));
         Why -> port_command(Port, said(refused, Why))
     end,
@@ -71,14 +71,6 @@ made(Session, Number, Table, #{verdict := Verdict, steps := _}, Wish) ->
         false -> raddle_nif:answer(Session, Number, nil, <<>>, [])
     end;
 made(_, _, _, Result, _) -> said(lost, raddle_report:result(Result)).
-
-known({Module, Function}) ->
-    case code:ensure_loaded(Module) of
-        {module, Module} ->
-            erlang:function_exported(Module, Function, 0) orelse raddle_report:missing(Module, Function);
-        {error, nofile} -> io_lib:format("there is no module ~ts; --pa names a directory with beams", [raddle_elixir:module(Module)]);
-        {error, Why} -> io_lib:format("module ~ts cannot be loaded (~tw)", [raddle_elixir:module(Module), Why])
-    end.
 
 pairs([Option, Value | Rest]) -> [{Option, Value} | pairs(Rest)];
 pairs([]) -> [].

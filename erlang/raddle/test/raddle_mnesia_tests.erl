@@ -1,5 +1,5 @@
 %% mnesia as OTP ships it on two nodes, one of which restarts. (Where mnesia itself fails takes more runs: benchmarks/erlang/mnesia_nodes.erl.) Without mnesia these say
-%% so and pass, unless RADDLE_BEAM is set.
+%% so and pass, unless RADDLE_MNESIA is set.
 -module(raddle_mnesia_tests).
 -compile([export_all, nowarn_export_all]).
 -include_lib("eunit/include/eunit.hrl").
@@ -9,10 +9,10 @@
 
 all_test_() ->
     IsThere = code:which(mnesia) =/= non_existing,
-    IsThere orelse os:getenv("RADDLE_BEAM") =/= false orelse
+    IsThere orelse os:getenv("RADDLE_MNESIA") =/= false orelse
         io:format(user, "NOT TESTED: mnesia; on Debian the package erlang-mnesia has it~n", []),
     Cases = [F || {F, 0} <- ?MODULE:module_info(exports), lists:suffix("_case", atom_to_list(F))],
-    {inorder, [{timeout, 600, {atom_to_list(F), fun ?MODULE:F/0}} || IsThere orelse os:getenv("RADDLE_BEAM") =/= false, F <- Cases]}.
+    {inorder, [{timeout, 600, {atom_to_list(F), fun ?MODULE:F/0}} || IsThere orelse os:getenv("RADDLE_MNESIA") =/= false, F <- Cases]}.
 
 runs(Fun) ->
     raddle:explore(Fun, #{file => none, runs => ?RUNS, strategy => "pos", nodes => ['a@x', 'b@x'], minimize => false}).

@@ -41,7 +41,8 @@ a_function_expression_is_made_smaller_and_explained_case() ->
         ?assertMatch({match, _}, re:run(Why, "^process <0.10[0-9].0> (read|wrote|updated) `n in table .*swap them and the run passes$")),
         ?assertEqual({<<"[{n,1}]\n">>, match}, {Printed, re:run(Report, "^the test failed: error: {badmatch,\\[{n,1}\\]}", [{capture, none}])}),
         %% The file has the small run, which repeats.
-        ?assertMatch(#{divergence := none, fingerprint := Print, steps := Short, printed := Printed}, raddle:replay(File, #{test => lost(3)})),
+        ?assertMatch(#{divergence := none, fingerprint := Print, steps := Short, printed := Printed, interleaving := Steps},
+                     raddle:replay(File, #{test => lost(3)})),
         {ok, Small} = file:read_file(File),
         ?assertMatch({match, _}, re:run(Small, "\"steps_before\"")),
         %% The same search finds the same.

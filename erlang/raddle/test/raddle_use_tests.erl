@@ -26,6 +26,14 @@ what_decides_nothing_has_not_passed_case() ->
     ?assertError({raddle_error, "no process came to an operation" ++ _},
                  raddle:test(fun() -> (fun F() -> F() end)() end, (quiet())#{wall => 1})).
 
+what_is_no_test_is_told_case() ->
+    Error = fun(Test) -> {raddle_error, Text} = try raddle:test(Test, quiet()) catch error:Why -> Why end, Text end,
+    ?assertMatch("there is no module no_such;" ++ _, Error({no_such, test})),
+    ?assertMatch("module raddle_use_tests exports no function fails/0; it exports fails/1, but a test takes no arguments", Error({?MODULE, fails})),
+    ?assertMatch("module raddle_use_tests exports no function none/0; without arguments it exports " ++ _, Error(fun ?MODULE:none/0)),
+    ?assertMatch("a test takes no arguments, and fun raddle_use_tests:fails/1 does", Error(fun ?MODULE:fails/1)),
+    ?assertMatch("a test is a function without arguments or {Module, Function}, not 7", Error(7)).
+
 %% ---- which code runs
 
 %% A module in a directory of its own, as the compiler leaves it, with these lines.
