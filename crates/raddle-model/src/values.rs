@@ -101,8 +101,9 @@ impl Values {
 impl Cell {
     /// A value of this cell for a person: `-1`, `'a'`, `0x7f0012`, `null`.
     pub fn text(&self, value: u64) -> String {
-        /// Numbers of which nobody knows the type are written in hexadecimal from here on: they may be negative, or addresses.
-        const LARGE: u64 = 1 << 31;
+        /// Numbers of which nobody knows the type are written in hexadecimal from here on: they may be negative, addresses, or
+        /// floating-point numbers, as in a union.
+        const LARGE: u64 = 1 << 28;
         let bits = 8 * u32::from(self.width.clamp(1, 8));
         let value = value & (u64::MAX >> (64 - bits));
         if let Some((_, name)) = self.names.iter().find(|(named, _)| *named == value) {
@@ -174,6 +175,7 @@ mod tests {
         assert_eq!(text(Format::Unsigned, 4, 0xffff_ffff), "4294967295");
         assert_eq!(text(Format::Unknown, 4, 70_000), "70000");
         assert_eq!(text(Format::Unknown, 4, 0xffff_ffff), "0xffffffff");
+        assert_eq!(text(Format::Unknown, 4, u64::from(1.5_f32.to_bits())), "0x3fc00000");
         assert_eq!(text(Format::Bool, 1, 1), "true");
         assert_eq!(text(Format::Bool, 1, 7), "7");
         assert_eq!(text(Format::Pointer, 8, 0), "null");

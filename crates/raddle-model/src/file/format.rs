@@ -148,6 +148,12 @@ impl Readable {
         let packed = packed::unpack(&bytes, self.steps, &self.kinds).map_err(damaged)?;
         let values = match self.values.is_empty() {
             true => Values::default(),
+            false if self.values_length > values::MOST_READ => {
+                let most = values::MOST_READ;
+                let message =
+                    format!("{} bytes, more than the {most} that a reader takes", self.values_length);
+                return Err(FileError::Values { message });
+            }
             false => base64::decode(&self.values)
                 .map_err(|at| format!("character {} of them is none of base64", at + 1))
                 .and_then(|small| packed::inflate(&small, self.values_length))

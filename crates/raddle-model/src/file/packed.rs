@@ -108,7 +108,7 @@ pub(super) fn unpack(bytes: &[u8], count: u64, kinds: &[Kind]) -> Result<Packed,
     if count > (bytes.len() / (COLUMNS + 1)) as u64 {
         return Err(format!("{} bytes are too few for {count} steps", bytes.len()));
     }
-    let mut reader = Reader { bytes };
+    let mut reader = Reader::new(bytes);
     let mut steps = Vec::with_capacity(count as usize);
     let runs = reader.count()?;
     let threads: Vec<u32> = (0..runs).map(|_| reader.small()).collect::<Result<_, _>>()?;
@@ -249,9 +249,15 @@ pub(super) fn unzigzag(number: u64) -> u64 {
 /// Takes numbers from the front.
 pub(super) struct Reader<'a> {
     pub(super) bytes: &'a [u8],
+    /// How long all names are that were read.
+    names: u64,
 }
 
-impl Reader<'_> {
+impl<'a> Reader<'a> {
+    pub(super) fn new(bytes: &'a [u8]) -> Reader<'a> {
+        Reader { bytes, names: 0 }
+    }
+
     pub(super) fn next(&mut self) -> Result<u64, String> {
         let mut number = 0_u64;
         for place in 0..10 {
@@ -281,10 +287,10 @@ impl Reader<'_> {
         Ok(count as usize)
     }
 
-    /// Names, each told as how much of the one before it begins with, and the rest. All together they are not longer
-    /// than a packed part may be.
+    /// Names, each told as how much of the one before it begins with, and the rest. All names of a part together are not
+    /// longer than a part may be.
     pub(super) fn names(&mut self, names: &mut Vec<String>) -> Result<(), String> {
-        let (mut before, mut all) = (Vec::new(), 0);
+        let mut before = Vec::new();
         for _ in 0..self.count()? {
             let common = self.next()?;
             let length = self.count()?;
@@ -294,9 +300,9 @@ impl Reader<'_> {
             before.truncate(common as usize);
             before.extend_from_slice(&self.bytes[..length]);
             self.bytes = &self.bytes[length..];
-            all += before.len() as u64;
-            if all > MOST_BYTES {
-                return Err("the names of objects are too long".to_owned());
+            self.names += before.len() as u64;
+            if self.names > MOST_BYTES {
+                return Err("the names are too long".to_owned());
             }
             names.push(String::from_utf8(before.clone()).map_err(|_| "a name is no text".to_owned())?);
         }

@@ -9,6 +9,8 @@ use std::collections::BTreeMap;
 /// The most bytes that values may take before they are deflated. Of more, only the latest are kept, of which a person who looks for
 /// the cause of a failure needs most.
 pub(super) const MOST_BYTES: usize = 1 << 18;
+/// The most that a reader takes, so that a small file cannot fill the memory.
+pub(super) const MOST_READ: u64 = 1 << 22;
 /// The most values that are tried to be kept.
 const MOST: usize = 1 << 17;
 
@@ -79,7 +81,7 @@ fn columns(cells: &[Cell], list: &[Value], from: u32) -> Vec<u8> {
 
 /// The values as they were before [`pack`], but for what was left out.
 pub(super) fn unpack(bytes: &[u8]) -> Result<Values, String> {
-    let mut reader = Reader { bytes };
+    let mut reader = Reader::new(bytes);
     let from = reader.small()?;
     let mut names = Vec::new();
     reader.names(&mut names)?;
@@ -262,6 +264,31 @@ pub(super) mod tests {
                 }
             }
         }
+    }
+
+    /// A few bytes may tell of names that no memory has room for.
+    #[test]
+    fn a_small_file_does_not_fill_the_memory() {
+        let mut json: serde_json::Value = serde_json::from_str(&sample().to_json()).unwrap();
+        let mut refused = |bytes: &[u8]| {
+            json["values"] = base64::encode(&packed::deflate(bytes)).into();
+            json["values_length"] = bytes.len().into();
+            TraceFile::from_json(&json.to_string()).unwrap_err().to_string()
+        };
+        let error = refused(&vec![0; MOST_READ as usize + 1]);
+        assert!(error.contains("more than the"), "{error}");
+        // One name of 32 KB, and so many others that are as long: 64 MB in 96 KB, for each of many cells.
+        let mut bytes = Vec::new();
+        put(&mut bytes, 0);
+        put_names(&mut bytes, vec![String::new(); 40].iter());
+        for _ in 0..40 {
+            [0, 4, 0].into_iter().for_each(|number| put(&mut bytes, number));
+            put_names(&mut bytes, vec!["x".repeat(1 << 15); 1 << 11].iter());
+            (0..1 << 11).for_each(|_| put(&mut bytes, 0));
+        }
+        assert!((bytes.len() as u64) < MOST_READ, "{}", bytes.len());
+        let error = refused(&bytes);
+        assert!(error.contains("the names are too long"), "{error}");
     }
 
     fn value(step: u32) -> Value {
