@@ -247,7 +247,7 @@ impl<'d> OfUnit<'_, 'd> {
                 Shape::new(size, Parts::Array(lengths, element), Base::Unknown)
             }
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
-                let (members, hidden) = self.members(offset, depth).unwrap_or_default();
+                let (members, hidden) = self.members(offset, size?, depth).unwrap_or_default();
                 // An atomic of C++ is a record around the value, which nobody is to see.
                 let whole = hidden.iter().find(|hidden| members.is_empty() && Some(hidden.size) == size);
                 let base = whole.map_or(Base::Unknown, |whole| whole.base);
@@ -261,8 +261,11 @@ impl<'d> OfUnit<'_, 'd> {
             gimli::DW_TAG_base_type => Shape::new(size?, Parts::None, self.base(&entry)),
             gimli::DW_TAG_enumeration_type => {
                 let names = self.enumerators(offset).unwrap_or_default();
-                let is_signed = names.iter().any(|&(value, _)| (value as i64) < 0);
-                let base = if is_signed { Base::Signed } else { Base::Unsigned };
+                let base = match self.shape_of(kind, depth + 1).map(|integer| integer.base) {
+                    Some(base @ (Base::Signed | Base::Unsigned)) => base,
+                    _ if names.iter().any(|&(value, _)| (value as i64) < 0) => Base::Signed,
+                    _ => Base::Unsigned,
+                };
                 Rc::new(Shape { size: size?, parts: Parts::None, base, names: Rc::from(names) })
             }
             _ => Shape::new(size?, Parts::None, Base::Unknown),
@@ -293,7 +296,8 @@ impl<'d> OfUnit<'_, 'd> {
     fn enumerators(&self, enumeration: UnitOffset) -> gimli::Result<Vec<(u64, String)>> {
         let named = |entry: &Entry<'d>| {
             let value = entry.attr(gimli::DW_AT_const_value)?;
-            let value = value.sdata_value().map(|value| value as u64).or_else(|| value.udata_value())?;
+            // GCC tells 200 in one byte, which has no sign.
+            let value = value.udata_value().or_else(|| value.sdata_value().map(|value| value as u64))?;
             Some((value, self.name(entry)?))
         };
         let inside = self.inside(enumeration)?;
@@ -325,21 +329,35 @@ impl<'d> OfUnit<'_, 'd> {
     }
 
     /// The members that have a name or are base classes, and those at the beginning that nobody is to see.
-    fn members(&mut self, record: UnitOffset, depth: u32) -> gimli::Result<(Vec<Member>, Vec<Rc<Shape>>)> {
+    fn members(
+        &mut self,
+        record: UnitOffset,
+        size: u64,
+        depth: u32,
+    ) -> gimli::Result<(Vec<Member>, Vec<Rc<Shape>>)> {
         let (mut members, mut hidden) = (Vec::new(), Vec::new());
         for entry in self.inside(record)? {
             if !matches!(entry.tag(), gimli::DW_TAG_member | gimli::DW_TAG_inheritance) {
                 continue;
             }
             let number = |at: gimli::DwAt| entry.attr(at).and_then(|place| place.udata_value());
-            let in_bits = || number(gimli::DW_AT_data_bit_offset).map(|bits| bits / 8);
-            let place = number(gimli::DW_AT_data_member_location).or_else(in_bits);
+            let mut place = number(gimli::DW_AT_data_member_location);
             let name = self.name(&entry).unwrap_or_default();
             // Whoever begins a name like this does not want it to be seen: the library inside its locks and atomics.
             let is_hidden = name.starts_with('_');
             let mut shape = self.shape_of(entry.attr_value(gimli::DW_AT_type), depth + 1);
-            if entry.attr(gimli::DW_AT_bit_size).is_some() {
-                shape = shape.map(|shape| Shape::new(shape.size, Parts::None, Base::BitField));
+            if let Some(bits) = number(gimli::DW_AT_bit_size) {
+                let whole = shape.map_or(0, |shape| shape.size);
+                let begin = number(gimli::DW_AT_data_bit_offset).or_else(|| {
+                    // Before DWARF 4 it was counted from the highest bit of an integer.
+                    let integer = number(gimli::DW_AT_byte_size).unwrap_or(whole).checked_add(place?)?;
+                    let above = number(gimli::DW_AT_bit_offset)?.checked_add(bits)?;
+                    integer.checked_mul(8)?.checked_sub(above)
+                });
+                let end = begin.and_then(|begin| Some(begin.checked_add(bits)?.div_ceil(8)));
+                place = begin.map(|begin| begin / 8);
+                shape =
+                    place.zip(end).map(|(place, end)| Shape::new(end - place, Parts::None, Base::BitField));
             }
             match place.zip(shape) {
                 Some((0, shape)) if is_hidden => hidden.push(shape),
@@ -348,6 +366,34 @@ impl<'d> OfUnit<'_, 'd> {
             }
         }
         members.sort_by_key(|(place, ..)| *place);
-        Ok((members, hidden))
+        Ok((join_bit_fields(members, size), hidden))
     }
+}
+
+/// Makes one part of bit fields with a byte in common, because nobody knows which of them is meant by it. It has all bytes up to the next
+/// member: bit fields are read and written with what is unused of their integer.
+fn join_bit_fields(members: Vec<Member>, size: u64) -> Vec<Member> {
+    let mut joined: Vec<Member> = Vec::with_capacity(members.len());
+    for (place, name, shape) in members {
+        match joined.last_mut() {
+            Some((start, names, before))
+                if [&shape, &*before].iter().all(|shape| shape.base == Base::BitField)
+                    && place - *start < before.size =>
+            {
+                names.push('|');
+                names.push_str(&name);
+                let end = (*start + before.size).max(place + shape.size);
+                *before = Shape::new(end - *start, Parts::None, Base::BitField);
+            }
+            _ => joined.push((place, name, shape)),
+        }
+    }
+    let mut end = size;
+    for (place, _, shape) in joined.iter_mut().rev() {
+        if shape.base == Base::BitField && end > *place + shape.size {
+            *shape = Shape::new(end - *place, Parts::None, Base::BitField);
+        }
+        end = *place;
+    }
+    joined
 }

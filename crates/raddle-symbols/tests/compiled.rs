@@ -232,7 +232,11 @@ fn types_of_variables_are_told() {
 enum State : int16_t { CLOSED = -1, HALF, OPEN };
 typedef const volatile State Typedef;
 struct Parts { int8_t small; uint8_t bits : 3; char letter; bool flag; double rate; Parts *next; };
+struct Flags { unsigned a : 3, b : 5, c : 2, d : 9, : 0, e : 1; int next; };
+enum Code : uint8_t { FINE, LOST = 200 };
 static Parts parts[2];
+static Flags flags;
+static Code code = LOST;
 static Typedef state = OPEN;
 static std::atomic<unsigned> count;
 static std::atomic<bool> ready;
@@ -244,6 +248,9 @@ int main() {
     show(&parts[1].small), show(&parts[1].letter), show(&parts[0].flag), show(&parts[0].rate), show(&parts[1].next);
     show(&state), show(&count), show(&ready), show(&place), show(&wide), show(&half), show((char *)&parts[1].rate + 4);
     show(&parts[0].small + 1);
+    char *first = (char *)&flags;
+    show(first), show(first + 1), show(first + 2), show(first + 4), show(first + 8);
+    show(&code);
 }
 ";
     for version in ["-gdwarf-4", "-gdwarf-5"] {
@@ -268,6 +275,12 @@ int main() {
             ("half", 0, 4, Base::Float),
             ("parts[1].rate", 4, 8, Base::Float),
             ("parts[0].bits", 0, 1, Base::BitField),
+            ("flags.a|b", 0, 1, Base::BitField),
+            ("flags.c|d", 0, 3, Base::BitField),
+            ("flags.c|d", 1, 3, Base::BitField),
+            ("flags.e", 0, 4, Base::BitField),
+            ("flags.next", 0, 4, Base::Signed),
+            ("code", 0, 1, Base::Unsigned),
         ];
         let typed: Vec<_> = typed.collect();
         assert_eq!(
@@ -278,10 +291,12 @@ int main() {
             expected,
             "{version}"
         );
-        let state = all_printed(&program)[5];
-        let names = symbols.typed_variable(&program, state).expect("a variable").names;
-        let expected = [(u64::MAX, "CLOSED"), (0, "HALF"), (1, "OPEN")];
-        assert_eq!(names, expected.map(|(value, name)| (value, name.to_owned())), "{version}");
+        let addresses = all_printed(&program);
+        let mut names = |address| symbols.typed_variable(&program, address).expect("a variable").names;
+        let named = |value: u64, name: &str| (value, name.to_owned());
+        let states = [named(u64::MAX, "CLOSED"), named(0, "HALF"), named(1, "OPEN")];
+        assert_eq!(names(addresses[5]), states, "{version}");
+        assert_eq!(names(addresses[18]), [named(0, "FINE"), named(200, "LOST")], "{version}");
     }
 }
 
