@@ -323,14 +323,18 @@ fn a_failure_is_shown_with_few_switches() {
 /// Atomics are shown with what was read and written, in the run that was found and made smaller and in its replay.
 #[test]
 fn values_of_atomics_are_told() {
-    use raddle::sync::atomic::{AtomicBool, AtomicI32};
+    use raddle::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr};
+    use std::ptr::{dangling_mut, null_mut};
     let test = || {
-        let shared = Arc::new((AtomicI32::new(-7), AtomicBool::new(false), AtomicUsize::new(3)));
+        let pointer = AtomicPtr::<u8>::new(null_mut());
+        let shared = Arc::new((AtomicI32::new(-7), AtomicBool::new(false), AtomicUsize::new(3), pointer));
         let other = Arc::clone(&shared);
         let child = thread::spawn(move || {
             other.0.fetch_add(10, Ordering::SeqCst);
             _ = other.2.compare_exchange(9, 1, Ordering::SeqCst, Ordering::SeqCst);
             other.1.store(true, Ordering::SeqCst);
+            // Nothing is told of a pointer, and what is told of the step before stays.
+            _ = other.3.compare_exchange(dangling_mut(), null_mut(), Ordering::SeqCst, Ordering::SeqCst);
         });
         child.join().unwrap();
         assert!(!shared.1.load(Ordering::SeqCst), "it is set");

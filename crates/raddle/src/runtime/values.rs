@@ -24,18 +24,24 @@ impl Runtime {
 
     /// The latest step, which has just been executed, read and wrote this.
     pub(crate) fn note_value(&mut self, read: Option<Word>, written: Option<Word>) {
-        let step = self.engine.step_count().saturating_sub(1) as u32;
+        let step = self.latest_step();
         if let (Some(values), Some((_, width, format))) = (&mut self.values, read.or(written)) {
             let [read, written] = [read, written].map(|word| word.map(|(bits, ..)| bits));
             values.push(Noted { step, width, format, read, written });
         }
     }
 
-    /// The latest step has written nothing after all.
+    /// The latest step has written nothing after all. Nothing may have been noted of it.
     pub(crate) fn note_nothing_written(&mut self) {
-        if let Some(noted) = self.values.as_mut().and_then(|values| values.last_mut()) {
+        let step = self.latest_step();
+        let latest = self.values.as_mut().and_then(|values| values.last_mut());
+        if let Some(noted) = latest.filter(|noted| noted.step == step) {
             noted.written = None;
         }
+    }
+
+    fn latest_step(&self) -> u32 {
+        self.engine.step_count().saturating_sub(1) as u32
     }
 
     /// What was noted of the run with these steps.

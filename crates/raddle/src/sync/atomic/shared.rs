@@ -35,10 +35,14 @@ pub(super) fn step(
     is_noted
 }
 
-/// Says what the access executed last read and wrote.
+/// Says what the access executed last read and wrote. One that was announced and goes on after the end of the run is no step.
 #[cold]
 pub(super) fn note(read: Option<Word>, written: Option<Word>) {
-    runtime::with(|runtime| runtime.note_value(read, written));
+    runtime::with(|runtime| {
+        if !runtime.is_closing() {
+            runtime.note_value(read, written);
+        }
+    });
 }
 
 /// The engine's name of an order.
