@@ -20,6 +20,7 @@ static bool ready;
 static enum state state = CLOSED;
 static volatile int *place = &balance;
 static int *heap, *page;
+static volatile int *gone;
 static _Atomic int count = -7;
 static volatile int last;
 static struct pair { int a, b; } both __attribute__((aligned(8)));
@@ -38,6 +39,7 @@ static void *writer(void *way) {
     state = OPEN;
     box.parts[1].high = 65535;
     *heap = 77;
+    *gone = 5;
     place = 0;
     target = source;
     both = *(volatile struct pair *)way;
@@ -61,12 +63,15 @@ int main(int arguments, char **argument) {
     both.a = many.numbers[3] = arguments;
     heap = malloc(sizeof *heap);
     *heap = 76;
+    gone = malloc(sizeof *gone);
     page = mmap(0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     pthread_t thread;
     pthread_create(&thread, 0, writer, argument[arguments - 1]);
     *page = 8;
     pthread_join(thread, 0);
     last = last + 1;
+    *gone = 78;
+    free((void *)gone);
     bool all = balance == -100 && large && rate == 1.5 && half == -2 && letter == 'z' && small == -3 && ready &&
                state == OPEN && box.parts[1].high == 65535 && *heap == 77 && !place && atomic_load(&count) == -1 &&
                both.a && source.value == target.value && many.numbers[0];

@@ -8,6 +8,7 @@ use super::entries;
 use crate::control::enter;
 use crate::heap::{self, Fate};
 use crate::runtime::with;
+use crate::values;
 use libc::{EINVAL, ENOMEM};
 use std::cell::Cell;
 use std::ffi::{c_int, c_void};
@@ -116,6 +117,8 @@ unsafe extern "C" fn free_block(block: *mut c_void, place: usize) {
     }
     note_use();
     let fate = controlled(|| {
+        // What was written to it last is there now, and is not afterwards.
+        values::settle();
         let fate = heap::free(block as usize, place);
         if let Fate::Kept { size, .. } = fate {
             note_free(block as usize, size);
@@ -147,6 +150,7 @@ unsafe extern "C" fn resize(block: *mut c_void, size: usize, place: usize) -> *m
         return std::ptr::null_mut();
     }
     let known = controlled(|| {
+        values::settle();
         with(|runtime| runtime.heap.knows(block as usize).then(|| runtime.heap.size(block as usize)))
     });
     let Some(known) = known.flatten() else {
