@@ -9,6 +9,8 @@ const WITH_PLACES = 180;
 // Browsers do not scroll further than some millions of pixels; a longer run is scrolled in larger steps.
 const TALLEST = 8e6;
 const MOST_ARROWS = 400;
+// About how wide a letter of a cell is.
+const LETTER = 7.55;
 
 function make(tag, name, text) {
   const node = document.createElement(tag);
@@ -125,6 +127,15 @@ class Lanes {
     return (isWaiting ? 'waits: ' : '') + this.run.statement(step);
   }
 
+  // The same in as many letters as there is room for. A value is at the end, where it would be cut off, and is worth more than the name before it.
+  shortWords(step) {
+    const words = this.words(step);
+    const letters = Math.floor((this.lane - 18 - (this.marks.has(step) ? 19 : 0) - 10) / LETTER);
+    const value = this.run.valueLength(step);
+    const before = letters - value - 1;
+    return words.length <= letters || value === 0 || before < 2 ? words : words.slice(0, before) + '…' + words.slice(-value);
+  }
+
   // About how wide the place of a step is, or 0 if the cell has no room for it: of a part of it nobody learns the line.
   placeRoom(step) {
     const room = this.run.short(step).length * 6.7 + 6;
@@ -132,7 +143,7 @@ class Lanes {
   }
 
   wordsRoom(step) {
-    return this.words(step).length * 7.55 + (this.marks.has(step) ? 19 : 0) + 10;
+    return this.shortWords(step).length * LETTER + (this.marks.has(step) ? 19 : 0) + 10;
   }
 
   // About how wide the cell of a step is.
@@ -149,7 +160,7 @@ class Lanes {
     node.style.cssText = `top:${place * ROW}px;width:${this.width}px`;
     node.dataset.step = step;
     const waits = step >= run.executed;
-    const cell = make('button', waits ? 'cell waiting' : 'cell', this.words(step));
+    const cell = make('button', waits ? 'cell waiting' : 'cell', this.shortWords(step));
     cell.type = 'button';
     cell.tabIndex = -1;
     if (this.marks.has(step)) cell.prepend(make('span', 'mark', this.marks.get(step)));

@@ -32,8 +32,10 @@ class Run {
     const [, , , , statement] = this.places[this.place[step]];
     // Variables with what was read and written, if that is known. Objects of Rust tests are named by their number and where
     // they were made.
-    const values = this.values.get(step);
-    const objects = values || this.objectsOf(step).map((object) => this.objects[object].split(' made at ')[0]);
+    const values = this.values.get(step)?.map(([name, value]) => `${name} ${value}`.trimEnd());
+    const names = this.objectsOf(step).map((object) => this.objects[object].split(' made at ')[0]);
+    // A variable of more than eight bytes is several objects.
+    const objects = values || [...new Set(names)];
     let text = statement;
     if (text && values) {
       const more = values.filter((value) => value !== text);
@@ -46,6 +48,16 @@ class Run {
     }
     const answer = this.answers.get(step);
     return answer === undefined ? text : text + ' → ' + answer;
+  }
+
+  // How many letters at the end of a statement tell what was read or written last, with the space before.
+  valueLength(step) {
+    const [name, value] = this.values.get(step)?.at(-1) || ['', ''];
+    const [, , , , statement] = this.places[this.place[step]];
+    // Beside a statement of the source the variable stands there, too, in brackets.
+    const isBeside = statement && this.statement(step).endsWith(`${name} ${value})`);
+    if (!value) return 0;
+    return (isBeside ? name.length + 3 : 0) + value.length + 1;
   }
 
   short(step) {

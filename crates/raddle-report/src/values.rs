@@ -35,12 +35,16 @@ impl Told {
 
     /// The variable and its value: `balance = 100`, and `balance 100 -> 110` if it was read and written.
     pub fn text(&self) -> String {
-        let name = &self.name;
+        [&self.name[..], &self.value()].join(" ").trim_end().to_owned()
+    }
+
+    /// What stands there behind the name; nothing if no value is known.
+    pub(crate) fn value(&self) -> String {
         match (&self.read, &self.written) {
-            (Some(read), Some(written)) => format!("{name} {read} -> {written}"),
-            (Some(read), None) if self.is_unchanged => format!("{name} = {read}, unchanged"),
-            (Some(value), None) | (None, Some(value)) => format!("{name} = {value}"),
-            (None, None) => name.clone(),
+            (Some(read), Some(written)) => format!("{read} -> {written}"),
+            (Some(read), None) if self.is_unchanged => format!("= {read}, unchanged"),
+            (Some(value), None) | (None, Some(value)) => format!("= {value}"),
+            (None, None) => String::new(),
         }
     }
 }
@@ -60,7 +64,10 @@ pub fn touched(file: &TraceFile, step: usize) -> Vec<String> {
     }
     let objects = file.steps.get(step).into_iter().flat_map(|entry| entry.operation.objects());
     let name = |index: usize| file.objects.get(index).cloned().unwrap_or_else(|| "?".to_owned());
-    objects.map(|(object, _)| name(object.index())).collect()
+    let mut names: Vec<String> = objects.map(|(object, _)| name(object.index())).collect();
+    // A variable of more than eight bytes is several objects.
+    names.dedup();
+    names
 }
 
 /// Adds values to a statement of the source, but for what it says itself: `x = 1` needs no value.

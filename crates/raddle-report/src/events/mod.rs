@@ -189,13 +189,15 @@ impl Stream {
     pub fn statement(&self, event: &DisplayEvent) -> String {
         let names_none = matches!(event.operation.kind, Kind::Spawn | Kind::Yield);
         let most = if !self.names_first { usize::MAX } else { usize::from(!names_none) };
-        let objects: Vec<String> = match &event.values[..] {
+        let mut objects: Vec<String> = match &event.values[..] {
             [] => {
                 let objects = event.operation.objects().map(|(object, _)| self.short_object(object.0));
                 objects.take(most).collect()
             }
             values => values.iter().map(Told::text).collect(),
         };
+        // A variable of more than eight bytes is several objects.
+        objects.dedup();
         let mut text = match self.place(event).and_then(|place| place.statement.as_ref()) {
             Some(statement) => {
                 let woken = event.operation.kind == Kind::ConditionReacquire && event.executed;

@@ -7,7 +7,6 @@ use super::escaped;
 use crate::events::{DisplayEvent, EdgeKind, Span, Stream};
 use crate::operations::verb;
 use crate::story::{PairRole, Story};
-use crate::values::Told;
 use raddle_model::{Kind, Touch};
 use serde_json::{Value, json};
 
@@ -109,7 +108,9 @@ fn run(story: &Story, stream: &Stream) -> Value {
     let answers: Vec<Value> =
         answers.filter_map(|(step, event)| Some(json!([step, event.answer.as_ref()?]))).collect();
     let values = stream.events.iter().enumerate().filter(|(_, event)| !event.values.is_empty());
-    let texts = |event: &DisplayEvent| event.values.iter().map(Told::text).collect::<Vec<_>>();
+    let texts = |event: &DisplayEvent| {
+        event.values.iter().map(|told| (told.name.clone(), told.value())).collect::<Vec<_>>()
+    };
     let values: Vec<Value> = values.map(|(step, event)| json!([step, texts(event)])).collect();
     let kind_of = |kind: EdgeKind| EdgeKind::ALL.iter().position(|known| *known == kind).unwrap_or(0) as u32;
     let edges = stream.edges.iter().flat_map(|edge| [edge.from, edge.to, kind_of(edge.kind)]);

@@ -381,5 +381,5 @@ fn values_are_told_in_all_formats() {
     let told = text(&Story::of(&file), Terminal::default());
     assert!(told.contains("What steps before step 3 read and wrote was not kept"), "{told}");
     let page = html(&story);
-    assert!(page.contains(r#"[2,["n = 0x10, unchanged"]]"#), "{page}");
+    assert!(page.contains(r#"[2,[["n","= 0x10, unchanged"]]]"#), "{page}");
 }
