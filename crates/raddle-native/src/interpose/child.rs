@@ -7,7 +7,7 @@ use crate::control::{self, enter};
 use crate::os_thread::mask_signals;
 use crate::outside::{self, Awaited, What};
 use crate::runtime::with;
-use crate::{fiber, raw, real, server};
+use crate::{fiber, raw, real, server, trap};
 use libc::{EINTR, c_int};
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -46,6 +46,7 @@ unsafe extern "C" fn fork_here() -> c_int {
 pub(crate) unsafe extern "C" fn begin_foreign() {
     if server::is_run() {
         server::is_foreign();
+        trap::end();
         control::end();
     }
 }
