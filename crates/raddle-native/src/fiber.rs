@@ -18,7 +18,7 @@
 //! If [`use_os_threads`] was called, all of this is done by [`os_thread`] instead.
 #![expect(unsafe_code, reason = "registers, stacks and FS bases are switched by hand")]
 
-use crate::{os_thread, raw};
+use crate::{os_thread, raw, trap};
 use std::arch::naked_asm;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicUsize, Ordering};
@@ -169,10 +169,13 @@ impl Fiber {
             | libc::CLONE_SETTLS
             | libc::CLONE_PARENT_SETTID
             | libc::CLONE_CHILD_CLEARTID;
-        let mask = os_thread::block_signals();
-        // SAFETY: the context is suspended, the carrier never comes back to it, and the word is that of its thread.
-        let number = unsafe { start_thread_in(self, FLAGS as usize, self.end.load(Ordering::Relaxed)) };
-        os_thread::set_signals(mask);
+        let number = trap::pass(|| {
+            let mask = os_thread::block_signals();
+            // SAFETY: the context is suspended, the carrier never comes back to it, and the word is that of its thread.
+            let number = unsafe { start_thread_in(self, FLAGS as usize, self.end.load(Ordering::Relaxed)) };
+            os_thread::set_signals(mask);
+            number
+        });
         if number < 0 {
             crate::runtime::refuse(
                 "the system refuses to make a thread (`ulimit -u`); this is no failure of the program",

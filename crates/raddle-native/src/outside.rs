@@ -418,7 +418,7 @@ pub(crate) fn nap() {
 }
 
 /// The time that really is, in nanoseconds.
-fn real_now() -> u64 {
+pub(crate) fn real_now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: there is room for a time.
     unsafe {

@@ -231,6 +231,9 @@ hidden! {
     fn setresuid(id: u32, effective: u32, saved: u32) -> c_int;
     fn setresgid(id: u32, effective: u32, saved: u32) -> c_int;
     fn setgroups(count: usize, groups: *const u32) -> c_int;
+    fn sigaction(signal: c_int, new: Shared, old: Address) -> c_int;
+    fn sigprocmask(how: c_int, new: Shared, old: Address) -> c_int;
+    fn pthread_sigmask(how: c_int, new: Shared, old: Address) -> c_int;
     fn pthread_kill(thread: u64, signal: c_int) -> c_int;
     fn alarm(seconds: u32) -> u32;
     fn setitimer(which: c_int, new: Shared, old: Address) -> c_int;

@@ -213,7 +213,7 @@ unsafe extern "C" fn at_the_end() {
         // SAFETY: the loader handed this function over to be called once, at the end, without arguments.
         unsafe { std::mem::transmute::<usize, extern "C" fn()>(end)() };
     }
-    stream::flush_waiting(0);
+    stream::flush_waiting(0, true);
     control::enter(end_program);
     if server::is_run() {
         // The last thread had ended before; this is the end of `exit`.

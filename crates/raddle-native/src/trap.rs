@@ -19,6 +19,36 @@ const HAND_OVER: u8 = 1;
 const DISPATCH: usize = 59;
 const ON: usize = 1;
 
+/// The signal by which they are, as a bit. The kernel ends a process that has it blocked then.
+const OWN: u64 = 1 << (libc::SIGSYS - 1);
+
+/// Whether system calls of this process are handed over.
+pub(crate) fn is_on() -> bool {
+    SELECTOR.load(Ordering::Relaxed) == HAND_OVER
+}
+
+/// A process that the program has made has none handed over.
+pub(crate) fn end() {
+    SELECTOR.store(LET_PASS, Ordering::Relaxed);
+}
+
+/// Does `action` on the carrier without system calls handed over, as a thread cannot be made in a handler.
+pub(crate) fn pass<R>(action: impl FnOnce() -> R) -> R {
+    let before = SELECTOR.swap(LET_PASS, Ordering::Relaxed);
+    let result = action();
+    SELECTOR.store(before, Ordering::Relaxed);
+    result
+}
+
+/// Takes the signal that is needed for this out of a set.
+///
+/// # Safety
+/// There is a set of the kernel's at `set`.
+pub(crate) unsafe fn spare(set: *mut u64) {
+    // SAFETY: our caller's promise.
+    unsafe { *set &= !OWN };
+}
+
 /// What is to be known of the program.
 #[derive(Default)]
 struct Loaded {
@@ -97,11 +127,13 @@ unsafe extern "C" fn handed_over(_: c_int, _: *const libc::siginfo_t, context: *
     // SAFETY: as the program, or this library, has asked for it.
     let result = controlled.unwrap_or_else(|| unsafe { raw::syscall(number, arguments) });
     context.uc_mcontext.gregs[libc::REG_RAX as usize] = result as i64;
-    if controlled.is_some() {
-        // The mask of signals is that of all threads, and one that ran meanwhile may have changed it.
+    if controlled.is_some() || number == libc::SYS_rt_sigprocmask {
+        // The mask of signals is that of all threads, and one that ran meanwhile may have changed it, or this call.
         let mask = &raw mut context.uc_sigmask as usize;
         // SAFETY: there is room for a mask, and none is set.
         unsafe { raw::syscall(libc::SYS_rt_sigprocmask, [0, 0, mask, 8, 0, 0]) };
+        // SAFETY: as above.
+        unsafe { spare(mask as *mut u64) };
     }
     SELECTOR.store(HAND_OVER, Ordering::Relaxed);
 }

@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 const LEAST: usize = 2;
 const MOST: usize = 64;
 
-/// What a server should be busy with. A search ends no later than that after its time.
+/// What a server should be busy with. A search ends about so long after its time, but later if runs take longer than those before
+/// them.
 const STOCK: Duration = Duration::from_millis(20);
 
 /// How many orders a server has at a time.

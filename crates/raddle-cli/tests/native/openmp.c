@@ -1,6 +1,9 @@
 /* Parallel regions, loops, tasks and locks of OpenMP. */
 #include <assert.h>
 #include <omp.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int fibonacci(int n) {
@@ -67,10 +70,35 @@ static void locks(void) {
     }
 }
 
+static void *using_the_heap(void *unused) {
+    free(malloc(100));
+    return unused;
+}
+
+// A thread of another kind ends, and no signal comes through any more.
+static void beside(void) {
+    pthread_t other;
+    assert(pthread_create(&other, NULL, using_the_heap, NULL) == 0 && pthread_join(other, NULL) == 0);
+    sigset_t all;
+    sigfillset(&all);
+    assert(pthread_sigmask(SIG_BLOCK, &all, NULL) == 0);
+    right();
+}
+
+static void ignore(int signal) { (void)signal; }
+
+static void handle(void) {
+    struct sigaction action = {.sa_handler = ignore};
+    sigaction(SIGSYS, &action, NULL);
+    right();
+}
+
 int main(int count, char **arguments) {
     assert(count == 2);
     if (strcmp(arguments[1], "right") == 0) right();
     if (strcmp(arguments[1], "update") == 0) update();
     if (strcmp(arguments[1], "locks") == 0) locks();
+    if (strcmp(arguments[1], "beside") == 0) beside();
+    if (strcmp(arguments[1], "handle") == 0) handle();
     return 0;
 }

@@ -97,8 +97,8 @@ fn openmp_is_controlled() {
         .arg(folder.join("openmp"))
         .arg(source);
     assert!(compiler.status().expect("the compiler starts").success(), "openmp.c is compiled");
-    for strategy in ["random-walk", "pct:depth=3"] {
-        let words = ["--strategy", strategy, "--runs", "50", "--", "./openmp", "right"];
+    for (strategy, way) in [("random-walk", "right"), ("pct:depth=3", "right"), ("random-walk", "beside")] {
+        let words = ["--strategy", strategy, "--runs", "50", "--", "./openmp", way];
         let report = run(&folder, &words);
         assert_eq!((&report["verdict"], &report["races"]), (&"passed".into(), &Value::Null), "{report}");
         assert!(report["partial_orders"].as_u64() > Some(20), "{report}");
@@ -111,6 +111,7 @@ fn openmp_is_controlled() {
     let message = report["message"].as_str().expect("a failure has a message");
     assert!(message.contains("waits for mutex") && report["kind"] == "deadlock", "{message}");
     replays(&folder, &report, 3);
+    super::refused(&folder, &["run", "--", "./openmp", "handle"], &["SIGSYS", "OpenMP"]);
 }
 
 /// A run that something would have ended which is not controlled is no deadlock and no livelock, and says what that is.

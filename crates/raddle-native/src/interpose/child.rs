@@ -4,9 +4,10 @@ use super::access::note_no_write;
 use super::descriptor::{self, touch};
 use super::{FOREVER, PLACE, cancel, place, stream, system_calls, told};
 use crate::control::{self, enter};
+use crate::os_thread::mask_signals;
 use crate::outside::{self, Awaited, What};
 use crate::runtime::with;
-use crate::{raw, real, server};
+use crate::{fiber, raw, real, server, trap};
 use libc::{EINTR, c_int};
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
@@ -45,6 +46,7 @@ unsafe extern "C" fn fork_here() -> c_int {
 pub(crate) unsafe extern "C" fn begin_foreign() {
     if server::is_run() {
         server::is_foreign();
+        trap::end();
         control::end();
     }
 }
@@ -154,52 +156,75 @@ unsafe extern "C" fn wait_by(kind: c_int, id: u32, info: *mut libc::siginfo_t, o
     .map_or_else(|| unsafe { real::waitid(kind, id, info.cast(), options) }, |result| told(result) as c_int)
 }
 
-/// How many threads wait in `system`.
+/// The set of `SIGCHLD` alone.
+const CHILD: u64 = 1 << (libc::SIGCHLD - 1);
+
+/// How many threads are in `system`.
 static COMMANDS: AtomicU32 = AtomicU32::new(0);
-/// The signals that were blocked before the first of them.
+/// The signals that were blocked before the first of them, where threads have one mask in common.
 static BLOCKED: AtomicU64 = AtomicU64::new(0);
 
-/// Changes which signals are blocked, and gives which ones were.
-fn set_mask(how: c_int, mask: u64) -> u64 {
-    let mut before = 0_u64;
-    let arguments = [how as usize, &raw const mask as usize, &raw mut before as usize, 8, 0, 0];
-    // SAFETY: both masks have eight bytes.
-    unsafe { raw::syscall(libc::SYS_rt_sigprocmask, arguments) };
-    before
+/// Lets the program hear of no child until [`hear_again`]. Gives the signals that were blocked before anybody did so, and those that a
+/// new process is to have blocked.
+fn hear_no_child() -> (u64, u64) {
+    let now = mask_signals(libc::SIG_BLOCK, CHILD);
+    let is_first = COMMANDS.fetch_add(1, Ordering::Relaxed) == 0;
+    if is_first || fiber::uses_os_threads() {
+        BLOCKED.store(now, Ordering::Relaxed);
+    }
+    let before = BLOCKED.load(Ordering::Relaxed);
+    (before, now & !CHILD | before & CHILD)
 }
 
-/// `system`. The end of the command is no signal to the program, which is blocked as long as anybody waits here.
+fn hear_again(before: u64) {
+    let is_last = COMMANDS.fetch_sub(1, Ordering::Relaxed) == 1;
+    if (is_last || fiber::uses_os_threads()) && before & CHILD == 0 {
+        mask_signals(libc::SIG_UNBLOCK, CHILD);
+    }
+}
+
+/// Starts a command of the shell, with these signals blocked. Gives its process.
+fn start(command: *const c_char, mask: u64) -> Option<c_int> {
+    let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), command, std::ptr::null()];
+    let mut process = 0;
+    // SAFETY: zeroes are a set without signals and attributes that `init` overwrites; the kernel's sets have 64 bits. The lists end
+    // with a null, and there is room for a number.
+    let error = unsafe {
+        let mut blocked: libc::sigset_t = std::mem::zeroed();
+        (&raw mut blocked).cast::<u64>().write(mask);
+        let mut attributes: libc::posix_spawnattr_t = std::mem::zeroed();
+        libc::posix_spawnattr_init(&raw mut attributes);
+        libc::posix_spawnattr_setsigmask(&raw mut attributes, &raw const blocked);
+        libc::posix_spawnattr_setflags(&raw mut attributes, libc::POSIX_SPAWN_SETSIGMASK as i16);
+        let (shell, list) = (c"/bin/sh".as_ptr(), arguments.as_ptr().cast());
+        let attributes = (&raw const attributes).cast();
+        real::posix_spawn(&raw mut process, shell, std::ptr::null(), attributes, list, environ.cast())
+    };
+    (error == 0).then_some(process)
+}
+
+/// `system`. The end of the command is no signal to the program as long as anybody waits here.
 unsafe extern "C" fn command(command: *const c_char) -> c_int {
-    const CHILD: u64 = 1 << (libc::SIGCHLD - 1);
     let place = place();
     if command.is_null() || !control::is_running() {
         // SAFETY: our caller's promise.
         return unsafe { real::system(command) };
     }
-    let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), command, std::ptr::null()];
-    let mut process = 0;
-    let started = enter(|| {
+    enter(|| {
         touch(place, |runtime| runtime.all(What::Children));
         note_process();
-        let (shell, list) = (c"/bin/sh".as_ptr(), arguments.as_ptr().cast());
-        let none = std::ptr::null();
-        // SAFETY: the lists end with a null, and there is room for a number.
-        unsafe { real::posix_spawn(&raw mut process, shell, none, none, list, environ.cast()) }
     });
-    if started != Some(0) {
+    let (before, mask) = hear_no_child();
+    let Some(process) = enter(|| start(command, mask)).flatten() else {
+        hear_again(before);
         // As if the shell had said so.
         return 127 << 8;
-    }
-    if COMMANDS.fetch_add(1, Ordering::Relaxed) == 0 {
-        BLOCKED.store(set_mask(libc::SIG_BLOCK, CHILD), Ordering::Relaxed);
-    }
+    };
     let mut status = 0;
     PLACE.store(place, Ordering::Relaxed);
     // SAFETY: there is room for a status.
     let ended = unsafe { wait_process(process, &raw mut status, 0) };
-    if COMMANDS.fetch_sub(1, Ordering::Relaxed) == 1 && BLOCKED.load(Ordering::Relaxed) & CHILD == 0 {
-        set_mask(libc::SIG_UNBLOCK, CHILD);
-    }
+    hear_again(before);
     if ended == process { status } else { -1 }
 }
 

@@ -15,6 +15,7 @@ pub(crate) mod futex;
 mod guard;
 mod heap;
 mod identity;
+mod mask;
 mod mutex;
 mod once;
 mod openmp;

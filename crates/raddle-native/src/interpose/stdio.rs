@@ -99,7 +99,26 @@ pub(crate) fn unlock_all(runtime: &mut Runtime) {
     stream::unlock_all(runtime);
 }
 
-/// Called before a function on `file`, which is all files for null, while some file is locked or before the function was found.
+/// Waits until no other thread has locked `file`, or any for null, and none is inside a function on it.
+pub(super) fn wait_for(file: *mut c_void, place: usize) {
+    let foreign = |runtime: &mut Runtime| {
+        let me = runtime.current;
+        let is_foreign =
+            |&&(locked, by): &&(usize, _)| (file.is_null() || locked == file as usize) && by != me;
+        runtime.locked_files.iter().find(is_foreign).map(|&(locked, _)| locked as *mut c_void)
+    };
+    loop {
+        if let Some(locked) = with(foreign) {
+            act(Kind::Lock, locked, place);
+            act(Kind::Unlock, locked, place);
+        } else if !stream::wait_for(file, place) {
+            return;
+        }
+    }
+}
+
+/// Called before a function on `file`, which is all files for null, while some file is locked, before the function was found, or before
+/// it flushes.
 /// Waits until no other thread has locked the file, and gives the function.
 unsafe extern "C" fn prepare(function: &Function, file: *mut c_void, place: usize) -> usize {
     let file = match function.manner {
@@ -110,24 +129,13 @@ unsafe extern "C" fn prepare(function: &Function, file: *mut c_void, place: usiz
         Manner::Input => unsafe { stdin },
         _ => file,
     };
-    enter(|| {
-        let foreign = |runtime: &mut Runtime| {
-            let me = runtime.current;
-            let is_foreign =
-                |&&(locked, by): &&(usize, _)| (file.is_null() || locked == file as usize) && by != me;
-            runtime.locked_files.iter().find(is_foreign).map(|&(locked, _)| locked as *mut c_void)
-        };
-        loop {
-            if let Some(locked) = with(foreign) {
-                act(Kind::Lock, locked, place);
-                act(Kind::Unlock, locked, place);
-            } else if !stream::wait_for(file, place) {
-                return;
-            }
+    enter(|| wait_for(file, place));
+    if function.manner == Manner::Flushes {
+        if file.is_null() {
+            stream::flush_waiting(place, false);
         }
-    });
-    if function.manner == Manner::Flushes && file.is_null() {
-        stream::flush_waiting(place);
+        // It is not told where the function is, so that the next call comes here, too.
+        return stream::FLUSH.find();
     }
     // A file that is closed takes its lock with it, and its memory may become another file.
     let is_mine = |runtime: &mut Runtime| runtime.locked_files.contains(&(file as usize, runtime.current));

@@ -10,7 +10,7 @@
 
 use super::child::await_end;
 use super::descriptor::{Use, attempt, change, transfer, transfer_all, wait};
-use super::stdio::{CALLER, CALLER_FRAME, LOCKED};
+use super::stdio::{self, CALLER, CALLER_FRAME, LOCKED};
 use super::{FOREVER, PLACE, cancel, place, told};
 use crate::control::{self, enter};
 use crate::objects::Class;
@@ -85,6 +85,9 @@ const READ: usize = 14;
 const WRITE: usize = 15;
 const CLOSE: usize = 17;
 
+/// All tables together are smaller.
+const NEAR: usize = 1 << 14;
+
 static REAL_READ: Hidden = Hidden::new("_IO_file_read\0");
 static REAL_WRITE: Hidden = Hidden::new("_IO_file_write\0");
 static REAL_CLOSE: Hidden = Hidden::new("_IO_file_close\0");
@@ -100,6 +103,8 @@ pub(crate) fn take_over() {
     LIST.find();
     // SAFETY: the standard output is a stream on a file, for wide characters or other ones, and has a table for each of the two.
     let (mine, wide) = unsafe { ((*stdout).table, (*stdout).wide.as_ref().map(|wide| wide.table)) };
+    // glibc keeps its tables side by side. What is elsewhere is no table: another version has something else there.
+    let wide = wide.filter(|&wide| (wide as usize).abs_diff(mine as usize) < NEAR);
     for table in [Some(mine), wide].into_iter().flatten() {
         // SAFETY: tables have more than so many entries in all versions of glibc.
         if unsafe { *table.add(CLOSE) } == REAL_CLOSE.find() {
@@ -275,10 +280,14 @@ fn object(runtime: &mut Runtime, stream: usize) -> ObjectId {
     runtime.object(stream as u64, Class::Descriptor, || (file as u64) << 8 | What::Stream as u64)
 }
 
+/// `fflush`, and what `exit` does with a stream whoever has locked it.
+pub(super) static FLUSH: Hidden = Hidden::new("fflush\0");
+static FLUSH_UNLOCKED: Hidden = Hidden::new("fflush_unlocked\0");
+
 /// Writes what streams have kept to files that calls may wait for. glibc would do that for all streams at once and under one
-/// lock.
-pub(crate) fn flush_waiting(place: usize) {
-    static FLUSH: Hidden = Hidden::new("fflush\0");
+/// lock. A stream that another thread is inside of is waited for; one that the program has locked by itself, unless it `exits`.
+pub(crate) fn flush_waiting(place: usize, exits: bool) {
+    let flush = if exits { &FLUSH_UNLOCKED } else { &FLUSH };
     let mut done: Vec<*mut Stream> = Vec::new();
     // Nothing is unwound through this.
     let Some(before) = enter(|| with(|runtime| std::mem::replace(&mut runtime.me().uncancellable, true)))
@@ -300,10 +309,22 @@ pub(crate) fn flush_waiting(place: usize) {
         });
         let Some(Some(stream)) = due else { break };
         done.push(stream);
+        let is_there = enter(|| {
+            if exits {
+                wait_for(stream.cast(), place);
+            } else {
+                stdio::wait_for(stream.cast(), place);
+            }
+            // Somebody may have closed it meanwhile.
+            streams().any(|other| other == stream)
+        });
+        if is_there != Some(true) {
+            continue;
+        }
         CALLER.store(place, Ordering::Relaxed);
         // SAFETY: the function is glibc's, and the stream is in its list.
         unsafe {
-            std::mem::transmute::<usize, unsafe extern "C" fn(*mut Stream) -> c_int>(FLUSH.find())(stream)
+            std::mem::transmute::<usize, unsafe extern "C" fn(*mut Stream) -> c_int>(flush.find())(stream)
         };
     }
     enter(|| with(|runtime| runtime.me().uncancellable = before));

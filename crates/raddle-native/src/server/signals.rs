@@ -5,6 +5,7 @@
 #![expect(unsafe_code, reason = "signals and processes are waited for")]
 
 use crate::os_thread::mask_signals;
+use crate::outside::real_now;
 use crate::raw;
 
 /// The set of `SIGCHLD` alone.
@@ -43,14 +44,24 @@ impl Signals {
         }
     }
 
-    /// Waits until something has come of a child, no longer than so many milliseconds. Tells whether it was in time.
+    /// Waits until something has come of a child, no longer than so many milliseconds. Tells whether it was in time. Other signals, as a
+    /// timer sends them that the program has started before `main`, do not begin that time anew.
     pub(super) fn wait(&self, patience: i32) -> bool {
-        let (seconds, rest) = (i64::from(patience) / 1_000, i64::from(patience) % 1_000);
-        let limit = libc::timespec { tv_sec: seconds, tv_nsec: rest * 1_000_000 };
-        let [set, limit] = [std::ptr::from_ref(&CHILD) as usize, &raw const limit as usize];
-        // SAFETY: the kernel reads the set and the limit.
-        let signal = unsafe { raw::syscall(libc::SYS_rt_sigtimedwait, [set, 0, limit, 8, 0, 0]) };
-        signal != -(libc::EAGAIN as isize)
+        const SECOND: u64 = 1_000_000_000;
+        let whole = patience.max(0) as u64 * 1_000_000;
+        let (mut left, mut interrupted) = (whole, None);
+        loop {
+            let limit = libc::timespec { tv_sec: (left / SECOND) as i64, tv_nsec: (left % SECOND) as i64 };
+            let [set, limit] = [std::ptr::from_ref(&CHILD) as usize, &raw const limit as usize];
+            // SAFETY: the kernel reads the set and the limit.
+            let signal = unsafe { raw::syscall(libc::SYS_rt_sigtimedwait, [set, 0, limit, 8, 0, 0]) };
+            if signal != -(libc::EINTR as isize) {
+                return signal != -(libc::EAGAIN as isize);
+            }
+            // The clock is not looked at before, which every run would pay for.
+            let now = real_now();
+            left = whole.saturating_sub(now - *interrupted.get_or_insert(now));
+        }
     }
 }
 
