@@ -24,21 +24,25 @@ pub(crate) fn settle() {
     let (from, to) = (parts[code].pages.clone(), aligned(&parts[code].pages, BLOCK));
     let before = code.checked_sub(1).map_or(0, |before| parts[before].pages.end);
     let after = parts.get(code + 1).map_or(usize::MAX, |after| after.pages.start);
-    if to.start < before || to.end > after || modes.contains("[never]") || !replace(&from, &to) {
+    if to.start < before || to.end > after {
         return;
     }
-    // What the loader keeps between the parts is of no use, and would be copied by every fork.
+    if !modes.contains("[never]") {
+        replace(&from, &to);
+    }
+    // What the loader keeps between the parts is of no use, and would be copied by every fork. It is given back in any case: what the
+    // program maps has the same addresses with and without huge pages.
     parts[code].pages = to;
     for pair in parts.windows(2) {
         unmap(pair[0].pages.end..pair[1].pages.start);
     }
 }
 
-/// Lets a copy of the code in `from` take its place, on huge pages that fill `to`. Tells whether it did.
-fn replace(from: &Range<usize>, to: &Range<usize>) -> bool {
+/// Lets a copy of the code in `from` take its place, on huge pages that fill `to`, if the system lets it.
+fn replace(from: &Range<usize>, to: &Range<usize>) {
     let room = raw::map(to.len() + BLOCK, false, 0) as usize;
     if room == 0 {
-        return false;
+        return;
     }
     let copy = room.next_multiple_of(BLOCK);
     let end = copy + to.len();
@@ -58,7 +62,6 @@ fn replace(from: &Range<usize>, to: &Range<usize>) -> bool {
     if !moved {
         unmap(copy..end);
     }
-    moved
 }
 
 /// A part of the library in memory.
