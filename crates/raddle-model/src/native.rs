@@ -77,6 +77,9 @@ pub struct Setup {
     /// Whether a place is told with its callers. The program has to keep frame pointers.
     #[serde(default)]
     pub callers: bool,
+    /// Whether no other server makes runs for the same command at the same time.
+    #[serde(default)]
+    pub alone: bool,
 }
 
 /// What stands between a place and its caller, where places are told with their callers. A module is named once in a row:

@@ -20,6 +20,7 @@
 //! The library has its own allocator ([`memory`]) and uses no lock of std, because those would call the functions that it
 //! replaces.
 
+mod bind;
 mod control;
 mod crash;
 mod delay;

@@ -14,7 +14,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 /// How much address space is reserved. Memory is used only as far as it is touched.
 const RESERVED: usize = 64 << 30;
 /// Where it is asked for, far from what the kernel chooses by itself.
-const HINT: usize = 0x1000_0000_0000;
+pub(crate) const REGION: usize = 0x1000_0200_0000;
 const SIZES: usize = 40;
 /// The size of a huge page. Blocks of this size or more are large.
 const HUGE: usize = 2 << 20;
@@ -23,6 +23,8 @@ struct Own {
     busy: AtomicBool,
     next: AtomicUsize,
     end: AtomicUsize,
+    /// Blocks before this one are of another process and not given out again.
+    begin: AtomicUsize,
     /// The first free block of each size; a free block begins with the address of the next one.
     free: [AtomicUsize; SIZES],
 }
@@ -32,6 +34,7 @@ static OWN: Own = Own {
     busy: AtomicBool::new(false),
     next: AtomicUsize::new(0),
     end: AtomicUsize::new(0),
+    begin: AtomicUsize::new(0),
     free: [const { AtomicUsize::new(0) }; SIZES],
 };
 
@@ -55,7 +58,7 @@ impl Own {
             return first as *mut u8;
         }
         if self.end.load(Ordering::Relaxed) == 0 {
-            let region = raw::map(RESERVED, false, HINT) as usize;
+            let region = raw::map(RESERVED, false, REGION) as usize;
             if region == 0 {
                 return std::ptr::null_mut();
             }
@@ -77,6 +80,21 @@ impl Own {
     }
 }
 
+/// Leaves alone what is free now, and the rest of the page that was last given out. What is allocated from now on is then on pages of
+/// its own, one after the other. The free blocks lie scattered, and each page that is written to after a fork has to be copied.
+pub(crate) fn settle() {
+    OWN.alone(|| {
+        OWN.free.iter().for_each(|list| list.store(0, Ordering::Relaxed));
+        OWN.next.store(OWN.next.load(Ordering::Relaxed).next_multiple_of(4096), Ordering::Relaxed);
+    });
+}
+
+/// The same in a process that was forked, which does not write to what it frees of before either.
+pub(crate) fn begin_run() {
+    settle();
+    OWN.begin.store(OWN.next.load(Ordering::Relaxed), Ordering::Relaxed);
+}
+
 /// The power of two that holds `layout`, which is aligned to at most a page.
 fn class(layout: Layout) -> usize {
     layout.size().max(layout.align()).max(16).next_power_of_two().trailing_zeros() as usize
@@ -90,6 +108,9 @@ unsafe impl GlobalAlloc for Own {
 
     unsafe fn dealloc(&self, block: *mut u8, layout: Layout) {
         self.alone(|| {
+            if (block as usize) < self.begin.load(Ordering::Relaxed) {
+                return;
+            }
             let class = class(layout);
             let (list, size) = (&self.free[class], 1 << class);
             if size > HUGE {

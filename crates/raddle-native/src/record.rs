@@ -66,14 +66,15 @@ impl Modules {
         Modules { parts, constant }
     }
 
-    /// Address ranges of the files that nobody can write to, in order.
-    pub(crate) fn constant(&self) -> Vec<(u64, u64)> {
-        self.constant.clone()
+    /// Whether an address is in a part of a file that nobody can write to.
+    pub(crate) fn is_constant(&self, address: u64) -> bool {
+        let after = self.constant.partition_point(|&(begin, _)| begin <= address);
+        after > 0 && address < self.constant[after - 1].1
     }
 
-    /// Address ranges whose content is at the same address in every run.
-    pub(crate) fn ranges(&self) -> Vec<(u64, u64)> {
-        self.parts.iter().map(|part| (part.begin, part.end)).collect()
+    /// Whether an address is in one of the files, and so means the same in every run.
+    pub(crate) fn contain(&self, address: u64) -> bool {
+        self.part(address).is_some()
     }
 
     /// Where the runtime's own code is.

@@ -22,7 +22,6 @@ use raddle_model::native::Points;
 use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict, mix};
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_void};
-use std::sync::Arc;
 use std::sync::atomic::AtomicU32;
 
 /// One thread of the run.
@@ -76,10 +75,8 @@ pub(crate) struct Runtime {
     leaving: Option<ThreadId>,
     /// Virtual nanoseconds that reading the clock has taken.
     pub(crate) ticks: u64,
-    /// Address ranges of the files that the program is made of: what lies there has the same address in all runs.
-    pub(crate) fixed: Vec<(u64, u64)>,
     /// The files that the program is made of.
-    modules: Arc<Modules>,
+    modules: &'static Modules,
     /// With what status the program ends.
     pub(crate) status: i32,
     /// The events that were writes and left the value as it was.
@@ -117,8 +114,6 @@ pub(crate) struct Runtime {
 pub(crate) struct Accesses {
     /// By address in units: one more than the number of the thread that touched it, or [`SHARED`], or [`CONSTANT`].
     pub(crate) touched: Table,
-    /// Invariant: sorted. Address ranges that nobody can write to.
-    pub(crate) constant: Vec<(u64, u64)>,
     /// If data races count: the four-byte parts of memory, by address, that are told apart by bytes.
     pub(crate) parts: Option<Table>,
     /// How many accesses there were.
@@ -132,14 +127,8 @@ pub(crate) const SHARED: u32 = u32::MAX;
 /// Memory that several threads have touched, but nobody can write to.
 pub(crate) const CONSTANT: u32 = u32::MAX - 1;
 
-impl Accesses {
-    /// What memory is that a second thread touches.
-    pub(crate) fn meeting(&self, address: u64) -> u32 {
-        let after = self.constant.partition_point(|&(begin, _)| begin <= address);
-        if after > 0 && address < self.constant[after - 1].1 { CONSTANT } else { SHARED }
-    }
-}
-
+/// A multiple of its size, so that it never lies across two pages, both of which every run would have to copy.
+#[repr(align(2048))]
 struct Slot(UnsafeCell<Option<Runtime>>);
 
 // SAFETY: only the carrier uses it; other OS threads run no code that does.
@@ -166,7 +155,7 @@ impl Runtime {
     pub(crate) fn new(
         mut engine: Engine,
         strategy: Box<dyn Strategy>,
-        modules: Arc<Modules>,
+        modules: &'static Modules,
         handle: u64,
     ) -> Runtime {
         engine.begin(strategy.needs());
@@ -182,7 +171,6 @@ impl Runtime {
             current: ThreadId(0),
             leaving: None,
             ticks: 0,
-            fixed: modules.ranges(),
             modules,
             status: 0,
             unwritten: Vec::new(),
@@ -298,14 +286,18 @@ impl Runtime {
     /// A name for a new object: its address if that is the same in all runs, otherwise who is the first to touch it and how
     /// many objects that thread has touched first before.
     fn name(&mut self, address: u64, class: Class) -> Name {
-        let after = self.fixed.partition_point(|&(begin, _)| begin <= address);
-        if after > 0 && address < self.fixed[after - 1].1 {
+        if self.modules.contain(address) {
             return Name(mix(address << 8 | class as u64));
         }
         let owner = self.engine.thread_name(self.current);
         let me = self.me();
         me.first_touched += 1;
         owner.child(class as u64).child(me.first_touched)
+    }
+
+    /// What memory is that a second thread touches.
+    pub(crate) fn meeting(&self, address: u64) -> u32 {
+        if self.modules.is_constant(address) { CONSTANT } else { SHARED }
     }
 
     /// The virtual time in nanoseconds since the start of the run.

@@ -7,6 +7,7 @@
 mod coverage;
 mod learn;
 mod output;
+mod processor;
 mod signals;
 
 use crate::halt::{Halt, UnseenEnd};
@@ -16,16 +17,16 @@ use crate::stack::Callers;
 use crate::table::Table;
 use crate::values::Values;
 use crate::wire::Wire;
-use crate::{enact, fiber, pool, raw, record, text};
+use crate::{enact, fiber, memory, pool, raw, record, text};
 use coverage::Lane;
 use output::memory_file;
+use processor::Processors;
 use raddle_engine::{Config, Engine, Follow, Needs, Plan, Races, Replay, Resemble, Rng, Strategy, Timeouts};
 use raddle_model::native::{Answer, Order, Points, Ran, Setup, Threads};
 use raddle_model::{Name, Settings, Verdict};
 use raddle_strategies::coverage::Coverage;
 use signals::Signals;
 use std::collections::BTreeMap;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Whether this process makes a run.
@@ -63,7 +64,7 @@ pub(crate) fn serve(socket: i32) {
         raw::exit(0);
     }
     wire.send(&Answer::Ready { fibers: fiber::is_supported() });
-    let Ok(setup) = serde_json::from_slice::<Setup>(&wire.receive()) else { raw::exit(0) };
+    let Ok(setup) = serde_json::from_slice::<Setup>(wire.receive()) else { raw::exit(0) };
     if setup.threads == Threads::Os {
         fiber::use_os_threads();
     }
@@ -74,7 +75,7 @@ pub(crate) fn serve(socket: i32) {
         return;
     }
     loop {
-        let Ok(order) = serde_json::from_slice::<Order>(&server.wire.receive()) else { raw::exit(0) };
+        let Ok(order) = serde_json::from_slice::<Order>(server.wire.receive()) else { raw::exit(0) };
         let Some(answer) = server.obey(&order) else { return };
         let passed = matches!(&answer, Answer::Ran(ran) if ran.kind.is_none());
         if passed && matches!(order, Order::Run { awaited: false, .. }) {
@@ -99,7 +100,7 @@ struct Server {
     /// For learning.
     engine: Engine,
     /// Address ranges of the files that the program is made of.
-    modules: Arc<record::Modules>,
+    modules: &'static record::Modules,
     /// The names of the places that runs came to, by their addresses and those of their callers, if a strategy asks for them.
     places: BTreeMap<Vec<u64>, Name>,
     /// A file in memory for what the program prints.
@@ -113,6 +114,7 @@ struct Server {
     /// What the program calls its main thread.
     main: u64,
     signals: Signals,
+    processors: Processors,
 }
 
 /// What somebody wants to know of a run.
@@ -139,7 +141,12 @@ enum End {
 }
 
 impl Server {
-    fn new(mut wire: Wire, setup: Setup) -> Server {
+    /// A server, in memory of its own: what is on the stack is copied by every child.
+    #[inline(never)]
+    fn new(mut wire: Wire, setup: Setup) -> Box<Server> {
+        let modules = Box::leak(Box::new(record::Modules::read()));
+        // What changes from run to run is on few pages.
+        memory::settle();
         let (mut strategies, mut lanes): (Vec<Option<Box<dyn Strategy>>>, _) = (Vec::new(), Vec::new());
         for spec in &setup.strategies {
             match raddle_strategies::build(spec) {
@@ -166,11 +173,11 @@ impl Server {
             }
         });
         let engine = Engine::new(config(setup.settings));
-        let modules = Arc::new(record::Modules::read());
         let (places, shared, unlearnt) = (BTreeMap::new(), Table::default(), None);
+        let is_alone = setup.alone;
         // SAFETY: it has no condition.
         let main = unsafe { libc::pthread_self() };
-        Server {
+        Box::new(Server {
             wire,
             setup,
             strategies,
@@ -184,7 +191,8 @@ impl Server {
             unlearnt,
             main,
             signals: Signals::take(),
-        }
+            processors: Processors::known(is_alone),
+        })
     }
 
     /// Carries out an order. Gives nothing in the child that is to make the run.
@@ -300,7 +308,7 @@ impl Server {
     }
 
     fn add_trace(&self, ran: &mut Ran, whole: &Whole, strategy: String, run: u64) {
-        ran.trace = Some(Box::new(record::record(whole, &self.modules, &self.setup, strategy, run)));
+        ran.trace = Some(Box::new(record::record(whole, self.modules, &self.setup, strategy, run)));
         ran.output = self.printed();
         let mut shared: Vec<u64> = self.shared.iter().map(|(unit, _)| unit).collect();
         shared.sort_unstable();
@@ -328,18 +336,15 @@ impl Server {
             let status = match (end, results::read()) {
                 (End::Child(server), _) => {
                     // Here and not before: what the server writes before a fork is copied in the child and faulted in the server.
-                    let engine = Engine::new(config(self.setup.settings));
-                    let mut runtime = Runtime::new(engine, strategy(self)?, self.modules.clone(), self.main);
-                    runtime.points = points;
-                    runtime.accesses.touched = shared.unwrap_or(&self.shared).clone();
-                    runtime.accesses.constant = self.modules.constant();
-                    runtime.accesses.parts = self.setup.settings.races.then(Table::default);
-                    runtime.random = (self.setup.seed, random);
-                    runtime.wants_steps = wanted != Wanted::IfFailing;
-                    runtime.values = (wanted == Wanted::Values).then(|| Box::new(Values::wanted()));
-                    runtime.callers = self.setup.callers.then(|| Callers::new(self.modules.own()));
-                    runtime.halt = halt;
-                    runtime::install(runtime);
+                    memory::begin_run();
+                    let strategy = strategy(self)?;
+                    self.install(strategy, wanted);
+                    runtime::with(|runtime| {
+                        runtime.points = points;
+                        runtime.accesses.touched = shared.unwrap_or(&self.shared).clone();
+                        runtime.random = (self.setup.seed, random);
+                        runtime.halt = halt;
+                    });
                     self.become_run(server);
                     return None;
                 }
@@ -365,6 +370,19 @@ impl Server {
         }
     }
 
+    /// Makes this process the one of a run. Apart from others for the sake of the stack, of which only what a child writes to is copied.
+    #[inline(never)]
+    fn install(&self, strategy: Box<dyn Strategy>, wanted: Wanted) {
+        let engine = Engine::new(config(self.setup.settings));
+        runtime::install(Runtime::new(engine, strategy, self.modules, self.main));
+        runtime::with(|runtime| {
+            runtime.accesses.parts = self.setup.settings.races.then(Table::default);
+            runtime.wants_steps = wanted != Wanted::IfFailing;
+            runtime.values = (wanted == Wanted::Values).then(|| Box::new(Values::wanted()));
+            runtime.callers = self.setup.callers.then(|| Callers::new(self.modules.own()));
+        });
+    }
+
     fn fork(&mut self) -> End {
         for file in self.files() {
             // SAFETY: the file is ours.
@@ -372,7 +390,7 @@ impl Server {
         }
         // SAFETY: it tells a number.
         let server = unsafe { libc::getpid() };
-        let child = pool::fork();
+        let child = self.processors.stay(pool::fork);
         if child < 0 {
             let error = std::io::Error::last_os_error();
             return End::Refused(format!(
@@ -420,7 +438,7 @@ impl Server {
                 break status;
             }
             if !in_time {
-                late.get_or_insert_with(|| record::stuck(child, patience, &self.modules));
+                late.get_or_insert_with(|| record::stuck(child, patience, self.modules));
                 // SAFETY: the child was not waited for, so the number is still its own.
                 unsafe { libc::kill(child, libc::SIGKILL) };
             }

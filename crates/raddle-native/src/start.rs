@@ -8,7 +8,7 @@
 
 use crate::interpose::{child, robust, stdio, stream};
 use crate::stack::Extent;
-use crate::{control, crash, delay, fiber, raw, real, runtime, server, stack, trap};
+use crate::{bind, control, crash, delay, fiber, memory, raw, real, runtime, server, stack, trap};
 use raddle_model::native::{AGAIN, DELAY, SOCKET};
 use raddle_model::{Kind, LocationId, Operation};
 use std::ffi::{CStr, c_char, c_int, c_void};
@@ -120,9 +120,10 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
     clean_environment();
     // SAFETY: both are lists as the C library makes them, and the program has no other thread yet.
     let argv = unsafe {
-        environ = settle(environ, ENVIRONMENT_AT);
-        settle(argv.cast(), ARGUMENTS_AT).cast()
+        environ = settle(environ, ENVIRONMENT_AT, |_| 0);
+        settle(argv.cast(), ENVIRONMENT_AT - ROOM, |size| ROOM.saturating_sub(size)).cast()
     };
+    bind::bind_all();
     stream::take_over();
     trap::prepare();
     // What children inherit they need not do.
@@ -135,20 +136,19 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
     unsafe { fiber::call_further_down(run_main, argc, argv) }
 }
 
-/// Where the arguments and the environment of the program are, far from what the kernel chooses by itself. They are neighbours,
-/// and so one mapping for every fork to copy.
-const ARGUMENTS_AT: usize = 0x1800_0000_0000;
-const ENVIRONMENT_AT: usize = ARGUMENTS_AT + ROOM;
+/// Where the environment of the program is, and before it its arguments: before the memory of this library, with which they are one mapping
+/// for every fork to copy. They meet in the middle of what one page table is for.
+const ENVIRONMENT_AT: usize = memory::REGION - ROOM;
 /// No kernel hands over more of either.
-const ROOM: usize = 16 << 20;
+const ROOM: usize = 15 << 20;
 
 /// Copies a list of texts to a place that does not depend on how much lies before it. What the kernel has put on the stack is
 /// shifted by the length of the environment, and texts of two threads may then share a unit of memory or not. Here each
-/// has units of its own.
+/// has units of its own. `offset` tells by their size how far after `place` they begin.
 ///
 /// # Safety
 /// `list` is a list of texts that end with a zero, and ends with a null.
-unsafe fn settle(list: *mut *mut c_char, place: usize) -> *mut *mut c_char {
+unsafe fn settle(list: *mut *mut c_char, place: usize, offset: fn(usize) -> usize) -> *mut *mut c_char {
     const UNIT: usize = size_of::<u64>();
     // SAFETY: our caller's promise.
     let texts = || (0..).map(|index| unsafe { *list.add(index) }).take_while(|text| !text.is_null());
@@ -156,12 +156,14 @@ unsafe fn settle(list: *mut *mut c_char, place: usize) -> *mut *mut c_char {
     let bytes = |text: *mut c_char| unsafe { CStr::from_ptr(text) }.to_bytes_with_nul();
     let pointers = texts().count() + 1;
     let size = texts().map(|text| bytes(text).len().next_multiple_of(UNIT)).sum::<usize>();
-    let block = raw::map((pointers * size_of::<*mut c_char>() + size).max(ROOM), false, place);
+    let size = pointers * size_of::<*mut c_char>() + size;
+    let block = raw::map(size.max(ROOM), false, place);
     if block.is_null() {
         return list;
     }
-    let copies: *mut *mut c_char = block.cast();
-    // SAFETY: the block is fresh, zeroed and has room for the pointers and for the texts after them.
+    // SAFETY: the block is fresh, zeroed and has room for the pointers and for the texts after them, also if they begin further on.
+    let copies: *mut *mut c_char = unsafe { block.add(offset(size)) }.cast();
+    // SAFETY: as above.
     unsafe {
         let mut free: *mut c_char = copies.add(pointers).cast();
         for (index, text) in texts().enumerate() {

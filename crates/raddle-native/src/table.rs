@@ -15,7 +15,7 @@ pub(crate) struct Table {
 impl Default for Table {
     fn default() -> Table {
         // Small: each page that a server has written since its latest fork costs a fault in every run.
-        Table { entries: vec![(FREE, 0); 64], used: 0 }
+        Table { entries: vec![(FREE, 0); 16], used: 0 }
     }
 }
 

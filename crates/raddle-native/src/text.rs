@@ -1,8 +1,8 @@
-//! The code of this library on a huge page.
+//! The code of this library, with its constants, on huge pages.
 //!
 //! A run begins in a forked child, which has no code in its page tables: every sixteen pages of it that a run comes to cost a fault, a
-//! fifth of all in a short run. A huge page of the server's own is there in every child, as one entry of the tables. The linker puts the
-//! code into blocks of that size where nothing else is (`build.rs`).
+//! fifth of all in a short run. A huge page of the server's own is there in every child, as one entry of the tables. The linker puts
+//! what nobody writes to into blocks of that size where nothing else is (`build.rs`).
 #![expect(unsafe_code, reason = "code is moved under the feet of those who run it")]
 
 use crate::raw;
@@ -21,25 +21,24 @@ pub(crate) fn settle() {
     // SAFETY: `note_own` is handed what it takes.
     unsafe { libc::dl_iterate_phdr(Some(note_own), (&raw mut parts).cast()) };
     let Some(code) = parts.iter().position(|part| part.has_code) else { return };
-    let (from, to) = (parts[code].pages.clone(), aligned(&parts[code].pages, BLOCK));
-    let before = code.checked_sub(1).map_or(0, |before| parts[before].pages.end);
+    let to = aligned(&(parts[0].pages.start..parts[code].pages.end), BLOCK);
     let after = parts.get(code + 1).map_or(usize::MAX, |after| after.pages.start);
-    if to.start < before || to.end > after {
+    if to.start < parts[0].pages.start || to.end > after {
         return;
     }
     if !modes.contains("[never]") {
-        replace(&from, &to);
+        replace(&parts[..=code], &to);
     }
     // What the loader keeps between the parts is of no use, and would be copied by every fork. It is given back in any case: what the
     // program maps has the same addresses with and without huge pages.
     parts[code].pages = to;
-    for pair in parts.windows(2) {
+    for pair in parts[code..].windows(2) {
         unmap(pair[0].pages.end..pair[1].pages.start);
     }
 }
 
-/// Lets a copy of the code in `from` take its place, on huge pages that fill `to`, if the system lets it.
-fn replace(from: &Range<usize>, to: &Range<usize>) {
+/// Lets a copy of these parts take their place, on huge pages that fill `to`, if the system lets it.
+fn replace(parts: &[Part], to: &Range<usize>) {
     let room = raw::map(to.len() + BLOCK, false, 0) as usize;
     if room == 0 {
         return;
@@ -48,12 +47,14 @@ fn replace(from: &Range<usize>, to: &Range<usize>) {
     let end = copy + to.len();
     let protection = (libc::PROT_READ | libc::PROT_EXEC) as usize;
     let flags = (libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED) as usize;
-    // SAFETY: the copy is fresh memory with room for the blocks, in which there is nothing but the code. It takes the place of what
+    // SAFETY: the copy is fresh memory with room for the blocks, in which there is nothing but these parts. It takes the place of what
     // it is a copy of at once, so that it does not matter who runs it.
     let moved = unsafe {
         raw::advise(copy, to.len(), libc::MADV_HUGEPAGE);
-        let target = copy + from.start - to.start;
-        std::ptr::copy_nonoverlapping(from.start as *const u8, target as *mut u8, from.len());
+        for Part { pages, .. } in parts {
+            let target = copy + pages.start - to.start;
+            std::ptr::copy_nonoverlapping(pages.start as *const u8, target as *mut u8, pages.len());
+        }
         raw::syscall(libc::SYS_mprotect, [copy, to.len(), protection, 0, 0, 0]) == 0
             && raw::syscall(libc::SYS_mremap, [copy, to.len(), to.len(), flags, to.start, 0]) > 0
     };

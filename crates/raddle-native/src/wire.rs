@@ -12,13 +12,14 @@ pub(crate) struct Wire {
     pub(crate) socket: i32,
     /// Answers that nobody waits for yet.
     held: Vec<u8>,
-    /// What was read and not taken yet.
+    /// What was read, and how much of it was taken.
     ahead: Vec<u8>,
+    taken: usize,
 }
 
 impl Wire {
     pub(crate) fn new(socket: i32) -> Wire {
-        Wire { socket, held: Vec::new(), ahead: Vec::new() }
+        Wire { socket, held: Vec::new(), ahead: Vec::new(), taken: 0 }
     }
 
     /// Keeps an answer until the next one is sent.
@@ -50,19 +51,22 @@ impl Wire {
     }
 
     /// The text of the next message. If there is none any more, ends the process.
-    pub(crate) fn receive(&mut self) -> Vec<u8> {
+    ///
+    /// It stays where it was read. What is written to between two runs is copied, page by page.
+    pub(crate) fn receive(&mut self) -> &[u8] {
         self.read(4);
-        let length = self.ahead[..4].iter().rev().fold(0, |length, &byte| length << 8 | usize::from(byte));
+        let length = self.ahead[self.taken..][..4].iter().rev();
+        let length = length.fold(0, |length, &byte| length << 8 | usize::from(byte));
         self.read(4 + length);
-        let rest = self.ahead.split_off(4 + length);
-        let mut text = std::mem::replace(&mut self.ahead, rest);
-        text.drain(..4);
-        text
+        let begin = self.taken + 4;
+        self.taken = begin + length;
+        &self.ahead[begin..self.taken]
     }
 
-    /// Reads until `wanted` bytes are there.
+    /// Reads until `wanted` bytes are there that were not taken.
     fn read(&mut self, wanted: usize) {
-        while self.ahead.len() < wanted {
+        while self.ahead.len() < self.taken + wanted {
+            self.ahead.drain(..std::mem::take(&mut self.taken));
             let filled = self.ahead.len();
             self.ahead.resize(wanted.max(filled + AHEAD), 0);
             let rest = &mut self.ahead[filled..];

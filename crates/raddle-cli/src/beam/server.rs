@@ -56,6 +56,7 @@ pub(super) fn setup(strategies: Vec<String>, seed: u64, settings: Settings, pati
         coverage: None,
         known: Ledger::default(),
         callers: false,
+        alone: false,
     }
 }
 

@@ -156,6 +156,7 @@ fn native_runs(
         coverage: None,
         known: raddle_model::Ledger::default(),
         callers: false,
+        alone: false,
     };
     let look = |tally: &native::Tally, _: &str| {
         let mut count = locked(count);

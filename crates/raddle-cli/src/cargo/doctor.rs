@@ -166,6 +166,7 @@ fn control(program: &Path) -> Result<u64> {
         coverage: None,
         known: raddle_model::Ledger::default(),
         callers: false,
+        alone: false,
     };
     let plan = Plan {
         words: &words,

@@ -286,6 +286,7 @@ impl Session<'_> {
             coverage: None,
             known: raddle_model::Ledger::default(),
             callers: true,
+            alone: false,
         })
     }
 

@@ -129,6 +129,7 @@ fn setup(file: &TraceFile, shown: &str, threads: Threads, patience_ms: u64) -> R
         coverage: None,
         known: Ledger::default(),
         callers: file.parameters.iter().any(|(name, value)| name == CALLERS && *value != 0),
+        alone: true,
     };
     Ok((words, setup))
 }

@@ -230,6 +230,7 @@ fn setup(args: &NativeArgs, program: &Path) -> Result<Setup> {
         coverage: (args.coverage || memory::directs(&args.strategy)).then_some(WINDOW),
         known: Ledger::default(),
         callers: args.callers || raddle_symbols::is_rust(program),
+        alone: cores(args.jobs) == 1,
     })
 }
 

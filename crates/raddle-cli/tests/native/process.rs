@@ -63,6 +63,26 @@ fn signals_are_as_the_program_was_started_with_them() {
     }
 }
 
+/// Calls are bound before the first run, to what the loader would have chosen. A run may be on all processors, although its server
+/// stays on one while it makes it.
+#[test]
+fn a_run_begins_with_bound_calls_and_all_processors() {
+    let library = compile("binds-library", "binds", &["-DLIBRARY", "-shared", "-fPIC"]).join("binds");
+    let folder = compile("binds", "binds", &["-Wl,-z,lazy"]);
+    let start = |name: &str| {
+        let mut command = std::process::Command::new(name);
+        command.current_dir(&folder).env("LD_PRELOAD", &library);
+        command
+    };
+    let plain = start("./binds").arg("plain").output().expect("the program starts");
+    assert_eq!(plain.status.code(), Some(0), "nothing is bound by itself");
+    std::fs::write(folder.join("expected"), plain.stdout).expect("the folder can be written to");
+    let words =
+        ["run", "--jobs", "1", "--runs", "3", "--fail-on-exit", "--expect-output", "expected", "./binds"];
+    let output = start(env!("CARGO_BIN_EXE_raddle")).args(words).output().expect("raddle starts");
+    assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
+}
+
 /// The default lets the end of the program wait in most runs, so that a check which nobody waits for comes to its end, and in the
 /// others not. The failure file tells which it was.
 #[test]

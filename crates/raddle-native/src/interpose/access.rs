@@ -105,7 +105,7 @@ fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> [
                 if by == 0 {
                     now = mine;
                 } else if by != mine && by < CONSTANT {
-                    now = runtime.accesses.meeting(unit << UNIT_BITS);
+                    now = runtime.meeting(unit << UNIT_BITS);
                 }
                 if now != by {
                     runtime.accesses.touched.set(unit, now);
