@@ -79,7 +79,7 @@ pub(crate) fn serve(socket: i32) {
         let Some(answer) = server.obey(&order) else { return };
         let passed = matches!(&answer, Answer::Ran(ran) if ran.kind.is_none());
         if passed && matches!(order, Order::Run { awaited: false, .. }) {
-            server.wire.hold(&answer);
+            server.wire.hold_or_send(&answer);
         } else {
             server.wire.send(&answer);
         }

@@ -1,17 +1,22 @@
 //! Messages over the socket; see [`raddle_model::native`].
 #![expect(unsafe_code, reason = "the socket is a number that the command line handed over")]
 
+use crate::outside::real_now;
 use crate::raw;
 use raddle_model::native::Answer;
 
 /// How much is read at a time, if so much is there.
 const AHEAD: usize = 4096;
 
+/// For how long answers are held, in nanoseconds: whoever looks at the search sees it go on.
+const HELD: u64 = 20_000_000;
+
 /// The socket to the command line.
 pub(crate) struct Wire {
     pub(crate) socket: i32,
-    /// Answers that nobody waits for yet.
+    /// Answers that nobody waits for yet, and when the latest ones were sent.
     held: Vec<u8>,
+    sent: u64,
     /// What was read, and how much of it was taken.
     ahead: Vec<u8>,
     taken: usize,
@@ -19,11 +24,19 @@ pub(crate) struct Wire {
 
 impl Wire {
     pub(crate) fn new(socket: i32) -> Wire {
-        Wire { socket, held: Vec::new(), ahead: Vec::new(), taken: 0 }
+        Wire { socket, held: Vec::new(), sent: 0, ahead: Vec::new(), taken: 0 }
     }
 
-    /// Keeps an answer until the next one is sent.
-    pub(crate) fn hold(&mut self, answer: &Answer) {
+    /// Keeps an answer that nobody waits for until the next one is sent, which may be this one.
+    pub(crate) fn hold_or_send(&mut self, answer: &Answer) {
+        if real_now() - self.sent < HELD {
+            self.hold(answer);
+        } else {
+            self.send(answer);
+        }
+    }
+
+    fn hold(&mut self, answer: &Answer) {
         let begin = self.held.len();
         self.held.extend([0; 4]);
         serde_json::to_writer(&mut self.held, answer)
@@ -48,6 +61,7 @@ impl Wire {
             }
         }
         self.held.clear();
+        self.sent = real_now();
     }
 
     /// The text of the next message. If there is none any more, ends the process.

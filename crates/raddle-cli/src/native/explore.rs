@@ -258,6 +258,13 @@ impl Plan<'_> {
         learns.iter().map(stream).collect()
     }
 
+    /// Whether a run is not to be made any more, or not to be waited for.
+    fn is_over(&self, shared: &Shared, number: u64) -> bool {
+        // One run is made in any case; without it nothing could be said of the program.
+        let late = number > 0 && self.time.is_some_and(|time| shared.begun.elapsed() >= time);
+        late || shared.is_over(number)
+    }
+
     /// The next turn of a round that is this server's; nothing inside if the round has none left, nothing at all if no further
     /// run is to be made.
     fn next(&self, shared: &Shared, round: &mut Round, streams: &[Option<Stream>]) -> Option<Option<Turn>> {
@@ -265,9 +272,7 @@ impl Plan<'_> {
             return Some(None);
         }
         for turn in round {
-            // One run is made in any case; without it nothing could be said of the program.
-            let late = turn.number > 0 && self.time.is_some_and(|time| shared.begun.elapsed() >= time);
-            if late || shared.is_over(turn.number) {
+            if self.is_over(shared, turn.number) {
                 return None;
             }
             let own = |own: &Stream| !own.over && turn.run % own.stride == own.rest;
@@ -306,7 +311,7 @@ impl Plan<'_> {
         streams: &mut [Option<Stream>],
     ) -> Result<usize> {
         let mut round = shared.rounds.begin();
-        let mut window = Window::new();
+        let mut window = Window::new(self.setup.coverage.is_some());
         loop {
             let (mut seen, mut over) = (Vec::new(), Vec::new());
             let (mut given, mut orders) = (VecDeque::new(), Vec::new());
@@ -328,7 +333,7 @@ impl Plan<'_> {
                     window.note_orders();
                 }
                 let Some(turn) = given.pop_front() else { break };
-                if shared.is_over(turn.number) {
+                if self.is_over(shared, turn.number) {
                     return Ok(given.len() + 1);
                 }
                 match self.count(shared, server.receive(), turn)? {

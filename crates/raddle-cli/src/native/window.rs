@@ -2,7 +2,7 @@
 //!
 //! One that waits for the next order after each run, and wakes us for each answer, loses a tenth of its time where runs are
 //! short. So it has orders in stock, and half of them are answered at once. Where runs are long it has two: those that are under way when
-//! the search ends are made in vain. How many there are decides nothing else.
+//! the search ends are made in vain, or even waited for if the server is to tell something then. How many there are decides nothing else.
 
 use std::time::{Duration, Instant};
 
@@ -10,22 +10,23 @@ use std::time::{Duration, Instant};
 const LEAST: usize = 2;
 const MOST: usize = 64;
 
-/// What a server should be busy with. A search ends about so long after its time, but later if runs take longer than those before
-/// them.
+/// What a server should be busy with.
 const STOCK: Duration = Duration::from_millis(20);
 
 /// How many orders a server has at a time.
 #[derive(Debug)]
 pub(super) struct Window {
     size: usize,
+    most: usize,
     /// When the orders of now were given.
     since: Instant,
 }
 
 impl Window {
     #[expect(clippy::disallowed_methods, reason = "how many orders are under way decides nothing in runs")]
-    pub(super) fn new() -> Window {
-        Window { size: LEAST, since: Instant::now() }
+    /// How many orders a server has whose last ones are waited for, or are not.
+    pub(super) fn new(are_awaited: bool) -> Window {
+        Window { size: LEAST, most: if are_awaited { LEAST } else { MOST }, since: Instant::now() }
     }
 
     /// How many orders are to be given now to a server that has `under_way`; none if it has enough.
@@ -44,7 +45,7 @@ impl Window {
     /// The stock of half a window has lasted for `span`.
     fn adapt(&mut self, span: Duration) {
         if span < STOCK / 4 {
-            self.size = (self.size * 2).min(MOST);
+            self.size = (self.size * 2).min(self.most);
         } else if span > STOCK {
             self.size = (self.size / 2).max(LEAST);
         }
@@ -57,7 +58,7 @@ mod tests {
 
     #[test]
     fn short_runs_are_ordered_in_stock_and_long_ones_are_not() {
-        let mut window = Window::new();
+        let mut window = Window::new(false);
         assert_eq!([0, 1, 2].map(|under_way| window.room(under_way)), [2, 1, 0]);
         for _ in 0..10 {
             window.adapt(Duration::from_micros(500));
@@ -69,5 +70,8 @@ mod tests {
             window.adapt(Duration::from_secs(1));
         }
         assert_eq!(window.room(1), 1);
+        let mut window = Window::new(true);
+        window.adapt(Duration::from_micros(500));
+        assert_eq!(window.room(0), 2);
     }
 }
