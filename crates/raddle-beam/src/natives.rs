@@ -6,12 +6,12 @@ use crate::desk::{Desk, Wish};
 use crate::handle::{Handle, Shared};
 use crate::record::{self, Names, Told};
 use crate::rounds::Turns;
-use crate::search::{Next, Search};
 use crate::session::{Answer, Caller, Deed, Session};
-use raddle_explain::Wanted;
 use raddle_model::{Access, Failure, Kind, ObjectId, Settings, ThreadId, Touch, Verdict};
 use rustler::{Encoder, Env, LocalPid, NifResult, ResourceArc, Term};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+
+mod search;
 
 mod atoms {
     rustler::atoms! {
@@ -483,44 +483,6 @@ fn answer(
         ..Told::default()
     });
     shared.answer(told, printed, callers).map_err(|error| rustler::Error::Term(Box::new(error)))
-}
-
-/// A search for a smaller run than that in the text of a failure file, and for the order that makes it fail.
-#[rustler::nif(schedule = "DirtyCpu")]
-fn open_search<'a>(env: Env<'a>, text: &str) -> Term<'a> {
-    match Search::begin(text) {
-        Ok(search) => (atoms::ok(), ResourceArc::new(search)).encode(env),
-        Err(error) => (atoms::error(), error.to_string()).encode(env),
-    }
-}
-
-/// What is to be done first for a search: a run, as `{Session, Wish}` (see [`read_order`]), or nothing more, as `over`, or `{over, Text, Explained}` if
-/// there is a smallest run, where `Explained` is `nil` or a sentence. It waits for a thread that has a microsecond's work, so a change to a
-/// dirty scheduler would cost more than that.
-#[rustler::nif]
-fn first_candidate<'a>(env: Env<'a>, search: ResourceArc<Search>) -> Term<'a> {
-    candidate(env, &search)
-}
-
-/// The same after the run was made that was to be made; it is wanted if there are names for it.
-#[rustler::nif]
-fn next_candidate<'a>(
-    env: Env<'a>,
-    search: ResourceArc<Search>,
-    shared: Shared,
-    names: Option<Names>,
-) -> Term<'a> {
-    search.made(&shared, names);
-    candidate(env, &search)
-}
-
-fn candidate<'a>(env: Env<'a>, search: &Search) -> Term<'a> {
-    match search.next() {
-        Next::Run(shared, Wanted::Failing) => (shared, atoms::failing()).encode(env),
-        Next::Run(shared, Wanted::Any) => (shared, atoms::any()).encode(env),
-        Next::Over(Some(found)) => (atoms::over(), found.file.to_json(), found.explained).encode(env),
-        Next::Over(None) => atoms::over().encode(env),
-    }
 }
 
 /// For each step of the run the line that called, as [`Session::callers`] has it.
