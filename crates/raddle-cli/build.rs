@@ -24,6 +24,7 @@ fn main() {
         println!("cargo::rerun-if-changed={}", crates.join(name).join("src").display());
         println!("cargo::rerun-if-changed={}", crates.join(name).join("Cargo.toml").display());
     }
+    println!("cargo::rerun-if-changed={}", crates.join("raddle-native/build.rs").display());
     let out = PathBuf::from(variable("OUT_DIR"));
     let for_erlang = minor_version().is_none_or(|minor| minor >= FIRST_FOR_ERLANG);
     let folder =

@@ -8,6 +8,7 @@
 use libc::{Elf64_Rela, Elf64_Sym};
 use std::ffi::{c_char, c_int, c_void};
 use std::ops::Range;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Tags of entries of a dynamic section.
 mod tag {
@@ -60,23 +61,45 @@ unsafe extern "C" {
     fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
 
-/// Binds what is certain, in all parts of the program but this library, which is bound. Called before there is a second thread.
+/// How many objects there were before the program's own code began.
+static FIRST: AtomicUsize = AtomicUsize::new(0);
+
+/// Takes note of the objects of now. One that the program loads by itself may look for functions elsewhere first, and what it finds
+/// is not to be kept when it is unloaded.
+pub(crate) fn note_objects() {
+    // SAFETY: `count` is a function as the loader wants it.
+    unsafe { libc::dl_iterate_phdr(Some(count), std::ptr::null_mut()) };
+}
+
+unsafe extern "C" fn count(_: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
+    FIRST.fetch_add(1, Ordering::Relaxed);
+    0
+}
+
+/// Binds what is certain, in all objects that were noted but this library, which is bound. Called before there is a second thread.
 pub(crate) fn bind_all() {
-    // SAFETY: the name ends with a zero; `bind` is a function as the loader wants it.
+    let mut left = FIRST.load(Ordering::Relaxed);
+    // SAFETY: the name ends with a zero; `bind` is a function as the loader wants it, and is handed what it takes.
     unsafe {
         // Who looks at every binding wants to see it when it is made.
         if libc::getenv(c"LD_AUDIT".as_ptr()).is_null() {
-            libc::dl_iterate_phdr(Some(bind), std::ptr::null_mut());
+            libc::dl_iterate_phdr(Some(bind), (&raw mut left).cast());
         }
     }
 }
 
-/// Binds the calls of one object.
-unsafe extern "C" fn bind(info: *mut libc::dl_phdr_info, _: usize, _: *mut c_void) -> c_int {
+/// Binds the calls of one object, if it is among those that are `left`. New ones come last.
+unsafe extern "C" fn bind(info: *mut libc::dl_phdr_info, _: usize, left: *mut c_void) -> c_int {
+    // SAFETY: `bind_all` has handed it over.
+    let left = unsafe { &mut *left.cast::<usize>() };
+    if *left == 0 {
+        return 1;
+    }
+    *left -= 1;
     // SAFETY: the loader hands over what it knows of an object.
     if let Some(object) = unsafe { Object::of(&*info) } {
-        for call in object.calls {
-            object.bind(call);
+        for index in 0..object.calls.len() {
+            object.bind(index);
         }
     }
     0
@@ -141,12 +164,12 @@ impl Object {
     }
 
     /// Binds a call if it is not bound and the function is certain.
-    fn bind(&self, call: &Elf64_Rela) {
+    fn bind(&self, index: usize) {
+        let call = &self.calls[index];
         let (symbol, kind) = ((call.r_info >> 32) as usize, call.r_info & 0xffff_ffff);
         let place = (self.base + call.r_offset as usize) as *mut usize;
-        // SAFETY: the place of a call is an address that can be written to, as all are not bound at once. As long as it is not bound it
-        // leads to code of the object that asks the loader.
-        if kind != CALL || !self.memory.contains(unsafe { &*place }) {
+        // SAFETY: the place of a call is an address that can be written to, as all are not bound at once.
+        if kind != CALL || !self.asks_loader(unsafe { *place }, index) {
             return;
         }
         // SAFETY: the loader finds the name and the version of a function in the same way.
@@ -154,10 +177,29 @@ impl Object {
             let name = self.texts.add((*self.symbols.add(symbol)).st_name as usize);
             self.version(symbol).map_or(std::ptr::null_mut(), |version| look_up(name, version))
         };
-        if !found.is_null() {
+        // A program at a fixed address stands for a function whose address it takes by the code that makes this very call.
+        if !found.is_null() && !self.memory.contains(&(found as usize)) {
             // SAFETY: see above.
             unsafe { *place = found as usize };
         }
+    }
+
+    /// Whether there is code of the object that asks the loader for the function of a call. It begins with the number of the call. Anything
+    /// else may be what the program has put there.
+    fn asks_loader(&self, code: usize, index: usize) -> bool {
+        const LANDING: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
+        const PUSH: u8 = 0x68;
+        let mut wanted = [PUSH, 0, 0, 0, 0];
+        wanted[1..].copy_from_slice(&(index as u32).to_le_bytes());
+        let is_at = |code: usize, wanted: &[u8]| {
+            let end = code.saturating_add(wanted.len());
+            // SAFETY: a call leads to code, which can be read; it is within the object.
+            let byte = |at: usize| unsafe { *((code + at) as *const u8) };
+            self.memory.contains(&code)
+                && end <= self.memory.end
+                && wanted.iter().enumerate().all(|(at, &one)| byte(at) == one)
+        };
+        is_at(code, &wanted) || is_at(code, &LANDING) && is_at(code + LANDING.len(), &wanted)
     }
 
     /// The version of a function in another object, by the number of its symbol.
@@ -198,7 +240,8 @@ unsafe fn look_up(name: *const c_char, version: *const c_char) -> *mut c_void {
     // SAFETY: our caller's promise.
     unsafe {
         let first = libc::dlsym(libc::RTLD_DEFAULT, name);
-        if is_own(first) || first == dlvsym(libc::RTLD_DEFAULT, name, version) {
+        // Where an address is takes the loader longer to say than where a name is.
+        if first == dlvsym(libc::RTLD_DEFAULT, name, version) || is_own(first) {
             first
         } else {
             std::ptr::null_mut()

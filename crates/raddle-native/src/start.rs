@@ -41,6 +41,7 @@ unsafe extern "C" fn __libc_start_main(
     if socket().is_some() {
         start_without_randomisation(argv);
         server::starts();
+        bind::note_objects();
         // SAFETY: the function can be called in any new process.
         unsafe { libc::pthread_atfork(None, None, Some(child::begin_foreign)) };
         MAIN.store(main as usize, Ordering::Relaxed);

@@ -83,6 +83,23 @@ fn a_run_begins_with_bound_calls_and_all_processors() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
+/// A call is left if its name leads back to it, if the program has bound it, or if it is in a library that the program has loaded.
+#[test]
+fn a_run_begins_with_calls_as_the_program_has_them() {
+    let library = ["-DLIBRARY", "-shared", "-fPIC", "-Wl,-z,lazy"];
+    let loaded = compile("calls-library", "calls", &library).join("calls");
+    let place = format!("-DLOADED=\"{}\"", loaded.display());
+    for (test, flags) in [
+        ("calls-pointer", &["-DPOINTER", "-no-pie", "-fno-pie"][..]),
+        ("calls-own", &["-DOWN"]),
+        ("calls-loaded", &[&place]),
+    ] {
+        let folder = compile(test, "calls", &[flags, &["-Wl,-z,lazy"]].concat());
+        let report = run(&folder, &["--fail-on-exit", "--jobs", "1", "--runs", "3", "--", "./calls"]);
+        assert_eq!(report["verdict"], "passed", "{test}: {report}");
+    }
+}
+
 /// The default lets the end of the program wait in most runs, so that a check which nobody waits for comes to its end, and in the
 /// others not. The failure file tells which it was.
 #[test]
