@@ -9,12 +9,14 @@
 use crate::interpose::{child, robust, stdio, stream};
 use crate::stack::Extent;
 use crate::{bind, control, crash, delay, fiber, memory, raw, real, runtime, server, stack, trap};
-use raddle_model::native::{AGAIN, DELAY, SOCKET};
+use raddle_model::native::{self, AGAIN, DELAY};
 use raddle_model::{Kind, LocationId, Operation};
 use std::ffi::{CStr, c_char, c_int, c_void};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 static MAIN: AtomicUsize = AtomicUsize::new(0);
+/// The socket to the command line. A constructor of the program may clear the environment, in which it is told.
+static SOCKET: AtomicI32 = AtomicI32::new(-1);
 static LOADER_END: AtomicUsize = AtomicUsize::new(0);
 
 unsafe extern "C" {
@@ -38,12 +40,13 @@ unsafe extern "C" fn __libc_start_main(
         clean_environment();
         delay::begin(seed);
     }
-    if socket().is_some() {
+    if let Some(socket) = from_environment(native::SOCKET) {
         start_without_randomisation(argv);
         server::starts();
         bind::note_objects();
         // SAFETY: the function can be called in any new process.
         unsafe { libc::pthread_atfork(None, None, Some(child::begin_foreign)) };
+        SOCKET.store(socket, Ordering::Relaxed);
         MAIN.store(main as usize, Ordering::Relaxed);
         LOADER_END.store(rtld_fini as usize, Ordering::Relaxed);
         main = before_main as *const c_void;
@@ -96,11 +99,6 @@ fn move_socket(socket: i32) -> i32 {
     }
 }
 
-/// The number of the socket to the command line, if it is in the environment.
-fn socket() -> Option<i32> {
-    from_environment(SOCKET)
-}
-
 /// A number in the environment.
 fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
     let name = std::ffi::CString::new(name).ok()?;
@@ -114,7 +112,7 @@ fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
 }
 
 unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void) -> c_int {
-    let socket = move_socket(socket().unwrap_or(-1));
+    let socket = move_socket(SOCKET.load(Ordering::Relaxed));
     std::panic::set_hook(Box::new(|panic| {
         runtime::lose(&format!("a mistake of raddle: {panic}"));
     }));
@@ -148,9 +146,12 @@ const ROOM: usize = 15 << 20;
 /// has units of its own. `offset` tells by their size how far after `place` they begin.
 ///
 /// # Safety
-/// `list` is a list of texts that end with a zero, and ends with a null.
+/// `list` is a list of texts that end with a zero, and ends with a null, or there is none.
 unsafe fn settle(list: *mut *mut c_char, place: usize, offset: fn(usize) -> usize) -> *mut *mut c_char {
     const UNIT: usize = size_of::<u64>();
+    if list.is_null() {
+        return list;
+    }
     // SAFETY: our caller's promise.
     let texts = || (0..).map(|index| unsafe { *list.add(index) }).take_while(|text| !text.is_null());
     // SAFETY: our caller's promise.

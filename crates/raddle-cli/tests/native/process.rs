@@ -63,6 +63,14 @@ fn signals_are_as_the_program_was_started_with_them() {
     }
 }
 
+/// The environment tells where the command line is.
+#[test]
+fn a_program_may_clear_its_environment_before_main() {
+    let folder = compile("clears", "clears", &[]);
+    let report = run(&folder, &["--fail-on-exit", "--runs", "3", "--", "./clears"]);
+    assert_eq!((&report["verdict"], &report["runs"]), (&"passed".into(), &3.into()), "{report}");
+}
+
 /// Calls are bound before the first run, to what the loader would have chosen. A run may be on all processors, although its server
 /// stays on one while it makes it.
 #[test]
