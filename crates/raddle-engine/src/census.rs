@@ -92,13 +92,14 @@ impl Census {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_testkit::affordable_rounds;
     use std::collections::BTreeMap;
 
     #[test]
     fn counts_like_a_map() {
         let mut rng = crate::Rng::for_run(5, 0);
         let (mut census, mut map) = (Census::default(), BTreeMap::new());
-        for _ in 0..20_000 {
+        for _ in 0..affordable_rounds(20_000) {
             let key = raddle_model::mix(rng.below(3_000));
             let count = map.entry(key).or_insert(0_u64);
             *count += 1;

@@ -345,6 +345,7 @@ pub(crate) fn bits(mut set: u64) -> impl Iterator<Item = ThreadId> {
 mod tests {
     use super::*;
     use raddle_model::Access;
+    use raddle_testkit::affordable_rounds;
     use std::collections::BTreeSet;
 
     #[test]
@@ -357,7 +358,7 @@ mod tests {
             (0..3).for_each(|_| pending.add_object());
             let mut model: BTreeSet<(u32, u32, bool)> = BTreeSet::new();
             let (mut linked, mut written) = (vec![None; 150], [0; 3]);
-            for _ in 0..4_000 {
+            for _ in 0..affordable_rounds(4_000) {
                 let thread = rng.below(150) as u32;
                 if let Some((object, writes)) = linked[thread as usize].take() {
                     let access = if writes { Access::Write } else { Access::Read };

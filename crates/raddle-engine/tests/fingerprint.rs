@@ -6,7 +6,9 @@
 use raddle_engine::{Config, Engine, Reply, Resource, Rng, RunSummary, Timeouts};
 use raddle_model::{Event, Kind, Name, ThreadId};
 use raddle_testkit::Act::{Bare, JoinFor, On, R, Spawn, W, Wait, WaitFor, With};
-use raddle_testkit::{Act, Script, affordable, every_schedule, is_thorough, locked, spawning, straight};
+use raddle_testkit::{
+    Act, Script, affordable_searches, every_schedule, is_thorough, locked, spawning, straight,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// An event by its thread and how many that thread executed before.
@@ -90,7 +92,7 @@ fn anytime() -> Config {
 #[test]
 fn straight_line_programs() {
     let (mut runs, mut classes) = (0, 0);
-    for seed in 0..affordable(300) {
+    for seed in 0..affordable_searches(300) {
         let mut rng = Rng::for_run(seed, 1);
         let mut program = if seed % 2 == 0 { straight(&mut rng, 3, 3) } else { straight(&mut rng, 2, 5) };
         let (more_runs, more_classes) = assert_one_to_one(Config::default(), &mut program);
@@ -103,7 +105,7 @@ fn straight_line_programs() {
 #[test]
 fn programs_with_locks() {
     let (mut runs, mut classes) = (0, 0);
-    for seed in 0..affordable(150) {
+    for seed in 0..affordable_searches(150) {
         let (more_runs, more_classes) =
             assert_one_to_one(Config::default(), &mut locked(&mut Rng::for_run(seed, 2), 3));
         runs += more_runs;
@@ -115,13 +117,13 @@ fn programs_with_locks() {
 #[test]
 fn threads_spawned_in_any_order() {
     let (mut runs, mut classes) = (0, 0);
-    for seed in 0..60 {
+    for seed in 0..affordable_searches(60) {
         let (more_runs, more_classes) =
             assert_one_to_one(Config::default(), &mut spawning(&mut Rng::for_run(seed, 3)));
         runs += more_runs;
         classes += more_classes;
     }
-    assert!(runs > 2 * classes && classes > 300, "{runs} runs, {classes} classes");
+    assert!(!is_thorough() || runs > 2 * classes && classes > 300, "{runs} runs, {classes} classes");
 }
 
 #[test]
@@ -177,7 +179,7 @@ fn semaphores_read_write_locks_and_once() {
         .thread(&[On(Kind::ReadLock, 1), On(Kind::SemaphoreTryWait, 0), On(Kind::ReadWriteUnlock, 1)])
         .thread(&[Act::Once(2), On(Kind::SemaphorePost, 0), On(Kind::OnceEnd, 2)]);
     let (runs, classes) = assert_one_to_one(Config::default(), &mut program);
-    assert!(runs > classes && classes > 10, "{runs} runs, {classes} classes");
+    assert!(!is_thorough() || runs > classes && classes > 10, "{runs} runs, {classes} classes");
 }
 
 #[test]

@@ -155,7 +155,7 @@ impl Strategy for ConflictAnalysis {
 mod tests {
     use super::*;
     use crate::random_walk::RandomWalk;
-    use raddle_testkit::{Script, assert_hit_rate, assert_never};
+    use raddle_testkit::{Script, affordable, assert_hit_rate, assert_never, is_thorough};
 
     fn plus(scheme: Signature) -> ConflictAnalysis {
         ConflictAnalysis::new(Box::new(RandomWalk::new()), scheme)
@@ -191,12 +191,13 @@ mod tests {
         // The threads execute the same code, and only two of them with a common object.
         let mut program = Script::straight(3, &["W0", "W0", "W1 W1 W1"]);
         let others = |plus: &mut ConflictAnalysis, program: &mut Script| {
-            let runs = (0..50).map(|seed| program.run(plus, seed).0).collect::<Vec<_>>();
+            let runs = (0..affordable(50)).map(|seed| program.run(plus, seed).0).collect::<Vec<_>>();
             let third =
                 |events: &Vec<raddle_model::Event>| events.iter().position(|event| event.thread.0 == 2);
             runs[1..].iter().map(third).collect::<BTreeSet<_>>().len()
         };
         assert_eq!(others(&mut plus(Signature::ThreadAndPlace), &mut program), 1, "it runs at once");
-        assert!(others(&mut plus(Signature::Place), &mut program) > 1, "its turn is drawn");
+        let places = others(&mut plus(Signature::Place), &mut program);
+        assert!(!is_thorough() || places > 1, "its turn is drawn");
     }
 }

@@ -86,7 +86,7 @@ impl Strategy for Coverage {
 mod tests {
     use super::*;
     use crate::build;
-    use raddle_testkit::Script;
+    use raddle_testkit::{Script, affordable, is_thorough};
 
     #[test]
     fn looking_changes_no_schedule() {
@@ -94,10 +94,10 @@ mod tests {
             let mut program = Script::straight(2, &["W0 R1 W0", "R0 W1", "W1 R0"]);
             let mut plain = build(spec).unwrap();
             let mut looked = Coverage::new(build(spec).unwrap(), 100);
-            for seed in 0..50 {
+            for seed in 0..affordable(50) {
                 assert_eq!(program.run(&mut *plain, seed), program.run(&mut looked, seed), "{spec}");
             }
-            assert!(looked.ledger().unwrap().exposed() > 10);
+            assert!(!is_thorough() || looked.ledger().unwrap().exposed() > 10);
         }
     }
 }

@@ -76,7 +76,7 @@ impl Strategy for ExitLast {
 mod tests {
     use crate::build;
     use raddle_model::{Event, Kind, Operation};
-    use raddle_testkit::{Act, Script, assert_hit_rate};
+    use raddle_testkit::{Act, Script, affordable, assert_hit_rate, is_thorough};
 
     /// A program that may end before its thread has taken three steps.
     fn program() -> Script {
@@ -94,7 +94,7 @@ mod tests {
             let mut strategy = build(spec).unwrap();
             let mut program = program();
             let mut waited = 0;
-            for seed in 0..4_000 {
+            for seed in 0..affordable(4_000) {
                 let (events, _) = program.run(&mut *strategy, seed);
                 assert!(
                     events.iter().position(is_exit) == Some(events.len() - 1),
@@ -103,7 +103,7 @@ mod tests {
                 assert!(events.len() == 5 || !strategy.needs().exit_last, "{spec}: the end did not wait");
                 waited += u64::from(strategy.needs().exit_last);
             }
-            assert!(waited.abs_diff(3_000) < 4 * 28, "{spec}: {waited} of 4,000");
+            assert!(!is_thorough() || waited.abs_diff(3_000) < 4 * 28, "{spec}: {waited} of 4,000");
         }
     }
 

@@ -291,7 +291,7 @@ impl Ranks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_testkit::{Act, Script, assert_hit_rate, assert_never};
+    use raddle_testkit::{Act, Script, affordable, assert_hit_rate, assert_never};
 
     fn threads(program: &mut Script, pct: &mut Pct, seed: u64) -> Vec<u32> {
         program.run(pct, seed).0.iter().map(|event| event.thread.0).collect()
@@ -375,8 +375,8 @@ mod tests {
     fn one_object_replays_every_seed() {
         let mut program = fork_of_two();
         let mut pct = Pct::new(Settings { steps: Some(22), ..Settings::fixed(3) });
-        let first: Vec<_> = (0..50).map(|seed| threads(&mut program, &mut pct, seed)).collect();
-        let again: Vec<_> = (0..50).map(|seed| threads(&mut program, &mut pct, seed)).collect();
+        let first: Vec<_> = (0..affordable(50)).map(|seed| threads(&mut program, &mut pct, seed)).collect();
+        let again: Vec<_> = (0..affordable(50)).map(|seed| threads(&mut program, &mut pct, seed)).collect();
         assert_eq!(first, again);
     }
 
@@ -385,7 +385,7 @@ mod tests {
         let mut program = fork_of_two();
         let mut all = Pct::new(Settings::fixed(2));
         let mut choices = Pct::new(Settings { count: Count::Choices, ..Settings::fixed(2) });
-        for seed in 0..20 {
+        for seed in 0..affordable(20) {
             threads(&mut program, &mut all, seed);
             threads(&mut program, &mut choices, seed);
         }

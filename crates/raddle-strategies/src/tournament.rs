@@ -175,13 +175,14 @@ pub(crate) fn given_rank(value: u32) -> u64 {
 mod tests {
     use super::*;
     use raddle_engine::Rng;
+    use raddle_testkit::affordable_rounds;
 
     #[test]
     fn agrees_with_a_scan() {
         let mut rng = Rng::for_run(1, 0);
         let mut tree = Tournament::default();
         let mut all = vec![0_u64; 837];
-        for _ in 0..10_000 {
+        for _ in 0..affordable_rounds(10_000) {
             let thread = rng.below(837) as usize;
             all[thread] = if rng.below(3) == 0 { 0 } else { rng.bits() | 1 << 30 };
             match all[thread] {
@@ -202,7 +203,7 @@ mod tests {
             let (mut few, mut many) = (Tournament::default(), Tournament::default());
             many.set(ThreadId(70), 1);
             many.remove(ThreadId(70));
-            for _ in 0..1_000 {
+            for _ in 0..affordable_rounds(1_000) {
                 let thread = rng.below(count) as u32;
                 if rng.below(3) == 0 {
                     few.remove_few(1 << thread);

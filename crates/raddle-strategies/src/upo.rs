@@ -407,11 +407,12 @@ mod tests {
     use super::*;
     use raddle_engine::{Engine, Resource, explore};
     use raddle_model::Kind;
-    use raddle_testkit::{Act, Script};
+    use raddle_testkit::{Act, Script, affordable, is_thorough};
     use std::ops::ControlFlow;
 
     /// Learns from `learning` runs, then counts the partial orders of `runs` more.
     fn census(program: &mut Script, upo: &mut Upo, learning: u64, runs: u64) -> Census {
+        let (learning, runs) = (affordable(learning), affordable(runs));
         let mut engine = Engine::new(Default::default());
         let mut census = Census::default();
         explore(&mut engine, program, upo, (3, 0, learning), |_, _| ControlFlow::Continue(()));
@@ -423,6 +424,9 @@ mod tests {
     }
 
     fn assert_uniform(census: &Census, orders: usize, runs: u64) {
+        if !is_thorough() {
+            return;
+        }
         assert_eq!(census.distinct(), orders);
         let mean = runs as f64 / orders as f64;
         let margin = 4.5 * mean.sqrt();
@@ -447,14 +451,14 @@ mod tests {
             let mut upo = Upo::new(10_000, repeats);
             let mut census = Census::default();
             let mut engine = Engine::new(Default::default());
-            explore(&mut engine, &mut program, &mut upo, (1, 0, 10_000), |_, run| {
+            explore(&mut engine, &mut program, &mut upo, (1, 0, affordable(10_000)), |_, run| {
                 census.count(run.fingerprint);
                 if census.distinct() == 70 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
             })
             .complete
         };
         let (avoided, allowed) = (runs_to_cover(Repeats::Avoided), runs_to_cover(Repeats::Allowed));
-        assert!(avoided < 110 && allowed > 200, "{avoided} and {allowed} runs");
+        assert!(!is_thorough() || avoided < 110 && allowed > 200, "{avoided} and {allowed} runs");
     }
 
     #[test]
@@ -465,7 +469,7 @@ mod tests {
             let mut program = Script::straight(2, &threads);
             let mut upo = Upo::new(10_000, Repeats::Avoided);
             census(&mut program, &mut upo, 3_000, 0);
-            assert_eq!(upo.space(), Some(orders));
+            assert!(!is_thorough() || upo.space() == Some(orders), "{:?} are {orders}", upo.space());
         }
     }
 
@@ -491,7 +495,7 @@ mod tests {
         let mut program = Script::straight(1, &["W0"; 65]);
         let mut upo = Upo::new(1_000, Repeats::Avoided);
         let seen = census(&mut program, &mut upo, 2, 50);
-        assert_eq!((seen.distinct(), upo.nodes.len(), upo.space()), (50, 0, None));
+        assert_eq!((seen.distinct() as u64, upo.nodes.len(), upo.space()), (affordable(50), 0, None));
     }
 
     #[test]
@@ -499,6 +503,7 @@ mod tests {
         let mut program = Script::straight(1, &["W0 W0 W0", "W0 W0 W0"]);
         let mut upo = Upo::new(3, Repeats::Avoided);
         let seen = census(&mut program, &mut upo, 100, 20_000);
-        assert_eq!((seen.distinct(), upo.nodes.len(), upo.space()), (20, 3, None));
+        assert_eq!((upo.nodes.len(), upo.space()), (3, None));
+        assert!(!is_thorough() || seen.distinct() == 20, "{seen:?}");
     }
 }

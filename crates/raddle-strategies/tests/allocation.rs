@@ -6,6 +6,7 @@ use raddle_strategies::build;
 use raddle_testkit::{Act, Script};
 
 #[test]
+#[cfg_attr(miri, ignore = "nothing is allocated only after hundreds of long runs")]
 fn a_run_does_not_allocate() {
     let section = [
         Act::On(Kind::Lock, 0),

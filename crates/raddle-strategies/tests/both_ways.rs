@@ -4,7 +4,7 @@
 use raddle_engine::{Engine, MutexKind, Plan, Resource, Rng, Strategy, run};
 use raddle_model::{Event, Kind};
 use raddle_strategies::{CATALOGUE, Family, build};
-use raddle_testkit::{Act, Script};
+use raddle_testkit::{Act, Script, affordable, is_thorough};
 
 const RUNS: u64 = 60;
 
@@ -12,7 +12,7 @@ const RUNS: u64 = 60;
 fn schedules(program: &mut Script, strategy: &mut dyn Strategy, forked: bool) -> Vec<Vec<Event>> {
     let mut engine = Engine::new(Default::default());
     let mut all = Vec::new();
-    for number in 0..RUNS {
+    for number in 0..affordable(RUNS) {
         let mut copy = strategy.fork();
         let rng = Rng::for_run(5, number);
         let plan = if forked { copy.begin(rng) } else { strategy.begin(rng) };
@@ -39,7 +39,8 @@ fn specs() -> Vec<String> {
                 let inner = CATALOGUE.iter().filter(|inner| {
                     inner.family == Family::Randomized && !["upo", "maple"].contains(&inner.name)
                 });
-                specs.extend(inner.map(|inner| format!("{}:{}", entry.name, inner.name)));
+                let most = if is_thorough() { usize::MAX } else { 1 };
+                specs.extend(inner.take(most).map(|inner| format!("{}:{}", entry.name, inner.name)));
             }
         }
     }
@@ -62,7 +63,7 @@ fn programs() -> Vec<Script> {
         Act::On(Kind::Signal, 1),
         Act::On(Kind::Unlock, 0),
     ];
-    vec![
+    let mut programs = vec![
         Script::straight(3, &["W0 R1 W2 W0", "R0 W1 R2", "W2 W1 R0"]),
         locks.thread(&main).spawned(&section).spawned(&section),
         Script::new()
@@ -71,7 +72,8 @@ fn programs() -> Vec<Script> {
             .thread(&waiter)
             .thread(&waiter)
             .thread(&signaller),
-    ]
+    ];
+    if is_thorough() { programs } else { programs.split_off(2) }
 }
 
 #[test]

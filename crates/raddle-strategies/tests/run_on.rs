@@ -3,7 +3,7 @@
 use raddle_engine::{Choice, Config, Engine, Needs, Plan, Point, Program, Rng, RunSummary, Strategy, run};
 use raddle_model::{Event, Verdict};
 use raddle_strategies::build;
-use raddle_testkit::{Script, locked, mixed, spawning, straight};
+use raddle_testkit::{Script, affordable, is_thorough, locked, mixed, spawning, straight};
 
 /// A strategy that is asked before every step.
 struct StepByStep(Box<dyn Strategy>);
@@ -54,13 +54,13 @@ fn outcomes(
         strategy.learn(&summary);
         (summary.trace.events.clone(), summary.fingerprint, summary.verdict.clone())
     };
-    (0..30).map(run_once).collect()
+    (0..affordable(30)).map(run_once).collect()
 }
 
 #[test]
 fn running_on_changes_no_schedule() {
     let mut ran_on = 0;
-    for number in 0..200 {
+    for number in 0..affordable(200) {
         let mut rng = Rng::for_run(17, number);
         let threads = 1 + rng.below(4) as u32;
         let mut program = match number % 4 {
@@ -80,7 +80,7 @@ fn running_on_changes_no_schedule() {
             ran_on += steps - free.1;
         }
     }
-    assert!(ran_on > 10_000, "only {ran_on} steps were made without a choice");
+    assert!(!is_thorough() || ran_on > 10_000, "only {ran_on} steps were made without a choice");
 }
 
 /// Counts choices.

@@ -4,7 +4,7 @@
 use raddle_engine::{Engine, Resource, explore};
 use raddle_model::{Kind, mix};
 use raddle_strategies::build;
-use raddle_testkit::{Act, Script};
+use raddle_testkit::{Act, Script, affordable, is_thorough};
 use std::ops::ControlFlow;
 
 /// A hash of the schedules and picks of the first runs of seed 1.
@@ -16,7 +16,7 @@ fn meaning(spec: &str) -> u64 {
     let mut engine = Engine::new(Default::default());
     let mut strategy = build(spec).unwrap();
     let mut hash = 0;
-    explore(&mut engine, &mut program, &mut *strategy, (1, 0, 200), |_, run| {
+    explore(&mut engine, &mut program, &mut *strategy, (1, 0, affordable(200)), |_, run| {
         for event in &run.trace.events {
             hash = mix(hash ^ u64::from(event.thread.0));
         }
@@ -31,7 +31,9 @@ fn meaning(spec: &str) -> u64 {
 #[test]
 fn seed_1_means_what_it_meant() {
     let now: Vec<(&str, u64)> = PINNED.iter().map(|&(spec, _)| (spec, meaning(spec))).collect();
-    assert_eq!(now, PINNED);
+    if is_thorough() {
+        assert_eq!(now, PINNED);
+    }
 }
 
 const PINNED: &[(&str, u64)] = &[

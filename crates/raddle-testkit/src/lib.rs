@@ -8,7 +8,9 @@ mod schedules;
 mod script;
 mod simple;
 
-pub use bound::{affordable, assert_hit_rate, assert_never, hits, is_thorough};
+pub use bound::{
+    affordable, affordable_rounds, affordable_searches, assert_hit_rate, assert_never, hits, is_thorough,
+};
 pub use c_programs::{CLanguage, CProgram, KINDS, Points, c_programs};
 pub use generate::{locked, mixed, mixed_of, spawning, straight};
 pub use schedules::{every_schedule, once_under};

@@ -3,7 +3,7 @@
 use raddle_engine::{Config, Follow, Resemble};
 use raddle_model::{Completion, Constraint, Kind, Schedule, Segment, ThreadId, Trace, Verdict};
 use raddle_testkit::Act::{Bare, On};
-use raddle_testkit::{Act, Script, once_under};
+use raddle_testkit::{Act, Script, affordable, is_thorough, once_under};
 
 /// The threads of a run that follows these segments.
 fn follow(mut program: Script, segments: &[(u32, u32)]) -> Vec<u32> {
@@ -97,7 +97,7 @@ fn constraints_hold_in_random_schedules() {
     // The second step of thread 0 comes after the third of thread 1.
     let constraint = Constraint { before: segment(1, 3), after: segment(0, 2) };
     let mut early = 0;
-    for seed in 0..50 {
+    for seed in 0..affordable(50) {
         let completion = Completion::Random(seed);
         let schedule = Schedule { constraints: vec![constraint], completion, ..Schedule::default() };
         let run = |schedule: &Schedule| {
@@ -114,7 +114,7 @@ fn constraints_hold_in_random_schedules() {
         let free = run(&Schedule { constraints: Vec::new(), ..schedule });
         early += usize::from(free != kept);
     }
-    assert!(early > 10, "the constraint makes a difference");
+    assert!(!is_thorough() || early > 10, "the constraint makes a difference");
 }
 
 #[test]

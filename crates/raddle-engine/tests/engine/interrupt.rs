@@ -2,6 +2,7 @@
 
 use raddle_engine::{Engine, MutexKind, Program, Reply, Resource, Rng, Strategy, run};
 use raddle_model::{Access, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict};
+use raddle_testkit::{affordable, is_thorough};
 
 const MUTEX: ObjectId = ObjectId(0);
 const CONDITION: ObjectId = ObjectId(1);
@@ -56,7 +57,7 @@ fn interrupted(wait: &[Operation]) -> (u64, u64) {
     let mut strategy = Walk(None);
     let mut program = Waiting { wait: wait.to_vec(), next: [0; 2], replies: Vec::new() };
     let (mut ended, mut deadlocks) = (0, 0);
-    for number in 0..200 {
+    for number in 0..affordable(200) {
         strategy.begin(Rng::for_run(1, number));
         run(&mut engine, &mut program, &mut strategy);
         match engine.summary().verdict {
@@ -100,7 +101,7 @@ impl Strategy for Walk {
 #[test]
 fn a_wait_for_a_semaphore_ends() {
     // It is what the thread is about to do from the start on, so no schedule is too early.
-    assert_eq!(interrupted(&[on(Kind::SemaphoreWait, SEMAPHORE)]), (200, 0));
+    assert_eq!(interrupted(&[on(Kind::SemaphoreWait, SEMAPHORE)]), (affordable(200), 0));
 }
 
 #[test]
@@ -108,8 +109,8 @@ fn a_wait_for_a_condition_ends_with_the_mutex() {
     let wait = on(Kind::ConditionWait, CONDITION).on(MUTEX, Access::Write);
     let (ended, deadlocks) = interrupted(&[on(Kind::Lock, MUTEX), wait, on(Kind::Unlock, MUTEX)]);
     // An interruption before the lock is taken has no effect; one between the lock and the wait has.
-    assert_eq!(ended + deadlocks, 200);
-    assert!(ended > 60 && deadlocks > 40, "{ended} {deadlocks}");
+    assert_eq!(ended + deadlocks, affordable(200));
+    assert!(!is_thorough() || ended > 60 && deadlocks > 40, "{ended} {deadlocks}");
 }
 
 #[test]

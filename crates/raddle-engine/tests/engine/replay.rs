@@ -3,7 +3,7 @@
 use raddle_engine::{Config, Engine, Replay, Reply, Resource, Rng, Timeouts, run};
 use raddle_model::{Event, Kind, Name, Pick, ThreadId, Trace, Verdict};
 use raddle_testkit::Act::{Bare, On, R, W, Wait};
-use raddle_testkit::{Act, Follow, Script, Walk, mixed, once_under};
+use raddle_testkit::{Act, Follow, Script, Walk, affordable, is_thorough, mixed, once_under};
 
 type Record = (Trace, Verdict, u64, u64, Vec<Name>, Vec<(ThreadId, Reply)>);
 
@@ -16,7 +16,7 @@ fn record(engine: &Engine, program: &Script) -> Record {
 #[test]
 fn a_random_run_replays_a_hundred_times() {
     let (mut picks, mut failures) = (0, 0);
-    for seed in 0..40 {
+    for seed in 0..affordable(40) {
         let mut program = mixed(&mut Rng::for_run(seed, 0));
         for timeouts in [Timeouts::WhenIdle, Timeouts::Anytime] {
             let mut config = Config::default();
@@ -28,7 +28,7 @@ fn a_random_run_replays_a_hundred_times() {
             let mut replay = Replay::new(&recorded.0);
             // One engine and one strategy for all: nothing of a run may be left in the next.
             let mut engine = Engine::new(config);
-            for _ in 0..100 {
+            for _ in 0..affordable(100) {
                 raddle_engine::Strategy::begin(&mut replay, Rng::for_run(99, 0));
                 run(&mut engine, &mut program, &mut replay);
                 assert_eq!(replay.divergence(), None);
@@ -36,7 +36,7 @@ fn a_random_run_replays_a_hundred_times() {
             }
         }
     }
-    assert!(picks > 20 && failures > 5, "{picks} picks, {failures} failures");
+    assert!(!is_thorough() || picks > 20 && failures > 5, "{picks} picks, {failures} failures");
 }
 
 fn recorded(mut program: Script, mut strategy: Follow) -> Trace {

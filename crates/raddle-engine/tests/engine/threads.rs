@@ -3,7 +3,7 @@
 use raddle_engine::{Config, Reply, Resource};
 use raddle_model::{BlockReason, Failure, Kind, Name, ThreadId, Verdict};
 use raddle_testkit::Act::{Bare, Join, Spawn, W};
-use raddle_testkit::{Act, Follow, Script, every_schedule, once_under};
+use raddle_testkit::{Act, Follow, Script, every_schedule, is_thorough, once_under};
 use std::collections::{BTreeMap, BTreeSet};
 
 #[test]
@@ -60,7 +60,7 @@ fn names_are_equal_in_all_schedules_though_ids_differ() {
     assert!(names.values().all(|set| set.len() == 1), "{names:?}");
     let different: BTreeSet<&Name> = names.values().flatten().collect();
     assert_eq!(different.len(), 5, "and no two threads share one");
-    assert!(ids[&1].len() > 1 && ids[&3].len() > 1, "{ids:?}");
+    assert!(!is_thorough() || ids[&1].len() > 1 && ids[&3].len() > 1, "{ids:?}");
 }
 
 #[test]

@@ -319,6 +319,7 @@ fn the_end_of_the_program_waits_for_nobody_who_waits_or_spins() {
 }
 
 #[test]
+#[cfg_attr(miri, ignore = "the end waits for ten thousand steps")]
 fn the_end_of_the_program_does_not_wait_for_ever() {
     let mut program = Script::new().object(Resource::Memory).thread(&[EXIT]).thread(&vec![Act::W(0); 30_000]);
     let engine = once_under(exit_last(), &mut program, &mut Follow::new(&[]), 0);

@@ -84,12 +84,12 @@ mod tests {
     use super::*;
     use raddle_engine::Rng;
     use raddle_idioms::{WINDOW, observe};
-    use raddle_testkit::{every_schedule, locked, spawning, straight};
+    use raddle_testkit::{affordable_searches, every_schedule, is_thorough, locked, spawning, straight};
 
     #[test]
     fn a_run_that_has_a_compound_one_has_its_parts() {
         let mut seen = BTreeSet::new();
-        for number in 0..30 {
+        for number in 0..affordable_searches(30) {
             let mut rng = Rng::for_run(5, number);
             let program = match number % 3 {
                 0 => straight(&mut rng, 3, 4),
@@ -106,6 +106,6 @@ mod tests {
                 }
             });
         }
-        assert_eq!(seen.len(), 6, "{seen:?}");
+        assert!(!is_thorough() || seen.len() == 6, "{seen:?}");
     }
 }

@@ -7,13 +7,14 @@ use raddle_model::Kind;
 use raddle_strategies::{
     delay_bounding::DelayBounding, dfs::Dfs, dpor::Dpor, preemption_bounding::PreemptionBounding,
 };
-use raddle_testkit::{Act, Script};
+use raddle_testkit::{Act, Script, affordable_searches, is_thorough};
 use std::collections::BTreeSet;
 
 /// Programs with few enough schedules for three searches of each.
 fn programs() -> Vec<(Script, Vec<Seen>)> {
-    let straight = Script::straight(2, &["W0 R1 W0", "W1 R0", "W0 W1"]);
-    let random = (0..60).map(program);
+    let threads = ["W0 R1 W0", "W1 R0", "W0 W1"];
+    let straight = Script::straight(2, if is_thorough() { &threads } else { &threads[1..] });
+    let random = (0..affordable_searches(60)).map(program);
     std::iter::once(straight)
         .chain(random)
         .map(|mut program| {
@@ -45,7 +46,7 @@ fn each_bucket_holds_exactly_the_schedules_with_that_many_preemptions() {
             assert_eq!(schedules(&seen), schedules(wanted));
         }
     }
-    assert!(most >= 3, "the programs leave room for preemptions");
+    assert!(!is_thorough() || most >= 3, "the programs leave room for preemptions");
 }
 
 #[test]
@@ -79,7 +80,7 @@ fn sleep_sets_leave_one_run_per_partial_order() {
             distinct_fingerprints(&seen);
         }
     }
-    assert!(saved > 1_000, "only {saved} runs were saved");
+    assert!(!is_thorough() || saved > 1_000, "only {saved} runs were saved");
 }
 
 #[test]

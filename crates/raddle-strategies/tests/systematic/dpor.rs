@@ -122,6 +122,7 @@ const MICRO: [(&str, u64, [&str; 4]); 20] = [
 ];
 
 #[test]
+#[cfg_attr(miri, ignore = "has 150,000 runs, and the smallest of its programs a thousand")]
 fn micro_programs_have_the_published_number_of_partial_orders() {
     for (name, partial_orders, threads) in MICRO {
         let numbered = threads.map(|text| {

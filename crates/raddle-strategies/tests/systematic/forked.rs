@@ -7,6 +7,7 @@ use raddle_strategies::{
     delay_bounding::DelayBounding, dfs::Dfs, dpor::Dpor, period::Period,
     preemption_bounding::PreemptionBounding,
 };
+use raddle_testkit::affordable_searches;
 
 #[test]
 fn knowledge_reaches_the_next_run_through_learning_alone() {
@@ -19,7 +20,7 @@ fn knowledge_reaches_the_next_run_through_learning_alone() {
     ];
     for strategy in strategies {
         assert!(strategy.learns());
-        for seed in 0..40 {
+        for seed in 0..affordable_searches(40) {
             let mut program = program(seed);
             let (direct, _) = exhaust(&mut program, &mut *strategy.fork());
             let forked = exhaust_forked(&mut program, &mut *strategy.fork());
