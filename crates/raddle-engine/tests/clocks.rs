@@ -325,9 +325,9 @@ fn conflicts_are_the_dependent_pairs_that_can_be_reversed() {
 #[test]
 fn conflicts_of_programs_with_locks_can_be_reversed() {
     // Whole critical sections can be reversed as well, so some pairs inside them are no conflicts of their own.
-    let found: usize = (0..affordable_searches(40))
-        .map(|seed| compare_conflicts(&mut locked(&mut Rng::for_run(seed, 6), 3)).0)
-        .sum();
+    let threads = if is_thorough() { 3 } else { 2 };
+    let program = |seed| locked(&mut Rng::for_run(seed, 6), threads);
+    let found: usize = (0..affordable_searches(40)).map(|seed| compare_conflicts(&mut program(seed)).0).sum();
     assert!(!is_thorough() || found > 1_000);
 }
 
