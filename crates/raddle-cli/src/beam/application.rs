@@ -72,44 +72,55 @@ fn release() -> Result<u64> {
     Ok(hasher.finish())
 }
 
-/// Compiles the application into `place`. Others may do the same at the same time.
+/// Puts the application into `place`. Others may do the same at the same time.
 fn build(place: &Path) -> Result<()> {
-    let folder = place.display();
-    let writable = || {
-        format!(
-            "cannot write the Erlang application to {folder}; set RADDLE_CACHE to a folder that can be written to"
-        )
-    };
     let own = place.with_extension(format!("{}.part", std::process::id()));
+    let built = write(&own).and_then(|()| match std::fs::rename(&own, place) {
+        // Somebody else was faster.
+        Err(_) if is_built(place) => std::fs::remove_dir_all(&own).with_context(|| no_room(&own)),
+        renamed => renamed.with_context(|| no_room(place)),
+    });
+    if built.is_err() {
+        // What went wrong is told; of no use is the rest.
+        _ = std::fs::remove_dir_all(&own);
+    }
+    built
+}
+
+fn no_room(folder: &Path) -> String {
+    let folder = folder.display();
+    format!(
+        "cannot write the Erlang application to {folder}; set RADDLE_CACHE to a folder that can be written to"
+    )
+}
+
+/// Compiles the files that are named, all but the first, into the folder that is named first. `erlc` would do so, too, but takes the current
+/// folder for one of a file if its path begins with the same letters.
+const COMPILE: &str = "[Folder | Files] = init:get_plain_arguments(), \
+    Compiled = [compile:file(File, [report_errors, {outdir, Folder}]) || File <- Files], \
+    halt(case lists:member(error, Compiled) of true -> 1; false -> 0 end).";
+
+/// Compiles the application into `folder`.
+fn write(folder: &Path) -> Result<()> {
     for part in ["src", "ebin", "priv"] {
-        std::fs::create_dir_all(own.join(part)).with_context(writable)?;
+        std::fs::create_dir_all(folder.join(part)).with_context(|| no_room(folder))?;
     }
     for (name, text) in SOURCES {
-        std::fs::write(own.join("src").join(name), text).with_context(writable)?;
+        std::fs::write(folder.join("src").join(name), text).with_context(|| no_room(folder))?;
     }
-    std::fs::copy(own.join("src/raddle.app.src"), own.join("ebin/raddle.app")).with_context(writable)?;
-    std::fs::write(own.join("priv/libraddle_beam.so"), LIBRARY).with_context(writable)?;
+    let [source, ready] = ["src/raddle.app.src", "ebin/raddle.app"].map(|name| folder.join(name));
+    std::fs::copy(source, ready).with_context(|| no_room(folder))?;
+    std::fs::write(folder.join("priv/libraddle_beam.so"), LIBRARY).with_context(|| no_room(folder))?;
     let modules = SOURCES.iter().map(|(name, _)| *name).filter(|name| name.ends_with(".erl"));
-    let mut compile = otp("erlc");
-    compile.arg("-o").arg(own.join("ebin")).args(modules.map(|name| own.join("src").join(name)));
-    let compiled = compile.output();
-    match &compiled {
-        Ok(output) if output.status.success() => {}
-        Ok(output) => bail!(
-            "erlc cannot compile the Erlang application: {}{}",
-            String::from_utf8_lossy(&output.stdout),
-            String::from_utf8_lossy(&output.stderr)
-        ),
-        Err(error) if error.kind() == ErrorKind::NotFound => {
-            bail!(
-                "there is `erl` but no `erlc`, which raddle needs; on Debian the package erlang-base has both"
-            )
-        }
-        Err(error) => bail!("cannot start erlc: {error}"),
-    }
-    match std::fs::rename(&own, place) {
-        // Somebody else was faster.
-        Err(_) if is_built(place) => std::fs::remove_dir_all(&own).with_context(writable),
-        renamed => renamed.with_context(writable),
-    }
+    let mut compile = otp("erl");
+    compile.args(["-noinput", "-boot", "no_dot_erlang", "-eval", COMPILE, "-extra"]);
+    compile.arg(folder.join("ebin")).args(modules.map(|name| folder.join("src").join(name)));
+    let compiled = compile.output().context("cannot start erl")?;
+    ensure!(
+        compiled.status.success(),
+        "erl cannot compile the Erlang application: {}{}",
+        String::from_utf8_lossy(&compiled.stdout),
+        String::from_utf8_lossy(&compiled.stderr)
+    );
+    Ok(())
 }

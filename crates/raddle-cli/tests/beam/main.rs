@@ -1,6 +1,7 @@
 //! `raddle beam run`, and what is done with the failures that it found. Needs Erlang/OTP. Without it the tests say so and pass,
 //! unless `RADDLE_BEAM` is set.
 
+mod application;
 mod elixir;
 
 use serde_json::Value;
@@ -308,39 +309,6 @@ fn a_vm_that_makes_no_runs_is_not_waited_for() {
 }
 
 #[test]
-fn what_variables_ask_of_erlang_is_not_meant_for_raddle() {
-    let Some(folder) = folder("variables") else { return };
-    let cache = folder.join("cache");
-    _ = std::fs::remove_dir_all(&cache);
-    let run = |path: std::ffi::OsString| {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
-        command.args(["beam", "run", "race:fine", "--pa", ".", "--runs", "5"]).current_dir(&folder);
-        command.env("RADDLE_CACHE", &cache).env_remove("RADDLE_ERLANG").env("PATH", path);
-        command.env("ERL_COMPILER_OPTIONS", "[{parse_transform, nowhere}]");
-        command.env("ERL_AFLAGS", "-extra nothing").output().expect("raddle starts")
-    };
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let output = run(path.clone());
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    // Whatever stands for `erl`, it is the same release.
-    use std::os::unix::fs::PermissionsExt;
-    let shims = folder.join("shims");
-    std::fs::create_dir_all(&shims).expect("the folder can be written to");
-    let erl = std::env::split_paths(&path).map(|place| place.join("erl")).find(|erl| erl.is_file());
-    let erl = erl.expect("Erlang is installed");
-    let shim = shims.join("erl");
-    std::fs::write(&shim, format!("#!/bin/sh\nexec {} \"$@\"\n", erl.display()))
-        .expect("the folder can be written to");
-    std::fs::set_permissions(&shim, std::fs::Permissions::from_mode(0o755)).expect("the file is ours");
-    let paths = std::iter::once(shims).chain(std::env::split_paths(&path));
-    let output = run(std::env::join_paths(paths).expect("they come from such a text"));
-    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    let places = std::fs::read_dir(cache.join("erlang")).expect("there is a cache").flatten();
-    let built = places.filter(|place| place.file_name().to_string_lossy().starts_with("application-"));
-    assert_eq!(built.count(), 1);
-}
-
-#[test]
 fn a_failure_is_told_although_a_later_run_decides_nothing() {
     let Some(folder) = folder("mixed") else { return };
     let run = |seed: u64| {
@@ -388,21 +356,6 @@ fn a_place_that_has_moved_is_told_with_its_step() {
         told.contains("it is at race.erl:8, in the recorded run it was at race.erl:7; a module has changed"),
         "{told}"
     );
-}
-
-#[test]
-fn what_is_missing_is_said() {
-    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beam/missing");
-    std::fs::create_dir_all(&folder).expect("a folder for the test can be made");
-    let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
-    command
-        .args(["beam", "run", "a:b"])
-        .current_dir(&folder)
-        .env("PATH", &folder)
-        .env_remove("RADDLE_ERLANG");
-    let output = command.env("RADDLE_CACHE", folder.join("cache")).output().expect("raddle starts");
-    assert_eq!(output.status.code(), Some(2));
-    assert!(text(&output.stderr).contains("there is no `erl`"), "{}", text(&output.stderr));
 }
 
 #[test]
