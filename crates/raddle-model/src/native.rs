@@ -77,7 +77,8 @@ pub struct Setup {
     /// Whether a place is told with its callers. The program has to keep frame pointers.
     #[serde(default)]
     pub callers: bool,
-    /// Whether no other server makes runs for the same command at the same time.
+    /// Whether the server may expect that no other one makes runs for the same command at the same time. It is faster so, and
+    /// nothing else depends on it.
     #[serde(default)]
     pub alone: bool,
 }

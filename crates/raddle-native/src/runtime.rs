@@ -127,9 +127,11 @@ pub(crate) const SHARED: u32 = u32::MAX;
 /// Memory that several threads have touched, but nobody can write to.
 pub(crate) const CONSTANT: u32 = u32::MAX - 1;
 
-/// A multiple of its size, so that it never lies across two pages, both of which every run would have to copy.
+/// Aligned to as much as it takes, so that it never lies across two pages, both of which every run would have to copy.
 #[repr(align(2048))]
 struct Slot(UnsafeCell<Option<Runtime>>);
+
+const _: () = assert!(size_of::<Slot>() == align_of::<Slot>(), "a larger slot needs a larger alignment");
 
 // SAFETY: only the carrier uses it; other OS threads run no code that does.
 unsafe impl Sync for Slot {}

@@ -81,7 +81,7 @@ fn build(place: &Path) -> Result<()> {
         renamed => renamed.with_context(|| no_room(place)),
     });
     if built.is_err() {
-        // What went wrong is told; of no use is the rest.
+        // What is there is of no use, and what went wrong is told.
         _ = std::fs::remove_dir_all(&own);
     }
     built
