@@ -1,6 +1,7 @@
 //! Builds what the binary carries as files: the native runtime, and the native functions for Erlang, whose sources come along as
 //! text. They have a target directory of their own, because cargo holds the lock of the usual one while this runs.
 
+use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -54,18 +55,23 @@ fn minor_version() -> Option<u32> {
     told.split_whitespace().nth(1)?.split('.').nth(1)?.parse().ok()
 }
 
-/// Builds the libraries of these crates, and tells in which folder they are.
+/// Builds the libraries of these crates with a second cargo, and returns the folder they are in.
+///
+/// That cargo downloads what the outer one has no use for (rustler and what it needs), so it is offline only if the user
+/// has set `CARGO_NET_OFFLINE`, which it inherits.
 fn build(crates: &Path, out: &Path, names: &[&str]) -> PathBuf {
     // Beside the folder of all build scripts, so that lints and tests, which run this one in folders of their own, share it.
     let scripts = out.ancestors().find(|folder| folder.ends_with("build")).unwrap_or(out);
     let target = scripts.with_file_name("carried");
+    // The folder is named after the profile; `PROFILE` says `release` for all that inherit from it.
+    let profile = scripts.parent().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or("release");
     let mut cargo = Command::new(variable("CARGO"));
-    cargo.args(["build", "--release", "--offline", "--quiet", "--target-dir"]).arg(&target);
+    cargo.args(["build", "--release", "--target-dir"]).arg(&target);
     // Both at once, or what they have in common would be built for each with what it alone asks for.
     cargo.arg("--manifest-path").arg(crates.join("raddle-native/Cargo.toml"));
     names.iter().for_each(|name| _ = cargo.args(["-p", name]));
     cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "false").env("CARGO_PROFILE_RELEASE_STRIP", "true");
-    if variable("PROFILE") != "release" {
+    if profile != "release" {
         // Whoever builds for a test waits for it.
         cargo.env("CARGO_PROFILE_RELEASE_LTO", "false").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
     }
@@ -75,8 +81,17 @@ fn build(crates: &Path, out: &Path, names: &[&str]) -> PathBuf {
     {
         cargo.env_remove(name);
     }
-    let built = cargo.status().is_ok_and(|status| status.success());
-    assert!(built, "{} cannot be built; see above", names.join(" and "));
+    let names = names.join(" and ");
+    println!("cargo::warning=building {names}, which raddle carries inside, in {}", target.display());
+    let output =
+        cargo.output().unwrap_or_else(|error| panic!("cannot start cargo to build {names}: {error}"));
+    if !output.status.success() {
+        let said = String::from_utf8_lossy(&output.stderr);
+        panic!(
+            "cannot build {names}:\n{said}\nhelp: this build needs the crate registry, or a cargo home that `cargo fetch` \
+             has filled in this workspace"
+        );
+    }
     target.join("release")
 }
 
