@@ -18,6 +18,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "raddle-engine",
             "raddle-strategies",
             "raddle-explain",
+            "raddle-search",
             "raddle-report",
             "raddle-macros",
         ],
@@ -26,9 +27,17 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("raddle-native", &["raddle-model", "raddle-engine", "raddle-strategies"]),
     (
         "raddle-beam",
-        &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-explain", "raddle-report"],
+        &[
+            "raddle-model",
+            "raddle-engine",
+            "raddle-strategies",
+            "raddle-explain",
+            "raddle-search",
+            "raddle-report",
+        ],
     ),
-    ("raddle-lab", &["raddle-model", "raddle-engine", "raddle-strategies"]),
+    ("raddle-search", &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-explain"]),
+    ("raddle-lab", &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-search"]),
     ("raddle-report", &["raddle-model"]),
     ("raddle-symbols", &[]),
     ("raddle-store", &["raddle-model"]),
@@ -40,6 +49,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "raddle-engine",
             "raddle-strategies",
             "raddle-explain",
+            "raddle-search",
             "raddle-lab",
             "raddle-report",
             "raddle-store",
@@ -50,10 +60,16 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("raddle-testkit", &["raddle-model", "raddle-engine"]),
     ("xtask", &[]),
     // Benchmarks measure the layers that have a hot path.
-    ("benchmark-steps", &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-lab"]),
+    (
+        "benchmark-steps",
+        &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-search", "raddle-lab"],
+    ),
     ("benchmark-maple", &[]),
     ("benchmark-native", &[]),
-    ("benchmark-strategies", &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-lab"]),
+    (
+        "benchmark-strategies",
+        &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-search", "raddle-lab"],
+    ),
 ];
 
 /// For tests only.

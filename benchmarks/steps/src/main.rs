@@ -7,6 +7,7 @@
 
 use raddle_engine::{Config, Engine, Program, Rng, explore};
 use raddle_lab::{Job, Straight, sample};
+use raddle_search::{Budget, Lanes, Portfolio};
 use std::hint::black_box;
 use std::ops::ControlFlow;
 use std::time::Instant;
@@ -38,7 +39,7 @@ fn main() {
     for cores in [1, cores] {
         let runs = 4_000_000;
         let start = now();
-        let tally = sample(micro_job(runs), cores, &|_| ());
+        let tally = sample(micro_job(runs), cores).expect("threads can be started").tally;
         let seconds = start.elapsed().as_secs_f64();
         println!(
             "pos, 16-event program, {} partial orders counted, {cores} core(s): {:.2} s for {runs} runs, {:.1} s for 5e7",
@@ -88,11 +89,9 @@ fn micro_job(runs: u64) -> Job {
         texts.iter().map(|text| text.split(' ').map(str::to_owned).collect()).collect();
     Job {
         program: Box::new(Straight::new(&threads, false).expect("the texts are accesses")),
-        strategy: raddle_strategies::build("pos").expect("POS exists"),
+        lanes: Lanes::parse("pos", Portfolio::Tests).expect("POS exists"),
         config: Config::default(),
         seed: 1,
-        runs,
-        in_order: false,
-        until_failure: false,
+        budget: Budget::all(runs),
     }
 }

@@ -5,6 +5,7 @@
 
 use raddle_engine::Config;
 use raddle_lab::{Job, Machine, sample_all, syntax};
+use raddle_search::{Budget, Lanes, Portfolio};
 use std::path::PathBuf;
 
 const STRATEGIES: [&str; 6] = ["random-walk", "pos", "pct:depth=3", "surw", "oos", "upo"];
@@ -32,22 +33,21 @@ fn main() {
     let jobs = rows.iter().flat_map(|row| {
         STRATEGIES.iter().map(move |spec| Job {
             program: Box::new(row.machine.clone()),
-            strategy: raddle_strategies::build(spec).unwrap_or_else(|error| panic!("{error}")),
+            lanes: Lanes::parse(spec, Portfolio::Tests).unwrap_or_else(|error| panic!("{error}")),
             config: Config::default(),
             seed: 1,
-            runs,
-            in_order: false,
-            until_failure: false,
+            budget: Budget::all(runs),
         })
     });
     let cores = std::thread::available_parallelism().map_or(1, |cores| cores.get());
-    let tallies = sample_all(jobs.collect(), cores, &|_| ());
+    let jobs: Vec<Job> = jobs.collect();
+    let sampled = sample_all(&jobs, cores, &|_| ()).expect("threads can be started");
     let heads: String = STRATEGIES.iter().map(|spec| format!("{spec:>14}")).collect();
     println!("{:<18}{heads}{:>12}", "hit ratio", "oos / surw");
     for (index, row) in rows.iter().enumerate() {
-        let cells = &tallies[index * STRATEGIES.len()..][..STRATEGIES.len()];
+        let cells = &sampled[index * STRATEGIES.len()..][..STRATEGIES.len()];
         let ratios: Vec<f64> =
-            cells.iter().map(|tally| tally.hits as f64 / tally.runs.max(1) as f64).collect();
+            cells.iter().map(|cell| cell.tally.failures as f64 / cell.tally.runs.max(1) as f64).collect();
         if ratios.iter().all(|&ratio| ratio == 0.0) {
             continue; // A correct program.
         }

@@ -1,10 +1,9 @@
 //! The lab: small abstract programs, run under any strategy as often as one likes, or computed exactly.
 //!
 //! [`syntax`] is the language of the programs, [`Machine`] runs a compiled one on the engine, [`sample`] runs it many
-//! times on all cores, [`exact`] computes what sampling would converge to. [`micro`] is the benchmark of the POS paper,
-//! [`bound`] the guarantees in numbers. The examples of the papers are the files under `figures/`.
+//! times on all cores, [`exact`] computes what sampling would converge to. [`micro`] is the benchmark of the POS paper.
+//! The examples of the papers are the files under `figures/`.
 
-pub mod bound;
 pub mod exact;
 mod machine;
 pub mod micro;
@@ -13,5 +12,5 @@ mod straight;
 pub mod syntax;
 
 pub use machine::Machine;
-pub use sample::{CloneProgram, Job, Recording, Tally, sample, sample_all};
+pub use sample::{Job, Sampled, sample, sample_all};
 pub use straight::{Straight, StraightError};

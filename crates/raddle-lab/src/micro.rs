@@ -8,6 +8,7 @@ use crate::sample::Job;
 use crate::straight::{Straight, StraightError};
 use raddle_engine::{Config, Strategy};
 use raddle_model::{Operation, Reads, dependent};
+use raddle_search::{Budget, Lanes};
 use raddle_strategies::basic_pos::BasicPos;
 use raddle_strategies::pct::{Pct, Settings};
 use raddle_strategies::pos::Pos;
@@ -334,12 +335,10 @@ pub fn jobs(
         let straight = program.straight(algorithm == Algorithm::Pct)?;
         Ok(Job {
             program: Box::new(straight),
-            strategy,
+            lanes: Lanes::of(algorithm.name(), strategy),
             config: Config::default(),
             seed,
-            runs,
-            in_order: false,
-            until_failure: false,
+            budget: Budget::all(runs),
         })
     };
     programs.iter().map(job).collect()
@@ -411,9 +410,9 @@ mod tests {
         let programs = &benchmark()[14..15];
         for algorithm in Algorithm::ALL {
             let job = jobs(programs, algorithm, 1, 1_000).unwrap().pop().unwrap();
-            let tally = crate::sample(job, 1, &|_| {});
+            let tally = crate::sample(job, 1).unwrap().tally;
             let steps = if algorithm == Algorithm::Pct { 20 } else { 16 };
-            assert_eq!((tally.runs, tally.steps, tally.hits), (1_000, steps, 0), "{}", algorithm.name());
+            assert_eq!((tally.runs, tally.steps, tally.failures), (1_000, steps, 0), "{}", algorithm.name());
             assert!(tally.census.distinct() > 50, "{}", algorithm.name());
         }
     }

@@ -1,7 +1,8 @@
 //! UPO and OOS on programs with locks and branches, beside DPOR and SURW.
 
 use raddle_engine::Config;
-use raddle_lab::{Job, Machine, Tally, sample, syntax};
+use raddle_lab::{Job, Machine, sample, syntax};
+use raddle_search::{Budget, Lanes, Portfolio, Tally};
 
 fn machine(name: &str, parameters: &[(&str, i64)]) -> Machine {
     let path = format!("{}/figures/{name}.rdl", env!("CARGO_MANIFEST_DIR"));
@@ -10,10 +11,10 @@ fn machine(name: &str, parameters: &[(&str, i64)]) -> Machine {
 }
 
 fn tally(machine: &Machine, spec: &str, seed: u64, runs: u64) -> Tally {
-    let strategy = raddle_strategies::build(spec).unwrap();
+    let lanes = Lanes::parse(spec, Portfolio::Tests).unwrap();
     let program = Box::new(machine.clone());
     let config = Config::default();
-    sample(Job { program, strategy, config, seed, runs, in_order: false, until_failure: false }, 1, &|_| ())
+    sample(Job { program, lanes, config, seed, budget: Budget::all(runs) }, 1).unwrap().tally
 }
 
 #[test]
@@ -47,7 +48,7 @@ fn upo_reaches_every_partial_order_of_the_figures_and_prefers_none() {
         let runs = 400 * orders as u64 + 20_000;
         let upo = tally(&machine, "upo", 1, runs);
         assert_eq!(upo.census.distinct(), orders, "{name}");
-        let estimate = upo.space.unwrap();
+        let estimate = upo.estimate.unwrap();
         assert!((estimate - orders as f64).abs() < 0.01 * orders as f64, "{name}: {estimate} of {orders}");
         for (order, _) in all.census.iter() {
             assert!(upo.census.of(order) > 0, "{name}: a partial order was not seen");
@@ -63,18 +64,10 @@ fn upo_covers_a_micro_program_in_a_tenth_of_the_runs_of_pos() {
     assert_eq!(program.name, "uniform-rw-4");
     let straight = raddle_lab::Straight::new(&program.threads, false).unwrap();
     let covered_after = |spec: &str, runs: u64| {
-        let strategy = raddle_strategies::build(spec).unwrap();
+        let lanes = Lanes::parse(spec, Portfolio::Tests).unwrap().in_order();
         let program = Box::new(straight.clone());
-        let job = Job {
-            program,
-            strategy,
-            config: Config::default(),
-            seed: 1,
-            runs,
-            in_order: true,
-            until_failure: false,
-        };
-        let tally = sample(job, 1, &|_| ());
+        let job = Job { program, lanes, config: Config::default(), seed: 1, budget: Budget::all(runs) };
+        let tally = sample(job, 1).unwrap().tally;
         assert_eq!(tally.census.distinct(), 1041);
         tally.last_new.unwrap()
     };
@@ -93,7 +86,8 @@ fn oos_hits_more_often_than_surw() {
         ("twostage", 20, 1.8),
     ] {
         let machine = machine(name, &[("n", size)]);
-        let (oos, surw) = (tally(&machine, "oos", 1, 10_000).hits, tally(&machine, "surw", 1, 10_000).hits);
+        let (oos, surw) =
+            (tally(&machine, "oos", 1, 10_000).failures, tally(&machine, "surw", 1, 10_000).failures);
         // Three sigma of the difference, for the luck of these seeds.
         let margin = 3.0 * (oos as f64 + factor * factor * surw as f64).sqrt();
         assert!(
@@ -111,7 +105,7 @@ fn oos_finds_the_odd_one_among_any_number_of_equal_threads() {
     for (name, ratio) in [("reorder", 0.25_f64), ("twostage", 0.125)] {
         for size in [20, 100] {
             let machine = machine(name, &[("n", size)]);
-            let hits = tally(&machine, "oos", 1, 2_000).hits as f64;
+            let hits = tally(&machine, "oos", 1, 2_000).failures as f64;
             let margin = 3.0 * (2_000.0 * ratio * (1.0 - ratio)).sqrt();
             assert!(hits + margin > 2_000.0 * ratio, "{name}_{size}: {hits} of 2,000");
         }

@@ -148,6 +148,11 @@ impl Rounds {
         Rounds::with(SHARES.to_vec(), HEAD_START, jobs, true)
     }
 
+    /// The turns of [`PORTFOLIO`] with the shares of the first round for ever, for jobs that cannot meet.
+    pub fn fixed_portfolio() -> Rounds {
+        Rounds::with(SHARES.to_vec(), HEAD_START, 1, false)
+    }
+
     fn with(shares: Vec<u64>, head: u64, jobs: usize, adapt: bool) -> Rounds {
         let lanes = shares.len();
         let end = if adapt { FIRST * lanes as u64 } else { u64::MAX };

@@ -21,10 +21,10 @@ mod unfold;
 pub use probability::Probability;
 pub use unfold::{Edge, End, Graph, Node, Pending};
 
-use crate::sample::CloneProgram;
 use num_rational::BigRational;
 use raddle_engine::Config;
 use raddle_model::Reads;
+use raddle_search::CopyProgram;
 
 /// A strategy whose probabilities can be computed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -185,7 +185,7 @@ pub struct Exact<P = BigRational> {
 
 /// Computes what `strategy` does to `program`, in fractions.
 pub fn compute(
-    program: &dyn CloneProgram,
+    program: &dyn CopyProgram,
     config: Config,
     strategy: &ExactStrategy,
     limits: &Limits,
@@ -195,7 +195,7 @@ pub fn compute(
 
 /// As [`compute`], in numbers of the caller's choice: `f64` is faster and good for about 12 digits.
 pub fn compute_in<P: Probability>(
-    program: &dyn CloneProgram,
+    program: &dyn CopyProgram,
     config: Config,
     strategy: &ExactStrategy,
     limits: &Limits,
@@ -207,7 +207,7 @@ pub fn compute_in<P: Probability>(
 /// As [`compute_in`], for a program that was unfolded before.
 pub fn compute_on<P: Probability>(
     graph: &Graph,
-    program: &dyn CloneProgram,
+    program: &dyn CopyProgram,
     config: Config,
     strategy: &ExactStrategy,
     limits: &Limits,

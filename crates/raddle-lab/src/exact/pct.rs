@@ -2,8 +2,8 @@
 
 use super::picks::Picks;
 use super::{ExactError, Graph, Probability};
-use crate::sample::CloneProgram;
 use raddle_engine::{Census, Choice, Config, Engine, Plan, Point, Rng, Strategy, run};
+use raddle_search::CopyProgram;
 use raddle_strategies::pct::{Pct, Settings};
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 /// runs come on top of the `limit`.
 pub(super) fn shares<P: Probability>(
     graph: &Graph,
-    program: &dyn CloneProgram,
+    program: &dyn CopyProgram,
     config: Config,
     (depth, steps): (u32, Option<u64>),
     limit: u64,

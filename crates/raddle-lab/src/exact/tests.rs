@@ -5,6 +5,7 @@ use crate::syntax::compile;
 use crate::{Job, Machine, Straight, sample};
 use num_bigint::BigUint;
 use raddle_engine::Strategy;
+use raddle_search::{Budget, CopyProgram, Lanes};
 use raddle_strategies::basic_pos::BasicPos;
 use raddle_strategies::pct::{Pct, Settings};
 use raddle_strategies::pos::Pos;
@@ -23,7 +24,7 @@ fn straight(threads: &[&str]) -> Straight {
     Straight::new(&threads.iter().map(words).collect::<Vec<_>>(), false).unwrap()
 }
 
-fn exact(program: &dyn CloneProgram, strategy: ExactStrategy) -> Exact {
+fn exact(program: &dyn CopyProgram, strategy: ExactStrategy) -> Exact {
     let found: Exact = compute(program, Config::default(), &strategy, &Limits::default())
         .unwrap_or_else(|error| panic!("{error}"));
     let mut sum = BigRational::ratio(0, 1);
@@ -137,21 +138,19 @@ fn sampled(strategy: ExactStrategy) -> Box<dyn Strategy> {
 }
 
 /// Compares the hit ratio, and the share of each partial order, with 20,000 runs.
-fn assert_sampling_agrees(name: &str, program: &dyn CloneProgram, strategy: ExactStrategy) {
+fn assert_sampling_agrees(name: &str, program: &dyn CopyProgram, strategy: ExactStrategy) {
     let config = Config::default();
     let found = compute_in::<f64>(program, config, &strategy, &Limits::default())
         .unwrap_or_else(|error| panic!("{name} {strategy:?}: {error}"));
     let runs = 20_000;
     let job = Job {
         program: program.copy(),
-        strategy: sampled(strategy),
+        lanes: Lanes::of(name, sampled(strategy)),
         config,
         seed: 11,
-        runs,
-        in_order: false,
-        until_failure: false,
+        budget: Budget::all(runs),
     };
-    let tally = sample(job, 1, &|_| {});
+    let tally = sample(job, 1).unwrap().tally;
     assert!((tally.threads, tally.steps) <= (found.threads as u64, found.steps), "{name}");
     let check = |what: &str, hits: u64, probability: f64, sigmas: f64, slack: f64| {
         let mean = probability * runs as f64;
@@ -162,7 +161,7 @@ fn assert_sampling_agrees(name: &str, program: &dyn CloneProgram, strategy: Exac
             "{name} {strategy:?} {what}: {hits}, expected {mean} +- {sigma}"
         );
     };
-    check("failures", tally.hits, found.hit, 4.0, 1e-6);
+    check("failures", tally.failures, found.hit, 4.0, 1e-6);
     let mut seen = 0;
     for order in &found.orders {
         let hits = tally.census.of(order.fingerprint);

@@ -2,10 +2,10 @@
 
 use super::ExactError;
 use super::picks::Picks;
-use crate::sample::CloneProgram;
 use num_bigint::BigUint;
 use raddle_engine::{Choice, Config, Engine, Plan, Point, Rng, Strategy, run};
 use raddle_model::{Kind, Name, Operation, Reads, ThreadId, Verdict, dependent};
+use raddle_search::CopyProgram;
 use std::ops::Range;
 
 /// How a run ended.
@@ -79,7 +79,7 @@ const STEPS_PER_NODE: u64 = 300;
 
 impl Graph {
     /// Unfolds `program`, running it once for every edge. Gives up at more than `limit` nodes.
-    pub fn unfold(program: &dyn CloneProgram, config: Config, limit: usize) -> Result<Graph, ExactError> {
+    pub fn unfold(program: &dyn CopyProgram, config: Config, limit: usize) -> Result<Graph, ExactError> {
         let mut graph = Graph::default();
         let mut prober = Prober::default();
         let mut program = program.copy();
@@ -219,7 +219,7 @@ impl Graph {
     fn probe(
         &mut self,
         engine: &mut Engine,
-        program: &mut dyn CloneProgram,
+        program: &mut dyn CopyProgram,
         prober: &mut Prober,
         from: Option<(u32, u16)>,
         limit: usize,

@@ -1,24 +1,18 @@
-//! The runs of a check, spread over OS threads.
-//!
-//! Every run has a number, which tells strategy and seed (see [`raddle_strategies::portfolio`]). A strategy that does not learn is
-//! split between the jobs by run number; one that learns stays with one job, which makes all of its runs in order. Each
-//! job goes through its runs by number and stops when a failure with a smaller number is known. So the failure with the
-//! smallest number is found whatever the number of jobs.
+//! The runs of a check: Rust tests as a target of [`raddle_search`], whose jobs are OS threads.
 
 use super::config::{self, Config};
 use super::failure::{Failed, FailureFile};
 use super::panics;
-use super::passed::{Passed, Tally};
-use super::portfolio::{self, Lane};
+use super::passed::Passed;
 use super::record::{Origin, record};
 use super::turns::{self, Turn};
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Plan, Rng, Strategy};
 use raddle_model::Verdict;
-use raddle_strategies::portfolio::{Rounds, Turn as Run};
+use raddle_search::{Budget, Known, Lanes, Made, Request, Run, Search, Stop, Target, Worker, search};
+use raddle_strategies::portfolio::Turn as Number;
+use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
-use std::time::{Duration, Instant};
 
 /// A test as it is run again and again.
 pub(super) type Test = Arc<dyn Fn() + Send + Sync>;
@@ -27,47 +21,8 @@ pub(super) type Test = Arc<dyn Fn() + Send + Sync>;
 pub(super) struct Check<'a> {
     pub(super) name: &'a str,
     pub(super) config: &'a Config,
-    pub(super) lanes: &'a [Lane],
+    pub(super) lanes: &'a Lanes,
     pub(super) test: Test,
-}
-
-/// What all jobs of a check know.
-struct Shared {
-    /// No run with this number or a greater one is needed any more.
-    end: AtomicU64,
-    /// How many strategies have no schedule left.
-    exhausted: AtomicUsize,
-    /// Whether one of them leaves nothing for the others.
-    covered: AtomicUsize,
-    deadline: Deadline,
-    conflict: Conflict,
-    rounds: Rounds,
-}
-
-/// When no further run may begin: the only use of the clock.
-pub(super) struct Deadline(Option<(Instant, Duration)>);
-
-impl Deadline {
-    #[expect(
-        clippy::disallowed_methods,
-        reason = "a time budget is looked at between runs and decides nothing in them"
-    )]
-    pub(super) fn new(budget: Option<Duration>) -> Deadline {
-        Deadline(budget.map(|budget| (Instant::now(), budget)))
-    }
-
-    pub(super) fn is_over(&self) -> bool {
-        self.0.is_some_and(|(begun, budget)| begun.elapsed() >= budget)
-    }
-}
-
-/// The runs of one strategy that one job makes: those whose numbers leave this `rest` when divided by `stride`.
-struct Stream {
-    strategy: Box<dyn Strategy>,
-    rest: u64,
-    stride: u64,
-    /// It has no schedule left.
-    over: bool,
 }
 
 impl Check<'_> {
@@ -81,190 +36,146 @@ impl Check<'_> {
         })
     }
 
-    /// Makes the runs on so many OS threads; gives nothing if they met those of another job or check at a static.
+    /// Makes the runs on so many OS threads; returns nothing if they met those of another job or check at a static.
     fn run_jobs(&self, jobs: usize) -> Option<Result<Passed, Box<Failed>>> {
-        let shared = Shared {
-            conflict: Conflict::default(),
-            end: AtomicU64::new(self.config.runs),
-            exhausted: AtomicUsize::new(0),
-            covered: AtomicUsize::new(0),
-            deadline: Deadline::new(self.config.time_budget),
-            rounds: match &self.config.strategy[..] {
-                portfolio::NAME => Rounds::portfolio(jobs),
-                _ => Rounds::equal(self.lanes.len()),
-            },
-        };
-        let outcomes: Vec<(Tally, Option<Box<Failed>>)> = std::thread::scope(|scope| {
-            let work = |job| {
-                let shared = &shared;
-                move || Job::new(self, shared, job, jobs).run()
-            };
-            let others: Vec<_> = (1..jobs).map(|job| scope.spawn(work(job))).collect();
-            let first = work(0)();
-            let others = others
-                .into_iter()
-                .map(|other| other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload)));
-            [first].into_iter().chain(others).collect()
-        });
-        if shared.conflict.is_met() {
+        let target = Tests { check: self, conflict: Conflict::default() };
+        let Config { runs, time_budget: time, .. } = *self.config;
+        let budget = Budget { runs, time, stop: Stop::FirstFailure };
+        let found = search(
+            &target,
+            &Search { lanes: self.lanes, budget, jobs, shard: None, watch: &|_| (), every: u64::MAX },
+        );
+        if target.conflict.is_met() {
             return None;
         }
-        let mut total = Tally::default();
-        let mut found: Option<Box<Failed>> = None;
-        for (tally, failed) in outcomes {
-            total.merge(tally);
-            if let Some(failed) =
-                failed.filter(|new| found.as_ref().is_none_or(|old| new.number < old.number))
-            {
-                found = Some(failed);
-            }
-        }
-        if let Some(failed) = found {
-            return Some(Err(failed));
-        }
-        let mut passed = total.passed;
-        passed.partial_orders = total.census.distinct();
-        passed.exhausted =
-            shared.covered.into_inner() > 0 || shared.exhausted.into_inner() == self.lanes.len();
-        Some(Ok(passed))
+        let found = found.unwrap_or_else(|error| panic!("the check cannot be run: {}", error.0));
+        Some(match found.first {
+            Some((_, failed)) => Err(failed),
+            None => Ok(Passed::of(&found.tally, self.lanes)),
+        })
     }
 
-    /// For each strategy what of it is this job's, if anything.
-    fn streams(&self, job: usize, jobs: usize) -> Vec<Option<Stream>> {
-        let mut learning = 0;
-        let stream = |Lane { strategy, .. }: &Lane| {
-            let (mine, rest, stride) = if strategy.learns() {
-                learning += 1;
-                ((learning - 1) % jobs == job, 0, 1)
-            } else {
-                (true, job as u64, jobs as u64)
-            };
-            mine.then(|| Stream { strategy: strategy.fork(), rest, stride, over: false })
-        };
-        self.lanes.iter().map(stream).collect()
-    }
-}
-
-struct Job<'a> {
-    check: &'a Check<'a>,
-    shared: &'a Shared,
-    streams: Vec<Option<Stream>>,
-    tally: Tally,
-}
-
-impl<'a> Job<'a> {
-    fn new(check: &'a Check<'a>, shared: &'a Shared, job: usize, jobs: usize) -> Job<'a> {
-        Job { check, shared, streams: check.streams(job, jobs), tally: Tally::default() }
-    }
-
-    fn run(mut self) -> (Tally, Option<Box<Failed>>) {
-        let failed = self.explore();
-        self.shared.rounds.leave();
-        for stream in self.streams.iter().flatten() {
-            self.tally.passed.estimate = stream.strategy.space().or(self.tally.passed.estimate);
-        }
-        (self.tally, failed)
-    }
-
-    /// Makes the runs of this job by number, until one fails or none is left.
-    fn explore(&mut self) -> Option<Box<Failed>> {
-        let Check { config, lanes, .. } = self.check;
-        let rounds = &self.shared.rounds;
-        let engine = Engine::new(config::engine(config.settings()));
-        let strategy = lanes.first()?.strategy.fork();
-        let mut runtime = Runtime::new(engine, strategy, self.shared.conflict.clone());
-        runtime.fail_on_leaked_threads = config.fail_on_leaked_threads;
-        let mut round = rounds.begin();
-        loop {
-            let (mut seen, mut over) = (Vec::new(), Vec::new());
-            for turn in round {
-                if turn.number >= self.shared.end.load(Ordering::Relaxed) || self.shared.deadline.is_over() {
-                    return None;
-                }
-                if self.streams.iter().flatten().all(|stream| stream.over) {
-                    break;
-                }
-                let stream = self.streams[turn.lane].as_mut();
-                let own = |own: &&mut Stream| !own.over && turn.run % own.stride == own.rest;
-                let Some(stream) = stream.filter(own) else { continue };
-                std::mem::swap(&mut runtime.strategy, &mut stream.strategy);
-                let is_left = runtime.strategy.begin(Rng::for_run(config.seed, turn.run)) == Plan::Run;
-                if is_left {
-                    let failed;
-                    (runtime, failed) = self.make(runtime, turn);
-                    if failed.is_some() || self.shared.conflict.is_met() {
-                        return failed;
-                    }
-                    if rounds.adapts() {
-                        seen.push((turn.lane, runtime.engine.summary().fingerprint));
-                    }
-                }
-                let stream = self.streams[turn.lane].as_mut()?;
-                std::mem::swap(&mut runtime.strategy, &mut stream.strategy);
-                if !is_left {
-                    stream.over = true;
-                    over.push(turn.lane);
-                    self.note_exhausted(turn);
-                }
-            }
-            round = rounds.meet(&seen, &over)?;
-        }
-    }
-
-    /// Takes note that a strategy has no schedule left for its turn.
-    fn note_exhausted(&self, turn: Run) {
-        self.shared.exhausted.fetch_add(1, Ordering::Relaxed);
-        if self.check.lanes[turn.lane].covers_everything() {
-            self.shared.covered.fetch_add(1, Ordering::Relaxed);
-            self.shared.end.fetch_min(turn.number, Ordering::Relaxed);
-        }
-    }
-
-    /// Makes one run, under the strategy of the runtime, which has begun.
-    fn make(&mut self, runtime: Box<Runtime>, turn: Run) -> (Box<Runtime>, Option<Box<Failed>>) {
-        let body = Arc::clone(&self.check.test);
-        let mut runtime = runtime::run(runtime, Box::new(move || body()));
-        let panics = panics::take();
-        if self.shared.conflict.is_met() {
-            return (runtime, None);
-        }
-        let summary = runtime.engine.summary();
-        runtime.strategy.learn(&summary);
-        let lane = &self.check.lanes[turn.lane];
-        match summary.verdict {
-            // PCT's first run only learns how long runs are.
-            Verdict::Passed => self.tally.count(&summary, lane.pct_depth.filter(|_| turn.run > 0)),
-            Verdict::CutOff => self.tally.passed.cut_off += 1,
-            Verdict::Failed { .. } => {
-                self.shared.end.fetch_min(turn.number, Ordering::Relaxed);
-                let failed = self.check.failed(&runtime, panics, &lane.spec, turn.run, turn.number);
-                return (runtime, Some(Box::new(failed)));
-            }
-        }
-        (runtime, None)
-    }
-}
-
-impl Check<'_> {
     fn failed(
         &self,
         runtime: &Runtime,
         panics: Vec<panics::Panic>,
-        strategy: &str,
-        run: u64,
-        number: u64,
+        Number { number, lane, run }: Number,
     ) -> Failed {
         let origin = Origin {
             program: self.name,
             settings: self.config.settings(),
             fail_on_leaked_threads: self.config.fail_on_leaked_threads,
-            strategy,
+            strategy: &self.lanes.get(lane).spec,
             seed: self.config.seed,
             run,
             locations: &[],
         };
         let trace = record(runtime, &panics, origin);
         failed(trace, panics, Some(number))
+    }
+}
+
+/// The test of a check.
+struct Tests<'a> {
+    check: &'a Check<'a>,
+    conflict: Conflict,
+}
+
+impl<'a> Target for Tests<'a> {
+    type Worker = TestWorker<'a>;
+
+    fn start(&self, _job: usize) -> Result<TestWorker<'a>, Given> {
+        let Check { config, lanes, .. } = self.check;
+        let engine = Engine::new(config::engine(config.settings()));
+        let strategies: Vec<_> = lanes.iter().map(|lane| lane.strategy()).collect();
+        let mut runtime = Runtime::new(engine, lanes.get(0).strategy(), self.conflict.clone());
+        runtime.fail_on_leaked_threads = config.fail_on_leaked_threads;
+        let conflict = self.conflict.clone();
+        Ok(TestWorker { check: self.check, runtime: Some(runtime), strategies, conflict, requested: None })
+    }
+}
+
+/// Why a job makes no further runs: no thread, or a static that belongs to another job or check.
+#[derive(Debug)]
+struct Given(String);
+
+impl From<io::Error> for Given {
+    fn from(error: io::Error) -> Given {
+        Given(error.to_string())
+    }
+}
+
+/// Makes the runs of one job, on the thread that it is on.
+struct TestWorker<'a> {
+    check: &'a Check<'a>,
+    /// Not there while a run goes on.
+    runtime: Option<Box<Runtime>>,
+    /// Invariant: the runtime's strategy is a placeholder between runs.
+    strategies: Vec<Box<dyn Strategy>>,
+    conflict: Conflict,
+    requested: Option<Request>,
+}
+
+impl Worker for TestWorker<'_> {
+    type Failure = Box<Failed>;
+    type Error = Given;
+    const IS_REMOTE: bool = false;
+
+    fn request(&mut self, requests: &[Request]) -> Result<(), Given> {
+        self.requested = requests.first().copied();
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<Option<Made<Box<Failed>>>, Given> {
+        let Some((request, mut runtime)) = self.requested.take().zip(self.runtime.take()) else {
+            return Ok(None);
+        };
+        let lane = request.turn.lane;
+        std::mem::swap(&mut runtime.strategy, &mut self.strategies[lane]);
+        let rng = Rng::for_run(self.check.config.seed, request.turn.run);
+        let mut made = None;
+        if runtime.strategy.begin(rng) == Plan::Run {
+            (runtime, made) = self.make(runtime, request);
+        }
+        std::mem::swap(&mut runtime.strategy, &mut self.strategies[lane]);
+        self.runtime = Some(runtime);
+        if self.conflict.is_met() {
+            return Err(Given("another check uses the same static".to_owned()));
+        }
+        Ok(made)
+    }
+
+    fn knowledge(&mut self, lanes: &[usize]) -> Result<Known, Given> {
+        let spaces = lanes.iter().filter_map(|&lane| self.strategies.get(lane)?.space());
+        Ok(Known { estimate: spaces.last(), ..Known::default() })
+    }
+}
+
+impl TestWorker<'_> {
+    /// Makes one run, under the strategy of the runtime, which has begun.
+    fn make(&mut self, runtime: Box<Runtime>, request: Request) -> (Box<Runtime>, Option<Made<Box<Failed>>>) {
+        let body = Arc::clone(&self.check.test);
+        let mut runtime = runtime::run(runtime, Box::new(move || body()));
+        let panics = panics::take();
+        if self.conflict.is_met() {
+            return (runtime, None);
+        }
+        let summary = runtime.engine.summary();
+        runtime.strategy.learn(&summary);
+        let mut run = Run {
+            fingerprint: summary.fingerprint,
+            steps: summary.trace.events.len() as u64,
+            threads: summary.thread_count() as u64,
+            rests: summary.rests,
+            cut_off: *summary.verdict == Verdict::CutOff,
+            details: None,
+        };
+        let mut failure = None;
+        if let Some(found) = summary.verdict.failure() {
+            run.details.get_or_insert_default().kind = Some(found.kind().to_owned());
+            failure = request.trace.then(|| Box::new(self.check.failed(&runtime, panics, request.turn)));
+        }
+        (runtime, Some(Made { run, failure }))
     }
 }
 

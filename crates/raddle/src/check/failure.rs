@@ -5,8 +5,8 @@ use super::panics::Panic;
 use raddle_model::{Failure, Kind, LocationId, Operation, ThreadId, TraceFile};
 use raddle_report::{Layout, acquisitions, sentences, verb};
 use std::fmt::{self, Display, Formatter};
+use std::fs;
 use std::path::{Path, PathBuf};
-use std::{fs, io};
 
 /// A run that failed. Its text is the whole report: every step with its place in the code, what was wrong, and how to
 /// run it again.
@@ -79,18 +79,11 @@ impl Failed {
         let path = directory.join(self.trace.file_name());
         let written = std::path::absolute(path).and_then(|path| {
             fs::create_dir_all(path.parent().unwrap_or(directory))?;
-            replace(&path, &self.trace.to_json())?;
+            raddle_search::write(&path, &self.trace)?;
             Ok(path)
         });
         written.map_err(|error| format!("{}: {error}", directory.display()))
     }
-}
-
-/// Writes a file so that nobody ever reads half of it.
-fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let half = path.with_extension(format!("{}.part", std::process::id()));
-    fs::write(&half, text)?;
-    fs::rename(half, path)
 }
 
 /// `text` as one word of a shell.

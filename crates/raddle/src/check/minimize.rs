@@ -1,7 +1,7 @@
 //! Makes a failing run of a test smaller and explains it, before anybody sees it.
 
 use super::config::{self, Config};
-use super::driver::{Deadline, Test, failed};
+use super::driver::{Test, failed};
 use super::failure::Failed;
 use super::panics::{self, Panic};
 use super::record::{Origin, record};
@@ -12,6 +12,7 @@ use raddle_explain::{
     Budget, Effort, Execute, Execution, Explanation, Smallest, Wanted, explain, minimize, sentence,
 };
 use raddle_model::{Schedule, TraceFile};
+use raddle_search::Deadline;
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;

@@ -13,7 +13,6 @@ mod minimize;
 mod ordinal;
 mod panics;
 mod passed;
-mod portfolio;
 mod record;
 mod repeatable;
 mod replay;
@@ -23,9 +22,10 @@ pub use config::Config;
 pub use failure::{Failed, FailureFile};
 pub use panics::Panic;
 pub use passed::Passed;
-pub use portfolio::PORTFOLIO;
+pub use raddle_strategies::portfolio::PORTFOLIO;
 pub use replay::ReplayError;
 
+use raddle_search::{Lanes, Portfolio};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -172,7 +172,7 @@ fn run(name: &str, config: &Config, test: driver::Test) -> Result<Passed, Box<Fa
         };
     }
     let config = &config.with_environment(&environment);
-    let lanes = match portfolio::lanes(&config.strategy) {
+    let lanes = match Lanes::parse(&config.strategy, Portfolio::Tests) {
         Ok(lanes) => lanes,
         Err(error) if environment.strategy.is_some() => panic!("RADDLE_STRATEGY: {error}"),
         Err(error) => panic!("{error}"),

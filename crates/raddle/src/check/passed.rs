@@ -1,7 +1,8 @@
 //! What a check that found nothing did, and what that is worth.
 
-use raddle_engine::Census;
 use raddle_report::text::{count, share};
+use raddle_search::bound::{Guarantee, Size};
+use raddle_search::{Lanes, Tally};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
@@ -47,13 +48,26 @@ impl Passed {
         self.missed_by_pct(depth.max(1), self.runs)
     }
 
-    /// By logarithms, because the guarantee of a long run is a very small number.
     fn missed_by_pct(&self, depth: u64, runs: u64) -> f64 {
-        if runs == 0 || self.threads == 0 || depth > self.steps.max(1) {
-            return 1.0;
+        let size = Size { threads: self.threads, steps: self.steps.max(1) };
+        Guarantee::pct(size, depth).map_or(1.0, |pct| pct.missed(runs))
+    }
+
+    /// Returns what the runs of a search were like, none of which failed.
+    pub(super) fn of(tally: &Tally, lanes: &Lanes) -> Passed {
+        let mut pct_runs = tally.pct_runs(lanes);
+        pct_runs.retain(|_, runs| *runs > 0);
+        Passed {
+            runs: tally.runs,
+            cut_off: tally.cut_off,
+            partial_orders: tally.census.distinct(),
+            exhausted: tally.exhausted,
+            estimate: tally.estimate,
+            threads: tally.threads,
+            steps: tally.steps,
+            rests: tally.rests,
+            pct_runs,
         }
-        let ln_hit = -((self.threads as f64).ln() + (depth - 1) as f64 * (self.steps.max(1) as f64).ln());
-        (runs as f64 * (-ln_hit.exp()).ln_1p()).exp()
     }
 }
 
@@ -87,42 +101,6 @@ impl Display for Passed {
             write!(f, "\na bug of depth {depth}: {who} it with a chance of at most {chance}")?;
         }
         Ok(())
-    }
-}
-
-/// What some runs of a check were like.
-#[derive(Default)]
-pub(super) struct Tally {
-    pub(super) passed: Passed,
-    pub(super) census: Census,
-}
-
-impl Tally {
-    /// Counts a run that passed; `depth` is that of PCT's guarantee, if it holds for the run.
-    pub(super) fn count(&mut self, run: &raddle_engine::RunSummary<'_>, depth: Option<u64>) {
-        let passed = &mut self.passed;
-        passed.runs += 1;
-        passed.threads = passed.threads.max(run.thread_count() as u64);
-        passed.steps = passed.steps.max(run.trace.events.len() as u64);
-        passed.rests += run.rests;
-        if let Some(depth) = depth {
-            *passed.pct_runs.entry(depth).or_insert(0) += 1;
-        }
-        self.census.count(run.fingerprint);
-    }
-
-    pub(super) fn merge(&mut self, other: Tally) {
-        let (mine, theirs) = (&mut self.passed, other.passed);
-        mine.runs += theirs.runs;
-        mine.cut_off += theirs.cut_off;
-        mine.threads = mine.threads.max(theirs.threads);
-        mine.steps = mine.steps.max(theirs.steps);
-        mine.rests += theirs.rests;
-        mine.estimate = theirs.estimate.or(mine.estimate);
-        for (depth, runs) in theirs.pct_runs {
-            *mine.pct_runs.entry(depth).or_insert(0) += runs;
-        }
-        self.census.merge(&other.census);
     }
 }
 

@@ -3,13 +3,13 @@
 use super::config::{self, Config};
 use super::driver::{Test, failed};
 use super::panics;
-use super::portfolio;
 use super::record::{Origin, record};
 use super::replay::{Left, repeat};
 use super::turns;
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Plan, Rng};
 use raddle_model::{TraceFile, Verdict};
+use raddle_search::{Lanes, Portfolio};
 use std::sync::Arc;
 
 /// Makes run `run` of the first strategy of `config` twice. The error tells how the test failed, or where the second run did
@@ -39,8 +39,8 @@ fn make(
     run: u64,
     test: &Test,
 ) -> Option<Option<(TraceFile, Vec<panics::Panic>)>> {
-    let lanes = portfolio::lanes(&config.strategy).unwrap_or_else(|error| panic!("{error}"));
-    let mut strategy = lanes[0].strategy.fork();
+    let lanes = Lanes::parse(&config.strategy, Portfolio::Tests).unwrap_or_else(|error| panic!("{error}"));
+    let mut strategy = lanes.get(0).strategy();
     if strategy.begin(Rng::for_run(config.seed, run)) == Plan::Exhausted {
         return Some(None);
     }
@@ -62,7 +62,7 @@ fn make(
         program: name,
         settings: config.settings(),
         fail_on_leaked_threads: config.fail_on_leaked_threads,
-        strategy: &lanes[0].spec,
+        strategy: &lanes.get(0).spec,
         seed: config.seed,
         run,
         locations: &[],

@@ -1,0 +1,160 @@
+//! A failing run, after the search: reduced, explained and kept in a file.
+
+use raddle_explain::{Budget, Effort, Execute, Explanation, Smallest, minimize};
+use raddle_model::{MADE, TraceFile, Values, Verdict};
+use std::path::Path;
+use std::time::Duration;
+
+use crate::budget::Deadline;
+
+/// How much is done to reduce a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    /// The most runs.
+    pub runs: u64,
+    /// No run starts after this time.
+    pub time: Duration,
+}
+
+/// The limits after a failure, when a person waits for the report.
+pub const AFTER_A_FAILURE: Limits = Limits { runs: 2_000, time: Duration::from_secs(10) };
+
+/// Somebody who waits for a reduction or an explanation. Called after each run.
+pub trait Progress {
+    /// Begins to wait for `runs` runs.
+    fn begin(&self, runs: u64);
+
+    /// A run was made; `note` says what is known so far.
+    fn ran(&self, note: &dyn Fn() -> String);
+}
+
+/// Searches for a smaller run that fails as that of `file` does. `save` gets every smaller one, as it may be the last.
+///
+/// Returns nothing if the failure does not occur again, and the first error of `save`.
+pub fn reduce<E>(
+    file: &TraceFile,
+    execute: &mut dyn Execute,
+    limits: Limits,
+    progress: &dyn Progress,
+    save: &mut dyn FnMut(&TraceFile) -> Result<(), E>,
+) -> Result<Option<TraceFile>, E> {
+    let deadline = Deadline::new(Some(limits.time));
+    progress.begin(limits.runs);
+    let mut saved = Ok(());
+    let mut go_on = |best: &Smallest, is_new: bool| {
+        progress.ran(&|| format!("{} switches", best.cost.switches));
+        if is_new && saved.is_ok() {
+            saved = save(&with_origin(file, best.run.clone()));
+        }
+        saved.is_ok() && !deadline.is_over()
+    };
+    let budget = Budget { executions: limits.runs, go_on: &mut go_on };
+    let smallest = minimize(file, budget, execute);
+    saved?;
+    Ok(smallest.map(|smallest| with_origin(file, smallest.run)))
+}
+
+/// Explains the failing run of `file`, which is reduced before unless it is already. No run starts after `time`.
+pub fn explain(
+    file: &TraceFile,
+    effort: Effort,
+    time: Duration,
+    progress: &dyn Progress,
+    execute: &mut dyn Execute,
+) -> Option<Explanation> {
+    let deadline = Deadline::new(Some(time));
+    // A smaller run is explained sooner, but most of the time is for the explanation.
+    let limits = Limits { time: AFTER_A_FAILURE.time.min(time / 3), ..AFTER_A_FAILURE };
+    let small = match file.minimized {
+        Some(_) => None,
+        None => {
+            let kept: Result<_, std::convert::Infallible> =
+                reduce(file, execute, limits, progress, &mut |_| Ok(()));
+            let Ok(small) = kept;
+            small
+        }
+    };
+    progress.begin(effort.executions);
+    let mut go_on = |found: &Explanation| {
+        progress.ran(&|| so_far(found));
+        !deadline.is_over()
+    };
+    raddle_explain::explain(small.as_ref().unwrap_or(file), effort, &mut go_on, execute)
+}
+
+fn so_far(found: &Explanation) -> String {
+    let swaps = format!("{} of {} swaps tried", found.tried, found.candidates);
+    match found.swapped.len() {
+        0 => swaps,
+        1 => format!("{swaps}, one makes it pass"),
+        more => format!("{swaps}, {more} together make it pass"),
+    }
+}
+
+/// Writes a failure file, so that no reader ever sees half of it.
+pub fn write(path: &Path, file: &TraceFile) -> std::io::Result<()> {
+    let text = file.to_json();
+    // What is there already and is no plain file, such as a pipe, is not replaced.
+    if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
+        return std::fs::write(path, text);
+    }
+    let mut half = path.as_os_str().to_owned();
+    half.push(format!(".{}.part", std::process::id()));
+    let written = std::fs::write(&half, text).and_then(|()| std::fs::rename(&half, path));
+    if written.is_err() {
+        // What came to the disk before it was full is of no use.
+        _ = std::fs::remove_file(&half);
+    }
+    written
+}
+
+/// Returns where the run of a file comes from, without the run.
+pub fn origin(file: &TraceFile) -> TraceFile {
+    TraceFile {
+        id: file.id.clone(),
+        front_end: file.front_end.clone(),
+        program: file.program.clone(),
+        arguments: file.arguments.clone(),
+        build: file.build.clone(),
+        surroundings: file.surroundings.clone(),
+        parameters: file.parameters.clone(),
+        settings: file.settings,
+        strategy: file.strategy.clone(),
+        seed: file.seed,
+        run: file.run,
+        minimized: file.minimized,
+        verdict: Verdict::Passed,
+        fingerprint: 0,
+        threads: Vec::new(),
+        objects: Vec::new(),
+        locations: Vec::new(),
+        steps: Vec::new(),
+        picks: Vec::new(),
+        values: Values::default(),
+    }
+}
+
+/// Returns the steps of `run` with the origin of `file`. What was known of an earlier reduction is kept.
+fn with_origin(file: &TraceFile, run: TraceFile) -> TraceFile {
+    let mut minimized = run.minimized;
+    if let (Some(now), Some(before)) = (&mut minimized, file.minimized) {
+        now.executions += before.executions;
+        (now.switches_before, now.steps_before) = (before.switches_before, before.steps_before);
+    }
+    // When threads were made is part of the run.
+    let is_made = |(name, _): &(String, i64)| name == MADE;
+    let kept = file.parameters.iter().filter(|parameter| !is_made(parameter)).cloned();
+    TraceFile {
+        parameters: kept.chain(run.parameters.into_iter().filter(is_made)).collect(),
+        minimized,
+        verdict: run.verdict,
+        fingerprint: run.fingerprint,
+        threads: run.threads,
+        objects: run.objects,
+        locations: run.locations,
+        steps: run.steps,
+        picks: run.picks,
+        values: run.values,
+        ..origin(file)
+    }
+}

@@ -1,0 +1,147 @@
+//! One job of a search: a worker and the turns that are its own.
+
+use crate::pipeline::Window;
+use crate::run::{Made, Run};
+use crate::search::{Found, Request, Seen, Shared, Worker};
+use crate::turns::Turns;
+use raddle_strategies::portfolio::Turn;
+use std::collections::VecDeque;
+use std::sync::atomic::Ordering;
+
+pub(crate) struct Job<'a, W: Worker> {
+    shared: &'a Shared<'a, W::Failure>,
+    worker: W,
+    turns: Turns,
+    /// What this job has found; a remote worker's runs are counted for all jobs together.
+    found: Found<W::Failure>,
+    /// Turns since whoever watches was called.
+    unseen: u64,
+}
+
+/// How the runs of a round ended.
+enum End {
+    /// All of them were made.
+    Round,
+    /// The search is over; so many results were not waited for.
+    Search(usize),
+}
+
+impl<'a, W: Worker> Job<'a, W> {
+    pub(crate) fn new(shared: &'a Shared<'a, W::Failure>, worker: W, job: usize, jobs: usize) -> Job<'a, W> {
+        let search = shared.search;
+        let (index, count) = match search.shard {
+            Some(shard) => (shard.index() * jobs + job, shard.count() * jobs),
+            None => (job, jobs),
+        };
+        let turns = Turns::new(search.lanes, &shared.rounds, index, count);
+        Job { shared, worker, turns, found: Found::new(search.lanes.iter().len()), unseen: 0 }
+    }
+
+    /// Makes the runs of this job by number, until the search is over.
+    pub(crate) fn run(mut self) -> Result<Found<W::Failure>, W::Error> {
+        let unanswered = self.rounds().inspect_err(|_| self.shared.give_up())?;
+        if self.worker.has_knowledge() {
+            for _ in 0..unanswered {
+                self.worker.receive()?;
+            }
+        }
+        let lanes: Vec<usize> = self.turns.lanes().collect();
+        let known = self.worker.knowledge(&lanes)?;
+        let tally = &mut self.found.tally;
+        (tally.covered, tally.estimate) = (known.covered, known.estimate);
+        Ok(self.found)
+    }
+
+    fn rounds(&mut self) -> Result<usize, W::Error> {
+        let mut window = Window::new(W::IS_REMOTE, self.worker.has_knowledge());
+        loop {
+            if let End::Search(unanswered) = self.round(&mut window)? {
+                return Ok(unanswered);
+            }
+            if !self.turns.end_round(&self.shared.rounds) {
+                return Ok(0);
+            }
+        }
+    }
+
+    fn round(&mut self, window: &mut Window) -> Result<End, W::Error> {
+        let (mut given, mut requests) = (VecDeque::new(), Vec::new());
+        let mut goes_on = true;
+        loop {
+            let room = window.room(given.len());
+            while goes_on && requests.len() < room {
+                let Some(turn) = self.turns.next_turn() else { break };
+                if self.shared.is_over(turn.number) {
+                    goes_on = false;
+                    break;
+                }
+                let trace = turn.number < self.shared.traced.load(Ordering::Relaxed);
+                requests.push(Request { turn, trace, awaited: false });
+                given.push_back(turn);
+            }
+            if let Some(last) = requests.last_mut() {
+                last.awaited = true;
+                self.worker.request(&requests)?;
+                requests.clear();
+                window.note_requests();
+            }
+            let Some(turn) = given.pop_front() else { break };
+            if W::IS_REMOTE && self.shared.is_over(turn.number) {
+                return Ok(End::Search(given.len() + 1));
+            }
+            match self.worker.receive()? {
+                Some(made) => self.count(turn, made),
+                None => self.note_exhausted(turn),
+            }
+        }
+        Ok(if goes_on { End::Round } else { End::Search(0) })
+    }
+
+    fn note_exhausted(&mut self, turn: Turn) {
+        self.turns.note_exhausted(turn.lane);
+        let exhausted_at = &mut self.found.tally.lanes[turn.lane].exhausted_at;
+        *exhausted_at = exhausted_at.or(Some(turn.number));
+        if self.shared.search.lanes.get(turn.lane).covers_everything {
+            self.shared.end_at(turn.number);
+        }
+    }
+
+    #[inline]
+    fn count(&mut self, turn: Turn, made: Made<W::Failure>) {
+        let Made { run, failure } = made;
+        self.turns.note(turn.lane, run.fingerprint);
+        if let Some(kind) = run.kind() {
+            self.shared.traced.fetch_min(turn.number, Ordering::Relaxed);
+            if self.shared.search.budget.stop.applies_to(kind) {
+                // Earlier runs of other jobs may fail as well; the first one counts.
+                self.shared.end_at(turn.number);
+            }
+        }
+        if W::IS_REMOTE {
+            let shared = self.shared;
+            let mut found = shared.found.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+            add(&mut found, shared.keeps_log, turn, &run, failure);
+            let seen = Seen { turns: 1, turn, run: &run, tally: &found.tally };
+            (shared.search.watch)(seen);
+            return;
+        }
+        add(&mut self.found, self.shared.keeps_log, turn, &run, failure);
+        self.unseen += 1;
+        if self.unseen >= self.shared.search.every {
+            let seen = Seen { turns: self.unseen, turn, run: &run, tally: &self.found.tally };
+            (self.shared.search.watch)(seen);
+            self.unseen = 0;
+        }
+    }
+}
+
+#[inline]
+fn add<F>(found: &mut Found<F>, keeps_log: bool, turn: Turn, run: &Run, failure: Option<F>) {
+    found.tally.count(turn, run);
+    if let Some(failure) = failure {
+        found.keep(turn, failure);
+    }
+    if keeps_log {
+        found.log.push((turn, run.clone()));
+    }
+}

@@ -1,0 +1,167 @@
+//! The strategies that take turns in a search.
+
+use raddle_engine::Strategy;
+use raddle_strategies::SpecError;
+use raddle_strategies::portfolio::{self, PORTFOLIO, Rounds, pct_depth};
+
+/// The name of the default portfolio.
+pub(crate) const NAME: &str = "portfolio";
+
+/// The variant of the default portfolio.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Portfolio {
+    /// For tests, which end when all of their threads have.
+    Tests,
+    /// For programs that end with their first thread; see [`portfolio::of_programs`].
+    Programs,
+}
+
+/// One strategy of a search.
+pub struct Lane {
+    /// Its specification, such as `pct:depth=2`.
+    pub spec: String,
+    /// Whether its runs depend on those before them, so that one worker has to make them all, in order.
+    pub learns: bool,
+    /// Whether nothing is left for any strategy once this one has no schedule left.
+    pub covers_everything: bool,
+    /// The depth for which its runs have PCT's guarantee as published, all but the first.
+    pub pct_depth: Option<u64>,
+    /// Never runs; copied for whoever does.
+    prototype: Box<dyn Strategy>,
+}
+
+impl Lane {
+    /// Returns the strategy itself, before its first run.
+    pub fn strategy(&self) -> Box<dyn Strategy> {
+        self.prototype.fork()
+    }
+}
+
+/// The strategies of a search, in the order of their indices.
+pub struct Lanes {
+    lanes: Vec<Lane>,
+    /// Whether strategies that find more get more turns.
+    adapts: bool,
+}
+
+impl Lanes {
+    /// Returns the strategies of a text: one specification, several joined by `+`, or `portfolio`.
+    pub fn parse(text: &str, portfolio: Portfolio) -> Result<Lanes, SpecError> {
+        let adapts = text == NAME;
+        let specs: Vec<String> = match portfolio {
+            Portfolio::Tests if adapts => PORTFOLIO.iter().map(|&spec| spec.to_owned()).collect(),
+            Portfolio::Programs if adapts => portfolio::of_programs(),
+            _ => text.split('+').map(str::to_owned).collect(),
+        };
+        let lane = |spec: String| Ok(Lane::new(raddle_strategies::build(&spec)?, spec));
+        Ok(Lanes { lanes: specs.into_iter().map(lane).collect::<Result<_, SpecError>>()?, adapts })
+    }
+
+    /// Returns a single strategy that was built elsewhere.
+    pub fn of(spec: impl Into<String>, strategy: Box<dyn Strategy>) -> Lanes {
+        Lanes { lanes: vec![Lane::new(strategy, spec.into())], adapts: false }
+    }
+
+    /// Returns these strategies, each inside of what `wrap` makes of it.
+    #[must_use]
+    pub fn wrapped(mut self, wrap: impl Fn(Box<dyn Strategy>) -> Box<dyn Strategy>) -> Lanes {
+        for lane in &mut self.lanes {
+            lane.prototype = wrap(lane.prototype.fork());
+            lane.learns = lane.prototype.learns();
+        }
+        self
+    }
+
+    /// Returns these strategies, each of which makes its runs in order, whether it learns or not.
+    #[must_use]
+    pub fn in_order(mut self) -> Lanes {
+        self.lanes.iter_mut().for_each(|lane| lane.learns = true);
+        self
+    }
+
+    /// Returns whether strategies that find more partial orders get more turns.
+    pub fn adapts(&self) -> bool {
+        self.adapts
+    }
+
+    /// Returns the specifications.
+    pub fn specs(&self) -> Vec<String> {
+        self.lanes.iter().map(|lane| lane.spec.clone()).collect()
+    }
+
+    /// Returns the strategies.
+    pub fn iter(&self) -> impl ExactSizeIterator<Item = &Lane> {
+        self.lanes.iter()
+    }
+
+    /// Returns the strategy with this index.
+    pub fn get(&self, index: usize) -> &Lane {
+        &self.lanes[index]
+    }
+
+    /// Returns whether the runs can be split between workers.
+    pub(crate) fn can_be_split(&self) -> bool {
+        self.lanes.iter().any(|lane| !lane.learns) || self.lanes.len() > 1
+    }
+
+    /// Returns whether one of several strategies can leave nothing for the others.
+    pub(crate) fn may_cover_everything(&self) -> bool {
+        self.lanes.len() > 1 && self.lanes.iter().any(|lane| lane.covers_everything)
+    }
+
+    /// Returns their turns on so many jobs. Shards do not talk to each other, so there the portfolio keeps its first shares.
+    pub(crate) fn rounds(&self, jobs: usize, is_sharded: bool) -> Rounds {
+        match self.adapts {
+            true if is_sharded => Rounds::fixed_portfolio(),
+            true => Rounds::portfolio(jobs),
+            false => Rounds::equal(self.lanes.len()),
+        }
+    }
+}
+
+impl Lane {
+    fn new(strategy: Box<dyn Strategy>, spec: String) -> Lane {
+        Lane {
+            learns: strategy.learns(),
+            covers_everything: covers_everything(&spec),
+            pct_depth: pct_depth(&spec),
+            prototype: strategy,
+            spec,
+        }
+    }
+}
+
+/// Returns whether a strategy that has no schedule left leaves nothing for others.
+fn covers_everything(spec: &str) -> bool {
+    matches!(spec, "dfs" | "dpor" | "preemption" | "delay")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_list_is_taken_apart() {
+        let specs = |text| Lanes::parse(text, Portfolio::Tests).map(|lanes| lanes.specs());
+        assert_eq!(specs("portfolio").unwrap(), PORTFOLIO);
+        assert_eq!(specs("pos+pct:depth=2").unwrap(), ["pos", "pct:depth=2"]);
+        assert!(specs("pos+").is_err());
+        assert!(Lanes::parse("portfolio", Portfolio::Programs).unwrap().adapts());
+        assert!(!Lanes::parse("pos", Portfolio::Programs).unwrap().adapts());
+    }
+
+    #[test]
+    fn only_plain_pct_has_the_published_guarantee() {
+        for (spec, depth) in [
+            ("pct", Some(3)),
+            ("pct:depth=2", Some(2)),
+            ("pct:depth=drawn", None),
+            ("pct:depth=2,at=sync", None),
+            ("pct:steps=9", None),
+            ("pos", None),
+            ("conflict:pct:depth=2", None),
+        ] {
+            assert_eq!(Lanes::parse(spec, Portfolio::Tests).unwrap().get(0).pct_depth, depth, "{spec}");
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! One search over schedules for every front end.
+//!
+//! A front end implements [`Target`]: it starts workers, and a [`Worker`] makes the runs it is asked for. [`search`] decides
+//! which runs are made, by whom and in which order, counts them, and stops where the [`Search`] says so. Afterwards
+//! [`reduce`] and [`explain`] make further runs of a failing one through [`raddle_explain::Execute`], and [`write`] keeps it.
+//!
+//! * [`Lanes`]: the strategies that take turns.
+//! * [`Turns`]: whose turn it is, on one job of one shard.
+//! * [`Tally`]: the numbers of a search, the same for any number of jobs and for merged shards.
+//! * [`bound`]: what a number of runs without a failure is worth.
+
+pub mod bound;
+mod budget;
+mod failure;
+mod in_process;
+mod job;
+mod lanes;
+mod pipeline;
+mod run;
+mod search;
+mod shard;
+mod tally;
+mod turns;
+
+pub use budget::{Budget, Deadline, Stop};
+pub use failure::{AFTER_A_FAILURE, Limits, Progress, explain, origin, reduce, write};
+pub use in_process::{CopyProgram, InProcess, Recording};
+pub use lanes::{Lane, Lanes, Portfolio};
+pub use run::{Details, Made, Run};
+pub use search::{Known, Outcome, Request, Search, Searched, Seen, Target, Worker, search, search_all};
+pub use shard::{MergeError, Shard, ShardError, ShardResult, merge};
+pub use tally::{LaneTally, Tally};
+pub use turns::Turns;

@@ -1,0 +1,84 @@
+//! How many requests a remote worker has at a time.
+//!
+//! One that waits for the next request after each run, and wakes the search for each result, loses a tenth of its time where
+//! runs are short. So requests are pipelined, and results come in halves of the pipeline. Where runs are long there are two: those
+//! under way when the search ends are made in vain. The length of the pipeline decides nothing else.
+
+use std::time::{Duration, Instant};
+
+/// The least and the most requests at a time.
+const LEAST: usize = 2;
+const MOST: usize = 64;
+
+/// The work that should be under way.
+const AHEAD: Duration = Duration::from_millis(20);
+
+/// The number of requests that a worker has at a time.
+#[derive(Debug)]
+pub(crate) struct Window {
+    size: usize,
+    most: usize,
+    /// When the latest requests were made; nothing for a worker that is not remote.
+    since: Option<Instant>,
+}
+
+impl Window {
+    /// Returns the window of a worker, whose last results are waited for or not. One that is not remote has one request.
+    #[expect(clippy::disallowed_methods, reason = "the number of requests decides nothing in runs")]
+    pub(crate) fn new(is_remote: bool, are_awaited: bool) -> Window {
+        if !is_remote {
+            return Window { size: 1, most: 1, since: None };
+        }
+        Window { size: LEAST, most: if are_awaited { LEAST } else { MOST }, since: Some(Instant::now()) }
+    }
+
+    /// Returns how many requests to make now for a worker that has `under_way`; 0 if it has enough.
+    #[inline]
+    pub(crate) fn room(&self, under_way: usize) -> usize {
+        if under_way * 2 > self.size { 0 } else { self.size - under_way }
+    }
+
+    /// Notes that requests were made.
+    #[expect(clippy::disallowed_methods, reason = "the number of requests decides nothing in runs")]
+    #[inline]
+    pub(crate) fn note_requests(&mut self) {
+        if let Some(since) = self.since {
+            let now = Instant::now();
+            self.adapt(now - since);
+            self.since = Some(now);
+        }
+    }
+
+    /// Half a window has lasted for `span`.
+    fn adapt(&mut self, span: Duration) {
+        if span < AHEAD / 4 {
+            self.size = (self.size * 2).min(self.most);
+        } else if span > AHEAD {
+            self.size = (self.size / 2).max(LEAST);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn short_runs_are_pipelined_and_long_ones_are_not() {
+        let mut window = Window::new(true, false);
+        assert_eq!([0, 1, 2].map(|under_way| window.room(under_way)), [2, 1, 0]);
+        for _ in 0..10 {
+            window.adapt(Duration::from_micros(500));
+        }
+        assert_eq!([0, 32, 33].map(|under_way| window.room(under_way)), [64, 32, 0]);
+        window.adapt(Duration::from_millis(10));
+        assert_eq!(window.room(0), 64, "it is as it should be");
+        for _ in 0..10 {
+            window.adapt(Duration::from_secs(1));
+        }
+        assert_eq!(window.room(1), 1);
+        let mut window = Window::new(true, true);
+        window.adapt(Duration::from_micros(500));
+        assert_eq!(window.room(0), 2);
+    }
+}

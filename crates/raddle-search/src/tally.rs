@@ -1,0 +1,193 @@
+//! The numbers of a search.
+
+use crate::bound::{Guarantee, Size};
+use crate::lanes::Lanes;
+use crate::run::{Details, Run};
+use raddle_engine::Census;
+use raddle_model::IRoot;
+use raddle_model::native::Covered;
+use raddle_strategies::portfolio::Turn;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The numbers of a search. They do not depend on the number of jobs, unless a time budget ended it.
+#[derive(Clone, Debug, Default)]
+pub struct Tally {
+    /// Complete runs.
+    pub runs: u64,
+    /// Runs that their strategy cut off.
+    pub cut_off: u64,
+    /// Failing runs.
+    pub failures: u64,
+    /// How often each kind of failure occurred.
+    pub kinds: BTreeMap<String, u64>,
+    /// How often each partial order occurred.
+    pub census: Census,
+    /// How often a spinning thread was descheduled.
+    pub rests: u64,
+    /// The most threads of a run.
+    pub threads: u64,
+    /// The most steps of a run.
+    pub steps: u64,
+    /// How often runs waited for something outside the program.
+    pub outside_waits: u64,
+    /// How many processes runs started.
+    pub processes: u64,
+    /// For each strategy.
+    pub lanes: Vec<LaneTally>,
+    /// Whether no schedule is left that the strategies promise to run.
+    pub exhausted: bool,
+    /// How many partial orders a strategy estimates there are, if one does.
+    pub estimate: Option<f64>,
+    /// The 1-based number of the run with the latest new partial order; only if one job made all runs.
+    pub last_new: Option<u64>,
+    /// The iRoots of the runs and the first run that had each, by number.
+    pub exposed: BTreeMap<IRoot, u64>,
+    /// After how many runs how many iRoots there were, wherever that grew.
+    pub saturation: Vec<(u64, u64)>,
+    /// What strategies know of iRoots, and the names of code locations.
+    pub covered: Covered,
+    /// Why a profiling run for shared memory failed, if one did.
+    pub unlearnt: Option<String>,
+}
+
+/// The runs of one strategy.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct LaneTally {
+    /// Complete runs.
+    pub runs: u64,
+    /// Those that passed, without the first one, from which PCT learns how long runs are.
+    pub passed_after_first: u64,
+    /// The number of the turn for which it had no schedule left.
+    pub exhausted_at: Option<u64>,
+}
+
+impl Tally {
+    /// Returns the tally of no runs under so many strategies.
+    pub fn new(lanes: usize) -> Tally {
+        Tally { lanes: vec![LaneTally::default(); lanes], ..Tally::default() }
+    }
+
+    /// Counts a run.
+    pub fn count(&mut self, turn: Turn, run: &Run) {
+        if run.cut_off {
+            self.cut_off += 1;
+            return;
+        }
+        self.runs += 1;
+        self.rests += run.rests;
+        self.threads = self.threads.max(run.threads);
+        self.steps = self.steps.max(run.steps);
+        if self.census.count(run.fingerprint) {
+            self.last_new = Some(turn.number + 1);
+        }
+        let lane = &mut self.lanes[turn.lane];
+        lane.runs += 1;
+        let Some(details) = &run.details else {
+            lane.passed_after_first += u64::from(turn.run > 0);
+            return;
+        };
+        lane.passed_after_first += u64::from(turn.run > 0 && details.kind.is_none());
+        self.count_details(turn.number, details);
+    }
+
+    fn count_details(&mut self, number: u64, details: &Details) {
+        if let Some(kind) = &details.kind {
+            self.failures += 1;
+            match self.kinds.get_mut(kind) {
+                Some(count) => *count += 1,
+                None => _ = self.kinds.insert(kind.clone(), 1),
+            }
+        }
+        self.outside_waits += details.outside_waits;
+        self.processes += details.processes;
+        if self.unlearnt.is_none() {
+            self.unlearnt.clone_from(&details.unlearnt);
+        }
+        let before = self.exposed.len();
+        for &root in &details.exposed {
+            let first = self.exposed.entry(root).or_insert(number);
+            *first = number.min(*first);
+        }
+        if self.exposed.len() > before {
+            self.saturation.push((self.runs, self.exposed.len() as u64));
+        }
+    }
+
+    /// Adds the runs of another job of the same search.
+    pub fn merge(&mut self, other: Tally) {
+        self.runs += other.runs;
+        self.cut_off += other.cut_off;
+        self.failures += other.failures;
+        for (kind, count) in other.kinds {
+            *self.kinds.entry(kind).or_default() += count;
+        }
+        self.census.merge(&other.census);
+        self.rests += other.rests;
+        self.threads = self.threads.max(other.threads);
+        self.steps = self.steps.max(other.steps);
+        self.outside_waits += other.outside_waits;
+        self.processes += other.processes;
+        for (mine, theirs) in self.lanes.iter_mut().zip(&other.lanes) {
+            mine.runs += theirs.runs;
+            mine.passed_after_first += theirs.passed_after_first;
+            mine.exhausted_at = [mine.exhausted_at, theirs.exhausted_at].into_iter().flatten().min();
+        }
+        self.estimate = other.estimate.or(self.estimate);
+        self.last_new = None;
+        for (root, number) in other.exposed {
+            let first = self.exposed.entry(root).or_insert(number);
+            *first = number.min(*first);
+        }
+        self.saturation.extend(other.saturation);
+        self.covered.ledger.join(&other.covered.ledger, &Default::default());
+        self.covered.places.extend(other.covered.places);
+        self.unlearnt = self.unlearnt.take().or(other.unlearnt);
+    }
+
+    /// Sets [`Tally::exhausted`] from what is known of each strategy.
+    pub(crate) fn settle(&mut self, lanes: &Lanes) {
+        let all = self.lanes.iter().all(|lane| lane.exhausted_at.is_some());
+        self.exhausted = all || self.covered_at(lanes).is_some();
+    }
+
+    /// Returns the number of the turn at which a strategy had covered everything.
+    pub(crate) fn covered_at(&self, lanes: &Lanes) -> Option<u64> {
+        let covers = lanes.iter().zip(&self.lanes).filter(|(lane, _)| lane.covers_everything);
+        covers.filter_map(|(_, tally)| tally.exhausted_at).min()
+    }
+
+    /// Returns these numbers for the runs of `log` up to number `last` alone. What is not about single runs is kept.
+    pub(crate) fn up_to(self, last: u64, log: &mut Vec<(Turn, Run)>) -> Tally {
+        log.retain(|(turn, _)| turn.number <= last);
+        let mut again = Tally::new(self.lanes.len());
+        log.iter().for_each(|(turn, run)| again.count(*turn, run));
+        for (new, old) in again.lanes.iter_mut().zip(&self.lanes) {
+            new.exhausted_at = old.exhausted_at.filter(|&number| number <= last);
+        }
+        (again.estimate, again.covered, again.last_new) = (self.estimate, self.covered, None);
+        again
+    }
+
+    /// Returns how many partial orders were seen.
+    pub fn partial_orders(&self) -> u64 {
+        self.census.distinct() as u64
+    }
+
+    /// Returns the runs of PCT as published, by depth, all of which have passed.
+    pub fn pct_runs(&self, lanes: &Lanes) -> BTreeMap<u64, u64> {
+        let mut made = BTreeMap::new();
+        for (lane, tally) in lanes.iter().zip(&self.lanes) {
+            if let Some(depth) = lane.pct_depth {
+                *made.entry(depth).or_default() += tally.passed_after_first;
+            }
+        }
+        made
+    }
+
+    /// Returns an upper bound on the probability that `runs` runs of PCT for bugs of this depth all miss one.
+    pub fn missed_by_pct(&self, depth: u64, runs: u64) -> f64 {
+        let size = Size { threads: self.threads, steps: self.steps.max(1) };
+        Guarantee::pct(size, depth).map_or(1.0, |pct| pct.missed(runs))
+    }
+}

@@ -1,0 +1,159 @@
+//! The promises of a search: its result depends on neither jobs nor shards, and it stops where it says.
+
+use raddle_engine::{Config, Rng};
+use raddle_model::Kind;
+use raddle_search::{
+    Budget, InProcess, Lanes, MergeError, Outcome, Portfolio, Recording, Search, Shard, ShardResult, Stop,
+    Tally, merge, search,
+};
+use raddle_testkit::{Act, Script, mixed};
+use std::io;
+use std::sync::Mutex;
+
+/// A program of three threads that deadlocks in some schedules.
+fn deadlocks() -> Script {
+    let both = |a, b| {
+        [(Kind::Lock, a), (Kind::Lock, b), (Kind::Unlock, b), (Kind::Unlock, a)]
+            .map(|(kind, on)| Act::On(kind, on))
+    };
+    let script = Script::new().mutex().mutex().mutex();
+    script.thread(&both(0, 1)).thread(&both(1, 2)).thread(&both(2, 0))
+}
+
+fn searched(script: &Script, spec: &str, jobs: usize, shard: Option<Shard>, budget: &Budget) -> Found {
+    let lanes = Lanes::parse(spec, Portfolio::Tests).unwrap();
+    let target = InProcess { program: script, lanes: &lanes, config: Config::default(), seed: 7 };
+    let budget = budget.clone();
+    search(&target, &Search { lanes: &lanes, budget, jobs, shard, watch: &|_| (), every: 100 }).unwrap()
+}
+
+type Found = Outcome<Recording, io::Error>;
+
+/// All numbers of a tally that do not depend on who made the runs.
+fn numbers(tally: &Tally) -> String {
+    let mut census: Vec<_> = tally.census.iter().collect();
+    census.sort_unstable();
+    let Tally { runs, cut_off, failures, kinds, rests, threads, steps, lanes, exhausted, .. } = tally;
+    format!(
+        "{runs} {cut_off} {failures} {kinds:?} {rests} {threads} {steps} {lanes:?} {exhausted} {census:?}"
+    )
+}
+
+fn stops() -> [Budget; 3] {
+    let first = Budget { stop: Stop::FirstFailure, ..Budget::all(600) };
+    let of = Budget { stop: Stop::FirstOf(vec!["assertion".to_owned()]), ..Budget::all(600) };
+    [Budget::all(600), first, of]
+}
+
+const SPECS: [&str; 6] = ["pos", "portfolio", "pos+random-walk+pct:depth=2", "dpor", "dpor+pos", "upo+oos"];
+
+#[test]
+fn the_number_of_jobs_changes_nothing() {
+    let mut rng = Rng::for_run(3, 0);
+    let mut scripts = vec![deadlocks()];
+    scripts.extend((0..3).map(|_| mixed(&mut rng)));
+    for (index, script) in scripts.iter().enumerate() {
+        for spec in SPECS {
+            for budget in stops() {
+                let alone = searched(script, spec, 1, None, &budget);
+                for jobs in [2, 5] {
+                    let together = searched(script, spec, jobs, None, &budget);
+                    let what = format!("program {index} under {spec} with {jobs} jobs, {:?}", budget.stop);
+                    assert_eq!(numbers(&together.tally), numbers(&alone.tally), "{what}");
+                    let first =
+                        |found: &Found| found.first.as_ref().map(|(turn, run)| (*turn, run.fingerprint));
+                    assert_eq!(first(&together), first(&alone), "{what}");
+                }
+            }
+        }
+    }
+}
+
+/// The results of all shards of a search, each through its file.
+fn shards(script: &Script, spec: &str, count: usize, jobs: usize, budget: &Budget) -> Vec<ShardResult<u64>> {
+    let result = |index: usize| {
+        let shard: Shard = format!("{}/{count}", index + 1).parse().unwrap();
+        // Only what is kept in a file is merged.
+        let found = searched(script, spec, jobs, Some(shard), budget);
+        let found = found.map_failure(|recording| recording.fingerprint);
+        let text = serde_json::to_string(&ShardResult::new(shard, spec, &found)).unwrap();
+        serde_json::from_str(&text).unwrap()
+    };
+    (0..count).map(result).collect()
+}
+
+#[test]
+fn merged_shards_are_what_one_process_gives() {
+    for spec in SPECS {
+        let lanes = Lanes::parse(spec, Portfolio::Tests).unwrap();
+        for budget in stops() {
+            let whole = searched(&deadlocks(), spec, 1, Some("1/1".parse().unwrap()), &budget);
+            for (count, jobs) in [(1, 1), (3, 1), (4, 2)] {
+                let results = shards(&deadlocks(), spec, count, jobs, &budget);
+                let (tally, first) = merge(&results, &lanes).unwrap();
+                let what = format!("{spec} in {count} shards of {jobs} jobs, {:?}", budget.stop);
+                assert_eq!(numbers(&tally), numbers(&whole.tally), "{what}");
+                let expected = whole.first.as_ref().map(|(turn, run)| (turn.number, run.fingerprint));
+                assert_eq!(first, expected, "{what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_single_strategy_makes_the_same_runs_with_and_without_shards() {
+    let budget = Budget::all(500);
+    let plain = searched(&deadlocks(), "pos", 1, None, &budget);
+    let sharded = searched(&deadlocks(), "pos", 1, Some("1/1".parse().unwrap()), &budget);
+    assert_eq!(numbers(&plain.tally), numbers(&sharded.tally));
+}
+
+#[test]
+fn shards_that_do_not_belong_together_are_refused() {
+    let lanes = Lanes::parse("pos", Portfolio::Tests).unwrap();
+    let budget = Budget::all(100);
+    let results = shards(&deadlocks(), "pos", 3, 1, &budget);
+    assert_eq!(merge(&results[..2], &lanes).unwrap_err(), MergeError::Missing { index: 3, count: 3 });
+    assert_eq!(merge::<u64>(&[], &lanes).unwrap_err(), MergeError::Empty);
+    let other = shards(&deadlocks(), "random-walk", 3, 1, &budget);
+    let mixed = [&results[..2], &other[2..]].concat();
+    assert!(matches!(merge(&mixed, &lanes), Err(MergeError::Another { .. })));
+    // A result that came twice counts once.
+    let twice = [&results[..], &results[..1]].concat();
+    assert_eq!(numbers(&merge(&twice, &lanes).unwrap().0), numbers(&merge(&results, &lanes).unwrap().0));
+    for wrong in ["0/3", "4/3", "3", "a/b", "1/0", ""] {
+        let error = wrong.parse::<Shard>().unwrap_err().to_string();
+        assert!(error.contains("such as 3/100"), "{error}");
+    }
+}
+
+#[test]
+fn a_strategy_that_has_covered_everything_ends_the_search() {
+    let budget = Budget::all(100_000);
+    for jobs in [1, 3] {
+        let both = searched(&deadlocks(), "dpor+random-walk", jobs, None, &budget);
+        assert!(both.tally.exhausted && both.tally.runs < 1_000, "{}", both.tally.runs);
+        let random = searched(&deadlocks(), "random-walk", jobs, None, &Budget::all(300));
+        assert!(!random.tally.exhausted);
+    }
+}
+
+#[test]
+fn whoever_watches_sees_every_run_once() {
+    let lanes = Lanes::parse("portfolio", Portfolio::Tests).unwrap();
+    let script = deadlocks();
+    let target = InProcess { program: &script, lanes: &lanes, config: Config::default(), seed: 7 };
+    let seen = Mutex::new(Vec::new());
+    let watch = |now: raddle_search::Seen<'_>| seen.lock().unwrap().push((now.turns, now.turn.number));
+    let budget = Budget::all(50);
+    search(&target, &Search { lanes: &lanes, budget, jobs: 1, shard: None, watch: &watch, every: 1 })
+        .unwrap();
+    let expected: Vec<(u64, u64)> = (0..50).map(|number| (1, number)).collect();
+    assert_eq!(seen.into_inner().unwrap(), expected);
+}
+
+#[test]
+fn without_time_one_run_is_made() {
+    let budget = Budget { time: Some(std::time::Duration::ZERO), ..Budget::all(1_000) };
+    assert_eq!(searched(&deadlocks(), "pos", 3, None, &budget).tally.runs, 1);
+}
