@@ -22,7 +22,6 @@ fn scratch() -> PathBuf {
     Path::new(env!("CARGO_TARGET_TMPDIR")).join("texts")
 }
 
-#[expect(clippy::disallowed_methods, reason = "whoever runs the tests decides what they do")]
 fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some()
 }
