@@ -47,7 +47,7 @@ fn check_layers() -> Result<String> {
 
 /// Rewrites the golden texts by running their tests with leave to write.
 fn bless() -> Result<String> {
-    let words = ["test", "-p", "raddle-cli", "--test", "cli", "--", "golden", "the_text"];
+    let words = ["test", "-p", "raddle-cli", "--test", "texts"];
     let status = cargo(&words).env("RADDLE_BLESS", "1").status()?;
     ensure!(status.success(), "the golden texts could not be rewritten");
     Ok("golden texts are rewritten; look at the difference before you commit it".to_owned())

@@ -12,6 +12,9 @@ use raddle_model::{EXIT_BUG_FOUND, MADE, Schedule, TraceFile};
 use raddle_report::shape::{self, Reduced};
 use raddle_report::{sentences, text};
 use std::fmt::Write;
+use std::fs::Permissions;
+use std::io::Write as _;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -82,14 +85,15 @@ pub(crate) fn write(path: &Path, file: &TraceFile) -> Result<()> {
     let written = match std::fs::metadata(path) {
         Ok(there) if !there.is_file() => std::fs::write(path, text),
         _ => {
-            let mut half = path.as_os_str().to_owned();
-            half.push(format!(".{}.part", std::process::id()));
-            let written = std::fs::write(&half, text).and_then(|()| std::fs::rename(&half, path));
-            if written.is_err() {
-                // What came to the disk before it was full is of no use.
-                _ = std::fs::remove_file(&half);
-            }
-            written
+            let folder =
+                path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            // As readable as any other new file. If the disk is full, what came to it is removed again.
+            let half =
+                tempfile::Builder::new().permissions(Permissions::from_mode(0o666)).tempfile_in(folder);
+            half.and_then(|mut half| {
+                half.write_all(text.as_bytes())?;
+                half.persist(path).map(drop).map_err(|failed| failed.error)
+            })
         }
     };
     written.with_context(|| format!("cannot write the failing run to {}", path.display()))

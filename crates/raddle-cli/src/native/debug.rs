@@ -98,11 +98,7 @@ fn commands(library: &OsStr, arguments: &[String]) -> Result<String> {
 /// A word for the shell, on a line of gdb.
 fn quoted(word: &str) -> Result<String> {
     ensure!(!word.contains('\n'), "gdb takes no arguments or variables of several lines");
-    if word.is_empty() {
-        return Ok("''".to_owned());
-    }
-    let plain = |c: char| c.is_alphanumeric() || "_-+=:,./".contains(c);
-    Ok(word.chars().flat_map(|c| (!plain(c)).then_some('\\').into_iter().chain([c])).collect())
+    Ok(shlex::try_quote(word).context("gdb takes no zero bytes")?.into_owned())
 }
 
 /// Orders the run from every server that says it is there, because gdb can start the program again. Gives the last answer.
@@ -129,7 +125,7 @@ mod tests {
     #[test]
     fn words_are_quoted() {
         for (word, told) in
-            [("a/b-1", "a/b-1"), ("", "''"), ("a b", "a\\ b"), ("it's", "it\\'s"), ("$x", "\\$x")]
+            [("a/b-1", "a/b-1"), ("", "''"), ("a b", "'a b'"), ("it's", "\"it's\""), ("$x", "'$x'")]
         {
             assert_eq!(quoted(word).ok().as_deref(), Some(told));
         }

@@ -1,6 +1,8 @@
 //! The program that a user names: where it is, and whether it can be put under control.
 
 use anyhow::{Context, Result, bail, ensure};
+use object::read::elf::{FileHeader, ProgramHeader};
+use object::{Endianness, FileKind, elf};
 use std::fs::Metadata;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -62,38 +64,20 @@ fn check_file(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The parts of an ELF file that decide whether it can be put under control.
-mod elf {
-    /// The size of the header of a 64-bit file.
-    pub(super) const HEADER: usize = 64;
-    pub(super) const MAGIC: &[u8] = b"\x7fELF";
-    pub(super) const CLASS_64: u8 = 2;
-    pub(super) const LITTLE_ENDIAN: u8 = 1;
-    pub(super) const X86_64: u16 = 62;
-    /// The kind of program header that names the dynamic loader.
-    pub(super) const INTERPRETER: u64 = 3;
-
-    /// Processors that programs are often compiled for.
-    pub(super) fn processor(machine: u16) -> Option<&'static str> {
-        Some(match machine {
-            3 => "x86 with 32 bits",
-            8 => "MIPS",
-            20 | 21 => "PowerPC",
-            22 => "S/390",
-            40 => "ARM with 32 bits",
-            X86_64 => "x86-64",
-            183 => "ARM with 64 bits (aarch64)",
-            243 => "RISC-V",
-            258 => "LoongArch",
-            _ => return None,
-        })
-    }
-}
-
-/// A number of `size` bytes.
-fn number(bytes: &[u8], at: usize, size: usize) -> Option<u64> {
-    let bytes = bytes.get(at..at.checked_add(size)?)?;
-    Some(bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte)))
+/// Names a processor that programs are often compiled for.
+fn processor(machine: elf::Machine) -> Option<&'static str> {
+    Some(match machine {
+        elf::EM_386 => "x86 with 32 bits",
+        elf::EM_MIPS => "MIPS",
+        elf::EM_PPC | elf::EM_PPC64 => "PowerPC",
+        elf::EM_S390 => "S/390",
+        elf::EM_ARM => "ARM with 32 bits",
+        elf::EM_X86_64 => "x86-64",
+        elf::EM_AARCH64 => "ARM with 64 bits (aarch64)",
+        elf::EM_RISCV => "RISC-V",
+        elf::EM_LOONGARCH => "LoongArch",
+        _ => return None,
+    })
 }
 
 /// Refuses files that are no dynamically linked programs for this machine.
@@ -109,19 +93,21 @@ fn check_content(path: &Path) -> Result<()> {
     if let Some(rest) = bytes.strip_prefix(b"#!") {
         return script(path, rest);
     }
-    ensure!(
-        bytes.len() >= elf::HEADER && bytes.starts_with(elf::MAGIC),
-        "{shown}: it is no program for Linux; if it is a script, name the program that it starts"
-    );
-    let machine = number(&bytes, 18, 2).map_or(0, |machine| machine as u16);
-    let here = bytes[4] == elf::CLASS_64 && bytes[5] == elf::LITTLE_ENDIAN && machine == elf::X86_64;
-    if !here {
-        let bits = if bytes[4] == elf::CLASS_64 { "64-bit" } else { "32-bit" };
-        let machine = if bytes[5] == elf::LITTLE_ENDIAN { machine } else { machine.swap_bytes() };
-        let processor = elf::processor(machine).map_or_else(|| format!("processor {machine}"), str::to_owned);
-        bail!("{shown}: it is a {bits} program for {processor}; raddle controls 64-bit programs for x86-64");
+    let header = match FileKind::parse(&*bytes) {
+        Ok(FileKind::Elf32) => Header::read::<elf::FileHeader32<Endianness>>(&bytes),
+        Ok(FileKind::Elf64) => Header::read::<elf::FileHeader64<Endianness>>(&bytes),
+        _ => None,
+    };
+    let Some(Header { bits, endian, machine, loader }) = header else {
+        bail!("{shown}: it is no program for Linux; if it is a script, name the program that it starts");
+    };
+    if (bits, endian, machine) != (64, Endianness::Little, elf::EM_X86_64) {
+        let processor = processor(machine).map_or_else(|| format!("processor {}", machine.0), str::to_owned);
+        bail!(
+            "{shown}: it is a {bits}-bit program for {processor}; raddle controls 64-bit programs for x86-64"
+        );
     }
-    let Some(loader) = loader(&bytes) else {
+    let Some(loader) = loader else {
         bail!("{shown}: it is linked statically, so nothing can be put under control; link it dynamically");
     };
     ensure!(
@@ -132,17 +118,31 @@ fn check_content(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The dynamic loader that a program names, if it does.
-fn loader(bytes: &[u8]) -> Option<String> {
-    let table = number(bytes, 32, 8)? as usize;
-    let (size, count) = (number(bytes, 54, 2)? as usize, number(bytes, 56, 2)? as usize);
-    let at = (0..count)
-        .map(|index| table.saturating_add(index * size))
-        .find(|&at| number(bytes, at, 4) == Some(elf::INTERPRETER))?;
-    let (from, length) = (number(bytes, at + 8, 8)? as usize, number(bytes, at + 32, 8)? as usize);
-    // A name that lies further back is still a name: the loader is there, whatever it is called.
-    let name = bytes.get(from..from.checked_add(length)?).unwrap_or(b"/");
-    Some(String::from_utf8_lossy(name).trim_end_matches('\0').to_owned())
+/// The parts of an ELF file that decide whether it can be put under control.
+struct Header {
+    bits: u8,
+    endian: Endianness,
+    machine: elf::Machine,
+    /// The dynamic loader that the program names, if it does.
+    loader: Option<String>,
+}
+
+impl Header {
+    /// Reads them from the beginning of a file.
+    fn read<H: FileHeader<Endian = Endianness>>(bytes: &[u8]) -> Option<Header> {
+        let header = H::parse(bytes).ok()?;
+        let endian = header.endian().ok()?;
+        let segments = header.program_headers(endian, bytes).unwrap_or_default();
+        let loader = segments.iter().find(|segment| segment.p_type(endian) == elf::PT_INTERP);
+        // A name that lies further back is still a name: the loader is there, whatever it is called.
+        let name = loader.map(|segment| segment.interpreter(endian, bytes).ok().flatten().unwrap_or(b"/"));
+        Some(Header {
+            bits: if header.is_type_64() { 64 } else { 32 },
+            endian,
+            machine: header.e_machine(endian),
+            loader: name.map(|name| String::from_utf8_lossy(name).into_owned()),
+        })
+    }
 }
 
 /// Says what runs a script, whose text after `#!` is `rest`.
@@ -159,16 +159,4 @@ fn script(path: &Path, rest: &[u8]) -> Result<()> {
         "{shown}: it is a script, run by `{line}`; name the program that the script starts, or, to put the interpreter itself \
          under control: raddle run -- {words} {shown}"
     )
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn numbers_are_read_from_the_least_byte_on() {
-        assert_eq!(number(&[0, 1, 2, 0], 1, 2), Some(0x201));
-        assert_eq!(number(&[0, 1], 1, 2), None);
-        assert_eq!(number(&[0, 1], usize::MAX, 2), None);
-    }
 }

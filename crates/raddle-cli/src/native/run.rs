@@ -176,8 +176,8 @@ fn unseen_memory(args: &NativeArgs, program: &Path) -> Result<Option<String>> {
 /// The file to be run, which is compiled first if it is a source.
 fn program(args: &NativeArgs) -> Result<PathBuf> {
     let name = &args.program[0];
-    let flags: Vec<String> =
-        args.cflags.iter().flat_map(|flags| flags.split_whitespace()).map(str::to_owned).collect();
+    let flags: Vec<String> = shlex::split(args.cflags.as_deref().unwrap_or_default())
+        .context("--cflags: a quote is not closed")?;
     match Source::of(name) {
         Some(source) => find(&source.compile(&flags)?.to_string_lossy()),
         None => {

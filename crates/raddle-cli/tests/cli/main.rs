@@ -4,7 +4,6 @@ mod bench;
 mod cc;
 mod common;
 mod explain;
-mod golden;
 mod lab_micro;
 mod lab_run;
 mod mistakes;

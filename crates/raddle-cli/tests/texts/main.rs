@@ -1,0 +1,194 @@
+//! Texts for people, word for word: the transcripts in `tests/golden`.
+//!
+//! A transcript is a file with commands in lines that begin with `$`. What follows a command is its standard output, its standard
+//! error after a line `[stderr]`, and its exit status if that is not 0. `normal.rs` says what is replaced in them. The commands of a file run in one shell folder, in order.
+//! Lines before the first command are comments. To add one, write its commands and let `cargo xtask bless` write the rest.
+
+mod normal;
+mod programs;
+
+use normal::Normal;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+/// The root of the repository.
+fn root() -> PathBuf {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    root.canonicalize().expect("the crate lies in crates/")
+}
+
+/// The folder for everything that these tests write.
+fn scratch() -> PathBuf {
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join("texts")
+}
+
+fn is_set(variable: &str) -> bool {
+    std::env::var_os(variable).is_some()
+}
+
+/// The transcripts of an area, in order.
+fn transcripts(area: &str) -> Vec<PathBuf> {
+    let folder = root().join("crates/raddle-cli/tests/golden").join(area);
+    let listed = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut files: Vec<PathBuf> = listed.map(|entry| entry.expect("it can be listed").path()).collect();
+    files.sort();
+    assert!(!files.is_empty(), "{area} has no transcripts");
+    files
+}
+
+/// Runs the transcripts of an area again, and compares.
+fn check(area: &str) {
+    let different: Vec<String> = transcripts(area).iter().filter_map(|file| difference(area, file)).collect();
+    assert!(
+        different.is_empty(),
+        "`cargo xtask bless` rewrites the texts after a wanted change\n{}",
+        different.join("\n")
+    );
+}
+
+/// Runs the commands of a transcript again. Returns what differs.
+fn difference(area: &str, file: &Path) -> Option<String> {
+    let expected = std::fs::read_to_string(file).expect("a transcript is UTF-8");
+    let name = file.file_stem().expect("a file has a name").to_string_lossy();
+    let folder = scratch().join(area).join(&*name);
+    _ = std::fs::remove_dir_all(&folder);
+    std::fs::create_dir_all(&folder).expect("a folder for the test can be made");
+    let (commands, mut found) = commands(&expected);
+    assert!(!commands.is_empty(), "{} has no command", file.display());
+    for command in commands {
+        programs::provide(&folder, command);
+        found += &format!("$ {command}\n{}", run(&folder, command));
+    }
+    if found == expected {
+        return None;
+    }
+    if is_set("RADDLE_BLESS") {
+        std::fs::write(file, found).expect("the transcript can be written");
+        return None;
+    }
+    let other = folder.with_extension("found");
+    std::fs::write(&other, found).expect("the target folder can be written to");
+    let diff = Command::new("diff").arg("-u").arg(file).arg(&other).output().expect("diff starts");
+    Some(String::from_utf8_lossy(&diff.stdout).into_owned())
+}
+
+/// The commands of a transcript, and the comments before them.
+fn commands(transcript: &str) -> (Vec<&str>, String) {
+    let comments = transcript.lines().take_while(|line| !line.starts_with("$ "));
+    let comments = comments.map(|line| format!("{line}\n")).collect();
+    (transcript.lines().filter_map(|line| line.strip_prefix("$ ")).collect(), comments)
+}
+
+/// What a command prints, in the form of a transcript.
+fn run(folder: &Path, command: &str) -> String {
+    let built = Path::new(env!("CARGO_BIN_EXE_raddle")).parent().expect("the program is in a folder");
+    let mut shell = Command::new("sh");
+    shell.args(["-c", command]).current_dir(folder).stdin(Stdio::null());
+    #[expect(clippy::disallowed_methods, reason = "what is tested comes before what is installed")]
+    let path = std::env::var("PATH").expect("there is a PATH");
+    shell.env("PATH", format!("{}:{path}", built.display())).env("RADDLE_CACHE", scratch().join("cache"));
+    shell
+        .env("LC_ALL", "C")
+        .env("C", root().join("tests/c"))
+        .env("FIGURES", root().join("crates/raddle-lab/figures"));
+    // Test binaries run in the order in which cargo has built them.
+    shell.env("CARGO_BUILD_JOBS", "1");
+    for name in REMOVED {
+        shell.env_remove(name);
+    }
+    let output = shell.output().expect("sh starts");
+    let normal = Normal::new(folder);
+    let text = |bytes: &[u8]| {
+        let text = normal.text(&String::from_utf8_lossy(bytes));
+        assert!(!text.lines().any(|line| line.starts_with("$ ")), "a line looks like a command: {text}");
+        if bytes.is_empty() || bytes.ends_with(b"\n") { text } else { text + "[no newline]\n" }
+    };
+    let mut told = text(&output.stdout);
+    if !output.stderr.is_empty() {
+        told += &format!("[stderr]\n{}", text(&output.stderr));
+    }
+    match output.status.code() {
+        Some(0) => {}
+        Some(status) => told += &format!("[status {status}]\n"),
+        None => told += "[killed by a signal]\n",
+    }
+    told
+}
+
+/// Variables that would change what is built or told.
+const REMOVED: [&str; 12] = [
+    "CARGO_BUILD_TARGET_DIR",
+    "CARGO_ENCODED_RUSTFLAGS",
+    "CARGO_TARGET_DIR",
+    "CARGO_TERM_COLOR",
+    "CC",
+    "CLICOLOR_FORCE",
+    "COLUMNS",
+    "CXX",
+    "RADDLE_ERLANG",
+    "RUSTC_WRAPPER",
+    "RUSTFLAGS",
+    "RUST_BACKTRACE",
+];
+
+#[test]
+fn help() {
+    check("help");
+}
+
+/// Whoever adds a command adds the transcript of its help.
+#[test]
+fn every_command_has_its_help() {
+    let files = transcripts("help");
+    let names: Vec<String> = files
+        .iter()
+        .map(|file| file.file_stem().expect("it has a name").to_string_lossy().into_owned())
+        .collect();
+    for (file, name) in files.iter().zip(&names) {
+        let text = std::fs::read_to_string(file).expect("a transcript is UTF-8");
+        let listed = text.split_once("Commands:\n").map_or("", |(_, rest)| rest);
+        let listed = listed.lines().take_while(|line| line.starts_with("  "));
+        for command in listed.filter_map(|line| line.split_whitespace().next()).filter(|name| *name != "help")
+        {
+            let wanted = format!("{name}-{command}");
+            assert!(names.contains(&wanted), "tests/golden/help/{wanted}.txt is missing");
+        }
+    }
+}
+
+#[test]
+fn mistakes() {
+    check("mistakes");
+}
+
+#[test]
+fn lab() {
+    check("lab");
+}
+
+#[test]
+fn native() {
+    check("run");
+}
+
+#[test]
+fn failure_files() {
+    check("failure");
+}
+
+#[test]
+fn tools() {
+    check("tools");
+}
+
+#[test]
+fn cargo() {
+    check("cargo");
+}
+
+#[test]
+fn beam() {
+    if programs::has_erlang() {
+        check("beam");
+    }
+}
