@@ -1,4 +1,4 @@
-//! Lets the code of the library lie in blocks of memory of its own, each as large as a huge page; see `src/text.rs`. What is written to
+//! Lets the code of the library lie in blocks of memory of its own, each as large as a huge page; see `src/platform/huge_pages.rs`. What is written to
 //! is one block: what could be made constant after the start would be another one, with page tables that every fork copies.
 
 fn main() {

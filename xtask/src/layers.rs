@@ -2,6 +2,7 @@
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
+use std::path::PathBuf;
 
 /// A crate and the crates of this repository that it may depend on. Other crates of the repository may not depend
 /// on anything of it, nor be depended on.
@@ -77,6 +78,9 @@ const TESTKIT: &str = "raddle-testkit";
 /// Crates that may set their own lints because they need unsafe code.
 const UNSAFE: &[&str] = &["raddle-native", "raddle"];
 
+/// Crates whose modules must not use each other in cycles; see [`crate::modules`].
+pub(crate) const WITHOUT_CYCLES: &[&str] = &["raddle-native", "xtask"];
+
 /// A package of the workspace.
 #[derive(Deserialize, Debug)]
 pub(crate) struct Package {
@@ -84,9 +88,18 @@ pub(crate) struct Package {
     #[serde(rename = "manifest_path")]
     pub(crate) manifest: String,
     dependencies: Vec<Dependency>,
+    pub(crate) targets: Vec<Target>,
     /// The text of the manifest, which the metadata do not hold.
     #[serde(skip)]
     pub(crate) text: String,
+}
+
+/// A library, program, test or build script of a package.
+#[derive(Deserialize, Debug)]
+pub(crate) struct Target {
+    pub(crate) kind: Vec<String>,
+    #[serde(rename = "src_path")]
+    pub(crate) root: PathBuf,
 }
 
 #[derive(Deserialize, Debug)]
@@ -159,6 +172,7 @@ mod tests {
             name: name.to_owned(),
             manifest: String::new(),
             dependencies: dependencies.iter().map(dependency).collect(),
+            targets: Vec::new(),
             text: "[package]\n\n[lints]\nworkspace = true\n".to_owned(),
         }
     }

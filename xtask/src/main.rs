@@ -1,21 +1,27 @@
 //! Chores of the repository.
 //!
-//! `cargo xtask check-layers` checks that dependencies point downwards and that unsafe code is denied where
-//! it has no place. `cargo xtask bless` rewrites the golden texts after a wanted change.
+//! * `cargo xtask check-layers` checks that dependencies point downwards, that unsafe code is denied where it has no place,
+//!   and that the modules of some crates are free of cycles. With `--modules CRATE` it checks only the modules of that
+//!   crate, and lists all uses between modules in a cycle.
+//! * `cargo xtask bless` rewrites the golden texts after a wanted change.
 
 mod layers;
+mod modules;
 
 use anyhow::{Context, Result, bail, ensure};
+use layers::Package;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
 fn main() -> ExitCode {
-    let mut words = std::env::args().skip(1);
-    let done = match (words.next().as_deref(), words.next()) {
-        (Some("check-layers"), None) => check_layers(),
-        (Some("bless"), None) => bless(),
-        _ => Err(anyhow::anyhow!("say `check-layers` or `bless`")),
+    let words: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let done = match words[..] {
+        ["check-layers"] => check_layers(),
+        ["check-layers", "--modules", name] => check_modules(name),
+        ["bless"] => bless(),
+        _ => Err(anyhow::anyhow!("say `check-layers`, `check-layers --modules CRATE` or `bless`")),
     };
     let (text, status) = match done {
         Ok(text) => (text, ExitCode::SUCCESS),
@@ -25,8 +31,60 @@ fn main() -> ExitCode {
     status
 }
 
-/// Checks the arrows between crates, and their lints.
+/// Checks the arrows between crates, their lints, and the modules of some.
 fn check_layers() -> Result<String> {
+    let packages = packages()?;
+    let path = root().join("Cargo.toml");
+    let workspace =
+        std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
+    let wrong = layers::check(&packages, &workspace);
+    if !wrong.is_empty() {
+        bail!("the layers of ARCHITECTURE.md are broken:\n  {}", wrong.join("\n  "));
+    }
+    for name in layers::WITHOUT_CYCLES {
+        let cycles = cycles(&packages, name)?;
+        if !cycles.is_empty() {
+            let texts: Vec<String> = cycles.iter().map(ToString::to_string).collect();
+            bail!("{name}: {}", texts.join(&format!("\nerror: {name}: ")));
+        }
+    }
+    let without = layers::WITHOUT_CYCLES.join(", ");
+    Ok(format!("{} packages keep their layers; no module cycles in {without}", packages.len()))
+}
+
+/// Lists the module cycles of one crate with all uses that are part of them.
+fn check_modules(name: &str) -> Result<String> {
+    let cycles = cycles(&packages()?, name)?;
+    if cycles.is_empty() {
+        return Ok(format!("{name} has no module cycles"));
+    }
+    let texts: Vec<String> = cycles
+        .iter()
+        .map(|cycle| format!("{cycle}\nall uses between these modules:\n{}", cycle.edges()))
+        .collect();
+    bail!("{name}: {}", texts.join(&format!("\nerror: {name}: ")))
+}
+
+/// Finds the module cycles in the libraries and programs of a package.
+fn cycles(packages: &[Package], name: &str) -> Result<Vec<modules::Cycle>> {
+    let package = packages.iter().find(|package| package.name == name);
+    let package = package.with_context(|| format!("there is no package `{name}` in the workspace"))?;
+    let root = root().canonicalize()?;
+    let mut cycles = Vec::new();
+    for target in &package.targets {
+        let skipped = ["test", "bench", "example", "custom-build"];
+        if target.kind.iter().any(|kind| skipped.contains(&kind.as_str())) {
+            continue;
+        }
+        let path = target.root.strip_prefix(&root).unwrap_or(&target.root);
+        let read = modules::read(path, &|path| std::fs::read_to_string(root.join(path)).ok())?;
+        cycles.extend(modules::find(&read));
+    }
+    Ok(cycles)
+}
+
+/// Reads the packages of the workspace and their manifests.
+fn packages() -> Result<Vec<Package>> {
     let output = cargo(&["metadata", "--no-deps", "--format-version", "1"]).output()?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr).trim_end());
     let mut packages = layers::packages(&output.stdout)?;
@@ -35,14 +93,7 @@ fn check_layers() -> Result<String> {
         package.text =
             std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))?;
     }
-    let path = root().join("Cargo.toml");
-    let workspace =
-        std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-    let wrong = layers::check(&packages, &workspace);
-    if !wrong.is_empty() {
-        bail!("the layers of ARCHITECTURE.md are broken:\n  {}", wrong.join("\n  "));
-    }
-    Ok(format!("{} packages keep their layers", packages.len()))
+    Ok(packages)
 }
 
 /// Rewrites the golden texts by running their tests with leave to write.

@@ -6,11 +6,14 @@
 //! ```
 #![expect(unsafe_code, reason = "the C library's start-up is taken over")]
 
-use crate::interpose::{child, robust, stdio, stream};
-use crate::stack::Extent;
-use crate::{bind, control, crash, delay, fiber, memory, raw, real, runtime, server, stack, trap};
+use crate::child::interpose::{robust, stdio, stream, subprocess, syscall};
+use crate::child::stack::{self, Extent};
+use crate::child::{
+    control, crash, delay, fiber, loss, results, runtime, scheduling, streams, switching, trap,
+};
+use crate::platform::{memory, raw, real};
+use crate::server::{self, bind};
 use raddle_model::native::{self, AGAIN, DELAY};
-use raddle_model::{Kind, LocationId, Operation};
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
@@ -42,10 +45,10 @@ unsafe extern "C" fn __libc_start_main(
     }
     if let Some(socket) = from_environment(native::SOCKET) {
         start_without_randomisation(argv);
-        server::starts();
+        control::set_starting(true);
         bind::note_objects();
         // SAFETY: the function can be called in any new process.
-        unsafe { libc::pthread_atfork(None, None, Some(child::begin_foreign)) };
+        unsafe { libc::pthread_atfork(None, None, Some(subprocess::begin_foreign)) };
         SOCKET.store(socket, Ordering::Relaxed);
         MAIN.store(main as usize, Ordering::Relaxed);
         LOADER_END.store(rtld_fini as usize, Ordering::Relaxed);
@@ -114,7 +117,7 @@ fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
 unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void) -> c_int {
     let socket = move_socket(SOCKET.load(Ordering::Relaxed));
     std::panic::set_hook(Box::new(|panic| {
-        runtime::lose(&format!("a mistake of raddle: {panic}"));
+        loss::lose(&format!("a mistake of raddle: {panic}"));
     }));
     clean_environment();
     // SAFETY: both are lists as the C library makes them, and the program has no other thread yet.
@@ -124,7 +127,7 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
     };
     bind::bind_all();
     stream::take_over();
-    trap::prepare();
+    trap::prepare(syscall::by_instruction);
     // What children inherit they need not do.
     crash::watch();
     // SAFETY: `note_status` can be called at the end of the program.
@@ -182,11 +185,11 @@ unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
     let mut unwound = 0;
     let stack = Extent::below(&raw const unwound, stack::USUAL);
     runtime::with(|runtime| runtime.me().stack = stack);
-    if !fiber::uses_os_threads() {
+    if !switching::uses_os_threads() {
         trap::begin();
     }
     control::begin();
-    control::enter(crate::halt::halt_if_due);
+    control::enter(scheduling::halt_if_due);
     let main = MAIN.load(Ordering::Relaxed) as *const c_void;
     // SAFETY: this is how the C library calls `main`, and `environ` is what it would pass.
     let status = unsafe { fiber::guard(main, argc as *mut c_void, argv, environ.cast(), &raw mut unwound) };
@@ -194,7 +197,7 @@ unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
         // The main thread has called `pthread_exit`; the others go on.
         control::inside();
         robust::release();
-        runtime::end_thread(std::ptr::null_mut());
+        scheduling::end_thread(std::ptr::null_mut());
         raw::complain("the main thread was resumed after its end");
         raw::exit(127);
     }
@@ -217,21 +220,16 @@ unsafe extern "C" fn at_the_end() {
         // SAFETY: the loader handed this function over to be called once, at the end, without arguments.
         unsafe { std::mem::transmute::<usize, extern "C" fn()>(end)() };
     }
-    stream::flush_waiting(0, true);
-    control::enter(end_program);
-    if server::is_run() {
+    stdio::flush_waiting(0, true);
+    control::enter(scheduling::end_program);
+    if control::is_run() {
         // The last thread had ended before; this is the end of `exit`.
-        runtime::with(stdio::unlock_all);
+        runtime::with(streams::unlock_all);
         // SAFETY: nothing is under control.
         unsafe { real::fflush(std::ptr::null_mut()) };
-        runtime::with(crate::results::write);
+        runtime::with(results::write);
         raw::exit(0);
     }
-}
-
-/// Ends the program, whatever its other threads were about to do, when the strategy says so.
-pub(crate) fn end_program() {
-    runtime::step(|_| Operation::new(Kind::Exit, LocationId(0)));
 }
 
 /// The variable that says how long the OpenMP library of gcc spins.

@@ -1,30 +1,13 @@
 //! What the server knows of iRoots beside its strategies: the names of places, and what it has told the command line.
 
-use super::Server;
-use crate::results::Whole;
+use super::state::Server;
+use crate::child::results::RunData;
 use raddle_model::native::Covered;
-use raddle_model::{IRoot, Ledger, Name};
-use std::collections::BTreeSet;
-
-/// What is kept of a strategy beside itself.
-pub(super) struct Lane {
-    /// Whether it learns by itself, not only because its runs are looked at.
-    pub(super) learns: bool,
-    /// Invariant: the exposed iRoots of its ledger that the command line knows.
-    told: BTreeSet<IRoot>,
-}
-
-impl Lane {
-    /// Of a strategy that has recalled `known`, which came from the command line.
-    pub(super) fn new(learns: bool, known: &Ledger) -> Lane {
-        let exposed = known.iter().filter(|(_, standing)| standing.exposed);
-        Lane { learns, told: exposed.map(|(&root, _)| root).collect() }
-    }
-}
+use raddle_model::{IRoot, Name};
 
 impl Server {
     /// The names of the places of a run, by their numbers there.
-    pub(super) fn names(&mut self, whole: &Whole) -> Vec<Name> {
+    pub(super) fn names(&mut self, whole: &RunData) -> Vec<Name> {
         let Server { modules, places, .. } = self;
         let mut way = Vec::new();
         let mut name = |(place, callers): (u64, &[u64])| {

@@ -1,8 +1,8 @@
 //! Which memory is shared, learnt from the first runs.
 
-use super::{Server, Wanted};
-use crate::interpose::access;
-use crate::runtime::SHARED;
+use super::state::{Server, Wanted};
+use crate::child::interpose::access;
+use crate::child::runtime::SHARED;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 use raddle_model::native::{Answer, Points};
 

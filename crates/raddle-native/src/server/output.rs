@@ -1,17 +1,12 @@
 //! What the program printed and with what status it ended: files in memory, and failures that only they tell.
 #![expect(unsafe_code, reason = "files are known by numbers")]
 
-use super::Server;
-use crate::panics;
-use crate::results::Whole;
+use super::panics;
+use super::state::Server;
+use crate::child::results::RunData;
 use raddle_model::{Failure, Verdict};
 
 impl Server {
-    /// The files for what the program prints.
-    pub(super) fn files(&self) -> impl Iterator<Item = i32> + '_ {
-        self.expected.iter().map(|(_, file)| *file).chain([self.output])
-    }
-
     /// What the latest run printed; of much, the end.
     pub(super) fn printed(&self) -> String {
         const MOST: usize = 64 << 10;
@@ -25,7 +20,7 @@ impl Server {
     }
 
     /// Makes a run that has passed a failing one if its status or its output is not the expected one.
-    pub(super) fn check_end(&self, whole: &mut Whole) {
+    pub(super) fn check_end(&self, whole: &mut RunData) {
         // Whoever waits for a process sees one byte of its status.
         let status = whole.status & 0xff;
         if status != 0 && whole.verdict == Verdict::Passed {
@@ -54,17 +49,6 @@ impl Server {
             lengths: (found.len() as u64, expected.len() as u64),
         };
         whole.verdict = Verdict::Failed { failure };
-    }
-}
-
-/// A new file in memory, out of the way of the program's numbers, which are less than `from`.
-pub(super) fn memory_file(from: i32) -> i32 {
-    // SAFETY: the name ends with a zero, and the number is our own.
-    unsafe {
-        let file = libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC);
-        let moved = libc::fcntl(file, libc::F_DUPFD_CLOEXEC, from);
-        libc::close(file);
-        moved
     }
 }
 

@@ -5,7 +5,7 @@
 //! a short run is saved. If there are several servers, no processor has nothing to do, and they would only be in each other's way.
 #![expect(unsafe_code, reason = "the kernel is asked for a set of processors")]
 
-use crate::raw;
+use crate::platform::raw;
 
 /// A set of more processors than these 1,024 is not dealt with.
 const WORDS: usize = 16;

@@ -4,9 +4,8 @@
 //! the server blocks the signal and waits for it; a run has it as the program would have it.
 #![expect(unsafe_code, reason = "signals and processes are waited for")]
 
-use crate::os_thread::mask_signals;
-use crate::outside::real_now;
-use crate::raw;
+use crate::platform::raw::{self, real_now};
+use crate::platform::signals::mask_signals;
 
 /// The set of `SIGCHLD` alone.
 const CHILD: u64 = 1 << (libc::SIGCHLD - 1);

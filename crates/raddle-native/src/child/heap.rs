@@ -1,0 +1,138 @@
+//! The blocks of memory that the program has allocated in this run, and those that it has freed.
+//!
+//! A freed block is filled with a pattern and kept for a while: nobody gets it again, and whoever touches or frees it is
+//! found out. When too much is kept, the block that was freed first goes back to the C library. Blocks of before the run
+//! are not known and go back at once.
+
+use crate::child::objects::{Class, Objects};
+use crate::platform::table::Table;
+use raddle_model::ThreadId;
+use std::collections::{BTreeMap, VecDeque};
+
+/// The most bytes that are kept.
+const MOST_BYTES: usize = 16 << 20;
+/// The most blocks that are kept.
+const MOST_BLOCKS: usize = 1 << 14;
+/// The number of an address that is not the beginning of a known block.
+const GONE: u32 = u32::MAX;
+
+/// The thread that allocated or freed a block, and the location.
+#[derive(Clone, Copy)]
+pub(super) struct Action {
+    pub(super) thread: ThreadId,
+    pub(super) place: usize,
+}
+
+#[derive(Clone, Copy)]
+pub(super) struct Block {
+    pub(super) address: usize,
+    pub(super) size: usize,
+    pub(super) allocated: Action,
+    pub(super) freed: Option<Action>,
+}
+
+/// What becomes of a block that the program frees.
+pub(crate) enum Fate {
+    /// It is kept; of its beginning so many bytes are to be overwritten. Those that are listed go back.
+    Kept { size: usize, evicted: Vec<usize> },
+    /// It goes back at once.
+    Given,
+}
+
+/// The heap of a run.
+#[derive(Default)]
+pub(crate) struct Heap {
+    pub(super) blocks: Vec<Block>,
+    /// Entries of `blocks` that are not in use.
+    spare: Vec<u32>,
+    /// By the address of a block: its entry.
+    known: Table,
+    /// The blocks that are kept, by address.
+    pub(super) kept: BTreeMap<usize, u32>,
+    /// The same in the order in which they were freed.
+    order: VecDeque<u32>,
+    bytes: usize,
+}
+
+impl Heap {
+    /// Takes note of a new block.
+    pub(crate) fn add(&mut self, address: usize, size: usize, thread: ThreadId, place: usize) {
+        let block = Block { address, size, allocated: Action { thread, place }, freed: None };
+        let entry = match self.spare.pop() {
+            Some(entry) => {
+                self.blocks[entry as usize] = block;
+                entry
+            }
+            None => {
+                self.blocks.push(block);
+                self.blocks.len() as u32 - 1
+            }
+        };
+        self.known.set(address as u64, entry);
+    }
+
+    pub(super) fn find(&self, address: usize) -> Option<u32> {
+        self.known.get(address as u64).filter(|&entry| entry != GONE)
+    }
+
+    /// Whether a block that is in use or kept begins there.
+    pub(crate) fn knows(&self, address: usize) -> bool {
+        self.find(address).is_some()
+    }
+
+    /// The size of a block that is in use.
+    pub(crate) fn size(&self, address: usize) -> Option<usize> {
+        let block = self.blocks[self.find(address)? as usize];
+        block.freed.is_none().then_some(block.size)
+    }
+
+    fn forget(&mut self, entry: u32) -> Block {
+        let block = self.blocks[entry as usize];
+        self.known.set(block.address as u64, GONE);
+        self.spare.push(entry);
+        block
+    }
+
+    /// The block that is kept and has one of these bytes.
+    pub(super) fn kept_at(&self, address: usize, size: usize) -> Option<Block> {
+        let (_, &entry) = self.kept.range(..address + size).next_back()?;
+        let block = self.blocks[entry as usize];
+        (address < block.address + block.size).then_some(block)
+    }
+
+    /// Takes a block that is in use out of use.
+    pub(super) fn free(&mut self, entry: u32, action: Action, objects: &mut Objects) -> Fate {
+        let size = self.blocks[entry as usize].size;
+        if size > MOST_BYTES {
+            forget_objects(self.forget(entry), objects);
+            return Fate::Given;
+        }
+        self.blocks[entry as usize].freed = Some(action);
+        self.kept.insert(self.blocks[entry as usize].address, entry);
+        self.order.push_back(entry);
+        self.bytes += size;
+        let mut evicted = Vec::new();
+        while self.bytes > MOST_BYTES || self.order.len() > MOST_BLOCKS {
+            let Some(oldest) = self.order.pop_front() else { break };
+            let block = self.forget(oldest);
+            self.kept.remove(&block.address);
+            self.bytes -= block.size;
+            forget_objects(block, objects);
+            evicted.push(block.address);
+        }
+        Fate::Kept { size, evicted }
+    }
+}
+
+/// What is next allocated there is other memory.
+fn forget_objects(block: Block, objects: &mut Objects) {
+    let range = block.address as u64..(block.address + block.size) as u64;
+    if block.size <= objects.made.len() {
+        range.for_each(|address| objects.forget(address, Class::Memory));
+        return;
+    }
+    let made =
+        objects.made.iter().filter(|made| made.class == Class::Memory && range.contains(&made.address));
+    let addresses: Vec<u64> = made.map(|made| made.address).collect();
+    addresses.into_iter().for_each(|address| objects.forget(address, Class::Memory));
+}

@@ -1,0 +1,59 @@
+//! Checks of accesses to freed memory.
+
+use crate::child::heap::{Action, Block, Fate};
+use crate::child::runtime::{Runtime, with};
+use crate::child::scheduling::end_run;
+use raddle_model::{Access, Failure, FreedBlock, Kind};
+
+/// Describes a freed block in a failure.
+fn freed_block(runtime: &mut Runtime, block: Block) -> FreedBlock {
+    let by = block.freed.unwrap_or(block.allocated);
+    FreedBlock {
+        address: block.address as u64,
+        size: block.size as u64,
+        allocated_by: block.allocated.thread,
+        allocated_at: runtime.place(block.allocated.place),
+        freed_by: by.thread,
+        freed_at: runtime.place(by.place),
+    }
+}
+
+/// Ends the run if an access that is about to be executed is one to a freed block. Called inside the runtime.
+#[inline]
+pub(crate) fn check(kind: Kind, address: usize, size: usize, place: usize) {
+    let found = with(|runtime| match runtime.heap.kept.is_empty() {
+        true => None,
+        false => runtime.heap.kept_at(address, size.max(1)),
+    });
+    let Some(block) = found else { return };
+    with(|runtime| {
+        let freed = freed_block(runtime, block);
+        let access = if kind == Kind::Read { Access::Read } else { Access::Write };
+        let offset = address.saturating_sub(block.address) as u64;
+        runtime.fail(place, |thread, location| Failure::UseAfterFree {
+            thread,
+            location,
+            access,
+            offset,
+            block: freed,
+        });
+    });
+    end_run();
+}
+
+/// Takes note that the program frees a block, and tells what is to become of it. Ends the run if it has been freed before.
+/// Called inside the runtime.
+pub(crate) fn free(address: usize, place: usize) -> Fate {
+    let fate = with(|runtime| {
+        let Some(entry) = runtime.heap.find(address) else { return Some(Fate::Given) };
+        let block = runtime.heap.blocks[entry as usize];
+        if block.freed.is_none() {
+            let action = Action { thread: runtime.current, place };
+            return Some(runtime.heap.free(entry, action, &mut runtime.objects));
+        }
+        let block = freed_block(runtime, block);
+        runtime.fail(place, |thread, location| Failure::DoubleFree { thread, location, block });
+        None
+    });
+    fate.unwrap_or_else(|| end_run())
+}

@@ -1,0 +1,69 @@
+//! Deadlocks and endless runs that are inconclusive, because something that is not controlled would have ended them.
+#![expect(unsafe_code, reason = "the actions of signals are read")]
+
+use crate::child::runtime::{Runtime, Thread};
+use libc::c_int;
+use raddle_model::{Failure, Verdict};
+
+/// Returns why a run without an end is inconclusive, if something that is not controlled would have ended it.
+pub(crate) fn reason(runtime: &mut Runtime) -> Option<&'static str> {
+    match runtime.engine.summary().verdict {
+        Verdict::Failed { failure: Failure::Deadlock { .. } | Failure::StepLimit { .. } } => {
+            timer(runtime).or_else(|| cancellation(runtime)).or_else(|| shared_memory(runtime))
+        }
+        _ => None,
+    }
+}
+
+/// Returns why a deadlock may be none: a thread waits for something in memory that another process may have, too.
+fn shared_memory(runtime: &Runtime) -> Option<&'static str> {
+    let Verdict::Failed { failure: Failure::Deadlock { blocked, .. } } = runtime.engine.summary().verdict
+    else {
+        return None;
+    };
+    if !runtime.outside.handed_out {
+        return None;
+    }
+    let objects = blocked.iter().filter_map(|blocked| blocked.object);
+    let locks =
+        objects.filter_map(|object| runtime.objects.made.get(object.index())).map(|made| made.address);
+    let futexes = runtime.sleepers.iter().map(|&(address, ..)| address);
+    let waited_for: Vec<u64> = locks.chain(futexes).collect();
+    let maps = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+    let is_shared = |line: &str| {
+        let mut words = line.split(' ');
+        let (begin, end) = words.next()?.split_once('-')?;
+        let range = u64::from_str_radix(begin, 16).ok()?..u64::from_str_radix(end, 16).ok()?;
+        let is_shared = words.next()?.ends_with('s');
+        Some(is_shared && waited_for.iter().any(|address| range.contains(address)))
+    };
+    maps.lines().any(|line| is_shared(line) == Some(true)).then_some(
+        "threads wait for a lock, semaphore or futex in shared memory, which another process that the program has started may give \
+         them; raddle does not control processes",
+    )
+}
+
+/// Returns why a run without an end is inconclusive: a timer would have a handler called.
+fn timer(runtime: &Runtime) -> Option<&'static str> {
+    let handled = |signal: &c_int| {
+        // SAFETY: zeroes are a valid action.
+        let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
+        // SAFETY: there is room for an action, and none is set.
+        unsafe { libc::sigaction(*signal, std::ptr::null(), &raw mut action) };
+        !matches!(action.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN)
+    };
+    let mut sent = (1..=64).filter(|signal| runtime.outside.timers >> (signal - 1) & 1 != 0);
+    sent.any(|signal| handled(&signal)).then_some(
+        "threads wait for what the handler of a signal does that a timer sends (alarm, setitimer, timer_settime), which raddle does not \
+         control; a thread that waits in sigwait, or a sleep, is controlled",
+    )
+}
+
+/// Returns why a run without an end is inconclusive: a thread was to end wherever it was.
+fn cancellation(runtime: &Runtime) -> Option<&'static str> {
+    let lives = |thread: &Thread| thread.asynchronous && thread.cancelled && !thread.ended;
+    runtime.threads.iter().any(lives).then_some(
+        "a thread is cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS) while it runs, which raddle does not control; it ends where \
+         it waits, sleeps, yields or calls pthread_testcancel",
+    )
+}

@@ -1,0 +1,332 @@
+//! Memory accesses of code that was compiled with `-fsanitize=thread`. The compiler calls these functions before each
+//! plain access, and in the place of each atomic one.
+//!
+//! Memory is told apart in units of eight bytes. Accesses of a program that has one thread so far are nobody's business.
+
+use super::entry::entries;
+use crate::child::control::enter;
+use crate::child::objects::Class;
+use crate::child::runtime::{self, CONSTANT, Runtime, SHARED, with};
+use crate::child::scheduling::step;
+use crate::child::{heap_checks, values};
+use raddle_model::native::Points;
+use raddle_model::{Access, Kind, MemoryOrder, Operation};
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How a unit of memory is numbered by its address.
+const UNIT_BITS: u32 = 3;
+/// Of longer accesses than this many units only the beginning is looked at.
+const LONGEST: u64 = 4096;
+
+entries! {
+    __tsan_read1 + "rsi" => read::<1>;
+    __tsan_read2 + "rsi" => read::<2>;
+    __tsan_read4 + "rsi" => read::<4>;
+    __tsan_read8 + "rsi" => read::<8>;
+    __tsan_read16 + "rsi" => read::<16>;
+    __tsan_unaligned_read2 + "rsi" => read::<2>;
+    __tsan_unaligned_read4 + "rsi" => read::<4>;
+    __tsan_unaligned_read8 + "rsi" => read::<8>;
+    __tsan_unaligned_read16 + "rsi" => read::<16>;
+    __tsan_volatile_read1 + "rsi" => read::<1>;
+    __tsan_volatile_read2 + "rsi" => read::<2>;
+    __tsan_volatile_read4 + "rsi" => read::<4>;
+    __tsan_volatile_read8 + "rsi" => read::<8>;
+    __tsan_volatile_read16 + "rsi" => read::<16>;
+    __tsan_unaligned_volatile_read2 + "rsi" => read::<2>;
+    __tsan_unaligned_volatile_read4 + "rsi" => read::<4>;
+    __tsan_unaligned_volatile_read8 + "rsi" => read::<8>;
+    __tsan_unaligned_volatile_read16 + "rsi" => read::<16>;
+    __tsan_write1 + "rsi" => write::<1>;
+    __tsan_write2 + "rsi" => write::<2>;
+    __tsan_write4 + "rsi" => write::<4>;
+    __tsan_write8 + "rsi" => write::<8>;
+    __tsan_write16 + "rsi" => write::<16>;
+    __tsan_unaligned_write2 + "rsi" => write::<2>;
+    __tsan_unaligned_write4 + "rsi" => write::<4>;
+    __tsan_unaligned_write8 + "rsi" => write::<8>;
+    __tsan_unaligned_write16 + "rsi" => write::<16>;
+    __tsan_volatile_write1 + "rsi" => write::<1>;
+    __tsan_volatile_write2 + "rsi" => write::<2>;
+    __tsan_volatile_write4 + "rsi" => write::<4>;
+    __tsan_volatile_write8 + "rsi" => write::<8>;
+    __tsan_volatile_write16 + "rsi" => write::<16>;
+    __tsan_unaligned_volatile_write2 + "rsi" => write::<2>;
+    __tsan_unaligned_volatile_write4 + "rsi" => write::<4>;
+    __tsan_unaligned_volatile_write8 + "rsi" => write::<8>;
+    __tsan_unaligned_volatile_write16 + "rsi" => write::<16>;
+    __tsan_read_write1 + "rsi" => read_write::<1>;
+    __tsan_read_write2 + "rsi" => read_write::<2>;
+    __tsan_read_write4 + "rsi" => read_write::<4>;
+    __tsan_read_write8 + "rsi" => read_write::<8>;
+    __tsan_read_write16 + "rsi" => read_write::<16>;
+    __tsan_unaligned_read_write2 + "rsi" => read_write::<2>;
+    __tsan_unaligned_read_write4 + "rsi" => read_write::<4>;
+    __tsan_unaligned_read_write8 + "rsi" => read_write::<8>;
+    __tsan_unaligned_read_write16 + "rsi" => read_write::<16>;
+    __tsan_read_range + "rdx" => read_range;
+    __tsan_write_range + "rdx" => write_range;
+    __tsan_vptr_read + "rsi" => read::<8>;
+    __tsan_vptr_update + "rdx" => vptr_update;
+    __tsan_memcpy + "rcx" => copy;
+    __tsan_memmove + "rcx" => copy;
+    __tsan_memset + "rcx" => fill;
+    __tsan_init + "rdi" => begin;
+    __tsan_func_entry + "rsi" => nothing;
+    __tsan_func_exit + "rdi" => nothing;
+    __tsan_ignore_thread_begin + "rdi" => nothing;
+    __tsan_ignore_thread_end + "rdi" => nothing;
+    __tsan_atomic_thread_fence + "rsi" => fence;
+    __tsan_atomic_signal_fence + "rsi" => nothing;
+}
+
+/// Whether instrumented code has told that it is there.
+static INSTRUMENTED: AtomicBool = AtomicBool::new(false);
+
+/// Whether the program has instrumented code, but for what it may load later: each such part tells so when it is loaded.
+pub(crate) fn is_instrumented() -> bool {
+    INSTRUMENTED.load(Ordering::Relaxed)
+}
+
+/// The units among which the schedule may change at this access, at most two, and takes note who touches them.
+fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> [Option<u64>; 2] {
+    let (first, last) = (address as u64 >> UNIT_BITS, (address + size.max(1) - 1) as u64 >> UNIT_BITS);
+    let mine = runtime.current.0 + 1;
+    let mut found = [None; 2];
+    runtime.accesses.count += 1;
+    for unit in first..=last.min(first + LONGEST) {
+        let is_point = match runtime.points {
+            Points::All => true,
+            Points::Sync => atomic,
+            Points::Shared => {
+                let by = runtime.accesses.touched.get(unit).unwrap_or(0);
+                let mut now = by;
+                if by == 0 {
+                    now = mine;
+                } else if by != mine && by < CONSTANT {
+                    now = runtime.meeting(unit << UNIT_BITS);
+                }
+                if now != by {
+                    runtime.accesses.touched.set(unit, now);
+                }
+                by != 0 && now != mine && now != CONSTANT
+            }
+        };
+        if is_point {
+            match &mut found {
+                [first @ None, _] | [_, first @ None] => *first = Some(unit),
+                _ => break,
+            }
+        }
+    }
+    found
+}
+
+/// The parts of memory that an access to `units` has to be told as where data races count: neighbours in one unit are no
+/// race. Parts are four bytes, or one byte where the run has seen a shorter or unaligned access; whoever touches a part touches its
+/// first byte. At most two parts are looked at.
+fn parts(
+    runtime: &mut Runtime,
+    (first, second): (u64, Option<u64>),
+    address: u64,
+    size: u64,
+) -> (u64, Option<u64>) {
+    /// Four bytes.
+    const PART_BITS: u32 = 2;
+    const PART: u64 = 1 << PART_BITS;
+    let begin = address.max(first << UNIT_BITS);
+    let last = second.unwrap_or(first);
+    let end = (address + size.max(1)).min((last + 1) << UNIT_BITS);
+    let Some(split) = &mut runtime.accesses.parts else { return (begin, None) };
+    if size < PART || !begin.is_multiple_of(PART) {
+        split.set(begin >> PART_BITS, 1);
+    }
+    let step = if split.get(begin >> PART_BITS).is_some() { 1 } else { PART };
+    let begin = begin & !(step - 1);
+    (begin, Some(begin + step).filter(|&next| next < end))
+}
+
+/// Takes note that the current thread frees memory. Whoever else has touched it shared it, so that in later runs the
+/// schedule may change before those accesses. It does not change here: the C library may hold a lock of its own.
+pub(super) fn note_free(address: usize, size: usize) {
+    with(|runtime| {
+        if runtime.threads.len() == 1 || runtime.accesses.count == 0 || runtime.points != Points::Shared {
+            return;
+        }
+        let (first, last) = (address as u64 >> UNIT_BITS, (address + size.max(1) - 1) as u64 >> UNIT_BITS);
+        let mine = runtime.current.0 + 1;
+        for unit in first..=last.min(first + LONGEST) {
+            if runtime.accesses.touched.get(unit).is_some_and(|by| by != mine && by != CONSTANT) {
+                runtime.accesses.touched.set(unit, SHARED);
+            }
+        }
+    });
+}
+
+/// Announces an access, if the schedule may change there, and tells whether it may. When it returns, the access is about to
+/// be executed. Called inside the runtime.
+pub(super) fn announce(kind: Kind, address: usize, size: usize, orders: Orders, place: usize) -> bool {
+    let announced = announce_point(kind, address, size, orders, place);
+    heap_checks::check(kind, address, size, place);
+    if announced && values::are_wanted() {
+        runtime::begin_value();
+    }
+    announced
+}
+
+fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place: usize) -> bool {
+    let units = with(|runtime| {
+        if runtime.threads.len() == 1 {
+            return [None; 2];
+        }
+        points(runtime, address, size, orders != Orders::PLAIN)
+    });
+    let [Some(first), second] = units else {
+        if orders != Orders::PLAIN {
+            let_others_touch(place);
+        }
+        return false;
+    };
+    step(|runtime| {
+        let access = if kind == Kind::Read { Access::Read } else { Access::Write };
+        if let Some(values) = &mut runtime.values {
+            values.announce(runtime.current, kind, (address, size), orders == Orders::PLAIN);
+        }
+        let (first, second) = match runtime.accesses.parts {
+            Some(_) => parts(runtime, (first, second), address as u64, size as u64),
+            None => (first << UNIT_BITS, second.map(|second| second << UNIT_BITS)),
+        };
+        let object = runtime.object(first, Class::Memory, || 0);
+        let mut operation = Operation::new(kind, runtime.place(place)).on(object, access);
+        if let Some(second) = second {
+            operation = operation.on(runtime.object(second, Class::Memory, || 0), access);
+        }
+        match orders.failure {
+            Some(failure) => operation.exchanging(orders.success, failure),
+            None => operation.ordered(orders.success),
+        }
+    });
+    true
+}
+
+/// Where a thread waits for another one by looking at memory that nobody but itself has touched in this run, no access of it would ever
+/// be a point. So after many atomic accesses in a row that are none, others may run.
+fn let_others_touch(place: usize) {
+    const MOST: u32 = 1024;
+    let due = with(|runtime| {
+        runtime.accesses.unseen += u32::from(runtime.threads.len() > 1);
+        runtime.accesses.unseen > MOST
+    });
+    if due {
+        step(|runtime| Operation::new(Kind::Yield, runtime.place(place)));
+    }
+}
+
+/// The memory orders of an access.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) struct Orders {
+    success: MemoryOrder,
+    failure: Option<MemoryOrder>,
+}
+
+impl Orders {
+    const PLAIN: Orders = Orders { success: MemoryOrder::Plain, failure: None };
+
+    pub(super) fn atomic(order: c_int) -> Orders {
+        Orders { success: memory_order(order), failure: None }
+    }
+
+    pub(super) fn exchange(success: c_int, failure: c_int) -> Orders {
+        Orders { success: memory_order(success), failure: Some(memory_order(failure)) }
+    }
+}
+
+/// The order that C gives this number.
+fn memory_order(number: c_int) -> MemoryOrder {
+    match number & 7 {
+        0 => MemoryOrder::Relaxed,
+        1 | 2 => MemoryOrder::Acquire,
+        3 => MemoryOrder::Release,
+        4 => MemoryOrder::AcquireRelease,
+        _ => MemoryOrder::SequentiallyConsistent,
+    }
+}
+
+/// Takes note that the write or exchange executed last left the value as it was.
+pub(super) fn note_no_write() {
+    with(|runtime| {
+        runtime.engine.note_no_write(runtime.current);
+        runtime.unwritten.push(runtime.engine.step_count() as u32 - 1);
+    });
+}
+
+/// Takes note that the exchange executed last found another value than the expected one.
+pub(super) fn note_failed_exchange() {
+    with(|runtime| runtime.engine.note_failed_exchange(runtime.current));
+    if values::are_wanted() {
+        runtime::unwrite_value();
+    }
+}
+
+fn plain(kind: Kind, address: *const c_void, size: usize, place: usize) {
+    enter(|| announce(kind, address as usize, size, Orders::PLAIN, place));
+}
+
+unsafe extern "C" fn read<const SIZE: usize>(address: *const c_void, place: usize) {
+    plain(Kind::Read, address, SIZE, place);
+}
+
+unsafe extern "C" fn write<const SIZE: usize>(address: *const c_void, place: usize) {
+    plain(Kind::Write, address, SIZE, place);
+}
+
+/// Two accesses: others may come between them.
+unsafe extern "C" fn read_write<const SIZE: usize>(address: *const c_void, place: usize) {
+    plain(Kind::Read, address, SIZE, place);
+    plain(Kind::Write, address, SIZE, place);
+}
+
+unsafe extern "C" fn read_range(address: *const c_void, size: usize, place: usize) {
+    plain(Kind::Read, address, size, place);
+}
+
+unsafe extern "C" fn write_range(address: *const c_void, size: usize, place: usize) {
+    plain(Kind::Write, address, size, place);
+}
+
+unsafe extern "C" fn vptr_update(address: *const c_void, _: *const c_void, place: usize) {
+    plain(Kind::Write, address, 8, place);
+}
+
+unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize, place: usize) -> *mut c_void {
+    plain(Kind::Read, from, size, place);
+    plain(Kind::Write, to, size, place);
+    // SAFETY: our caller's promise; this one allows what the other does not.
+    unsafe { libc::memmove(to, from, size) }
+}
+
+unsafe extern "C" fn fill(to: *mut c_void, byte: c_int, size: usize, place: usize) -> *mut c_void {
+    plain(Kind::Write, to, size, place);
+    // SAFETY: our caller's promise.
+    unsafe { libc::memset(to, byte, size) }
+}
+
+/// Where data races count, a fence is told, because it orders what is around it.
+unsafe extern "C" fn fence(order: c_int, place: usize) {
+    enter(|| {
+        let told = with(|runtime| runtime.accesses.parts.is_some() && runtime.threads.len() > 1);
+        let order = memory_order(order);
+        if told && order != MemoryOrder::Relaxed {
+            step(|runtime| Operation::new(Kind::Fence, runtime.place(place)).ordered(order));
+        }
+    });
+}
+
+/// Instrumented code tells that it is there, before `main` or when it is loaded.
+unsafe extern "C" fn begin() {
+    INSTRUMENTED.store(true, Ordering::Relaxed);
+}
+
+/// What does not matter in a run that is sequentially consistent.
+unsafe extern "C" fn nothing() {}

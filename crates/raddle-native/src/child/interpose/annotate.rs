@@ -1,0 +1,67 @@
+//! What programs that know ThreadSanitizer tell it themselves: which of their accesses are ordered, by means that no hook
+//! sees. It matters only where data races count; otherwise the schedule does not even change there.
+//!
+//! An address that is told is an object of its own, beside the memory at that address.
+
+use super::entry::entries;
+use crate::child::control::enter;
+use crate::child::objects::Class;
+use crate::child::runtime::with;
+use crate::child::scheduling::step;
+use raddle_model::{Access, Kind, MemoryOrder, Operation};
+use std::ffi::{c_char, c_int, c_void};
+
+entries! {
+    __tsan_acquire + "rsi" => acquire;
+    __tsan_release + "rsi" => release;
+    AnnotateHappensBefore + "rcx" => happens_before;
+    AnnotateHappensAfter + "rcx" => happens_after;
+    __tsan_mutex_post_lock + "rcx" => post_lock;
+    __tsan_mutex_pre_unlock + "rdx" => pre_unlock;
+}
+
+/// The flag of an attempt at a lock that failed.
+const TRY_LOCK_FAILED: u32 = 1 << 5;
+
+fn tell(address: *const c_void, kind: Kind, order: MemoryOrder, place: usize) {
+    enter(|| {
+        if !with(|runtime| runtime.accesses.parts.is_some() && runtime.threads.len() > 1) {
+            return;
+        }
+        step(|runtime| {
+            let object = runtime.object(address as u64, Class::Annotation, || 0);
+            let access = if kind == Kind::Read { Access::Read } else { Access::Write };
+            Operation::new(kind, runtime.place(place)).on(object, access).ordered(order)
+        });
+    });
+}
+
+/// What was released at this address by any thread happens before what follows.
+unsafe extern "C" fn acquire(address: *const c_void, place: usize) {
+    tell(address, Kind::Read, MemoryOrder::Acquire, place);
+}
+
+/// As an exchange, so that what others have released stays released.
+unsafe extern "C" fn release(address: *const c_void, place: usize) {
+    tell(address, Kind::ReadModifyWrite, MemoryOrder::Release, place);
+}
+
+unsafe extern "C" fn happens_before(_: *const c_char, _: c_int, address: *const c_void, place: usize) {
+    tell(address, Kind::ReadModifyWrite, MemoryOrder::Release, place);
+}
+
+unsafe extern "C" fn happens_after(_: *const c_char, _: c_int, address: *const c_void, place: usize) {
+    tell(address, Kind::Read, MemoryOrder::Acquire, place);
+}
+
+/// The program has taken a lock of its own making.
+unsafe extern "C" fn post_lock(address: *const c_void, flags: u32, _: c_int, place: usize) {
+    if flags & TRY_LOCK_FAILED == 0 {
+        tell(address, Kind::Read, MemoryOrder::Acquire, place);
+    }
+}
+
+unsafe extern "C" fn pre_unlock(address: *const c_void, _: u32, place: usize) -> c_int {
+    tell(address, Kind::ReadModifyWrite, MemoryOrder::Release, place);
+    0
+}

@@ -1,0 +1,76 @@
+//! Cancellation. A thread that is cancelled is woken from what it waits in, and is unwound by glibc as if it had called
+//! `pthread_exit` there. Of the functions that glibc lets be cancelled, those that wait for threads, conditions, semaphores, files or a
+//! time are. Asynchronous cancellation takes effect in these, too, and where the thread yields; a run that does not end because
+//! of that is given up with a message.
+
+use super::entry::{cancellation_points, entries};
+use super::unwind;
+use crate::child::control::enter;
+use crate::child::runtime::with;
+use crate::child::scheduling::step_on;
+use crate::platform::real;
+use libc::ESRCH;
+use raddle_model::{Access, Kind};
+use std::ffi::c_int;
+
+entries! {
+    pthread_cancel + "rsi" => cancel;
+}
+
+cancellation_points! {
+    pthread_testcancel + "rdi" => test;
+}
+
+unsafe extern "C" fn test(_: usize) {
+    if enter(unwind::is_due).is_none() {
+        // SAFETY: outside of a run the thread is glibc's own.
+        unsafe { real::pthread_testcancel() };
+    }
+}
+
+unsafe extern "C" fn cancel(handle: u64, place: usize) -> c_int {
+    enter(|| {
+        let Some(target) = with(|runtime| runtime.find_thread(handle)) else { return ESRCH };
+        step_on(Kind::Write, place, Access::Write, |runtime| runtime.thread_object(target));
+        with(|runtime| {
+            let entry = &mut runtime.threads[target.index()];
+            entry.cancelled = true;
+            if !entry.uncancellable && target != runtime.current {
+                runtime.engine.interrupt(target);
+                runtime.interrupts.push((runtime.engine.step_count() as u32 - 1, target));
+                runtime.wake_cancelled(target);
+            }
+        });
+        0
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_cancel(handle) })
+}
+
+/// `pthread_setcanceltype`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int {
+    /// `PTHREAD_CANCEL_ASYNCHRONOUS`.
+    const ASYNCHRONOUS: c_int = 1;
+    let before =
+        enter(|| with(|runtime| std::mem::replace(&mut runtime.me().asynchronous, kind == ASYNCHRONOUS)));
+    let Some(before) = before else {
+        // SAFETY: our caller's promise.
+        return unsafe { real::pthread_setcanceltype(kind, old) };
+    };
+    if !old.is_null() {
+        // SAFETY: our caller promises room for a number.
+        unsafe { *old = c_int::from(before) };
+    }
+    0
+}
+
+/// `pthread_setcancelstate`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int {
+    /// `PTHREAD_CANCEL_DISABLE`.
+    const DISABLE: c_int = 1;
+    enter(|| with(|runtime| runtime.me().uncancellable = state == DISABLE));
+    // SAFETY: our caller's promise.
+    unsafe { real::pthread_setcancelstate(state, old) }
+}

@@ -1,0 +1,124 @@
+//! Condition variables.
+
+use super::entry::{cancellation_points, entries};
+use super::time::{Clock, FOREVER, remaining};
+use super::{mutex_object, robust, unwind};
+use crate::child::control::enter;
+use crate::child::objects::Class;
+use crate::child::runtime::with;
+use crate::child::scheduling::{step, step_on};
+use crate::platform::real;
+use libc::{EINVAL, ETIMEDOUT, timespec};
+use raddle_engine::Reply;
+use raddle_model::{Access, Kind, Operation};
+use std::ffi::{c_int, c_void};
+
+entries! {
+    pthread_cond_init + "rdx" => init;
+    pthread_cond_destroy + "rsi" => destroy;
+    pthread_cond_signal + "rsi" => signal;
+    pthread_cond_broadcast + "rsi" => broadcast;
+}
+
+cancellation_points! {
+    pthread_cond_wait + "rdx" => wait;
+    pthread_cond_timedwait + "rcx" => timed_wait;
+    pthread_cond_clockwait + "r8" => clock_wait;
+}
+
+/// Where glibc keeps the flags of a condition variable, and the one for the monotonic clock.
+const FLAGS_AT: usize = 36;
+const MONOTONIC: u32 = 2;
+
+fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c_int {
+    if unwind::is_due() {
+        return 0;
+    }
+    robust::note_unlock(mutex);
+    let reply = step(|runtime| {
+        let condition = runtime.object(condition as u64, Class::Condition, || 0);
+        let mutex = mutex_object::object(runtime, mutex as usize);
+        Operation::new(Kind::ConditionWait, runtime.place(place))
+            .on(condition, Access::Write)
+            .on(mutex, Access::Write)
+            .with_argument(span)
+    });
+    let died = robust::note_lock(mutex, place);
+    if reply != Reply::TimedOut {
+        return died;
+    }
+    unwind::is_due();
+    if died == 0 { ETIMEDOUT } else { died }
+}
+
+pub(super) unsafe extern "C" fn init(condition: *mut c_void, attributes: *const c_void, _: usize) -> c_int {
+    enter(|| with(|runtime| runtime.objects.forget(condition as u64, Class::Condition)));
+    // SAFETY: our caller's promise.
+    unsafe { real::pthread_cond_init(condition, attributes) }
+}
+
+pub(super) unsafe extern "C" fn destroy(condition: *mut c_void, place: usize) -> c_int {
+    enter(|| {
+        if let Some((object, _)) = with(|runtime| runtime.objects.find(condition as u64, Class::Condition)) {
+            step_on(Kind::Destroy, place, Access::Write, |_| object);
+            with(|runtime| runtime.objects.forget(condition as u64, Class::Condition));
+        }
+        0
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_cond_destroy(condition) })
+}
+
+pub(super) unsafe extern "C" fn wait(condition: *mut c_void, mutex: *mut c_void, place: usize) -> c_int {
+    enter(|| act(condition, mutex, FOREVER, place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_cond_wait(condition, mutex) })
+}
+
+pub(super) unsafe extern "C" fn timed_wait(
+    condition: *mut c_void,
+    mutex: *mut c_void,
+    time: *const timespec,
+    place: usize,
+) -> c_int {
+    enter(|| {
+        // SAFETY: our caller promises that there is a condition variable.
+        let flags = unsafe { *condition.byte_add(FLAGS_AT).cast::<u32>() };
+        let clock = if flags & MONOTONIC != 0 { Clock::Monotonic } else { Clock::Real };
+        remaining(clock, time).map_or(EINVAL, |span| act(condition, mutex, span, place))
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_cond_timedwait(condition, mutex, time.cast()) })
+}
+
+unsafe extern "C" fn clock_wait(
+    condition: *mut c_void,
+    mutex: *mut c_void,
+    clock: c_int,
+    time: *const timespec,
+    place: usize,
+) -> c_int {
+    enter(|| {
+        let span = Clock::of(clock).and_then(|clock| remaining(clock, time));
+        span.map_or(EINVAL, |span| act(condition, mutex, span, place))
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_cond_clockwait(condition, mutex, clock, time.cast()) })
+}
+
+fn wake(kind: Kind, condition: *mut c_void, place: usize) -> c_int {
+    step_on(kind, place, Access::Write, |runtime| runtime.object(condition as u64, Class::Condition, || 0));
+    0
+}
+
+pub(super) unsafe extern "C" fn signal(condition: *mut c_void, place: usize) -> c_int {
+    enter(|| wake(Kind::Signal, condition, place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_cond_signal(condition) })
+}
+
+pub(super) unsafe extern "C" fn broadcast(condition: *mut c_void, place: usize) -> c_int {
+    enter(|| wake(Kind::Broadcast, condition, place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_cond_broadcast(condition) })
+}

@@ -1,0 +1,271 @@
+//! Reading and writing, and what makes and closes files that threads wait for.
+//!
+//! Calls with regular files go on at once and are no steps.
+
+use super::entry::{place, system_calls};
+use super::transfer::{Use, change, transfer, transfer_all};
+use super::{file_lock, random};
+use crate::child::control::enter;
+use crate::child::outside::{self, What};
+use crate::child::runtime::with;
+use crate::platform::raw::{self, errno_result};
+use crate::platform::real;
+use libc::{c_int, iovec};
+use std::ffi::{c_long, c_void};
+
+system_calls! {
+    read => read_bytes;
+    __read_chk => read_checked;
+    readv => read_parts;
+    write => write_bytes;
+    writev => write_parts;
+    close => close_file;
+    eventfd_read => counter_read;
+    eventfd_write => counter_write;
+    fcntl => control_file;
+    fcntl64 => control_file_64;
+}
+
+unsafe extern "C" fn read_bytes(file: c_int, buffer: *mut c_void, length: usize) -> isize {
+    let place = place();
+    enter(|| {
+        if outside::is_random(file) {
+            random::fill_inside(buffer, length);
+            return length as isize;
+        }
+        let result = transfer(Use::new(file, libc::POLLIN, place), || {
+            // SAFETY: our caller's promise.
+            unsafe { raw::syscall(libc::SYS_read, [file as usize, buffer as usize, length, 0, 0, 0]) }
+        });
+        if result == 8
+            && let Some(count) = with(|runtime| runtime.take_expirations(file))
+        {
+            // SAFETY: the call has written a number.
+            unsafe { buffer.cast::<u64>().write_unaligned(count) };
+        }
+        result
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(|| unsafe { real::read(file, buffer, length) }, errno_result)
+}
+
+unsafe extern "C" fn read_checked(file: c_int, buffer: *mut c_void, length: usize, room: usize) -> isize {
+    if length > room {
+        // SAFETY: it has no condition, and ends the program as glibc would.
+        unsafe { libc::abort() };
+    }
+    // SAFETY: our caller's promise.
+    unsafe { read_bytes(file, buffer, length) }
+}
+
+unsafe extern "C" fn read_parts(file: c_int, parts: *const iovec, count: c_int) -> isize {
+    let place = place();
+    enter(|| {
+        transfer(Use::new(file, libc::POLLIN, place), || {
+            // SAFETY: our caller's promise.
+            unsafe { raw::syscall(libc::SYS_readv, [file as usize, parts as usize, count as usize, 0, 0, 0]) }
+        })
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(|| unsafe { real::readv(file, parts.cast(), count) }, errno_result)
+}
+
+unsafe extern "C" fn write_bytes(file: c_int, buffer: *const c_void, length: usize) -> isize {
+    let place = place();
+    enter(|| {
+        transfer_all(Use::new(file, libc::POLLOUT, place), length, |written| {
+            let from = buffer as usize + written;
+            // SAFETY: our caller's promise, and no more than that is written.
+            unsafe { raw::syscall(libc::SYS_write, [file as usize, from, length - written, 0, 0, 0]) }
+        })
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(|| unsafe { real::write(file, buffer, length) }, errno_result)
+}
+
+/// If not all can be written at once, tells how much was.
+unsafe extern "C" fn write_parts(file: c_int, parts: *const iovec, count: c_int) -> isize {
+    let place = place();
+    enter(|| {
+        transfer(Use::new(file, libc::POLLOUT, place), || {
+            // SAFETY: our caller's promise.
+            unsafe {
+                raw::syscall(libc::SYS_writev, [file as usize, parts as usize, count as usize, 0, 0, 0])
+            }
+        })
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(|| unsafe { real::writev(file, parts.cast(), count) }, errno_result)
+}
+
+unsafe extern "C" fn close_file(file: c_int) -> c_int {
+    let place = place();
+    enter(|| {
+        change(file, place, || {
+            with(|runtime| {
+                runtime.outside.note_closed(file);
+                runtime.forget_timers();
+            });
+            // SAFETY: our caller's promise.
+            unsafe { raw::syscall(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]) }
+        })
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(|| unsafe { real::close(file) }, |result| errno_result(result) as c_int)
+}
+
+unsafe extern "C" fn counter_read(file: c_int, value: *mut u64) -> c_int {
+    // SAFETY: our caller promises room for a number.
+    if unsafe { read_bytes(file, value.cast(), 8) } == 8 { 0 } else { -1 }
+}
+
+unsafe extern "C" fn counter_write(file: c_int, value: u64) -> c_int {
+    // SAFETY: the number is readable.
+    if unsafe { write_bytes(file, (&raw const value).cast(), 8) } == 8 { 0 } else { -1 }
+}
+
+/// Takes note of files that the program has made.
+fn note_made(what: What, files: &[c_int]) {
+    enter(|| with(|runtime| runtime.outside.note_made(what, files)));
+}
+
+/// `pipe`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pipe(ends: *mut c_int) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe { pipe2(ends, 0) }
+}
+
+/// `pipe2`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pipe2(ends: *mut c_int, flags: c_int) -> c_int {
+    // SAFETY: our caller's promise.
+    let error = unsafe { real::pipe2(ends.cast(), flags) };
+    if error == 0 {
+        // SAFETY: the call has written two.
+        note_made(What::Pipe, unsafe { std::slice::from_raw_parts(ends, 2) });
+    }
+    error
+}
+
+/// `socketpair`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int) -> c_int {
+    // SAFETY: our caller's promise.
+    let error = unsafe { real::socketpair(domain, kind, protocol, ends.cast()) };
+    if error == 0 {
+        // SAFETY: the call has written two.
+        note_made(What::Pair, unsafe { std::slice::from_raw_parts(ends, 2) });
+    }
+    error
+}
+
+/// `eventfd`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn eventfd(value: u32, flags: c_int) -> c_int {
+    // SAFETY: it has no condition.
+    let file = unsafe { real::eventfd(value, flags) };
+    if file >= 0 {
+        note_made(What::Counter, &[file]);
+    }
+    file
+}
+
+/// `epoll_create`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_create(size: c_int) -> c_int {
+    // SAFETY: it has no condition.
+    let file = unsafe { real::epoll_create(size) };
+    if file >= 0 {
+        note_made(What::Set, &[file]);
+    }
+    file
+}
+
+/// `epoll_create1`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
+    // SAFETY: it has no condition.
+    let file = unsafe { real::epoll_create1(flags) };
+    if file >= 0 {
+        note_made(What::Set, &[file]);
+    }
+    file
+}
+
+/// Takes note that `file` was copied to `copy`, if it was. What `copy` was before is closed.
+fn note_copied(file: c_int, copy: c_int) -> c_int {
+    if copy >= 0 && copy != file {
+        enter(|| {
+            with(|runtime| {
+                runtime.outside.note_copied(file, copy);
+                runtime.forget_timers();
+                runtime.look_inside();
+            });
+        });
+    }
+    copy
+}
+
+/// `dup`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup(file: c_int) -> c_int {
+    // SAFETY: our caller's promise.
+    note_copied(file, unsafe { real::dup(file) })
+}
+
+/// `dup2`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup2(file: c_int, copy: c_int) -> c_int {
+    // SAFETY: our caller's promise.
+    note_copied(file, unsafe { real::dup2(file, copy) })
+}
+
+/// `dup3`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn dup3(file: c_int, copy: c_int, flags: c_int) -> c_int {
+    // SAFETY: our caller's promise.
+    note_copied(file, unsafe { real::dup3(file, copy, flags) })
+}
+
+/// Takes note of what `fcntl` has copied, if it was told to.
+fn note_controlled(file: c_int, command: c_int, result: c_int) -> c_int {
+    match command {
+        libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => note_copied(file, result),
+        _ => result,
+    }
+}
+
+/// The argument, if there is one, is in a register, whatever its type.
+unsafe extern "C" fn control_file(file: c_int, command: c_int, argument: usize) -> c_int {
+    if let Some(result) = file_lock::control(file, command, argument) {
+        return result;
+    }
+    // SAFETY: our caller's promise.
+    note_controlled(file, command, unsafe { real::fcntl(file, command, argument) })
+}
+
+/// As [`control_file`].
+unsafe extern "C" fn control_file_64(file: c_int, command: c_int, argument: usize) -> c_int {
+    if let Some(result) = file_lock::control(file, command, argument) {
+        return result;
+    }
+    // SAFETY: our caller's promise.
+    note_controlled(file, command, unsafe { real::fcntl64(file, command, argument) })
+}
+
+/// What a call by `syscall` gives, if it is one that may wait.
+///
+/// # Safety
+/// As the system call.
+pub(super) unsafe fn by_number(number: c_long, a: usize, b: usize, c: usize) -> Option<isize> {
+    // SAFETY: our caller's promise.
+    unsafe {
+        Some(match number {
+            libc::SYS_read => read_bytes(a as c_int, b as *mut c_void, c),
+            libc::SYS_write => write_bytes(a as c_int, b as *const c_void, c),
+            libc::SYS_close => close_file(a as c_int) as isize,
+            _ => return None,
+        })
+    }
+}

@@ -1,0 +1,167 @@
+//! Futexes by `syscall`, as Rust's std, parking_lot, and the guards and atomics of C++ use them.
+//!
+//! A wait is two operations: looking at the word and queueing, then waiting for the own token. Waking is one that takes
+//! waiters out of the queue, and one for the token of each.
+
+use super::time::{Clock, FOREVER, nanoseconds, remaining};
+use super::transfer;
+use crate::child::objects::Class;
+use crate::child::runtime::{self, with};
+use crate::child::scheduling::{step, step_on};
+use crate::child::{loss, values};
+use libc::{EAGAIN, EINVAL, ETIMEDOUT, timespec};
+use raddle_engine::Reply;
+use raddle_model::{Access, Kind, Operation, ThreadId};
+use std::ffi::{c_int, c_long};
+
+/// The arguments of a call.
+#[derive(Clone, Copy)]
+pub(super) struct Call {
+    pub(super) address: usize,
+    pub(super) operation: c_int,
+    pub(super) value: u32,
+    /// A time, or how many waiters to move.
+    pub(super) fourth: usize,
+    pub(super) second: usize,
+    /// A set of bits, or a value to compare with.
+    pub(super) last: u32,
+    pub(super) place: usize,
+}
+
+/// Waiters and wakers without bits have all.
+const ALL: u32 = u32::MAX;
+
+pub(super) fn futex(call: Call) -> Result<c_long, c_int> {
+    let absolute = || {
+        let clock =
+            if call.operation & libc::FUTEX_CLOCK_REALTIME != 0 { Clock::Real } else { Clock::Monotonic };
+        remaining(clock, call.fourth as *const timespec)
+    };
+    let command = call.operation & !(libc::FUTEX_PRIVATE_FLAG | libc::FUTEX_CLOCK_REALTIME);
+    match command {
+        libc::FUTEX_WAIT if call.fourth == 0 => wait(call, ALL, FOREVER),
+        libc::FUTEX_WAIT => wait(call, ALL, nanoseconds(call.fourth as *const timespec).ok_or(EINVAL)?),
+        libc::FUTEX_WAIT_BITSET if call.last == 0 => Err(EINVAL),
+        libc::FUTEX_WAIT_BITSET if call.fourth == 0 => wait(call, call.last, FOREVER),
+        libc::FUTEX_WAIT_BITSET => wait(call, call.last, absolute().ok_or(EINVAL)?),
+        libc::FUTEX_WAKE => Ok(wake(call, ALL)),
+        libc::FUTEX_WAKE_BITSET if call.last == 0 => Err(EINVAL),
+        libc::FUTEX_WAKE_BITSET => Ok(wake(call, call.last)),
+        libc::FUTEX_REQUEUE => requeue(call, None),
+        libc::FUTEX_CMP_REQUEUE => requeue(call, Some(call.last)),
+        other => loss::lose(&format!(
+            "the program uses futex operation {other}, which raddle does not support yet"
+        )),
+    }
+}
+
+fn word(address: usize) -> u32 {
+    // SAFETY: the caller of a futex call promises that there is a word.
+    unsafe { std::ptr::read_volatile(address as *const u32) }
+}
+
+/// The order of operations on the queue of a futex matters as if they wrote its word.
+fn touch(kind: Kind, call: &Call) {
+    step_on(kind, call.place, Access::Write, |runtime| {
+        if let Some(values) = runtime.values.as_mut().filter(|_| kind == Kind::Read) {
+            values.announce(runtime.current, kind, (call.address, size_of::<u32>()), false);
+        }
+        runtime.object(call.address as u64 & !7, Class::Memory, || 0)
+    });
+    if kind == Kind::Read && values::are_wanted() {
+        runtime::begin_value();
+    }
+}
+
+fn wait(call: Call, bits: u32, span: u64) -> Result<c_long, c_int> {
+    touch(Kind::Read, &call);
+    if word(call.address) != call.value {
+        return Err(EAGAIN);
+    }
+    let me = with(|runtime| {
+        runtime.sleepers.push((call.address as u64, bits, runtime.current));
+        runtime.current
+    });
+    let token = transfer::token(me);
+    let park = |span: u64| {
+        step(|runtime| {
+            let place = runtime.place(call.place);
+            Operation::new(Kind::Park, place).on(token, Access::Write).with_argument(span)
+        })
+    };
+    if park(span) == Reply::TimedOut {
+        let queued = with(|runtime| {
+            let before = runtime.sleepers.len();
+            runtime.sleepers.retain(|&(_, _, thread)| thread != me);
+            runtime.sleepers.len() < before
+        });
+        if queued {
+            return Err(ETIMEDOUT);
+        }
+        // Somebody is about to wake it.
+        park(FOREVER);
+    }
+    Ok(0)
+}
+
+/// Takes up to `most` waiters out of the queue of `address`; which ones is a choice if there are more.
+fn take(address: u64, bits: u32, most: usize, place: usize) -> Vec<ThreadId> {
+    let mut taken = Vec::new();
+    while taken.len() < most {
+        let waiting: Vec<usize> = with(|runtime| {
+            let matching =
+                runtime.sleepers.iter().enumerate().filter(|(_, s)| s.0 == address && s.1 & bits != 0);
+            matching.map(|(index, _)| index).collect()
+        });
+        if waiting.is_empty() {
+            break;
+        }
+        let mut chosen = 0;
+        if waiting.len() > most - taken.len() {
+            let arity = waiting.len() as u64;
+            let reply =
+                step(|runtime| Operation::new(Kind::Choose, runtime.place(place)).with_argument(arity));
+            if let Reply::Number(number) = reply {
+                chosen = number as usize;
+            }
+        }
+        // Others may have left the queue meanwhile.
+        taken.extend(with(|runtime| {
+            let matching =
+                runtime.sleepers.iter().enumerate().filter(|(_, s)| s.0 == address && s.1 & bits != 0);
+            let matching: Vec<usize> = matching.map(|(index, _)| index).collect();
+            let index = matching.get(chosen).or(matching.first())?;
+            Some(runtime.sleepers.remove(*index).2)
+        }));
+    }
+    taken
+}
+
+fn wake_all(threads: &[ThreadId], place: usize) {
+    for &thread in threads {
+        let token = transfer::token(thread);
+        step_on(Kind::Unpark, place, Access::Write, |_| token);
+    }
+}
+
+fn wake(call: Call, bits: u32) -> c_long {
+    touch(Kind::Write, &call);
+    let woken = take(call.address as u64, bits, call.value as usize, call.place);
+    wake_all(&woken, call.place);
+    woken.len() as c_long
+}
+
+fn requeue(call: Call, expected: Option<u32>) -> Result<c_long, c_int> {
+    touch(Kind::Write, &call);
+    if expected.is_some_and(|expected| word(call.address) != expected) {
+        return Err(EAGAIN);
+    }
+    let woken = take(call.address as u64, ALL, call.value as usize, call.place);
+    let moved = with(|runtime| {
+        let waiting = runtime.sleepers.iter_mut().filter(|sleeper| sleeper.0 == call.address as u64);
+        waiting.take(call.fourth).map(|sleeper| sleeper.0 = call.second as u64).count()
+    });
+    wake_all(&woken, call.place);
+    let told = if expected.is_some() { woken.len() + moved } else { woken.len() };
+    Ok(told as c_long)
+}

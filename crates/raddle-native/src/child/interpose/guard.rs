@@ -1,0 +1,63 @@
+//! Statics of C++ functions: made once, by the first thread that comes there.
+//!
+//! The compiler asks the first byte of the guard by an atomic access whether the static is made, and comes here only if it is
+//! not. So the end of making it is a release of that byte for those who only look at it, and the end of an initialisation
+//! for those who wait.
+
+use super::access::{Orders, announce};
+use super::entry::entries;
+use super::once::{begin, end};
+use crate::child::control::enter;
+use crate::platform::real;
+use raddle_engine::Reply;
+use raddle_model::Kind;
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicU8, Ordering};
+
+entries! {
+    __cxa_guard_acquire + "rsi" => acquire;
+    __cxa_guard_release + "rsi" => release;
+    __cxa_guard_abort + "rsi" => abort;
+}
+
+/// What the first byte of a guard is when the static is made.
+const MADE: u8 = 1;
+/// What C calls the order of a store that publishes.
+const RELEASE: c_int = 3;
+
+fn first_byte(guard: *mut c_void) -> &'static AtomicU8 {
+    // SAFETY: the compiler promises that there is a guard of eight bytes, which lives as long as the program.
+    unsafe { AtomicU8::from_ptr(guard.cast()) }
+}
+
+/// Tells whether the caller has to make the static.
+unsafe extern "C" fn acquire(guard: *mut c_void, place: usize) -> c_int {
+    let begun = enter(|| {
+        if first_byte(guard).load(Ordering::Acquire) == MADE {
+            return 0;
+        }
+        c_int::from(begin(guard, place) == Reply::RunOnce)
+    });
+    // SAFETY: our caller's promise.
+    begun.unwrap_or_else(|| unsafe { real::__cxa_guard_acquire(guard) })
+}
+
+unsafe extern "C" fn release(guard: *mut c_void, place: usize) {
+    let ended = enter(|| {
+        announce(Kind::Write, guard as usize, 1, Orders::atomic(RELEASE), place);
+        first_byte(guard).store(MADE, Ordering::Release);
+        end(guard, place, true);
+    });
+    if ended.is_none() {
+        // SAFETY: our caller's promise.
+        unsafe { real::__cxa_guard_release(guard) };
+    }
+}
+
+/// An exception has left the making of the static: the next thread tries.
+unsafe extern "C" fn abort(guard: *mut c_void, place: usize) {
+    if enter(|| end(guard, place, false)).is_none() {
+        // SAFETY: our caller's promise.
+        unsafe { real::__cxa_guard_abort(guard) };
+    }
+}

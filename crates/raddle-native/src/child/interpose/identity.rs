@@ -1,0 +1,113 @@
+//! The user and groups of the process, and the numbers of its threads.
+//!
+//! The kernel keeps them for each OS thread. The C library asks every other thread to follow by a signal and waits for it, but
+//! OS threads that stand for fibers are parked and take no signals. All code of the program runs on the carrier, and threads
+//! that begin later take after it, so it is enough that the carrier changes.
+
+use crate::child::control::enter;
+use crate::child::loss::lose;
+use crate::child::runtime::with;
+use crate::child::switching;
+use crate::platform::raw::{self, errno_result};
+use crate::platform::real;
+use std::ffi::{c_int, c_long, c_void};
+use std::sync::atomic::Ordering;
+
+/// Makes the system call on the carrier alone, if the program has other threads. Otherwise the C library does it.
+fn on_carrier(name: &str, number: c_long, arguments: [usize; 3]) -> Option<c_int> {
+    let result = enter(|| {
+        if with(|runtime| runtime.threads.iter().filter(|thread| !thread.ended).count()) == 1 {
+            return None;
+        }
+        if switching::uses_os_threads() {
+            lose(&format!(
+                "{name} is called while other threads are alive, and OS threads cannot follow; with --threads fibers they need not"
+            ));
+        }
+        let [a, b, c] = arguments;
+        // SAFETY: the arguments are those of the program's call.
+        Some(unsafe { raw::syscall(number, [a, b, c, 0, 0, 0]) })
+    });
+    result.flatten().map(|result| errno_result(result) as c_int)
+}
+
+/// Defines functions of C that the kernel has by the same name and with the same arguments.
+macro_rules! changes {
+    ($($name:ident($($argument:ident: $type:ty),+) as $number:ident($($value:expr),+);)*) => {$(
+        /// The function of C of that name.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name($($argument: $type),+) -> c_int {
+            match on_carrier(stringify!($name), libc::$number, [$($value as usize),+]) {
+                Some(result) => result,
+                // SAFETY: our caller's promise.
+                None => unsafe { real::$name($($argument),+) },
+            }
+        }
+    )*};
+}
+
+/// Leaves one of several identities as it is.
+const SAME: u32 = u32::MAX;
+
+changes! {
+    setuid(id: u32) as SYS_setuid(id, 0, 0);
+    setgid(id: u32) as SYS_setgid(id, 0, 0);
+    seteuid(id: u32) as SYS_setresuid(SAME, id, SAME);
+    setegid(id: u32) as SYS_setresgid(SAME, id, SAME);
+    setreuid(id: u32, effective: u32) as SYS_setreuid(id, effective, 0);
+    setregid(id: u32, effective: u32) as SYS_setregid(id, effective, 0);
+    setresuid(id: u32, effective: u32, saved: u32) as SYS_setresuid(id, effective, saved);
+    setresgid(id: u32, effective: u32, saved: u32) as SYS_setresgid(id, effective, saved);
+    setgroups(count: usize, groups: *const u32) as SYS_setgroups(count, groups, 0);
+}
+
+/// The number of a thread that is not the first one. It has as many digits in every run, because Rust prints it with a panic, and a text of
+/// another length takes other memory. The kernel does not know it: a signal to it, or a processor for it, is refused.
+pub(super) const FIRST_THREAD: c_int = 1_000_000;
+
+/// Lets glibc call the kernel about a thread. If that has no OS thread of its own, the kernel is asked about the carrier.
+pub(super) fn about(thread: u64, call: impl FnOnce() -> c_int) -> c_int {
+    let Some(word) = enter(|| with(|runtime| runtime.number_of_none(thread))).flatten() else {
+        return call();
+    };
+    // The carrier of fibers is the main thread.
+    let number = word.swap(std::process::id(), Ordering::Relaxed);
+    let result = call();
+    word.store(number, Ordering::Relaxed);
+    result
+}
+
+/// Defines functions of C that ask the kernel about a thread.
+macro_rules! questions {
+    ($($name:ident($($argument:ident: $type:ty),+);)*) => {$(
+        /// The function of C of that name.
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name(thread: u64, $($argument: $type),+) -> c_int {
+            // SAFETY: our caller's promise.
+            about(thread, || unsafe { real::$name(thread, $($argument),+) })
+        }
+    )*};
+}
+
+questions! {
+    pthread_getattr_np(attributes: *mut c_void);
+    pthread_setaffinity_np(size: usize, set: *const c_void);
+    pthread_getaffinity_np(size: usize, set: *mut c_void);
+    pthread_setschedparam(policy: c_int, parameters: *const c_void);
+    pthread_getschedparam(policy: *mut c_int, parameters: *mut c_void);
+    pthread_setschedprio(priority: c_int);
+    pthread_getcpuclockid(clock: *mut c_int);
+}
+
+/// What the thread that runs is told as its number; nothing for the first one, whose number is that of the process.
+pub(super) fn thread_number() -> Option<c_int> {
+    let current = enter(|| with(|runtime| runtime.current.0)).filter(|&current| current > 0)?;
+    Some(FIRST_THREAD + current as c_int)
+}
+
+/// `gettid`: the kernel would give all threads that of the carrier.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn gettid() -> c_int {
+    // SAFETY: it touches no memory.
+    thread_number().unwrap_or_else(|| unsafe { raw::syscall(libc::SYS_gettid, [0; 6]) } as c_int)
+}

@@ -1,0 +1,40 @@
+//! The C functions that the program calls, one file for each family. Each entry point takes its caller's address along,
+//! for the place of the operation, converts, and asks the runtime; meaning lives in the engine.
+#![expect(unsafe_code, reason = "C functions are defined")]
+
+pub(crate) mod access;
+mod annotate;
+mod atomic;
+mod c11;
+pub(crate) mod cancel;
+mod cond;
+mod descriptor;
+mod entry;
+mod file_lock;
+pub(crate) mod futex;
+mod guard;
+mod heap;
+mod identity;
+mod mask;
+mod mutex;
+mod mutex_object;
+mod once;
+mod openmp;
+mod poll;
+mod process;
+mod random;
+pub(crate) mod robust;
+mod rwlock;
+mod sem;
+pub(crate) mod signal;
+mod socket;
+pub(crate) mod stdio;
+pub(crate) mod stream;
+pub(crate) mod subprocess;
+pub(crate) mod syscall;
+pub(crate) mod thread;
+mod time;
+mod timer_file;
+mod transfer;
+mod unwind;
+mod wide;

@@ -1,0 +1,85 @@
+//! One-time initialisation.
+
+use super::entry::entries;
+use crate::child::control::enter;
+use crate::child::objects::Class;
+use crate::child::runtime::{Runtime, with};
+use crate::child::scheduling::{step, step_on};
+use crate::platform::real;
+use raddle_engine::Reply;
+use raddle_model::{Access, Kind, ObjectId, Operation};
+use std::ffi::{c_int, c_void};
+
+entries! {
+    pthread_once + "rdx" => once;
+}
+
+/// What glibc keeps in a `pthread_once_t` whose initialisation is over.
+const DONE: i32 = 2;
+
+fn object(runtime: &mut Runtime, once: *mut c_void) -> ObjectId {
+    runtime.object(once as u64, Class::Once, || 0)
+}
+
+/// Begins an initialisation, unless another thread has made it; waits while one is at it. Called inside the runtime.
+pub(super) fn begin(once: *mut c_void, place: usize) -> Reply {
+    step_on(Kind::OnceBegin, place, Access::Write, |runtime| object(runtime, once))
+}
+
+/// Ends an initialisation that this thread has begun: it is made, or the next thread begins it anew. Called inside the
+/// runtime.
+pub(super) fn end(once: *mut c_void, place: usize, done: bool) {
+    step(|runtime| {
+        let object = object(runtime, once);
+        let place = runtime.place(place);
+        Operation::new(Kind::OnceEnd, place).on(object, Access::Write).with_argument(u64::from(done))
+    });
+}
+
+/// Whether an initialisation that is over has to be told nevertheless: where data races count, it happens before what
+/// follows. One that the run does not know was made before there were threads.
+fn is_told(once: *mut c_void) -> bool {
+    with(|runtime| {
+        runtime.accesses.parts.is_some() && runtime.objects.find(once as u64, Class::Once).is_some()
+    })
+}
+
+pub(super) unsafe extern "C-unwind" fn once(
+    once: *mut c_void,
+    routine: extern "C-unwind" fn(),
+    place: usize,
+) -> c_int {
+    // SAFETY: our caller promises that there is a `pthread_once_t`.
+    if unsafe { *once.cast::<i32>() } == DONE {
+        enter(|| is_told(once).then(|| begin(once, place)));
+        return 0;
+    }
+    match enter(|| begin(once, place)) {
+        // SAFETY: our caller's promise.
+        None => unsafe { real::pthread_once(once, routine as *const c_void) },
+        Some(Reply::RunOnce) => {
+            let mut end = End { once, place, done: false };
+            routine();
+            end.done = true;
+            0
+        }
+        Some(_) => 0,
+    }
+}
+
+/// Ends an initialisation, also if an exception leaves it.
+struct End {
+    once: *mut c_void,
+    place: usize,
+    done: bool,
+}
+
+impl Drop for End {
+    fn drop(&mut self) {
+        enter(|| end(self.once, self.place, self.done));
+        if self.done {
+            // SAFETY: there is a `pthread_once_t`, and no other thread runs now.
+            unsafe { *self.once.cast::<i32>() = DONE };
+        }
+    }
+}

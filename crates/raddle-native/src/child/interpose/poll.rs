@@ -1,0 +1,289 @@
+//! Calls that wait for one of many files. Their time-outs are on the virtual clock.
+
+use super::access::note_no_write;
+use super::entry::{place, system_calls};
+use super::time::{FOREVER, nanoseconds};
+use super::transfer::{touch, wait};
+use super::unwind;
+use crate::child::control::enter;
+use crate::child::outside::{self, Awaited, What};
+use crate::child::runtime::{Runtime, with};
+use crate::platform::raw::{self, errno_result};
+use crate::platform::real;
+use libc::{EINTR, EINVAL, c_int, c_short, fd_set, pollfd, timespec, timeval};
+use std::ffi::c_void;
+
+system_calls! {
+    poll => poll_within;
+    __poll_chk => poll_checked;
+    ppoll => poll_masked;
+    __ppoll_chk => poll_masked_checked;
+    select => select_within;
+    pselect => select_masked;
+    epoll_wait => set_wait;
+    epoll_pwait => set_wait_masked;
+    epoll_ctl => set_change;
+}
+
+/// Looks at `files` by `call`, which does not wait and gives 0 if none is ready, and waits as long as that is so.
+fn look(files: &[pollfd], span: u64, place: usize, call: impl Fn() -> isize) -> isize {
+    if unwind::is_due() {
+        return -(EINTR as isize);
+    }
+    let inside = || {
+        with(|runtime| {
+            files.iter().filter(|file| file.fd >= 0).all(|file| runtime.outside.is_inside(file.fd))
+        })
+    };
+    let deadline = if span == FOREVER { FOREVER } else { with(|runtime| runtime.now()).saturating_add(span) };
+    let all = |runtime: &mut Runtime| runtime.all(What::All);
+    let mut first = span > 0 && !inside();
+    loop {
+        let mut came = true;
+        if !std::mem::take(&mut first) {
+            touch(place, all);
+            with(Runtime::expire_timers);
+            let result = call();
+            if result != 0 {
+                return result;
+            }
+            note_no_write();
+            if span == 0 {
+                if !inside() {
+                    outside::nap();
+                }
+                return 0;
+            }
+            // Somebody may have cancelled the thread while it was about to look.
+            if unwind::is_due() {
+                return -(EINTR as isize);
+            }
+        }
+        let left = match deadline {
+            FOREVER => FOREVER,
+            deadline => deadline.saturating_sub(with(|runtime| runtime.now())),
+        };
+        if left > 0 {
+            came = wait(Awaited::Files(files.to_vec()), inside(), place, left, all);
+        }
+        if unwind::is_due() {
+            return -(EINTR as isize);
+        }
+        if left == 0 || !came {
+            touch(place, all);
+            with(Runtime::expire_timers);
+            return call();
+        }
+    }
+}
+
+/// Waits until a file is ready.
+pub(super) fn wait_for(file: c_int, events: c_short, place: usize) {
+    let files = [pollfd { fd: file, events, revents: 0 }];
+    look(&files, FOREVER, place, || {
+        let mut files = files;
+        // SAFETY: there is one.
+        unsafe { raw::syscall(libc::SYS_poll, [files.as_mut_ptr() as usize, 1, 0, 0, 0, 0]) }
+    });
+}
+
+fn milliseconds(limit: c_int) -> u64 {
+    u64::try_from(limit).map_or(FOREVER, |limit| limit * 1_000_000)
+}
+
+/// A time limit, or none.
+fn limit(time: *const timespec) -> Option<u64> {
+    if time.is_null() { Some(FOREVER) } else { nanoseconds(time).map(|span| span.min(FOREVER - 1)) }
+}
+
+fn poll_inside(files: *mut pollfd, count: u64, span: u64, place: usize) -> isize {
+    let list = if count == 0 {
+        &[]
+    } else {
+        // SAFETY: our caller promises so many.
+        unsafe { std::slice::from_raw_parts(files, count as usize) }
+    };
+    let list = list.to_vec();
+    look(&list, span, place, || {
+        // SAFETY: as above.
+        unsafe { raw::syscall(libc::SYS_poll, [files as usize, count as usize, 0, 0, 0, 0]) }
+    })
+}
+
+unsafe extern "C" fn poll_within(files: *mut pollfd, count: u64, limit: c_int) -> c_int {
+    let place = place();
+    enter(|| poll_inside(files, count, milliseconds(limit), place))
+        // SAFETY: our caller's promise.
+        .map_or_else(
+            || unsafe { real::poll(files.cast(), count, limit) },
+            |result| errno_result(result) as c_int,
+        )
+}
+
+unsafe extern "C" fn poll_checked(files: *mut pollfd, count: u64, limit: c_int, _: usize) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe { poll_within(files, count, limit) }
+}
+
+/// The mask of signals is that of the process while it waits.
+unsafe extern "C" fn poll_masked(
+    files: *mut pollfd,
+    count: u64,
+    time: *const timespec,
+    mask: *const c_void,
+) -> c_int {
+    let place = place();
+    enter(|| limit(time).map_or(-(EINVAL as isize), |span| poll_inside(files, count, span, place)))
+        .map_or_else(
+            // SAFETY: our caller's promise.
+            || unsafe { real::ppoll(files.cast(), count, time.cast(), mask) },
+            |result| errno_result(result) as c_int,
+        )
+}
+
+unsafe extern "C" fn poll_masked_checked(
+    files: *mut pollfd,
+    count: u64,
+    time: *const timespec,
+    mask: *const c_void,
+    _: usize,
+) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe { poll_masked(files, count, time, mask) }
+}
+
+fn select_inside(count: c_int, sets: [*mut fd_set; 3], span: u64, place: usize) -> isize {
+    let before = sets.map(|set| {
+        // SAFETY: our caller promises that there is a set, or none.
+        (!set.is_null()).then(|| unsafe { *set })
+    });
+    let has = |set: &Option<fd_set>, file: c_int| {
+        // SAFETY: the file's number is less than a set has room for.
+        set.as_ref().is_some_and(|set| unsafe { libc::FD_ISSET(file, set) })
+    };
+    let count = count.clamp(0, libc::FD_SETSIZE as c_int);
+    let mut files = Vec::new();
+    for fd in 0..count {
+        let kinds = [libc::POLLIN, libc::POLLOUT, libc::POLLPRI];
+        let asked = before.iter().zip(kinds).filter(|(set, _)| has(set, fd));
+        let events = asked.fold(0, |events, (_, kind)| events | kind);
+        if events != 0 {
+            files.push(pollfd { fd, events, revents: 0 });
+        }
+    }
+    look(&files, span, place, || {
+        for (set, before) in sets.iter().zip(&before) {
+            if let Some(before) = before {
+                // SAFETY: as above.
+                unsafe { **set = *before };
+            }
+        }
+        let now = timeval { tv_sec: 0, tv_usec: 0 };
+        let [read, write, except] = sets.map(|set| set as usize);
+        let arguments = [count as usize, read, write, except, &raw const now as usize, 0];
+        // SAFETY: as above.
+        unsafe { raw::syscall(libc::SYS_select, arguments) }
+    })
+}
+
+unsafe extern "C" fn select_within(
+    count: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    time: *mut timeval,
+) -> c_int {
+    let place = place();
+    enter(|| {
+        let span = if time.is_null() {
+            FOREVER
+        } else {
+            // SAFETY: our caller promises that there is a time.
+            let time = unsafe { &*time };
+            if time.tv_sec < 0 || time.tv_usec < 0 {
+                return -(EINVAL as isize);
+            }
+            (time.tv_sec as u64).saturating_mul(1_000_000_000).saturating_add(time.tv_usec as u64 * 1_000)
+        };
+        select_inside(count, [read, write, except], span, place)
+    })
+    .map_or_else(
+        // SAFETY: our caller's promise.
+        || unsafe { real::select(count, read.cast(), write.cast(), except.cast(), time.cast()) },
+        |result| errno_result(result) as c_int,
+    )
+}
+
+unsafe extern "C" fn select_masked(
+    count: c_int,
+    read: *mut fd_set,
+    write: *mut fd_set,
+    except: *mut fd_set,
+    time: *const timespec,
+    mask: *const c_void,
+) -> c_int {
+    let place = place();
+    enter(|| {
+        limit(time)
+            .map_or(-(EINVAL as isize), |span| select_inside(count, [read, write, except], span, place))
+    })
+    .map_or_else(
+        // SAFETY: our caller's promise.
+        || unsafe { real::pselect(count, read.cast(), write.cast(), except.cast(), time.cast(), mask) },
+        |result| errno_result(result) as c_int,
+    )
+}
+
+unsafe extern "C" fn set_wait(set: c_int, events: *mut c_void, most: c_int, limit: c_int) -> c_int {
+    let place = place();
+    enter(|| {
+        let files = [pollfd { fd: set, events: libc::POLLIN, revents: 0 }];
+        look(&files, milliseconds(limit), place, || {
+            let arguments = [set as usize, events as usize, most as usize, 0, 0, 0];
+            // SAFETY: our caller's promise.
+            unsafe { raw::syscall(libc::SYS_epoll_wait, arguments) }
+        })
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(
+        || unsafe { real::epoll_wait(set, events, most, limit) },
+        |result| errno_result(result) as c_int,
+    )
+}
+
+unsafe extern "C" fn set_wait_masked(
+    set: c_int,
+    events: *mut c_void,
+    most: c_int,
+    limit: c_int,
+    mask: *const c_void,
+) -> c_int {
+    if !crate::child::control::is_running() {
+        // SAFETY: our caller's promise.
+        return unsafe { real::epoll_pwait(set, events, most, limit, mask) };
+    }
+    // SAFETY: our caller's promise.
+    unsafe { set_wait(set, events, most, limit) }
+}
+
+unsafe extern "C" fn set_change(set: c_int, operation: c_int, file: c_int, event: *mut c_void) -> c_int {
+    let place = place();
+    enter(|| {
+        touch(place, |runtime| runtime.all(What::All));
+        with(|runtime| {
+            if operation == libc::EPOLL_CTL_ADD {
+                runtime.outside.note_member(set, file);
+            }
+        });
+        let arguments = [set as usize, operation as usize, file as usize, event as usize, 0, 0];
+        // SAFETY: our caller's promise.
+        let result = unsafe { raw::syscall(libc::SYS_epoll_ctl, arguments) };
+        with(Runtime::look_inside);
+        result
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(
+        || unsafe { real::epoll_ctl(set, operation, file, event) },
+        |result| errno_result(result) as c_int,
+    )
+}

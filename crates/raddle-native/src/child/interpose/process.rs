@@ -1,0 +1,81 @@
+//! The ends of the program.
+
+use super::entry::entries;
+use crate::child::control::enter;
+use crate::child::runtime::with;
+use crate::child::scheduling::{self, end_run};
+use crate::platform::real;
+use raddle_model::Failure;
+use std::ffi::{CStr, c_char, c_int};
+
+entries! {
+    __assert_fail + "r8" => assert_fail;
+    abort + "rdi" => abort_here;
+}
+
+unsafe extern "C" fn assert_fail(
+    text: *const c_char,
+    file: *const c_char,
+    line: u32,
+    function: *const c_char,
+    place: usize,
+) {
+    enter(|| {
+        // SAFETY: the compiler hands over texts that end with a zero.
+        let read = |text: *const c_char| unsafe { CStr::from_ptr(text) }.to_string_lossy();
+        let message = format!("{}:{line}: assertion `{}` failed", read(file), read(text));
+        with(|runtime| {
+            runtime.fail(place, |thread, location| Failure::Assertion { thread, location, message });
+        });
+        end_run();
+    });
+    // SAFETY: our caller's promise.
+    unsafe { real::__assert_fail(text, file, line, function) }
+}
+
+unsafe extern "C" fn abort_here(place: usize) {
+    enter(|| {
+        with(|runtime| {
+            runtime.fail(place, |thread, location| Failure::Signal {
+                thread,
+                location,
+                signal: "SIGABRT".to_owned(),
+                address: None,
+            });
+        });
+        end_run();
+    });
+    // SAFETY: it has no condition.
+    unsafe { real::abort() }
+}
+
+pub(super) fn end_with(status: c_int) {
+    enter(|| {
+        with(|runtime| runtime.status = status);
+        scheduling::end_program();
+    });
+}
+
+/// `_exit`: ends the program without what `exit` does before.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn _exit(status: c_int) {
+    end_with(status);
+    // SAFETY: it has no condition.
+    unsafe { real::_exit(status) }
+}
+
+/// `_Exit`, the same.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn _Exit(status: c_int) {
+    end_with(status);
+    // SAFETY: it has no condition.
+    unsafe { real::_exit(status) }
+}
+
+/// `quick_exit`, without the functions of `at_quick_exit` in a run.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn quick_exit(status: c_int) {
+    end_with(status);
+    // SAFETY: it has no condition.
+    unsafe { real::quick_exit(status) }
+}

@@ -1,0 +1,148 @@
+//! Read-write locks.
+
+use super::entry::entries;
+use super::time::{Clock, FOREVER, remaining};
+use crate::child::control::enter;
+use crate::child::objects::Class;
+use crate::child::runtime::{Runtime, with};
+use crate::child::scheduling::{step, step_on};
+use crate::platform::real;
+use libc::{EBUSY, EDEADLK, EINVAL, ETIMEDOUT, timespec};
+use raddle_engine::Reply;
+use raddle_model::{Access, Kind, Operation};
+use std::ffi::{c_int, c_void};
+
+entries! {
+    pthread_rwlock_init + "rdx" => init;
+    pthread_rwlock_destroy + "rsi" => destroy;
+    pthread_rwlock_rdlock + "rsi" => read_lock;
+    pthread_rwlock_wrlock + "rsi" => write_lock;
+    pthread_rwlock_tryrdlock + "rsi" => try_read_lock;
+    pthread_rwlock_trywrlock + "rsi" => try_write_lock;
+    pthread_rwlock_timedrdlock + "rdx" => timed_read_lock;
+    pthread_rwlock_timedwrlock + "rdx" => timed_write_lock;
+    pthread_rwlock_clockrdlock + "rcx" => clock_read_lock;
+    pthread_rwlock_clockwrlock + "rcx" => clock_write_lock;
+    pthread_rwlock_unlock + "rsi" => unlock;
+}
+
+fn act(kind: Kind, lock: *mut c_void, span: Option<u64>, place: usize) -> c_int {
+    let Some(span) = span else { return EINVAL };
+    let access =
+        if matches!(kind, Kind::ReadLock | Kind::TryReadLock) { Access::Read } else { Access::Write };
+    // glibc knows who writes, and lets that one wait for nobody.
+    let writes = |runtime: &mut Runtime| runtime.writers.contains(&(lock as usize, runtime.current));
+    if matches!(kind, Kind::ReadLock | Kind::WriteLock) && with(writes) {
+        return EDEADLK;
+    }
+    if kind == Kind::ReadWriteUnlock {
+        with(|runtime| forget(runtime, lock));
+    }
+    let reply = step(|runtime| {
+        let object = runtime.object(lock as u64, Class::ReadWriteLock, || 0);
+        Operation::new(kind, runtime.place(place)).on(object, access).with_argument(span)
+    });
+    match reply {
+        Reply::Busy => EBUSY,
+        Reply::TimedOut => ETIMEDOUT,
+        _ => {
+            if matches!(kind, Kind::WriteLock | Kind::TryWriteLock) {
+                with(|runtime| runtime.writers.push((lock as usize, runtime.current)));
+            }
+            0
+        }
+    }
+}
+
+/// Nobody writes under `lock` any more.
+fn forget(runtime: &mut Runtime, lock: *mut c_void) {
+    runtime.writers.retain(|&(known, _)| known != lock as usize);
+}
+
+unsafe extern "C" fn init(lock: *mut c_void, attributes: *const c_void, _: usize) -> c_int {
+    enter(|| {
+        with(|runtime| {
+            runtime.objects.forget(lock as u64, Class::ReadWriteLock);
+            forget(runtime, lock);
+        });
+    });
+    // SAFETY: our caller's promise.
+    unsafe { real::pthread_rwlock_init(lock, attributes) }
+}
+
+unsafe extern "C" fn destroy(lock: *mut c_void, place: usize) -> c_int {
+    enter(|| {
+        if let Some((object, _)) = with(|runtime| runtime.objects.find(lock as u64, Class::ReadWriteLock)) {
+            step_on(Kind::Destroy, place, Access::Write, |_| object);
+            with(|runtime| runtime.objects.forget(lock as u64, Class::ReadWriteLock));
+        }
+    });
+    // SAFETY: our caller's promise.
+    unsafe { real::pthread_rwlock_destroy(lock) }
+}
+
+unsafe extern "C" fn read_lock(lock: *mut c_void, place: usize) -> c_int {
+    enter(|| act(Kind::ReadLock, lock, Some(FOREVER), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_rdlock(lock) })
+}
+
+unsafe extern "C" fn write_lock(lock: *mut c_void, place: usize) -> c_int {
+    enter(|| act(Kind::WriteLock, lock, Some(FOREVER), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_wrlock(lock) })
+}
+
+unsafe extern "C" fn try_read_lock(lock: *mut c_void, place: usize) -> c_int {
+    enter(|| act(Kind::TryReadLock, lock, Some(FOREVER), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_tryrdlock(lock) })
+}
+
+unsafe extern "C" fn try_write_lock(lock: *mut c_void, place: usize) -> c_int {
+    enter(|| act(Kind::TryWriteLock, lock, Some(FOREVER), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_trywrlock(lock) })
+}
+
+unsafe extern "C" fn timed_read_lock(lock: *mut c_void, time: *const timespec, place: usize) -> c_int {
+    enter(|| act(Kind::ReadLock, lock, remaining(Clock::Real, time), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_timedrdlock(lock, time.cast()) })
+}
+
+unsafe extern "C" fn timed_write_lock(lock: *mut c_void, time: *const timespec, place: usize) -> c_int {
+    enter(|| act(Kind::WriteLock, lock, remaining(Clock::Real, time), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_timedwrlock(lock, time.cast()) })
+}
+
+unsafe extern "C" fn clock_read_lock(
+    lock: *mut c_void,
+    clock: c_int,
+    time: *const timespec,
+    place: usize,
+) -> c_int {
+    let span = || Clock::of(clock).and_then(|clock| remaining(clock, time));
+    enter(|| act(Kind::ReadLock, lock, span(), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_clockrdlock(lock, clock, time.cast()) })
+}
+
+unsafe extern "C" fn clock_write_lock(
+    lock: *mut c_void,
+    clock: c_int,
+    time: *const timespec,
+    place: usize,
+) -> c_int {
+    let span = || Clock::of(clock).and_then(|clock| remaining(clock, time));
+    enter(|| act(Kind::WriteLock, lock, span(), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_clockwrlock(lock, clock, time.cast()) })
+}
+
+unsafe extern "C" fn unlock(lock: *mut c_void, place: usize) -> c_int {
+    enter(|| act(Kind::ReadWriteUnlock, lock, Some(FOREVER), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_unlock(lock) })
+}

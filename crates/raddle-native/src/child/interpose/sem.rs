@@ -1,0 +1,165 @@
+//! Semaphores and barriers. The value of a semaphore is also kept where glibc has it, for `sem_getvalue`.
+
+use super::entry::{cancellation_points, entries};
+use super::time::{Clock, FOREVER, remaining};
+use super::unwind;
+use crate::child::control::enter;
+use crate::child::objects::Class;
+use crate::child::runtime::{Runtime, with};
+use crate::child::scheduling::{step, step_on};
+use crate::platform::real;
+use libc::{EAGAIN, EINVAL, ETIMEDOUT, timespec};
+use raddle_engine::Reply;
+use raddle_model::{Access, Kind, ObjectId, Operation};
+use std::ffi::{c_int, c_void};
+
+entries! {
+    sem_init + "rcx" => init;
+    sem_destroy + "rsi" => destroy;
+    sem_trywait + "rsi" => try_wait;
+    sem_post + "rsi" => post;
+    pthread_barrier_init + "rcx" => barrier_init;
+    pthread_barrier_destroy + "rsi" => barrier_destroy;
+    pthread_barrier_wait + "rsi" => barrier_wait;
+}
+
+cancellation_points! {
+    sem_wait + "rsi" => wait;
+    sem_timedwait + "rdx" => timed_wait;
+    sem_clockwait + "rcx" => clock_wait;
+}
+
+/// Where glibc keeps how many threads a barrier is for.
+const COUNT_AT: usize = 8;
+
+fn object(runtime: &mut Runtime, semaphore: *mut c_void) -> ObjectId {
+    // SAFETY: our caller promises that there is a semaphore; it begins with its value.
+    runtime.object(semaphore as u64, Class::Semaphore, || u64::from(unsafe { *semaphore.cast::<u32>() }))
+}
+
+/// Sets `errno` and gives what a function that fails returns.
+fn refuse(error: c_int) -> c_int {
+    // SAFETY: each thread has its own.
+    unsafe { *libc::__errno_location() = error };
+    -1
+}
+
+fn take(kind: Kind, semaphore: *mut c_void, span: Option<u64>, place: usize) -> c_int {
+    let Some(span) = span else { return refuse(EINVAL) };
+    if kind == Kind::SemaphoreWait && unwind::is_due() {
+        return -1;
+    }
+    let reply = step(|runtime| {
+        let object = object(runtime, semaphore);
+        Operation::new(kind, runtime.place(place)).on(object, Access::Write).with_argument(span)
+    });
+    match reply {
+        Reply::Busy => refuse(EAGAIN),
+        Reply::TimedOut => {
+            unwind::is_due();
+            refuse(ETIMEDOUT)
+        }
+        _ => {
+            // SAFETY: there is a semaphore, and no other thread runs now.
+            unsafe { *semaphore.cast::<u32>() -= 1 };
+            0
+        }
+    }
+}
+
+unsafe extern "C" fn init(semaphore: *mut c_void, shared: c_int, value: u32, _: usize) -> c_int {
+    enter(|| with(|runtime| runtime.objects.forget(semaphore as u64, Class::Semaphore)));
+    // SAFETY: our caller's promise.
+    unsafe { real::sem_init(semaphore, shared, value) }
+}
+
+unsafe extern "C" fn destroy(semaphore: *mut c_void, place: usize) -> c_int {
+    enter(|| {
+        if let Some((object, _)) = with(|runtime| runtime.objects.find(semaphore as u64, Class::Semaphore)) {
+            step_on(Kind::Destroy, place, Access::Write, |_| object);
+            with(|runtime| runtime.objects.forget(semaphore as u64, Class::Semaphore));
+        }
+    });
+    // SAFETY: our caller's promise.
+    unsafe { real::sem_destroy(semaphore) }
+}
+
+unsafe extern "C" fn wait(semaphore: *mut c_void, place: usize) -> c_int {
+    enter(|| take(Kind::SemaphoreWait, semaphore, Some(FOREVER), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::sem_wait(semaphore) })
+}
+
+unsafe extern "C" fn try_wait(semaphore: *mut c_void, place: usize) -> c_int {
+    enter(|| take(Kind::SemaphoreTryWait, semaphore, Some(FOREVER), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::sem_trywait(semaphore) })
+}
+
+unsafe extern "C" fn timed_wait(semaphore: *mut c_void, time: *const timespec, place: usize) -> c_int {
+    enter(|| take(Kind::SemaphoreWait, semaphore, remaining(Clock::Real, time), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::sem_timedwait(semaphore, time.cast()) })
+}
+
+unsafe extern "C" fn clock_wait(
+    semaphore: *mut c_void,
+    clock: c_int,
+    time: *const timespec,
+    place: usize,
+) -> c_int {
+    let span = || Clock::of(clock).and_then(|clock| remaining(clock, time));
+    enter(|| take(Kind::SemaphoreWait, semaphore, span(), place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::sem_clockwait(semaphore, clock, time.cast()) })
+}
+
+unsafe extern "C" fn post(semaphore: *mut c_void, place: usize) -> c_int {
+    enter(|| {
+        step_on(Kind::SemaphorePost, place, Access::Write, |runtime| object(runtime, semaphore));
+        // SAFETY: our caller promises that there is a semaphore, and no other thread runs now.
+        unsafe { *semaphore.cast::<u32>() += 1 };
+        0
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::sem_post(semaphore) })
+}
+
+unsafe extern "C" fn barrier_init(
+    barrier: *mut c_void,
+    attributes: *const c_void,
+    count: u32,
+    _: usize,
+) -> c_int {
+    enter(|| with(|runtime| runtime.objects.forget(barrier as u64, Class::Barrier)));
+    // SAFETY: our caller's promise.
+    unsafe { real::pthread_barrier_init(barrier, attributes, count) }
+}
+
+unsafe extern "C" fn barrier_destroy(barrier: *mut c_void, place: usize) -> c_int {
+    enter(|| {
+        if let Some((object, _)) = with(|runtime| runtime.objects.find(barrier as u64, Class::Barrier)) {
+            step_on(Kind::Destroy, place, Access::Write, |_| object);
+            with(|runtime| runtime.objects.forget(barrier as u64, Class::Barrier));
+        }
+        0
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_barrier_destroy(barrier) })
+}
+
+unsafe extern "C" fn barrier_wait(barrier: *mut c_void, place: usize) -> c_int {
+    enter(|| {
+        let reply = step(|runtime| {
+            let object = runtime.object(barrier as u64, Class::Barrier, || {
+                // SAFETY: our caller promises that there is a barrier.
+                u64::from(unsafe { *barrier.byte_add(COUNT_AT).cast::<u32>() })
+            });
+            // One of the threads is told that it is the serial one.
+            Operation::new(Kind::Barrier, runtime.place(place)).on(object, Access::Read).with_argument(1)
+        });
+        if reply == Reply::Number(1) { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_barrier_wait(barrier) })
+}

@@ -1,0 +1,258 @@
+//! Sending signals and waiting for them.
+//!
+//! All threads share one OS thread, hence one mask and one set of pending signals. A handler runs on whichever thread is
+//! running, also for a signal that was sent to another one.
+
+use super::entry::{place, system_calls};
+use super::time::{FOREVER, nanoseconds};
+use super::transfer::{touch, wait};
+use super::unwind;
+use crate::child::control::{enter, leave};
+use crate::child::outside::{Awaited, What};
+use crate::child::runtime::{Runtime, with};
+use crate::child::{loss, shared_memory};
+use crate::platform::raw::{self, errno_result};
+use crate::platform::real;
+use libc::{EAGAIN, EINTR, EINVAL, ESRCH, c_int, timespec};
+use raddle_model::{ObjectId, ThreadId};
+use std::ffi::c_void;
+
+system_calls! {
+    sigwait => wait_one;
+    sigwaitinfo => wait_info;
+    sigtimedwait => wait_timed;
+    sigsuspend => suspend;
+    pause => pause_here;
+    kill => send_process;
+    raise => send_self;
+    pthread_kill => send_thread;
+}
+
+fn signals(runtime: &mut Runtime) -> ObjectId {
+    runtime.all(What::Signals)
+}
+
+/// Waits until one of the signals of a set is pending, for so long. Tells whether one was.
+fn wait_pending(set: u64, span: u64, place: usize) -> bool {
+    let inside = with(|runtime| runtime.outside.timers == 0);
+    wait(Awaited::Signals(set), inside, place, span, signals)
+}
+
+/// Takes one of the signals of a set, as `sigtimedwait` does.
+fn take(set: *const u64, info: *mut c_void, span: u64, place: usize) -> isize {
+    let nothing = -(EAGAIN as isize);
+    let now = timespec { tv_sec: 0, tv_nsec: 0 };
+    loop {
+        if unwind::is_due() {
+            return -(EINTR as isize);
+        }
+        touch(place, signals);
+        let arguments = [set as usize, info as usize, &raw const now as usize, 8, 0, 0];
+        // SAFETY: our caller promises a set, and room for what is told of the signal or none.
+        let signal = unsafe { raw::syscall(libc::SYS_rt_sigtimedwait, arguments) };
+        if signal != nothing {
+            return signal;
+        }
+        super::access::note_no_write();
+        // Somebody may have cancelled the thread while it was about to look.
+        if unwind::is_due() {
+            return -(EINTR as isize);
+        }
+        // SAFETY: as above; the kernel's sets have 64 bits.
+        if span == 0 || !wait_pending(unsafe { *set }, span, place) {
+            unwind::is_due();
+            return nothing;
+        }
+    }
+}
+
+unsafe extern "C" fn wait_one(set: *const u64, signal: *mut c_int) -> c_int {
+    let place = place();
+    let taken = enter(|| take(set, std::ptr::null_mut(), FOREVER, place));
+    match taken {
+        // SAFETY: our caller's promise.
+        None => unsafe { real::sigwait(set.cast(), signal) },
+        Some(taken) if taken < 0 => -taken as c_int,
+        Some(taken) => {
+            // SAFETY: our caller promises room for a number.
+            unsafe { *signal = taken as c_int };
+            0
+        }
+    }
+}
+
+unsafe extern "C" fn wait_info(set: *const u64, info: *mut c_void) -> c_int {
+    let place = place();
+    enter(|| take(set, info, FOREVER, place))
+        // SAFETY: our caller's promise.
+        .map_or_else(|| unsafe { real::sigwaitinfo(set.cast(), info) }, |taken| errno_result(taken) as c_int)
+}
+
+unsafe extern "C" fn wait_timed(set: *const u64, info: *mut c_void, time: *const timespec) -> c_int {
+    let place = place();
+    enter(|| {
+        let span = if time.is_null() { Some(FOREVER) } else { nanoseconds(time) };
+        span.map_or(-(EINVAL as isize), |span| take(set, info, span, place))
+    })
+    .map_or_else(
+        // SAFETY: our caller's promise.
+        || unsafe { real::sigtimedwait(set.cast(), info, time.cast()) },
+        |taken| errno_result(taken) as c_int,
+    )
+}
+
+/// Waits for a signal that `mask` lets through, and lets its handler run.
+unsafe extern "C" fn suspend(mask: *const u64) -> c_int {
+    let place = place();
+    enter(|| {
+        // SAFETY: our caller promises that there is a mask.
+        let through = unsafe { !*mask };
+        if !unwind::is_due() {
+            touch(place, signals);
+            if !unwind::is_due() && wait_pending(through, FOREVER, place) && !unwind::is_due() {
+                // SAFETY: as above. A signal is pending, so that this does not wait.
+                leave(|| unsafe { raw::syscall(libc::SYS_rt_sigsuspend, [mask as usize, 8, 0, 0, 0, 0]) });
+            }
+        }
+        -(EINTR as isize)
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(|| unsafe { real::sigsuspend(mask.cast()) }, |result| errno_result(result) as c_int)
+}
+
+unsafe extern "C" fn pause_here() -> c_int {
+    let place = place();
+    enter(|| {
+        if !unwind::is_due() {
+            let inside = with(|runtime| runtime.outside.timers == 0);
+            wait(Awaited::Handler, inside, place, FOREVER, signals);
+            unwind::is_due();
+        }
+        -(EINTR as isize)
+    })
+    // SAFETY: it has no condition.
+    .map_or_else(|| unsafe { real::pause() }, |result| errno_result(result) as c_int)
+}
+
+/// Sends a signal to `target`, or to any thread. If it ends the process, the place is known.
+fn send(target: Option<ThreadId>, signal: c_int, place: usize, call: impl FnOnce() -> isize) -> isize {
+    if signal == 0 {
+        return call();
+    }
+    touch(place, signals);
+    with(|runtime| shared_memory::note_running(runtime.current.0, place as u64));
+    // A handler of the program runs in here.
+    let result = leave(call);
+    with(|runtime| {
+        runtime.wake_pausing(target);
+        runtime.look_inside();
+    });
+    result
+}
+
+/// Sends a signal to this process. All OS threads but the one that runs block it, and if that one does too, whichever runs
+/// later finds it pending.
+fn send_here(signal: c_int) -> isize {
+    // SAFETY: it tells a number.
+    let process = unsafe { raw::syscall(libc::SYS_getpid, [0; 6]) };
+    // SAFETY: the program asks for it.
+    unsafe { raw::syscall(libc::SYS_kill, [process as usize, signal as usize, 0, 0, 0, 0]) }
+}
+
+unsafe extern "C" fn send_process(process: c_int, signal: c_int) -> c_int {
+    let place = place();
+    enter(|| {
+        send(None, signal, place, || {
+            // SAFETY: our caller's promise.
+            unsafe { raw::syscall(libc::SYS_kill, [process as usize, signal as usize, 0, 0, 0, 0]) }
+        })
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(|| unsafe { real::kill(process, signal) }, |result| errno_result(result) as c_int)
+}
+
+unsafe extern "C" fn send_self(signal: c_int) -> c_int {
+    let place = place();
+    enter(|| send(Some(with(|runtime| runtime.current)), signal, place, || send_here(signal)))
+        // SAFETY: our caller's promise.
+        .map_or_else(|| unsafe { real::raise(signal) }, |result| errno_result(result) as c_int)
+}
+
+unsafe extern "C" fn send_thread(handle: u64, signal: c_int) -> c_int {
+    let place = place();
+    enter(|| {
+        let Some(target) = with(|runtime| runtime.find_thread(handle)) else { return ESRCH };
+        match signal {
+            0 => 0,
+            1..=64 => -send(Some(target), signal, place, || send_here(signal)) as c_int,
+            _ => EINVAL,
+        }
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_kill(handle, signal) })
+}
+
+/// Takes note that a timer may send a signal.
+fn note_timer(signal: c_int) {
+    enter(|| with(|runtime| runtime.outside.timers |= 1 << (signal - 1)));
+}
+
+/// `alarm`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn alarm(seconds: u32) -> u32 {
+    if seconds > 0 {
+        note_timer(libc::SIGALRM);
+    }
+    // SAFETY: it has no condition.
+    unsafe { real::alarm(seconds) }
+}
+
+/// `setitimer`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn setitimer(which: c_int, new: *const c_void, old: *mut c_void) -> c_int {
+    note_timer(match which {
+        libc::ITIMER_VIRTUAL => libc::SIGVTALRM,
+        libc::ITIMER_PROF => libc::SIGPROF,
+        _ => libc::SIGALRM,
+    });
+    // SAFETY: our caller's promise.
+    unsafe { real::setitimer(which, new, old) }
+}
+
+/// `timer_create`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn timer_create(clock: c_int, event: *const libc::sigevent, timer: *mut c_void) -> c_int {
+    refuse_thread(event, "a timer whose function runs");
+    // SAFETY: our caller promises an event, or none, which means an alarm.
+    let signal = unsafe { event.as_ref() }.map_or(libc::SIGALRM, |event| match event.sigev_notify {
+        libc::SIGEV_NONE => 0,
+        _ => event.sigev_signo,
+    });
+    if (1..=64).contains(&signal) {
+        note_timer(signal);
+    }
+    // SAFETY: our caller's promise.
+    unsafe { real::timer_create(clock, event.cast(), timer) }
+}
+
+/// `mq_notify`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn mq_notify(queue: c_int, event: *const libc::sigevent) -> c_int {
+    refuse_thread(event, "a notice of a message queue that comes");
+    // SAFETY: our caller's promise.
+    unsafe { real::mq_notify(queue, event.cast()) }
+}
+
+/// Ends the run if the C library would make a thread for an event: nobody sees it being made.
+fn refuse_thread(event: *const libc::sigevent, what: &str) {
+    // SAFETY: our caller's caller promises an event, or none.
+    let notify = unsafe { event.as_ref() }.map(|event| event.sigev_notify);
+    if notify == Some(libc::SIGEV_THREAD) {
+        enter(|| {
+            loss::lose(&format!(
+                "it asks for {what} on a thread of the C library (SIGEV_THREAD), which raddle does not control; a thread that waits in \
+                 sigwait or sleeps does the same"
+            ))
+        });
+    }
+}

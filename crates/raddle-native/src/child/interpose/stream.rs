@@ -1,0 +1,320 @@
+//! What functions of stdio ask of the kernel: to read, to write and to close.
+//!
+//! glibc keeps these as addresses in a table that all its streams on files share, and that is how it calls them whatever
+//! the function was that the program called: `fgets`, `scanf`, `exit`. The table gets ours in their place. So a thread
+//! that reads from an empty pipe through a stream parks like one in `read`, but inside glibc, which has
+//! locked the stream for it. As long as it is there, other threads wait before they call a function on the stream
+//! ([`super::stdio`]); they would find the lock taken, and nobody who runs.
+//!
+//! Streams on regular files are handed on. Those without a file, as `fmemopen` and `fopencookie` make them, have other tables.
+
+use super::entry::{PLACE, place};
+use super::time::FOREVER;
+use super::transfer::{Use, attempt, await_end, change, transfer, transfer_all, wait};
+use super::unwind;
+use crate::child::control::{self, enter};
+use crate::child::objects::Class;
+use crate::child::outside::{Awaited, What};
+use crate::child::runtime::{Runtime, with};
+use crate::child::stack::FRAME;
+use crate::child::streams::{CALLER, CALLER_FRAME, LIST, LOCKED, Stream, streams};
+use crate::platform::raw::{self, errno_result};
+use crate::platform::real::Hidden;
+use libc::c_int;
+use raddle_model::ObjectId;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The flag of a stream that says that something went wrong.
+const FAILED: c_int = 0x20;
+
+unsafe extern "C" {
+    static stdout: *mut Stream;
+}
+
+/// Where the table has what.
+const READ: usize = 14;
+const WRITE: usize = 15;
+const CLOSE: usize = 17;
+
+/// All tables together are smaller.
+const NEAR: usize = 1 << 14;
+
+static REAL_READ: Hidden = Hidden::new("_IO_file_read\0");
+static REAL_WRITE: Hidden = Hidden::new("_IO_file_write\0");
+static REAL_CLOSE: Hidden = Hidden::new("_IO_file_close\0");
+/// The function that closes streams of `popen`; 0 until there was one.
+static REAL_CLOSE_CHILD: AtomicUsize = AtomicUsize::new(0);
+
+type Transfer = unsafe extern "C" fn(*mut Stream, *mut c_void, isize) -> isize;
+type Close = unsafe extern "C" fn(*mut Stream) -> c_int;
+
+/// Puts our functions into the tables of all streams on files. Where a table is not what it should be, it is left alone, and
+/// a call that waits stops all threads.
+pub(crate) fn take_over() {
+    LIST.find();
+    // SAFETY: the standard output is a stream on a file, for wide characters or other ones, and has a table for each of the two.
+    let (mine, wide) = unsafe { ((*stdout).table, (*stdout).wide.as_ref().map(|wide| wide.table)) };
+    // glibc keeps its tables side by side. What is elsewhere is no table: another version has something else there.
+    let wide = wide.filter(|&wide| (wide as usize).abs_diff(mine as usize) < NEAR);
+    for table in [Some(mine), wide].into_iter().flatten() {
+        // SAFETY: tables have more than so many entries in all versions of glibc.
+        if unsafe { *table.add(CLOSE) } == REAL_CLOSE.find() {
+            // SAFETY: as above.
+            unsafe { replace(table, close as *const () as usize) };
+        }
+    }
+}
+
+/// Puts our functions into the table of streams of `popen`, of which this is one.
+pub(super) fn take_over_child(stream: *mut c_void) {
+    if stream.is_null() || REAL_CLOSE_CHILD.load(Ordering::Relaxed) != 0 || !control::is_running() {
+        return;
+    }
+    // SAFETY: `popen` has made the stream, and its table is as long as others are.
+    unsafe {
+        let table = (*stream.cast::<Stream>()).table;
+        let found = *table.add(CLOSE);
+        if replace(table, close_child as *const () as usize) {
+            REAL_CLOSE_CHILD.store(found, Ordering::Relaxed);
+        }
+    }
+}
+
+/// Puts our functions into a table if it has those in it that we know. Tells whether it had.
+///
+/// # Safety
+/// `table` is one of glibc's.
+unsafe fn replace(table: *mut usize, close: usize) -> bool {
+    const PAGE: usize = 4096;
+    let ours = [(READ, read as *const () as usize), (WRITE, write as *const () as usize), (CLOSE, close)];
+    // SAFETY: our caller's promise.
+    let known = unsafe { *table.add(READ) == REAL_READ.find() && *table.add(WRITE) == REAL_WRITE.find() };
+    if !known {
+        return false;
+    }
+    let begin = table as usize & !(PAGE - 1);
+    let end = (table as usize + (CLOSE + 1) * size_of::<usize>()).next_multiple_of(PAGE);
+    let protect = |protection: c_int| {
+        // SAFETY: the pages are the loader's, which has made them read-only, and nobody relies on that.
+        unsafe { raw::syscall(libc::SYS_mprotect, [begin, end - begin, protection as usize, 0, 0, 0]) == 0 }
+    };
+    if !protect(libc::PROT_READ | libc::PROT_WRITE) {
+        return false;
+    }
+    for (entry, function) in ours {
+        // SAFETY: the table has the entry, and its page can be written to. Only one thread runs code of the program.
+        unsafe { *table.add(entry) = function };
+    }
+    protect(libc::PROT_READ);
+    true
+}
+
+/// Defines the functions that go into the tables. The place of the operation is that of the call that the program has made.
+/// A thread that was cancelled is unwound from here, through glibc, which gives back the lock of the stream.
+macro_rules! entries_of_tables {
+    ($($name:ident => $target:path;)*) => {$(
+        #[unsafe(naked)]
+        unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(
+                "mov rax, [rip + {}]",
+                "mov qword ptr [rip + {}], rax",
+                "mov rax, [rip + {}]",
+                "mov qword ptr [rip + {}], rax",
+                "sub rsp, 8",
+                "call {}",
+                "add rsp, 8",
+                "cmp byte ptr [rip + {}], 0",
+                "jne 2f",
+                "ret",
+                "2:",
+                "jmp {}",
+                sym CALLER,
+                sym PLACE,
+                sym CALLER_FRAME,
+                sym FRAME,
+                sym $target,
+                sym unwind::DUE,
+                sym unwind::leave,
+            )
+        }
+    )*};
+}
+
+entries_of_tables! {
+    read => read_stream;
+    write => write_stream;
+    close => close_stream;
+    close_child => close_stream_of_child;
+}
+
+/// Does `action` if calls with the file of `stream` may wait. Nobody else uses a stream meanwhile that this thread has locked.
+fn waiting<R>(stream: *mut Stream, action: impl FnOnce(c_int) -> R) -> Option<R> {
+    // SAFETY: glibc calls us with a stream.
+    let file = unsafe { (*stream).file };
+    enter(|| {
+        with(|runtime| runtime.file(file))?;
+        // SAFETY: it has no condition.
+        let me = unsafe { libc::pthread_self() };
+        let mut count = 0;
+        with(|runtime| {
+            let thread = runtime.current;
+            let mut hold = |stream: *mut Stream| {
+                // SAFETY: streams are valid as long as they are in the list, and so are their locks.
+                let lock = unsafe { (*stream).lock };
+                // SAFETY: as above.
+                if !lock.is_null() && unsafe { (*lock).owner } == me {
+                    runtime.outside.held.push((stream as usize, thread));
+                    count += 1;
+                }
+            };
+            hold(stream);
+            streams().filter(|&other| other != stream).for_each(hold);
+        });
+        LOCKED.fetch_add(count, Ordering::Relaxed);
+        let result = action(file);
+        LOCKED.fetch_sub(count, Ordering::Relaxed);
+        with(|runtime| {
+            let thread = runtime.current;
+            runtime.outside.held.retain(|&(_, by)| by != thread);
+            runtime.look_inside();
+        });
+        Some(result)
+    })?
+}
+
+/// The stream, or any for null, if another thread is inside a function on it.
+pub(super) fn foreign(runtime: &mut Runtime, stream: *mut c_void) -> Option<usize> {
+    let me = runtime.current;
+    let is_foreign = |&&(held, by): &&(usize, _)| (stream.is_null() || held == stream as usize) && by != me;
+    runtime.outside.held.iter().find(is_foreign).map(|&(held, _)| held)
+}
+
+/// Waits until no other thread is inside a function on `stream`, or on any for null. Tells whether there was one.
+pub(super) fn wait_for(stream: *mut c_void, place: usize) -> bool {
+    let mut waited = false;
+    while let Some(held) = with(|runtime| foreign(runtime, stream)) {
+        waited = true;
+        wait(Awaited::Stream(held), true, place, FOREVER, |runtime| object(runtime, held));
+    }
+    waited
+}
+
+fn object(runtime: &mut Runtime, stream: usize) -> ObjectId {
+    // SAFETY: a thread is inside a function on the stream, so it is one.
+    let file = unsafe { (*(stream as *const Stream)).file };
+    runtime.object(stream as u64, Class::Descriptor, || (file as u64) << 8 | What::Stream as u64)
+}
+
+unsafe extern "C" fn read_stream(stream: *mut Stream, buffer: *mut c_void, length: isize) -> isize {
+    let place = place();
+    let result = waiting(stream, |file| {
+        transfer(Use::new(file, libc::POLLIN, place), || {
+            let arguments = [file as usize, buffer as usize, length as usize, 0, 0, 0];
+            // SAFETY: glibc hands over room for so many bytes.
+            unsafe { raw::syscall(libc::SYS_read, arguments) }
+        })
+    });
+    match result {
+        Some(result) => errno_result(result),
+        // SAFETY: as glibc calls us.
+        None => unsafe { std::mem::transmute::<usize, Transfer>(REAL_READ.find())(stream, buffer, length) },
+    }
+}
+
+/// Gives how many bytes were written; if that is not all, the stream is marked.
+unsafe extern "C" fn write_stream(stream: *mut Stream, buffer: *mut c_void, length: isize) -> isize {
+    let place = place();
+    let result = waiting(stream, |file| {
+        let mut written = 0;
+        while written < length as usize {
+            let rest = length as usize - written;
+            let result = transfer_all(Use::new(file, libc::POLLOUT, place), rest, |more| {
+                let arguments = [file as usize, buffer as usize + written + more, rest - more, 0, 0, 0];
+                // SAFETY: glibc hands over so many bytes, and no more than these are written.
+                unsafe { raw::syscall(libc::SYS_write, arguments) }
+            });
+            if result < 0 {
+                errno_result(result);
+                // SAFETY: glibc calls us with a stream, which this thread has locked.
+                unsafe { (*stream).flags |= FAILED };
+                break;
+            }
+            written += result as usize;
+        }
+        written as isize
+    });
+    let over = control::is_run() && control::is_over();
+    let Some(written) = result.or_else(|| over.then(|| write_at_once(stream, buffer, length))) else {
+        // SAFETY: as glibc calls us.
+        return unsafe { std::mem::transmute::<usize, Transfer>(REAL_WRITE.find())(stream, buffer, length) };
+    };
+    // SAFETY: as above.
+    unsafe {
+        if (*stream).offset >= 0 {
+            (*stream).offset += written as i64;
+        }
+    }
+    written
+}
+
+/// Writes as much as can be written without waiting: the run is over, and whoever would read may never come to it.
+fn write_at_once(stream: *mut Stream, buffer: *mut c_void, length: isize) -> isize {
+    // SAFETY: glibc calls our caller with a stream that is locked, and with so many bytes.
+    unsafe {
+        let file = (*stream).file;
+        let arguments = [file as usize, buffer as usize, length as usize, 0, 0, 0];
+        let written = attempt(file, || raw::syscall(libc::SYS_write, arguments)).0;
+        (*stream).flags |= if written < length { FAILED } else { 0 };
+        errno_result(written).max(0)
+    }
+}
+
+unsafe extern "C" fn close_stream(stream: *mut Stream) -> c_int {
+    let place = place();
+    let result = waiting(stream, |file| {
+        change(file, place, || {
+            with(|runtime| runtime.outside.note_closed(file));
+            // SAFETY: glibc closes the file with its stream.
+            unsafe { raw::syscall(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]) }
+        })
+    });
+    match result {
+        Some(result) => errno_result(result) as c_int,
+        // SAFETY: as glibc calls us.
+        None => unsafe { std::mem::transmute::<usize, Close>(REAL_CLOSE.find())(stream) },
+    }
+}
+
+/// Closes the pipe to a process, puts something in its place, and waits for the end of the process; then glibc does the same
+/// and does not have to wait.
+unsafe extern "C" fn close_stream_of_child(stream: *mut Stream) -> c_int {
+    let place = place();
+    // SAFETY: only streams of `popen` have this in their tables.
+    let process = unsafe { (*stream).process };
+    waiting(stream, |file| {
+        change(file, place, || {
+            // SAFETY: the number of the file is not free meanwhile, and the other one is ours.
+            unsafe {
+                let none = c"/dev/null".as_ptr() as usize;
+                let flags = libc::O_RDWR | libc::O_CLOEXEC;
+                let empty = raw::syscall(libc::SYS_open, [none, flags as usize, 0, 0, 0, 0]);
+                if empty >= 0 {
+                    let arguments = [empty as usize, file as usize, libc::O_CLOEXEC as usize, 0, 0, 0];
+                    raw::syscall(libc::SYS_dup3, arguments);
+                    raw::syscall(libc::SYS_close, [empty as usize, 0, 0, 0, 0, 0]);
+                }
+                empty
+            }
+        });
+        await_end(process, place);
+    });
+    // SAFETY: as glibc calls us; the function was there before ours.
+    unsafe { std::mem::transmute::<usize, Close>(REAL_CLOSE_CHILD.load(Ordering::Relaxed))(stream) }
+}
+
+/// Returns whether a stream calls our functions for what it asks of the kernel.
+pub(super) fn is_ours(stream: &Stream) -> bool {
+    // SAFETY: every stream has a table, and it has more than so many entries.
+    unsafe { *stream.table.add(WRITE) == write as *const () as usize }
+}

@@ -1,0 +1,272 @@
+//! Other processes that the program starts and waits for. They are not under control.
+
+use super::access::note_no_write;
+use super::entry::{PLACE, place, system_calls};
+use super::time::FOREVER;
+use super::transfer::{self, touch};
+use super::{stream, unwind};
+use crate::child::control::{self, enter};
+use crate::child::outside::{self, Awaited, What};
+use crate::child::runtime::with;
+use crate::child::{switching, trap};
+use crate::platform::raw::{self, errno_result};
+use crate::platform::real;
+use crate::platform::signals::mask_signals;
+use libc::{EINTR, c_int};
+use std::ffi::{c_char, c_void};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+
+system_calls! {
+    system => command;
+    fork => fork_here;
+    vfork => fork_here;
+    wait => wait_any;
+    waitpid => wait_process;
+    wait3 => wait_any_usage;
+    wait4 => wait_usage;
+    waitid => wait_by;
+}
+
+/// Takes note of a new process, which may have any file of this one.
+fn note_process() {
+    with(|runtime| {
+        runtime.outside.processes += 1;
+        runtime.outside.handed_out = true;
+    });
+}
+
+/// `fork`, and `vfork`, whose child would share the memory of the runtime.
+unsafe extern "C" fn fork_here() -> c_int {
+    let place = place();
+    enter(|| {
+        touch(place, |runtime| runtime.all(What::Children));
+        note_process();
+    });
+    // SAFETY: our caller's promise; there is one OS thread that runs code of the program.
+    unsafe { real::fork() }
+}
+
+/// Called in every new process before anything else in it.
+pub(crate) unsafe extern "C" fn begin_foreign() {
+    if control::is_run() {
+        control::end_run_here();
+        trap::end();
+        control::end();
+    }
+}
+
+/// Waits for a child by `call`, which does not wait and gives 0 if there is none.
+fn reap(child: Awaited, place: usize, waits: bool, call: impl Fn() -> isize) -> isize {
+    let Awaited::Child(kind, id, flags) = child else { return -(EINTR as isize) };
+    loop {
+        if unwind::is_due() {
+            return -(EINTR as isize);
+        }
+        if waits {
+            let children = |runtime: &mut crate::child::runtime::Runtime| runtime.all(What::Children);
+            transfer::wait(Awaited::Child(kind, id, flags), false, place, FOREVER, children);
+            if unwind::is_due() {
+                return -(EINTR as isize);
+            }
+        }
+        touch(place, |runtime| runtime.all(What::Children));
+        let result = call();
+        if result != 0 {
+            return result;
+        }
+        note_no_write();
+        if !waits {
+            outside::nap();
+            return 0;
+        }
+    }
+}
+
+unsafe extern "C" fn wait_any(status: *mut c_int) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe { wait_usage(-1, status, 0, std::ptr::null_mut()) }
+}
+
+unsafe extern "C" fn wait_process(process: c_int, status: *mut c_int, options: c_int) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe { wait_usage(process, status, options, std::ptr::null_mut()) }
+}
+
+unsafe extern "C" fn wait_any_usage(status: *mut c_int, options: c_int, usage: *mut c_void) -> c_int {
+    // SAFETY: our caller's promise.
+    unsafe { wait_usage(-1, status, options, usage) }
+}
+
+unsafe extern "C" fn wait_usage(
+    process: c_int,
+    status: *mut c_int,
+    options: c_int,
+    usage: *mut c_void,
+) -> c_int {
+    let place = place();
+    enter(|| {
+        let (kind, id) = match process {
+            -1 => (libc::P_ALL, 0),
+            1.. => (libc::P_PID, process),
+            _ => (libc::P_PGID, process.saturating_neg()),
+        };
+        let mut flags = libc::WEXITED;
+        flags |= if options & libc::WUNTRACED != 0 { libc::WSTOPPED } else { 0 };
+        flags |= options & libc::WCONTINUED;
+        let child = Awaited::Child(kind as usize, id as usize, flags);
+        reap(child, place, options & libc::WNOHANG == 0, || {
+            let options = (options | libc::WNOHANG) as usize;
+            let arguments = [process as usize, status as usize, options, usage as usize, 0, 0];
+            // SAFETY: our caller's promise.
+            unsafe { raw::syscall(libc::SYS_wait4, arguments) }
+        })
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(
+        || unsafe { real::wait4(process, status, options, usage) },
+        |result| errno_result(result) as c_int,
+    )
+}
+
+unsafe extern "C" fn wait_by(kind: c_int, id: u32, info: *mut libc::siginfo_t, options: c_int) -> c_int {
+    let place = place();
+    enter(|| {
+        let child = Awaited::Child(kind as usize, id as usize, options & !(libc::WNOHANG | libc::WNOWAIT));
+        let result = reap(child, place, options & libc::WNOHANG == 0, || {
+            // SAFETY: what is told may be all zeroes.
+            let mut told: libc::siginfo_t = unsafe { std::mem::zeroed() };
+            let options = (options | libc::WNOHANG) as usize;
+            let arguments = [kind as usize, id as usize, &raw mut told as usize, options, 0, 0];
+            // SAFETY: there is room for what is told.
+            let result = unsafe { raw::syscall(libc::SYS_waitid, arguments) };
+            if !info.is_null() && result == 0 {
+                // SAFETY: our caller's promise.
+                unsafe { *info = told };
+            }
+            // SAFETY: the call has filled it, or left the zeroes.
+            if result == 0 { isize::from(unsafe { told.si_pid() } != 0) } else { result }
+        });
+        result.min(0)
+    })
+    // SAFETY: our caller's promise.
+    .map_or_else(
+        || unsafe { real::waitid(kind, id, info.cast(), options) },
+        |result| errno_result(result) as c_int,
+    )
+}
+
+/// The set of `SIGCHLD` alone.
+const CHILD: u64 = 1 << (libc::SIGCHLD - 1);
+
+/// How many threads are in `system`.
+static COMMANDS: AtomicU32 = AtomicU32::new(0);
+/// The signals that were blocked before the first of them, where threads have one mask in common.
+static BLOCKED: AtomicU64 = AtomicU64::new(0);
+
+/// Lets the program hear of no child until [`hear_again`]. Gives the signals that were blocked before anybody did so, and those that a
+/// new process is to have blocked.
+fn hear_no_child() -> (u64, u64) {
+    let now = mask_signals(libc::SIG_BLOCK, CHILD);
+    let is_first = COMMANDS.fetch_add(1, Ordering::Relaxed) == 0;
+    if is_first || switching::uses_os_threads() {
+        BLOCKED.store(now, Ordering::Relaxed);
+    }
+    let before = BLOCKED.load(Ordering::Relaxed);
+    (before, now & !CHILD | before & CHILD)
+}
+
+fn hear_again(before: u64) {
+    let is_last = COMMANDS.fetch_sub(1, Ordering::Relaxed) == 1;
+    if (is_last || switching::uses_os_threads()) && before & CHILD == 0 {
+        mask_signals(libc::SIG_UNBLOCK, CHILD);
+    }
+}
+
+/// Starts a command of the shell, with these signals blocked. Gives its process.
+fn start(command: *const c_char, mask: u64) -> Option<c_int> {
+    let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), command, std::ptr::null()];
+    let mut process = 0;
+    // SAFETY: zeroes are a set without signals and attributes that `init` overwrites; the kernel's sets have 64 bits. The lists end
+    // with a null, and there is room for a number.
+    let error = unsafe {
+        let mut blocked: libc::sigset_t = std::mem::zeroed();
+        (&raw mut blocked).cast::<u64>().write(mask);
+        let mut attributes: libc::posix_spawnattr_t = std::mem::zeroed();
+        libc::posix_spawnattr_init(&raw mut attributes);
+        libc::posix_spawnattr_setsigmask(&raw mut attributes, &raw const blocked);
+        libc::posix_spawnattr_setflags(&raw mut attributes, libc::POSIX_SPAWN_SETSIGMASK as i16);
+        let (shell, list) = (c"/bin/sh".as_ptr(), arguments.as_ptr().cast());
+        let attributes = (&raw const attributes).cast();
+        real::posix_spawn(&raw mut process, shell, std::ptr::null(), attributes, list, environ.cast())
+    };
+    (error == 0).then_some(process)
+}
+
+/// `system`. The end of the command is no signal to the program as long as anybody waits here.
+unsafe extern "C" fn command(command: *const c_char) -> c_int {
+    let place = place();
+    if command.is_null() || !control::is_running() {
+        // SAFETY: our caller's promise.
+        return unsafe { real::system(command) };
+    }
+    enter(|| {
+        touch(place, |runtime| runtime.all(What::Children));
+        note_process();
+    });
+    let (before, mask) = hear_no_child();
+    let Some(process) = enter(|| start(command, mask)).flatten() else {
+        hear_again(before);
+        // As if the shell had said so.
+        return 127 << 8;
+    };
+    let mut status = 0;
+    PLACE.store(place, Ordering::Relaxed);
+    // SAFETY: there is room for a status.
+    let ended = unsafe { wait_process(process, &raw mut status, 0) };
+    hear_again(before);
+    if ended == process { status } else { -1 }
+}
+
+unsafe extern "C" {
+    static environ: *const *const c_char;
+}
+
+/// `popen`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn popen(command: *const c_char, kind: *const c_char) -> *mut c_void {
+    enter(note_process);
+    // SAFETY: our caller's promise.
+    let opened = unsafe { real::popen(command, kind) };
+    stream::take_over_child(opened);
+    opened
+}
+
+/// `posix_spawn`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawn(
+    process: *mut c_int,
+    path: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: *const c_void,
+    environment: *const c_void,
+) -> c_int {
+    enter(note_process);
+    // SAFETY: our caller's promise.
+    unsafe { real::posix_spawn(process, path, actions, attributes, arguments, environment) }
+}
+
+/// `posix_spawnp`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn posix_spawnp(
+    process: *mut c_int,
+    file: *const c_char,
+    actions: *const c_void,
+    attributes: *const c_void,
+    arguments: *const c_void,
+    environment: *const c_void,
+) -> c_int {
+    enter(note_process);
+    // SAFETY: our caller's promise.
+    unsafe { real::posix_spawnp(process, file, actions, attributes, arguments, environment) }
+}

@@ -1,0 +1,110 @@
+//! `syscall`, by which programs call the kernel without a function of their own: futexes above all.
+
+use super::entry::{PLACE, place};
+use super::futex::{Call, futex};
+use super::{descriptor, identity, process, random, unwind};
+use crate::child::control::{self, enter};
+use crate::child::scheduling::step;
+use crate::child::stack::{self, FRAME};
+use crate::platform::real;
+use raddle_model::{Kind, Operation};
+use std::ffi::{c_int, c_long};
+use std::sync::atomic::Ordering;
+
+/// Its last argument is on the stack, so that nothing may be put between.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn syscall() {
+    std::arch::naked_asm!(
+        "mov rax, [rsp]",
+        "mov qword ptr [rip + {}], rax",
+        "mov qword ptr [rip + {}], rbp",
+        "jmp {}",
+        sym PLACE,
+        sym FRAME,
+        sym call,
+    )
+}
+
+unsafe extern "C" fn call(
+    number: c_long,
+    a: usize,
+    b: usize,
+    c: usize,
+    d: usize,
+    e: usize,
+    f: usize,
+) -> c_long {
+    if number == libc::SYS_futex {
+        let place = place();
+        let answer = enter(|| {
+            futex(Call {
+                address: a,
+                operation: b as c_int,
+                value: c as u32,
+                fourth: d,
+                second: e,
+                last: f as u32,
+                place,
+            })
+        });
+        match answer {
+            Some(Ok(count)) => return count,
+            Some(Err(error)) => {
+                // SAFETY: each thread has its own.
+                unsafe { *libc::__errno_location() = error };
+                return -1;
+            }
+            None => {}
+        }
+    }
+    if number == libc::SYS_sched_yield {
+        let place = place();
+        if enter(|| step(|runtime| Operation::new(Kind::Yield, runtime.place(place)))).is_some() {
+            return 0;
+        }
+    }
+    if number == libc::SYS_gettid
+        && let Some(number) = identity::thread_number()
+    {
+        return c_long::from(number);
+    }
+    if number == libc::SYS_getrandom
+        && let Some(result) = random::by_number(a, b)
+    {
+        return result as c_long;
+    }
+    if number == libc::SYS_exit_group {
+        process::end_with(a as c_int);
+    }
+    if control::is_running() {
+        // SAFETY: our caller's promise.
+        let result = unsafe { descriptor::by_number(number, a, b, c) };
+        if let Some(result) = result {
+            // No thread is cancelled in `syscall`.
+            unwind::put_off();
+            return result as c_long;
+        }
+    }
+    // SAFETY: our caller's promise.
+    unsafe { real::syscall(number, a, b, c, d, e, f) }
+}
+
+/// What a call by an instruction gives, as the kernel would.
+///
+/// # Safety
+/// As the system call.
+pub(crate) unsafe fn by_instruction(arguments: [usize; 6], place: usize, frame: usize) -> isize {
+    let [a, b, c, d, e, f] = arguments;
+    PLACE.store(place, Ordering::Relaxed);
+    stack::set_frame(frame);
+    // SAFETY: each thread has its own.
+    let errno = unsafe { libc::__errno_location() };
+    // SAFETY: as above.
+    let before = unsafe { *errno };
+    // SAFETY: our caller's promise.
+    let result = unsafe { call(libc::SYS_futex, a, b, c, d, e, f) } as isize;
+    // SAFETY: as above.
+    let error = unsafe { std::mem::replace(&mut *errno, before) };
+    if result == -1 { -(error as isize) } else { result }
+}

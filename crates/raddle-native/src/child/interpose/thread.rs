@@ -1,0 +1,452 @@
+//! Threads and what belongs to them.
+
+use super::entry::{cancellation_points, entries};
+use super::time::{Clock, FOREVER, remaining};
+use super::{heap, identity, robust, unwind};
+use crate::child::control::{self, enter, leave};
+use crate::child::pool::Task;
+use crate::child::runtime::with;
+use crate::child::scheduling::{self, step};
+use crate::child::stack::{self, Extent};
+use crate::child::{crash, fiber, loss, pool, shared_memory, switching};
+use crate::platform::{real, signals};
+use libc::{EBUSY, EDEADLK, EINVAL, ESRCH, ETIMEDOUT, timespec};
+use raddle_engine::Reply;
+use raddle_model::native::MOST_THREADS;
+use raddle_model::{Access, Kind, Operation};
+use std::ffi::{CStr, c_char, c_int, c_void};
+
+entries! {
+    pthread_create + "r8" => create;
+    pthread_tryjoin_np + "rdx" => try_join;
+}
+
+cancellation_points! {
+    pthread_join + "rdx" => join;
+    pthread_timedjoin_np + "rcx" => timed_join;
+    pthread_clockjoin_np + "r8" => clock_join;
+}
+
+pub(super) unsafe extern "C" fn create(
+    thread: *mut u64,
+    attributes: *const c_void,
+    start: *const c_void,
+    argument: *mut c_void,
+    place: usize,
+) -> c_int {
+    enter(|| {
+        if with(|runtime| runtime.threads.len()) >= MOST_THREADS {
+            loss::lose(&format!("it makes more than {MOST_THREADS} threads, which raddle does not control"));
+        }
+        pool::note_single(false);
+        let early = if attributes.is_null() { pool::take() } else { None };
+        if let Some(task) = early {
+            // SAFETY: nobody else has the task, and our caller promises room for the handle.
+            unsafe {
+                ((*task).start, (*task).argument) = (start, argument);
+                *thread = (*task).handle;
+                return begin(task, (*task).handle, false, place);
+            }
+        }
+        let task = Task::new(start, argument, stack_size(attributes));
+        let (attributes, detached) = joinable(attributes);
+        let attributes = attributes.as_ref().map_or(std::ptr::null(), |copy| std::ptr::from_ref(copy).cast());
+        // SAFETY: `run` takes a task; the rest is our caller's promise.
+        let error =
+            leave(|| unsafe { real::pthread_create(thread, attributes, run as *const c_void, task.cast()) });
+        if error == libc::EAGAIN {
+            // How many threads the system has room for differs from machine to machine, and no schedule decides it.
+            let made = with(|runtime| runtime.threads.len());
+            loss::refuse(&format!(
+                "the system refuses to make thread T{made} (EAGAIN); this is a limit of the system (`ulimit -u`, memory for stacks), \
+                 not a failure of the program; raise it, or make fewer runs at a time with --jobs"
+            ));
+        }
+        if error != 0 {
+            return error;
+        }
+        // SAFETY: the call has written the handle, and the task lives as long as the process.
+        unsafe { begin(task, *thread, detached, place) }
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_create(thread, attributes, start, argument) })
+}
+
+/// Puts a new thread into the run.
+///
+/// # Safety
+/// The task is that of the thread, and lives as long as the process.
+unsafe fn begin(task: *mut Task, handle: u64, detached: bool, place: usize) -> c_int {
+    // SAFETY: our caller's promise.
+    let fiber = unsafe { &raw mut (*task).fiber };
+    // SAFETY: as above; the new thread only changes what is atomic, until it has parked.
+    unsafe { (*fiber).wait_until_parked() };
+    step(|runtime| Operation::new(Kind::Spawn, runtime.place(place)));
+    with(|runtime| {
+        let number = identity::FIRST_THREAD as u32 + runtime.threads.len() as u32;
+        // SAFETY: as above.
+        unsafe { (*fiber).adopt(number) };
+        runtime.add_thread(fiber, handle, detached);
+    });
+    0
+}
+
+unsafe extern "C" {
+    fn pthread_attr_getdetachstate(attributes: *const libc::pthread_attr_t, state: *mut c_int) -> c_int;
+}
+
+/// How large the stack of a thread with these attributes is.
+fn stack_size(attributes: *const c_void) -> usize {
+    let mut size = 0;
+    if !attributes.is_null() {
+        // SAFETY: our caller's caller promises that there are attributes.
+        unsafe { libc::pthread_attr_getstacksize(attributes.cast(), &raw mut size) };
+    }
+    if size == 0 { stack::USUAL } else { size }
+}
+
+/// A copy of thread attributes for a thread that is joinable to glibc, and whether the program wants it detached.
+fn joinable(attributes: *const c_void) -> (Option<libc::pthread_attr_t>, bool) {
+    if attributes.is_null() {
+        return (None, false);
+    }
+    // SAFETY: our caller's caller promises that there are attributes. The copy shares what they point to, and is used
+    // only while they exist.
+    unsafe {
+        let mut copy = *attributes.cast::<libc::pthread_attr_t>();
+        let mut state = 0;
+        pthread_attr_getdetachstate(&raw const copy, &raw mut state);
+        libc::pthread_attr_setdetachstate(&raw mut copy, libc::PTHREAD_CREATE_JOINABLE);
+        (Some(copy), state == libc::PTHREAD_CREATE_DETACHED)
+    }
+}
+
+/// The start routine of a thread that the server makes. In a run the carrier comes here.
+pub(crate) unsafe extern "C" fn run_early(task: *mut c_void) -> *mut c_void {
+    let task = task.cast::<Task>();
+    signals::block_signals();
+    // SAFETY: the task lives as long as the process, and this is its OS thread.
+    unsafe { (*task).fiber.note_number() };
+    if switching::uses_os_threads() {
+        // SAFETY: as above. It is not for a run.
+        unsafe { switching::park(&raw mut (*task).fiber) };
+        return std::ptr::null_mut();
+    }
+    // SAFETY: as above.
+    unsafe { fiber::leave_behind(&raw mut (*task).fiber) };
+    // The program may have chosen another locale since.
+    // SAFETY: it is what glibc does at the beginning of a thread.
+    unsafe { real::__ctype_init() };
+    // SAFETY: this is the carrier, with the stack and the FS base of the thread.
+    unsafe { run_task(task) }
+}
+
+/// The start routine of every other thread, on its own stack: first on its own OS thread, then on the carrier, and after its
+/// end on its own OS thread again.
+unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
+    let task = task.cast::<Task>();
+    // The carrier is never parked, so it gets all signals.
+    let mask = signals::block_signals();
+    if switching::uses_os_threads() {
+        crash::use_own_stack();
+    }
+    // SAFETY: the task lives as long as the process.
+    unsafe { (*task).fiber.note_number() };
+    // SAFETY: as above, and this is its OS thread.
+    unsafe { switching::park(&raw mut (*task).fiber) };
+    // From here on this is the carrier, inside the runtime.
+    if switching::uses_os_threads() {
+        signals::set_signals(mask);
+    }
+    // SAFETY: this is the carrier, with the stack and the FS base of the thread.
+    unsafe { run_task(task) }
+}
+
+/// What every thread does in a run.
+///
+/// # Safety
+/// The thread is that of the task, which lives as long as the process, and the carrier has just switched to it.
+unsafe fn run_task(task: *mut Task) -> *mut c_void {
+    scheduling::arrive();
+    with(|runtime| {
+        shared_memory::note_running(runtime.current.0, 0);
+        shared_memory::note_steps(runtime.engine.step_count());
+    });
+    scheduling::halt_if_due();
+    // SAFETY: as above.
+    let (start, argument) = unsafe { ((*task).start, (*task).argument) };
+    let none = std::ptr::null_mut();
+    let mut unwound = 0;
+    // SAFETY: as above.
+    let stack = Extent::below(&raw const unwound, unsafe { (*task).stack });
+    with(|runtime| runtime.me().stack = stack);
+    // SAFETY: this is how the program asked for its routine to be called.
+    let mut result = leave(|| unsafe { fiber::guard(start, argument, none, none, &raw mut unwound) });
+    if unwound != 0 {
+        result = with(|runtime| runtime.me().result);
+    }
+    leave(run_destructors);
+    robust::release();
+    if !heap::was_used() {
+        // SAFETY: as above.
+        unsafe { (*task).fiber.needs_no_end() };
+    }
+    scheduling::end_thread(result);
+    heap::note_end_of_thread();
+    // From here on this is the thread's own OS thread again, which ends as glibc wants it.
+    result
+}
+
+/// Runs what has to run at the end of the current thread, under control; glibc then finds nothing left to run.
+fn run_destructors() {
+    /// How often POSIX wants it to be tried, if destructors set new values.
+    const ROUNDS: usize = 4;
+    // SAFETY: it runs the destructors of the current thread's variables, and forgets them.
+    unsafe { real::__call_tls_dtors() };
+    for _ in 0..ROUNDS {
+        let keys = enter(|| with(|runtime| runtime.keys.clone())).unwrap_or_default();
+        let mut none = true;
+        for (key, destructor) in keys.into_iter().filter(|&(_, destructor)| destructor != 0) {
+            // SAFETY: the key exists, or the call gives nothing.
+            let value = unsafe { real::pthread_getspecific(key) };
+            if value.is_null() {
+                continue;
+            }
+            none = false;
+            // SAFETY: the program gave this function to be called with the value, after that was forgotten.
+            unsafe {
+                real::pthread_setspecific(key, std::ptr::null());
+                std::mem::transmute::<usize, extern "C" fn(*mut c_void)>(destructor)(value);
+            }
+        }
+        if none {
+            break;
+        }
+    }
+}
+
+fn join_within(kind: JoinKind, thread: u64, result: *mut *mut c_void, place: usize) -> c_int {
+    if !matches!(kind, JoinKind::Try) && unwind::is_due() {
+        return 0;
+    }
+    let target = match with(|runtime| (runtime.find_thread(thread), runtime.current)) {
+        (None, _) => return ESRCH,
+        (Some(target), me) if target == me => return EDEADLK,
+        (Some(target), _) => target,
+    };
+    let (detached, ended) = with(|runtime| {
+        let thread = &runtime.threads[target.index()];
+        (thread.detached, thread.ended)
+    });
+    if detached {
+        return EINVAL;
+    }
+    let span = match kind {
+        JoinKind::Wait(span) => span,
+        JoinKind::Try if ended => FOREVER,
+        JoinKind::Try => {
+            step(|runtime| Operation::new(Kind::Yield, runtime.place(place)));
+            if !with(|runtime| runtime.threads[target.index()].ended) {
+                return EBUSY;
+            }
+            FOREVER
+        }
+    };
+    let reply = step(|runtime| {
+        let object = runtime.thread_object(target);
+        Operation::new(Kind::Join, runtime.place(place)).on(object, Access::Read).with_argument(span)
+    });
+    if reply == Reply::TimedOut {
+        unwind::is_due();
+        return ETIMEDOUT;
+    }
+    let value = with(|runtime| {
+        let thread = &mut runtime.threads[target.index()];
+        thread.joined = true;
+        thread.result
+    });
+    // SAFETY: the thread is at its end and nobody else joins it.
+    unsafe { real::pthread_join(thread, std::ptr::null_mut()) };
+    pool::note_join();
+    if !result.is_null() {
+        // SAFETY: our caller promises room for the result.
+        unsafe { *result = value };
+    }
+    0
+}
+
+enum JoinKind {
+    Wait(u64),
+    Try,
+}
+
+pub(super) unsafe extern "C" fn join(thread: u64, result: *mut *mut c_void, place: usize) -> c_int {
+    enter(|| join_within(JoinKind::Wait(FOREVER), thread, result, place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_join(thread, result) })
+}
+
+unsafe extern "C" fn try_join(thread: u64, result: *mut *mut c_void, place: usize) -> c_int {
+    enter(|| join_within(JoinKind::Try, thread, result, place))
+        // SAFETY: our caller's promise.
+        .unwrap_or_else(|| unsafe { real::pthread_tryjoin_np(thread, result) })
+}
+
+unsafe extern "C" fn timed_join(
+    thread: u64,
+    result: *mut *mut c_void,
+    time: *const timespec,
+    place: usize,
+) -> c_int {
+    enter(|| {
+        let span = remaining(Clock::Real, time);
+        span.map_or(EINVAL, |span| join_within(JoinKind::Wait(span), thread, result, place))
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_timedjoin_np(thread, result, time.cast()) })
+}
+
+unsafe extern "C" fn clock_join(
+    thread: u64,
+    result: *mut *mut c_void,
+    clock: c_int,
+    time: *const timespec,
+    place: usize,
+) -> c_int {
+    enter(|| {
+        let span = Clock::of(clock).and_then(|clock| remaining(clock, time));
+        span.map_or(EINVAL, |span| join_within(JoinKind::Wait(span), thread, result, place))
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_clockjoin_np(thread, result, clock, time.cast()) })
+}
+
+/// `pthread_detach`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn pthread_detach(thread: u64) -> c_int {
+    enter(|| {
+        let Some(target) = with(|runtime| runtime.find_thread(thread)) else { return ESRCH };
+        let (detached, ended) = with(|runtime| {
+            let entry = &mut runtime.threads[target.index()];
+            let before = std::mem::replace(&mut entry.detached, true);
+            entry.joined = entry.ended;
+            (before, entry.ended)
+        });
+        if detached {
+            return EINVAL;
+        }
+        if ended {
+            // SAFETY: the thread is at its end and nobody else joins it.
+            unsafe { real::pthread_join(thread, std::ptr::null_mut()) };
+            pool::note_join();
+        }
+        0
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_detach(thread) })
+}
+
+/// `pthread_exit`. It leaves no frame of ours, because glibc unwinds the thread from there.
+#[unsafe(naked)]
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_exit() {
+    std::arch::naked_asm!("push rdi", "call {}", "pop rdi", "jmp rax", sym super::unwind::note_exit)
+}
+
+/// The longest name of a thread, with the zero at its end.
+const NAME: usize = 16;
+
+/// `pthread_setname_np`: the kernel's name of a thread would be that of the carrier.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setname_np(thread: u64, name: *const c_char) -> c_int {
+    enter(|| {
+        // SAFETY: our caller promises a text that ends with a zero.
+        let name = unsafe { CStr::from_ptr(name) };
+        if name.count_bytes() >= NAME {
+            return libc::ERANGE;
+        }
+        with(|runtime| match runtime.find_thread(thread) {
+            Some(target) => {
+                runtime.threads[target.index()].name = Some(name.to_owned());
+                0
+            }
+            None => ESRCH,
+        })
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::pthread_setname_np(thread, name) })
+}
+
+/// `pthread_getname_np`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_getname_np(thread: u64, name: *mut c_char, room: usize) -> c_int {
+    let known = enter(|| {
+        with(|runtime| {
+            let target = runtime.find_thread(thread)?;
+            runtime.threads[target.index()].name.clone()
+        })
+    });
+    match known.flatten() {
+        Some(_) if room < NAME => libc::ERANGE,
+        Some(known) => {
+            let bytes = known.as_bytes_with_nul();
+            // SAFETY: our caller promises so much room, and no name is longer.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), name, bytes.len()) };
+            0
+        }
+        // SAFETY: our caller's promise.
+        None => identity::about(thread, || unsafe { real::pthread_getname_np(thread, name, room) }),
+    }
+}
+
+/// `pthread_key_create`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: *const c_void) -> c_int {
+    // SAFETY: our caller's promise.
+    let error = unsafe { real::pthread_key_create(key, destructor) };
+    if error == 0 {
+        // SAFETY: the call has written it.
+        let key = unsafe { *key };
+        enter(|| with(|runtime| runtime.keys.push((key, destructor as usize))));
+    }
+    error
+}
+
+/// `pthread_setspecific`.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setspecific(key: u32, value: *const c_void) -> c_int {
+    heap::note_use();
+    // SAFETY: our caller's promise.
+    unsafe { real::pthread_setspecific(key, value) }
+}
+
+/// `pthread_key_delete`.
+#[unsafe(no_mangle)]
+pub(super) unsafe extern "C" fn pthread_key_delete(key: u32) -> c_int {
+    enter(|| with(|runtime| runtime.keys.retain(|&(known, _)| known != key)));
+    // SAFETY: our caller's promise.
+    unsafe { real::pthread_key_delete(key) }
+}
+
+/// `pthread_setattr_default_np`: the threads that are there already have other attributes.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn pthread_setattr_default_np(attributes: *const c_void) -> c_int {
+    enter(pool::drain);
+    // SAFETY: our caller's promise.
+    unsafe { real::pthread_setattr_default_np(attributes) }
+}
+
+/// `sigaltstack`: there is one OS thread, whose stack for signals is the runtime's.
+#[unsafe(no_mangle)]
+unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
+    if !control::is_running() {
+        // SAFETY: our caller's promise.
+        return unsafe { real::sigaltstack(new.cast(), old.cast()) };
+    }
+    if !old.is_null() {
+        let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
+        // SAFETY: our caller promises room for it.
+        unsafe { *old = none };
+    }
+    0
+}

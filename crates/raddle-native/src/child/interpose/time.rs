@@ -1,0 +1,216 @@
+//! Sleeping, yielding and the clocks, all on the virtual clock.
+//!
+//! Virtual time stands still while a thread can do anything. So that a loop that waits for a time comes to its end,
+//! every reading of a clock takes a microsecond, and every so many readings in a row let other threads run.
+
+use super::entry::{cancellation_points, entries};
+use super::unwind;
+use crate::child::control::enter;
+use crate::child::runtime::with;
+use crate::child::scheduling::step;
+use crate::platform::real;
+use libc::{EINVAL, timespec, timeval};
+use raddle_model::{Kind, Operation};
+use std::ffi::{c_int, c_long, c_void};
+
+entries! {
+    clock_gettime + "rdx" => clock_time;
+    gettimeofday + "rdx" => time_of_day;
+    time + "rsi" => seconds;
+}
+
+cancellation_points! {
+    sched_yield + "rdi" => yield_now;
+    pthread_yield + "rdi" => yield_now;
+    sleep + "rsi" => sleep_seconds;
+    usleep + "rsi" => sleep_microseconds;
+    nanosleep + "rdx" => sleep_span;
+    clock_nanosleep + "r8" => clock_sleep;
+}
+
+/// The time limit of waits without one.
+pub(super) const FOREVER: u64 = raddle_model::Operation::UNTIMED;
+
+const SECOND: u64 = 1_000_000_000;
+/// What the clocks show at the start of a run: a moment in 2026, and some hours after the start of the machine.
+const REAL_START: u64 = 1_767_225_600 * SECOND;
+const MONOTONIC_START: u64 = 10_000 * SECOND;
+/// How long a reading takes.
+const READING: u64 = 1_000;
+/// After how many readings in a row others may run.
+const READINGS: u32 = 64;
+
+/// A clock that a time can be of.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Clock {
+    Real,
+    Monotonic,
+}
+
+impl Clock {
+    /// The clock that C calls `id`. Clocks of processor time show the monotonic one.
+    pub(super) fn of(id: c_int) -> Option<Clock> {
+        match id {
+            libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => Some(Clock::Real),
+            libc::CLOCK_MONOTONIC
+            | libc::CLOCK_MONOTONIC_RAW
+            | libc::CLOCK_MONOTONIC_COARSE
+            | libc::CLOCK_BOOTTIME
+            | libc::CLOCK_PROCESS_CPUTIME_ID
+            | libc::CLOCK_THREAD_CPUTIME_ID => Some(Clock::Monotonic),
+            _ => None,
+        }
+    }
+
+    /// What it shows, in nanoseconds.
+    fn now(self) -> u64 {
+        let start = match self {
+            Clock::Real => REAL_START,
+            Clock::Monotonic => MONOTONIC_START,
+        };
+        with(|runtime| runtime.now()).saturating_add(start)
+    }
+}
+
+/// A time in nanoseconds, if it is a valid one.
+pub(super) fn nanoseconds(time: *const timespec) -> Option<u64> {
+    // SAFETY: our caller's caller promises that there is a time.
+    let time = unsafe { &*time };
+    let parts = (0..SECOND as i64).contains(&time.tv_nsec).then_some(time.tv_nsec as u64)?;
+    // A time before the epoch is over.
+    Some(u64::try_from(time.tv_sec).map_or(0, |seconds| seconds.saturating_mul(SECOND).saturating_add(parts)))
+}
+
+/// How long it is until `time`; nothing if that is no valid time.
+pub(super) fn remaining(clock: Clock, time: *const timespec) -> Option<u64> {
+    // The largest number would mean no time limit.
+    nanoseconds(time).map(|time| time.saturating_sub(clock.now()).min(u64::MAX - 1))
+}
+
+fn pause(kind: Kind, span: u64, place: usize) {
+    if kind == Kind::Sleep && unwind::is_due() {
+        return;
+    }
+    step(|runtime| Operation::new(kind, runtime.place(place)).with_argument(span));
+    if kind == Kind::Sleep {
+        unwind::is_due();
+    }
+}
+
+pub(super) unsafe extern "C" fn yield_now(place: usize) -> c_int {
+    enter(|| {
+        pause(Kind::Yield, Operation::UNTIMED, place);
+        unwind::is_due_here();
+        0
+    })
+    // SAFETY: it has no condition.
+    .unwrap_or_else(|| unsafe { real::sched_yield() })
+}
+
+unsafe extern "C" fn sleep_seconds(span: u32, place: usize) -> u32 {
+    enter(|| {
+        pause(Kind::Sleep, u64::from(span) * SECOND, place);
+        0
+    })
+    // SAFETY: it has no condition.
+    .unwrap_or_else(|| unsafe { real::sleep(span) })
+}
+
+unsafe extern "C" fn sleep_microseconds(span: u32, place: usize) -> c_int {
+    enter(|| {
+        pause(Kind::Sleep, u64::from(span) * 1_000, place);
+        0
+    })
+    // SAFETY: it has no condition.
+    .unwrap_or_else(|| unsafe { real::usleep(span) })
+}
+
+pub(super) unsafe extern "C" fn sleep_span(span: *const timespec, rest: *mut c_void, place: usize) -> c_int {
+    enter(|| match nanoseconds(span) {
+        Some(span) => {
+            pause(Kind::Sleep, span.min(u64::MAX - 1), place);
+            0
+        }
+        None => {
+            // SAFETY: each thread has its own.
+            unsafe { *libc::__errno_location() = EINVAL };
+            -1
+        }
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::nanosleep(span.cast(), rest) })
+}
+
+unsafe extern "C" fn clock_sleep(
+    clock: c_int,
+    flags: c_int,
+    time: *const timespec,
+    rest: *mut c_void,
+    place: usize,
+) -> c_int {
+    enter(|| {
+        let until = flags & libc::TIMER_ABSTIME != 0;
+        let span =
+            Clock::of(clock).and_then(|clock| if until { remaining(clock, time) } else { nanoseconds(time) });
+        let Some(span) = span else { return EINVAL };
+        pause(Kind::Sleep, span.min(u64::MAX - 1), place);
+        0
+    })
+    // SAFETY: our caller's promise.
+    .unwrap_or_else(|| unsafe { real::clock_nanosleep(clock, flags, time.cast(), rest) })
+}
+
+/// Reads a clock.
+fn read(clock: Clock, place: usize) -> u64 {
+    let readings = with(|runtime| {
+        runtime.ticks += READING;
+        runtime.me().readings += 1;
+        runtime.me().readings
+    });
+    if readings > READINGS {
+        pause(Kind::Yield, Operation::UNTIMED, place);
+    }
+    clock.now()
+}
+
+unsafe extern "C" fn clock_time(id: c_int, time: *mut timespec, place: usize) -> c_int {
+    let known = Clock::of(id).and_then(|clock| enter(|| read(clock, place)));
+    match known {
+        Some(now) => {
+            let now = timespec { tv_sec: (now / SECOND) as i64, tv_nsec: (now % SECOND) as i64 };
+            // SAFETY: our caller promises room for a time.
+            unsafe { *time = now };
+            0
+        }
+        // SAFETY: our caller's promise.
+        None => unsafe { real::clock_gettime(id, time.cast()) },
+    }
+}
+
+unsafe extern "C" fn time_of_day(time: *mut timeval, zone: *mut c_void, place: usize) -> c_int {
+    match enter(|| read(Clock::Real, place)) {
+        Some(now) => {
+            let now = timeval { tv_sec: (now / SECOND) as i64, tv_usec: (now % SECOND / 1_000) as i64 };
+            // SAFETY: our caller promises room for a time.
+            unsafe { *time = now };
+            0
+        }
+        // SAFETY: our caller's promise.
+        None => unsafe { real::gettimeofday(time.cast(), zone) },
+    }
+}
+
+unsafe extern "C" fn seconds(time: *mut c_long, place: usize) -> c_long {
+    match enter(|| read(Clock::Real, place)) {
+        Some(now) => {
+            let now = (now / SECOND) as c_long;
+            if !time.is_null() {
+                // SAFETY: our caller promises room for a time if there is an address.
+                unsafe { *time = now };
+            }
+            now
+        }
+        // SAFETY: our caller's promise.
+        None => unsafe { real::time(time.cast()) },
+    }
+}

@@ -1,0 +1,79 @@
+//! Making and setting timers that are files; see [`crate::child::timer_file`].
+
+use super::entry::{place, system_calls};
+use super::time::{Clock, nanoseconds, remaining};
+use super::transfer::touch;
+use crate::child::control::enter;
+use crate::child::runtime::{Runtime, with};
+use crate::platform::raw::errno_result;
+use crate::platform::real;
+use libc::{EINVAL, c_int, itimerspec, timespec};
+
+system_calls! {
+    timerfd_create => make;
+    timerfd_settime => set;
+    timerfd_gettime => get;
+}
+
+unsafe extern "C" fn make(id: c_int, flags: c_int) -> c_int {
+    // SAFETY: it has no condition.
+    let file = unsafe { real::timerfd_create(id, flags) };
+    if file >= 0 {
+        enter(|| with(|runtime| runtime.add_timer(file, Clock::of(id) == Some(Clock::Real))));
+    }
+    file
+}
+
+fn write(value: *mut itimerspec, (left, interval): (u64, u64)) {
+    let time = |span: u64| timespec {
+        tv_sec: (span / 1_000_000_000) as i64,
+        tv_nsec: (span % 1_000_000_000) as i64,
+    };
+    // SAFETY: our caller's caller promises room for a value.
+    unsafe { *value = itimerspec { it_interval: time(interval), it_value: time(left) } };
+}
+
+unsafe extern "C" fn set(file: c_int, flags: c_int, new: *const itimerspec, old: *mut itimerspec) -> c_int {
+    let place = place();
+    let result = enter(|| {
+        let before = with(|runtime| runtime.timer_state(file))?;
+        touch(place, |runtime| match runtime.file(file) {
+            Some(object) => object,
+            None => runtime.all(crate::child::outside::What::Others),
+        });
+        // SAFETY: our caller promises a value.
+        let (value, interval) = unsafe { (&raw const (*new).it_value, &raw const (*new).it_interval) };
+        let (Some(span), Some(interval)) = (nanoseconds(value), nanoseconds(interval)) else {
+            return Some(-(EINVAL as isize));
+        };
+        let absolute = flags & libc::TFD_TIMER_ABSTIME != 0;
+        let is_real = with(|runtime| runtime.timer_is_real(file));
+        let clock = if is_real { Clock::Real } else { Clock::Monotonic };
+        let left = if absolute { remaining(clock, value).unwrap_or(0) } else { span };
+        with(|runtime| {
+            let due = (span > 0).then(|| runtime.now().saturating_add(left));
+            runtime.set_timer(file, due, interval);
+            runtime.look_inside();
+        });
+        if !old.is_null() {
+            write(old, before);
+        }
+        Some(0)
+    });
+    match result.flatten() {
+        Some(result) => errno_result(result) as c_int,
+        // SAFETY: our caller's promise.
+        None => unsafe { real::timerfd_settime(file, flags, new.cast(), old.cast()) },
+    }
+}
+
+unsafe extern "C" fn get(file: c_int, value: *mut itimerspec) -> c_int {
+    match enter(|| with(|runtime: &mut Runtime| runtime.timer_state(file))).flatten() {
+        Some(state) => {
+            write(value, state);
+            0
+        }
+        // SAFETY: our caller's promise.
+        None => unsafe { real::timerfd_gettime(file, value.cast()) },
+    }
+}

@@ -1,0 +1,61 @@
+//! Unwinding of a thread that was cancelled, or has called `pthread_exit`.
+
+use crate::child::control::enter;
+use crate::child::runtime::with;
+use crate::platform::real;
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicU8, Ordering};
+
+/// Whether the function that is about to return unwinds its thread instead.
+pub(super) static DUE: AtomicU8 = AtomicU8::new(0);
+
+/// Unwinds the current thread. Jumped to in the place of returning to the program.
+#[unsafe(naked)]
+pub(super) unsafe extern "C" fn leave() {
+    std::arch::naked_asm!(
+        "mov byte ptr [rip + {}], 0",
+        // The value of a cancelled thread.
+        "mov rdi, -1",
+        "push rdi",
+        "call {}",
+        "pop rdi",
+        "jmp rax",
+        sym DUE,
+        sym note_exit,
+    )
+}
+
+/// Whether the current thread has to end here, because it was cancelled; then the caller returns at once.
+pub(super) fn is_due() -> bool {
+    let due = with(|runtime| {
+        let me = runtime.me();
+        me.cancelled && !me.uncancellable
+    });
+    if due {
+        DUE.store(1, Ordering::Relaxed);
+    }
+    due
+}
+
+/// As [`is_due`], where only a thread that can be cancelled everywhere is.
+pub(super) fn is_due_here() {
+    if with(|runtime| runtime.me().asynchronous) {
+        is_due();
+    }
+}
+
+/// Lets the function that is about to return do so.
+pub(super) fn put_off() {
+    DUE.store(0, Ordering::Relaxed);
+}
+
+/// Notes what the current thread ends with, and gives the function that unwinds it.
+pub(super) unsafe extern "C" fn note_exit(value: *mut c_void) -> usize {
+    enter(|| {
+        with(|runtime| {
+            runtime.me().result = value;
+            runtime.me().uncancellable = true;
+        });
+    });
+    real::pthread_exit()
+}

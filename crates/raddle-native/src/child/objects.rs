@@ -1,0 +1,128 @@
+//! Which address is which object of the run.
+
+use crate::platform::table::Table;
+use raddle_engine::{Engine, MutexKind, Resource};
+use raddle_model::{Name, ObjectId, ThreadId};
+
+/// What is at an address. One address may be the place of several, such as a lock and the memory that it begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum Class {
+    Memory,
+    NormalMutex,
+    RecursiveMutex,
+    CheckingMutex,
+    Condition,
+    ReadWriteLock,
+    Semaphore,
+    Barrier,
+    Once,
+    /// Stands for a thread; its value is the thread's number.
+    Thread,
+    /// The waiters of a futex, each with a token of its own; the value tells them apart.
+    Token,
+    /// An address that the program tells of as ThreadSanitizer wants it.
+    Annotation,
+    /// Something that the operating system keeps; see [`crate::child::outside`]. The value tells what.
+    Descriptor,
+}
+
+impl Class {
+    /// Objects whose classes have the same family cannot be at one address at the same time.
+    fn family(self) -> u64 {
+        match self {
+            Class::RecursiveMutex | Class::CheckingMutex => Class::NormalMutex as u64,
+            other => other as u64,
+        }
+    }
+}
+
+/// An object as it was when the run came to know it. Plain data, so that it can be handed to another process.
+#[derive(Clone, Copy, Debug)]
+#[repr(C)]
+pub(crate) struct Made {
+    pub(crate) name: Name,
+    pub(crate) address: u64,
+    pub(crate) value: u64,
+    pub(crate) class: Class,
+}
+
+impl Made {
+    /// Makes it an object of `engine`.
+    pub(crate) fn add(&self, engine: &mut Engine) -> ObjectId {
+        let resource = match self.class {
+            Class::Memory | Class::Annotation | Class::Descriptor => Resource::Memory,
+            Class::NormalMutex => Resource::mutex(MutexKind::Normal),
+            Class::RecursiveMutex => Resource::mutex(MutexKind::Recursive),
+            Class::CheckingMutex => Resource::mutex(MutexKind::ErrorChecking),
+            Class::Condition => Resource::condition(),
+            Class::ReadWriteLock => Resource::read_write_lock(),
+            Class::Semaphore => Resource::semaphore(self.value),
+            Class::Barrier => Resource::barrier(self.value as u32),
+            Class::Once => Resource::once(),
+            Class::Thread => return engine.thread_object(ThreadId(self.value as u32)),
+            Class::Token => Resource::token(),
+        };
+        engine.add_object(self.name, resource)
+    }
+}
+
+/// The number of an address that has no object any more.
+const GONE: u32 = u32::MAX;
+
+/// The objects of a run.
+#[derive(Default)]
+pub(crate) struct Objects {
+    places: Table,
+    /// Invariant: in the order of their numbers.
+    pub(crate) made: Vec<Made>,
+}
+
+impl Objects {
+    /// The object at an address, if the run knows it, and what it was made as.
+    #[inline]
+    pub(crate) fn find(&self, address: u64, class: Class) -> Option<(ObjectId, Class)> {
+        let number = self.places.get(key(address, class)).filter(|&number| number != GONE)?;
+        Some((ObjectId(number), self.made[number as usize].class))
+    }
+
+    /// Makes a new object at an address.
+    pub(crate) fn make(&mut self, engine: &mut Engine, made: Made) -> ObjectId {
+        let object = made.add(engine);
+        debug_assert_eq!(object.index(), self.made.len(), "objects are numbered in order");
+        self.made.push(made);
+        self.places.set(key(made.address, made.class), object.0);
+        object
+    }
+
+    /// Forgets the object at an address: whatever is used there next is another one.
+    pub(crate) fn forget(&mut self, address: u64, class: Class) {
+        let key = key(address, class);
+        if self.places.get(key).is_some() {
+            self.places.set(key, GONE);
+        }
+    }
+}
+
+fn key(address: u64, class: Class) -> u64 {
+    address << 8 | class.family()
+}
+
+/// A robust mutex that a thread has locked at some time.
+pub(crate) struct Robust {
+    pub(crate) mutex: usize,
+    /// Who holds it, and how often it has locked it.
+    pub(crate) owner: Option<ThreadId>,
+    pub(crate) count: u32,
+    pub(crate) state: RobustState,
+}
+
+/// The state of a robust mutex.
+#[derive(PartialEq)]
+pub(crate) enum RobustState {
+    Sound,
+    /// A thread has ended with it, and nobody has said since that all is well.
+    Orphaned,
+    /// It was given back in that state, for ever.
+    Lost,
+}

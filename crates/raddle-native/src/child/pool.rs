@@ -1,0 +1,164 @@
+//! Threads that the server makes before it forks, so that runs need not make them.
+//!
+//! To make an OS thread and to wait for its end takes half as long as to fork. So the server makes a few threads as glibc does
+//! and lets their OS threads end as soon as they have parked ([`fiber::leave_behind`]); what is left in memory is all that a
+//! carrier needs to become one of them. glibc must go on believing in them, so children are not made by its `fork`, which would
+//! take their stacks back.
+//!
+//! Where threads stay on their OS threads none can be left behind. But the addresses of the stacks of threads without attributes
+//! should be the same as elsewhere: there the server makes as many threads and lets them end, and runs get their stacks, the latest first. Here they are
+//! given out in the same order, and a stack that glibc has taken back in the run comes before them.
+#![expect(unsafe_code, reason = "processes and threads are made")]
+
+use crate::child::fiber::{self, Fiber};
+use crate::child::{stack, switching};
+use crate::platform::{raw, real};
+use std::ffi::{c_int, c_void};
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
+
+/// What a new thread has to do. Never freed: a run is over soon.
+pub(crate) struct Task {
+    pub(crate) fiber: Fiber,
+    pub(crate) start: *const c_void,
+    pub(crate) argument: *mut c_void,
+    /// The size of its stack.
+    pub(crate) stack: usize,
+    /// What the program calls the thread, if it was made before the run.
+    pub(crate) handle: u64,
+}
+
+impl Task {
+    pub(crate) fn new(start: *const c_void, argument: *mut c_void, stack: usize) -> *mut Task {
+        Box::into_raw(Box::new(Task { fiber: Fiber::new(), start, argument, stack, handle: 0 }))
+    }
+
+    /// A task that nobody has thought of yet.
+    pub(crate) fn early() -> *mut Task {
+        Task::new(std::ptr::null(), std::ptr::null_mut(), stack::USUAL)
+    }
+}
+
+/// How many threads are made. Each costs every fork a little, whether a run needs it or not.
+const SIZE: usize = 3;
+
+static TASKS: [AtomicPtr<Task>; SIZE] = [const { AtomicPtr::new(std::ptr::null_mut()) }; SIZE];
+
+/// How many of the tasks are not in use.
+static LEFT: AtomicUsize = AtomicUsize::new(0);
+
+/// How many stacks of threads that have ended in the run glibc keeps for the next ones.
+static KEPT: AtomicUsize = AtomicUsize::new(0);
+
+/// The word that tells glibc the number of the main thread, and its list of robust locks; 0 if children are made by `fork`.
+static WORD: AtomicUsize = AtomicUsize::new(0);
+static ROBUST: AtomicUsize = AtomicUsize::new(0);
+
+/// glibc's variable that says whether there is one thread; null if it has none.
+static SINGLE: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Makes the threads, which begin with `start` and their tasks. Called by the server, before its first fork.
+pub(crate) fn fill(start: unsafe extern "C" fn(*mut c_void) -> *mut c_void) {
+    let mut made = 0;
+    for place in &TASKS {
+        let task = Task::early();
+        // SAFETY: `start` takes a task, which lives as long as the process and has room for the handle.
+        let error = unsafe {
+            real::pthread_create(
+                &raw mut (*task).handle,
+                std::ptr::null(),
+                start as *const c_void,
+                task.cast(),
+            )
+        };
+        if error != 0 {
+            break;
+        }
+        place.store(task, Ordering::Relaxed);
+        made += 1;
+    }
+    let tasks = TASKS[..made].iter().map(|place| place.load(Ordering::Relaxed));
+    // SAFETY: tasks live as long as the process; their threads change only what is atomic, until they have parked.
+    let fibers = || tasks.clone().map(|task| unsafe { &(*task).fiber });
+    if switching::uses_os_threads() {
+        fibers().for_each(fiber::Fiber::wait_until_parked);
+        fibers().for_each(fiber::Fiber::release);
+        for task in tasks.clone() {
+            // SAFETY: the thread has ended, and nobody else joins it.
+            unsafe { real::pthread_join((*task).handle, std::ptr::null_mut()) };
+        }
+    } else {
+        fibers().for_each(fiber::Fiber::wait_until_left);
+        if fibers().all(|fiber| fiber.word().is_some()) && know_main_thread() {
+            LEFT.store(made, Ordering::Relaxed);
+        }
+    }
+    // SAFETY: the name ends with a zero.
+    let single = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()) };
+    SINGLE.store(single.cast(), Ordering::Relaxed);
+    note_single(true);
+}
+
+/// Finds out what a child needs to be told about itself. Tells whether that is known.
+fn know_main_thread() -> bool {
+    let main = fiber::Fiber::new();
+    main.note_number();
+    let (mut robust, mut length) = (0_usize, 0_usize);
+    let to = [&raw mut robust, &raw mut length].map(|to| to as usize);
+    // SAFETY: the kernel writes an address and a length, or fails.
+    unsafe { raw::syscall(libc::SYS_get_robust_list, [0, to[0], to[1], 0, 0, 0]) };
+    ROBUST.store(robust, Ordering::Relaxed);
+    WORD.store(main.word().map_or(0, |word| std::ptr::from_ref(word) as usize), Ordering::Relaxed);
+    robust != 0 && main.word().is_some()
+}
+
+/// Tells libraries whether there is one thread; they ask before they use atomic operations. glibc has told them about the
+/// threads of the server, and would not tell it again.
+pub(crate) fn note_single(single: bool) {
+    let variable = SINGLE.load(Ordering::Relaxed);
+    if !variable.is_null() {
+        // SAFETY: it is a variable of one byte that glibc writes to as well.
+        unsafe { *variable = u8::from(single) };
+    }
+}
+
+/// Makes a child, in which the threads that were left behind are still there.
+pub(crate) fn fork() -> c_int {
+    const FLAGS: c_int = libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD;
+    /// The size of the head of a list of robust locks.
+    const HEAD: usize = 24;
+    if LEFT.load(Ordering::Relaxed) == 0 {
+        // SAFETY: this process has one thread.
+        return unsafe { real::fork() };
+    }
+    let word = WORD.load(Ordering::Relaxed);
+    // SAFETY: the child goes on with a copy of this stack, and the word in its copy of the memory is its own.
+    let child = unsafe { raw::syscall(libc::SYS_clone, [FLAGS as usize, 0, 0, word, 0, 0]) };
+    if child == 0 {
+        let list = ROBUST.load(Ordering::Relaxed);
+        // SAFETY: the list is that of the main thread, which this one is now.
+        unsafe { raw::syscall(libc::SYS_set_robust_list, [list, HEAD, 0, 0, 0, 0]) };
+    }
+    raw::errno_result(child) as c_int
+}
+
+/// A thread that is there already for a new one with no attributes; nothing if it has to be made.
+pub(crate) fn take() -> Option<*mut Task> {
+    let kept = KEPT.load(Ordering::Relaxed);
+    if kept > 0 {
+        KEPT.store(kept - 1, Ordering::Relaxed);
+        return None;
+    }
+    let left = LEFT.load(Ordering::Relaxed).checked_sub(1)?;
+    LEFT.store(left, Ordering::Relaxed);
+    Some(TASKS[left].load(Ordering::Relaxed))
+}
+
+/// Takes note that a thread of the run was joined.
+pub(crate) fn note_join() {
+    KEPT.fetch_add(1, Ordering::Relaxed);
+}
+
+/// Lets every further thread be made anew.
+pub(crate) fn drain() {
+    LEFT.store(0, Ordering::Relaxed);
+}

@@ -1,0 +1,162 @@
+//! The results that a run leaves behind for the server, in [`shared_memory`](crate::child::shared_memory).
+//!
+//! The server's and the run's process are the same program at the same addresses, so plain data is copied as it is.
+
+use crate::child::objects::Made;
+use crate::child::outside::Wake;
+use crate::child::runtime::{Runtime, SHARED};
+use crate::child::shared_memory::{self, COMPLETE, Cursor, LOST, REFUSED, write_loss};
+use crate::child::values::Noted;
+use raddle_model::{Event, Operation, Pick, ThreadId, Verdict};
+use std::sync::atomic::Ordering;
+
+/// What came of a run.
+pub(crate) enum Results {
+    /// Nothing: the process ended in a way that the runtime did not see.
+    None,
+    /// It could not be controlled.
+    Lost(String),
+    /// The system did not give what it needs.
+    Refused(String),
+    /// It came to an end.
+    Complete(Box<RunData>),
+}
+
+/// A run that came to an end.
+pub(crate) struct RunData {
+    pub(crate) verdict: Verdict,
+    /// How many steps it took.
+    pub(crate) steps: u64,
+    /// The steps. Nothing if the run has passed and nobody wants them ([`Runtime::wants_steps`]): to copy those of a long run
+    /// takes as long as the run.
+    pub(crate) events: Vec<Event>,
+    pub(crate) picks: Vec<Pick>,
+    pub(crate) made: Vec<Made>,
+    pub(crate) places: Vec<u64>,
+    /// Who called them, as [`crate::child::stack::Callers`] keeps it; empty if nobody wants to know.
+    pub(crate) callers: Vec<u64>,
+    /// What each thread was about to do.
+    pub(crate) pending: Vec<Option<Operation>>,
+    /// Which threads have ended.
+    pub(crate) ended: Vec<u8>,
+    pub(crate) unwritten: Vec<u32>,
+    pub(crate) interrupts: Vec<(u32, ThreadId)>,
+    pub(crate) wakes: Vec<Wake>,
+    /// What steps read and wrote; empty if nobody wants to know.
+    pub(crate) values: Vec<Noted>,
+    /// The values of earlier steps than this one were dropped.
+    pub(crate) values_from: u32,
+    /// Units of memory that several threads touched.
+    pub(crate) shared: Vec<u64>,
+    pub(crate) fingerprint: u64,
+    pub(crate) rests: u64,
+    pub(crate) status: i32,
+    /// How many memory accesses instrumented code made.
+    pub(crate) accesses: u64,
+    /// How often it waited for something from outside.
+    pub(crate) outside_waits: u64,
+    /// How many processes it started.
+    pub(crate) processes: u64,
+}
+
+impl RunData {
+    /// The places by their numbers, each with its callers from the inside out. The first number is no place.
+    pub(crate) fn places_with_callers(&self) -> impl Iterator<Item = Option<(u64, &[u64])>> {
+        let mut callers = self.callers.split(|&address| address == 0);
+        let places = self.places.iter().enumerate();
+        places.map(move |(number, &place)| (number > 0).then(|| (place, callers.next().unwrap_or_default())))
+    }
+}
+
+/// Writes the results of a run that is over.
+pub(crate) fn write(runtime: &mut Runtime) {
+    if let Some(values) = &mut runtime.values {
+        values.end(runtime.current, &runtime.engine.summary());
+    }
+    let summary = runtime.engine.summary();
+    let verdict = serde_json::to_vec(summary.verdict).unwrap_or_default();
+    let ended: Vec<u8> = runtime.threads.iter().map(|thread| u8::from(thread.ended)).collect();
+    let shared = runtime.accesses.touched.iter().filter(|&(_, by)| by == SHARED);
+    let mut shared: Vec<u64> = shared.map(|(unit, _)| unit).collect();
+    shared.sort_unstable();
+    let steps = summary.trace.events.len();
+    let is_wanted = runtime.wants_steps || *summary.verdict != Verdict::Passed;
+    let mut cursor = Cursor::new();
+    let whole = cursor.put(&verdict)
+        && cursor.put(&summary.trace.events[..if is_wanted { steps } else { 0 }])
+        && cursor.put(&summary.trace.picks)
+        && cursor.put(&runtime.objects.made)
+        && cursor.put(&runtime.places)
+        && cursor.put(runtime.callers.as_ref().map_or(&[], |callers| &callers.all[..]))
+        && cursor.put(&summary.trace.pending)
+        && cursor.put(&ended)
+        && cursor.put(&runtime.unwritten)
+        && cursor.put(&runtime.interrupts)
+        && cursor.put(&runtime.outside.wakes)
+        && cursor.put(runtime.values.as_ref().map_or(&[], |values| &values.noted[..]))
+        && cursor.put(&shared)
+        && cursor.put(&[
+            summary.fingerprint,
+            summary.rests,
+            runtime.status as u64,
+            runtime.accesses.count,
+            runtime.outside.waits,
+            runtime.outside.processes,
+            steps as u64,
+            runtime.values.as_ref().map_or(0, |values| u64::from(values.from)),
+        ]);
+    if whole {
+        shared_memory::state().store(COMPLETE, Ordering::Release);
+    } else {
+        write_loss("the run is too long to be recorded; lower the step limit");
+    }
+}
+
+/// Reads the results of the run that is over.
+pub(crate) fn read() -> Results {
+    let mut cursor = Cursor::new();
+    match shared_memory::state().load(Ordering::Acquire) {
+        LOST => Results::Lost(String::from_utf8_lossy(&cursor.get::<u8>()).into_owned()),
+        REFUSED => Results::Refused(String::from_utf8_lossy(&cursor.get::<u8>()).into_owned()),
+        COMPLETE => {
+            let Ok(verdict) = serde_json::from_slice(&cursor.get::<u8>()) else { return Results::None };
+            let (events, picks, made, places) = (cursor.get(), cursor.get(), cursor.get(), cursor.get());
+            let callers = cursor.get();
+            let (pending, ended, unwritten) = (cursor.get(), cursor.get(), cursor.get());
+            let interrupts = cursor.get();
+            let wakes = cursor.get();
+            let values = cursor.get();
+            let shared = cursor.get();
+            let numbers: Vec<u64> = cursor.get();
+            let [fingerprint, rests, status, accesses, outside_waits, processes, steps, values_from] =
+                numbers[..]
+            else {
+                return Results::None;
+            };
+            Results::Complete(Box::new(RunData {
+                verdict,
+                steps,
+                events,
+                picks,
+                made,
+                places,
+                callers,
+                pending,
+                ended,
+                unwritten,
+                interrupts,
+                wakes,
+                values,
+                values_from: values_from as u32,
+                shared,
+                fingerprint,
+                rests,
+                status: status as i32,
+                accesses,
+                outside_waits,
+                processes,
+            }))
+        }
+        _ => Results::None,
+    }
+}

@@ -1,0 +1,354 @@
+//! The state of the run that is going on in this process: its threads, objects and locations, and the engine.
+#![expect(unsafe_code, reason = "one OS thread shares a static with itself")]
+
+use crate::child::fiber::Fiber;
+use crate::child::halt::Halt;
+use crate::child::heap::Heap;
+use crate::child::objects::{Class, Made, Objects, Robust};
+use crate::child::outside::Outside;
+use crate::child::shared_memory;
+use crate::child::stack::{Callers, Extent};
+use crate::child::timer_file::TimerFile;
+use crate::child::values::Values;
+use crate::platform::modules::Modules;
+use crate::platform::table::Table;
+use raddle_engine::{Engine, Next, Reply, Rng, Strategy};
+use raddle_model::native::Points;
+use raddle_model::{Failure, LocationId, Name, ObjectId, ThreadId, mix};
+use std::cell::UnsafeCell;
+use std::ffi::{CString, c_void};
+use std::sync::atomic::AtomicU32;
+
+/// One thread of the run.
+pub(crate) struct Thread {
+    pub(super) fiber: *mut Fiber,
+    /// What the program calls it.
+    pub(crate) handle: u64,
+    /// What its latest operation brought, for when it is resumed.
+    pub(super) reply: Reply,
+    /// Nobody will join it: its OS thread is joined at its end.
+    pub(crate) detached: bool,
+    /// Somebody has joined it, so its handle may mean another thread.
+    pub(crate) joined: bool,
+    pub(crate) ended: bool,
+    /// What it gives to whoever joins it.
+    pub(crate) result: *mut c_void,
+    /// How many objects it was the first to touch.
+    first_touched: u64,
+    /// Clock readings since its latest operation.
+    pub(crate) readings: u32,
+    /// What it parks on while it waits on a futex, once it has done so.
+    pub(crate) token: Option<ObjectId>,
+    /// Where its latest operation stands.
+    pub(super) place: LocationId,
+    /// Somebody has cancelled it.
+    pub(crate) cancelled: bool,
+    /// It wants to be cancelled wherever it is.
+    pub(crate) asynchronous: bool,
+    /// It does not want to be cancelled, or is at its end already.
+    pub(crate) uncancellable: bool,
+    /// Its random numbers, once it has asked for one.
+    pub(crate) random: Option<Rng>,
+    /// What the program named it.
+    pub(crate) name: Option<CString>,
+    pub(crate) stack: Extent,
+}
+
+/// The run of this process.
+pub(crate) struct Runtime {
+    pub(crate) engine: Engine,
+    pub(crate) strategy: Box<dyn Strategy>,
+    pub(crate) objects: Objects,
+    /// Code addresses in the order in which the run came to them; the first stands for no place.
+    pub(crate) places: Vec<u64>,
+    numbers: Table,
+    /// Who called each place, if that is wanted.
+    pub(crate) callers: Option<Callers>,
+    pub(crate) threads: Vec<Thread>,
+    pub(crate) current: ThreadId,
+    /// The thread whose stack the carrier has just left for good.
+    pub(super) leaving: Option<ThreadId>,
+    /// Virtual nanoseconds that reading the clock has taken.
+    pub(crate) ticks: u64,
+    /// The files that the program is made of.
+    modules: &'static Modules,
+    /// With what status the program ends.
+    pub(crate) status: i32,
+    /// The events that were writes and left the value as it was.
+    pub(crate) unwritten: Vec<u32>,
+    /// Which threads were woken to be cancelled, each with the event that did it.
+    pub(crate) interrupts: Vec<(u32, ThreadId)>,
+    /// Destructors of thread-specific keys.
+    pub(crate) keys: Vec<(u32, usize)>,
+    pub(crate) points: Points,
+    pub(crate) accesses: Accesses,
+    pub(crate) heap: Heap,
+    /// Who waits on which futex, in order of arrival: address, bits, thread.
+    pub(crate) sleepers: Vec<(u64, u32, ThreadId)>,
+    pub(crate) outside: Outside,
+    /// The timers of the program that are files.
+    pub(crate) timers: Vec<TimerFile>,
+    /// The robust mutexes that threads have locked.
+    pub(crate) robust: Vec<Robust>,
+    /// The read-write locks that are locked for writing, and by whom.
+    pub(crate) writers: Vec<(usize, ThreadId)>,
+    /// The files of stdio that threads have locked, as often as they have.
+    pub(crate) locked_files: Vec<(usize, ThreadId)>,
+    /// What the random numbers of the program follow from: a seed and the number of a run.
+    pub(crate) random: (u64, u64),
+    /// Somebody wants to know the steps of the run even if it passes.
+    pub(crate) wants_steps: bool,
+    /// Where the run is to end, if it is one that ended there unseen when it was made before.
+    pub(crate) halt: Option<Halt>,
+    /// What steps read and write, if somebody wants to know.
+    pub(crate) values: Option<Box<Values>>,
+}
+
+/// What the run knows of memory that instrumented code touches.
+#[derive(Default)]
+pub(crate) struct Accesses {
+    /// By address in units: one more than the number of the thread that touched it, or [`SHARED`], or [`CONSTANT`].
+    pub(crate) touched: Table,
+    /// If data races count: the four-byte parts of memory, by address, that are told apart by bytes.
+    pub(crate) parts: Option<Table>,
+    /// How many accesses there were.
+    pub(crate) count: u64,
+    /// How many atomic ones in a row were no points.
+    pub(crate) unseen: u32,
+}
+
+/// Memory that several threads have touched, in [`Accesses::touched`].
+pub(crate) const SHARED: u32 = u32::MAX;
+/// Memory that several threads have touched, but nobody can write to.
+pub(crate) const CONSTANT: u32 = u32::MAX - 1;
+
+/// Aligned to as much as it takes, so that it never lies across two pages, both of which every run would have to copy.
+#[repr(align(2048))]
+struct Slot(UnsafeCell<Option<Runtime>>);
+
+const _: () = assert!(size_of::<Slot>() == align_of::<Slot>(), "a larger slot needs a larger alignment");
+
+// SAFETY: only the carrier uses it; other OS threads run no code that does.
+unsafe impl Sync for Slot {}
+
+static RUNTIME: Slot = Slot(UnsafeCell::new(None));
+
+/// Makes `runtime` the run of this process.
+pub(crate) fn install(runtime: Runtime) {
+    // SAFETY: nobody uses the run of before, which is over.
+    unsafe { *RUNTIME.0.get() = Some(runtime) };
+}
+
+/// Does something with the run. Must neither call code of the program nor switch threads.
+#[inline]
+pub(crate) fn with<R>(action: impl FnOnce(&mut Runtime) -> R) -> R {
+    // SAFETY: only the carrier comes here, and `action` does not come here again, so this is the only reference.
+    let slot = unsafe { &mut *RUNTIME.0.get() };
+    action(slot.as_mut().expect("a run is going on"))
+}
+
+impl Runtime {
+    /// A run with only the main thread, which is the current one and running. The program calls it `handle`.
+    pub(crate) fn new(
+        mut engine: Engine,
+        strategy: Box<dyn Strategy>,
+        modules: &'static Modules,
+        handle: u64,
+    ) -> Runtime {
+        engine.begin(strategy.needs());
+        engine.add_thread();
+        let mut runtime = Runtime {
+            engine,
+            strategy,
+            objects: Objects::default(),
+            places: vec![0],
+            numbers: Table::default(),
+            callers: None,
+            threads: Vec::new(),
+            current: ThreadId(0),
+            leaving: None,
+            ticks: 0,
+            modules,
+            status: 0,
+            unwritten: Vec::new(),
+            interrupts: Vec::new(),
+            keys: Vec::new(),
+            points: Points::default(),
+            accesses: Accesses::default(),
+            heap: Heap::default(),
+            sleepers: Vec::new(),
+            outside: Outside::default(),
+            timers: Vec::new(),
+            robust: Vec::new(),
+            writers: Vec::new(),
+            locked_files: Vec::new(),
+            random: (0, 0),
+            wants_steps: false,
+            halt: None,
+            values: None,
+        };
+        runtime.add_thread(Box::into_raw(Box::new(Fiber::new())), handle, false);
+        let first = runtime.engine.next(&mut *runtime.strategy);
+        debug_assert_eq!(first, Next::Resume { thread: ThreadId(0), reply: Reply::Go });
+        runtime
+    }
+
+    /// Gives the newest thread of the engine its fiber.
+    pub(crate) fn add_thread(&mut self, fiber: *mut Fiber, handle: u64, detached: bool) {
+        self.threads.push(Thread {
+            fiber,
+            handle,
+            reply: Reply::Go,
+            detached,
+            joined: false,
+            ended: false,
+            result: std::ptr::null_mut(),
+            first_touched: 0,
+            readings: 0,
+            token: None,
+            place: LocationId(0),
+            cancelled: false,
+            asynchronous: false,
+            uncancellable: false,
+            random: None,
+            name: None,
+            stack: Extent::default(),
+        });
+    }
+
+    /// The thread that runs.
+    pub(crate) fn me(&mut self) -> &mut Thread {
+        &mut self.threads[self.current.index()]
+    }
+
+    /// The thread that the program calls `handle`.
+    pub(crate) fn find_thread(&self, handle: u64) -> Option<ThreadId> {
+        let found = self.threads.iter().rposition(|thread| thread.handle == handle && !thread.joined)?;
+        Some(ThreadId(found as u32))
+    }
+
+    /// The word that holds glibc's number of a thread which has no OS thread and lives.
+    pub(crate) fn number_of_none(&self, handle: u64) -> Option<&'static AtomicU32> {
+        let thread = &self.threads[self.find_thread(handle)?.index()];
+        // SAFETY: fibers are never freed.
+        let fiber = unsafe { &*thread.fiber };
+        fiber.word().filter(|_| fiber.was_left_behind() && !thread.ended)
+    }
+
+    /// The number of a place in the code, to which the latest call into the runtime belongs; 0 is no place.
+    pub(crate) fn place(&mut self, address: usize) -> LocationId {
+        let address = address as u64;
+        if address == 0 {
+            return LocationId(0);
+        }
+        let stack = self.me().stack;
+        let key = self.callers.as_mut().map_or(address, |callers| callers.look(address, stack));
+        if let Some(number) = self.numbers.get(key) {
+            return LocationId(number);
+        }
+        let number = self.places.len() as u32;
+        self.places.push(address);
+        self.numbers.set(key, number);
+        if self.engine.wants_places() {
+            let callers = self.callers.as_ref().map_or(&[][..], |callers| &callers.latest);
+            self.engine.name_place(LocationId(number), self.modules.name(address, callers));
+        }
+        if let Some(callers) = &mut self.callers {
+            callers.keep();
+        }
+        LocationId(number)
+    }
+
+    /// The object of `class` at `address`; made if the run does not know it, with a first value.
+    #[inline]
+    pub(crate) fn object(&mut self, address: u64, class: Class, value: impl FnOnce() -> u64) -> ObjectId {
+        match self.objects.find(address, class) {
+            Some((object, known)) if known == class => object,
+            _ => self.make(address, class, value()),
+        }
+    }
+
+    /// Makes a new object at `address`.
+    pub(crate) fn make(&mut self, address: u64, class: Class, value: u64) -> ObjectId {
+        let name = self.name(address, class);
+        self.objects.make(&mut self.engine, Made { name, address, value, class })
+    }
+
+    /// The object that stands for a thread.
+    pub(crate) fn thread_object(&mut self, thread: ThreadId) -> ObjectId {
+        let address = u64::from(thread.0);
+        self.object(address, Class::Thread, || address)
+    }
+
+    /// A name for a new object: its address if that is the same in all runs, otherwise who is the first to touch it and how
+    /// many objects that thread has touched first before.
+    fn name(&mut self, address: u64, class: Class) -> Name {
+        if self.modules.contain(address) {
+            return Name(mix(address << 8 | class as u64));
+        }
+        let owner = self.engine.thread_name(self.current);
+        let me = self.me();
+        me.first_touched += 1;
+        owner.child(class as u64).child(me.first_touched)
+    }
+
+    /// What memory is that a second thread touches.
+    pub(crate) fn meeting(&self, address: u64) -> u32 {
+        if self.modules.is_constant(address) { CONSTANT } else { SHARED }
+    }
+
+    /// The virtual time in nanoseconds since the start of the run.
+    pub(crate) fn now(&self) -> u64 {
+        self.engine.now().saturating_add(self.ticks)
+    }
+
+    /// Takes note of a thread and of its place, in case that nothing is heard of the run any more.
+    #[inline]
+    pub(crate) fn note_running(&self, thread: ThreadId) {
+        let place = self.threads[thread.index()].place;
+        shared_memory::note_running(thread.0, self.places[place.index()]);
+        shared_memory::note_steps(self.engine.step_count());
+    }
+
+    /// Ends the run with a failure of the thread that runs, at a place in its code.
+    pub(crate) fn fail(&mut self, place: usize, failure: impl FnOnce(ThreadId, LocationId) -> Failure) {
+        let location = self.place(place);
+        self.engine.fail(failure(self.current, location));
+        // Takes note of what the other threads were about to do.
+        let _ = self.engine.next(&mut *self.strategy);
+    }
+}
+
+impl Runtime {
+    /// Looks at what the current thread has written since it was in the runtime, if somebody wants to know.
+    #[inline]
+    pub(crate) fn settle_values(&mut self) {
+        if let Some(values) = &mut self.values {
+            values.settle(self.current);
+        }
+    }
+}
+
+/// The current thread is about to execute what it has announced and had its turn for.
+pub(crate) fn begin_value() {
+    with(|runtime| {
+        let step = runtime.engine.step_count() as u32 - 1;
+        if let Some(values) = &mut runtime.values {
+            values.begin(runtime.current, step);
+        }
+    });
+}
+
+/// The current thread has executed it.
+pub(crate) fn settle_value() {
+    with(Runtime::settle_values);
+}
+
+/// The latest step has written nothing after all.
+pub(crate) fn unwrite_value() {
+    with(|runtime| {
+        if let Some(noted) = runtime.values.as_mut().and_then(|values| values.noted.last_mut()) {
+            noted.set_written(None);
+        }
+    });
+}

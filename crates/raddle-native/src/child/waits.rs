@@ -1,0 +1,236 @@
+//! Threads that wait for the operating system, and timers that are files: when they go on.
+
+use crate::child::objects::Class;
+use crate::child::outside::{Awaited, FIRST, Wake, What, poll};
+use crate::child::runtime::Runtime;
+use crate::child::shared_memory;
+use crate::child::timer_file::{TimerFile, expire};
+use crate::platform::raw::real_now;
+use libc::c_int;
+use raddle_engine::Next;
+use raddle_model::{Access, Kind, ObjectId, Operation, ThreadId};
+
+impl Runtime {
+    /// The object of a file, if calls with it may wait.
+    pub(crate) fn file(&mut self, descriptor: c_int) -> Option<ObjectId> {
+        let known = self.outside.find(descriptor)?;
+        let shown = if known.number < FIRST { 0 } else { known.descriptor as u64 };
+        let value = shown << 8 | known.what as u64;
+        Some(self.object(known.number, Class::Descriptor, || value))
+    }
+
+    /// The object of all that is `what`.
+    pub(crate) fn all(&mut self, what: What) -> ObjectId {
+        self.object(what as u64, Class::Descriptor, || what as u64)
+    }
+
+    /// Lets threads go on that wait for what has come from inside.
+    pub(crate) fn look_inside(&mut self) {
+        for index in 0..self.outside.waiters.len() {
+            let waiter = &self.outside.waiters[index];
+            if !waiter.woken
+                && !self.outside.is_outside(waiter)
+                && waiter.awaited.is_there(&self.outside.held)
+            {
+                self.wake(index, false);
+            }
+        }
+    }
+
+    /// A signal was sent to `target`, or to any thread, and its handler has run: lets that thread go on if it waits for that; of
+    /// any thread, the first.
+    pub(crate) fn wake_pausing(&mut self, target: Option<ThreadId>) {
+        let waiters = self.outside.waiters.iter().enumerate();
+        let pausing = waiters.filter(|(_, w)| !w.woken && matches!(w.awaited, Awaited::Handler));
+        let wanted = pausing.filter(|(_, w)| target.is_none_or(|target| w.thread == target));
+        if let Some((index, _)) = wanted.min_by_key(|(_, waiter)| waiter.thread) {
+            self.wake(index, false);
+        }
+    }
+
+    /// Lets a thread go on if it waits, because it was cancelled.
+    pub(crate) fn wake_cancelled(&mut self, thread: ThreadId) {
+        if let Some(index) = self.outside.waiters.iter().position(|w| w.thread == thread && !w.woken) {
+            self.wake(index, false);
+        }
+    }
+
+    fn wake(&mut self, index: usize, idle: bool) {
+        let waiter = &mut self.outside.waiters[index];
+        waiter.woken = true;
+        let token = waiter.token;
+        self.engine.give_token(token);
+        let step = self.engine.step_count() as u32;
+        self.outside.wakes.push(Wake { step, token, idle });
+    }
+
+    /// Called where no thread can go on: waits until something has come for one, but no longer than until the virtual time
+    /// goes on, or a moment if there are threads that spin.
+    #[cold]
+    pub(crate) fn await_outside(&mut self, spinning: bool, until: Option<u64>) {
+        const MOMENT: u64 = 1_000_000;
+        let begun = real_now();
+        let span = until.map_or(u64::MAX, |until| until.saturating_sub(self.engine.now()));
+        let span = if spinning { span.min(MOMENT) } else { span };
+        let mut interrupted = false;
+        let chances = self.outside.waiters.iter().any(|waiter| matches!(waiter.awaited, Awaited::Chance(_)));
+        let mut eager = false;
+        loop {
+            if self.wake_all(interrupted, eager) {
+                return;
+            }
+            let mut files = Vec::new();
+            let mut slice = u64::MAX;
+            let mut any = false;
+            for waiter in self.outside.waiters.iter().filter(|waiter| self.outside.is_outside(waiter)) {
+                any = true;
+                match &waiter.awaited {
+                    Awaited::Files(awaited) => files.extend_from_slice(awaited),
+                    // The kernel has no way to wait for these and for files.
+                    _ => slice = MOMENT,
+                }
+            }
+            let left = span.saturating_sub(real_now() - begun);
+            if !any || left == 0 || (chances && until.is_some()) {
+                return;
+            }
+            eager = chances;
+            if let Some(waiter) = self.outside.waiters.iter().find(|waiter| self.outside.is_outside(waiter)) {
+                self.note_running(waiter.thread);
+            }
+            shared_memory::note_outside(true);
+            interrupted = poll(&mut files, left.min(slice)) == -(libc::EINTR as isize);
+            shared_memory::note_outside(false);
+        }
+    }
+
+    /// Wakes every thread that waits for what is there. Tells whether there was one.
+    fn wake_all(&mut self, interrupted: bool, eager: bool) -> bool {
+        let mut any = false;
+        let steps = self.engine.step_count();
+        for index in 0..self.outside.waiters.len() {
+            let waiter = &self.outside.waiters[index];
+            let is_due = match waiter.awaited {
+                Awaited::Handler => interrupted,
+                Awaited::Chance(tried) => eager || steps > tried,
+                _ => false,
+            };
+            if !waiter.woken && (is_due || waiter.awaited.is_there(&self.outside.held)) {
+                any = true;
+                self.outside.waits += u64::from(self.outside.is_outside(waiter));
+                self.wake(index, true);
+            }
+        }
+        any
+    }
+
+    /// The operation of waiting for `object`, for so long.
+    pub(crate) fn wait_operation(
+        &mut self,
+        token: ObjectId,
+        object: ObjectId,
+        place: usize,
+        span: u64,
+    ) -> Operation {
+        let place = self.place(place);
+        let park = Operation::new(Kind::Park, place).on(token, Access::Write);
+        park.on(object, Access::Read).with_argument(span)
+    }
+
+    /// What the engine says is next, after having waited for the outside where nothing else is left to do.
+    #[inline]
+    pub(crate) fn next(&mut self) -> Next {
+        loop {
+            match self.engine.next(&mut *self.strategy) {
+                Next::Idle { spinning, until } => self.await_outside(spinning, until),
+                next => return next,
+            }
+        }
+    }
+}
+
+impl Runtime {
+    /// Takes note of a new timer.
+    pub(crate) fn add_timer(&mut self, file: c_int, is_real: bool) {
+        self.outside.note_made(What::Timer, &[file]);
+        if let Some(number) = self.outside.number_of_timer(file) {
+            self.timers.push(TimerFile { number, file, is_real, due: None, interval: 0, count: 0 });
+        }
+    }
+
+    fn timer(&mut self, file: c_int) -> Option<&mut TimerFile> {
+        let number = self.outside.number_of_timer(file)?;
+        self.timers.iter_mut().find(|timer| timer.number == number)
+    }
+
+    /// Whether the times of the timer of `file` are of the real clock.
+    pub(crate) fn timer_is_real(&mut self, file: c_int) -> bool {
+        self.timer(file).is_some_and(|timer| timer.is_real)
+    }
+
+    /// How long the timer of `file` still runs, and its interval.
+    pub(crate) fn timer_state(&mut self, file: c_int) -> Option<(u64, u64)> {
+        let now = self.now();
+        let timer = self.timer(file)?;
+        Some((timer.due.map_or(0, |due| due.saturating_sub(now).max(1)), timer.interval))
+    }
+
+    /// Starts the timer of `file` anew.
+    pub(crate) fn set_timer(&mut self, file: c_int, due: Option<u64>, interval: u64) {
+        if let Some(timer) = self.timer(file) {
+            (timer.due, timer.interval, timer.count) = (due, interval, 0);
+            expire(timer.file, false);
+        }
+        self.expire_timers();
+    }
+
+    /// Makes files ready whose timers are due.
+    #[inline]
+    pub(crate) fn expire_timers(&mut self) {
+        if !self.timers.is_empty() {
+            self.expire_due();
+        }
+    }
+
+    #[cold]
+    fn expire_due(&mut self) {
+        let now = self.now();
+        for timer in &mut self.timers {
+            let Some(due) = timer.due.filter(|&due| due <= now) else { continue };
+            let further = (now - due).checked_div(timer.interval).unwrap_or(0);
+            timer.count += 1 + further;
+            timer.due = (timer.interval > 0).then(|| due + (1 + further) * timer.interval);
+            expire(timer.file, true);
+        }
+    }
+
+    /// How often the timer of `file` was due; whoever asks has read it.
+    pub(crate) fn take_expirations(&mut self, file: c_int) -> Option<u64> {
+        if self.timers.is_empty() {
+            return None;
+        }
+        self.timer(file).map(|timer| std::mem::take(&mut timer.count))
+    }
+
+    /// How long a thread that waits for so long may wait before a timer is due that it may be waiting for.
+    pub(crate) fn until_timer(&mut self, awaited: &Awaited, span: u64) -> u64 {
+        let Awaited::Files(files) = awaited else { return span };
+        if self.timers.is_empty() || !files.iter().any(|file| self.outside.may_have_timer(file.fd)) {
+            return span;
+        }
+        let due = self.timers.iter().filter_map(|timer| timer.due).min();
+        due.map_or(span, |due| span.min(due.saturating_sub(self.now())))
+    }
+
+    /// Takes note that a file is closed, which may have been the last one of a timer.
+    pub(crate) fn forget_timers(&mut self) {
+        if !self.timers.is_empty() {
+            let outside = &self.outside;
+            self.timers.retain_mut(|timer| {
+                let left = outside.with_number(timer.number);
+                timer.file = left.unwrap_or(timer.file);
+                left.is_some()
+            });
+        }
+    }
+}

@@ -1,0 +1,128 @@
+//! The files that the program is made of, and where they are in memory.
+
+use raddle_model::Name;
+use raddle_model::native::{CALLED_BY, called_by, module_name, place_name};
+use std::ops::Range;
+
+/// A part of a file in memory.
+struct Part {
+    begin: u64,
+    end: u64,
+    /// The address that offsets are counted from.
+    base: u64,
+    path: String,
+    /// Of the file.
+    name: Name,
+}
+
+/// The files that the program is made of and where they are.
+pub(crate) struct Modules {
+    /// Invariant: sorted by address.
+    parts: Vec<Part>,
+    /// Invariant: sorted; what nobody can write to.
+    constant: Vec<(u64, u64)>,
+}
+
+impl Modules {
+    /// Reads the memory map of this process.
+    pub(crate) fn read() -> Modules {
+        let text = std::fs::read_to_string("/proc/self/maps").unwrap_or_default();
+        let mut parts: Vec<Part> = Vec::new();
+        let mut constant = Vec::new();
+        for line in text.lines() {
+            let mut words = line.split_whitespace();
+            let (Some(range), Some(rights)) = (words.next(), words.next()) else { continue };
+            let Some(path) = path_of(line) else { continue };
+            let Some((begin, end)) = range.split_once('-') else { continue };
+            let (Ok(begin), Ok(end)) = (u64::from_str_radix(begin, 16), u64::from_str_radix(end, 16)) else {
+                continue;
+            };
+            if path.starts_with('/') && !rights.contains('w') {
+                constant.push((begin, end));
+            }
+            if path.starts_with('/') {
+                let base = parts.iter().find(|part| part.path == path).map_or(begin, |part| part.base);
+                let name = Name::of_text(module_name(path));
+                parts.push(Part { begin, end, base, path: path.to_owned(), name });
+            }
+        }
+        for index in 1..parts.len() {
+            // The zeroed part of a module's data follows it without a name.
+            let unnamed = text.lines().find(|line| line.starts_with(&format!("{:x}-", parts[index - 1].end)));
+            let unnamed = unnamed.filter(|line| line.split_whitespace().count() == 5);
+            let end = unnamed.and_then(|line| line.split(['-', ' ']).nth(1));
+            if let Some(end) = end.and_then(|end| u64::from_str_radix(end, 16).ok()) {
+                parts[index - 1].end = end.min(parts[index].begin);
+            }
+        }
+        Modules { parts, constant }
+    }
+
+    /// Whether an address is in a part of a file that nobody can write to.
+    pub(crate) fn is_constant(&self, address: u64) -> bool {
+        let after = self.constant.partition_point(|&(begin, _)| begin <= address);
+        after > 0 && address < self.constant[after - 1].1
+    }
+
+    /// Whether an address is in one of the files, and so means the same in every run.
+    pub(crate) fn contain(&self, address: u64) -> bool {
+        self.part(address).is_some()
+    }
+
+    /// Where the runtime's own code is.
+    pub(crate) fn own(&self) -> Range<u64> {
+        let here = self.part(Modules::read as *const () as u64);
+        let own = |part: &&Part| here.is_some_and(|here| here.path == part.path);
+        let begin = self.parts.iter().find(own).map_or(0, |part| part.begin);
+        begin..self.parts.iter().rfind(own).map_or(0, |part| part.end)
+    }
+
+    /// The part that holds an address.
+    fn part(&self, address: u64) -> Option<&Part> {
+        let after = self.parts.partition_point(|part| part.begin <= address);
+        self.parts[..after].last().filter(|part| address < part.end)
+    }
+
+    /// The name of a place that a call returns to, or that an instruction is before, with its callers from the inside out.
+    pub(crate) fn name(&self, place: u64, callers: &[u64]) -> Name {
+        callers.iter().fold(place_name(&self.text(place - 1)), |name, caller| {
+            let address = caller - 1;
+            match self.part(address) {
+                Some(part) => called_by(name, part.name, address - part.base),
+                None => called_by(name, Name::of_text(""), address),
+            }
+        })
+    }
+
+    /// An address as a text that means the same in another process.
+    pub(crate) fn text(&self, address: u64) -> String {
+        match self.part(address) {
+            Some(part) => format!("{}+{:#x}", part.path, address - part.base),
+            None => format!("{address:#x}"),
+        }
+    }
+
+    /// A place with its callers from the inside out, each by the address that it returns to. A module is named once in a row.
+    pub(crate) fn calls(&self, place: u64, callers: &[u64]) -> String {
+        let mut text = String::new();
+        let mut module = String::new();
+        for address in [place].iter().chain(callers) {
+            // A call returns to the instruction after it; the place is the call.
+            let told = self.text(address - 1);
+            let (of, offset) = told.split_at(told.rfind('+').unwrap_or(0));
+            if !text.is_empty() {
+                text.push_str(CALLED_BY);
+            }
+            text.push_str(if !text.is_empty() && of == module && !of.is_empty() { offset } else { &told });
+            module = of.to_owned();
+        }
+        text
+    }
+}
+
+/// The path at the end of a line of a memory map, which may have spaces in it.
+fn path_of(line: &str) -> Option<&str> {
+    let rest = (0..5).try_fold(line, |rest, _| rest.split_once(' ').map(|(_, rest)| rest.trim_start()))?;
+    let path = rest.strip_suffix(" (deleted)").unwrap_or(rest);
+    (!path.is_empty()).then_some(path)
+}

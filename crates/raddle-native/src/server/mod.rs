@@ -1,0 +1,214 @@
+//! The fork server: stands before `main` and makes each run in a child.
+//!
+//! The strategies live here. A child has all memory as a copy, chooses in it and dies; the server learns from the
+//! operations that it left behind ([`enact`]).
+
+pub(crate) mod bind;
+mod coverage;
+mod enact;
+mod learn;
+mod output;
+mod panics;
+mod processor;
+mod record;
+mod runs;
+mod signals;
+mod state;
+mod wire;
+
+use crate::child::interpose::thread::run_early;
+use crate::child::results::RunData;
+use crate::child::runtime::SHARED;
+use crate::child::{control, fiber, pool, shared_memory, switching};
+use crate::platform::table::Table;
+use crate::platform::{huge_pages, raw};
+use raddle_engine::{Follow, Needs, Plan, Replay, Resemble, Rng, Strategy};
+use raddle_model::Verdict;
+use raddle_model::native::{Answer, Order, Ran, Setup, Threads};
+use state::{Server, Wanted};
+use wire::Wire;
+
+/// Makes runs as the command line orders. Returns only in children, each of which is to make one run.
+pub(crate) fn serve(socket: i32) {
+    control::set_starting(false);
+    let mut wire = Wire::new(socket);
+    if !shared_memory::prepare() {
+        wire.send(&Answer::Refused { message: "there is no memory to be shared with runs".to_owned() });
+        raw::exit(0);
+    }
+    wire.send(&Answer::Ready { fibers: fiber::is_supported() });
+    let Ok(setup) = serde_json::from_slice::<Setup>(wire.receive()) else { raw::exit(0) };
+    if setup.threads == Threads::Os {
+        switching::use_os_threads();
+    }
+    pool::fill(run_early);
+    let mut server = Server::new(wire, setup);
+    huge_pages::settle();
+    if server.learn_shared() {
+        return;
+    }
+    loop {
+        let Ok(order) = serde_json::from_slice::<Order>(server.wire.receive()) else { raw::exit(0) };
+        let Some(answer) = server.obey(&order) else { return };
+        let passed = matches!(&answer, Answer::Ran(ran) if ran.kind.is_none());
+        if passed && matches!(order, Order::Run { awaited: false, .. }) {
+            server.wire.hold_or_send(&answer);
+        } else {
+            server.wire.send(&answer);
+        }
+        if matches!(order, Order::Replay { .. }) {
+            // A debugger that starts the program again does so on the same socket, and the next order is for that one.
+            raw::exit(0);
+        }
+    }
+}
+
+impl Server {
+    /// Carries out an order. Gives nothing in the child that is to make the run.
+    fn obey(&mut self, order: &Order) -> Option<Answer> {
+        match order {
+            Order::Run { strategy, run, trace, .. } => self.run_under(*strategy, *run, *trace),
+            Order::Coverage { strategy } => Some(Answer::Coverage(Box::new(self.covered(*strategy)))),
+            Order::Replay { steps, picks, shared, random } => {
+                let replay = Replay::of(enact::events(steps), Order::picks(picks));
+                self.repeat(Box::new(replay), steps, (shared, *random))
+            }
+            Order::Resemble { steps, picks, shared, random } => {
+                let resemble = Resemble::new(enact::events(steps), Order::picks(picks));
+                self.repeat(Box::new(resemble), steps, (shared, *random))
+            }
+            Order::Follow { schedule, any, values, shared, random } => {
+                let mut follow = Follow::new(schedule.clone());
+                // It has a seed of its own, where it draws at all.
+                follow.begin(Rng::for_run(0, 0));
+                let follow = |_: &mut Server| -> Option<Box<dyn Strategy>> { Some(Box::new(follow.clone())) };
+                let points = self.setup.points;
+                let wanted = if *values { Wanted::Values } else { Wanted::Steps };
+                let mut whole = match self.make_run(&follow, *random, points, Some(&table(shared)), wanted)? {
+                    Ok(whole) => whole,
+                    Err(answer) => return Some(answer),
+                };
+                self.check_end(&mut whole);
+                let mut ran = self.ran(&whole);
+                if *any || ran.kind.is_some() {
+                    let needs = Needs { enabled: true, ..Needs::default() };
+                    if enact::enact(&mut self.engine, &whole, needs, &[]) {
+                        ran.preemptions = self.engine.summary().trace.preemptions() as u64;
+                    }
+                    self.add_trace(&mut ran, &whole, String::new(), 0);
+                }
+                Some(Answer::Ran(Box::new(ran)))
+            }
+        }
+    }
+
+    /// Makes a run under a strategy, which learns from it. Gives nothing in the child that is to make the run.
+    fn run_under(&mut self, number: usize, run: u64, trace: bool) -> Option<Answer> {
+        let strategy = self.strategies.get_mut(number)?.as_mut()?;
+        if strategy.begin(Rng::for_run(self.setup.seed, run)) == Plan::Exhausted {
+            return Some(Answer::Exhausted);
+        }
+        let (learns, needs) = (strategy.learns(), strategy.needs());
+        let random = if self.lanes[number].learns { 0 } else { run };
+        let wants_steps = learns || self.expected.is_some() || self.judges_ends();
+        let wanted = if wants_steps { Wanted::Steps } else { Wanted::IfFailing };
+        let take = |server: &mut Server| server.strategies[number].take();
+        let mut whole = match self.make_run(&take, random, self.setup.points, None, wanted)? {
+            Ok(whole) => whole,
+            Err(answer) => return Some(answer),
+        };
+        let names = if learns && needs.places { self.names(&whole) } else { Vec::new() };
+        if learns
+            && enact::enact(&mut self.engine, &whole, needs, &names)
+            && let Some(strategy) = &mut self.strategies[number]
+        {
+            strategy.learn(&self.engine.summary());
+        }
+        self.check_end(&mut whole);
+        let mut ran = self.ran(&whole);
+        ran.exposed = self.newly_exposed(number);
+        if trace && ran.kind.is_some() {
+            let spec = self.setup.strategies[number].clone();
+            self.add_trace(&mut ran, &whole, spec, run);
+            if let Some(trace) = &mut ran.trace {
+                trace.settings.exit_last |= needs.exit_last;
+            }
+        }
+        Some(Answer::Ran(Box::new(ran)))
+    }
+
+    /// Makes a run with `strategy`, which follows `steps`, and tells where it left them.
+    fn repeat(
+        &mut self,
+        mut strategy: Box<dyn Strategy>,
+        steps: &[raddle_model::TraceStep],
+        (shared, random): (&[u64], u64),
+    ) -> Option<Answer> {
+        // A replay draws nothing; any stream will do.
+        strategy.begin(Rng::for_run(0, 0));
+        let fork = |_: &mut Server| Some(strategy.fork());
+        let mut whole =
+            match self.make_run(&fork, random, self.setup.points, Some(&table(shared)), Wanted::Values)? {
+                Ok(whole) => whole,
+                Err(answer) => return Some(answer),
+            };
+        self.check_end(&mut whole);
+        // The copy that followed the run is gone; following what was executed tells where it left.
+        let mut ran = self.ran(&whole);
+        ran.divergence = divergence(steps, &whole);
+        self.add_trace(&mut ran, &whole, String::new(), 0);
+        Some(Answer::Ran(Box::new(ran)))
+    }
+
+    fn ran(&self, whole: &RunData) -> Ran {
+        Ran {
+            kind: whole.verdict.failure().map(|failure| failure.kind().to_owned()),
+            cut_off: whole.verdict == Verdict::CutOff,
+            fingerprint: whole.fingerprint,
+            steps: whole.steps,
+            threads: whole.ended.len() as u64,
+            rests: whole.rests,
+            status: Some(whole.status),
+            outside_waits: whole.outside_waits,
+            processes: whole.processes,
+            unlearnt: self.unlearnt.clone(),
+            ..Ran::default()
+        }
+    }
+
+    fn add_trace(&self, ran: &mut Ran, whole: &RunData, strategy: String, run: u64) {
+        ran.trace = Some(Box::new(record::record(whole, self.modules, &self.setup, strategy, run)));
+        ran.output = self.printed();
+        let mut shared: Vec<u64> = self.shared.iter().map(|(unit, _)| unit).collect();
+        shared.sort_unstable();
+        ran.shared = shared;
+    }
+}
+
+/// The units of memory that are known to be shared.
+fn table(shared: &[u64]) -> Table {
+    let mut known = Table::default();
+    shared.iter().for_each(|&unit| known.set(unit, SHARED));
+    known
+}
+
+/// Where a replay left the recorded steps.
+fn divergence(steps: &[raddle_model::TraceStep], whole: &RunData) -> Option<(usize, String)> {
+    let same = |index: usize| {
+        let (step, event) = (steps.get(index), whole.events.get(index));
+        step.zip(event).is_some_and(|(s, e)| s.thread == e.thread.0 && s.operation == e.operation)
+    };
+    let left = (0..steps.len().max(whole.events.len())).find(|&index| !same(index));
+    let cut = whole.verdict == Verdict::CutOff;
+    let step = left.or(cut.then_some(whole.events.len()))?;
+    let pending = steps.get(step).and_then(|s| Some((s, whole.pending.get(s.thread as usize)?)));
+    let what = match pending {
+        _ if step >= steps.len() => "the program goes on, the recorded run was over".to_owned(),
+        Some((recorded, Some(now))) => format!(
+            "thread {} is about to execute {:?}, in the recorded run it was {:?}",
+            recorded.thread, now.kind, recorded.operation.kind
+        ),
+        _ => format!("the program ended, the recorded run has {} steps", steps.len()),
+    };
+    Some((step, what))
+}

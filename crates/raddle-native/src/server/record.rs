@@ -1,0 +1,143 @@
+//! A run as a failure file, with addresses told as module and offset.
+
+use crate::child::objects::{Class, Made};
+use crate::child::results::RunData;
+use crate::child::{outside, shared_memory};
+use crate::platform::modules::Modules;
+use raddle_model::native::Setup;
+use raddle_model::{Cell, Format, Gathered, ObjectId, Surroundings, TraceFile, TraceStep, Values};
+
+/// The front end's name in failure files.
+const FRONT_END: &str = "native";
+/// The text of place 0.
+const NOWHERE: &str = "no place in the code";
+
+/// The run that was just made. Its program is filled in by the command line, which knows its arguments.
+pub(crate) fn record(
+    whole: &RunData,
+    modules: &Modules,
+    setup: &Setup,
+    strategy: String,
+    run: u64,
+) -> TraceFile {
+    let places = whole.places_with_callers().map(|place| match place {
+        None => NOWHERE.to_owned(),
+        Some((address, callers)) => modules.calls(address, callers),
+    });
+    let threads = (0..whole.ended.len()).map(|thread| match thread {
+        0 => "main".to_owned(),
+        number => format!("T{number}"),
+    });
+    TraceFile {
+        id: String::new(),
+        front_end: FRONT_END.to_owned(),
+        program: String::new(),
+        arguments: Vec::new(),
+        build: None,
+        surroundings: Surroundings::default(),
+        parameters: Vec::new(),
+        settings: setup.settings,
+        strategy,
+        seed: setup.seed,
+        run,
+        minimized: None,
+        verdict: whole.verdict.clone(),
+        fingerprint: whole.fingerprint,
+        threads: threads.collect(),
+        objects: whole.made.iter().map(|made| object(made, modules)).collect(),
+        locations: places.collect(),
+        steps: whole
+            .events
+            .iter()
+            .map(|event| TraceStep { thread: event.thread.0, operation: event.operation })
+            .collect(),
+        picks: whole.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
+        values: values(whole, modules),
+    }
+}
+
+/// What the steps read and wrote. What type it has the command line looks up.
+fn values(whole: &RunData, modules: &Modules) -> Values {
+    let mut gathered = Gathered::default();
+    for noted in &whole.values {
+        let event = whole.events.get(noted.step as usize);
+        let object: Option<ObjectId> = event.and_then(|event| event.operation.object());
+        if let Some(object) = object {
+            let (address, width) = (noted.address, noted.width);
+            gathered.add((noted.step, noted.read(), noted.written()), (object, address, width), || Cell {
+                object,
+                name: modules.text(address),
+                width,
+                format: Format::Unknown,
+                names: Vec::new(),
+            });
+        }
+    }
+    Values { from: whole.values_from, ..gathered.into_values() }
+}
+
+fn object(made: &Made, modules: &Modules) -> String {
+    match made.class {
+        Class::Thread => format!("T{}", made.value),
+        Class::Descriptor => outside::text(made.value),
+        Class::Token => format!("futex of T{}", made.value),
+        _ => modules.text(made.address),
+    }
+}
+
+/// Why a run that has not ended after `patience` milliseconds cannot go on, as far as the kernel and the runtime tell.
+pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules) -> String {
+    let carrier = match shared_memory::carrier() {
+        0 => process as u64,
+        other => other,
+    };
+    let call = std::fs::read_to_string(format!("/proc/{process}/task/{carrier}/syscall")).unwrap_or_default();
+    let doing = match call.split_whitespace().next() {
+        _ if shared_memory::is_outside() => {
+            "no thread can go on before something comes from outside".to_owned()
+        }
+        Some("running") => "it computes without coming to an operation that raddle sees".to_owned(),
+        Some(number) => format!("it waits in {}, which raddle does not control", call_name(number)),
+        None => "nothing is known of what it does".to_owned(),
+    };
+    let (thread, place) = shared_memory::running();
+    let thread = if thread == 0 { "main".to_owned() } else { format!("T{thread}") };
+    let place = if place == 0 {
+        "from its start on".to_owned()
+    } else {
+        format!("after {}", modules.text(place - 1))
+    };
+    format!("a run did not end within {patience} ms: thread {thread}, {place}: {doing}")
+}
+
+/// The name of a system call that programs often wait in, or its number.
+fn call_name(number: &str) -> String {
+    let name = match number {
+        "0" => "read",
+        "1" => "write",
+        "2" | "257" => "open",
+        "7" | "271" => "poll",
+        "23" | "270" => "select",
+        "34" => "pause",
+        "43" | "288" => "accept",
+        "45" | "47" => "recv",
+        "42" => "connect",
+        "61" | "247" => "wait",
+        "64" | "65" | "220" => "semop",
+        "69" => "msgsnd",
+        "70" => "msgrcv",
+        "72" => "fcntl",
+        "73" => "flock",
+        "128" => "sigwait",
+        "130" => "sigsuspend",
+        "202" => "a futex",
+        "208" => "io_getevents",
+        "242" => "mq_send",
+        "243" => "mq_receive",
+        "426" => "io_uring_enter",
+        "230" => "clock_nanosleep",
+        "232" | "281" => "epoll_wait",
+        other => return format!("system call {other}"),
+    };
+    name.to_owned()
+}

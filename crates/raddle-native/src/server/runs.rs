@@ -1,0 +1,164 @@
+//! Runs: each is made in a child, which leaves its results in shared memory.
+#![expect(unsafe_code, reason = "processes are forked and waited for")]
+
+use super::record;
+use super::signals;
+use super::state::{Server, Wanted, config};
+use crate::child::halt::{Halt, UnseenEnd};
+use crate::child::results::{self, Results, RunData};
+use crate::child::runtime::{self, Runtime};
+use crate::child::stack::Callers;
+use crate::child::values::Values;
+use crate::child::{control, crash, pool, shared_memory};
+use crate::platform::table::Table;
+use crate::platform::{memory, raw};
+use raddle_engine::{Engine, Strategy};
+use raddle_model::native::{Answer, Points};
+
+/// How a child's process ended.
+enum End {
+    /// This is the child; the number is that of the server.
+    Child(i32),
+    /// By itself.
+    Ended(i32),
+    /// Not within the time that a run has; it was ended.
+    Late(String),
+    /// It could not be made.
+    Refused(String),
+}
+
+impl Server {
+    /// Makes one run, under the strategy that `strategy` gives in the child, where this memory is known to be shared; if it is not said,
+    /// that which was learnt. Gives nothing in the child that is to make it, or if there is no
+    /// strategy.
+    ///
+    /// A process may end in a way that the runtime does not see, and then leaves nothing but how many steps it had taken. So the
+    /// run is made once more, to end by itself at that point.
+    pub(super) fn make_run(
+        &mut self,
+        strategy: &dyn Fn(&mut Server) -> Option<Box<dyn Strategy>>,
+        random: u64,
+        points: Points,
+        shared: Option<&Table>,
+        wanted: Wanted,
+    ) -> Option<Result<Box<RunData>, Answer>> {
+        let mut halt = None;
+        loop {
+            shared_memory::clear();
+            let end = self.fork();
+            let status = match (end, results::read()) {
+                (End::Child(server), _) => {
+                    // Here and not before: what the server writes before a fork is copied in the child and faulted in the server.
+                    memory::begin_run();
+                    let strategy = strategy(self)?;
+                    self.install(strategy, wanted);
+                    runtime::with(|runtime| {
+                        runtime.points = points;
+                        runtime.accesses.touched = shared.unwrap_or(&self.shared).clone();
+                        runtime.random = (self.setup.seed, random);
+                        runtime.halt = halt;
+                    });
+                    self.become_run(server);
+                    return None;
+                }
+                (_, Results::Complete(whole)) => return Some(Ok(whole)),
+                (_, Results::Lost(message)) | (End::Late(message), Results::None) => {
+                    return Some(Err(Answer::Lost { message }));
+                }
+                (_, Results::Refused(message)) | (End::Refused(message), Results::None) => {
+                    return Some(Err(Answer::Refused { message }));
+                }
+                (End::Ended(status), Results::None) => status,
+            };
+            if halt.is_some() {
+                return Some(Err(Answer::Lost { message: crash::unseen(status) }));
+            }
+            let (thread, place) = shared_memory::running();
+            let end = if libc::WIFSIGNALED(status) {
+                UnseenEnd::Signal(libc::WTERMSIG(status))
+            } else {
+                UnseenEnd::Exit(libc::WEXITSTATUS(status))
+            };
+            halt = Some(Halt { steps: shared_memory::steps(), thread, place, end });
+        }
+    }
+
+    /// Makes this process the one of a run. Apart from others for the sake of the stack, of which only what a child writes to is copied.
+    #[inline(never)]
+    fn install(&self, strategy: Box<dyn Strategy>, wanted: Wanted) {
+        let engine = Engine::new(config(self.setup.settings));
+        runtime::install(Runtime::new(engine, strategy, self.modules, self.main));
+        runtime::with(|runtime| {
+            runtime.accesses.parts = self.setup.settings.races.then(Table::default);
+            runtime.wants_steps = wanted != Wanted::IfFailing;
+            runtime.values = (wanted == Wanted::Values).then(|| Box::new(Values::wanted()));
+            runtime.callers = self.setup.callers.then(|| Callers::new(self.modules.own()));
+        });
+    }
+
+    fn fork(&mut self) -> End {
+        for file in self.files() {
+            // SAFETY: the file is ours.
+            unsafe { libc::ftruncate(file, 0) };
+        }
+        // SAFETY: it tells a number.
+        let server = unsafe { libc::getpid() };
+        let child = self.processors.stay(pool::fork);
+        if child < 0 {
+            let error = std::io::Error::last_os_error();
+            return End::Refused(format!(
+                "a process for the run could not be made: {error}; this is a limit of the system (`ulimit -u`, memory), not a \
+                 failure of the program; raise it, or make fewer runs at a time with --jobs"
+            ));
+        }
+        if child == 0 {
+            return End::Child(server);
+        }
+        self.wait(child)
+    }
+
+    /// In the child: what it prints goes to the file, and it has nothing to read.
+    fn become_run(&self, server: i32) {
+        control::begin_run();
+        self.signals.give_back();
+        // Without libc, whose functions for these lie on pages that nothing else in a short run touches.
+        // SAFETY: these numbers are open files of ours, and 0 to 2 are the standard ones.
+        let call = |number, [a, b]: [i32; 2]| unsafe {
+            raw::syscall(number, [a as usize, b as usize, libc::SEEK_SET as usize, 0, 0, 0])
+        };
+        // A child that outlives the server, because that was ended, is of no use.
+        call(libc::SYS_prctl, [libc::PR_SET_PDEATHSIG, libc::SIGKILL]);
+        if call(libc::SYS_getppid, [0, 0]) != server as isize {
+            // It was ended before this one could be tied to it.
+            raw::exit(0);
+        }
+        for file in self.files() {
+            call(libc::SYS_lseek, [file, 0]);
+        }
+        call(libc::SYS_dup2, [self.expected.as_ref().map_or(self.output, |(_, file)| *file), 1]);
+        call(libc::SYS_dup2, [self.output, 2]);
+        for file in self.files().chain([self.wire.socket]) {
+            call(libc::SYS_close, [file, 0]);
+        }
+    }
+
+    fn wait(&self, child: i32) -> End {
+        let patience = i32::try_from(self.setup.patience_ms).unwrap_or(i32::MAX);
+        let mut late = None;
+        let status = loop {
+            let in_time = self.signals.wait(patience);
+            if let Some(status) = signals::status(child) {
+                break status;
+            }
+            if !in_time {
+                late.get_or_insert_with(|| record::stuck(child, patience, self.modules));
+                // SAFETY: the child was not waited for, so the number is still its own.
+                unsafe { libc::kill(child, libc::SIGKILL) };
+            }
+        };
+        match late {
+            Some(message) if !shared_memory::are_there() => End::Late(message),
+            _ => End::Ended(status),
+        }
+    }
+}
