@@ -145,16 +145,19 @@ fn read_order<'a>(env: Env<'a>, desk: ResourceArc<Desk>, order: &str) -> Term<'a
     }
 }
 
-/// The strategies of a specification: several if it is a list or `portfolio`.
+/// The strategies of a specification: several if it is a list or `portfolio`. What is wrong with one is found out by `open`.
 #[rustler::nif]
 fn lanes<'a>(env: Env<'a>, spec: &str) -> Term<'a> {
-    Turns::lanes(spec).encode(env)
+    match Turns::of(spec) {
+        Ok(turns) => turns.specs().encode(env),
+        Err(_) => spec.split('+').collect::<Vec<_>>().encode(env),
+    }
 }
 
 /// Whose turn it is, for the strategies of a specification.
 #[rustler::nif]
-fn open_turns(spec: &str) -> ResourceArc<Turns> {
-    ResourceArc::new(Turns::of(spec))
+fn open_turns(spec: &str) -> rustler::NifResult<ResourceArc<Turns>> {
+    Turns::of(spec).map(ResourceArc::new).map_err(|_| rustler::Error::BadArg)
 }
 
 /// The next turn, as the index of the strategy and the number of the run among its runs; nobody's if none has a schedule left.

@@ -2,11 +2,10 @@
 
 use crate::session::Session;
 use raddle_engine::{Config, Timeouts};
-use raddle_model::{Event, FileError, MADE, Settings, Surroundings, ThreadId, TraceFile, TraceStep, Values};
+use raddle_model::{
+    Event, FileError, FrontEnd, MADE, Settings, Surroundings, ThreadId, TraceFile, TraceStep, Values,
+};
 use raddle_report::{Layout, act, steps, text};
-
-/// The front end of these files.
-pub const FRONT_END: &str = "beam";
 
 /// What the Erlang side knows of a run and the engine does not.
 #[derive(Clone, Debug, Default)]
@@ -38,7 +37,7 @@ pub enum ReplayError {
     File(#[from] FileError),
     /// It is one of another front end.
     #[error("the failure is of the front end `{0}`, not of an Erlang program")]
-    FrontEnd(String),
+    FrontEnd(FrontEnd),
 }
 
 /// The settings of the engine.
@@ -83,7 +82,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
     });
     TraceFile {
         id: String::new(),
-        front_end: FRONT_END.to_owned(),
+        front_end: FrontEnd::Beam,
         program: told.program,
         arguments: told.arguments,
         build: None,
@@ -114,7 +113,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
 /// Reads a file of this front end.
 pub fn read(text: &str) -> Result<TraceFile, ReplayError> {
     let file = TraceFile::from_json(text)?;
-    if file.front_end == FRONT_END { Ok(file) } else { Err(ReplayError::FrontEnd(file.front_end)) }
+    if file.front_end == FrontEnd::Beam { Ok(file) } else { Err(ReplayError::FrontEnd(file.front_end)) }
 }
 
 /// The steps of a run for a person, with the line that called for each step, a column for each process, and how it became smaller if it did.

@@ -6,15 +6,17 @@ mod cargo;
 mod coverage;
 mod failure;
 mod report;
+mod search;
 
 pub(crate) use beam::{BeamCommand, BeamRunArgs};
 pub(crate) use bench::BenchArgs;
 pub(crate) use cargo::{
-    BuildArgs, CargoCommand, CargoInitArgs, CargoRunArgs, CargoTestArgs, DoctorArgs, HooksArg, ScheduleArgs,
+    BuildArgs, CargoCommand, CargoInitArgs, CargoRunArgs, CargoTestArgs, DoctorArgs, HooksArg,
 };
 pub(crate) use coverage::{CoverageArgs, StoreArgs};
 pub(crate) use failure::{ExplainArgs, MinimizeArgs, ReplayArgs};
 pub(crate) use report::{FormatArg, ReportArgs};
+pub(crate) use search::{STEPS, STRATEGY, SearchArgs, cores};
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use std::ffi::OsString;
@@ -124,24 +126,8 @@ The same seed gives the same runs, whatever --jobs says.
 
 Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments, or a program that cannot be controlled.")]
 pub(crate) struct NativeArgs {
-    /// The strategy, or several joined by +
-    #[arg(long, short, value_name = "SPEC", default_value = "portfolio")]
-    pub(crate) strategy: String,
-    /// How many runs, such as 10000 or 1e5
-    #[arg(long, short = 'n', value_name = "N", default_value = "10000", value_parser = runs)]
-    pub(crate) runs: u64,
-    /// Begin no run after so much time, such as 30s, 5m or 500ms
-    #[arg(long, value_name = "T", value_parser = duration)]
-    pub(crate) time: Option<Duration>,
-    /// The seed from which all runs follow
-    #[arg(long, value_name = "X", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// How many processes make runs at the same time; as many as there are cores if not given
-    #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) jobs: Option<u16>,
-    /// Go on after a failing run, and count them
-    #[arg(long)]
-    pub(crate) keep_going: bool,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
     /// For comparison, run the program without control
     #[arg(long, value_enum, value_name = "HOW")]
     pub(crate) baseline: Option<BaselineArg>,
@@ -167,15 +153,6 @@ pub(crate) struct NativeArgs {
     /// Neither read nor write the store
     #[arg(long)]
     pub(crate) fresh: bool,
-    /// When a timed wait may time out: when nothing else can run, or at any moment
-    #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
-    pub(crate) timeouts: TimeoutsArg,
-    /// A run that takes more steps fails
-    #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole)]
-    pub(crate) step_limit: u64,
-    /// How often a thread may come back to the same operation without effect before it is held back; 0 for ever
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub(crate) patience: u32,
     /// Give up a run that has not ended after so much time
     #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
     pub(crate) run_time: Duration,
@@ -191,12 +168,6 @@ pub(crate) struct NativeArgs {
     /// Where the first failing run is written to; raddle-failure-ID.json if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Keep the first failing run as it was found, with all its switches between threads
-    #[arg(long)]
-    pub(crate) no_minimize: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
     /// The program, or its C or C++ source, and its arguments
     #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
     pub(crate) program: Vec<String>,
@@ -273,15 +244,8 @@ Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments or files.
 pub(crate) struct RunArgs {
     /// The program's file, or - for standard input
     pub(crate) file: String,
-    /// The strategy; may be given several times
-    #[arg(long, short, value_name = "SPEC", default_value = "pos")]
-    pub(crate) strategy: Vec<String>,
-    /// How many runs of each strategy, such as 10000 or 5e7
-    #[arg(long, short = 'n', value_name = "N", default_value = "10000", value_parser = runs)]
-    pub(crate) runs: u64,
-    /// The seed from which all runs follow
-    #[arg(long, value_name = "X", default_value_t = 1)]
-    pub(crate) seed: u64,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
     /// Give a parameter of the program another value
     #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
     pub(crate) set: Vec<(String, i64)>,
@@ -291,41 +255,12 @@ pub(crate) struct RunArgs {
     /// How many beginnings of runs --exact may look at, with 4 orders of priorities and 20 draws of PCT for each
     #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole)]
     pub(crate) exact_limit: u64,
-    /// Stop at the first failing run
-    #[arg(long)]
-    pub(crate) until_bug: bool,
     /// Tell which interleavings (iRoots of Maple's idioms) runs had, and which were predicted; makes the runs of a strategy in order
     #[arg(long)]
     pub(crate) coverage: bool,
-    /// When a timed wait may time out: when nothing else can run, or at any moment
-    #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
-    pub(crate) timeouts: TimeoutsArg,
-    /// A run that takes more steps fails
-    #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole)]
-    pub(crate) step_limit: u64,
-    /// How often a thread may come back to the same operation without effect before it is held back; 0 for ever
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub(crate) patience: u32,
-    /// How many cores; all of them if not given
-    #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) jobs: Option<u16>,
     /// Write the first failing run to a file, for `raddle replay`; raddle-failure-ID.json if no name is given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<Option<PathBuf>>,
-    /// Show and record the first failing run as it was found, with all its switches between threads
-    #[arg(long)]
-    pub(crate) no_minimize: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum TimeoutsArg {
-    /// When nothing else can run
-    Idle,
-    /// At any moment
-    Any,
 }
 
 #[derive(Args)]
@@ -435,11 +370,6 @@ fn assignment(text: &str) -> Result<(String, i64), String> {
     let wrong = || "write a name and a whole number, such as n=5".to_owned();
     let (name, value) = text.split_once('=').ok_or_else(wrong)?;
     Ok((name.trim().to_owned(), value.trim().parse().map_err(|_| wrong())?))
-}
-
-/// How many cores to use.
-pub(crate) fn cores(jobs: Option<u16>) -> usize {
-    jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
 }
 
 #[cfg(test)]

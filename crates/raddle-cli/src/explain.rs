@@ -1,22 +1,19 @@
 //! `raddle explain`.
 
 use crate::args::ExplainArgs;
-use crate::minimize::{AFTER_A_FAILURE, Lab, Limits, reduce};
-use crate::progress::Progress;
-use crate::replay::{compile, read, shown};
-use crate::{Outcome, beam, native};
+use crate::front_end::open;
+use crate::input::{failure, shown};
+use crate::outcome::Outcome;
+use crate::subject::{self, Sources};
 use anyhow::{Context, Result, bail};
-use raddle_explain::{Effort, Execute, Explanation, Pair, explain, place, sentence};
-use raddle_model::{EXIT_BUG_FOUND, Kind, TraceFile, TraceStep};
+use raddle_explain::{Effort, Explanation, Pair, place, sentence};
+use raddle_model::native::Threads;
+use raddle_model::{EXIT_BUG_FOUND, FrontEnd, Kind, TraceFile, TraceStep};
 use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep};
 use raddle_report::{Told, sentences, text, verb};
-use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
-use std::time::{Duration, Instant};
-
-/// Where the source files are that places name.
-pub(crate) type Sources = BTreeMap<String, PathBuf>;
+use std::time::Duration;
 
 /// What each of Maple's idioms looks like: `A=>B` is a dependent pair of two threads.
 pub(crate) const IDIOMS: [&str; 6] = [
@@ -30,7 +27,7 @@ pub(crate) const IDIOMS: [&str; 6] = [
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let shown = shown(&args.file);
-    let file = TraceFile::from_json(&read(&args.file)?).with_context(|| shown.to_owned())?;
+    let file = failure(&args.file)?;
     let effort = Effort { executions: args.runs, samples: args.samples, depth: true };
     let (run, found, sources) = search(&file, shown, effort, args.time)?;
     let text = if args.json { json(&run, &found, effort) } else { told(&run, &found, effort, &sources) };
@@ -48,62 +45,13 @@ pub(crate) fn search(
     if file.verdict.failure().is_none() {
         bail!("{shown}: the recorded run passed; there is no failure to explain");
     }
-    let mut sources = Sources::new();
-    let found = match &file.front_end[..] {
-        "lab" => {
-            let machine = compile(&file.program, &file.parameters)
-                .with_context(|| format!("{shown}: the program in the file"))?;
-            within(file, effort, time, &mut Lab::new(machine, file))?
-        }
-        native::FRONT_END => native::explain(file, shown, effort, time, &mut sources)?,
-        beam::FRONT_END => beam::explain(file, shown, effort, time, &mut sources)?,
-        other => bail!(
-            "{shown}: the run was recorded by the front end `{other}`; this raddle can explain those of `lab`, `native` and `beam`"
-        ),
-    };
-    let found = found.with_context(|| {
+    let mut program = open(file, shown, Threads::Fibers)?;
+    let found = subject::explain(&mut *program, file, shown, effort, time)?;
+    let (found, sources) = found.with_context(|| {
         format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")
     })?;
     let run = found.run.clone().unwrap_or_else(|| file.clone());
     Ok((TraceFile { program: file.program.clone(), ..run }, found, sources))
-}
-
-/// Explains the failing run of `file`, which is made small before unless it is already, with a bar for whoever waits.
-pub(crate) fn within(
-    file: &TraceFile,
-    effort: Effort,
-    time: Duration,
-    execute: &mut dyn Execute,
-) -> Result<Option<Explanation>> {
-    #[expect(clippy::disallowed_methods, reason = "the user waits for the search")]
-    let begun = Instant::now();
-    // A smaller run is explained sooner, but most of the time is for the explanation.
-    let limits = Limits { time: AFTER_A_FAILURE.time.min(time / 3), ..AFTER_A_FAILURE };
-    let small = match file.minimized {
-        Some(_) => None,
-        None => reduce(file, execute, limits, &|_| Ok(()))?,
-    };
-    let progress = Progress::new(effort.executions);
-    let mut go_on = |found: &Explanation| {
-        progress.add(1);
-        progress.note(&|| so_far(found));
-        begun.elapsed() < time
-    };
-    Ok(explain(small.as_ref().unwrap_or(file), effort, &mut go_on, execute))
-}
-
-/// What is known before the search is over.
-fn so_far(found: &Explanation) -> String {
-    let swaps = format!(
-        "{} of {} swaps tried",
-        text::count(found.tried as u64),
-        text::count(found.candidates as u64)
-    );
-    match found.swapped.len() {
-        0 => swaps,
-        1 => format!("{swaps}, one makes it pass"),
-        more => format!("{swaps}, {more} together make it pass"),
-    }
 }
 
 /// The explanation for a person.
@@ -164,7 +112,7 @@ fn misses_swaps(found: &Explanation) -> bool {
 fn is_blind(file: &TraceFile) -> bool {
     let memory =
         |step: &TraceStep| matches!(step.operation.kind, Kind::Read | Kind::Write | Kind::ReadModifyWrite);
-    file.front_end == native::FRONT_END && !file.steps.iter().any(memory)
+    file.front_end == FrontEnd::Native && !file.steps.iter().any(memory)
 }
 
 /// How many orders are needed for the failure, and which.
@@ -278,6 +226,3 @@ fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
         complete: !found.is_cut_off,
     })
 }
-
-#[cfg(test)]
-mod oracle;

@@ -7,30 +7,29 @@ mod cargo;
 mod cc;
 mod coverage;
 mod explain;
-mod lab_bound;
-mod lab_micro;
-mod lab_run;
+mod front_end;
+mod harness_output;
+mod input;
+mod lab;
 mod minimize;
 mod native;
+mod outcome;
 mod progress;
+mod reduction;
+mod remote;
 mod replay;
 mod report;
+mod rust;
 mod strategies;
+mod subject;
+mod temporary;
 
 use args::{BeamCommand, Cli, Command, LabCommand};
 use clap::Parser;
+use outcome::{emit, width};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_USAGE};
-use std::io::{ErrorKind, Write};
+use std::io::Write;
 use std::process::ExitCode;
-
-/// What a command has to say, and the exit status.
-struct Outcome {
-    text: String,
-    status: u8,
-}
-
-/// Where text goes if it is not wrapped to a terminal.
-const PLAIN_WIDTH: usize = 100;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -38,9 +37,9 @@ fn main() -> ExitCode {
     let outcome = match &cli.command {
         Command::Run(args) => native::run(args, width),
         Command::Strategies(args) => strategies::run(args, width),
-        Command::Lab { command: LabCommand::Run(args) } => lab_run::run(args, width),
-        Command::Lab { command: LabCommand::Micro(args) } => lab_micro::run(args, width),
-        Command::Lab { command: LabCommand::Bound(args) } => lab_bound::run(args, width),
+        Command::Lab { command: LabCommand::Run(args) } => lab::run(args, width),
+        Command::Lab { command: LabCommand::Micro(args) } => lab::micro(args, width),
+        Command::Lab { command: LabCommand::Bound(args) } => lab::bound(args, width),
         Command::Replay(args) => replay::run(args, width),
         Command::Beam { command: BeamCommand::Run(args) } => beam::run(args, width),
         Command::Bench(args) => bench::run(args),
@@ -64,21 +63,4 @@ fn main() -> ExitCode {
     // There is nobody left to tell if this fails.
     let _ = writeln!(std::io::stderr().lock(), "error: {error:#}");
     ExitCode::from(status)
-}
-
-/// Prints a text. That nobody reads it to the end is no error.
-pub(crate) fn emit(text: &str) -> anyhow::Result<()> {
-    let mut out = std::io::stdout().lock();
-    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
-        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
-            Err(anyhow::Error::new(error).context("cannot write to standard output"))
-        }
-        _ => Ok(()),
-    }
-}
-
-fn width() -> usize {
-    let terminal = console::Term::stdout();
-    let size = if terminal.is_term() { terminal.size_checked() } else { None };
-    size.map_or(PLAIN_WIDTH, |(_, columns)| usize::from(columns).max(40))
 }

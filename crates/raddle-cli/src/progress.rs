@@ -1,6 +1,7 @@
 //! A bar on standard error, for work that takes long and a person who waits for it.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use std::cell::RefCell;
 use std::sync::Once;
 use std::time::Duration;
 
@@ -45,5 +46,22 @@ impl Progress {
 impl Drop for Progress {
     fn drop(&mut self) {
         self.bar.finish_and_clear();
+    }
+}
+
+/// A person who waits for a reduction or an explanation.
+#[derive(Default)]
+pub(crate) struct Waiting(RefCell<Option<Progress>>);
+
+impl raddle_search::Progress for Waiting {
+    fn begin(&self, runs: u64) {
+        self.0.replace(Some(Progress::new(runs)));
+    }
+
+    fn ran(&self, note: &dyn Fn() -> String) {
+        if let Some(progress) = &*self.0.borrow() {
+            progress.add(1);
+            progress.note(note);
+        }
     }
 }

@@ -1,11 +1,13 @@
 //! `raddle report`.
 
 use crate::args::{FormatArg, ReportArgs};
-use crate::replay::{read, shown};
-use crate::{Outcome, beam, explain, native};
+use crate::explain;
+use crate::front_end::source_folders;
+use crate::input::{failure, shown};
+use crate::outcome::Outcome;
 use anyhow::{Context, Result, ensure};
 use raddle_explain::{Effort, Pair};
-use raddle_model::{EXIT_NOTHING_FOUND, TraceFile};
+use raddle_model::{EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::events::Stream;
 use raddle_report::format::{Terminal, html, json, junit, perfetto, sarif, text};
 use raddle_report::{PairRole, Source, Story};
@@ -32,7 +34,7 @@ const SOURCES: &[&str] = &[
 pub(crate) fn run(args: &ReportArgs, width: usize) -> Result<Outcome> {
     let shown = shown(&args.file);
     let format = format(args)?;
-    let file = TraceFile::from_json(&read(&args.file)?).with_context(|| shown.to_owned())?;
+    let file = failure(&args.file)?;
     let mut story = tell(args, &file, shown);
     let text = match format {
         FormatArg::Html => {
@@ -120,17 +122,17 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> Story {
 
 /// Puts the texts of the source files into the story, as far as they are found.
 fn sources(story: &mut Story, file: &TraceFile, folders: &[PathBuf]) {
-    let program = (file.front_end == native::FRONT_END).then(|| Path::new(&file.program));
+    let program = (file.front_end == FrontEnd::Native).then(|| Path::new(&file.program));
     let named: Vec<PathBuf> = match program {
         Some(program) => Symbols::new().sources(program).into_iter().map(PathBuf::from).collect(),
         None => Vec::new(),
     };
-    let beside_beams = if file.front_end == beam::FRONT_END { beam::folders(file) } else { Vec::new() };
+    let known_folders = source_folders(file);
     let names: Vec<String> = story.files().into_iter().map(str::to_owned).collect();
     for name in names {
         let beside = program.and_then(Path::parent).map(|folder| folder.join(&name));
         let known = named.iter().filter(|path| path.ends_with(&name)).cloned();
-        let candidates = folders.iter().chain(&beside_beams).map(|folder| folder.join(&name));
+        let candidates = folders.iter().chain(&known_folders).map(|folder| folder.join(&name));
         let candidates = candidates.chain(known).chain([PathBuf::from(&name)]).chain(beside);
         if let Some(text) = candidates.into_iter().find_map(|path| source(&path)) {
             story.sources.push(Source { name, text });

@@ -1,7 +1,7 @@
 //! `raddle strategies`.
 
-use crate::Outcome;
 use crate::args::StrategiesArgs;
+use crate::outcome::Outcome;
 use anyhow::{Result, bail};
 use raddle_model::EXIT_NOTHING_FOUND;
 use raddle_report::shape::{self, StrategyEntry, StrategyParameter};

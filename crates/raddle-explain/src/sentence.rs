@@ -46,7 +46,7 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
 }
 
 fn noun(run: &TraceFile) -> &'static str {
-    if run.front_end == "beam" { "process" } else { "thread" }
+    run.front_end.thread_noun()
 }
 
 /// What a step did to a variable.

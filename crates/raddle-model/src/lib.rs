@@ -19,7 +19,8 @@ mod verdict;
 
 pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
 pub use file::{
-    FORMAT_VERSION, FileError, MADE, MOST_FILE_STEPS, Minimized, Settings, Surroundings, TraceFile, TraceStep,
+    FORMAT_VERSION, FileError, FrontEnd, MADE, MOST_FILE_STEPS, Minimized, Settings, Surroundings, TraceFile,
+    TraceStep, UnknownFrontEnd,
 };
 pub use ids::{LocationId, ObjectId, ThreadId};
 pub use iroot::{Count, Deed, IRoot, Idiom, Ledger, Site, Standing};

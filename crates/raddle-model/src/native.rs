@@ -83,6 +83,20 @@ pub struct Setup {
     pub alone: bool,
 }
 
+/// Returns a message as it is sent: four bytes with the length, least significant first, then JSON. Nothing if it is longer than
+/// that can say.
+pub fn framed(message: &impl Serialize) -> Option<Vec<u8>> {
+    let text = serde_json::to_vec(message).ok()?;
+    let mut bytes = u32::try_from(text.len()).ok()?.to_le_bytes().to_vec();
+    bytes.extend(text);
+    Some(bytes)
+}
+
+/// Returns the message of a frame, without its length. Nothing if it is no such message.
+pub fn unframed<M: for<'a> Deserialize<'a>>(text: &[u8]) -> Option<M> {
+    serde_json::from_slice(text).ok()
+}
+
 /// What stands between a place and its caller, where places are told with their callers. A module is named once in a row:
 /// `/a/program+0x12 < +0x34 < /a/library+0x56`.
 pub const CALLED_BY: &str = " < ";

@@ -156,7 +156,7 @@ impl Names<'_> {
 
     /// What threads are called.
     fn noun(&self) -> &'static str {
-        if self.0.front_end == "beam" { "process" } else { "thread" }
+        self.0.front_end.thread_noun()
     }
 
     fn threads(&self, threads: &[ThreadId]) -> String {
@@ -328,7 +328,7 @@ mod tests {
         };
         TraceFile {
             id: String::new(),
-            front_end: "lab".into(),
+            front_end: raddle_model::FrontEnd::Lab,
             program: String::new(),
             arguments: Vec::new(),
             build: None,

@@ -1,16 +1,16 @@
 //! One failure with all that is known of it.
 
 use crate::events::{Place, Stream};
-use raddle_model::{Failure, TraceFile, TraceStep};
+use raddle_model::{Failure, FrontEnd, TraceFile, TraceStep};
 use std::collections::BTreeSet;
 
 /// What a report tells: the failing run, and if it was explained, why it fails.
-#[derive(Clone, PartialEq, Debug, Default)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Story {
     /// The short name of the failure.
     pub id: String,
     /// The front end that ran the program.
-    pub front_end: String,
+    pub front_end: FrontEnd,
     /// What the program is called.
     pub program: String,
     /// How the run was found: strategy, seed, number of the run.
@@ -99,11 +99,16 @@ impl Story {
     pub fn of(file: &TraceFile) -> Story {
         let mut story = Story {
             id: if file.id.is_empty() { file.short_id() } else { file.id.clone() },
-            front_end: file.front_end.clone(),
+            front_end: file.front_end,
             program: program(file),
             found: format!("run {} of seed {} under {}", file.run, file.seed, file.strategy),
             failing: Stream::of(file),
-            ..Story::default()
+            passing: None,
+            pairs: Vec::new(),
+            idiom: None,
+            why: Vec::new(),
+            notes: Vec::new(),
+            sources: Vec::new(),
         };
         if let Some(Failure::DataRace { first, second, .. }) = file.verdict.failure()
             && (second.step as usize) < story.failing.events.len()
@@ -122,7 +127,7 @@ impl Story {
                 "What steps before step {first} read and wrote was not kept: the run is long."
             ));
         }
-        if file.front_end == "lab" {
+        if file.front_end == FrontEnd::Lab {
             story.sources.push(Source { name: String::new(), text: file.program.clone() });
         }
         story
@@ -191,12 +196,12 @@ impl Story {
 
 /// A name for the program that fits into a line.
 fn program(file: &TraceFile) -> String {
-    match &file.front_end[..] {
-        "lab" => "lab program".to_owned(),
-        "native" => {
+    match file.front_end {
+        FrontEnd::Lab => "lab program".to_owned(),
+        FrontEnd::Native => {
             let name = file.program.rsplit('/').next().unwrap_or(&file.program);
             [&[name.to_owned()], &file.arguments[..]].concat().join(" ")
         }
-        _ => file.program.clone(),
+        FrontEnd::Rust | FrontEnd::Beam => file.program.clone(),
     }
 }

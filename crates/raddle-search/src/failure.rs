@@ -112,7 +112,7 @@ pub fn write(path: &Path, file: &TraceFile) -> std::io::Result<()> {
 pub fn origin(file: &TraceFile) -> TraceFile {
     TraceFile {
         id: file.id.clone(),
-        front_end: file.front_end.clone(),
+        front_end: file.front_end,
         program: file.program.clone(),
         arguments: file.arguments.clone(),
         build: file.build.clone(),
@@ -156,5 +156,44 @@ fn with_origin(file: &TraceFile, run: TraceFile) -> TraceFile {
         picks: run.picks,
         values: run.values,
         ..origin(file)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use raddle_model::{FrontEnd, Settings, Surroundings};
+
+    fn file(parameters: &[(&str, i64)]) -> TraceFile {
+        let settings =
+            Settings { step_limit: 9, timeouts_anytime: false, patience: 64, races: false, exit_last: false };
+        TraceFile {
+            id: "a".into(),
+            front_end: FrontEnd::Beam,
+            program: String::new(),
+            arguments: Vec::new(),
+            build: None,
+            surroundings: Surroundings::default(),
+            parameters: parameters.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
+            settings,
+            strategy: String::new(),
+            seed: 1,
+            run: 0,
+            minimized: None,
+            verdict: Verdict::Passed,
+            fingerprint: 0,
+            threads: Vec::new(),
+            objects: Vec::new(),
+            locations: Vec::new(),
+            steps: Vec::new(),
+            picks: Vec::new(),
+            values: Values::default(),
+        }
+    }
+
+    #[test]
+    fn when_threads_were_made_is_that_of_the_smaller_run() {
+        let (found, run) = (file(&[("shared", 7), (MADE, 0), (MADE, 5)]), file(&[(MADE, 0), (MADE, 2)]));
+        assert_eq!(with_origin(&found, run), file(&[("shared", 7), (MADE, 0), (MADE, 2)]));
     }
 }

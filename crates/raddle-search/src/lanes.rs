@@ -57,6 +57,11 @@ impl Lanes {
         Ok(Lanes { lanes: specs.into_iter().map(lane).collect::<Result<_, SpecError>>()?, adapts })
     }
 
+    /// Returns no strategies, for runs that follow schedules only.
+    pub fn none() -> Lanes {
+        Lanes { lanes: Vec::new(), adapts: false }
+    }
+
     /// Returns a single strategy that was built elsewhere.
     pub fn of(spec: impl Into<String>, strategy: Box<dyn Strategy>) -> Lanes {
         Lanes { lanes: vec![Lane::new(strategy, spec.into())], adapts: false }
@@ -110,7 +115,7 @@ impl Lanes {
     }
 
     /// Returns their turns on so many jobs. Shards do not talk to each other, so there the portfolio keeps its first shares.
-    pub(crate) fn rounds(&self, jobs: usize, is_sharded: bool) -> Rounds {
+    pub fn rounds(&self, jobs: usize, is_sharded: bool) -> Rounds {
         match self.adapts {
             true if is_sharded => Rounds::fixed_portfolio(),
             true => Rounds::portfolio(jobs),

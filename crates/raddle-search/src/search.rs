@@ -6,6 +6,7 @@ use crate::lanes::Lanes;
 use crate::run::{Made, Run};
 use crate::shard::Shard;
 use crate::tally::Tally;
+use raddle_model::Ledger;
 use raddle_model::native::Covered;
 use raddle_strategies::portfolio::{Rounds, Turn};
 use std::io;
@@ -80,6 +81,8 @@ pub struct Search<'a> {
     pub jobs: usize,
     /// Which part of the runs is made here; all of them if there is none.
     pub shard: Option<Shard>,
+    /// The iRoots that every worker's strategies know from the start.
+    pub known: Option<&'a Ledger>,
     /// Called for people who wait: after each run of a remote worker, otherwise after every `every` runs of a job.
     pub watch: &'a (dyn Fn(Seen<'_>) + Sync),
     /// See `watch`.
@@ -158,8 +161,8 @@ impl<F> Found<F> {
         }
     }
 
-    fn merge(&mut self, other: Found<F>) {
-        self.tally.merge(other.tally);
+    fn merge(&mut self, other: Found<F>, base: &Ledger) {
+        self.tally.merge(other.tally, base);
         self.log.extend(other.log);
         if let Some((turn, failure)) = other.first {
             self.keep(turn, failure);
@@ -240,6 +243,7 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
         [mine].into_iter().chain(others).collect()
     });
     let mut found = shared.found.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let nothing = Ledger::default();
     let (mut lost, mut has_any) = (None, T::Worker::IS_REMOTE);
     for outcome in outcomes {
         match outcome {
@@ -247,7 +251,7 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
                 // The tally of a single job stays as it is, with what only such a one knows.
                 (found, has_any) = (other, true);
             }
-            Ok(other) => found.merge(other),
+            Ok(other) => found.merge(other, search.known.unwrap_or(&nothing)),
             Err(error) => lost = lost.or(Some(error)),
         }
     }

@@ -9,6 +9,7 @@ use crate::run::Run;
 use crate::search::{Outcome, last_number};
 use crate::tally::{LaneTally, Tally};
 use raddle_engine::Census;
+use raddle_model::Ledger;
 use raddle_strategies::portfolio::Turn;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -221,7 +222,7 @@ pub fn merge<F: Clone>(
     let mut earliest: Option<(u64, F)> = None;
     let mut log: Vec<(Turn, Run)> = Vec::new();
     for result in shards.values() {
-        tally.merge(result.counts.tally());
+        tally.merge(result.counts.tally(), &Ledger::default());
         let runs = result.runs.iter();
         log.extend(runs.map(|(number, lane, run, made)| {
             (Turn { number: *number, lane: *lane, run: *run }, made.clone())

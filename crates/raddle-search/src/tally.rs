@@ -4,8 +4,8 @@ use crate::bound::{Guarantee, Size};
 use crate::lanes::Lanes;
 use crate::run::{Details, Run};
 use raddle_engine::Census;
-use raddle_model::IRoot;
 use raddle_model::native::Covered;
+use raddle_model::{IRoot, Ledger};
 use raddle_strategies::portfolio::Turn;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -114,8 +114,8 @@ impl Tally {
         }
     }
 
-    /// Adds the runs of another job of the same search.
-    pub fn merge(&mut self, other: Tally) {
+    /// Adds the runs of another job of the same search, which began with the iRoots of `base`.
+    pub fn merge(&mut self, other: Tally, base: &Ledger) {
         self.runs += other.runs;
         self.cut_off += other.cut_off;
         self.failures += other.failures;
@@ -140,7 +140,7 @@ impl Tally {
             *first = number.min(*first);
         }
         self.saturation.extend(other.saturation);
-        self.covered.ledger.join(&other.covered.ledger, &Default::default());
+        self.covered.ledger.join(&other.covered.ledger, base);
         self.covered.places.extend(other.covered.places);
         self.unlearnt = self.unlearnt.take().or(other.unlearnt);
     }
@@ -178,7 +178,7 @@ impl Tally {
     pub fn pct_runs(&self, lanes: &Lanes) -> BTreeMap<u64, u64> {
         let mut made = BTreeMap::new();
         for (lane, tally) in lanes.iter().zip(&self.lanes) {
-            if let Some(depth) = lane.pct_depth {
+            if let Some(depth) = lane.pct_depth.filter(|_| tally.passed_after_first > 0) {
                 *made.entry(depth).or_default() += tally.passed_after_first;
             }
         }

@@ -24,7 +24,8 @@ fn searched(script: &Script, spec: &str, jobs: usize, shard: Option<Shard>, budg
     let lanes = Lanes::parse(spec, Portfolio::Tests).unwrap();
     let target = InProcess { program: script, lanes: &lanes, config: Config::default(), seed: 7 };
     let budget = budget.clone();
-    search(&target, &Search { lanes: &lanes, budget, jobs, shard, watch: &|_| (), every: 100 }).unwrap()
+    search(&target, &Search { lanes: &lanes, budget, jobs, shard, known: None, watch: &|_| (), every: 100 })
+        .unwrap()
 }
 
 type Found = Outcome<Recording, io::Error>;
@@ -146,8 +147,11 @@ fn whoever_watches_sees_every_run_once() {
     let seen = Mutex::new(Vec::new());
     let watch = |now: raddle_search::Seen<'_>| seen.lock().unwrap().push((now.turns, now.turn.number));
     let budget = Budget::all(50);
-    search(&target, &Search { lanes: &lanes, budget, jobs: 1, shard: None, watch: &watch, every: 1 })
-        .unwrap();
+    search(
+        &target,
+        &Search { lanes: &lanes, budget, jobs: 1, shard: None, known: None, watch: &watch, every: 1 },
+    )
+    .unwrap();
     let expected: Vec<(u64, u64)> = (0..50).map(|number| (1, number)).collect();
     assert_eq!(seen.into_inner().unwrap(), expected);
 }

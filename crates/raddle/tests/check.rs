@@ -104,7 +104,7 @@ fn a_failure_says_what_where_and_how_to_run_it_again() {
     assert!(failed.trace.locations[location.index()].eq(&place), "{:?}", failed.trace.locations);
     let written = TraceFile::from_json(&std::fs::read_to_string(path(&failed)).unwrap()).unwrap();
     assert_eq!(written, failed.trace);
-    assert_eq!((&written.front_end[..], written.seed), ("rust", 1));
+    assert_eq!((written.front_end.name(), written.seed), ("rust", 1));
 }
 
 #[test]

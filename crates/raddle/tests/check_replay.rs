@@ -94,7 +94,7 @@ fn a_damaged_file_is_named() {
     assert!(cut.contains(&path.display().to_string()), "{cut}");
     assert!(cut.contains("the file is damaged or not a Raddle failure"), "{cut}");
     let mut file = TraceFile::from_json(&text).unwrap();
-    file.front_end = "lab".to_owned();
+    file.front_end = raddle_model::FrontEnd::Lab;
     std::fs::write(&path, file.to_json()).unwrap();
     assert!(error(&path, test(1, true)).contains("recorded by the front end `lab`"));
     std::fs::remove_file(&path).unwrap();

@@ -1,6 +1,6 @@
 //! The arguments of `raddle beam`.
 
-use super::{TimeoutsArg, duration, runs, whole};
+use super::{SearchArgs, duration};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -41,30 +41,14 @@ pub(crate) struct BeamRunArgs {
     /// The function, as in Erlang (`my_tests:race`) or in Elixir (`MyTests.race`)
     #[arg(value_name = "MODULE:FUNCTION", value_parser = function)]
     pub(crate) test: String,
-    /// The strategy, or several joined by +
-    #[arg(long, short, value_name = "SPEC", default_value = "portfolio")]
-    pub(crate) strategy: String,
-    /// How many runs, such as 10000 or 1e5
-    #[arg(long, short = 'n', value_name = "N", default_value = "10000", value_parser = runs)]
-    pub(crate) runs: u64,
-    /// Begin no run after so much time, such as 30s, 5m or 500ms
-    #[arg(long, value_name = "T", value_parser = duration)]
-    pub(crate) time: Option<Duration>,
-    /// The seed from which all runs follow
-    #[arg(long, value_name = "X", default_value_t = 1)]
-    pub(crate) seed: u64,
-    /// How many Erlang VMs make runs at the same time; as many as there are cores if not given
-    #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) jobs: Option<u16>,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
     /// A directory with beams; may be given more than once
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
     /// A virtual node; may be given more than once
     #[arg(long, value_name = "NAME@HOST", value_parser = node)]
     pub(crate) node: Vec<String>,
-    /// Go on after a failing run, and count them
-    #[arg(long)]
-    pub(crate) keep_going: bool,
     /// At what a run fails besides; may be given more than once
     #[arg(long, value_enum, value_name = "WHAT")]
     pub(crate) fail_on: Vec<FailOnArg>,
@@ -74,30 +58,15 @@ pub(crate) struct BeamRunArgs {
     /// How many faults of each sort the search may put into a run, such as crash=1,restart=1,partition=2,disconnect=1
     #[arg(long, value_name = "SPEC", value_parser = faults)]
     pub(crate) faults: Option<String>,
-    /// When a time-out may fire
-    #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
-    pub(crate) timeouts: TimeoutsArg,
-    /// A run that takes more steps fails
-    #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole)]
-    pub(crate) step_limit: u64,
     /// A run that takes more virtual time fails, such as 30s or 5m; without end if not given
     #[arg(long, value_name = "T", value_parser = duration)]
     pub(crate) virtual_time: Option<Duration>,
-    /// How often a process may come back to the same operation without effect before it is held back; 0 for ever
-    #[arg(long, value_name = "N", default_value_t = 64)]
-    pub(crate) patience: u32,
     /// A run in which nobody comes to an operation for so long is given up
     #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
     pub(crate) run_time: Duration,
     /// Where the first failing run is written to; raddle-failure-ID.json if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Keep the first failing run as it was found, with all its switches between processes
-    #[arg(long)]
-    pub(crate) no_minimize: bool,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]

@@ -1,6 +1,6 @@
 //! The arguments of `cargo raddle`.
 
-use super::{duration, runs, whole};
+use super::{SearchArgs, duration};
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -67,36 +67,6 @@ pub(crate) enum HooksArg {
     Sanitizer,
 }
 
-/// How long and in which way schedules are tried.
-#[derive(Args)]
-#[command(next_help_heading = "Schedules")]
-pub(crate) struct ScheduleArgs {
-    /// The strategy, or several joined by +; portfolio if not given
-    #[arg(long, short, value_name = "SPEC")]
-    pub(crate) strategy: Option<String>,
-    /// How many runs, such as 1000 or 1e5. If not given: 1000 for a test, unless there is --time; 10000 for a program
-    #[arg(long, short = 'n', value_name = "N", value_parser = runs)]
-    pub(crate) runs: Option<u64>,
-    /// Begin no run after so much time, such as 30s, 5m or 500ms. If not given: 10s for each test, unless there is --runs
-    #[arg(long, value_name = "T", value_parser = duration)]
-    pub(crate) time: Option<Duration>,
-    /// The seed from which all runs follow; 1 if not given
-    #[arg(long, value_name = "X")]
-    pub(crate) seed: Option<u64>,
-    /// How many processes make runs at the same time; as many as there are cores if not given
-    #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
-    pub(crate) jobs: Option<u16>,
-    /// A run that takes more steps fails; 1000000 if not given
-    #[arg(long, value_name = "N", value_parser = whole)]
-    pub(crate) step_limit: Option<u64>,
-    /// Give up a run that has not ended after so much time
-    #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
-    pub(crate) run_time: Duration,
-    /// Keep the first failing run as it was found, with all its switches between threads
-    #[arg(long)]
-    pub(crate) no_minimize: bool,
-}
-
 #[derive(Args)]
 #[command(
     override_usage = "cargo raddle test [OPTIONS] [FILTER] [-- HARNESS ARGUMENTS]",
@@ -142,7 +112,10 @@ pub(crate) struct CargoTestArgs {
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     #[command(flatten)]
-    pub(crate) schedule: ScheduleArgs,
+    pub(crate) search: SearchArgs,
+    /// Give up a run that has not ended after so much time
+    #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
+    pub(crate) run_time: Duration,
     /// A test that cannot be controlled is a failure
     #[arg(long)]
     pub(crate) strict: bool,
@@ -155,9 +128,6 @@ pub(crate) struct CargoTestArgs {
     /// Write the results as JUnit's XML
     #[arg(long, value_name = "FILE")]
     pub(crate) junit: Option<PathBuf>,
-    /// Print JSON: a line for each test, and one for all
-    #[arg(long)]
-    pub(crate) json: bool,
     /// As for the harness of tests: --ignored, --include-ignored, --exact, --skip FILTER, and more filters
     #[arg(last = true, allow_hyphen_values = true, value_name = "HARNESS ARGUMENTS")]
     pub(crate) harness: Vec<String>,
@@ -186,19 +156,16 @@ pub(crate) struct CargoRunArgs {
     #[command(flatten)]
     pub(crate) build: BuildArgs,
     #[command(flatten)]
-    pub(crate) schedule: ScheduleArgs,
-    /// Go on after a failing run, and count them
-    #[arg(long)]
-    pub(crate) keep_going: bool,
+    pub(crate) search: SearchArgs,
+    /// Give up a run that has not ended after so much time
+    #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
+    pub(crate) run_time: Duration,
     /// A run that ends with a status other than 0 fails
     #[arg(long)]
     pub(crate) fail_on_exit: bool,
     /// Where the first failing run is written to; raddle-failure-ID.json if not given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<PathBuf>,
-    /// Print JSON
-    #[arg(long)]
-    pub(crate) json: bool,
     /// The arguments of the program, after --
     #[arg(last = true, allow_hyphen_values = true, value_name = "ARGUMENTS")]
     pub(crate) arguments: Vec<String>,

@@ -1,85 +1,102 @@
 //! `raddle beam run`.
 
-use super::server::{Program, Server, setup};
-use super::{FRONT_END, Heard, minimize, show};
-use crate::Outcome;
-use crate::args::{BeamRunArgs, TimeoutsArg, cores};
-use crate::native::{Plan, Tally, adapts, specs};
+use super::server::{Program, Vm, setup};
+use super::show::show;
+use super::subject::{Beam, output};
+use crate::args::BeamRunArgs;
+use crate::outcome::Outcome;
 use crate::progress::Progress;
+use crate::reduction;
+use crate::remote::{Remote, in_short};
+use crate::subject::{Keep, Kept, Sources, Subject};
 use anyhow::{Context, Result, ensure};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, Surroundings, TraceFile};
+use raddle_model::native::Setup;
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::shape::{self, NativeRun};
 use raddle_report::{sentences, text};
-use raddle_strategies::portfolio::PORTFOLIO;
+use raddle_search::{Lanes, Portfolio, Seen, Tally, Target};
 use std::fmt::Write;
-use std::path::PathBuf;
+
+/// An Erlang program as the target of a search: a VM for each job.
+struct Search<'a> {
+    program: &'a Program,
+    setup: &'a Setup,
+}
+
+impl Target for Search<'_> {
+    type Worker = Remote<Vm>;
+
+    fn start(&self, _job: usize) -> Result<Remote<Vm>> {
+        Ok(Remote::new(Vm::start(self.program, self.setup)?, &self.program.test, self.setup))
+    }
+}
 
 pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     let program = Program { test: args.test.clone(), places: places(args)? };
-    let settings = Settings {
-        step_limit: args.step_limit,
-        timeouts_anytime: args.timeouts == TimeoutsArg::Any,
-        patience: args.patience,
-        races: false,
-        exit_last: false,
-    };
+    // The same strategies as under `raddle:test`. That the end of the test waits for the others, as that of a native program does,
+    // would change nothing: it ends the run.
+    let lanes = Lanes::parse(&args.search.strategy(), Portfolio::Tests)?;
     let wall = u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX);
-    let setup = setup(strategies(&args.strategy)?, args.seed, settings, wall);
-    let progress = Progress::new(args.runs);
-    let look = |tally: &Tally, strategy: &str| {
-        progress.add(1);
-        progress.note(&|| tally.in_short(strategy));
+    let setup = setup(lanes.specs(), args.search.seed(), args.search.settings(), wall);
+    let budget = args.search.budget();
+    let progress = Progress::new(budget.runs);
+    let watch = |seen: Seen<'_>| {
+        progress.add(seen.turns);
+        progress.note(&|| in_short(&seen, &setup.strategies));
     };
-    let plan = Plan {
-        words: std::slice::from_ref(&program.test),
-        surroundings: &Surroundings::default(),
-        setup: &setup,
-        runs: args.runs,
-        time: args.time,
-        jobs: cores(args.jobs),
-        keep_going: args.keep_going,
-        adapt: adapts(&args.strategy),
-        look: &look,
+    let search = raddle_search::Search {
+        lanes: &lanes,
+        budget,
+        jobs: args.search.jobs(),
+        shard: None,
+        known: None,
+        watch: &watch,
+        every: 1,
     };
-    let tally = plan.explore_on(&|| Server::start(&program, &setup))?;
+    let found = raddle_search::search(&Search { program: &program, setup: &setup }, &search)?;
     drop(progress);
-
-    let mut report = report(args, &tally);
-    report.notes.extend(tally.lost.iter().map(|why| format!("not all runs were made: {why}")));
+    let mut report = report(args, &found.tally);
+    report.notes.extend(found.lost.iter().map(|why| format!("not all runs were made: {why:#}")));
     let mut failing = None;
-    if let Some((number, ran)) = &tally.first {
+    if let Some((turn, ran)) = &found.first {
         let run = ran.trace.as_deref().cloned().context("the Erlang VM has told nothing of the run")?;
-        let (file, heard, path) = keep(run, Heard::of(ran), &program, args)?;
-        report.first_failure = Some(*number);
-        report.kind = file.verdict.failure().map(|failure| failure.kind().to_owned());
-        report.message = Some(sentences(&file).join("\n"));
-        report.failure_file = Some(path.display().to_string());
-        failing = Some((file, heard, path));
+        let file = TraceFile {
+            front_end: FrontEnd::Beam,
+            program: program.test.clone(),
+            arguments: program.places.clone(),
+            ..run
+        };
+        let open = |file: &TraceFile| -> Result<Box<dyn Subject>> {
+            Ok(Box::new(Beam::open(file, "the failing run")?))
+        };
+        let (path, minimize) = (args.record.as_deref(), !args.search.no_minimize);
+        let keep = Keep { path, minimize, namer: Box::new(|_| Sources::new()), open: &open };
+        let kept = keep.keep(file, output(ran));
+        if let Some(why) = &kept.not_kept {
+            report.notes.push(format!("{why}; the same command with --record FILE writes it elsewhere"));
+        }
+        report.first_failure = Some(turn.number);
+        report.kind = kept.file.verdict.failure().map(|failure| failure.kind().to_owned());
+        report.message = Some(sentences(&kept.file).join("\n"));
+        report.failure_file = kept.path.as_ref().map(|path| path.display().to_string());
+        failing = Some(kept);
     }
     let status = if failing.is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
-    if args.json {
+    if args.search.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
     let mut out = summary(&report);
-    if let Some((file, heard, path)) = &failing {
-        crate::minimize::tell(&mut out, file);
-        show(&mut out, file, heard, width);
-        let _ = writeln!(out, "\nReplay it: raddle replay {}", path.display());
+    if let Some(Kept { file, output, .. }) = &failing {
+        reduction::tell(&mut out, file);
+        show(&mut out, file, output, width);
+        if let Some(path) = &report.failure_file {
+            let _ = writeln!(out, "\nReplay it: raddle replay {path}");
+        }
     }
     for note in &report.notes {
         let _ = writeln!(out, "\nNote: {note}.");
     }
     Ok(Outcome { text: out, status })
-}
-
-/// The strategies that take turns under a name on the command line, the same ones as under `raddle:test`. That the end of the test waits for
-/// the others, as that of a native program does, would change nothing: it ends the run.
-fn strategies(strategy: &str) -> Result<Vec<String>> {
-    if adapts(strategy) {
-        Ok(PORTFOLIO.iter().map(|&spec| spec.to_owned()).collect())
-    } else {
-        specs(strategy)
-    }
 }
 
 /// Where modules are, which nodes there are, what is allowed, how long runs may be, at what they fail and which faults there are, as the
@@ -115,45 +132,20 @@ fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
     Ok(places)
 }
 
-/// Writes the failing run, of which this was heard, to where it stays, and makes it smaller there. Tells what was heard of the run that is there now.
-fn keep(
-    run: TraceFile,
-    heard: Heard,
-    program: &Program,
-    args: &BeamRunArgs,
-) -> Result<(TraceFile, Heard, PathBuf)> {
-    let mut file = TraceFile {
-        front_end: FRONT_END.to_owned(),
-        program: program.test.clone(),
-        arguments: program.places.clone(),
-        ..run
-    };
-    file.id = file.short_id();
-    let path = match args.record.as_deref() {
-        Some(folder) if folder.is_dir() => folder.join(file.file_name()),
-        Some(path) => path.to_owned(),
-        None => PathBuf::from(file.file_name()),
-    };
-    crate::minimize::write(&path, &file)?;
-    let small = if args.no_minimize { None } else { minimize::after_failure(&file, &path)? };
-    let (file, heard) = small.unwrap_or((file, heard));
-    Ok((file, heard, path))
-}
-
 fn report(args: &BeamRunArgs, tally: &Tally) -> NativeRun {
     NativeRun {
         verdict: if tally.failures > 0 { "failed" } else { "passed" }.to_owned(),
         runs: tally.runs,
         failures: tally.failures,
-        partial_orders: tally.census.distinct() as u64,
+        partial_orders: tally.partial_orders(),
         threads: tally.threads,
         steps: tally.steps,
         kinds: tally.kinds.clone(),
         rests: tally.rests,
         cut_off: tally.cut_off,
         exhausted: tally.exhausted,
-        strategy: args.strategy.clone(),
-        seed: args.seed,
+        strategy: args.search.strategy(),
+        seed: args.search.seed(),
         ..NativeRun::default()
     }
 }

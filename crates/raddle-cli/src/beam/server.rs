@@ -1,7 +1,8 @@
 //! An Erlang VM with the application inside that makes runs.
 
 use super::application;
-use crate::native::{Runs, Temporary};
+use crate::remote::Server;
+use crate::temporary::Temporary;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::TraceFile;
 use raddle_model::native::{Answer, Order, Points, Setup, Threads};
@@ -61,16 +62,16 @@ pub(super) fn setup(strategies: Vec<String>, seed: u64, settings: Settings, pati
 }
 
 /// A VM that waits for orders.
-pub(super) struct Server {
+pub(super) struct Vm {
     process: Child,
     stream: UnixStream,
     /// What the VM itself says, if something is wrong with it.
     said: Temporary,
 }
 
-impl Server {
+impl Vm {
     /// Starts a VM for runs of `program`.
-    pub(super) fn start(program: &Program, setup: &Setup) -> Result<Server> {
+    pub(super) fn start(program: &Program, setup: &Setup) -> Result<Vm> {
         let application = application::find()?;
         let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
         let said = Temporary::write("beam.txt", b"")?;
@@ -91,19 +92,13 @@ impl Server {
                 Some(ErrorKind::NotFound) => anyhow::anyhow!(application::NO_ERLANG),
                 _ => error,
             })?;
-        let mut server = Server { process, stream: mine, said };
-        match server.receive()? {
-            Answer::Ready { .. } => server.tell(std::slice::from_ref(setup))?,
+        let mut vm = Vm { process, stream: mine, said };
+        match vm.receive()? {
+            Answer::Ready { .. } => vm.tell(std::slice::from_ref(setup))?,
             Answer::Lost { message } | Answer::Refused { message } => bail!("{message}"),
             _ => bail!("the Erlang VM has answered another question"),
         }
-        Ok(server)
-    }
-
-    /// Gives an order and waits for what comes of it.
-    pub(super) fn order(&mut self, order: &Order) -> Result<Answer> {
-        self.send(std::slice::from_ref(order))?;
-        self.receive()
+        Ok(vm)
     }
 
     fn tell(&mut self, messages: &[impl Serialize]) -> Result<()> {
@@ -124,7 +119,7 @@ impl Server {
     }
 }
 
-impl Runs for Server {
+impl Server for Vm {
     fn send(&mut self, orders: &[Order]) -> Result<()> {
         self.tell(orders)
     }
@@ -162,7 +157,7 @@ fn hear(stream: &mut impl Read) -> std::io::Result<Result<Vec<u8>, TooLong>> {
     Ok(Ok(text))
 }
 
-impl Drop for Server {
+impl Drop for Vm {
     fn drop(&mut self) {
         // It ends when nobody can order anything any more; nothing is lost if it is ended before.
         _ = self.process.kill();

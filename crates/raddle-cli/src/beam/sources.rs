@@ -1,6 +1,6 @@
 //! The source files of Erlang and Elixir programs. Places in the code name them without their folders.
 
-use crate::explain::Sources;
+use crate::subject::Sources;
 use raddle_model::TraceFile;
 use std::path::{Path, PathBuf};
 

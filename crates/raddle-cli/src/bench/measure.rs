@@ -2,16 +2,14 @@
 
 use super::manifest::Program;
 use crate::cc::Source;
-use crate::native::{self, Plan, adapts, specs};
-use crate::replay::{compile, config};
+use crate::lab::{compile, config};
+use crate::native::{self, Native};
 use anyhow::{Context, Result};
-use raddle_engine::{Census, Engine, explore};
-use raddle_lab::{Machine, bound};
-use raddle_model::native::{Points, Setup, Threads};
-use raddle_model::{Settings, Surroundings, Verdict};
+use raddle_engine::Census;
+use raddle_lab::Machine;
+use raddle_model::{Settings, Surroundings};
 use raddle_report::bench::Cell;
-use raddle_strategies::portfolio::Rounds;
-use std::ops::ControlFlow;
+use raddle_search::{Budget, InProcess, Lanes, Portfolio, Search, Seen, Stop, bound, search as search_one};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
@@ -109,10 +107,7 @@ pub(super) fn measure(program: &Program, ready: &Ready, strategy: &str, how: Mea
         let seed = how.seed.wrapping_add(trial);
         locked(&count).trial = 0;
         let before = locked(&count).cell.hits;
-        match ready {
-            Ready::Native(words) => native_runs(words, strategy, seed, how, &count)?,
-            Ready::Lab(machine) => lab_runs(machine, strategy, seed, how, &count)?,
-        }
+        runs(program, ready, strategy, seed, how, &count)?;
         if how.trials > 0 {
             let mut count = locked(&count);
             let found = (count.cell.hits > before).then_some(count.trial);
@@ -135,101 +130,39 @@ fn settings() -> Settings {
     Settings { step_limit: STEPS, timeouts_anytime: false, patience: 64, races: false, exit_last: false }
 }
 
-fn native_runs(
-    words: &[String],
+/// Makes the runs of one trial.
+fn runs(
+    program: &Program,
+    ready: &Ready,
     strategy: &str,
     seed: u64,
     how: Measure,
     count: &Mutex<Count<'_>>,
 ) -> Result<()> {
     const PATIENCE: Duration = Duration::from_secs(20);
-    let setup = Setup {
-        strategies: specs(strategy)?,
-        seed,
-        settings: settings(),
-        points: Points::Shared,
-        threads: Threads::Fibers,
-        patience_ms: PATIENCE.as_millis() as u64,
-        expected: None,
-        fail_on_exit: false,
-        panics: None,
-        coverage: None,
-        known: raddle_model::Ledger::default(),
-        callers: false,
-        alone: false,
-    };
-    let look = |tally: &native::Tally, _: &str| {
+    let lanes = Lanes::parse(strategy, Portfolio::Programs)?;
+    let stop = if how.trials > 0 { Stop::FirstOf(program.verdict.clone()) } else { Stop::Never };
+    let budget = Budget { stop, ..Budget::all(how.runs) };
+    let watch = |seen: Seen<'_>| {
         let mut count = locked(count);
-        if let Some((fingerprint, kind)) = &tally.latest {
-            count.count(*fingerprint, kind.as_deref());
+        if !seen.run.cut_off {
+            count.count(seen.run.fingerprint, seen.run.kind());
         }
-        count.cell.threads = count.cell.threads.max(tally.threads);
-        count.cell.steps = count.cell.steps.max(tally.steps);
+        count.cell.threads = count.cell.threads.max(seen.tally.threads);
+        count.cell.steps = count.cell.steps.max(seen.tally.steps);
     };
-    let plan = Plan {
-        words,
-        surroundings: &Surroundings::default(),
-        setup: &setup,
-        runs: how.runs,
-        time: None,
-        jobs: 1,
-        keep_going: how.trials == 0,
-        adapt: adapts(strategy),
-        look: &look,
-    };
-    plan.explore()?;
-    Ok(())
-}
-
-fn lab_runs(
-    machine: &Machine,
-    strategy: &str,
-    seed: u64,
-    how: Measure,
-    count: &Mutex<Count<'_>>,
-) -> Result<()> {
-    let specs = specs(strategy)?;
-    let mut strategies =
-        specs.iter().map(|spec| raddle_strategies::build(spec)).collect::<Result<Vec<_>, _>>()?;
-    let mut machine = machine.clone();
-    let mut engine = Engine::new(config(settings()));
-    let mut left = vec![true; strategies.len()];
-    let rounds = if adapts(strategy) { Rounds::portfolio(1) } else { Rounds::equal(strategies.len()) };
-    let mut round = rounds.begin();
-    loop {
-        let (mut seen, mut over) = (Vec::new(), Vec::new());
-        for turn in round {
-            if turn.number >= how.runs || !left.contains(&true) {
-                return Ok(());
-            }
-            if !left[turn.lane] {
-                continue;
-            }
-            let (mut found, mut made) = (false, false);
-            let strategy = &mut *strategies[turn.lane];
-            explore(&mut engine, &mut machine, strategy, (seed, turn.run, 1), |_, run| {
-                made = true;
-                if *run.verdict == Verdict::CutOff {
-                    return ControlFlow::Continue(());
-                }
-                let mut count = locked(count);
-                found = count.count(run.fingerprint, run.verdict.failure().map(|failure| failure.kind()));
-                count.cell.steps = count.cell.steps.max(run.trace.events.len() as u64);
-                count.cell.threads = count.cell.threads.max(run.trace.parents.len() as u64);
-                if rounds.adapts() {
-                    seen.push((turn.lane, run.fingerprint));
-                }
-                ControlFlow::Continue(())
-            });
-            if !made {
-                left[turn.lane] = false;
-                over.push(turn.lane);
-            }
-            if found && how.trials > 0 {
-                return Ok(());
-            }
+    match ready {
+        Ready::Native(words) => {
+            let setup = native::setup(&lanes, seed, settings(), PATIENCE);
+            let surroundings = Surroundings::default();
+            Native::new(words, &surroundings, &setup)?.search(&lanes, budget, 1, &watch)?;
         }
-        let Some(next) = rounds.meet(&seen, &over) else { return Ok(()) };
-        round = next;
+        Ready::Lab(machine) => {
+            let target = InProcess { program: &**machine, lanes: &lanes, config: config(settings()), seed };
+            let search =
+                Search { lanes: &lanes, budget, jobs: 1, shard: None, known: None, watch: &watch, every: 1 };
+            search_one(&target, &search)?;
+        }
     }
+    Ok(())
 }

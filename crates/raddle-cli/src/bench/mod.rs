@@ -7,15 +7,15 @@
 mod manifest;
 mod measure;
 
-use crate::Outcome;
 use crate::args::{BenchArgs, cores};
-use crate::native::specs;
+use crate::outcome::Outcome;
 use crate::progress::Progress;
 use anyhow::{Context, Result, bail};
 use manifest::{Program, Suite};
 use measure::{Measure, Ready, measure};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND};
 use raddle_report::bench::{Bench, Cell, markdown, page, pictures};
+use raddle_search::{Lanes, Portfolio};
 use serde::{Deserialize, Serialize};
 use std::fs::{File, OpenOptions};
 use std::io::Write;
@@ -26,7 +26,7 @@ use std::sync::{Mutex, OnceLock};
 pub(crate) fn run(args: &BenchArgs) -> Result<Outcome> {
     let mut suite = Suite::read(&args.suite)?;
     select(&mut suite, &args.case)?;
-    args.strategy.iter().try_for_each(|spec| specs(spec).map(drop))?;
+    args.strategy.iter().try_for_each(|spec| Lanes::parse(spec, Portfolio::Programs).map(drop))?;
     let how =
         Measure { runs: args.runs, trials: args.trials.unwrap_or(0), seed: args.seed, fixed: args.fixed };
     let store = Store::open(args.output.as_deref())?;

@@ -180,6 +180,10 @@ fn binary(
         },
         folder: package.folder().to_owned(),
         is_default: kind == "bin" && package.default_run.as_ref() == Some(name),
-        surroundings: Surroundings { directory: Some(text(package.folder())?), environment, test: None },
+        surroundings: Surroundings {
+            directory: Some(text(package.folder())?),
+            environment,
+            ..Surroundings::default()
+        },
     })
 }

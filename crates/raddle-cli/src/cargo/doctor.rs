@@ -3,15 +3,18 @@
 use super::flags::Flags;
 use super::workspace::{TARGET, asked, cargo, host, rustc};
 use crate::args::{DoctorArgs, HooksArg};
-use crate::native::{Plan, find};
-use crate::{Outcome, cc};
+use crate::cc;
+use crate::native::{self, Native, find};
+use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail, ensure};
-use raddle_model::native::{Points, Setup, Threads};
+use raddle_model::native::Setup;
 use raddle_model::{EXIT_NOTHING_FOUND, EXIT_USAGE, Settings, Surroundings};
 use raddle_report::shape::{self, Doctor, Finding};
+use raddle_search::{Budget, Lanes, Portfolio, Stop};
 use std::fmt::Write;
 use std::path::Path;
 use std::process::Stdio;
+use std::time::Duration;
 
 /// Two threads add to a counter: each reads it and writes it back. Alone it never notices.
 const PROBE: &str = "\
@@ -126,45 +129,21 @@ fn probe(hooks: HooksArg) -> Result<String> {
 /// The number of the run in which the probe's bug shows.
 fn control(program: &Path) -> Result<u64> {
     const RUNS: u64 = 1000;
-    const PATIENCE_MS: u64 = 20_000;
+    const PATIENCE: Duration = Duration::from_secs(20);
     const STEPS: u64 = 100_000;
     find(&program.to_string_lossy())?;
     let words = [program.to_string_lossy().into_owned(), "controlled".to_owned()];
-    let setup = Setup {
-        strategies: crate::native::specs("random-walk")?,
-        seed: 1,
-        settings: Settings {
-            step_limit: STEPS,
-            timeouts_anytime: false,
-            patience: 64,
-            races: false,
-            exit_last: false,
-        },
-        points: Points::Shared,
-        threads: Threads::Fibers,
-        patience_ms: PATIENCE_MS,
-        expected: None,
-        fail_on_exit: false,
-        panics: Some("main".to_owned()),
-        coverage: None,
-        known: raddle_model::Ledger::default(),
-        callers: false,
-        alone: false,
-    };
-    let plan = Plan {
-        words: &words,
-        surroundings: &Surroundings::default(),
-        setup: &setup,
-        runs: RUNS,
-        time: None,
-        jobs: 1,
-        keep_going: false,
-        adapt: false,
-        look: &|_, _| (),
-    };
-    let tally = plan.explore().context("the probe cannot be controlled")?;
-    match tally.first {
-        Some((number, ran)) if ran.kind.as_deref() == Some("panic") => Ok(number),
+    let settings =
+        Settings { step_limit: STEPS, timeouts_anytime: false, patience: 64, races: false, exit_last: false };
+    let lanes = Lanes::parse("random-walk", Portfolio::Programs)?;
+    let setup = Setup { panics: Some("main".to_owned()), ..native::setup(&lanes, 1, settings, PATIENCE) };
+    let budget = Budget { stop: Stop::FirstFailure, ..Budget::all(RUNS) };
+    let surroundings = Surroundings::default();
+    let found = Native::new(&words, &surroundings, &setup)
+        .and_then(|probe| probe.search(&lanes, budget, 1, &|_| ()))
+        .context("the probe cannot be controlled")?;
+    match found.first {
+        Some((turn, ran)) if ran.kind.as_deref() == Some("panic") => Ok(turn.number),
         Some((_, ran)) => bail!("the probe fails by `{}` under control", ran.kind.unwrap_or_default()),
         None => {
             bail!("the probe's lost update was not found in {RUNS} runs; its accesses to memory are not seen")

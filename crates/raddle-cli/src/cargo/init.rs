@@ -2,8 +2,8 @@
 
 use super::settings::FILE;
 use super::workspace::{asked, cargo};
-use crate::Outcome;
 use crate::args::CargoInitArgs;
+use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail};
 use raddle_model::EXIT_NOTHING_FOUND;
 use std::fs::OpenOptions;

@@ -9,18 +9,15 @@ mod doctor;
 mod flags;
 mod harness;
 mod init;
-mod output;
 mod program;
 mod settings;
 mod tell;
 mod test;
 mod workspace;
 
-use crate::Outcome;
 use crate::args::CargoCommand;
+use crate::outcome::Outcome;
 use anyhow::Result;
-
-pub(crate) use output::without_harness;
 
 pub(crate) fn run(command: &CargoCommand, width: usize) -> Result<Outcome> {
     match command {

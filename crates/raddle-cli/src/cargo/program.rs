@@ -2,14 +2,12 @@
 
 use super::build::{Wanted, build};
 use super::workspace::Workspace;
-use crate::Outcome;
-use crate::args::{CargoRunArgs, NativeArgs, PointsArg, RacesArg, StoreArgs, ThreadsArg, TimeoutsArg};
+use crate::args::{CargoRunArgs, NativeArgs, PointsArg, RacesArg, StoreArgs, ThreadsArg};
+use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::Surroundings;
 
 pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
-    const RUNS: u64 = 10_000;
-    const STEPS: u64 = 1_000_000;
     let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
     let mut words = vec!["build".to_owned()];
     match (&args.bin, &args.example) {
@@ -29,14 +27,8 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
     }
     let binary = binaries.remove(0);
     let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
-    let schedule = &args.schedule;
     let native = NativeArgs {
-        strategy: schedule.strategy.clone().unwrap_or_else(|| "portfolio".to_owned()),
-        runs: schedule.runs.unwrap_or(RUNS),
-        time: schedule.time,
-        seed: schedule.seed.unwrap_or(1),
-        jobs: schedule.jobs,
-        keep_going: args.keep_going,
+        search: args.search.clone(),
         baseline: None,
         points: PointsArg::Shared,
         // The standard library has no hooks, so that an order that it brings about would be missing.
@@ -46,16 +38,11 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
         coverage: false,
         store: StoreArgs { store: raddle_store::FILE_NAME.into() },
         fresh: true,
-        timeouts: TimeoutsArg::Idle,
-        step_limit: schedule.step_limit.unwrap_or(STEPS),
-        patience: 64,
-        run_time: schedule.run_time,
+        run_time: args.run_time,
         cflags: None,
         expect_output: None,
         fail_on_exit: args.fail_on_exit,
         record: args.record.clone(),
-        no_minimize: schedule.no_minimize,
-        json: args.json,
         program: [path].into_iter().chain(args.arguments.iter().cloned()).collect(),
     };
     // A program is started where the user is, as by `cargo run`.

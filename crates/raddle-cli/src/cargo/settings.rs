@@ -2,8 +2,9 @@
 
 use super::build::Binary;
 use super::workspace::Workspace;
-use crate::args::{ScheduleArgs, cores, duration};
+use crate::args::{STEPS, STRATEGY, SearchArgs, cores, duration};
 use anyhow::{Context, Result, anyhow};
+use raddle_search::{Lanes, Portfolio};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -88,7 +89,7 @@ impl Settings {
             toml::from_str(&text).map_err(|error| anyhow!("{shown}: {}", error.message()))?;
         let named = settings.test.iter().filter_map(|test| test.strategy.as_ref());
         for strategy in named.chain(&settings.strategy) {
-            crate::native::specs(strategy).with_context(|| shown.to_string())?;
+            Lanes::parse(strategy, Portfolio::Programs).with_context(|| shown.to_string())?;
         }
         Ok(settings)
     }
@@ -99,17 +100,17 @@ impl Settings {
     }
 
     /// How `test` is run, where arguments come before the file, and what is said of a test before what is said of all.
-    pub(super) fn budget(&self, args: &ScheduleArgs, test: &str) -> Budget {
+    pub(super) fn budget(&self, args: &SearchArgs, test: &str) -> Budget {
         const RUNS: u64 = 1000;
         const TIME: Duration = Duration::from_secs(10);
-        const STEPS: u64 = 1_000_000;
         let mine = || self.test.iter().filter(|particular| fits(&particular.name, test));
-        let strategy = args.strategy.clone().or_else(|| mine().find_map(|mine| mine.strategy.clone()));
+        let given = (!args.strategy.is_empty()).then(|| args.strategy());
+        let strategy = given.or_else(|| mine().find_map(|mine| mine.strategy.clone()));
         let time = args.time.or_else(|| mine().find_map(|mine| mine.time).or(self.time).map(|span| span.0));
         let runs = args.runs.or_else(|| mine().find_map(|mine| mine.runs)).or(self.runs);
         let steps = args.step_limit.or_else(|| mine().find_map(|mine| mine.step_limit)).or(self.step_limit);
         Budget {
-            strategy: strategy.or_else(|| self.strategy.clone()).unwrap_or_else(|| "portfolio".to_owned()),
+            strategy: strategy.or_else(|| self.strategy.clone()).unwrap_or_else(|| STRATEGY.to_owned()),
             // Whoever names a number of runs or a time alone means just that.
             runs: runs.unwrap_or(if time.is_some() { u64::MAX } else { RUNS }).max(1),
             time: time.unwrap_or(if runs.is_some() { Duration::MAX } else { TIME }),
@@ -138,7 +139,7 @@ mod tests {
             panic!("the arguments are wrong")
         };
         let crate::args::CargoCommand::Test(args) = command else { panic!("they are for tests") };
-        settings.budget(&args.schedule, test)
+        settings.budget(&args.search, test)
     }
 
     #[test]

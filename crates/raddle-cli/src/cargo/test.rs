@@ -3,23 +3,25 @@
 use super::build::{Binary, Wanted, build};
 use super::harness::{self, LeftOut, Listed, Selection};
 use super::settings::{Budget, Settings};
+use super::tell;
 use super::workspace::Workspace;
-use super::{output, tell};
 use crate::args::CargoTestArgs;
-use crate::native::{self, Found, NotControllable, Origin, Plan, Tally};
+use crate::harness_output as output;
+use crate::native::{self, Native};
+use crate::outcome::{Outcome, emit};
 use crate::progress::Progress;
-use crate::{Outcome, emit};
+use crate::reduction;
+use crate::remote::{NotControllable, missed_memory};
+use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result};
-use raddle_lab::bound::{Guarantee, Size};
-use raddle_model::native::{Points, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Surroundings};
+use raddle_model::native::{Setup, Threads};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Surroundings, TraceFile};
 use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
-use raddle_strategies::portfolio::pct_depth;
+use raddle_search::{Lanes, Portfolio, Seen, Stop, Tally};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
-use std::sync::Mutex;
 use std::time::Instant;
 
 /// The threads of a test that makes none: the harness's, and its own.
@@ -29,9 +31,7 @@ const DEPTHS: [u64; 3] = [1, 2, 3];
 
 pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     let selection = Selection::new(args.filter.as_deref(), &args.harness)?;
-    if let Some(strategy) = &args.schedule.strategy {
-        native::specs(strategy)?;
-    }
+    Lanes::parse(&args.search.strategy(), Portfolio::Programs)?;
     let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
     Settings::check(&workspace)?;
     let junit = args.junit.as_deref().map(report_file).transpose()?;
@@ -141,7 +141,7 @@ impl Session<'_> {
                     }
                     None => {}
                 }
-                let budget = settings.budget(&self.args.schedule, &test.name);
+                let budget = settings.budget(&self.args.search, &test.name);
                 let (tested, report) = self.test(binary, test, &budget)?;
                 let failed = tested.status == TestStatus::Failed;
                 self.add(tested, &report)?;
@@ -167,7 +167,7 @@ impl Session<'_> {
         *counter += 1;
         all.tests += u64::from(ran);
         // Tests that were left out are told of where others read, not to people.
-        if self.args.json {
+        if self.args.search.json {
             emit(&shape::line(&test))?;
         } else if ran {
             emit(&format!("{}{report}", tell::test(&test)))?;
@@ -184,7 +184,7 @@ impl Session<'_> {
         });
         let error = ended.and(written).err();
         self.all.stopped = error.as_ref().map(|error| format!("{error:#}"));
-        let (strict, json) = (self.args.strict, self.args.json);
+        let (strict, json) = (self.args.strict, self.args.search.json);
         let status = if tell::fails(&self.all, strict) { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
         let mut text = if json { shape::line(&self.all) } else { tell::summary(&self.all, strict) };
         if let Some(error) = error {
@@ -194,7 +194,7 @@ impl Session<'_> {
             }
             return Ok(Outcome { text, status });
         }
-        if !self.args.json && self.has_documentation {
+        if !self.args.search.json && self.has_documentation {
             text.push_str(
                 "Documentation tests were not run; `cargo test --doc` runs them without control.\n",
             );
@@ -208,30 +208,21 @@ impl Session<'_> {
         let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
         let words: Vec<String> = [path].into_iter().chain(harness::arguments(test)).collect();
         let surroundings = Surroundings { test: Some(test.name.clone()), ..binary.surroundings.clone() };
-        let setup = self.setup(&test.name, budget)?;
+        let lanes = Lanes::parse(&budget.strategy, Portfolio::Programs)?;
+        let setup = self.setup(&test.name, &lanes, budget);
         let progress = (budget.runs != u64::MAX).then(|| Progress::new(budget.runs));
-        let by_strategy: Mutex<BTreeMap<String, u64>> = Mutex::default();
-        let look = |_: &Tally, strategy: &str| {
-            progress.iter().for_each(|progress| progress.add(1));
-            let mut counts = by_strategy.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            *counts.entry(strategy.to_owned()).or_default() += 1;
-        };
-        let plan = Plan {
-            words: &words,
-            surroundings: &surroundings,
-            setup: &setup,
+        let watch = |seen: Seen<'_>| progress.iter().for_each(|progress| progress.add(seen.turns));
+        let whole = raddle_search::Budget {
             runs: budget.runs,
             time: Some(budget.time),
-            jobs: budget.jobs,
-            keep_going: false,
-            adapt: native::adapts(&budget.strategy),
-            look: &look,
+            stop: if self.args.search.keep_going { Stop::Never } else { Stop::FirstFailure },
         };
         // Whether it has threads at all shows in the first run, for which one process is enough.
-        let first = Plan { runs: 1, jobs: 1, look: &|_, _| (), ..plan };
-        let explored = first.explore().and_then(|tally| {
-            let is_over = tally.failures > 0 || is_single(&tally);
-            if is_over { Ok(tally) } else { plan.explore() }
+        let first = raddle_search::Budget { runs: 1, ..whole.clone() };
+        let target = Native::new(&words, &surroundings, &setup)?;
+        let explored = target.search(&lanes, first, 1, &|_| ()).and_then(|found| {
+            let is_over = found.tally.failures > 0 && !self.args.search.keep_going || is_single(&found.tally);
+            if is_over { Ok(found) } else { target.search(&lanes, whole, budget.jobs, &watch) }
         });
         drop(progress);
         let mut tested = CargoTest {
@@ -249,16 +240,22 @@ impl Session<'_> {
                 tested.status = TestStatus::NotControllable;
                 tested.reason = Some(error.root_cause().to_string());
             }
-            Ok(tally) => {
-                judge(&mut tested, &tally);
-                if let Some((number, ran)) = &tally.first {
-                    let small = !self.args.schedule.no_minimize && tally.threads > FEWEST;
-                    let origin = Origin { words: &words, surroundings: &surroundings, setup: &setup };
-                    let found = Found::keep(ran, origin, Some(&self.folder), small);
-                    self.fail(&mut tested, &mut report, *number, &found, &test.name);
+            Ok(found) => {
+                let tally = &found.tally;
+                judge(&mut tested, tally);
+                tested.notes.extend(found.lost.iter().map(|why| format!("not all runs were made: {why:#}")));
+                if let Some((turn, ran)) = &found.first {
+                    let open = |file: &TraceFile| -> Result<Box<dyn Subject>> {
+                        Ok(Box::new(native::Program::open(file, "the failing run", Threads::Fibers)?))
+                    };
+                    let minimize = !self.args.search.no_minimize && tally.threads > FEWEST;
+                    let keep =
+                        Keep { path: Some(&self.folder), minimize, namer: native::namer(), open: &open };
+                    let output = Output { printed: ran.output.clone(), ..Output::default() };
+                    let kept = keep.keep(native::trace_file(ran, &words, &surroundings, &setup), output);
+                    self.fail(&mut tested, &mut report, turn.number, &kept, &test.name);
                 } else if tested.status == TestStatus::Passed && !tally.exhausted {
-                    let counts = by_strategy.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-                    tested.bounds = bounds(&tally, &counts);
+                    tested.bounds = bounds(tally, &tally.pct_runs(&lanes));
                 }
             }
         }
@@ -266,36 +263,23 @@ impl Session<'_> {
         Ok((tested, report))
     }
 
-    fn setup(&self, name: &str, budget: &Budget) -> Result<Setup> {
-        Ok(Setup {
-            strategies: native::specs(&budget.strategy)?,
-            seed: budget.seed,
-            settings: raddle_model::Settings {
-                step_limit: budget.step_limit,
-                timeouts_anytime: false,
-                patience: 64,
-                races: false,
-                exit_last: false,
-            },
-            points: Points::Shared,
-            threads: Threads::Fibers,
-            patience_ms: u64::try_from(self.args.schedule.run_time.as_millis()).unwrap_or(u64::MAX),
-            expected: None,
+    fn setup(&self, name: &str, lanes: &Lanes, budget: &Budget) -> Setup {
+        let settings =
+            raddle_model::Settings { step_limit: budget.step_limit, ..self.args.search.settings() };
+        Setup {
             fail_on_exit: true,
             panics: Some(name.to_owned()),
-            coverage: None,
-            known: raddle_model::Ledger::default(),
             callers: true,
-            alone: false,
-        })
+            ..native::setup(lanes, budget.seed, settings, self.args.run_time)
+        }
     }
 
     /// Tells of the first failing run.
-    fn fail(&self, tested: &mut CargoTest, report: &mut String, number: u64, found: &Found, name: &str) {
+    fn fail(&self, tested: &mut CargoTest, report: &mut String, number: u64, found: &Kept, name: &str) {
         tested.kind = found.file.verdict.failure().map(|failure| failure.kind().to_owned());
         tested.message = Some(native::message(&found.file).join("\n"));
         tested.first_failure = Some(number);
-        let printed = output::without_harness(&found.output, name);
+        let printed = output::without_harness(&found.output.printed, name);
         tested.output = Some(printed).filter(|printed| !printed.is_empty());
         tested.notes.extend(found.not_kept.clone());
         if let Some(path) = &found.path {
@@ -303,11 +287,11 @@ impl Session<'_> {
             tested.replay = Some(format!("raddle replay {path}"));
             tested.failure_file = Some(path);
         }
-        if self.args.json {
+        if self.args.search.json {
             return;
         }
-        crate::minimize::tell(report, &found.file);
-        native::show(report, &found.file, &found.output, self.width);
+        reduction::tell(report, &found.file);
+        native::show(report, &found.file, &found.output.printed, self.width);
         if let Some(replay) = &tested.replay {
             let _ = writeln!(report, "\nReplay it: {replay}\n");
         }
@@ -332,7 +316,7 @@ fn judge(tested: &mut CargoTest, tally: &Tally) {
         TestStatus::Passed
     };
     tested.runs = tally.runs;
-    tested.partial_orders = tally.census.distinct() as u64;
+    tested.partial_orders = tally.partial_orders();
     tested.threads = tally.threads.saturating_sub(1);
     tested.steps = tally.steps;
     tested.rests = tally.rests;
@@ -343,29 +327,20 @@ fn judge(tested: &mut CargoTest, tally: &Tally) {
     if tally.processes > 0 {
         tested.notes.push("processes that the test starts are not under control".to_owned());
     }
-    tested.notes.extend(tally.missed_memory());
-    tested.notes.extend(tally.lost.iter().map(|why| format!("not all runs were made: {why}")));
+    tested.notes.extend(missed_memory(tally));
 }
 
-/// What PCT's guarantee says of the runs that it made, or if it has made none, of as many as were made.
-fn bounds(tally: &Tally, by_strategy: &BTreeMap<String, u64>) -> Vec<MissedBug> {
-    let size = Size { threads: tally.threads, steps: tally.steps };
-    let mut made: BTreeMap<u64, u64> = BTreeMap::new();
-    for (spec, runs) in by_strategy {
-        if let Some(depth) = pct_depth(spec) {
-            // From the first one it learns how long a run is.
-            *made.entry(depth).or_default() += runs.saturating_sub(1);
-        }
-    }
-    let missed = |depth: u64, runs: u64| Guarantee::pct(size, depth).map_or(1.0, |pct| pct.missed(runs));
+/// What PCT's guarantee says of the runs that it made, by depth, or if it has made none, of as many as were made.
+fn bounds(tally: &Tally, made: &BTreeMap<u64, u64>) -> Vec<MissedBug> {
     let of = |depth: u64| {
         if made.is_empty() {
-            return MissedBug { depth, runs: tally.runs, made: false, missed: missed(depth, tally.runs) };
+            let missed = tally.missed_by_pct(depth, tally.runs);
+            return MissedBug { depth, runs: tally.runs, made: false, missed };
         }
         // Runs for deeper bugs find this one too, with their own guarantee.
         let deep = made.range(depth..);
-        let chance = deep.map(|(&deep, &runs)| missed(deep, runs)).product();
-        MissedBug { depth, runs: made.values().sum(), made: true, missed: chance }
+        let missed = deep.map(|(&deep, &runs)| tally.missed_by_pct(deep, runs)).product();
+        MissedBug { depth, runs: made.values().sum(), made: true, missed }
     };
     DEPTHS.map(of).to_vec()
 }
@@ -417,14 +392,16 @@ mod tests {
     #[test]
     fn the_bound_is_that_of_the_runs_of_pct() {
         let tally = Tally { runs: 100, threads: 2, steps: 10, ..Tally::default() };
-        let missed = |counts: &[(&str, u64)]| {
-            let counts = counts.iter().map(|&(spec, runs)| (spec.to_owned(), runs)).collect();
-            bounds(&tally, &counts).iter().map(|bound| bound.missed).collect::<Vec<_>>()
+        let missed = |counts: &[(u64, u64)]| {
+            bounds(&tally, &counts.iter().copied().collect())
+                .iter()
+                .map(|bound| bound.missed)
+                .collect::<Vec<_>>()
         };
         let close = |all: Vec<f64>, expected: [f64; 3]| {
             all.iter().zip(expected).for_each(|(a, b)| assert!((a - b).abs() < 1e-12, "{all:?}"));
         };
-        close(missed(&[("pos", 100)]), [0.5_f64.powi(100), 0.95_f64.powi(100), 0.995_f64.powi(100)]);
-        close(missed(&[("pos", 69), ("pct:depth=2", 31)]), [0.95_f64.powi(30), 0.95_f64.powi(30), 1.0]);
+        close(missed(&[]), [0.5_f64.powi(100), 0.95_f64.powi(100), 0.995_f64.powi(100)]);
+        close(missed(&[(2, 30)]), [0.95_f64.powi(30), 0.95_f64.powi(30), 1.0]);
     }
 }

@@ -8,7 +8,7 @@ mod compiler;
 mod hooks;
 mod source;
 
-use crate::Outcome;
+use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail};
 use call::Call;
 pub(crate) use compiler::Language;

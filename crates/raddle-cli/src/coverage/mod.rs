@@ -4,8 +4,8 @@ mod places;
 
 pub(crate) use places::{Keeper, Kept};
 
-use crate::Outcome;
 use crate::args::CoverageArgs;
+use crate::outcome::Outcome;
 use anyhow::{Context, Result};
 use raddle_model::{EXIT_NOTHING_FOUND, IRoot, Idiom};
 use raddle_report::{Align, Table, shape, text};

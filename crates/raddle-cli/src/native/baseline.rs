@@ -1,111 +1,122 @@
 //! `raddle run --baseline`: the program as it is, again and again, for comparison. Nothing is under control, so that a run
 //! can neither be named nor repeated.
 
-use super::launch::{Temporary, preload};
-use crate::args::{BaselineArg, NativeArgs, cores};
+use super::launch::{self, preload};
+use crate::args::{BaselineArg, NativeArgs};
 use crate::progress::Progress;
+use crate::temporary::Temporary;
 use anyhow::{Context, Result};
 use raddle_model::native::DELAY;
 use raddle_report::shape::NativeRun;
-use std::collections::BTreeMap;
+use raddle_search::{Details, Lanes, Made, Portfolio, Request, Run, Search, Seen, Target, Worker};
+use std::ffi::OsString;
 use std::io::{Read, Seek};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 /// How long to wait before looking again whether a run has ended.
 const MOMENT: Duration = Duration::from_micros(200);
 
-#[derive(Default)]
-struct Tally {
-    runs: u64,
-    kinds: BTreeMap<String, u64>,
-    first: Option<(u64, String)>,
+/// The program without control, as the target of a search whose strategy has no say.
+struct Uncontrolled<'a> {
+    args: &'a NativeArgs,
+    words: &'a [String],
+    /// What brings random delays, if they are wanted.
+    library: Option<Temporary>,
 }
 
 /// Runs the program without control.
-#[expect(clippy::disallowed_methods, reason = "nothing here is repeatable anyway")]
 pub(super) fn run(args: &NativeArgs, kind: BaselineArg, words: &[String]) -> Result<NativeRun> {
-    let library = (kind == BaselineArg::Delay).then(Temporary::library).transpose()?;
-    let progress = Progress::new(args.runs);
-    let (next, tally) = (AtomicU64::new(0), Mutex::new(Tally::default()));
-    let begun = Instant::now();
-    let work = || -> Result<()> {
-        loop {
-            let number = next.fetch_add(1, Ordering::Relaxed);
-            let late = args.time.is_some_and(|time| begun.elapsed() >= time);
-            if late || number >= args.runs {
-                return Ok(());
-            }
-            let failed = once(args, library.as_ref(), words, number)?;
-            let mut tally = tally.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
-            tally.runs += 1;
-            progress.add(1);
-            let Some(failed) = failed else { continue };
-            *tally.kinds.entry(failed.clone()).or_default() += 1;
-            if tally.first.as_ref().is_none_or(|(first, _)| number < *first) {
-                tally.first = Some((number, failed));
-            }
-            if !args.keep_going {
-                next.store(args.runs, Ordering::Relaxed);
-            }
-        }
+    let library = (kind == BaselineArg::Delay).then(launch::library).transpose()?;
+    let budget = args.search.budget();
+    let progress = Progress::new(budget.runs);
+    let watch = |seen: Seen<'_>| progress.add(seen.turns);
+    // Some strategy has to take the turns; it decides nothing here.
+    let lanes = Lanes::parse("random-walk", Portfolio::Programs)?;
+    let jobs = args.search.jobs();
+    let search = Search { lanes: &lanes, budget, jobs, shard: None, known: None, watch: &watch, every: 1 };
+    let found = raddle_search::search(&Uncontrolled { args, words, library }, &search)?;
+    if let Some(error) = found.lost {
+        return Err(error);
+    }
+    let strategy = match kind {
+        BaselineArg::Delay => "random delays, uncontrolled",
+        BaselineArg::Stress => "stress, uncontrolled",
     };
-    let outcomes: Vec<Result<()>> = std::thread::scope(|scope| {
-        let workers: Vec<_> = (0..cores(args.jobs)).map(|_| scope.spawn(work)).collect();
-        let join = |worker: std::thread::ScopedJoinHandle<'_, Result<()>>| {
-            worker.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload))
-        };
-        workers.into_iter().map(join).collect()
-    });
-    outcomes.into_iter().collect::<Result<()>>()?;
-    let tally = tally.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner());
-    let failures = tally.kinds.values().sum();
     Ok(NativeRun {
-        verdict: if failures > 0 { "failed" } else { "passed" }.to_owned(),
-        kind: tally.first.as_ref().map(|(_, kind)| kind.clone()),
-        runs: tally.runs,
-        failures,
-        kinds: tally.kinds,
-        first_failure: tally.first.map(|(number, _)| number),
-        strategy: if kind == BaselineArg::Delay {
-            "random delays, uncontrolled"
-        } else {
-            "stress, uncontrolled"
-        }
-        .to_owned(),
-        seed: args.seed,
+        verdict: if found.tally.failures > 0 { "failed" } else { "passed" }.to_owned(),
+        kind: found.first.as_ref().map(|(_, kind)| kind.clone()),
+        runs: found.tally.runs,
+        failures: found.tally.failures,
+        kinds: found.tally.kinds,
+        first_failure: found.first.map(|(turn, _)| turn.number),
+        strategy: strategy.to_owned(),
+        seed: args.search.seed(),
         ..NativeRun::default()
     })
 }
 
-/// One run; tells how it failed, if it did.
-fn once(
-    args: &NativeArgs,
-    library: Option<&Temporary>,
-    words: &[String],
-    number: u64,
-) -> Result<Option<String>> {
-    let mut command = Command::new(&words[0]);
-    command.args(&words[1..]);
-    if let Some(library) = library {
-        let seed = args.seed.wrapping_mul(0x0001_0000_0000).wrapping_add(number);
-        command.env("LD_PRELOAD", preload(library.path().as_os_str()).0).env(DELAY, seed.to_string());
+impl<'a> Target for Uncontrolled<'a> {
+    type Worker = Process<'a>;
+
+    fn start(&self, _job: usize) -> Result<Process<'a>> {
+        let preloaded = self.library.as_ref().map(|library| preload(library.path().as_os_str()).0);
+        Ok(Process { args: self.args, words: self.words, preloaded, requested: None })
     }
-    let mut complaints =
-        tempfile::tempfile().context("cannot make a file for what the program complains of")?;
-    let stderr = complaints.try_clone().context("cannot share a file")?;
-    command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
-    let mut child = command.spawn().with_context(|| format!("cannot start {}", words[0]))?;
-    let Some(status) = wait(&mut child, args.run_time)? else { return Ok(Some("hang".to_owned())) };
-    let mut text = Vec::new();
-    complaints
-        .rewind()
-        .and_then(|()| complaints.read_to_end(&mut text))
-        .context("cannot read a file back")?;
-    Ok(kind(status, &String::from_utf8_lossy(&text), args.fail_on_exit))
+}
+
+/// Starts one process for each run.
+struct Process<'a> {
+    args: &'a NativeArgs,
+    words: &'a [String],
+    preloaded: Option<OsString>,
+    requested: Option<u64>,
+}
+
+impl Worker for Process<'_> {
+    /// The kind of failure.
+    type Failure = String;
+    type Error = anyhow::Error;
+    const IS_REMOTE: bool = false;
+
+    fn request(&mut self, requests: &[Request]) -> Result<()> {
+        self.requested = requests.first().map(|request| request.turn.number);
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<Option<Made<String>>> {
+        let Some(number) = self.requested.take() else { return Ok(None) };
+        let failure = self.once(number)?;
+        let details =
+            failure.clone().map(|kind| Box::new(Details { kind: Some(kind), ..Details::default() }));
+        Ok(Some(Made { run: Run { details, ..Run::default() }, failure }))
+    }
+}
+
+impl Process<'_> {
+    /// Makes one run. Returns the kind of failure, if it failed.
+    fn once(&self, number: u64) -> Result<Option<String>> {
+        let Process { args, words, preloaded, .. } = self;
+        let mut command = Command::new(&words[0]);
+        command.args(&words[1..]);
+        if let Some(preloaded) = preloaded {
+            let seed = args.search.seed().wrapping_mul(0x0001_0000_0000).wrapping_add(number);
+            command.env("LD_PRELOAD", preloaded).env(DELAY, seed.to_string());
+        }
+        let mut complaints =
+            tempfile::tempfile().context("cannot make a file for what the program complains of")?;
+        let stderr = complaints.try_clone().context("cannot share a file")?;
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
+        let mut child = command.spawn().with_context(|| format!("cannot start {}", words[0]))?;
+        let Some(status) = wait(&mut child, args.run_time)? else { return Ok(Some("hang".to_owned())) };
+        let mut text = Vec::new();
+        complaints
+            .rewind()
+            .and_then(|()| complaints.read_to_end(&mut text))
+            .context("cannot read a file back")?;
+        Ok(kind(status, &String::from_utf8_lossy(&text), args.fail_on_exit))
+    }
 }
 
 /// Waits for the end of a run, but no longer than `most`.

@@ -3,7 +3,8 @@
 //! gdb starts the program, which becomes the fork server as usual, and follows it into the child that makes the run. The
 //! socket goes to the program through gdb, as a file with a number of its own, because gdb needs the standard input.
 
-use super::launch::{Temporary, preload, receive, send, surround};
+use super::launch::{self, preload, receive, send, surround};
+use crate::temporary::Temporary;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use raddle_model::Surroundings;
 use raddle_model::native::{Answer, Order, Ran, SOCKET, Setup, Threads};
@@ -35,7 +36,7 @@ pub(super) fn replay(
 ) -> Result<Box<Ran>> {
     let there = Command::new("gdb").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     there.context("cannot start gdb; is it installed?")?;
-    let library = Temporary::library()?;
+    let library = launch::library()?;
     let begin = Temporary::write("begin.gdb", commands(library.path().as_os_str(), &words[1..])?.as_bytes())?;
     let end = Temporary::write("end.gdb", GO_ON.as_bytes())?;
     let interactive = std::io::stdin().is_terminal();

@@ -1,57 +1,30 @@
 //! Starts a program with the native runtime inside and talks to it.
 
-use super::explore::{NotControllable, Runs};
+use crate::remote::{self, NotControllable};
+use crate::temporary::Temporary;
 use anyhow::{Context, Result, anyhow, bail, ensure};
 use raddle_model::Surroundings;
 use raddle_model::native::{Answer, Order, SOCKET, Setup, Threads};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
-use std::fs::Permissions;
 use std::io::{BufReader, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
-use tempfile::TempPath;
 
 /// The runtime that the binary carries.
 static LIBRARY: &[u8] = include_bytes!(env!("RADDLE_NATIVE_LIBRARY"));
 
-/// A file that is removed when this is dropped.
-pub(crate) struct Temporary(TempPath);
-
-impl Temporary {
-    /// The runtime as a file that programs can load.
-    pub(crate) fn library() -> Result<Temporary> {
-        let shown = std::env::temp_dir().display().to_string();
-        ensure!(
-            !shown.contains([' ', ':']),
-            "{shown}: the dynamic loader takes no path with a space or colon; set TMPDIR to another directory"
-        );
-        Temporary::write("native.so", LIBRARY)
-    }
-
-    /// A file whose name ends in `end`.
-    pub(crate) fn write(end: &str, content: &[u8]) -> Result<Temporary> {
-        let folder = std::env::temp_dir();
-        let mut file = tempfile::Builder::new()
-            .prefix("raddle-")
-            .suffix(&format!("-{end}"))
-            .permissions(Permissions::from_mode(0o700))
-            .tempfile_in(&folder)
-            .with_context(|| format!("cannot create a file in {}", folder.display()))?;
-        file.write_all(content).with_context(|| {
-            format!("cannot write {}; TMPDIR names another place for it", file.path().display())
-        })?;
-        // Whoever loads it finds it closed.
-        Ok(Temporary(file.into_temp_path()))
-    }
-
-    pub(crate) fn path(&self) -> &Path {
-        &self.0
-    }
+/// Writes the runtime to a file that programs can load.
+pub(crate) fn library() -> Result<Temporary> {
+    let shown = std::env::temp_dir().display().to_string();
+    ensure!(
+        !shown.contains([' ', ':']),
+        "{shown}: the dynamic loader takes no path with a space or colon; set TMPDIR to another directory"
+    );
+    Temporary::write("native.so", LIBRARY)
 }
 
 /// What a program has to preload, and what it would preload without us, if anything.
@@ -141,7 +114,7 @@ impl Server {
         })?;
         drop(command);
         let mut server = Server { process, stream: BufReader::new(mine), program, fibers: true };
-        match server.receive() {
+        match remote::Server::receive(&mut server) {
             Ok(Answer::Ready { fibers }) => server.fibers = fibers,
             Ok(Answer::Refused { message }) => bail!("{}: {message}", server.program),
             Ok(Answer::Lost { message }) => {
@@ -176,12 +149,6 @@ impl Server {
         }
     }
 
-    /// Gives an order and waits for what comes of it.
-    pub(crate) fn order(&mut self, order: &Order) -> Result<Answer> {
-        self.send(std::slice::from_ref(order))?;
-        self.receive()
-    }
-
     fn tell(&mut self, messages: &[impl Serialize]) -> Result<()> {
         send(self.stream.get_ref(), messages).map_err(|error| self.ended(&error))
     }
@@ -193,7 +160,7 @@ impl Server {
     }
 }
 
-impl Runs for Server {
+impl remote::Server for Server {
     fn send(&mut self, orders: &[Order]) -> Result<()> {
         self.tell(orders)
     }

@@ -1,6 +1,5 @@
 //! What `raddle run` knows from earlier searches, and keeps for later ones.
 
-use super::explore::Tally;
 use super::places;
 use crate::args::NativeArgs;
 use crate::coverage::{Keeper, Kept};
@@ -8,6 +7,7 @@ use anyhow::Result;
 use raddle_model::native::Ran;
 use raddle_model::{IRoot, Ledger, Name};
 use raddle_report::{Coverage, text};
+use raddle_search::Tally;
 use raddle_store::{FILE_NAME, Opened, Search, Store};
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -29,7 +29,7 @@ pub(super) struct Memory {
 impl Memory {
     /// Opens the store, if the search wants one.
     pub(super) fn open(args: &NativeArgs, program: &Path) -> Result<Option<Memory>> {
-        if args.fresh || !(args.coverage || directs(&args.strategy)) {
+        if args.fresh || !(args.coverage || directs(&args.search.strategy())) {
             return Ok(None);
         }
         let Opened { store, set_aside } = Store::open(&args.store.store)?;
@@ -70,7 +70,7 @@ impl Memory {
         let search = Search {
             program: name.to_string_lossy().into_owned(),
             arguments: args.program[1..].join(" "),
-            strategy: args.strategy.clone(),
+            strategy: args.search.strategy(),
             runs: tally.runs,
             failures: tally.failures,
         };

@@ -3,7 +3,7 @@
 //! Replay compares the numbers of places and objects, never their texts, so that they may be told in any words.
 
 use super::{rust_names, values};
-use crate::explain::Sources;
+use crate::subject::Sources;
 use raddle_model::native::{self, CALLED_BY};
 use raddle_model::{Kind, TraceFile};
 use raddle_symbols::{Frame, Symbols};

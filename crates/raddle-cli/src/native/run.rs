@@ -1,23 +1,25 @@
 //! `raddle run`.
 
 use super::baseline;
-use super::explore::{Plan, Tally};
-use super::found::{Found, Origin};
 use super::memory::{self, Memory};
 use super::program::{find, is_instrumented, uses_openmp};
 use super::races;
 use super::show::{message, show};
-use crate::Outcome;
-use crate::args::{NativeArgs, PointsArg, RacesArg, ThreadsArg, TimeoutsArg, cores};
+use super::subject::{Program, namer, trace_file};
+use super::target::{self, Found, Native};
+use crate::args::{NativeArgs, PointsArg, RacesArg, ThreadsArg};
 use crate::cc::Source;
+use crate::outcome::Outcome;
 use crate::progress::Progress;
+use crate::remote::{in_short, missed_memory};
+use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result, ensure};
 use raddle_model::native::{Points, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Ledger, Settings, Surroundings};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, Surroundings, TraceFile};
 use raddle_report::shape::{self, NativeRun, Races};
 use raddle_report::{coverage, text};
+use raddle_search::{Lanes, Portfolio, Seen, Tally};
 use raddle_strategies::coverage::WINDOW;
-use raddle_strategies::portfolio;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -52,35 +54,28 @@ pub(crate) fn run_in(
     if let Some(kind) = args.baseline {
         let report = baseline::run(args, kind, &words)?;
         let status = if report.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
-        let text = if args.json { shape::line(&report) } else { uncontrolled(&report) };
+        let text = if args.search.json { shape::line(&report) } else { uncontrolled(&report) };
         return Ok(Outcome { text, status });
     }
     let mut memory = Memory::open(args, program)?;
     let known = memory.as_ref().map(Memory::known).unwrap_or_default();
-    let setup = Setup { panics, known, ..setup(args, program)? };
-    let progress = Progress::new(args.runs);
-    let look = |tally: &Tally, strategy: &str| {
-        progress.add(1);
-        progress.note(&|| tally.in_short(strategy));
+    let lanes = lanes(args)?;
+    let setup = Setup { panics, known, ..setup(args, &lanes, program)? };
+    let (budget, jobs) = (args.search.budget(), args.search.jobs());
+    let progress = Progress::new(budget.runs);
+    let watch = |seen: Seen<'_>| {
+        progress.add(seen.turns);
+        progress.note(&|| in_short(&seen, &setup.strategies));
     };
-    let plan = Plan {
-        words: &words,
-        surroundings,
-        setup: &setup,
-        runs: args.runs,
-        time: args.time,
-        jobs: cores(args.jobs),
-        keep_going: args.keep_going,
-        adapt: adapts(&args.strategy),
-        look: &look,
-    };
-    let tally = plan.explore()?;
+    let target = Native::new(&words, surroundings, &setup)?;
+    let Found { tally, first, lost, .. } = target.search(&lanes, budget.clone(), jobs, &watch)?;
     // Rust's standard library and those of OpenMP are not instrumented, so that much of what orders accesses is not seen: a lock that was
     // taken in its slow path, a message through a channel, the end of a parallel region. Races would mostly be false alarms.
     let is_rust = raddle_symbols::is_rust(program);
     let uses_openmp = uses_openmp(program)?;
     let second_look = args.races == RacesArg::Report && tally.failures == 0 && !is_rust && !uses_openmp;
-    let races = if second_look { races::look(&plan, program) } else { Ok(None) };
+    let races =
+        if second_look { races::look(&words, surroundings, &setup, &lanes, &budget, jobs) } else { Ok(None) };
     drop(progress);
 
     let mut report = report(args, &tally);
@@ -110,36 +105,42 @@ pub(crate) fn run_in(
     if uses_openmp && tally.kinds.contains_key(races::KIND) {
         notes.push(FALSE_RACES_OF_OPENMP.to_owned());
     }
-    if !tally.fibers && args.threads == ThreadsArg::Fibers {
+    if !target.had_fibers() && args.threads == ThreadsArg::Fibers {
         notes.push(NO_FIBERS.to_owned());
     }
-    notes.extend(tally.missed_memory());
-    notes.extend(tally.lost.iter().map(|why| format!("not all runs were made: {why}")));
+    notes.extend(missed_memory(&tally));
+    notes.extend(lost.iter().map(|why| format!("not all runs were made: {why:#}")));
     let status = if tally.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     let mut failing = None;
-    if let Some((number, ran)) = &tally.first {
-        let origin = Origin { words: &words, surroundings, setup: &setup };
-        let found = Found::keep(ran, origin, args.record.as_deref(), !args.no_minimize);
-        report.failure_file = found.path.as_ref().map(|path| path.display().to_string());
-        if let Some(why) = &found.not_kept {
+    if let Some((turn, ran)) = &first {
+        let open = |file: &TraceFile| -> Result<Box<dyn Subject>> {
+            Ok(Box::new(Program::open(file, "the failing run", Threads::Fibers)?))
+        };
+        let (path, minimize) = (args.record.as_deref(), !args.search.no_minimize);
+        let keep = Keep { path, minimize, namer: namer(), open: &open };
+        let output = Output { printed: ran.output.clone(), ..Output::default() };
+        let kept = keep.keep(trace_file(ran, &words, surroundings, &setup), output);
+        report.kind = ran.kind.clone();
+        report.failure_file = kept.path.as_ref().map(|path| path.display().to_string());
+        if let Some(why) = &kept.not_kept {
             notes.push(format!("{why}; the same command with --record FILE writes it elsewhere"));
         }
-        report.first_failure = Some(*number);
-        report.iroots = memory::first_had(&tally, *number, ran);
-        report.message = Some(message(&found.file).join("\n"));
-        failing = Some(found);
+        report.first_failure = Some(turn.number);
+        report.iroots = memory::first_had(&tally, turn.number, ran);
+        report.message = Some(message(&kept.file).join("\n"));
+        failing = Some(kept);
     }
     report.notes = notes;
-    if args.json {
+    if args.search.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
     let mut out = summary(&report);
     if let Some(covered) = &report.coverage {
         out.push_str(&coverage(covered, report.runs));
     }
-    if let Some(Found { file, output, .. }) = failing {
-        crate::minimize::tell(&mut out, &file);
-        show(&mut out, &file, &output, width);
+    if let Some(Kept { file, output, .. }) = failing {
+        crate::reduction::tell(&mut out, &file);
+        show(&mut out, &file, &output.printed, width);
         if let Some(path) = &report.failure_file {
             let _ = writeln!(out, "\nReplay it: raddle replay {path}");
         }
@@ -161,7 +162,7 @@ fn unseen_memory(args: &NativeArgs, program: &Path) -> Result<Option<String>> {
         return Ok(None);
     };
     // Reduction leaves out orders that differ in nothing it sees; accesses to memory may tell them apart.
-    let reduces = args.strategy.split('+').any(|spec| spec.starts_with("dpor"));
+    let reduces = args.search.strategy().split('+').any(|spec| spec.starts_with("dpor"));
     let consequence = if reduces {
         "dpor has also left out orders of synchronisation that differ only in what memory holds then, so bugs may be left; dfs \
          leaves out none"
@@ -187,55 +188,36 @@ fn program(args: &NativeArgs) -> Result<PathBuf> {
     }
 }
 
-/// Whether the strategies under a name on the command line have more turns if they find more.
-pub(crate) fn adapts(strategy: &str) -> bool {
-    strategy == "portfolio"
+/// The strategies of the command line. To look for iRoots, each makes its runs in order.
+fn lanes(args: &NativeArgs) -> Result<Lanes> {
+    let lanes = Lanes::parse(&args.search.strategy(), Portfolio::Programs)?;
+    Ok(if looks_for_iroots(args) { lanes.in_order() } else { lanes })
 }
 
-/// The strategies that take turns under a name on the command line.
-pub(crate) fn specs(strategy: &str) -> Result<Vec<String>> {
-    let strategies: Vec<String> = if adapts(strategy) {
-        portfolio::of_programs()
-    } else {
-        strategy.split('+').map(str::to_owned).collect()
-    };
-    for spec in &strategies {
-        raddle_strategies::build(spec)?;
-    }
-    Ok(strategies)
+fn looks_for_iroots(args: &NativeArgs) -> bool {
+    args.coverage || memory::directs(&args.search.strategy())
 }
 
-fn setup(args: &NativeArgs, program: &Path) -> Result<Setup> {
-    let strategies = specs(&args.strategy)?;
+fn setup(args: &NativeArgs, lanes: &Lanes, program: &Path) -> Result<Setup> {
+    let settings = Settings { races: args.races == RacesArg::Fail, ..args.search.settings() };
     Ok(Setup {
-        strategies,
-        seed: args.seed,
-        settings: Settings {
-            step_limit: args.step_limit,
-            timeouts_anytime: args.timeouts == TimeoutsArg::Any,
-            patience: args.patience,
-            races: args.races == RacesArg::Fail,
-            exit_last: false,
-        },
         points: match args.points {
             PointsArg::All => Points::All,
             PointsArg::Shared => Points::Shared,
             PointsArg::Sync => Points::Sync,
         },
         threads: threads(args.threads),
-        patience_ms: u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX),
         expected: args.expect_output.as_deref().map(expected).transpose()?,
         fail_on_exit: args.fail_on_exit,
-        panics: None,
-        coverage: (args.coverage || memory::directs(&args.strategy)).then_some(WINDOW),
-        known: Ledger::default(),
+        coverage: looks_for_iroots(args).then_some(WINDOW),
         callers: args.callers || raddle_symbols::is_rust(program),
-        alone: cores(args.jobs) == 1,
+        alone: args.search.jobs() == 1,
+        ..target::setup(lanes, args.search.seed(), settings, args.run_time)
     })
 }
 
 /// What threads are to be.
-pub(super) fn threads(arg: ThreadsArg) -> Threads {
+pub(crate) fn threads(arg: ThreadsArg) -> Threads {
     match arg {
         ThreadsArg::Fibers => Threads::Fibers,
         ThreadsArg::Os => Threads::Os,
@@ -252,11 +234,10 @@ fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {
     let failed = tally.failures > 0;
     NativeRun {
         verdict: if failed { "failed" } else { "passed" }.to_owned(),
-        kind: tally.first.as_ref().and_then(|(_, ran)| ran.kind.clone()),
         runs: tally.runs,
         failures: tally.failures,
         kinds: tally.kinds.clone(),
-        partial_orders: tally.census.distinct() as u64,
+        partial_orders: tally.partial_orders(),
         threads: tally.threads,
         steps: tally.steps,
         rests: tally.rests,
@@ -264,8 +245,8 @@ fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {
         processes: tally.processes,
         cut_off: tally.cut_off,
         exhausted: tally.exhausted,
-        strategy: args.strategy.clone(),
-        seed: args.seed,
+        strategy: args.search.strategy(),
+        seed: args.search.seed(),
         ..NativeRun::default()
     }
 }

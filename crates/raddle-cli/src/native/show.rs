@@ -14,7 +14,8 @@ pub(crate) fn show(out: &mut String, file: &TraceFile, output: &str, width: usiz
     for line in message(file) {
         let _ = writeln!(out, "{line}");
     }
-    let own = file.surroundings.test.as_ref().map(|test| crate::cargo::without_harness(output, test));
+    let own =
+        file.surroundings.test.as_ref().map(|test| crate::harness_output::without_harness(output, test));
     printed(out, own.as_deref().unwrap_or(output));
 }
 

@@ -90,7 +90,7 @@ fn what_cannot_be_run_is_reported_from_the_file_alone() {
     assert_eq!(found.status, 0, "{}", found.err);
     assert!(found.out.contains("deadlock: 3 threads wait"), "{}", found.out);
     assert!(
-        found.out.contains("Not explained: standard input: the run was recorded by the front end"),
+        found.out.contains("Not explained: standard input: the file does not name the test binary"),
         "{}",
         found.out
     );

@@ -52,7 +52,7 @@ fn a_lost_run_that_was_to_learn_is_told_and_the_others_count() {
     let report = run(&folder, &words);
     let notes = report["notes"].to_string();
     assert!(
-        notes.contains("shared memory may have been missed") && notes.contains("within 5000 ms"),
+        notes.contains("shared-memory detection is incomplete") && notes.contains("within 5000 ms"),
         "{notes}"
     );
     assert_eq!(

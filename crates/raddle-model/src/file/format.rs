@@ -1,8 +1,8 @@
 //! Failure files as text: what of them is readable, what is packed, and how old versions are read.
 
 use super::{
-    FORMAT_VERSION, FileError, MOST_FILE_STEPS, Minimized, Settings, Surroundings, TraceFile, base64, packed,
-    values,
+    FORMAT_VERSION, FileError, FrontEnd, MOST_FILE_STEPS, Minimized, Settings, Surroundings, TraceFile,
+    base64, packed, values,
 };
 use crate::native::SHARED;
 use crate::{Kind, Name, Values, Verdict, mix};
@@ -106,7 +106,7 @@ impl TraceFile {
         let readable = Readable {
             raddle_failure: FORMAT_VERSION,
             id: self.id.clone(),
-            front_end: self.front_end.clone(),
+            front_end: self.front_end.name().to_owned(),
             program: self.program.clone(),
             arguments: self.arguments.clone(),
             build: self.build.clone(),
@@ -164,7 +164,7 @@ impl Readable {
         parameters.extend(packed.shared.into_iter().map(|unit| (SHARED.to_owned(), unit)));
         Ok(TraceFile {
             id: self.id,
-            front_end: self.front_end,
+            front_end: self.front_end.parse()?,
             program: self.program,
             arguments: self.arguments,
             build: self.build,
@@ -190,7 +190,7 @@ impl Readable {
 /// A file of version 1: every step was written out, and a native program was a JSON list of its words.
 fn version_1(text: &str) -> Result<TraceFile, FileError> {
     let mut file: TraceFile = serde_json::from_str(text).map_err(syntax)?;
-    if file.front_end == "native"
+    if file.front_end == FrontEnd::Native
         && let Ok(mut words) = serde_json::from_str::<Vec<String>>(&file.program)
         && !words.is_empty()
     {

@@ -6,8 +6,11 @@
 mod base64;
 mod check;
 mod format;
+mod front_end;
 mod packed;
 mod values;
+
+pub use front_end::{FrontEnd, UnknownFrontEnd};
 
 use crate::{Operation, Pick, Values, Verdict};
 use serde::{Deserialize, Serialize};
@@ -29,8 +32,8 @@ pub struct TraceFile {
     /// smaller keeps the name of the one it was made from.
     #[serde(default)]
     pub id: String,
-    /// The front end that ran the program: `lab`, `rust`, `native` or `beam`.
-    pub front_end: String,
+    /// The front end that ran the program.
+    pub front_end: FrontEnd,
     /// The program, as its front end names it: for the lab, the text of the program; for a Rust test, its name; for a
     /// pthreads program, its path; for an Erlang program, `module:function`.
     pub program: String,
@@ -88,6 +91,9 @@ pub struct Surroundings {
     /// If the program is a harness of Rust tests, the test that it runs. Its first thread is then the harness.
     #[serde(default)]
     pub test: Option<String>,
+    /// The test binary, for a run of a Rust test that uses the types of the crate `raddle`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub executable: Option<String>,
 }
 
 impl Surroundings {
@@ -176,6 +182,9 @@ pub enum FileError {
         /// What is wrong with them.
         message: String,
     },
+    /// Its front end is not known.
+    #[error(transparent)]
+    FrontEnd(#[from] UnknownFrontEnd),
     /// It contradicts itself.
     #[error("step {}: {message}; the file is damaged", step + 1)]
     Inconsistent {

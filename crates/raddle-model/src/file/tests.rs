@@ -7,7 +7,7 @@ pub(super) fn sample() -> TraceFile {
     let operation = Operation::new(Kind::Write, LocationId(0)).on(ObjectId(0), Access::Write);
     TraceFile {
         id: "0123abcd".into(),
-        front_end: "lab".into(),
+        front_end: FrontEnd::Lab,
         program: "shared x = 0\nthread A { x = 1 }".into(),
         arguments: vec!["-v".into()],
         build: Some("gnu:00ff".into()),

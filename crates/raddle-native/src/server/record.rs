@@ -5,10 +5,8 @@ use crate::child::results::RunData;
 use crate::child::{outside, shared_memory};
 use crate::platform::modules::Modules;
 use raddle_model::native::Setup;
-use raddle_model::{Cell, Format, Gathered, ObjectId, Surroundings, TraceFile, TraceStep, Values};
+use raddle_model::{Cell, Format, FrontEnd, Gathered, ObjectId, Surroundings, TraceFile, TraceStep, Values};
 
-/// The front end's name in failure files.
-const FRONT_END: &str = "native";
 /// The text of place 0.
 const NOWHERE: &str = "no place in the code";
 
@@ -30,7 +28,7 @@ pub(crate) fn record(
     });
     TraceFile {
         id: String::new(),
-        front_end: FRONT_END.to_owned(),
+        front_end: FrontEnd::Native,
         program: String::new(),
         arguments: Vec::new(),
         build: None,

@@ -1,11 +1,8 @@
 //! Which step let which other one go on, but for locks.
 
 use super::{Edge, EdgeKind, Stream};
-use raddle_model::{BlockReason, Failure, Kind, MADE, ObjectId, TraceFile};
+use raddle_model::{BlockReason, Failure, FrontEnd, Kind, MADE, ObjectId, TraceFile};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
-
-/// The front end whose threads are Erlang processes.
-pub(super) const BEAM: &str = "beam";
 
 /// What is known of the order of steps.
 #[derive(Default)]
@@ -29,7 +26,7 @@ pub(super) fn follow(stream: &Stream, file: &TraceFile) -> Orders {
             own.push(step as u32);
         }
     }
-    let is_beam = file.front_end == BEAM;
+    let is_beam = file.front_end == FrontEnd::Beam;
     let made_at = if is_beam { spawned_at(file, stream) } else { made_at(stream, &own) };
     let joined = joined(stream, file, &own);
     let mut orders = Orders { made_at, joined, own, ..Orders::default() };

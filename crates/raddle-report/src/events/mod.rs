@@ -14,7 +14,7 @@ pub use place::Place;
 use crate::interleaving::sentences;
 use crate::operations::verb;
 use crate::values::{Told, beside, told};
-use raddle_model::{Access, BlockReason, Failure, Kind, Operation, TraceFile};
+use raddle_model::{Access, BlockReason, Failure, FrontEnd, Kind, Operation, TraceFile};
 
 /// A run, ready to be shown. Numbers of steps are indices into `events`.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -141,7 +141,7 @@ impl Stream {
             executed: file.steps.len(),
             failure: file.verdict.failure().map(Failure::kind),
             message: sentences(file),
-            names_first: file.front_end == edges::BEAM,
+            names_first: file.front_end == FrontEnd::Beam,
             ..Stream::default()
         };
         stream.events.extend(pending(file));

@@ -1,6 +1,6 @@
 use super::*;
 use raddle_model::{
-    Blocked, LocationId, ObjectId, Settings, Surroundings, ThreadId, TraceStep, Values, Verdict,
+    Blocked, FrontEnd, LocationId, ObjectId, Settings, Surroundings, ThreadId, TraceStep, Values, Verdict,
 };
 
 /// A run of `(thread, kind, objects)`; every step has the place with its thread's number.
@@ -14,7 +14,7 @@ pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile 
     };
     TraceFile {
         id: "0123abcd".into(),
-        front_end: "rust".into(),
+        front_end: FrontEnd::Rust,
         program: "a_test".into(),
         arguments: Vec::new(),
         build: None,
@@ -168,7 +168,7 @@ fn messages_of_erlang_processes_arrive_where_their_owner_looks() {
             (0, Kind::Write, &[3, 1]),
         ],
     );
-    file.front_end = "beam".into();
+    file.front_end = FrontEnd::Beam;
     file.parameters = [0, 1, 1].map(|steps| ("made".to_owned(), steps)).into();
     let stream = Stream::of(&file);
     assert_eq!(edges(&stream), [(0, 1, "spawn"), (1, 3, "send"), (2, 3, "send"), (4, 5, "send")]);

@@ -17,7 +17,7 @@ pub fn json(story: &Story) -> String {
     let value = json!({
         "raddle_report": VERSION,
         "id": story.id,
-        "front_end": story.front_end,
+        "front_end": story.front_end.name(),
         "program": story.program,
         "found": story.found,
         "verdict": story.kind(),

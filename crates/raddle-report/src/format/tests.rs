@@ -2,8 +2,8 @@ use super::*;
 use crate::events::Stream;
 use crate::story::{ConflictPair, PairRole, Source, Story};
 use raddle_model::{
-    Access, BlockReason, Blocked, Cell, Failure, Format, Kind, LocationId, ObjectId, Operation, Settings,
-    Surroundings, ThreadId, TraceFile, TraceStep, Values, Verdict,
+    Access, BlockReason, Blocked, Cell, Failure, Format, FrontEnd, Kind, LocationId, ObjectId, Operation,
+    Settings, Surroundings, ThreadId, TraceFile, TraceStep, Values, Verdict,
 };
 use serde_json::Value;
 
@@ -33,7 +33,7 @@ fn file() -> TraceFile {
     let blocked = vec![blocked(0, 1, 1), blocked(1, 0, 0)];
     TraceFile {
         id: "0123abcd".into(),
-        front_end: "rust".into(),
+        front_end: FrontEnd::Rust,
         program: "transfers".into(),
         arguments: Vec::new(),
         build: None,

@@ -1,8 +1,8 @@
 //! What the pages show.
 
 use raddle_model::{
-    Access, BlockReason, Blocked, Cell, Failure, Format, Kind, LocationId, ObjectId, Operation, Settings,
-    Surroundings, ThreadId, TraceFile, TraceStep, Value, Values, Verdict,
+    Access, BlockReason, Blocked, Cell, Failure, Format, FrontEnd, Kind, LocationId, ObjectId, Operation,
+    Settings, Surroundings, ThreadId, TraceFile, TraceStep, Value, Values, Verdict,
 };
 use raddle_report::events::Stream;
 use raddle_report::{ConflictPair, PairRole, Source, Story};
@@ -15,7 +15,7 @@ fn step(thread: u32, kind: Kind, object: u32, location: u32) -> TraceStep {
 fn file(threads: Vec<String>, objects: Vec<String>, lines: u32, steps: Vec<TraceStep>) -> TraceFile {
     TraceFile {
         id: String::new(),
-        front_end: "native".into(),
+        front_end: FrontEnd::Native,
         program: "/usr/bin/a<b>".into(),
         arguments: Vec::new(),
         build: None,

@@ -43,7 +43,15 @@ impl Check<'_> {
         let budget = Budget { runs, time, stop: Stop::FirstFailure };
         let found = search(
             &target,
-            &Search { lanes: self.lanes, budget, jobs, shard: None, watch: &|_| (), every: u64::MAX },
+            &Search {
+                lanes: self.lanes,
+                budget,
+                jobs,
+                shard: None,
+                known: None,
+                watch: &|_| (),
+                every: u64::MAX,
+            },
         );
         if target.conflict.is_met() {
             return None;

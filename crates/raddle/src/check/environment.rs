@@ -12,6 +12,7 @@ pub(super) struct Overrides {
     pub(super) strategy: Option<String>,
     pub(super) replay: Option<PathBuf>,
     pub(super) tolerant: bool,
+    pub(super) serve: Option<PathBuf>,
     pub(super) minimize: Option<bool>,
     pub(super) explain: Option<bool>,
 }
@@ -26,6 +27,7 @@ impl Overrides {
             strategy: text("RADDLE_STRATEGY"),
             replay: text("RADDLE_REPLAY").map(PathBuf::from),
             tolerant: switch("RADDLE_REPLAY_TOLERANT").unwrap_or(false),
+            serve: text("RADDLE_SERVE").map(PathBuf::from),
             minimize: switch("RADDLE_MINIMIZE"),
             explain: switch("RADDLE_EXPLAIN"),
         }

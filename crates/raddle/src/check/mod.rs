@@ -16,6 +16,7 @@ mod passed;
 mod record;
 mod repeatable;
 mod replay;
+mod serve;
 mod turns;
 
 pub use config::Config;
@@ -163,6 +164,11 @@ fn run(name: &str, config: &Config, test: driver::Test) -> Result<Passed, Box<Fa
         !replay::program(path).is_some_and(|program| program != name && ordinal::test(&program) == test_name)
     };
     if let Some(path) = environment.replay.as_ref().filter(is_recorded) {
+        if let Some(socket) = &environment.serve {
+            panics::install();
+            crate::runtime::overflow::install();
+            serve::serve(socket, path, &test);
+        }
         let known = Some(name).filter(|&name| name != "main");
         let follow = if environment.tolerant { replay::tolerant } else { replay::replay };
         return match follow(path, known, &test) {

@@ -55,8 +55,6 @@ impl Passed {
 
     /// Returns what the runs of a search were like, none of which failed.
     pub(super) fn of(tally: &Tally, lanes: &Lanes) -> Passed {
-        let mut pct_runs = tally.pct_runs(lanes);
-        pct_runs.retain(|_, runs| *runs > 0);
         Passed {
             runs: tally.runs,
             cut_off: tally.cut_off,
@@ -66,7 +64,7 @@ impl Passed {
             threads: tally.threads,
             steps: tally.steps,
             rests: tally.rests,
-            pct_runs,
+            pct_runs: tally.pct_runs(lanes),
         }
     }
 }

@@ -3,12 +3,9 @@
 use super::panics::Panic;
 use crate::runtime::Runtime;
 use raddle_model::{
-    Failure, LocationId, ObjectId, Settings, Surroundings, ThreadId, TraceFile, TraceStep, Verdict,
+    Failure, FrontEnd, LocationId, ObjectId, Settings, Surroundings, ThreadId, TraceFile, TraceStep, Verdict,
 };
 use std::collections::BTreeMap;
-
-/// The front end's name in failure files.
-pub(super) const FRONT_END: &str = "rust";
 
 /// The text of location 0, which stands for no place in the code.
 const NOWHERE: &str = "no place in the code";
@@ -51,11 +48,11 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
     let threads = (0..summary.thread_count() as u32).map(|thread| runtime.shown_name(ThreadId(thread)));
     TraceFile {
         id: String::new(),
-        front_end: FRONT_END.to_owned(),
+        front_end: FrontEnd::Rust,
         program: origin.program.to_owned(),
         arguments: Vec::new(),
         build: None,
-        surroundings: Surroundings::default(),
+        surroundings: surroundings(),
         parameters: vec![(LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads))],
         settings: origin.settings,
         strategy: origin.strategy.to_owned(),
@@ -70,6 +67,16 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         values: runtime.noted_values(&steps),
         steps,
         picks: summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
+    }
+}
+
+/// The test binary and its folder, so that others can run the test again.
+fn surroundings() -> Surroundings {
+    let text = |path: std::io::Result<std::path::PathBuf>| path.ok()?.into_os_string().into_string().ok();
+    Surroundings {
+        directory: text(std::env::current_dir()),
+        executable: text(std::env::current_exe()),
+        ..Surroundings::default()
     }
 }
 

@@ -6,11 +6,11 @@ use super::failure::{Failed, FailureFile, statement};
 use super::minimize::Runs;
 use super::panics;
 use super::passed::Passed;
-use super::record::{FRONT_END, LEAKED, Origin, record};
+use super::record::{LEAKED, Origin, record};
 use super::turns;
 use crate::runtime::{self, Conflict, Locations, Runtime};
 use raddle_engine::{Choice, Divergence, Engine, Needs, Plan, Point, Replay, Resemble, Rng, Strategy};
-use raddle_model::{Event, FileError, ThreadId, TraceFile, Verdict};
+use raddle_model::{Event, FileError, FrontEnd, ThreadId, TraceFile, Verdict};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -83,7 +83,7 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
         Ok(file) => file,
         Err(error) => return Err(ReplayError::Damaged { path, error }),
     };
-    if file.front_end != FRONT_END {
+    if file.front_end != FrontEnd::Rust {
         let message =
             format!("the run was recorded by the front end `{}`, not by a Rust test", file.front_end);
         return Err(ReplayError::Foreign { path, message });
@@ -140,7 +140,7 @@ pub(super) fn tolerant(path: &Path, name: Option<&str>, test: &Test) -> Result<P
 /// A run that did what the recorded one did.
 pub(super) struct Repeated {
     runtime: Box<Runtime>,
-    trace: TraceFile,
+    pub(super) trace: TraceFile,
     panics: Vec<panics::Panic>,
 }
 

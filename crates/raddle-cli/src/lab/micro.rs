@@ -1,15 +1,17 @@
 //! `raddle lab micro`.
 
 use crate::args::{MicroArgs, cores};
+use crate::input::{read, shown};
+use crate::outcome::Outcome;
 use crate::progress::Progress;
-use crate::replay::{read, shown};
-use crate::{Outcome, strategies};
+use crate::strategies;
 use anyhow::{Context, Result, bail};
 use raddle_engine::Config;
 use raddle_lab::micro::{self, Algorithm, Analysis, Coverage, MicroProgram};
-use raddle_lab::{Job, Tally, sample_all};
+use raddle_lab::{Job, sample_all};
 use raddle_model::EXIT_NOTHING_FOUND;
 use raddle_report::shape::{self, Micro, MicroCell, MicroCounts, MicroPublished};
+use raddle_search::{Budget, Lanes, Portfolio, Tally};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -41,7 +43,7 @@ pub(crate) fn run(args: &MicroArgs, width: usize) -> Result<Outcome> {
         }
     }
     let progress = Progress::new(args.runs.saturating_mul(jobs.len() as u64));
-    let tallies = sample_all(jobs, cores(args.jobs), &|runs| progress.add(runs));
+    let sampled = sample_all(&jobs, cores(args.jobs), &|runs| progress.add(runs))?;
     drop(progress);
 
     let mut report = Micro {
@@ -51,8 +53,8 @@ pub(crate) fn run(args: &MicroArgs, width: usize) -> Result<Outcome> {
         programs: programs.iter().zip(&analyses).map(|(program, analysis)| row(program, analysis)).collect(),
         ..Micro::default()
     };
-    for ((index, spec), tally) in cells.into_iter().zip(&tallies) {
-        let cell = sampled(&programs[index], &analyses[index], &spec, tally);
+    for ((index, spec), found) in cells.into_iter().zip(&sampled) {
+        let cell = cell(&programs[index], &analyses[index], &spec, &found.tally);
         report.programs[index].strategies.insert(spec, cell);
     }
     if specs.iter().any(|spec| spec == "random-walk") {
@@ -113,14 +115,13 @@ fn job(args: &MicroArgs, program: &MicroProgram, analysis: &Analysis, spec: &str
     } else {
         spec.to_owned()
     };
+    let lanes = Lanes::parse(&full, Portfolio::Tests)?;
     Ok(Job {
         program: Box::new(program.straight(pct)?),
-        strategy: raddle_strategies::build(&full)?,
+        lanes: if args.in_order { lanes.in_order() } else { lanes },
         config: Config::default(),
         seed: args.seed,
-        runs: args.runs,
-        in_order: args.in_order,
-        until_failure: false,
+        budget: Budget::all(args.runs),
     })
 }
 
@@ -155,7 +156,7 @@ fn computed(program: &MicroProgram, analysis: &Analysis) -> MicroCell {
     }
 }
 
-fn sampled(program: &MicroProgram, analysis: &Analysis, spec: &str, tally: &Tally) -> MicroCell {
+fn cell(program: &MicroProgram, analysis: &Analysis, spec: &str, tally: &Tally) -> MicroCell {
     let complete = tally.census.distinct() >= analysis.partial_orders;
     let least = if complete { tally.census.least().unwrap_or(0) } else { 0 };
     MicroCell {
@@ -165,7 +166,7 @@ fn sampled(program: &MicroProgram, analysis: &Analysis, spec: &str, tally: &Tall
         published: published(program, spec),
         exact: false,
         all_seen_after: tally.last_new.filter(|_| complete),
-        space: tally.space,
+        space: tally.estimate,
     }
 }
 

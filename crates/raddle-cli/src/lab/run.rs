@@ -1,89 +1,77 @@
 //! `raddle lab run`.
 
-use crate::args::{RunArgs, TimeoutsArg, cores};
-use crate::progress::Progress;
-use crate::replay::{compile, config, read, repeat, shown};
-use crate::{Outcome, minimize, strategies};
-use anyhow::{Context, Result};
+use super::program::{Lab, compile, config};
+use crate::args::RunArgs;
+use crate::input::{read, shown};
+use crate::outcome::Outcome;
+use crate::progress::{Progress, Waiting};
+use crate::subject::{record_path, write};
+use crate::{reduction, strategies};
+use anyhow::{Context, Result, bail};
 use raddle_engine::{Config, Replay, Strategy};
 use raddle_explain::MOST_AUTOMATIC_STEPS;
 use raddle_lab::exact::{self, ExactStrategy, Limits};
-use raddle_lab::{Job, Machine, Recording, Tally, bound, sample_all};
+use raddle_lab::{Job, Machine, sample_all};
 use raddle_model::{
-    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Name, Reads, Settings, Surroundings, TraceFile, TraceStep,
+    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Name, Reads, Settings, Surroundings, TraceFile, Values,
 };
 use raddle_report::shape::{self, FirstFailure, Run};
 use raddle_report::{Coverage, Layout, coverage, interleaving, sentences, text};
+use raddle_search::{AFTER_A_FAILURE, Lanes, Portfolio, Recording, Tally, bound, reduce};
 use raddle_strategies::Family;
 use raddle_strategies::coverage::WINDOW;
 use std::fmt::Write;
-use std::path::PathBuf;
 
 pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     let source = read(&args.file)?;
     let machine = compile(&source, &args.set).with_context(|| shown(&args.file).to_owned())?;
-    let settings = settings(args);
-    let jobs = args.strategy.iter().map(|spec| {
+    let (settings, budget) = (args.search.settings(), args.search.counting_budget());
+    let specs = specs(args);
+    let jobs = specs.iter().map(|spec| {
         Ok(Job {
             program: Box::new(machine.clone()),
-            strategy: strategy(spec, args.coverage)?,
+            lanes: lanes(spec, args.coverage)?,
             config: config(settings),
-            seed: args.seed,
-            runs: args.runs,
-            in_order: false,
-            until_failure: args.until_bug,
+            seed: args.search.seed(),
+            budget: budget.clone(),
         })
     });
     let jobs: Vec<Job> = jobs.collect::<Result<_>>()?;
-    let progress = Progress::new(args.runs.saturating_mul(jobs.len() as u64));
-    let tallies = sample_all(jobs, cores(args.jobs), &|runs| progress.add(runs));
+    let progress = Progress::new(budget.runs.saturating_mul(jobs.len() as u64));
+    let sampled = sample_all(&jobs, args.search.jobs(), &|runs| progress.add(runs))?;
     drop(progress);
 
     // The failing run that is shown and recorded is the first one of the first strategy that has one.
-    let mut shown_failure: Option<TraceFile> = None;
+    let mut shown_failure: Option<(TraceFile, Option<String>)> = None;
     let mut reports = Vec::new();
-    for (spec, tally) in args.strategy.iter().zip(&tallies) {
+    for ((spec, job), sampled) in specs.iter().zip(&jobs).zip(&sampled) {
+        let tally = &sampled.tally;
         let mut report = report(args, spec, tally);
         if args.exact {
             add_exact(&mut report, &machine, config(settings), spec, limits(args.exact_limit));
         }
-        if args.coverage
-            && let Some(ledger) = &tally.ledger
-        {
+        if args.coverage {
             let names = machine.location_names();
             let place = |name: Name| names.get(name.0 as usize).cloned().unwrap_or_default();
-            report.coverage = Some(Coverage::new(ledger, tally.saturation.clone(), place));
+            report.coverage = Some(Coverage::new(&tally.covered.ledger, tally.saturation.clone(), place));
         }
-        if let Some(recording) = &tally.first_failure {
-            let mut file = trace_file(args, &source, &machine, settings, spec, recording)?;
-            file.id = file.short_id();
+        if let Some((turn, recording)) = &sampled.first {
+            let file = trace_file(args, &source, &machine, &job.lanes.get(turn.lane).spec, recording)?;
             let is_first = shown_failure.is_none();
-            let recorded = args.record.as_ref().filter(|_| is_first).map(|path| record_path(path, &file));
-            let save = |file: &TraceFile| match &recorded {
-                Some(path) => minimize::write(path, file),
-                None => Ok(()),
-            };
-            save(&file)?;
-            // Nobody sees a run that is neither shown nor kept.
-            let is_short = file.steps.len() <= MOST_AUTOMATIC_STEPS;
-            if is_first && is_short && !args.no_minimize && (recorded.is_some() || !args.json) {
-                let mut lab = minimize::Lab::new(machine.clone(), &file);
-                file = minimize::reduce(&file, &mut lab, minimize::AFTER_A_FAILURE, &save)?.unwrap_or(file);
-                save(&file)?;
-            }
+            let kept = keep(args, &machine, file, is_first)?;
             report.first_failure = Some(FirstFailure {
-                run: recording.run,
+                run: turn.number,
                 kind: recording.verdict.failure().map_or("", |failure| failure.kind()).to_owned(),
-                message: sentences(&file).join("\n"),
-                steps: file.steps.len() as u64,
-                recorded: recorded.as_ref().map(|path| path.display().to_string()),
+                message: sentences(&kept.0).join("\n"),
+                steps: kept.0.steps.len() as u64,
+                recorded: kept.1.clone(),
             });
-            shown_failure.get_or_insert(file);
+            shown_failure.get_or_insert(kept);
         }
         reports.push(report);
     }
     let status = if shown_failure.is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
-    if args.json {
+    if args.search.json {
         return Ok(Outcome { text: reports.iter().map(shape::line).collect(), status });
     }
     let mut out = text::runs(&reports, width);
@@ -96,44 +84,68 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
         }
     }
     match shown_failure {
-        Some(file) => show(&mut out, args, &file, width),
+        Some((file, recorded)) => show(&mut out, args, &file, recorded.as_deref(), width),
         None => out.push_str("\nNo run failed.\n"),
     }
     Ok(Outcome { text: out, status })
 }
 
-/// The strategy that `spec` names; one whose runs are looked at for iRoots if that is `looked` for.
-fn strategy(spec: &str, looked: bool) -> Result<Box<dyn Strategy>> {
-    let strategy = raddle_strategies::build(spec)?;
-    let covered = |strategy| Box::new(raddle_strategies::coverage::Coverage::new(strategy, WINDOW));
-    Ok(if looked { covered(strategy) } else { strategy })
+/// The strategies that are compared.
+fn specs(args: &RunArgs) -> Vec<String> {
+    if args.search.strategy.is_empty() { vec!["pos".to_owned()] } else { args.search.strategy.clone() }
 }
 
-fn settings(args: &RunArgs) -> Settings {
-    Settings {
-        step_limit: args.step_limit,
-        patience: args.patience,
-        timeouts_anytime: args.timeouts == TimeoutsArg::Any,
-        races: false,
-        exit_last: false,
+/// The strategies that `spec` names; their runs are looked at for iRoots if that is `looked` for.
+fn lanes(spec: &str, looked: bool) -> Result<Lanes> {
+    let lanes = Lanes::parse(spec, Portfolio::Programs)?;
+    let covered = |strategy| -> Box<dyn Strategy> {
+        Box::new(raddle_strategies::coverage::Coverage::new(strategy, WINDOW))
+    };
+    Ok(if looked { lanes.wrapped(covered) } else { lanes })
+}
+
+/// Reduces and records a failing run, if anybody is going to see it. Returns the run and where it was written to.
+fn keep(
+    args: &RunArgs,
+    machine: &Machine,
+    mut file: TraceFile,
+    is_first: bool,
+) -> Result<(TraceFile, Option<String>)> {
+    file.id = file.short_id();
+    let recorded = args.record.as_ref().filter(|_| is_first);
+    let recorded = recorded.map(|path| record_path(path.as_deref(), &file));
+    if let Some(path) = &recorded {
+        write(path, &file)?;
     }
+    let is_short = file.steps.len() <= MOST_AUTOMATIC_STEPS;
+    if is_first && is_short && !args.search.no_minimize && (recorded.is_some() || !args.search.json) {
+        let mut lab = Lab::new(machine.clone(), &file);
+        let mut save = |small: &TraceFile| match &recorded {
+            Some(path) => write(path, small),
+            None => Ok(()),
+        };
+        let small = reduce(&file, &mut lab, AFTER_A_FAILURE, &Waiting::default(), &mut save)?;
+        file = small.unwrap_or(file);
+        save(&file)?;
+    }
+    Ok((file, recorded.map(|path| path.display().to_string())))
 }
 
 fn report(args: &RunArgs, spec: &str, tally: &Tally) -> Run {
     // Nothing is known without a complete run.
-    let (low, high) = bound::interval(tally.hits, tally.runs).unwrap_or((0.0, 1.0));
+    let (low, high) = bound::interval(tally.failures, tally.runs).unwrap_or((0.0, 1.0));
     Run {
         strategy: spec.to_owned(),
         runs: tally.runs,
-        hits: tally.hits,
-        hit_ratio: tally.hits as f64 / tally.runs.max(1) as f64,
+        hits: tally.failures,
+        hit_ratio: tally.failures as f64 / tally.runs.max(1) as f64,
         interval: [low, high],
-        partial_orders: tally.census.distinct() as u64,
-        seed: args.seed,
-        failures: tally.failures.clone(),
+        partial_orders: tally.partial_orders(),
+        seed: args.search.seed(),
+        failures: tally.kinds.clone(),
         cut_off: tally.cut_off,
         exhausted: (strategies::family(spec) == Some(Family::Systematic)).then_some(tally.exhausted),
-        space: tally.space,
+        space: tally.estimate,
         rests: tally.rests,
         threads: tally.threads,
         steps: tally.steps,
@@ -199,17 +211,13 @@ fn trace_file(
     args: &RunArgs,
     source: &str,
     machine: &Machine,
-    settings: Settings,
     spec: &str,
     recording: &Recording,
 ) -> Result<TraceFile> {
-    let mut machine = machine.clone();
-    let settings = Settings { exit_last: recording.trace.exit_last, ..settings };
-    let repeated = repeat(&mut machine, config(settings), Replay::new(&recording.trace))
-        .with_context(|| format!("run {} does not repeat, which is a mistake of raddle", recording.run))?;
-    Ok(TraceFile {
+    let settings = Settings { exit_last: recording.trace.exit_last, ..args.search.settings() };
+    let origin = TraceFile {
         id: String::new(),
-        front_end: "lab".to_owned(),
+        front_end: FrontEnd::Lab,
         program: source.to_owned(),
         arguments: Vec::new(),
         build: None,
@@ -217,31 +225,28 @@ fn trace_file(
         parameters: machine.program().params.clone(),
         settings,
         strategy: spec.to_owned(),
-        seed: args.seed,
+        seed: args.search.seed(),
         run: recording.run,
         minimized: None,
-        verdict: repeated.verdict,
-        fingerprint: repeated.fingerprint,
-        threads: repeated.threads,
-        objects: repeated.objects,
-        locations: machine.location_names(),
-        steps: repeated
-            .events
-            .iter()
-            .map(|event| TraceStep { thread: event.thread.0, operation: event.operation })
-            .collect(),
-        picks: repeated.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
-        values: repeated.values,
-    })
-}
-
-/// Where the run of `file` is recorded: at `path`, or under its own name if there is none.
-fn record_path(path: &Option<PathBuf>, file: &TraceFile) -> PathBuf {
-    path.clone().unwrap_or_else(|| PathBuf::from(file.file_name()))
+        verdict: recording.verdict.clone(),
+        fingerprint: recording.fingerprint,
+        threads: Vec::new(),
+        objects: Vec::new(),
+        locations: Vec::new(),
+        steps: Vec::new(),
+        picks: Vec::new(),
+        values: Values::default(),
+    };
+    let mut replay = Replay::new(&recording.trace);
+    let run = Lab::new(machine.clone(), &origin).run(&mut replay);
+    match replay.divergence() {
+        None => Ok(run),
+        Some(divergence) => bail!("internal error: run {} does not repeat: {divergence}", recording.run),
+    }
 }
 
 /// The failing run, and the command that brings it back.
-fn show(out: &mut String, args: &RunArgs, file: &TraceFile, width: usize) {
+fn show(out: &mut String, args: &RunArgs, file: &TraceFile, recorded: Option<&str>, width: usize) {
     let _ = writeln!(
         out,
         "\nThe first failing run: number {} of seed {} under {}, {}.\n",
@@ -250,12 +255,11 @@ fn show(out: &mut String, args: &RunArgs, file: &TraceFile, width: usize) {
         file.strategy,
         text::plural(file.steps.len() as u64, "step")
     );
-    minimize::tell(out, file);
+    reduction::tell(out, file);
     out.push_str(&interleaving(file, Layout { width, ..Layout::default() }));
-    match &args.record {
+    match recorded {
         Some(path) => {
-            let path = record_path(path, file).display().to_string();
-            let _ = writeln!(out, "\nReplay it: raddle replay {}", quoted(&path));
+            let _ = writeln!(out, "\nReplay it: raddle replay {}", quoted(path));
         }
         None => {
             let _ = writeln!(
@@ -275,7 +279,7 @@ fn command(args: &RunArgs, file: &TraceFile) -> String {
     for (name, value) in &args.set {
         option("set", format!("{name}={value}"));
     }
-    option("seed", args.seed.to_string());
+    option("seed", args.search.seed().to_string());
     option("runs", (file.run + 1).to_string());
     let usual = Config::default();
     if file.settings.timeouts_anytime {

@@ -4,12 +4,13 @@
 //! it happens in the other order, together with nothing but what follows from that. Of raddle-explain only the question whether two
 //! failures are the same is used.
 
-use super::*;
-use crate::minimize::tests::{FIGURES, each_run, failing, figure};
+use super::{FIGURES, Lab, compile, each_run, failing, figure};
 use raddle_engine::Rng;
 use raddle_explain::Symptom;
-use raddle_model::{Reads, Verdict, dependent};
+use raddle_explain::{Effort, explain};
+use raddle_model::{Kind, Reads, TraceFile, TraceStep, Verdict, dependent};
 use std::collections::BTreeSet;
+use std::fmt::Write;
 
 /// The most runs of an exhaustive search. A program with more is not looked at.
 const MOST: u64 = 60_000;

@@ -1,10 +1,31 @@
-//! Failing runs of the figures are made as small as they can be, or nearly so.
+//! Failing runs of the figures are reduced as far as they can be, or nearly so, and explained as all runs of them show.
 
-use super::*;
-use crate::replay::config;
+mod explain;
+
+use super::program::{Lab, compile, config};
 use raddle_engine::{Engine, Plan, Rng, run as run_once};
-use raddle_explain::Symptom;
-use raddle_model::{Failure, Settings, Surroundings, TraceStep, Values, Verdict};
+use raddle_explain::{Execute, Symptom, Wanted};
+use raddle_model::{
+    Failure, FrontEnd, Schedule, Settings, Surroundings, TraceFile, TraceStep, Values, Verdict,
+};
+use raddle_search::Limits;
+use std::convert::Infallible;
+use std::fmt::Write;
+use std::time::Duration;
+
+/// Nobody waits.
+struct Silent;
+
+impl raddle_search::Progress for Silent {
+    fn begin(&self, _runs: u64) {}
+
+    fn ran(&self, _note: &dyn Fn() -> String) {}
+}
+
+fn reduce(file: &TraceFile, execute: &mut dyn Execute, limits: Limits) -> Option<TraceFile> {
+    let Ok(small) = raddle_search::reduce(file, execute, limits, &Silent, &mut |_| Ok::<(), Infallible>(()));
+    small
+}
 
 const SETTINGS: Settings =
     Settings { step_limit: 10_000, timeouts_anytime: false, patience: 64, races: false, exit_last: false };
@@ -13,11 +34,11 @@ const SETTINGS: Settings =
 const MOST: u64 = 400_000;
 
 /// A figure, to be run.
-pub(crate) fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
+fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
     let path = format!("{}/../raddle-lab/figures/{name}.rdl", env!("CARGO_MANIFEST_DIR"));
     TraceFile {
         id: "a".into(),
-        front_end: "lab".into(),
+        front_end: FrontEnd::Lab,
         program: std::fs::read_to_string(path).unwrap(),
         arguments: Vec::new(),
         build: None,
@@ -39,31 +60,13 @@ pub(crate) fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
     }
 }
 
-#[test]
-fn when_threads_were_made_is_that_of_the_smaller_run() {
-    let found = figure("pos_fig2", &[("shared".into(), 7), (MADE.into(), 0), (MADE.into(), 5)]);
-    let run = TraceFile { parameters: vec![(MADE.into(), 0), (MADE.into(), 2)], ..found.clone() };
-    let small = with_origin(&found, run);
-    assert_eq!(small.parameters, [("shared".into(), 7), (MADE.into(), 0), (MADE.into(), 2)]);
-}
-
 /// Looks at the failing runs of a strategy, until there is none left or `look` has seen enough. Tells whether no run is left.
-pub(crate) fn failing(
-    file: &TraceFile,
-    strategy: &str,
-    runs: u64,
-    look: &mut dyn FnMut(TraceFile) -> bool,
-) -> bool {
+fn failing(file: &TraceFile, strategy: &str, runs: u64, look: &mut dyn FnMut(TraceFile) -> bool) -> bool {
     each_run(file, strategy, runs, &mut |run| run.verdict.failure().is_some() && look(run))
 }
 
 /// The same for all runs.
-pub(crate) fn each_run(
-    file: &TraceFile,
-    strategy: &str,
-    runs: u64,
-    look: &mut dyn FnMut(TraceFile) -> bool,
-) -> bool {
+fn each_run(file: &TraceFile, strategy: &str, runs: u64, look: &mut dyn FnMut(TraceFile) -> bool) -> bool {
     let mut machine = compile(&file.program, &file.parameters).unwrap();
     let mut strategy = raddle_strategies::build(strategy).unwrap();
     let mut engine = Engine::new(config(file.settings));
@@ -108,7 +111,7 @@ fn measured(name: &str, parameters: &[(String, i64)]) -> (u64, u64, Option<u64>)
     let machine = compile(&file.program, &file.parameters).unwrap();
     let mut lab = Lab::new(machine.clone(), &found);
     let limits = Limits { runs: 2_000, time: Duration::from_secs(600) };
-    let small = reduce(&found, &mut lab, limits, &|_| Ok(())).unwrap().expect("the failure comes again");
+    let small = reduce(&found, &mut lab, limits).expect("the failure comes again");
     assert_eq!(Symptom::of(&small), Symptom::of(&found), "{name}");
     let again = lab.execute(&Schedule::of(&small), Wanted::Failing).expect("a smaller run is a run");
     assert_eq!((again.run.steps, again.run.verdict), (small.steps.clone(), small.verdict.clone()), "{name}");
@@ -124,7 +127,7 @@ fn measured(name: &str, parameters: &[(String, i64)]) -> (u64, u64, Option<u64>)
 }
 
 /// The figures that take no parameters.
-pub(crate) const FIGURES: [&str; 19] = [
+const FIGURES: [&str; 19] = [
     "abba",
     "lost_update",
     "lost_wakeup",
@@ -192,7 +195,7 @@ fn another_failure_is_not_taken_for_the_same() {
     let found = found.expect("the second assertion fails sometimes");
     let machine = compile(&file.program, &[]).unwrap();
     let limits = Limits { runs: 2_000, time: Duration::from_secs(600) };
-    let small = reduce(&found, &mut Lab::new(machine, &found), limits, &|_| Ok(())).unwrap().unwrap();
+    let small = reduce(&found, &mut Lab::new(machine, &found), limits).unwrap();
     assert_eq!((Symptom::of(&small), small.switches()), (Symptom::of(&found), 2));
 }
 
@@ -215,7 +218,7 @@ fn a_long_run_becomes_small_in_few_runs() {
     assert!(found.switches() > 2_000, "{}", found.switches());
     let machine = compile(&file.program, &[]).unwrap();
     let limits = Limits { runs: 2_000, time: Duration::from_secs(600) };
-    let small = reduce(&found, &mut Lab::new(machine, &found), limits, &|_| Ok(())).unwrap().unwrap();
+    let small = reduce(&found, &mut Lab::new(machine, &found), limits).unwrap();
     let runs = small.minimized.expect("it tells of it").executions;
     // Without many switches being left out at once it takes more than twice as many runs.
     assert!(small.switches() <= 5 && runs < 1_000, "{} switches after {runs} runs", small.switches());

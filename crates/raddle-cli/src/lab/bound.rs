@@ -1,11 +1,11 @@
 //! `raddle lab bound`.
 
-use crate::Outcome;
 use crate::args::BoundArgs;
+use crate::outcome::Outcome;
 use anyhow::Result;
-use raddle_lab::bound::{BoundError, Guarantee, Size};
 use raddle_model::EXIT_NOTHING_FOUND;
 use raddle_report::shape::{self, Bound, BoundRow};
+use raddle_search::bound::{BoundError, Guarantee, Size};
 
 pub(crate) fn run(args: &BoundArgs, width: usize) -> Result<Outcome> {
     let size = Size { threads: args.threads, steps: args.steps };

@@ -1,0 +1,110 @@
+//! The arguments of every command that searches.
+
+use super::{duration, runs, whole};
+use clap::{Args, ValueEnum};
+use raddle_model::Settings;
+use raddle_search::{Budget, Stop};
+use std::time::Duration;
+
+/// How long and in which way schedules are tried.
+#[derive(Args, Clone)]
+#[command(next_help_heading = "Search")]
+pub(crate) struct SearchArgs {
+    /// The strategy, or several joined by +; portfolio if not given (pos for the lab). May be given several times: they take turns,
+    /// or, for the lab, are compared
+    #[arg(long, short, value_name = "SPEC")]
+    pub(crate) strategy: Vec<String>,
+    /// How many runs, such as 10000 or 1e5. If not given: 10000; for a test of `cargo raddle test` 1000, unless there is --time
+    #[arg(long, short = 'n', value_name = "N", value_parser = runs)]
+    pub(crate) runs: Option<u64>,
+    /// Stop starting new runs after this long, such as 30s, 5m or 500ms. If not given: no limit; for a test of `cargo raddle
+    /// test` 10s, unless there is --runs
+    #[arg(long, value_name = "T", value_parser = duration)]
+    pub(crate) time: Option<Duration>,
+    /// The seed from which all runs follow; 1 if not given
+    #[arg(long, value_name = "X")]
+    pub(crate) seed: Option<u64>,
+    /// How many processes or threads make runs at the same time; as many as there are cores if not given
+    #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Go on after a failing run, and count them. The default for the lab
+    #[arg(long, conflicts_with = "until_bug")]
+    pub(crate) keep_going: bool,
+    /// Stop at the first failing run. The default for all but the lab
+    #[arg(long)]
+    pub(crate) until_bug: bool,
+    /// When a timed wait may time out: when nothing else can run, or at any moment
+    #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
+    pub(crate) timeouts: TimeoutsArg,
+    /// A run that takes more steps fails; 1000000 if not given
+    #[arg(long, value_name = "N", value_parser = whole)]
+    pub(crate) step_limit: Option<u64>,
+    /// Iterations of a spin loop before the thread is descheduled (0: unlimited)
+    #[arg(long, value_name = "N", default_value_t = 64)]
+    pub(crate) patience: u32,
+    /// Keep the first failing run as it was found, with all its switches between threads
+    #[arg(long)]
+    pub(crate) no_minimize: bool,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
+pub(crate) enum TimeoutsArg {
+    /// When nothing else can run
+    Idle,
+    /// At any moment
+    Any,
+}
+
+/// The runs of a search if the user does not say it.
+const RUNS: u64 = 10_000;
+/// The most steps of a run if the user does not say it.
+pub(crate) const STEPS: u64 = 1_000_000;
+/// The strategy if the user does not say it.
+pub(crate) const STRATEGY: &str = "portfolio";
+
+impl SearchArgs {
+    /// Returns the strategies that take turns, as one text.
+    pub(crate) fn strategy(&self) -> String {
+        if self.strategy.is_empty() { STRATEGY.to_owned() } else { self.strategy.join("+") }
+    }
+
+    /// Returns how long the search goes on, where it stops at the first failure unless the user says otherwise.
+    pub(crate) fn budget(&self) -> Budget {
+        let stop = if self.keep_going { Stop::Never } else { Stop::FirstFailure };
+        Budget { runs: self.runs.unwrap_or(RUNS), time: self.time, stop }
+    }
+
+    /// Returns the same for the lab, which counts failures unless the user says otherwise.
+    pub(crate) fn counting_budget(&self) -> Budget {
+        let stop = if self.until_bug { Stop::FirstFailure } else { Stop::Never };
+        Budget { stop, ..self.budget() }
+    }
+
+    pub(crate) fn seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
+    /// Returns how many workers make runs.
+    pub(crate) fn jobs(&self) -> usize {
+        cores(self.jobs)
+    }
+
+    /// Returns the engine's settings.
+    pub(crate) fn settings(&self) -> Settings {
+        Settings {
+            step_limit: self.step_limit.unwrap_or(STEPS),
+            timeouts_anytime: self.timeouts == TimeoutsArg::Any,
+            patience: self.patience,
+            races: false,
+            exit_last: false,
+        }
+    }
+}
+
+/// Returns how many cores to use.
+pub(crate) fn cores(jobs: Option<u16>) -> usize {
+    jobs.map_or_else(|| std::thread::available_parallelism().map_or(1, usize::from), usize::from)
+}

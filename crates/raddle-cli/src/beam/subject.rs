@@ -1,0 +1,135 @@
+//! The function of a failing run of an Erlang program, in a VM of its own.
+
+use super::server::{Program, Vm, setup, under};
+use super::sources;
+use crate::remote::Server;
+use crate::subject::{Namer, Output, Repeated, Sources, Subject};
+use anyhow::{Context, Error, Result, anyhow, bail};
+use raddle_explain::{Execute, Execution, Wanted};
+use raddle_model::native::{Answer, Order, Ran};
+use raddle_model::{Schedule, TraceFile};
+
+/// How long a run may take without an operation, in milliseconds: a replay, and one of many.
+const REPLAY: u64 = 600_000;
+const ONE_OF_MANY: u64 = 5_000;
+
+/// Makes runs of an Erlang program.
+pub(crate) struct Beam {
+    /// Where the runs come from.
+    origin: TraceFile,
+    shown: String,
+    program: Program,
+    /// Makes the runs that follow a schedule.
+    vm: Option<Vm>,
+    /// Why it makes no more runs.
+    silent: Option<Error>,
+}
+
+impl Beam {
+    /// Prepares the program of `file`, which messages call `shown`.
+    pub(crate) fn open(file: &TraceFile, shown: &str) -> Result<Beam> {
+        let program = Program::of(file, shown)?;
+        let origin = raddle_search::origin(file);
+        Ok(Beam { origin, shown: shown.to_owned(), program, vm: None, silent: None })
+    }
+
+    fn start(&self, patience_ms: u64) -> Result<Vm> {
+        let TraceFile { seed, settings, .. } = self.origin;
+        Vm::start(&self.program, &setup(under(&self.origin), seed, settings, patience_ms))
+            .with_context(|| self.shown.clone())
+    }
+
+    /// The VM for runs that follow a schedule.
+    fn follower(&mut self) -> Option<&mut Vm> {
+        if self.vm.is_none() && self.silent.is_none() {
+            match self.start(ONE_OF_MANY) {
+                Ok(vm) => self.vm = Some(vm),
+                Err(error) => self.silent = Some(error),
+            }
+        }
+        self.vm.as_mut()
+    }
+
+    /// Makes one run.
+    fn make(&mut self, order: &Order) -> Result<Repeated> {
+        let shown = self.shown.clone();
+        match self.start(REPLAY)?.order(order)? {
+            Answer::Ran(ran) => repeated(*ran),
+            Answer::Lost { message } | Answer::Refused { message } => {
+                bail!("{shown}: the run cannot be repeated: {message}")
+            }
+            Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) => {
+                bail!("{shown}: the Erlang VM has made no run")
+            }
+        }
+    }
+}
+
+/// What only the VM knows of a run.
+pub(super) fn output(ran: &Ran) -> Output {
+    Output { printed: ran.output.clone(), callers: ran.callers.clone() }
+}
+
+fn repeated(ran: Ran) -> Result<Repeated> {
+    let output = output(&ran);
+    let run = *ran.trace.context("the Erlang VM has told nothing of the run")?;
+    Ok(Repeated { run, output, divergence: ran.divergence })
+}
+
+/// The first step at a location that is another one than in the recorded run, though the step is the same: locations are
+/// numbered in the order in which a run comes to them.
+fn moved(file: &TraceFile, now: &TraceFile) -> Option<(usize, String)> {
+    let place = |file: &'_ TraceFile, index: usize| file.locations.get(index).cloned();
+    file.steps.iter().zip(&now.steps).enumerate().find_map(|(step, (then, is))| {
+        let was = place(file, then.operation.location.index())?;
+        let is = place(now, is.operation.location.index())?;
+        (was != is).then(|| (step, format!("it is at {is}, in the recorded run it was at {was}")))
+    })
+}
+
+impl Execute for Beam {
+    fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
+        let order = Order::follow(&self.origin, schedule, 0, wanted == Wanted::Any);
+        let ran = match self.follower()?.order(&order) {
+            Ok(Answer::Ran(ran)) => ran,
+            Ok(Answer::Refused { message }) => {
+                (self.vm, self.silent) = (None, Some(anyhow!(message)));
+                return None;
+            }
+            Ok(_) => return None,
+            Err(error) => {
+                (self.vm, self.silent) = (None, Some(error));
+                return None;
+            }
+        };
+        Some(Execution { run: *ran.trace?, preemptions: ran.preemptions })
+    }
+}
+
+impl Subject for Beam {
+    fn replay(&mut self, file: &TraceFile) -> Result<Repeated> {
+        let mut repeated = self.make(&Order::replay(file, 0))?;
+        repeated.divergence = repeated.divergence.take().or_else(|| moved(file, &repeated.run));
+        Ok(repeated)
+    }
+
+    fn resemble(&mut self, file: &TraceFile) -> Result<Repeated> {
+        self.make(&Order::resemble(file, 0))
+    }
+
+    fn namer(&self) -> Namer {
+        let origin = self.origin.clone();
+        Box::new(move |run| -> Sources { sources::of(&origin, &run.locations) })
+    }
+
+    fn observe(&mut self, run: &mut TraceFile) -> Output {
+        match self.follower().map(|vm| vm.order(&Order::replay(run, 0))) {
+            Some(Ok(Answer::Ran(ran))) if ran.divergence.is_none() => output(&ran),
+            _ => Output::default(),
+        }
+    }
+
+    fn why_silent(&mut self) -> Option<Error> {
+        self.silent.take()
+    }
+}

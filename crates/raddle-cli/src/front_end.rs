@@ -1,0 +1,64 @@
+//! The front ends, by what a failure file says.
+
+use crate::beam::{self, Beam};
+use crate::lab::Lab;
+use crate::native::{self, Program};
+use crate::rust::RustTest;
+use crate::subject::{Output, Subject};
+use anyhow::Result;
+use raddle_model::native::Threads;
+use raddle_model::{FrontEnd, TraceFile};
+use raddle_report::{Layout, interleaving};
+use std::path::PathBuf;
+
+/// Prepares the program of `file`, which messages call `shown`, to make more runs. Threads of pthreads programs are `threads`.
+pub(crate) fn open(file: &TraceFile, shown: &str, threads: Threads) -> Result<Box<dyn Subject>> {
+    Ok(match file.front_end {
+        FrontEnd::Lab => Box::new(Lab::open(file, shown)?),
+        FrontEnd::Native => Box::new(Program::open(file, shown, threads)?),
+        FrontEnd::Beam => Box::new(Beam::open(file, shown)?),
+        FrontEnd::Rust => Box::new(RustTest::open(file, shown)?),
+    })
+}
+
+/// Says what may have changed if a run does not repeat.
+pub(crate) fn changed(front_end: FrontEnd) -> &'static str {
+    match front_end {
+        FrontEnd::Lab => "the file was changed, or another version of raddle wrote it",
+        FrontEnd::Native => "the program or its surroundings have changed",
+        FrontEnd::Beam => "a module has changed",
+        FrontEnd::Rust => {
+            "the code was changed, or the test depends on something besides the schedule (time, random numbers, addresses, \
+             state kept between runs)"
+        }
+    }
+}
+
+/// Returns folders that may have sources of the program of `file`.
+pub(crate) fn source_folders(file: &TraceFile) -> Vec<PathBuf> {
+    match file.front_end {
+        FrontEnd::Beam => beam::folders(file),
+        FrontEnd::Rust => file.surroundings.directory.iter().map(PathBuf::from).collect(),
+        FrontEnd::Lab | FrontEnd::Native => Vec::new(),
+    }
+}
+
+/// Prints a run: its steps, what was wrong, and what the program printed.
+pub(crate) fn show(out: &mut String, file: &TraceFile, output: &Output, width: usize) {
+    match file.front_end {
+        FrontEnd::Beam => beam::show(out, file, output, width),
+        FrontEnd::Native | FrontEnd::Rust => native::show(out, file, &output.printed, width),
+        FrontEnd::Lab => {
+            out.push('\n');
+            out.push_str(&interleaving(file, Layout { width, ..Layout::default() }));
+        }
+    }
+}
+
+/// Says what was wrong, a line each.
+pub(crate) fn message(file: &TraceFile) -> Vec<String> {
+    match file.front_end {
+        FrontEnd::Native => native::message(file),
+        FrontEnd::Lab | FrontEnd::Rust | FrontEnd::Beam => raddle_report::sentences(file),
+    }
+}

@@ -1,0 +1,231 @@
+//! The program of a failing run of a pthreads program, started again.
+
+use super::launch::{Server, library};
+use super::program::find;
+use super::{debug, places, target};
+use crate::cc::was_compiled_here;
+use crate::remote::Server as _;
+use crate::subject::{Namer, Output, Repeated, Subject};
+use crate::temporary::Temporary;
+use anyhow::{Context, Result, bail, ensure};
+use raddle_explain::{Execute, Execution, Wanted};
+use raddle_model::native::{Answer, Order, Points, Ran, SHARED, Setup, Threads};
+use raddle_model::{Failure, FrontEnd, Schedule, Surroundings, TraceFile};
+use raddle_search::{Lanes, Portfolio};
+use raddle_symbols::Symbols;
+use std::cell::RefCell;
+use std::path::Path;
+use std::rc::Rc;
+use std::time::Duration;
+
+/// The parameter of a failure file that tells at which accesses the schedule could change.
+const POINTS: &str = "points";
+
+/// The parameter of a failure file that tells that a location was another one where it had other callers.
+const CALLERS: &str = "callers";
+
+/// How long a run may take that is one of many.
+const ONE_OF_MANY: Duration = Duration::from_secs(5);
+
+/// How long a replay may take. It is one run, and nobody else waits.
+const REPLAY: Duration = Duration::from_secs(600);
+
+/// Returns the failing run `ran` with the program that it is of.
+pub(crate) fn trace_file(
+    ran: &Ran,
+    words: &[String],
+    surroundings: &Surroundings,
+    setup: &Setup,
+) -> TraceFile {
+    let mut file = ran.trace.as_deref().cloned().expect("the first failing run was asked for with its trace");
+    file.front_end = FrontEnd::Native;
+    file.program = words[0].clone();
+    file.arguments = words[1..].to_vec();
+    file.surroundings = surroundings.clone();
+    file.build = raddle_symbols::build(Path::new(&words[0])).ok();
+    file.parameters = vec![(POINTS.to_owned(), setup.points as i64)];
+    if setup.callers {
+        file.parameters.push((CALLERS.to_owned(), 1));
+    }
+    file.parameters.extend(ran.shared.iter().map(|&unit| (SHARED.to_owned(), unit as i64)));
+    file
+}
+
+/// Names the locations of runs by the symbols of the program.
+pub(crate) fn namer() -> Namer {
+    namer_with(Rc::default())
+}
+
+fn namer_with(symbols: Rc<RefCell<Symbols>>) -> Namer {
+    Box::new(move |run| places::translate(run, &mut symbols.borrow_mut()))
+}
+
+/// The program of a failing run.
+pub(crate) struct Program {
+    /// What runs are like.
+    origin: TraceFile,
+    shown: String,
+    threads: Threads,
+    library: Temporary,
+    /// Makes the runs that follow a schedule.
+    server: Option<Server>,
+    symbols: Rc<RefCell<Symbols>>,
+    /// What failing runs printed, by their fingerprints.
+    printed: Vec<(u64, String)>,
+}
+
+impl Program {
+    /// Prepares the program of `file`, which messages call `shown`.
+    pub(crate) fn open(file: &TraceFile, shown: &str, threads: Threads) -> Result<Program> {
+        let mut origin = raddle_search::origin(file);
+        origin.verdict = file.verdict.clone();
+        setup(&origin, shown, threads, REPLAY)?;
+        let (library, symbols) = (library()?, Rc::default());
+        let shown = shown.to_owned();
+        Ok(Program { origin, shown, threads, library, server: None, symbols, printed: Vec::new() })
+    }
+
+    /// Repeats the run of `file` under gdb, with more arguments for it.
+    pub(crate) fn debug(&self, file: &TraceFile, more: &[String]) -> Result<Repeated> {
+        let (words, setup) = setup(&self.origin, &self.shown, self.threads, REPLAY)?;
+        let order = Order::replay(file, random(file));
+        let ran = debug::replay(&words, &file.surroundings, &setup, &order, more)
+            .with_context(|| self.shown.clone())?;
+        if let Some((step, what)) = &ran.divergence {
+            let (shown, step, of) = (&self.shown, step + 1, file.steps.len());
+            bail!("{shown}: the run did not come to its end under gdb: at step {step} of {of}: {what}");
+        }
+        self.repeated(*ran)
+    }
+
+    fn start(&self, surroundings: &Surroundings, threads: Threads, time: Duration) -> Result<Server> {
+        let (words, setup) = setup(&self.origin, &self.shown, threads, time)?;
+        Server::start(&self.library, &words, surroundings, &setup)
+    }
+
+    /// Makes one run of its own process.
+    fn make(&self, order: &Order) -> Result<Repeated> {
+        let shown = &self.shown;
+        let mut server = self.start(&self.origin.surroundings, self.threads, REPLAY)?;
+        match server.order(order)? {
+            Answer::Ran(ran) => self.repeated(*ran),
+            Answer::Lost { message } | Answer::Refused { message } => {
+                bail!("{shown}: the run cannot be repeated: {message}")
+            }
+            Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) => {
+                bail!("{shown}: the native runtime has made no run")
+            }
+        }
+    }
+
+    fn repeated(&self, ran: Ran) -> Result<Repeated> {
+        let mut run = *ran.trace.context("the native runtime has told nothing of the run")?;
+        places::translate(&mut run, &mut self.symbols.borrow_mut());
+        let output = Output { printed: ran.output, callers: Vec::new() };
+        Ok(Repeated { run, output, divergence: ran.divergence })
+    }
+
+    /// The server for runs that follow a schedule. Nothing if the program cannot be started, or has ended.
+    fn follower(&mut self) -> Option<&mut Server> {
+        if self.server.is_none() {
+            // The backtrace of a Rust panic takes longer than the run, and nobody sees it.
+            let mut quiet = self.origin.surroundings.clone();
+            quiet.environment.push(("RUST_BACKTRACE".to_owned(), "0".to_owned()));
+            self.server = Some(self.start(&quiet, Threads::Fibers, ONE_OF_MANY).ok()?);
+        }
+        self.server.as_mut()
+    }
+}
+
+impl Execute for Program {
+    fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
+        let order = Order::follow(&self.origin, schedule, random(&self.origin), wanted == Wanted::Any);
+        // A server that does not answer any more makes no run, and so do those after it.
+        let Ok(Answer::Ran(ran)) = self.follower()?.order(&order) else { return None };
+        let run = *ran.trace?;
+        if !ran.output.is_empty() {
+            self.printed.push((run.fingerprint, ran.output));
+        }
+        Some(Execution { run, preemptions: ran.preemptions })
+    }
+}
+
+impl Subject for Program {
+    fn replay(&mut self, file: &TraceFile) -> Result<Repeated> {
+        self.make(&Order::replay(file, random(file)))
+    }
+
+    fn resemble(&mut self, file: &TraceFile) -> Result<Repeated> {
+        self.make(&Order::resemble(file, random(file)))
+    }
+
+    fn namer(&self) -> Namer {
+        namer_with(Rc::clone(&self.symbols))
+    }
+
+    fn observe(&mut self, run: &mut TraceFile) -> Output {
+        let order = Order::show(&self.origin, run, random(&self.origin));
+        if let Some(Ok(Answer::Ran(ran))) = self.follower().map(|server| server.order(&order))
+            && let Some(again) = ran.trace.filter(|again| again.steps == run.steps)
+        {
+            run.values = again.values;
+        }
+        let printed = self.printed.iter().find(|(fingerprint, _)| *fingerprint == run.fingerprint);
+        Output {
+            printed: printed.map(|(_, printed)| printed.clone()).unwrap_or_default(),
+            ..Output::default()
+        }
+    }
+}
+
+/// The program of `file` with its arguments, and the setup of runs like the recorded one.
+fn setup(file: &TraceFile, shown: &str, threads: Threads, time: Duration) -> Result<(Vec<String>, Setup)> {
+    ensure!(!file.program.is_empty(), "{shown}: the file names no program");
+    let program = Path::new(&file.program);
+    if !program.exists() && was_compiled_here(program) {
+        bail!(
+            "{shown}: the program was compiled by `raddle run` and is no longer in the cache, at {}; the same `raddle run` of the \
+             same source makes it again",
+            file.program
+        );
+    }
+    find(&file.program)?;
+    let words = [std::slice::from_ref(&file.program), &file.arguments[..]].concat();
+    let points = file.parameters.iter().find(|(name, _)| name == POINTS).map_or(0, |&(_, points)| points);
+    let points = [Points::All, Points::Shared, Points::Sync]
+        .into_iter()
+        .find(|known| *known as i64 == points)
+        .with_context(|| format!("{shown}: the parameter `{POINTS}` has no known value"))?;
+    let expected = match file.verdict.failure() {
+        Some(Failure::Output { file, .. }) => Some(file.clone()),
+        _ => None,
+    };
+    let nothing = Lanes::none();
+    let setup = Setup {
+        points,
+        threads,
+        expected,
+        fail_on_exit: matches!(file.verdict.failure(), Some(Failure::Exit { .. })),
+        panics: match file.verdict.failure() {
+            Some(Failure::Panic { last, .. }) => Some(last.thread.clone()),
+            _ => None,
+        },
+        callers: file.parameters.iter().any(|(name, value)| name == CALLERS && *value != 0),
+        alone: true,
+        ..target::setup(&nothing, file.seed, file.settings, time)
+    };
+    Ok((words, setup))
+}
+
+/// What the random numbers of the run of `file` followed from. A strategy that learns has the same in all runs.
+fn random(file: &TraceFile) -> u64 {
+    let lanes = Lanes::parse(&file.strategy, Portfolio::Programs);
+    let learns = lanes.is_ok_and(|lanes| lanes.iter().any(|lane| lane.learns));
+    if learns { 0 } else { file.run }
+}
+
+/// Whether the program is another build than then, as far as that is known.
+pub(crate) fn is_another_build(file: &TraceFile) -> bool {
+    let now = raddle_symbols::build(Path::new(&file.program)).ok();
+    now.zip(file.build.as_ref()).is_some_and(|(now, then)| now != *then)
+}

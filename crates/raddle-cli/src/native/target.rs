@@ -1,0 +1,81 @@
+//! A pthreads program as the target of a search.
+
+use super::launch::{Server, library};
+use crate::remote::Remote;
+use crate::temporary::Temporary;
+use anyhow::{Error, Result};
+use raddle_model::native::{Points, Ran, Setup, Threads};
+use raddle_model::{Ledger, Settings, Surroundings};
+use raddle_search::{Budget, Lanes, Outcome, Search, Seen, Target, search};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+/// What a search of a program has found.
+pub(crate) type Found = Outcome<Box<Ran>, Error>;
+
+/// A program, started once for each job with the native runtime inside.
+pub(crate) struct Native<'a> {
+    /// The program and its arguments.
+    words: &'a [String],
+    surroundings: &'a Surroundings,
+    setup: &'a Setup,
+    library: Temporary,
+    /// Whether the machine lets threads be fibers.
+    fibers: AtomicBool,
+}
+
+impl<'a> Native<'a> {
+    pub(crate) fn new(
+        words: &'a [String],
+        surroundings: &'a Surroundings,
+        setup: &'a Setup,
+    ) -> Result<Native<'a>> {
+        Ok(Native { words, surroundings, setup, library: library()?, fibers: AtomicBool::new(false) })
+    }
+
+    /// Makes runs under the strategies of the setup, which are those of `lanes`.
+    pub(crate) fn search(
+        &self,
+        lanes: &Lanes,
+        budget: Budget,
+        jobs: usize,
+        watch: &(dyn Fn(Seen<'_>) + Sync),
+    ) -> Result<Found> {
+        let known = Some(&self.setup.known);
+        search(self, &Search { lanes, budget, jobs, shard: None, known, watch, every: 1 })
+    }
+
+    /// Whether the threads of its runs were fibers.
+    pub(crate) fn had_fibers(&self) -> bool {
+        self.fibers.load(Ordering::Relaxed)
+    }
+}
+
+impl Target for Native<'_> {
+    type Worker = Remote<Server>;
+
+    fn start(&self, _job: usize) -> Result<Remote<Server>> {
+        let server = Server::start(&self.library, self.words, self.surroundings, self.setup)?;
+        self.fibers.fetch_or(server.fibers, Ordering::Relaxed);
+        Ok(Remote::new(server, &self.words[0], self.setup))
+    }
+}
+
+/// Returns the setup of a search with everything as usual.
+pub(crate) fn setup(lanes: &Lanes, seed: u64, settings: Settings, run_time: Duration) -> Setup {
+    Setup {
+        strategies: lanes.specs(),
+        seed,
+        settings,
+        points: Points::Shared,
+        threads: Threads::Fibers,
+        patience_ms: u64::try_from(run_time.as_millis()).unwrap_or(u64::MAX),
+        expected: None,
+        fail_on_exit: false,
+        panics: None,
+        coverage: None,
+        known: Ledger::default(),
+        callers: false,
+        alone: false,
+    }
+}

@@ -1,0 +1,30 @@
+//! What a command prints, and how it ends.
+
+use std::io::{ErrorKind, Write};
+
+/// The text and exit status of a command.
+pub(crate) struct Outcome {
+    pub(crate) text: String,
+    pub(crate) status: u8,
+}
+
+/// The width of text that is not wrapped to a terminal.
+const PLAIN_WIDTH: usize = 100;
+
+/// Prints a text. A reader that does not read it to the end is no error.
+pub(crate) fn emit(text: &str) -> anyhow::Result<()> {
+    let mut out = std::io::stdout().lock();
+    match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
+        Err(error) if error.kind() != ErrorKind::BrokenPipe => {
+            Err(anyhow::Error::new(error).context("cannot write to standard output"))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the width of the terminal, or [`PLAIN_WIDTH`] if there is none.
+pub(crate) fn width() -> usize {
+    let terminal = console::Term::stdout();
+    let size = if terminal.is_term() { terminal.size_checked() } else { None };
+    size.map_or(PLAIN_WIDTH, |(_, columns)| usize::from(columns).max(40))
+}

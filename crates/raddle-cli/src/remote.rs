@@ -1,0 +1,137 @@
+//! Servers: processes that make runs by order. They are the workers of a search.
+
+use anyhow::{Context, Result, anyhow};
+use raddle_model::Ledger;
+use raddle_model::native::{Answer, Order, Ran, Setup};
+use raddle_report::text;
+use raddle_search::{Details, Known, Made, Request, Run, Seen, Tally, Worker};
+use std::collections::VecDeque;
+
+/// Says of a program that its runs cannot be controlled. No other error does.
+#[derive(Debug)]
+pub(crate) struct NotControllable(pub(crate) String);
+
+impl std::fmt::Display for NotControllable {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NotControllable {}
+
+/// A process that makes runs by order, one after the other.
+pub(crate) trait Server {
+    /// Gives orders. Several may be on their way; they are answered in their order.
+    fn send(&mut self, orders: &[Order]) -> Result<()>;
+
+    /// Waits for the answer to the oldest order that has none.
+    fn receive(&mut self) -> Result<Answer>;
+
+    /// Gives an order and waits for the answer.
+    fn order(&mut self, order: &Order) -> Result<Answer> {
+        self.send(std::slice::from_ref(order))?;
+        self.receive()
+    }
+}
+
+/// A server as a worker of a search.
+pub(crate) struct Remote<S> {
+    server: S,
+    /// The program, for messages.
+    program: String,
+    /// The iRoots it began with, if it is asked for iRoots.
+    known: Option<Ledger>,
+    /// The numbers of the runs that are on their way.
+    numbers: VecDeque<u64>,
+}
+
+impl<S: Server> Remote<S> {
+    /// Returns the worker for a server of `program` that was started with `setup`.
+    pub(crate) fn new(server: S, program: &str, setup: &Setup) -> Remote<S> {
+        let known = setup.coverage.is_some().then(|| setup.known.clone());
+        Remote { server, program: program.to_owned(), known, numbers: VecDeque::new() }
+    }
+}
+
+impl<S: Server> Worker for Remote<S> {
+    type Failure = Box<Ran>;
+    type Error = anyhow::Error;
+    const IS_REMOTE: bool = true;
+
+    fn request(&mut self, requests: &[Request]) -> Result<()> {
+        let order = |&Request { turn, trace, awaited }: &Request| {
+            self.numbers.push_back(turn.number);
+            Order::Run { strategy: turn.lane, run: turn.run, trace, awaited }
+        };
+        let orders: Vec<Order> = requests.iter().map(order).collect();
+        self.server.send(&orders)
+    }
+
+    fn receive(&mut self) -> Result<Option<Made<Box<Ran>>>> {
+        let answer = self.server.receive()?;
+        let number = self.numbers.pop_front().context("a server has answered more than it was asked")?;
+        match answer {
+            Answer::Ran(ran) => Ok(Some(made(ran))),
+            Answer::Exhausted => Ok(None),
+            Answer::Lost { message } => {
+                let what = format!("{}: run {number} cannot be controlled", self.program);
+                Err(anyhow::Error::new(NotControllable(message)).context(what))
+            }
+            Answer::Refused { message } => {
+                Err(anyhow!(message).context(format!("{}: run {number} cannot be made", self.program)))
+            }
+            Answer::Ready { .. } | Answer::Coverage(_) => {
+                Err(anyhow!("{}: a server has answered another question", self.program))
+            }
+        }
+    }
+
+    fn knowledge(&mut self, lanes: &[usize]) -> Result<Known> {
+        let mut known = Known::default();
+        let Some(base) = &self.known else { return Ok(known) };
+        for &strategy in lanes {
+            if let Answer::Coverage(covered) = self.server.order(&Order::Coverage { strategy })? {
+                known.covered.ledger.join(&covered.ledger, base);
+                known.covered.places.extend(covered.places);
+            }
+        }
+        Ok(known)
+    }
+
+    fn has_knowledge(&self) -> bool {
+        self.known.is_some()
+    }
+}
+
+/// A run as the search sees it.
+fn made(mut ran: Box<Ran>) -> Made<Box<Ran>> {
+    let details = Details {
+        kind: ran.kind.clone(),
+        outside_waits: ran.outside_waits,
+        processes: ran.processes,
+        exposed: ran.exposed.clone(),
+        unlearnt: ran.unlearnt.take(),
+    };
+    let run = Run {
+        fingerprint: ran.fingerprint,
+        steps: ran.steps,
+        threads: ran.threads,
+        rests: ran.rests,
+        cut_off: ran.cut_off,
+        details: (details != Details::default()).then(|| Box::new(details)),
+    };
+    Made { run, failure: ran.trace.is_some().then_some(ran) }
+}
+
+/// The state of a search in a few words, with the strategy of the latest run.
+pub(crate) fn in_short(seen: &Seen<'_>, strategies: &[String]) -> String {
+    let orders = text::plural(seen.tally.partial_orders(), "partial order");
+    let strategy = strategies.get(seen.turn.lane).map_or("", |spec| spec);
+    format!("{orders}, {}, {strategy}", text::plural(seen.tally.failures, "failure"))
+}
+
+/// A note if shared memory may not be known completely.
+pub(crate) fn missed_memory(tally: &Tally) -> Option<String> {
+    let why = tally.unlearnt.as_ref()?;
+    Some(format!("shared-memory detection is incomplete: a profiling run failed: {why}"))
+}

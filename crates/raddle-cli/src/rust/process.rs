@@ -1,0 +1,129 @@
+//! The test binary of a failing run, started to make runs by order.
+
+use crate::remote::Server;
+use crate::temporary::Temporary;
+use anyhow::{Context, Result, bail, ensure};
+use raddle_model::TraceFile;
+use raddle_model::native::{Answer, Order, framed, unframed};
+use std::io::{ErrorKind, Read, Write};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+/// How long to wait before looking again whether the test has come to its check.
+const MOMENT: Duration = Duration::from_millis(5);
+
+/// A test binary that makes runs.
+pub(super) struct Process {
+    child: Child,
+    stream: UnixStream,
+    /// Removed with this: the failure file as the test reads it, and the folder of the socket.
+    _files: (Temporary, tempfile::TempDir),
+}
+
+impl Process {
+    /// Starts the test that recorded `file`, which messages call `shown`.
+    pub(super) fn start(file: &TraceFile, shown: &str) -> Result<Process> {
+        let executable = executable(file, shown)?;
+        let recorded = Temporary::write("failure.json", file.to_json().as_bytes())?;
+        let folder = tempfile::tempdir().context("cannot make a folder for a socket")?;
+        let socket = folder.path().join("socket");
+        let listener = UnixListener::bind(&socket).context("cannot make a socket")?;
+        listener.set_nonblocking(true).context("cannot make a socket")?;
+        let mut command = Command::new(executable);
+        if let Some(test) = test_name(file) {
+            command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
+        }
+        if let Some(directory) = &file.surroundings.directory {
+            ensure!(
+                Path::new(directory).is_dir(),
+                "{shown}: {directory}, where the test ran, is no directory"
+            );
+            command.current_dir(directory);
+        }
+        command.env("RADDLE_REPLAY", recorded.path()).env("RADDLE_SERVE", &socket);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().with_context(|| format!("cannot start {executable}"))?;
+        let stream = loop {
+            match listener.accept() {
+                Ok((stream, _)) => break stream,
+                Err(error) if error.kind() == ErrorKind::WouldBlock => {}
+                Err(error) => return Err(error).context("cannot talk to the test"),
+            }
+            if let Some(status) = child.try_wait().context("cannot wait for the test")? {
+                bail!(
+                    "{shown}: the test `{}` has ended ({status}) without coming to the check that recorded the run; was it \
+                     renamed, or built without the feature `check` of raddle? {}",
+                    file.program,
+                    by_hand(file, shown)
+                );
+            }
+            std::thread::sleep(MOMENT);
+        };
+        stream.set_nonblocking(false).context("cannot talk to the test")?;
+        let mut process = Process { child, stream, _files: (recorded, folder) };
+        match process.receive()? {
+            Answer::Ready { .. } => Ok(process),
+            _ => bail!("{shown}: the test has answered another question"),
+        }
+    }
+}
+
+/// The binary of the test, if it is still there.
+fn executable<'a>(file: &'a TraceFile, shown: &str) -> Result<&'a str> {
+    let Some(executable) = &file.surroundings.executable else {
+        bail!("{shown}: the file does not name the test binary; {}", by_hand(file, shown));
+    };
+    ensure!(
+        Path::new(executable).is_file(),
+        "{shown}: the test binary {executable} is not there any more; {}",
+        by_hand(file, shown)
+    );
+    Ok(executable)
+}
+
+/// The name of the test, without the number of the check in it; nothing if it was no test of a harness.
+fn test_name(file: &TraceFile) -> Option<&str> {
+    let name = match file.program.rsplit_once('#') {
+        Some((test, number)) if number.parse::<u64>().is_ok() => test,
+        _ => &file.program[..],
+    };
+    (name != "main").then_some(name)
+}
+
+/// The command that repeats the run with a test that is built again.
+fn by_hand(file: &TraceFile, shown: &str) -> String {
+    let path =
+        std::path::absolute(shown).map_or_else(|_| shown.to_owned(), |path| path.display().to_string());
+    let quote =
+        |word: &str| shlex::try_quote(word).map_or_else(|_| word.to_owned(), |word| word.into_owned());
+    let test = test_name(file).map(|test| format!(" {} -- --exact", quote(test))).unwrap_or_default();
+    format!("this builds it again and repeats the run: RADDLE_REPLAY={} cargo test{test}", quote(&path))
+}
+
+impl Server for Process {
+    fn send(&mut self, orders: &[Order]) -> Result<()> {
+        for order in orders {
+            let bytes = framed(order).context("an order is too long")?;
+            self.stream.write_all(&bytes).context("the test has ended")?;
+        }
+        Ok(())
+    }
+
+    fn receive(&mut self) -> Result<Answer> {
+        let mut length = [0; 4];
+        self.stream.read_exact(&mut length).context("the test has ended")?;
+        let mut text = vec![0; u32::from_le_bytes(length) as usize];
+        self.stream.read_exact(&mut text).context("the test has ended")?;
+        unframed(&text).context("an answer of the test cannot be read")
+    }
+}
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        // It ends when nobody can order anything any more; nothing is lost if it is ended before.
+        _ = self.child.kill();
+        _ = self.child.wait();
+    }
+}

@@ -1,0 +1,61 @@
+//! The test of a failing run.
+
+use super::process::Process;
+use crate::remote::Server;
+use crate::subject::{Output, Repeated, Subject};
+use anyhow::{Context, Result, bail};
+use raddle_explain::{Execute, Execution, Wanted};
+use raddle_model::native::{Answer, Order};
+use raddle_model::{Schedule, TraceFile};
+
+/// Makes runs of a Rust test.
+pub(crate) struct RustTest {
+    origin: TraceFile,
+    shown: String,
+    process: Process,
+}
+
+impl RustTest {
+    /// Starts the test that recorded `file`, which messages call `shown`.
+    pub(crate) fn open(file: &TraceFile, shown: &str) -> Result<RustTest> {
+        let process = Process::start(file, shown)?;
+        Ok(RustTest { origin: raddle_search::origin(file), shown: shown.to_owned(), process })
+    }
+
+    fn make(&mut self, order: &Order) -> Result<Repeated> {
+        match self.process.order(order).with_context(|| self.shown.clone())? {
+            Answer::Ran(ran) => {
+                let run = *ran.trace.context("the test has told nothing of the run")?;
+                Ok(Repeated { run, output: Output::default(), divergence: ran.divergence })
+            }
+            Answer::Lost { message } | Answer::Refused { message } => bail!("{}: {message}", self.shown),
+            Answer::Ready { .. } | Answer::Exhausted | Answer::Coverage(_) => {
+                bail!("{}: the test has made no run", self.shown)
+            }
+        }
+    }
+}
+
+impl Execute for RustTest {
+    fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
+        let order = Order::follow(&self.origin, schedule, 0, wanted == Wanted::Any);
+        // A test that has ended makes no run, and so do those after it.
+        let Ok(Answer::Ran(ran)) = self.process.order(&order) else { return None };
+        Some(Execution { run: *ran.trace?, preemptions: ran.preemptions })
+    }
+}
+
+impl Subject for RustTest {
+    fn replay(&mut self, file: &TraceFile) -> Result<Repeated> {
+        self.make(&Order::replay(file, 0))
+    }
+
+    fn resemble(&mut self, file: &TraceFile) -> Result<Repeated> {
+        self.make(&Order::resemble(file, 0))
+    }
+
+    fn observe(&mut self, _run: &mut TraceFile) -> Output {
+        // Every run notes its values; what a test prints is for its harness.
+        Output::default()
+    }
+}

@@ -1,0 +1,175 @@
+//! The program of a failing run, started to make more runs of it: what replay, minimize, explain and report ask a front end for.
+
+use crate::progress::Waiting;
+use anyhow::{Context, Result};
+use raddle_explain::{Effort, Execute, Explanation, MOST_AUTOMATIC_STEPS};
+use raddle_model::TraceFile;
+use raddle_search::{AFTER_A_FAILURE, Limits};
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// Where the source files are that locations name.
+pub(crate) type Sources = BTreeMap<String, PathBuf>;
+
+/// What only the running program knows of a run.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Output {
+    /// What it printed.
+    pub(crate) printed: String,
+    /// For each step the user's line that a step of a library was made for; see [`raddle_model::native::Ran::callers`].
+    pub(crate) callers: Vec<String>,
+}
+
+/// A run that was made to repeat a recorded one.
+pub(crate) struct Repeated {
+    /// The run, with named locations and values.
+    pub(crate) run: TraceFile,
+    pub(crate) output: Output,
+    /// Where it left the recorded run, if it did: the step, from 0, and how.
+    pub(crate) divergence: Option<(usize, String)>,
+}
+
+/// Names the locations and objects of a run, and returns where its sources are.
+pub(crate) type Namer = Box<dyn FnMut(&mut TraceFile) -> Sources>;
+
+/// The program of a failure file, ready to make runs.
+pub(crate) trait Subject: Execute {
+    /// Repeats the run of `file`.
+    fn replay(&mut self, file: &TraceFile) -> Result<Repeated>;
+
+    /// Follows the run of `file` as far as the program still does what it did.
+    fn resemble(&mut self, file: &TraceFile) -> Result<Repeated>;
+
+    /// Returns what names the runs that it makes.
+    fn namer(&self) -> Namer {
+        Box::new(|_| Sources::new())
+    }
+
+    /// Makes `run`, one of its own, again to see what its steps read and wrote, and what the program printed.
+    fn observe(&mut self, run: &mut TraceFile) -> Output;
+
+    /// Returns why it makes no more runs, if that is so.
+    fn why_silent(&mut self) -> Option<anyhow::Error> {
+        None
+    }
+}
+
+/// A failing run that was kept.
+pub(crate) struct Kept {
+    /// The run, smaller than it was found if it could be made so.
+    pub(crate) file: TraceFile,
+    pub(crate) output: Output,
+    /// Where it was written to.
+    pub(crate) path: Option<PathBuf>,
+    /// Why it was not.
+    pub(crate) not_kept: Option<String>,
+}
+
+/// How a failing run is kept.
+pub(crate) struct Keep<'a> {
+    /// Where it is written to; a file named after its id in this folder, or in the current one, if it is none.
+    pub(crate) path: Option<&'a Path>,
+    /// Whether it is reduced.
+    pub(crate) minimize: bool,
+    /// Names its locations.
+    pub(crate) namer: Namer,
+    /// Starts its program again.
+    pub(crate) open: &'a dyn Fn(&TraceFile) -> Result<Box<dyn Subject>>,
+}
+
+impl Keep<'_> {
+    /// Writes a run as it was found, then reduces it there. If its program cannot be started again, the first has to do.
+    pub(crate) fn keep(mut self, raw: TraceFile, output: Output) -> Kept {
+        let mut file = raw.clone();
+        (self.namer)(&mut file);
+        file.id = file.short_id();
+        let raw = TraceFile { id: file.id.clone(), ..raw };
+        let path = record_path(self.path, &file);
+        if let Err(error) = write(&path, &file) {
+            return Kept { file, output, path: None, not_kept: Some(format!("{error:#}")) };
+        }
+        let mut kept = Kept { file, output, path: Some(path.clone()), not_kept: None };
+        if raw.steps.len() > MOST_AUTOMATIC_STEPS {
+            return kept;
+        }
+        let Ok(mut subject) = (self.open)(&raw) else { return kept };
+        if self.minimize
+            && let Ok(Some((small, output))) =
+                minimize(&mut *subject, &raw, "the failing run", AFTER_A_FAILURE, &path)
+        {
+            return Kept { file: small, output, ..kept };
+        }
+        if let Ok(Repeated { run, divergence: None, .. }) = subject.replay(&raw) {
+            kept.file.values = run.values;
+            // The file is there already, without them.
+            _ = write(&path, &kept.file);
+        }
+        kept
+    }
+}
+
+/// Returns where the run of `file` is written to: `path`, or a file named after its id in that folder, or in the current one.
+pub(crate) fn record_path(path: Option<&Path>, file: &TraceFile) -> PathBuf {
+    match path {
+        Some(folder) if folder.is_dir() => folder.join(file.file_name()),
+        Some(path) => path.to_owned(),
+        None => PathBuf::from(file.file_name()),
+    }
+}
+
+/// Writes a failure file.
+pub(crate) fn write(path: &Path, file: &TraceFile) -> Result<()> {
+    raddle_search::write(path, file)
+        .with_context(|| format!("cannot write the failing run to {}", path.display()))
+}
+
+/// Searches for a smaller run than that of `file`, which messages call `shown`. Every smaller one is written to `path`, as it
+/// may be the last. Returns nothing if the failure does not occur again.
+pub(crate) fn minimize(
+    subject: &mut dyn Subject,
+    file: &TraceFile,
+    shown: &str,
+    limits: Limits,
+    path: &Path,
+) -> Result<Option<(TraceFile, Output)>> {
+    let mut name = subject.namer();
+    let mut save = |small: &TraceFile| {
+        let mut named = small.clone();
+        name(&mut named);
+        write(path, &named)
+    };
+    let small = raddle_search::reduce(file, subject, limits, &Waiting::default(), &mut save)?;
+    let Some(mut small) = small else { return silence(subject, shown) };
+    let output = subject.observe(&mut small);
+    name(&mut small);
+    write(path, &small)?;
+    Ok(Some((small, output)))
+}
+
+/// Explains the failing run of `file`, which is reduced before unless it is already. No run starts after `time`. Returns
+/// nothing if the failure does not occur again.
+pub(crate) fn explain(
+    subject: &mut dyn Subject,
+    file: &TraceFile,
+    shown: &str,
+    effort: Effort,
+    time: Duration,
+) -> Result<Option<(Explanation, Sources)>> {
+    let found = raddle_search::explain(file, effort, time, &Waiting::default(), subject);
+    let Some(mut found) = found else { return silence(subject, shown) };
+    let (mut sources, mut name) = (Sources::new(), subject.namer());
+    for run in found.passing.iter_mut().chain(found.run.as_mut()) {
+        subject.observe(run);
+        sources.extend(name(run));
+    }
+    Ok(Some((found, sources)))
+}
+
+/// Returns nothing, or the reason why a program made no run.
+fn silence<T>(subject: &mut dyn Subject, shown: &str) -> Result<Option<T>> {
+    match subject.why_silent() {
+        Some(why) => Err(why.context(format!("{shown}: no run was made"))),
+        None => Ok(None),
+    }
+}

@@ -1,0 +1,64 @@
+//! The front ends, which are named in failure files.
+
+use serde::{Deserialize, Serialize};
+use std::fmt::{self, Display, Formatter};
+use std::str::FromStr;
+
+/// The front end that ran a program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum FrontEnd {
+    /// Abstract programs in the lab's language.
+    Lab,
+    /// Rust tests that use the types of the crate `raddle`.
+    Rust,
+    /// Pthreads programs and Rust crates as they are.
+    Native,
+    /// Erlang and Elixir programs.
+    Beam,
+}
+
+impl FrontEnd {
+    /// All of them.
+    pub const ALL: [FrontEnd; 4] = [FrontEnd::Lab, FrontEnd::Rust, FrontEnd::Native, FrontEnd::Beam];
+
+    /// Returns its name in failure files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            FrontEnd::Lab => "lab",
+            FrontEnd::Rust => "rust",
+            FrontEnd::Native => "native",
+            FrontEnd::Beam => "beam",
+        }
+    }
+
+    /// Returns the word for what runs concurrently: a thread, or a process of the BEAM.
+    pub const fn thread_noun(self) -> &'static str {
+        match self {
+            FrontEnd::Beam => "process",
+            FrontEnd::Lab | FrontEnd::Rust | FrontEnd::Native => "thread",
+        }
+    }
+}
+
+impl Display for FrontEnd {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())
+    }
+}
+
+/// A name that no front end has.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[error(
+    "the run was recorded by the front end `{0}`, which this raddle does not know; use the raddle that wrote it"
+)]
+pub struct UnknownFrontEnd(pub String);
+
+impl FromStr for FrontEnd {
+    type Err = UnknownFrontEnd;
+
+    fn from_str(name: &str) -> Result<FrontEnd, UnknownFrontEnd> {
+        let known = FrontEnd::ALL.into_iter().find(|known| known.name() == name);
+        known.ok_or_else(|| UnknownFrontEnd(name.to_owned()))
+    }
+}
