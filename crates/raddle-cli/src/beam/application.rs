@@ -3,7 +3,9 @@
 
 use crate::cc::cache;
 use anyhow::{Context, Result, bail, ensure};
+use std::fs::Permissions;
 use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -74,17 +76,17 @@ fn release() -> Result<u64> {
 
 /// Puts the application into `place`. Others may do the same at the same time.
 fn build(place: &Path) -> Result<()> {
-    let own = place.with_extension(format!("{}.part", std::process::id()));
-    let built = write(&own).and_then(|()| match std::fs::rename(&own, place) {
+    let folder = place.parent().context("the application has no folder")?;
+    std::fs::create_dir_all(folder).with_context(|| no_room(folder))?;
+    // As readable as any other new folder.
+    let own = tempfile::Builder::new().permissions(Permissions::from_mode(0o777)).tempdir_in(folder);
+    let own = own.with_context(|| no_room(folder))?;
+    write(own.path())?;
+    match std::fs::rename(own.path(), place) {
         // Somebody else was faster.
-        Err(_) if is_built(place) => std::fs::remove_dir_all(&own).with_context(|| no_room(&own)),
+        Err(_) if is_built(place) => Ok(()),
         renamed => renamed.with_context(|| no_room(place)),
-    });
-    if built.is_err() {
-        // What is there is of no use, and what went wrong is told.
-        _ = std::fs::remove_dir_all(&own);
     }
-    built
 }
 
 fn no_room(folder: &Path) -> String {

@@ -3,15 +3,14 @@
 use super::flags::Flags;
 use super::workspace::{TARGET, asked, cargo, host, rustc};
 use crate::args::{DoctorArgs, HooksArg};
-use crate::native::{Plan, find, fresh};
+use crate::native::{Plan, find};
 use crate::{Outcome, cc};
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::native::{Points, Setup, Threads};
 use raddle_model::{EXIT_NOTHING_FOUND, EXIT_USAGE, Settings, Surroundings};
 use raddle_report::shape::{self, Doctor, Finding};
 use std::fmt::Write;
-use std::os::unix::fs::DirBuilderExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Stdio;
 
 /// Two threads add to a counter: each reads it and writes it back. Alone it never notices.
@@ -97,30 +96,14 @@ fn target() -> Result<String> {
     Ok(host)
 }
 
-/// A folder that is removed when this is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    /// A new one for temporary files, which nobody else can have prepared or can write to.
-    fn new() -> Result<Folder> {
-        let path = std::env::temp_dir().join(format!("raddle-doctor-{:016x}", fresh()));
-        let made = std::fs::DirBuilder::new().mode(0o700).create(&path);
-        made.with_context(|| format!("cannot make {}", path.display()))?;
-        Ok(Folder(path))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        // What is left of it does no harm.
-        _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
 /// Compiles the probe, runs it as it is and under control, and looks at what comes of that.
 fn probe(hooks: HooksArg) -> Result<String> {
-    let folder = Folder::new()?;
-    let (source, program) = (folder.0.join("probe.rs"), folder.0.join("probe"));
+    let folder = std::env::temp_dir();
+    let folder = tempfile::Builder::new()
+        .prefix("raddle-doctor-")
+        .tempdir_in(&folder)
+        .with_context(|| format!("cannot make a folder in {}", folder.display()))?;
+    let (source, program) = (folder.path().join("probe.rs"), folder.path().join("probe"));
     std::fs::write(&source, PROBE).with_context(|| format!("cannot write {}", source.display()))?;
     let flags = Flags::new(hooks)?;
     let mut compile = rustc();

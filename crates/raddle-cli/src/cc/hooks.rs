@@ -9,7 +9,7 @@ use std::env::var_os;
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::path::{Path, PathBuf};
-use std::process::{Command, id};
+use std::process::Command;
 
 const SOURCE: &str = include_str!("hooks.c");
 /// Adds the flag to the compiler proper behind the back of the driver.
@@ -67,9 +67,9 @@ fn make(compiler: &Compiler, folder: &Path, hooks: &Hooks) -> Result<()> {
         let folder = folder.display();
         format!("cannot write the hooks into {folder}; set RADDLE_CACHE to a folder that can be written to")
     };
-    let own = folder.join(id().to_string());
-    std::fs::create_dir_all(&own).with_context(writable)?;
-    let name = |file: &str| own.join(file);
+    std::fs::create_dir_all(folder).with_context(writable)?;
+    let own = tempfile::tempdir_in(folder).with_context(writable)?;
+    let name = |file: &str| own.path().join(file);
     std::fs::write(name("hooks.c"), SOURCE).with_context(writable)?;
     std::fs::write(name("gcc.specs"), SPECS).with_context(writable)?;
 
@@ -85,7 +85,7 @@ fn make(compiler: &Compiler, folder: &Path, hooks: &Hooks) -> Result<()> {
     {
         std::fs::rename(name(from), to).with_context(writable)?;
     }
-    std::fs::remove_dir_all(own).with_context(writable)
+    own.close().with_context(writable)
 }
 
 fn succeed(command: &mut Command) -> Result<()> {

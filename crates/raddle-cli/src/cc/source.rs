@@ -11,7 +11,7 @@ use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::io::Write;
 use std::path::{Path, PathBuf};
-use std::process::{Command, Output, Stdio, id};
+use std::process::{Command, Output, Stdio};
 
 /// The folder of programs in the cache folder.
 const PROGRAMS: &str = "programs";
@@ -63,16 +63,18 @@ impl<'a> Source<'a> {
             )
         };
         std::fs::create_dir_all(&folder).with_context(writable)?;
-        let own = folder.join(format!("{}.part", id()));
-        let mut call = self.call(&compiler, flags, &["-o".into(), own.clone().into()])?;
+        let own = tempfile::tempdir_in(&folder).with_context(writable)?;
+        let made = own.path().join("program");
+        let mut call = self.call(&compiler, flags, &["-o".into(), made.clone().into()])?;
         let name = call.get_program().display().to_string();
         let status = call.stdout(Stdio::null()).status().with_context(|| format!("cannot start {name}"))?;
         if !status.success() {
+            drop(own);
             // Nothing else is in it, or another process uses it.
             let _ = std::fs::remove_dir(&folder);
         }
         ensure!(status.success(), failed());
-        std::fs::rename(&own, &program).with_context(writable)?;
+        std::fs::rename(&made, &program).with_context(writable)?;
         Ok(program)
     }
 

@@ -8,7 +8,6 @@ use anyhow::{Context, Result};
 use raddle_model::native::DELAY;
 use raddle_report::shape::NativeRun;
 use std::collections::BTreeMap;
-use std::fs::File;
 use std::io::{Read, Seek};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
@@ -95,7 +94,8 @@ fn once(
         let seed = args.seed.wrapping_mul(0x0001_0000_0000).wrapping_add(number);
         command.env("LD_PRELOAD", preload(library.path().as_os_str()).0).env(DELAY, seed.to_string());
     }
-    let mut complaints = tempfile().context("cannot make a file for what the program complains of")?;
+    let mut complaints =
+        tempfile::tempfile().context("cannot make a file for what the program complains of")?;
     let stderr = complaints.try_clone().context("cannot share a file")?;
     command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(stderr);
     let mut child = command.spawn().with_context(|| format!("cannot start {}", words[0]))?;
@@ -106,14 +106,6 @@ fn once(
         .and_then(|()| complaints.read_to_end(&mut text))
         .context("cannot read a file back")?;
     Ok(kind(status, &String::from_utf8_lossy(&text), args.fail_on_exit))
-}
-
-/// A file that nobody else sees.
-fn tempfile() -> std::io::Result<File> {
-    use std::os::unix::fs::OpenOptionsExt;
-    /// Linux's flag for a file without a name.
-    const O_TMPFILE: i32 = 0o20_200_000;
-    File::options().read(true).write(true).custom_flags(O_TMPFILE).open(std::env::temp_dir())
 }
 
 /// Waits for the end of a run, but no longer than `most`.

@@ -6,20 +6,21 @@ use raddle_model::Surroundings;
 use raddle_model::native::{Answer, Order, SOCKET, Setup, Threads};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
-use std::fs::OpenOptions;
+use std::fs::Permissions;
 use std::io::{BufReader, Read, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::fs::OpenOptionsExt;
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Child, Command, Stdio};
+use tempfile::TempPath;
 
 /// The runtime that the binary carries.
 static LIBRARY: &[u8] = include_bytes!(env!("RADDLE_NATIVE_LIBRARY"));
 
 /// A file that is removed when this is dropped.
-pub(crate) struct Temporary(PathBuf);
+pub(crate) struct Temporary(TempPath);
 
 impl Temporary {
     /// The runtime as a file that programs can load.
@@ -34,30 +35,22 @@ impl Temporary {
 
     /// A file whose name ends in `end`.
     pub(crate) fn write(end: &str, content: &[u8]) -> Result<Temporary> {
-        let name = format!("raddle-{}-{:016x}-{end}", std::process::id(), fresh());
-        let path = std::env::temp_dir().join(name);
-        let shown = path.display().to_string();
-        let made = Temporary(path);
-        let mut file = OpenOptions::new()
-            .write(true)
-            .create_new(true)
-            .mode(0o700)
-            .open(&made.0)
-            .with_context(|| format!("cannot create {shown}"))?;
-        file.write_all(content)
-            .with_context(|| format!("cannot write {shown}; TMPDIR names another place for it"))?;
-        Ok(made)
+        let folder = std::env::temp_dir();
+        let mut file = tempfile::Builder::new()
+            .prefix("raddle-")
+            .suffix(&format!("-{end}"))
+            .permissions(Permissions::from_mode(0o700))
+            .tempfile_in(&folder)
+            .with_context(|| format!("cannot create a file in {}", folder.display()))?;
+        file.write_all(content).with_context(|| {
+            format!("cannot write {}; TMPDIR names another place for it", file.path().display())
+        })?;
+        // Whoever loads it finds it closed.
+        Ok(Temporary(file.into_temp_path()))
     }
 
     pub(crate) fn path(&self) -> &Path {
         &self.0
-    }
-}
-
-impl Drop for Temporary {
-    fn drop(&mut self) {
-        // If it is gone already, all is well.
-        _ = std::fs::remove_file(&self.0);
     }
 }
 
@@ -103,12 +96,6 @@ pub(super) fn receive(stream: &mut impl Read) -> Result<Answer> {
     let mut text = vec![0; u32::from_le_bytes(length) as usize];
     stream.read_exact(&mut text).context("nobody answers any more")?;
     serde_json::from_slice(&text).context("an answer of the native runtime cannot be read")
-}
-
-/// A number that no other run of raddle has, for the name of a file.
-pub(crate) fn fresh() -> u64 {
-    use std::hash::{BuildHasher, RandomState};
-    RandomState::new().hash_one(0)
 }
 
 /// The exit status of the dynamic loader if it cannot load what a program needs.

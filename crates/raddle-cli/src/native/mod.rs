@@ -19,7 +19,7 @@ mod window;
 
 pub(crate) use explore::{NotControllable, Plan, Runs, Tally};
 pub(crate) use found::{Found, Origin};
-pub(crate) use launch::{Temporary, fresh};
+pub(crate) use launch::Temporary;
 pub(crate) use minimize::{explain, minimize};
 pub(crate) use places::{address as located, shown};
 pub(crate) use program::find;
