@@ -76,6 +76,7 @@ pub(super) fn build(
     }
     let status = process.wait().context("cargo was not waited for")?;
     ensure!(status.success(), "the build with hooks failed, as cargo says above");
+    artifacts.sort_by_cached_key(|artifact| position(workspace, artifact));
     let mut binaries = Vec::new();
     for artifact in &artifacts {
         let is_wanted = artifact.profile.test == (wanted == Wanted::Tests);
@@ -88,6 +89,19 @@ pub(super) fn build(
         }
     }
     Ok(binaries)
+}
+
+/// The position of a program in the order in which `cargo test` runs them. Cargo reports them in the order in which they were built,
+/// which may differ from build to build.
+fn position(workspace: &Workspace, artifact: &Artifact) -> (Option<usize>, u8, String) {
+    let kind = match artifact.target.kind.first() {
+        Some(TargetKind::Bin) => 1,
+        Some(TargetKind::Test) => 2,
+        Some(TargetKind::Bench) => 3,
+        Some(TargetKind::Example) => 4,
+        _ => 0,
+    };
+    (workspace.position(&artifact.package_id), kind, artifact.target.name.clone())
 }
 
 /// Hands on what is to be built.

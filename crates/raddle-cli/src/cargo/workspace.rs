@@ -97,7 +97,12 @@ impl Workspace {
 
     /// The package that cargo calls `id`, if it is one of the workspace.
     pub(super) fn package(&self, id: &PackageId) -> Option<&Package> {
-        self.packages.iter().find(|package| package.id == *id)
+        self.packages.get(self.position(id)?)
+    }
+
+    /// The position of the package that cargo calls `id` among those of the workspace.
+    pub(super) fn position(&self, id: &PackageId) -> Option<usize> {
+        self.packages.iter().position(|package| package.id == *id)
     }
 
     /// Where its packages are.
