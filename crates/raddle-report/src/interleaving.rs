@@ -1,7 +1,7 @@
 //! One recorded run for a person: a column for each thread, time going down, and what came of it.
 
 use crate::race::{self, Words};
-use crate::table::length;
+use crate::table::{length, padded};
 use crate::values::{beside, told};
 use raddle_model::{
     Access, BlockReason, Blocked, Failure, FreedBlock, Kind, LocationId, ObjectId, Panicked, ThreadId,
@@ -84,7 +84,7 @@ pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(usize) -> Stri
     let mut heading = format!("{:>number$}", "step");
     if beside {
         for (&thread, &width) in columns.iter().zip(&widths) {
-            let _ = write!(heading, "  {:width$}", file.threads[thread]);
+            let _ = write!(heading, "  {}", padded(&file.threads[thread], width));
         }
     } else {
         let _ = write!(heading, "  {:names$}  statement", noun);
@@ -103,7 +103,7 @@ pub fn steps(file: &TraceFile, layout: Layout, statement: &dyn Fn(usize) -> Stri
             let indent: usize = before.map(|(_, width)| width + 2).sum();
             let _ = writeln!(out, "  {}{text}", " ".repeat(indent));
         } else {
-            let _ = writeln!(out, "  {:names$}  {text}", file.threads[*thread]);
+            let _ = writeln!(out, "  {}  {text}", padded(&file.threads[*thread], names));
         }
     }
     out

@@ -1,5 +1,9 @@
 //! Text in columns, aligned, and wrapped where it is too wide.
 
+use std::borrow::Cow;
+use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
+use unicode_width::UnicodeWidthStr;
+
 /// On which side a column is flush.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Align {
@@ -84,29 +88,24 @@ impl Table {
     }
 }
 
-/// How many columns of a terminal a text takes, if every character takes one.
+/// The columns that a text takes in a terminal.
 pub(crate) fn length(text: &str) -> usize {
-    text.chars().count()
+    text.width()
 }
 
-/// Breaks a text between words, so that each line has at most `width` characters if its words allow it.
+/// A text with as many spaces behind it as it takes to fill `width` columns.
+pub(crate) fn padded(text: &str, width: usize) -> String {
+    format!("{text}{}", " ".repeat(width.saturating_sub(length(text))))
+}
+
+/// Breaks a text between words, so that each line takes at most `width` columns if its words allow it.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
-    if length(text) <= width {
-        return vec![text.to_owned()];
-    }
-    let mut lines = vec![String::new()];
-    for word in text.split_whitespace() {
-        let line = lines.last_mut().expect("there is always a line");
-        if line.is_empty() {
-            line.push_str(word);
-        } else if length(line) + 1 + length(word) <= width {
-            line.push(' ');
-            line.push_str(word);
-        } else {
-            lines.push(word.to_owned());
-        }
-    }
-    lines
+    let options = Options::new(width)
+        .break_words(false)
+        .word_splitter(WordSplitter::NoHyphenation)
+        .word_separator(WordSeparator::AsciiSpace)
+        .wrap_algorithm(WrapAlgorithm::FirstFit);
+    textwrap::wrap(text, options).into_iter().map(Cow::into_owned).collect()
 }
 
 #[cfg(test)]
@@ -140,5 +139,14 @@ random-walk  12,000
 ";
         assert_eq!(sample().render(40), expected);
         assert!(sample().render(1).lines().all(|line| line.len() <= 21 + NARROWEST));
+    }
+
+    #[test]
+    fn wide_characters_take_two_columns() {
+        let mut table = Table::new([("thread", Align::Left), ("runs", Align::Right)]);
+        table.row(vec!["読者".into(), "7".into()]);
+        table.row(vec!["writer".into(), "12".into()]);
+        assert_eq!(table.render(100), "thread  runs\n読者       7\nwriter    12\n");
+        assert_eq!(wrap("読者 読者", 8), ["読者", "読者"]);
     }
 }

@@ -1,13 +1,14 @@
 //! Builds with hooks.
 
 use super::flags::{Flags, VARIABLE};
-use super::workspace::{Package, TARGET, Workspace, cargo};
+use super::workspace::{TARGET, Workspace, cargo, folder};
 use crate::args::BuildArgs;
 use anyhow::{Context, Result, ensure};
+use cargo_metadata::camino::Utf8PathBuf;
+use cargo_metadata::{Artifact, Message, Package, PackageId, TargetKind};
 use raddle_model::Surroundings;
-use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
-use std::io::{BufRead, BufReader};
+use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -24,47 +25,11 @@ pub(super) struct Binary {
     pub(super) is_default: bool,
 }
 
-/// One of cargo's messages, as far as they matter here.
-#[derive(Deserialize)]
-#[serde(tag = "reason", rename_all = "kebab-case")]
-enum Message {
-    CompilerArtifact(Artifact),
-    BuildScriptExecuted {
-        package_id: String,
-        #[serde(default)]
-        env: Vec<(String, String)>,
-        #[serde(default)]
-        linked_paths: Vec<String>,
-        out_dir: String,
-    },
-    #[serde(other)]
-    Other,
-}
-
-#[derive(Deserialize)]
-struct Artifact {
-    package_id: String,
-    target: Target,
-    profile: Profile,
-    executable: Option<PathBuf>,
-}
-
-#[derive(Deserialize)]
-struct Target {
-    name: String,
-    kind: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct Profile {
-    test: bool,
-}
-
 /// What build scripts have told.
 #[derive(Default)]
 struct Scripts {
     /// Variables, by package.
-    environments: BTreeMap<String, Vec<(String, String)>>,
+    environments: BTreeMap<PackageId, Vec<(String, String)>>,
     /// Where they have libraries looked for, all together.
     linked: BTreeSet<String>,
 }
@@ -97,21 +62,21 @@ pub(super) fn build(
         command.stdin(Stdio::null()).stdout(Stdio::piped()).spawn().context("cannot start cargo")?;
     let stdout = process.stdout.take().context("cargo's messages cannot be read")?;
     let (mut artifacts, mut scripts) = (Vec::new(), Scripts::default());
-    for line in BufReader::new(stdout).lines() {
-        let line = line.context("cargo's messages cannot be read")?;
-        // Build scripts may print lines of their own.
-        match serde_json::from_str(&line) {
-            Ok(Message::CompilerArtifact(artifact)) => artifacts.push(artifact),
-            Ok(Message::BuildScriptExecuted { package_id, mut env, linked_paths, out_dir }) => {
-                env.push(("OUT_DIR".to_owned(), out_dir));
-                scripts.environments.insert(package_id, env);
-                scripts.linked.extend(linked_paths);
+    for message in Message::parse_stream(BufReader::new(stdout)) {
+        match message.context("cargo's messages cannot be read")? {
+            Message::CompilerArtifact(artifact) => artifacts.push(artifact),
+            Message::BuildScriptExecuted(mut script) => {
+                script.env.push(("OUT_DIR".to_owned(), script.out_dir.into_string()));
+                scripts.environments.insert(script.package_id, script.env);
+                scripts.linked.extend(script.linked_paths.into_iter().map(Utf8PathBuf::into_string));
             }
-            Ok(Message::Other) | Err(_) => {}
+            // Build scripts may print lines of their own.
+            _ => {}
         }
     }
     let status = process.wait().context("cargo was not waited for")?;
     ensure!(status.success(), "the build with hooks failed, as cargo says above");
+    artifacts.sort_by_cached_key(|artifact| position(workspace, artifact));
     let mut binaries = Vec::new();
     for artifact in &artifacts {
         let is_wanted = artifact.profile.test == (wanted == Wanted::Tests);
@@ -120,10 +85,23 @@ pub(super) fn build(
             continue;
         };
         if is_wanted {
-            binaries.push(binary(workspace, package, artifact, path, &scripts)?);
+            binaries.push(binary(workspace, package, artifact, path.as_std_path(), &scripts)?);
         }
     }
     Ok(binaries)
+}
+
+/// The position of a program in the order in which `cargo test` runs them. Cargo reports them in the order in which they were built,
+/// which may differ from build to build.
+fn position(workspace: &Workspace, artifact: &Artifact) -> (Option<usize>, u8, String) {
+    let kind = match artifact.target.kind.first() {
+        Some(TargetKind::Bin) => 1,
+        Some(TargetKind::Test) => 2,
+        Some(TargetKind::Bench) => 3,
+        Some(TargetKind::Example) => 4,
+        _ => 0,
+    };
+    (workspace.position(&artifact.package_id), kind, artifact.target.name.clone())
 }
 
 /// Hands on what is to be built.
@@ -163,25 +141,27 @@ fn binary(
     scripts: &Scripts,
 ) -> Result<Binary> {
     let text = |path: &Path| path.to_str().map(str::to_owned).context("a path is no text");
-    let Target { name, kind } = &artifact.target;
-    let kind = kind.first().map_or("", |kind| kind);
-    let mut environment = package.environment();
+    let name = &artifact.target.name;
+    let kind = artifact.target.kind.first();
+    let mut environment = workspace.environment(package);
     environment.extend(scripts.environments.get(&artifact.package_id).into_iter().flatten().cloned());
-    let folder = path.parent().unwrap_or(Path::new("."));
-    environment.push(("LD_LIBRARY_PATH".to_owned(), workspace.library_path(folder, &scripts.linked)?));
+    let beside = path.parent().unwrap_or(Path::new("."));
+    environment.push(("LD_LIBRARY_PATH".to_owned(), workspace.library_path(beside, &scripts.linked)?));
     // Each failing run would make a backtrace, which takes longer than the run.
     environment.push(("RUST_BACKTRACE".to_owned(), "0".to_owned()));
     Ok(Binary {
         path: path.to_owned(),
         name: match kind {
-            "test" => format!("{}::{name}", package.name),
-            "bin" | "example" | "bench" => format!("{}::{kind}/{name}", package.name),
-            _ => package.name.clone(),
+            Some(TargetKind::Test) => format!("{}::{name}", package.name),
+            Some(kind @ (TargetKind::Bin | TargetKind::Example | TargetKind::Bench)) => {
+                format!("{}::{kind}/{name}", package.name)
+            }
+            _ => package.name.to_string(),
         },
-        folder: package.folder().to_owned(),
-        is_default: kind == "bin" && package.default_run.as_ref() == Some(name),
+        folder: folder(package).to_owned(),
+        is_default: kind == Some(&TargetKind::Bin) && package.default_run.as_ref() == Some(name),
         surroundings: Surroundings {
-            directory: Some(text(package.folder())?),
+            directory: Some(text(folder(package))?),
             environment,
             ..Surroundings::default()
         },

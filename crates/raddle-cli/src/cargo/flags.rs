@@ -4,11 +4,11 @@
 //! compiler takes passes by name, though, and LLVM's options: one marks all functions as to be instrumented, the others are the
 //! passes that do so. All of that is no promise of the compiler; `cargo raddle doctor` tells when it stops working.
 
-use super::cfg;
 use super::workspace::{asked, rustc};
 use crate::args::HooksArg;
 use crate::cc;
 use anyhow::{Context, Result};
+use cargo_platform::{Cfg, Platform};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
@@ -61,7 +61,7 @@ fn users(
     variable: &dyn Fn(&str) -> Option<String>,
     tables: &[toml::Table],
     host: &str,
-    set: &dyn Fn() -> BTreeSet<String>,
+    set: &dyn Fn() -> Vec<Cfg>,
 ) -> Vec<String> {
     let words = |text: String| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
     if let Some(encoded) = variable(VARIABLE) {
@@ -82,16 +82,21 @@ fn users(
         targets.flat_map(toml::Table::keys).filter(|key| key.starts_with("cfg(")).collect();
     if !conditions.is_empty() {
         let set = set();
-        let held = conditions.into_iter().filter(|condition| cfg::holds(condition, &set) == Some(true));
+        let held = conditions.into_iter().filter(|condition| holds(condition, &set));
         own.extend(held.flat_map(|condition| of(&["target", condition, "rustflags"])));
     }
     if own.is_empty() { of(&["build", "rustflags"]) } else { own }
 }
 
 /// What holds for programs for `host`. Nothing if the compiler does not tell, of which the build will complain.
-fn conditions(host: &str) -> BTreeSet<String> {
+fn conditions(host: &str) -> Vec<Cfg> {
     let told = asked(rustc().args(["--print", "cfg", "--target", host])).unwrap_or_default();
-    told.lines().map(str::to_owned).collect()
+    told.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// Returns true if `condition`, such as `cfg(unix)`, holds where all of `set` does. One that cargo would not read does not.
+fn holds(condition: &str, set: &[Cfg]) -> bool {
+    matches!(condition.parse(), Ok(Platform::Cfg(condition)) if condition.matches(set))
 }
 
 /// A variable of our environment, if it is text.
@@ -148,6 +153,20 @@ mod tests {
     }
 
     #[test]
+    fn conditions_are_those_of_cargo() {
+        let set = ["unix", "target_os=\"linux\""].map(|line| line.parse().expect("rustc prints such lines"));
+        for (condition, expected) in [
+            ("cfg(all(unix, not(windows),))", true),
+            ("cfg(any(windows, target_os = \"l\"))", false),
+            ("cfg(true)", true),
+            ("cfg(unix))", false),
+            ("unix", false),
+        ] {
+            assert_eq!(holds(condition, &set), expected, "{condition}");
+        }
+    }
+
+    #[test]
     fn flags_come_from_the_first_place_that_has_some() {
         let files: toml::Table = "[build]\nrustflags = ['-b']\n".parse().expect("TOML");
         let own: toml::Table = "[target.a-b]\nrustflags = ['-t']\n".parse().expect("TOML");
@@ -155,7 +174,7 @@ mod tests {
             let variable =
                 |name: &str| set.iter().find(|(set, _)| *set == name).map(|(_, value)| (*value).to_owned());
             let tables: Vec<toml::Table> = tables.iter().copied().cloned().collect();
-            users(&variable, &tables, "a-b", &|| ["unix".to_owned()].into()).join(" ")
+            users(&variable, &tables, "a-b", &|| vec!["unix".parse().expect("a condition")]).join(" ")
         };
         let build = ("CARGO_BUILD_RUSTFLAGS", "-c  -d");
         let target = ("CARGO_TARGET_A_B_RUSTFLAGS", "-e");

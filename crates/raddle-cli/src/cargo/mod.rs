@@ -4,7 +4,6 @@
 //! native runtime can control; [`test`] takes each test for a program with arguments of its own.
 
 mod build;
-mod cfg;
 mod doctor;
 mod flags;
 mod harness;

@@ -1,6 +1,8 @@
 //! What cargo and rustc tell of the crates around the current folder.
 
 use anyhow::{Context, Result, bail, ensure};
+use cargo_metadata::camino::{Utf8Path, Utf8PathBuf};
+use cargo_metadata::{MetadataCommand, Package, PackageId};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ffi::OsString;
@@ -10,31 +12,16 @@ use std::process::{Command, Stdio};
 /// The only target that the native runtime knows.
 pub(super) const TARGET: &str = "x86_64-unknown-linux-gnu";
 
-/// A package as `cargo metadata` tells it, as far as its tests see that.
+/// The field of a package whose spelling [`Package`] does not keep.
 #[derive(Deserialize)]
-pub(super) struct Package {
-    id: String,
-    pub(super) name: String,
-    pub(super) version: String,
-    manifest_path: PathBuf,
-    #[serde(default)]
-    authors: Vec<String>,
-    description: Option<String>,
-    homepage: Option<String>,
-    repository: Option<String>,
-    license: Option<String>,
-    license_file: Option<String>,
+struct Spelling {
+    id: PackageId,
     rust_version: Option<String>,
-    readme: Option<String>,
-    /// The program that `cargo run` takes of several.
-    pub(super) default_run: Option<String>,
 }
 
 #[derive(Deserialize)]
-struct Metadata {
-    packages: Vec<Package>,
-    workspace_root: PathBuf,
-    target_directory: PathBuf,
+struct Spellings {
+    packages: Vec<Spelling>,
 }
 
 /// The crates that cargo sees from the current folder, or from a manifest.
@@ -42,8 +29,9 @@ pub(super) struct Workspace {
     pub(super) root: PathBuf,
     /// The target directory of builds with hooks.
     pub(super) target: PathBuf,
-    /// By cargo's own names.
-    packages: BTreeMap<String, Package>,
+    packages: Vec<Package>,
+    /// The oldest compilers that packages name, as they spell them.
+    rust_versions: BTreeMap<PackageId, String>,
     /// The folder of the compiler's own libraries.
     libraries: PathBuf,
 }
@@ -90,25 +78,36 @@ impl Workspace {
         if let Some(manifest) = manifest {
             metadata.arg("--manifest-path").arg(manifest);
         }
-        let metadata: Metadata =
-            serde_json::from_str(&asked(&mut metadata)?).context("cargo's metadata cannot be read")?;
+        let told = asked(&mut metadata)?;
+        let metadata = MetadataCommand::parse(&told).context("cargo's metadata cannot be read")?;
+        let Spellings { packages } =
+            serde_json::from_str(&told).context("cargo's metadata cannot be read")?;
         let libraries = asked(rustc().args(["--print", "target-libdir"]))?;
         Ok(Workspace {
-            root: metadata.workspace_root,
-            target: metadata.target_directory.join("raddle"),
-            packages: metadata.packages.into_iter().map(|package| (package.id.clone(), package)).collect(),
+            root: metadata.workspace_root.into(),
+            target: metadata.target_directory.join("raddle").into(),
+            packages: metadata.packages,
+            rust_versions: packages
+                .into_iter()
+                .filter_map(|package| Some((package.id, package.rust_version?)))
+                .collect(),
             libraries: PathBuf::from(libraries.trim()),
         })
     }
 
     /// The package that cargo calls `id`, if it is one of the workspace.
-    pub(super) fn package(&self, id: &str) -> Option<&Package> {
-        self.packages.get(id)
+    pub(super) fn package(&self, id: &PackageId) -> Option<&Package> {
+        self.packages.get(self.position(id)?)
+    }
+
+    /// The position of the package that cargo calls `id` among those of the workspace.
+    pub(super) fn position(&self, id: &PackageId) -> Option<usize> {
+        self.packages.iter().position(|package| package.id == *id)
     }
 
     /// Where its packages are.
     pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
-        self.packages.values().map(Package::folder)
+        self.packages.iter().map(folder)
     }
 
     /// Where a program in `folder` finds the libraries that it may be linked to: as cargo sets it, before what is set already. Build
@@ -128,42 +127,37 @@ impl Workspace {
         let joined = std::env::join_paths(paths).context("a path of a library has a colon in it")?;
         joined.into_string().ok().context("the path of libraries is no text")
     }
-}
 
-impl Package {
-    /// Where its `Cargo.toml` is, and where its tests are started.
-    pub(super) fn folder(&self) -> &Path {
-        self.manifest_path.parent().unwrap_or(Path::new("."))
-    }
-
-    /// The variables that cargo sets for its tests.
-    pub(super) fn environment(&self) -> Vec<(String, String)> {
-        let path = |path: &Path| path.display().to_string();
+    /// The variables that cargo sets for the tests of a package.
+    pub(super) fn environment(&self, package: &Package) -> Vec<(String, String)> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
-        let (release, pre) = self.version.split_once('-').unwrap_or((&self.version, ""));
-        let pre = pre.split('+').next().unwrap_or_default();
-        let mut numbers = release.split('+').next().unwrap_or_default().split('.').map(str::to_owned);
-        let mut number = || numbers.next().unwrap_or_default();
+        let path = |path: &Option<Utf8PathBuf>| path.clone().unwrap_or_default().into_string();
+        let version = &package.version;
         let named = [
-            ("MANIFEST_DIR", path(self.folder())),
-            ("MANIFEST_PATH", path(&self.manifest_path)),
-            ("PKG_NAME", self.name.clone()),
-            ("PKG_VERSION", self.version.clone()),
-            ("PKG_VERSION_MAJOR", number()),
-            ("PKG_VERSION_MINOR", number()),
-            ("PKG_VERSION_PATCH", number()),
-            ("PKG_VERSION_PRE", pre.to_owned()),
-            ("PKG_AUTHORS", self.authors.join(":")),
-            ("PKG_DESCRIPTION", text(&self.description)),
-            ("PKG_HOMEPAGE", text(&self.homepage)),
-            ("PKG_REPOSITORY", text(&self.repository)),
-            ("PKG_LICENSE", text(&self.license)),
-            ("PKG_LICENSE_FILE", text(&self.license_file)),
-            ("PKG_RUST_VERSION", text(&self.rust_version)),
-            ("PKG_README", text(&self.readme)),
+            ("MANIFEST_DIR", folder(package).display().to_string()),
+            ("MANIFEST_PATH", package.manifest_path.to_string()),
+            ("PKG_NAME", package.name.to_string()),
+            ("PKG_VERSION", version.to_string()),
+            ("PKG_VERSION_MAJOR", version.major.to_string()),
+            ("PKG_VERSION_MINOR", version.minor.to_string()),
+            ("PKG_VERSION_PATCH", version.patch.to_string()),
+            ("PKG_VERSION_PRE", version.pre.to_string()),
+            ("PKG_AUTHORS", package.authors.join(":")),
+            ("PKG_DESCRIPTION", text(&package.description)),
+            ("PKG_HOMEPAGE", text(&package.homepage)),
+            ("PKG_REPOSITORY", text(&package.repository)),
+            ("PKG_LICENSE", text(&package.license)),
+            ("PKG_LICENSE_FILE", path(&package.license_file)),
+            ("PKG_RUST_VERSION", text(&self.rust_versions.get(&package.id).cloned())),
+            ("PKG_README", path(&package.readme)),
         ];
         named.into_iter().map(|(name, value)| (format!("CARGO_{name}"), value)).collect()
     }
+}
+
+/// Where the `Cargo.toml` of a package is, and where its tests are started.
+pub(super) fn folder(package: &Package) -> &Path {
+    package.manifest_path.parent().map_or(Path::new("."), Utf8Path::as_std_path)
 }
 
 #[cfg(test)]
@@ -175,7 +169,8 @@ mod tests {
         let workspace = Workspace {
             root: PathBuf::from("/w"),
             target: PathBuf::from("/w/target/raddle"),
-            packages: BTreeMap::new(),
+            packages: Vec::new(),
+            rust_versions: BTreeMap::new(),
             libraries: PathBuf::from("/rust/lib"),
         };
         let linked = ["native=/w/target/raddle/debug/build/a/out", "/w/target/raddle/b", "native=/usr/lib"];

@@ -91,8 +91,6 @@ fn run(folder: &Path, command: &str) -> String {
         .env("LC_ALL", "C")
         .env("C", root().join("tests/c"))
         .env("FIGURES", root().join("crates/raddle-lab/figures"));
-    // Test binaries run in the order in which cargo has built them.
-    shell.env("CARGO_BUILD_JOBS", "1");
     for name in REMOVED {
         shell.env_remove(name);
     }

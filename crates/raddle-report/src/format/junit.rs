@@ -1,116 +1,95 @@
 //! JUnit's XML, as continuous integration reads it: a recorded failure is one test case that failed; tests of a crate are a case
 //! each.
 
-use super::escaped;
 use super::text::{Terminal, text};
 use crate::shape::{CargoTest, TestStatus};
 use crate::story::Story;
-use std::fmt::Write;
+use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
+use std::time::Duration;
 
 /// A test suite with one case. A recorded run has no time, but some readers want one.
 pub fn junit(story: &Story) -> String {
-    let failures = u32::from(story.failing.failure.is_some());
-    let (suite, name) = (escaped(&format!("raddle.{}", story.front_end)), escaped(&story.program));
-    let mut out = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n\
-         <testsuites name=\"raddle\" tests=\"1\" failures=\"{failures}\" errors=\"0\" time=\"0\">\n  \
-         <testsuite name=\"{suite}\" tests=\"1\" failures=\"{failures}\" errors=\"0\" skipped=\"0\" time=\"0\">\n    \
-         <testcase classname=\"{suite}\" name=\"{name}\" time=\"0\"{}>\n",
-        place(story)
-    );
-    let told = escaped(&text(story, Terminal { width: 120, ..Terminal::default() }));
-    if story.failing.failure.is_some() {
-        let (kind, headline) = (escaped(story.kind()), escaped(story.headline()));
-        out.push_str(&format!("      <failure type=\"{kind}\" message=\"{headline}\">{told}</failure>\n"));
+    let name = format!("raddle.{}", story.front_end);
+    let told = text(story, Terminal { width: 120, ..Terminal::default() });
+    let mut case = if story.failing.failure.is_some() {
+        let mut failure = TestCaseStatus::non_success(NonSuccessKind::Failure);
+        failure.set_type(story.kind()).set_message(story.headline()).set_description(told);
+        TestCase::new(story.program.as_str(), failure)
     } else {
-        out.push_str(&format!("      <system-out>{told}</system-out>\n"));
+        let mut passed = TestCase::new(story.program.as_str(), TestCaseStatus::success());
+        passed.set_system_out(told);
+        passed
+    };
+    case.set_classname(name.as_str()).set_time(Duration::ZERO);
+    if let Some((file, line)) = place(story) {
+        case.extra.extend([("file".into(), file.into()), ("line".into(), line.to_string().into())]);
     }
-    out.push_str("    </testcase>\n  </testsuite>\n</testsuites>\n");
-    out
+    let mut suite = TestSuite::new(name);
+    suite.add_test_case(case);
+    written(vec![suite])
 }
 
 /// Where the run ended, for those who show it.
-fn place(story: &Story) -> String {
-    let event = story.last().and_then(|step| story.failing.events.get(step as usize));
-    let place = event.and_then(|event| story.failing.place(event));
-    match place.map(|place| (&place.file, place.line)) {
-        Some((Some(file), Some(line))) => format!(" file=\"{}\" line=\"{line}\"", escaped(file)),
-        _ => String::new(),
-    }
+fn place(story: &Story) -> Option<(String, u32)> {
+    let event = story.failing.events.get(story.last()? as usize)?;
+    let place = story.failing.place(event)?;
+    Some((place.file.clone()?, place.line?))
 }
 
 /// A test suite for each program with tests. Those that cannot be controlled are errors if that is `strict`, and skipped
 /// otherwise.
 pub fn junit_tests(tests: &[CargoTest], strict: bool) -> String {
-    let count = |tests: &[&CargoTest], outcome: Outcome| {
-        tests.iter().filter(|test| outcome_of(test, strict) == outcome).count()
+    let suite = |tests: &[CargoTest]| {
+        let mut suite = TestSuite::new(tests[0].binary.as_str());
+        suite.add_test_cases(tests.iter().map(|test| case(test, strict)));
+        suite
     };
-    let counts = |tests: &[&CargoTest]| {
-        let seconds: f64 = tests.iter().map(|test| test.seconds).sum();
-        format!(
-            "tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\" time=\"{seconds:.3}\"",
-            tests.len(),
-            count(tests, Outcome::Failure),
-            count(tests, Outcome::Error),
-            count(tests, Outcome::Skipped)
-        )
-    };
-    let all: Vec<&CargoTest> = tests.iter().collect();
-    let mut out = format!(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites name=\"raddle\" {}>\n",
-        counts(&all)
-    );
-    for suite in all.chunk_by(|one, other| one.binary == other.binary) {
-        let name = escaped(&suite[0].binary);
-        let _ = writeln!(out, "  <testsuite name=\"{name}\" {}>", counts(suite));
-        suite.iter().for_each(|test| case(&mut out, test, strict));
-        out.push_str("  </testsuite>\n");
+    written(tests.chunk_by(|one, other| one.binary == other.binary).map(suite).collect())
+}
+
+/// A report of suites, whose times are those of their cases.
+fn written(mut suites: Vec<TestSuite>) -> String {
+    let mut all = Duration::ZERO;
+    for suite in &mut suites {
+        let time = suite.test_cases.iter().filter_map(|case| case.time).sum();
+        suite.set_time(time);
+        all += time;
     }
-    out.push_str("</testsuites>\n");
-    out
+    let mut report = Report::new("raddle");
+    report.set_time(all).add_test_suites(suites);
+    report.to_string().expect("a text in memory can be written")
 }
 
-/// What JUnit knows of ends of tests.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Outcome {
-    Passed,
-    Failure,
-    Error,
-    Skipped,
-}
-
-fn outcome_of(test: &CargoTest, strict: bool) -> Outcome {
-    match test.status {
-        TestStatus::Passed | TestStatus::NotConcurrent => Outcome::Passed,
-        TestStatus::Failed => Outcome::Failure,
-        TestStatus::NotControllable if strict => Outcome::Error,
-        TestStatus::NotControllable | TestStatus::Ignored | TestStatus::Skipped => Outcome::Skipped,
-    }
-}
-
-fn case(out: &mut String, test: &CargoTest, strict: bool) {
-    let (suite, name) = (escaped(&test.binary), escaped(&test.test));
-    let _ = write!(out, "    <testcase classname=\"{suite}\" name=\"{name}\" time=\"{:.3}\"", test.seconds);
-    let reason = escaped(test.reason.as_deref().unwrap_or_default());
-    let inside = match outcome_of(test, strict) {
-        Outcome::Passed => {
-            out.push_str("/>\n");
-            return;
+fn case(test: &CargoTest, strict: bool) -> TestCase {
+    let reason = test.reason.as_deref().unwrap_or_default();
+    let status = match test.status {
+        TestStatus::Passed | TestStatus::NotConcurrent => TestCaseStatus::success(),
+        TestStatus::NotControllable if strict => {
+            let mut error = TestCaseStatus::non_success(NonSuccessKind::Error);
+            error.set_type("not-controllable").set_message(reason);
+            error
         }
-        Outcome::Error => format!("<error type=\"not-controllable\" message=\"{reason}\"/>"),
-        Outcome::Skipped => format!("<skipped message=\"{reason}\"/>"),
-        Outcome::Failure => {
+        TestStatus::NotControllable | TestStatus::Ignored | TestStatus::Skipped => {
+            let mut skipped = TestCaseStatus::skipped();
+            skipped.set_message(reason);
+            skipped
+        }
+        TestStatus::Failed => {
             let message = test.message.as_deref().unwrap_or_default();
-            let headline = escaped(message.lines().next().unwrap_or_default());
-            let kind = escaped(test.kind.as_deref().unwrap_or("failed"));
             let replay =
                 test.replay.as_ref().map_or(String::new(), |replay| format!("\nReplay it: {replay}\n"));
-            let told = escaped(&format!("{message}\n{replay}"));
-            let output = test.output.as_ref().map_or(String::new(), |output| {
-                format!("\n      <system-out>{}</system-out>", escaped(output))
-            });
-            format!("<failure type=\"{kind}\" message=\"{headline}\">{told}</failure>{output}")
+            let mut failure = TestCaseStatus::non_success(NonSuccessKind::Failure);
+            failure.set_type(test.kind.as_deref().unwrap_or("failed"));
+            failure.set_message(message.lines().next().unwrap_or_default());
+            failure.set_description(format!("{message}\n{replay}"));
+            failure
         }
     };
-    let _ = writeln!(out, ">\n      {inside}\n    </testcase>");
+    let mut case = TestCase::new(test.test.as_str(), status);
+    case.set_classname(test.binary.as_str());
+    case.set_time(Duration::try_from_secs_f64(test.seconds).unwrap_or_default());
+    if let Some(output) = test.output.as_deref().filter(|_| test.status == TestStatus::Failed) {
+        case.set_system_out(output);
+    }
+    case
 }

@@ -2,6 +2,7 @@
 
 mod html;
 mod json;
+#[cfg(feature = "junit")]
 mod junit;
 mod perfetto;
 mod sarif;
@@ -9,6 +10,7 @@ mod text;
 
 pub use html::html;
 pub use json::json;
+#[cfg(feature = "junit")]
 pub use junit::{junit, junit_tests};
 pub use perfetto::perfetto;
 pub use sarif::sarif;

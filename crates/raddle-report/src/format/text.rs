@@ -2,10 +2,11 @@
 
 use crate::events::{DisplayEvent, Stream};
 use crate::story::{PairRole, Story};
-use crate::table::{length, wrap};
+use crate::table::{length, padded, wrap};
 use crate::text::plural;
 use std::collections::BTreeMap;
 use std::fmt::Write;
+use unicode_width::UnicodeWidthChar;
 
 /// What the text is written for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -116,7 +117,7 @@ fn steps(out: &mut String, story: &Story, run: &Stream, terminal: Terminal) {
                     Columns::Beside(columns) => (columns[&event.thread].0, usize::MAX),
                     Columns::Shared { names } => {
                         let name = clip(&plain(&run.thread(event.thread)), *names);
-                        let coloured = colour(&format!("{name:names$}"), event.thread, terminal);
+                        let coloured = colour(&padded(&name, *names), event.thread, terminal);
                         let _ = write!(out, "{at:>number$}{} {coloured}  ", mark(story, step));
                         let _ = writeln!(out, "{}", clip(text, room.saturating_sub(names + 2)));
                         continue;
@@ -249,11 +250,17 @@ fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }
 
-/// At most so many characters of a text.
+/// At most so many columns of a text.
 fn clip(text: &str, width: usize) -> String {
     if length(text) <= width {
         return text.to_owned();
     }
-    let short: String = text.chars().take(width.saturating_sub(1)).collect();
+    // The sign for what is missing takes one.
+    let mut used = 1;
+    let fits = |c: &char| {
+        used += c.width().unwrap_or(0);
+        used <= width
+    };
+    let short: String = text.chars().take_while(fits).collect();
     short + "…"
 }
