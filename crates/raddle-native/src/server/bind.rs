@@ -237,7 +237,7 @@ impl Object {
 /// # Safety
 /// Both texts end with a zero.
 unsafe fn look_up(name: *const c_char, version: *const c_char) -> *mut c_void {
-    // SAFETY: our caller's promise.
+    // SAFETY: both texts end with a zero.
     unsafe {
         let first = libc::dlsym(libc::RTLD_DEFAULT, name);
         // Where an address is takes the loader longer to say than where a name is.
