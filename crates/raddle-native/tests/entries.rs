@@ -105,3 +105,38 @@ fn an_entry_without_a_register_left_is_refused() {
     assert_refused("register", "entries! { six => six_and_place; }", "no register is left");
     assert_refused("stack", "system_calls! { seven => of_seven; }", "an argument is on the stack");
 }
+
+/// The names of C functions that are defined in a file without an entry, and those that `exported!` checks there.
+fn exports(text: &str) -> (Vec<&str>, Vec<&str>) {
+    let name = |rest: &'static str| move |line: &&str| line.contains(rest);
+    let defined = text.split("#[unsafe(no_mangle)]").skip(1).filter_map(|after| {
+        let line = after.lines().find(name("fn "))?;
+        let is_naked = line.ends_with("() {")
+            && text.contains(&format!("#[unsafe(naked)]\n#[unsafe(no_mangle)]\n{line}"));
+        (!is_naked).then(|| line.split("fn ").nth(1)?.split('(').next()).flatten()
+    });
+    let checked = text
+        .split("exported! {")
+        .skip(1)
+        .flat_map(|after| after.split('}').next().into_iter().flat_map(str::split_whitespace));
+    (defined.collect(), checked.collect())
+}
+
+#[test]
+fn every_export_that_hides_a_function_is_checked() {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let real = std::fs::read_to_string(source.join("platform/real.rs")).unwrap();
+    let hidden: Vec<&str> =
+        real.lines().filter_map(|line| line.strip_prefix("    fn ")?.split('(').next()).collect();
+    let mut found = 0;
+    for entry in std::fs::read_dir(source.join("child/interpose")).unwrap() {
+        let path = entry.unwrap().path();
+        let text = std::fs::read_to_string(&path).unwrap();
+        let (defined, checked) = exports(&text);
+        for name in defined.into_iter().filter(|name| hidden.contains(name)) {
+            found += 1;
+            assert!(checked.contains(&name), "{}: `{name}` is missing in `exported!`", path.display());
+        }
+    }
+    assert!(found > 30, "only {found} exports were found");
+}

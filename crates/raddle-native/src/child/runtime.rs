@@ -4,7 +4,7 @@
 use crate::child::fiber::Fiber;
 use crate::child::halt::Halt;
 use crate::child::heap::Heap;
-use crate::child::objects::{Class, Made, Objects, Robust};
+use crate::child::objects::{Class, ObjectRecord, Objects, Robust};
 use crate::child::outside::Outside;
 use crate::child::shared_memory;
 use crate::child::stack::{Callers, Extent};
@@ -299,7 +299,7 @@ impl Runtime {
     /// Makes a new object at `address`.
     pub(crate) fn make(&mut self, address: u64, class: Class, value: u64) -> ObjectId {
         let name = self.name(address, class);
-        self.objects.make(&mut self.engine, Made { name, address, value, class })
+        self.objects.make(&mut self.engine, ObjectRecord { name, address, value, class })
     }
 
     /// The object that stands for a thread.

@@ -32,8 +32,8 @@ entries! {
     call_once(once: *mut c_void, routine: extern "C-unwind" fn()) => call_routine as "C-unwind";
 }
 
-/// What C11 calls an error of POSIX: success, busy, error, no memory, timed out.
-fn told(error: c_int) -> c_int {
+/// Returns the code of C11 for an error of POSIX: success, busy, error, no memory, timed out.
+fn c11_result(error: c_int) -> c_int {
     match error {
         0 => 0,
         EBUSY => 1,
@@ -50,7 +50,7 @@ unsafe extern "C" fn create(
     place: usize,
 ) -> c_int {
     // SAFETY: our caller's promise. What the routine returns is a number, of which only the low half is used.
-    told(unsafe { thread::create(thread, std::ptr::null(), start, argument, place) })
+    c11_result(unsafe { thread::create(thread, std::ptr::null(), start, argument, place) })
 }
 
 unsafe extern "C" fn join(thread: u64, result: *mut c_int, place: usize) -> c_int {
@@ -61,14 +61,14 @@ unsafe extern "C" fn join(thread: u64, result: *mut c_int, place: usize) -> c_in
         // SAFETY: our caller promises room for the result.
         unsafe { *result = value as usize as c_int };
     }
-    told(error)
+    c11_result(error)
 }
 
 /// `thrd_detach`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn thrd_detach(thread: u64) -> c_int {
     // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
-    told(unsafe { thread::pthread_detach(thread) })
+    c11_result(unsafe { thread::pthread_detach(thread) })
 }
 
 /// `thrd_exit`, as `pthread_exit`.
@@ -88,34 +88,34 @@ unsafe extern "C" fn mtx_init(mutex: *mut c_void, kind: c_int) -> c_int {
 
 unsafe extern "C" fn lock(mutex: *mut c_void, place: usize) -> c_int {
     // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
-    told(unsafe { mutex::lock(mutex, place) })
+    c11_result(unsafe { mutex::lock(mutex, place) })
 }
 
 unsafe extern "C" fn try_lock(mutex: *mut c_void, place: usize) -> c_int {
     // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
-    told(unsafe { mutex::try_lock(mutex, place) })
+    c11_result(unsafe { mutex::try_lock(mutex, place) })
 }
 
 unsafe extern "C" fn timed_lock(mutex: *mut c_void, time: *const timespec, place: usize) -> c_int {
     // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
-    told(unsafe { mutex::timed_lock(mutex, time, place) })
+    c11_result(unsafe { mutex::timed_lock(mutex, time, place) })
 }
 
 unsafe extern "C" fn unlock(mutex: *mut c_void, place: usize) -> c_int {
     // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
-    told(unsafe { mutex::unlock(mutex, place) })
+    c11_result(unsafe { mutex::unlock(mutex, place) })
 }
 
 /// `cnd_init`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cnd_init(condition: *mut c_void) -> c_int {
     // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
-    told(unsafe { cond::init(condition, std::ptr::null(), 0) })
+    c11_result(unsafe { cond::init(condition, std::ptr::null(), 0) })
 }
 
 unsafe extern "C" fn wait(condition: *mut c_void, mutex: *mut c_void, place: usize) -> c_int {
     // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
-    told(unsafe { cond::wait(condition, mutex, place) })
+    c11_result(unsafe { cond::wait(condition, mutex, place) })
 }
 
 unsafe extern "C" fn timed_wait(
@@ -125,24 +125,24 @@ unsafe extern "C" fn timed_wait(
     place: usize,
 ) -> c_int {
     // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
-    told(unsafe { cond::timed_wait(condition, mutex, time, place) })
+    c11_result(unsafe { cond::timed_wait(condition, mutex, time, place) })
 }
 
 unsafe extern "C" fn signal(condition: *mut c_void, place: usize) -> c_int {
     // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
-    told(unsafe { cond::signal(condition, place) })
+    c11_result(unsafe { cond::signal(condition, place) })
 }
 
 unsafe extern "C" fn broadcast(condition: *mut c_void, place: usize) -> c_int {
     // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
-    told(unsafe { cond::broadcast(condition, place) })
+    c11_result(unsafe { cond::broadcast(condition, place) })
 }
 
 /// `tss_create`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tss_create(key: *mut u32, destructor: *const c_void) -> c_int {
     // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
-    told(unsafe { thread::pthread_key_create(key, destructor) })
+    c11_result(unsafe { thread::pthread_key_create(key, destructor) })
 }
 
 /// `tss_set`.
