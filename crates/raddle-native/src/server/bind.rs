@@ -207,7 +207,7 @@ impl Object {
     /// # Safety
     /// There is such a symbol.
     unsafe fn version(&self, symbol: usize) -> Option<*const c_char> {
-        // SAFETY: our caller's promise, and that of each entry of the next one.
+        // SAFETY: there is such a symbol, so the table has its version; each entry of the list says where the next one is.
         unsafe {
             let number = *self.versions.add(symbol);
             let mut file = self.needed;

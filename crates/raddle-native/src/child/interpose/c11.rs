@@ -49,7 +49,7 @@ unsafe extern "C" fn create(
     argument: *mut c_void,
     place: usize,
 ) -> c_int {
-    // SAFETY: our caller's promise. What the routine returns is a number, of which only the low half is used.
+    // SAFETY: the program promises room for the handle, and a routine. What that returns is a number, of which only the low half is used.
     c11_result(unsafe { thread::create(thread, std::ptr::null(), start, argument, place) })
 }
 

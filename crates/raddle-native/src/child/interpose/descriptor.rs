@@ -79,7 +79,7 @@ unsafe extern "C" fn write_bytes(file: c_int, buffer: *const c_void, length: usi
     enter(|| {
         transfer_all(Use::new(file, libc::POLLOUT, place), length, |written| {
             let from = buffer as usize + written;
-            // SAFETY: our caller's promise, and no more than that is written.
+            // SAFETY: the program promises `length` bytes, and no more than that is written.
             unsafe { raw::syscall(libc::SYS_write, [file as usize, from, length - written, 0, 0, 0]) }
         })
     })

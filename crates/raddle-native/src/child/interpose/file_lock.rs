@@ -93,7 +93,7 @@ pub(super) fn control(file: c_int, command: c_int, lock: usize) -> Option<c_int>
     let result = enter(|| {
         again(place, FOREVER, &[EAGAIN, libc::EACCES], || {
             let arguments = [file as usize, at_once as usize, lock, 0, 0, 0];
-            // SAFETY: our caller's caller promises a lock.
+            // SAFETY: the program passes a lock with these commands of `fcntl`.
             unsafe { raw::syscall(libc::SYS_fcntl, arguments) }
         })
     })?;

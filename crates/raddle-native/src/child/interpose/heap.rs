@@ -154,7 +154,7 @@ unsafe extern "C" fn resize(block: *mut c_void, size: usize, place: usize) -> *m
         with(|runtime| runtime.heap.knows(block as usize).then(|| runtime.heap.size(block as usize)))
     });
     let Some(known) = known.flatten() else {
-        // SAFETY: our caller's promise; the block is glibc's as it is.
+        // SAFETY: the program has called `realloc` with a block that the run does not know, which is glibc's as it is.
         return note(unsafe { __libc_realloc(block, size) }, size, place);
     };
     // A block that was freed has no size; that it is freed again is found out below.

@@ -48,7 +48,7 @@ fn fill(buffer: *mut c_void, length: usize, draw: impl Fn() -> Option<u64>) -> b
         let Some(number) = draw() else { return false };
         let bytes = number.to_le_bytes();
         let count = bytes.len().min(length - filled);
-        // SAFETY: our caller's caller promises so much room.
+        // SAFETY: the program promises room for `length` bytes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.byte_add(filled).cast(), count) };
         filled += count;
     }
@@ -146,7 +146,7 @@ unsafe extern "C" fn getauxval(kind: c_ulong) -> c_ulong {
 fn open_random(path: *const c_char) -> Option<*mut c_void> {
     /// How much a program can read from it.
     const LENGTH: usize = 1 << 16;
-    // SAFETY: our caller's caller promises a text that ends with a zero.
+    // SAFETY: the program passes a path that ends with a zero.
     let path = unsafe { CStr::from_ptr(path) };
     if !is_running() || (path != c"/dev/urandom" && path != c"/dev/random") {
         return None;

@@ -249,7 +249,7 @@ unsafe extern "C" fn mq_notify(queue: c_int, event: *const libc::sigevent) -> c_
 
 /// Ends the run if the C library would make a thread for an event: nobody sees it being made.
 fn refuse_thread(event: *const libc::sigevent, what: &str) {
-    // SAFETY: our caller's caller promises an event, or none.
+    // SAFETY: the program passes an event, or null.
     let notify = unsafe { event.as_ref() }.map(|event| event.sigev_notify);
     if notify == Some(libc::SIGEV_THREAD) {
         enter(|| {

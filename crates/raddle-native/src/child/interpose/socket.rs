@@ -66,7 +66,7 @@ unsafe extern "C" fn receive_from(
             let into = buffer as usize + received;
             let arguments =
                 [file as usize, into, length - received, flags as usize, address as usize, size as usize];
-            // SAFETY: our caller's promise, and no more than that is written.
+            // SAFETY: the program promises room for `length` bytes, and no more than that is written.
             unsafe { raw::syscall(libc::SYS_recvfrom, arguments) }
         };
         let wanted = receiving(file, flags, place);
@@ -112,7 +112,7 @@ unsafe extern "C" fn send_to(
             let from = buffer as usize + sent;
             let arguments =
                 [file as usize, from, length - sent, flags as usize, address as usize, size as usize];
-            // SAFETY: our caller's promise, and no more than that is sent.
+            // SAFETY: the program promises `length` bytes, and no more than that is sent.
             unsafe { raw::syscall(libc::SYS_sendto, arguments) }
         })
     })

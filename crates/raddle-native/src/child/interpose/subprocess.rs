@@ -46,7 +46,7 @@ unsafe extern "C" fn fork_here() -> c_int {
         touch(place, |runtime| runtime.all(What::Children));
         note_process();
     });
-    // SAFETY: our caller's promise; there is one OS thread that runs code of the program.
+    // SAFETY: the program has called `fork`, and there is one OS thread that runs code of the program.
     unsafe { real::fork() }
 }
 

@@ -55,7 +55,7 @@ pub(super) unsafe extern "C" fn create(
         let task = Task::new(start, argument, stack_size(attributes));
         let (attributes, detached) = joinable(attributes);
         let attributes = attributes.as_ref().map_or(std::ptr::null(), |copy| std::ptr::from_ref(copy).cast());
-        // SAFETY: `run` takes a task; the rest is our caller's promise.
+        // SAFETY: `run` takes a task; the program promises room for the handle, and the attributes are copies of its own.
         let error =
             leave(|| unsafe { real::pthread_create(thread, attributes, run as *const c_void, task.cast()) });
         if error == libc::EAGAIN {
@@ -103,7 +103,7 @@ unsafe extern "C" {
 fn stack_size(attributes: *const c_void) -> usize {
     let mut size = 0;
     if !attributes.is_null() {
-        // SAFETY: our caller's caller promises that there are attributes.
+        // SAFETY: the program passes attributes, which are not null.
         unsafe { libc::pthread_attr_getstacksize(attributes.cast(), &raw mut size) };
     }
     if size == 0 { stack::USUAL } else { size }
@@ -114,7 +114,7 @@ fn joinable(attributes: *const c_void) -> (Option<libc::pthread_attr_t>, bool) {
     if attributes.is_null() {
         return (None, false);
     }
-    // SAFETY: our caller's caller promises that there are attributes. The copy shares what they point to, and is used
+    // SAFETY: the program passes attributes, which are not null. The copy shares what they point to, and is used
     // only while they exist.
     unsafe {
         let mut copy = *attributes.cast::<libc::pthread_attr_t>();

@@ -74,7 +74,7 @@ impl Clock {
 
 /// A time in nanoseconds, if it is a valid one.
 pub(super) fn nanoseconds(time: *const timespec) -> Option<u64> {
-    // SAFETY: our caller's caller promises that there is a time.
+    // SAFETY: the program passes a time to all functions that come here.
     let time = unsafe { &*time };
     let parts = (0..SECOND as i64).contains(&time.tv_nsec).then_some(time.tv_nsec as u64)?;
     // A time before the epoch is over.

@@ -29,7 +29,7 @@ fn write(value: *mut itimerspec, (left, interval): (u64, u64)) {
         tv_sec: (span / 1_000_000_000) as i64,
         tv_nsec: (span % 1_000_000_000) as i64,
     };
-    // SAFETY: our caller's caller promises room for a value.
+    // SAFETY: the program promises room for a value, for both functions that come here.
     unsafe { *value = itimerspec { it_interval: time(interval), it_value: time(left) } };
 }
 
