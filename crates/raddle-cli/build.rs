@@ -74,6 +74,7 @@ fn build(crates: &Path, out: &Path, names: &[&str]) -> PathBuf {
     if profile != "release" {
         // Whoever builds for a test waits for it.
         cargo.env("CARGO_PROFILE_RELEASE_LTO", "false").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+        cargo.env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
     }
     // What a lint run sets is not meant for this.
     for name in

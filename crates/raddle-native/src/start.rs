@@ -59,6 +59,8 @@ unsafe extern "C" fn __libc_start_main(
     unsafe { real::__libc_start_main(main, argc, argv, init, fini, rtld_fini, stack) }
 }
 
+const _: real::signature::__libc_start_main = __libc_start_main;
+
 /// Starts the program again with the same addresses in every process, unless it has them. Where that has no effect, as in
 /// a container that forbids it or a kernel that takes it back, it goes on as it is.
 fn start_without_randomisation(argv: *mut c_void) {
@@ -155,9 +157,9 @@ unsafe fn settle(list: *mut *mut c_char, place: usize, offset: fn(usize) -> usiz
     if list.is_null() {
         return list;
     }
-    // SAFETY: our caller's promise.
+    // SAFETY: `list` ends with a null, which is not passed.
     let texts = || (0..).map(|index| unsafe { *list.add(index) }).take_while(|text| !text.is_null());
-    // SAFETY: our caller's promise.
+    // SAFETY: the texts of the list end with a zero.
     let bytes = |text: *mut c_char| unsafe { CStr::from_ptr(text) }.to_bytes_with_nul();
     let pointers = texts().count() + 1;
     let size = texts().map(|text| bytes(text).len().next_multiple_of(UNIT)).sum::<usize>();

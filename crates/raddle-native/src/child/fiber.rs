@@ -1,21 +1,40 @@
 //! Threads of glibc as fibers of one OS thread, the carrier.
 //!
 //! `pthread_create` makes a real thread, with its descriptor, thread-local storage and stack. Its OS thread saves its
-//! registers and parks on a futex without using its stack ([`park`]). From then on the carrier can become that thread by
-//! loading its stack pointer and FS base ([`switch`]). At its end the carrier leaves the stack for good, and
+//! registers and parks on a futex without using its stack ([`park`](crate::child::switching::park)). From then on the carrier can become that thread by
+//! loading its stack pointer and FS base ([`switch`](crate::child::switching::switch)). At its end the carrier leaves the stack for good, and
 //! [`Fiber::release`] lets the OS thread go on from there, to end as glibc wants it.
 //!
-//! A suspended context, from low to high addresses of its stack:
+//! A suspended context has its registers on its own stack, and the [`Fiber`] knows where:
 //!
 //! ```text
-//! sp -> x87 control word and MXCSR, r15, r14, r13, r12, rbx, rbp, return address
+//!   Fiber                       stack of the thread
+//!   +--------------------+      :  frames of the program    :  high addresses
+//!   | +0  stack_pointer  |--+   :                           :
+//!   | +8  fs_base        |  |   +---------------------------+
+//!   | +16 state          |  |   | frame of `hand_over`      |  has called `switch_stacks`
+//!   +--------------------+  |   +---------------------------+
+//!                           |   | +56 return address        |
+//!                           |   | +48 rbp                   |
+//!                           |   | +40 rbx                   |
+//!                           |   | +32 r12                   |
+//!                           |   | +24 r13                   |
+//!                           |   | +16 r14                   |
+//!                           |   | +8  r15                   |
+//!                           |   | +4  x87 control word      |
+//!                           +-->| +0  MXCSR                 |  low addresses
+//!                               +---------------------------+
 //! ```
+//!
+//! A switch pushes these registers, stores the stack pointer and the FS base in the fiber that it leaves, loads those of the fiber
+//! that it goes to, and pops the registers there: the `ret` at its end returns on the other stack. All other registers are the
+//! caller's to save. [`park`](crate::child::switching::park) and [`leave_behind`] make the same layout on a new thread's stack.
 //!
 //! A thread may also be made before the process forks ([`leave_behind`]). Its OS thread ends, and what a child inherits is a
 //! context with nothing behind it, which the carrier can become all the same. If there is something left for glibc to do at its
 //! end, it gets an OS thread then.
 //!
-//! If [`use_os_threads`] was called, all of this is done by [`os_thread`] instead.
+//! With `--threads os`, [`os_thread`](crate::child::os_thread) does all of this instead.
 #![expect(unsafe_code, reason = "registers, stacks and FS bases are switched by hand")]
 
 use crate::child::{loss, trap};
@@ -202,10 +221,10 @@ impl Fiber {
 }
 
 /// Suspends the current context in `fiber` and ends the OS thread. Returns on a carrier that switches to the fiber, in a child
-/// of this process, and, if that has left it by [`switch`], from that call on an OS thread, if one is needed.
+/// of this process, and, if that has left it by a switch, from that call on an OS thread, if one is needed.
 ///
 /// # Safety
-/// As for [`park`], where threads are fibers.
+/// As for [`park`](crate::child::switching::park), where threads are fibers.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn leave_behind(fiber: *mut Fiber) {
     naked_asm!(
@@ -269,7 +288,10 @@ unsafe extern "C" fn start_thread_in(fiber: *const Fiber, flags: usize, word: us
     )
 }
 
-/// [`switch`] on the carrier.
+/// Suspends the current context in `from` and goes on with the one in `to`, on the carrier.
+///
+/// # Safety
+/// As for [`switch`](crate::child::switching::switch).
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn switch_stacks(from: *mut Fiber, to: *const Fiber) {
     naked_asm!(
@@ -301,7 +323,10 @@ pub(super) unsafe extern "C" fn switch_stacks(from: *mut Fiber, to: *const Fiber
     )
 }
 
-/// [`park`] for the carrier.
+/// Suspends the current context in `fiber` and parks the OS thread, for the carrier.
+///
+/// # Safety
+/// As for [`park`](crate::child::switching::park).
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn park_stack(fiber: *mut Fiber) {
     naked_asm!(
@@ -451,7 +476,7 @@ pub(crate) unsafe extern "C" fn call_further_down(
     )
 }
 
-/// Whether this machine lets programs read and write the FS base, which [`switch`] needs.
+/// Whether this machine lets programs read and write the FS base, which a switch needs.
 pub(crate) fn is_supported() -> bool {
     /// The bit of `AT_HWCAP2` that says so.
     const FSGSBASE: u64 = 2;

@@ -40,14 +40,14 @@ impl Class {
 /// An object as it was when the run came to know it. Plain data, so that it can be handed to another process.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
-pub(crate) struct Made {
+pub(crate) struct ObjectRecord {
     pub(crate) name: Name,
     pub(crate) address: u64,
     pub(crate) value: u64,
     pub(crate) class: Class,
 }
 
-impl Made {
+impl ObjectRecord {
     /// Makes it an object of `engine`.
     pub(crate) fn add(&self, engine: &mut Engine) -> ObjectId {
         let resource = match self.class {
@@ -75,7 +75,7 @@ const GONE: u32 = u32::MAX;
 pub(crate) struct Objects {
     places: Table,
     /// Invariant: in the order of their numbers.
-    pub(crate) made: Vec<Made>,
+    pub(crate) made: Vec<ObjectRecord>,
 }
 
 impl Objects {
@@ -87,7 +87,7 @@ impl Objects {
     }
 
     /// Makes a new object at an address.
-    pub(crate) fn make(&mut self, engine: &mut Engine, made: Made) -> ObjectId {
+    pub(crate) fn make(&mut self, engine: &mut Engine, made: ObjectRecord) -> ObjectId {
         let object = made.add(engine);
         debug_assert_eq!(object.index(), self.made.len(), "objects are numbered in order");
         self.made.push(made);

@@ -2,7 +2,7 @@
 //!
 //! The server's and the run's process are the same program at the same addresses, so plain data is copied as it is.
 
-use crate::child::objects::Made;
+use crate::child::objects::ObjectRecord;
 use crate::child::outside::Wake;
 use crate::child::runtime::{Runtime, SHARED};
 use crate::child::shared_memory::{self, COMPLETE, Cursor, LOST, REFUSED, write_loss};
@@ -31,7 +31,7 @@ pub(crate) struct RunData {
     /// takes as long as the run.
     pub(crate) events: Vec<Event>,
     pub(crate) picks: Vec<Pick>,
-    pub(crate) made: Vec<Made>,
+    pub(crate) made: Vec<ObjectRecord>,
     pub(crate) places: Vec<u64>,
     /// Who called them, as [`crate::child::stack::Callers`] keeps it; empty if nobody wants to know.
     pub(crate) callers: Vec<u64>,

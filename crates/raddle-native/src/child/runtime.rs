@@ -4,7 +4,7 @@
 use crate::child::fiber::Fiber;
 use crate::child::halt::Halt;
 use crate::child::heap::Heap;
-use crate::child::objects::{Class, Made, Objects, Robust};
+use crate::child::objects::{Class, ObjectRecord, Objects, Robust};
 use crate::child::outside::Outside;
 use crate::child::shared_memory;
 use crate::child::stack::{Callers, Extent};
@@ -18,6 +18,8 @@ use raddle_model::{Failure, LocationId, Name, ObjectId, ThreadId, mix};
 use std::cell::UnsafeCell;
 use std::ffi::{CString, c_void};
 use std::sync::atomic::AtomicU32;
+#[cfg(debug_assertions)]
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// One thread of the run.
 pub(crate) struct Thread {
@@ -135,16 +137,42 @@ static RUNTIME: Slot = Slot(UnsafeCell::new(None));
 
 /// Makes `runtime` the run of this process.
 pub(crate) fn install(runtime: Runtime) {
-    // SAFETY: nobody uses the run of before, which is over.
+    let _access = Exclusive::begin();
+    // SAFETY: only the carrier comes here, and nobody uses the previous run, which is over.
     unsafe { *RUNTIME.0.get() = Some(runtime) };
 }
 
-/// Does something with the run. Must neither call code of the program nor switch threads.
+/// Calls `action` with the run. It must neither call code of the program, nor switch threads, nor call this again: a debug build ends the
+/// run with a message if it does the last.
 #[inline]
 pub(crate) fn with<R>(action: impl FnOnce(&mut Runtime) -> R) -> R {
+    let _access = Exclusive::begin();
     // SAFETY: only the carrier comes here, and `action` does not come here again, so this is the only reference.
     let slot = unsafe { &mut *RUNTIME.0.get() };
     action(slot.as_mut().expect("a run is going on"))
+}
+
+/// An access to the run, for as long as it exists. Checked in debug builds only.
+struct Exclusive;
+
+/// Whether there is an access.
+#[cfg(debug_assertions)]
+static ACCESSED: AtomicBool = AtomicBool::new(false);
+
+impl Exclusive {
+    #[inline]
+    fn begin() -> Exclusive {
+        #[cfg(debug_assertions)]
+        assert!(!ACCESSED.swap(true, Ordering::Relaxed), "`with` is not entered again while it runs");
+        Exclusive
+    }
+}
+
+#[cfg(debug_assertions)]
+impl Drop for Exclusive {
+    fn drop(&mut self) {
+        ACCESSED.store(false, Ordering::Relaxed);
+    }
 }
 
 impl Runtime {
@@ -271,7 +299,7 @@ impl Runtime {
     /// Makes a new object at `address`.
     pub(crate) fn make(&mut self, address: u64, class: Class, value: u64) -> ObjectId {
         let name = self.name(address, class);
-        self.objects.make(&mut self.engine, Made { name, address, value, class })
+        self.objects.make(&mut self.engine, ObjectRecord { name, address, value, class })
     }
 
     /// The object that stands for a thread.

@@ -82,7 +82,7 @@ enum Stage {
     /// Its thread has not come back.
     Executing,
     /// Its thread has come back for a read, and nothing has changed: it may be half of a copy.
-    Doubtful,
+    Undecided,
     /// The read was the next step of all, and read this.
     Copying(Option<u64>),
 }
@@ -163,11 +163,11 @@ impl Values {
         };
         match open.stage {
             Stage::Executing if next.is_some_and(may_copy) => {
-                self.open = Some(Open { stage: Stage::Doubtful, ..open });
+                self.open = Some(Open { stage: Stage::Undecided, ..open });
             }
             Stage::Executing => noted.set_written(now),
             Stage::Copying(copied) if now == copied || now == open.before => noted.set_written(now),
-            Stage::Copying(_) | Stage::Doubtful => {}
+            Stage::Copying(_) | Stage::Undecided => {}
         }
     }
 

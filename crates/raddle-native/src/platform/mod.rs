@@ -6,4 +6,5 @@ pub(crate) mod modules;
 pub(crate) mod raw;
 pub(crate) mod real;
 pub(crate) mod signals;
+pub(crate) mod signature;
 pub(crate) mod table;

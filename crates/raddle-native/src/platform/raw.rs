@@ -11,7 +11,7 @@ use std::arch::asm;
 pub(crate) unsafe fn syscall(number: i64, arguments: [usize; 6]) -> isize {
     let [a, b, c, d, e, f] = arguments;
     let result: isize;
-    // SAFETY: the kernel changes only the result, rcx and r11; what it does to memory is the caller's promise.
+    // SAFETY: the kernel changes only the result, rcx and r11; that the call may touch the memory it names is the condition of this function.
     unsafe {
         asm!(
             "syscall",

@@ -207,7 +207,7 @@ impl Object {
     /// # Safety
     /// There is such a symbol.
     unsafe fn version(&self, symbol: usize) -> Option<*const c_char> {
-        // SAFETY: our caller's promise, and that of each entry of the next one.
+        // SAFETY: there is such a symbol, so the table has its version; each entry of the list says where the next one is.
         unsafe {
             let number = *self.versions.add(symbol);
             let mut file = self.needed;
@@ -237,7 +237,7 @@ impl Object {
 /// # Safety
 /// Both texts end with a zero.
 unsafe fn look_up(name: *const c_char, version: *const c_char) -> *mut c_void {
-    // SAFETY: our caller's promise.
+    // SAFETY: both texts end with a zero.
     unsafe {
         let first = libc::dlsym(libc::RTLD_DEFAULT, name);
         // Where an address is takes the loader longer to say than where a name is.

@@ -1,6 +1,6 @@
 //! A run as a failure file, with addresses told as module and offset.
 
-use crate::child::objects::{Class, Made};
+use crate::child::objects::{Class, ObjectRecord};
 use crate::child::results::RunData;
 use crate::child::{outside, shared_memory};
 use crate::platform::modules::Modules;
@@ -74,7 +74,7 @@ fn values(whole: &RunData, modules: &Modules) -> Values {
     Values { from: whole.values_from, ..gathered.into_values() }
 }
 
-fn object(made: &Made, modules: &Modules) -> String {
+fn object(made: &ObjectRecord, modules: &Modules) -> String {
     match made.class {
         Class::Thread => format!("T{}", made.value),
         Class::Descriptor => outside::text(made.value),

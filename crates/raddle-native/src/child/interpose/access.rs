@@ -20,65 +20,65 @@ const UNIT_BITS: u32 = 3;
 const LONGEST: u64 = 4096;
 
 entries! {
-    __tsan_read1 + "rsi" => read::<1>;
-    __tsan_read2 + "rsi" => read::<2>;
-    __tsan_read4 + "rsi" => read::<4>;
-    __tsan_read8 + "rsi" => read::<8>;
-    __tsan_read16 + "rsi" => read::<16>;
-    __tsan_unaligned_read2 + "rsi" => read::<2>;
-    __tsan_unaligned_read4 + "rsi" => read::<4>;
-    __tsan_unaligned_read8 + "rsi" => read::<8>;
-    __tsan_unaligned_read16 + "rsi" => read::<16>;
-    __tsan_volatile_read1 + "rsi" => read::<1>;
-    __tsan_volatile_read2 + "rsi" => read::<2>;
-    __tsan_volatile_read4 + "rsi" => read::<4>;
-    __tsan_volatile_read8 + "rsi" => read::<8>;
-    __tsan_volatile_read16 + "rsi" => read::<16>;
-    __tsan_unaligned_volatile_read2 + "rsi" => read::<2>;
-    __tsan_unaligned_volatile_read4 + "rsi" => read::<4>;
-    __tsan_unaligned_volatile_read8 + "rsi" => read::<8>;
-    __tsan_unaligned_volatile_read16 + "rsi" => read::<16>;
-    __tsan_write1 + "rsi" => write::<1>;
-    __tsan_write2 + "rsi" => write::<2>;
-    __tsan_write4 + "rsi" => write::<4>;
-    __tsan_write8 + "rsi" => write::<8>;
-    __tsan_write16 + "rsi" => write::<16>;
-    __tsan_unaligned_write2 + "rsi" => write::<2>;
-    __tsan_unaligned_write4 + "rsi" => write::<4>;
-    __tsan_unaligned_write8 + "rsi" => write::<8>;
-    __tsan_unaligned_write16 + "rsi" => write::<16>;
-    __tsan_volatile_write1 + "rsi" => write::<1>;
-    __tsan_volatile_write2 + "rsi" => write::<2>;
-    __tsan_volatile_write4 + "rsi" => write::<4>;
-    __tsan_volatile_write8 + "rsi" => write::<8>;
-    __tsan_volatile_write16 + "rsi" => write::<16>;
-    __tsan_unaligned_volatile_write2 + "rsi" => write::<2>;
-    __tsan_unaligned_volatile_write4 + "rsi" => write::<4>;
-    __tsan_unaligned_volatile_write8 + "rsi" => write::<8>;
-    __tsan_unaligned_volatile_write16 + "rsi" => write::<16>;
-    __tsan_read_write1 + "rsi" => read_write::<1>;
-    __tsan_read_write2 + "rsi" => read_write::<2>;
-    __tsan_read_write4 + "rsi" => read_write::<4>;
-    __tsan_read_write8 + "rsi" => read_write::<8>;
-    __tsan_read_write16 + "rsi" => read_write::<16>;
-    __tsan_unaligned_read_write2 + "rsi" => read_write::<2>;
-    __tsan_unaligned_read_write4 + "rsi" => read_write::<4>;
-    __tsan_unaligned_read_write8 + "rsi" => read_write::<8>;
-    __tsan_unaligned_read_write16 + "rsi" => read_write::<16>;
-    __tsan_read_range + "rdx" => read_range;
-    __tsan_write_range + "rdx" => write_range;
-    __tsan_vptr_read + "rsi" => read::<8>;
-    __tsan_vptr_update + "rdx" => vptr_update;
-    __tsan_memcpy + "rcx" => copy;
-    __tsan_memmove + "rcx" => copy;
-    __tsan_memset + "rcx" => fill;
-    __tsan_init + "rdi" => begin;
-    __tsan_func_entry + "rsi" => nothing;
-    __tsan_func_exit + "rdi" => nothing;
-    __tsan_ignore_thread_begin + "rdi" => nothing;
-    __tsan_ignore_thread_end + "rdi" => nothing;
-    __tsan_atomic_thread_fence + "rsi" => fence;
-    __tsan_atomic_signal_fence + "rsi" => nothing;
+    __tsan_read1(address: *const c_void) => read::<1>;
+    __tsan_read2(address: *const c_void) => read::<2>;
+    __tsan_read4(address: *const c_void) => read::<4>;
+    __tsan_read8(address: *const c_void) => read::<8>;
+    __tsan_read16(address: *const c_void) => read::<16>;
+    __tsan_unaligned_read2(address: *const c_void) => read::<2>;
+    __tsan_unaligned_read4(address: *const c_void) => read::<4>;
+    __tsan_unaligned_read8(address: *const c_void) => read::<8>;
+    __tsan_unaligned_read16(address: *const c_void) => read::<16>;
+    __tsan_volatile_read1(address: *const c_void) => read::<1>;
+    __tsan_volatile_read2(address: *const c_void) => read::<2>;
+    __tsan_volatile_read4(address: *const c_void) => read::<4>;
+    __tsan_volatile_read8(address: *const c_void) => read::<8>;
+    __tsan_volatile_read16(address: *const c_void) => read::<16>;
+    __tsan_unaligned_volatile_read2(address: *const c_void) => read::<2>;
+    __tsan_unaligned_volatile_read4(address: *const c_void) => read::<4>;
+    __tsan_unaligned_volatile_read8(address: *const c_void) => read::<8>;
+    __tsan_unaligned_volatile_read16(address: *const c_void) => read::<16>;
+    __tsan_write1(address: *const c_void) => write::<1>;
+    __tsan_write2(address: *const c_void) => write::<2>;
+    __tsan_write4(address: *const c_void) => write::<4>;
+    __tsan_write8(address: *const c_void) => write::<8>;
+    __tsan_write16(address: *const c_void) => write::<16>;
+    __tsan_unaligned_write2(address: *const c_void) => write::<2>;
+    __tsan_unaligned_write4(address: *const c_void) => write::<4>;
+    __tsan_unaligned_write8(address: *const c_void) => write::<8>;
+    __tsan_unaligned_write16(address: *const c_void) => write::<16>;
+    __tsan_volatile_write1(address: *const c_void) => write::<1>;
+    __tsan_volatile_write2(address: *const c_void) => write::<2>;
+    __tsan_volatile_write4(address: *const c_void) => write::<4>;
+    __tsan_volatile_write8(address: *const c_void) => write::<8>;
+    __tsan_volatile_write16(address: *const c_void) => write::<16>;
+    __tsan_unaligned_volatile_write2(address: *const c_void) => write::<2>;
+    __tsan_unaligned_volatile_write4(address: *const c_void) => write::<4>;
+    __tsan_unaligned_volatile_write8(address: *const c_void) => write::<8>;
+    __tsan_unaligned_volatile_write16(address: *const c_void) => write::<16>;
+    __tsan_read_write1(address: *const c_void) => read_write::<1>;
+    __tsan_read_write2(address: *const c_void) => read_write::<2>;
+    __tsan_read_write4(address: *const c_void) => read_write::<4>;
+    __tsan_read_write8(address: *const c_void) => read_write::<8>;
+    __tsan_read_write16(address: *const c_void) => read_write::<16>;
+    __tsan_unaligned_read_write2(address: *const c_void) => read_write::<2>;
+    __tsan_unaligned_read_write4(address: *const c_void) => read_write::<4>;
+    __tsan_unaligned_read_write8(address: *const c_void) => read_write::<8>;
+    __tsan_unaligned_read_write16(address: *const c_void) => read_write::<16>;
+    __tsan_read_range(address: *const c_void, size: usize) => read_range;
+    __tsan_write_range(address: *const c_void, size: usize) => write_range;
+    __tsan_vptr_read(address: *const c_void) => read::<8>;
+    __tsan_vptr_update(address: *const c_void, unused: *const c_void) => vptr_update;
+    __tsan_memcpy(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void => copy;
+    __tsan_memmove(to: *mut c_void, from: *const c_void, size: usize) -> *mut c_void => copy;
+    __tsan_memset(to: *mut c_void, byte: c_int, size: usize) -> *mut c_void => fill;
+    __tsan_init() => begin;
+    __tsan_func_entry(caller: *const c_void) => nothing_with::<*const c_void>;
+    __tsan_func_exit() => nothing;
+    __tsan_ignore_thread_begin() => nothing;
+    __tsan_ignore_thread_end() => nothing;
+    __tsan_atomic_thread_fence(order: c_int) => fence;
+    __tsan_atomic_signal_fence(order: c_int) => nothing_with::<c_int>;
 }
 
 /// Whether instrumented code has told that it is there.
@@ -302,13 +302,13 @@ unsafe extern "C" fn vptr_update(address: *const c_void, _: *const c_void, place
 unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize, place: usize) -> *mut c_void {
     plain(Kind::Read, from, size, place);
     plain(Kind::Write, to, size, place);
-    // SAFETY: our caller's promise; this one allows what the other does not.
+    // SAFETY: the compiler calls this in the place of `memcpy` or `memmove`, so both have so many bytes; they may overlap here.
     unsafe { libc::memmove(to, from, size) }
 }
 
 unsafe extern "C" fn fill(to: *mut c_void, byte: c_int, size: usize, place: usize) -> *mut c_void {
     plain(Kind::Write, to, size, place);
-    // SAFETY: our caller's promise.
+    // SAFETY: the compiler calls this in the place of `memset`, so there are so many bytes.
     unsafe { libc::memset(to, byte, size) }
 }
 
@@ -324,9 +324,12 @@ unsafe extern "C" fn fence(order: c_int, place: usize) {
 }
 
 /// Instrumented code tells that it is there, before `main` or when it is loaded.
-unsafe extern "C" fn begin() {
+unsafe extern "C" fn begin(_: usize) {
     INSTRUMENTED.store(true, Ordering::Relaxed);
 }
 
 /// What does not matter in a run that is sequentially consistent.
-unsafe extern "C" fn nothing() {}
+unsafe extern "C" fn nothing(_: usize) {}
+
+/// As [`nothing`], for functions with an argument.
+unsafe extern "C" fn nothing_with<T>(_: T, _: usize) {}

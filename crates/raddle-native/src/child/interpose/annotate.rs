@@ -12,12 +12,12 @@ use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::ffi::{c_char, c_int, c_void};
 
 entries! {
-    __tsan_acquire + "rsi" => acquire;
-    __tsan_release + "rsi" => release;
-    AnnotateHappensBefore + "rcx" => happens_before;
-    AnnotateHappensAfter + "rcx" => happens_after;
-    __tsan_mutex_post_lock + "rcx" => post_lock;
-    __tsan_mutex_pre_unlock + "rdx" => pre_unlock;
+    __tsan_acquire(address: *const c_void) => acquire;
+    __tsan_release(address: *const c_void) => release;
+    AnnotateHappensBefore(unused: *const c_char, unused: c_int, address: *const c_void) => happens_before;
+    AnnotateHappensAfter(unused: *const c_char, unused: c_int, address: *const c_void) => happens_after;
+    __tsan_mutex_post_lock(address: *const c_void, flags: u32, unused: c_int) => post_lock;
+    __tsan_mutex_pre_unlock(address: *const c_void, unused: u32) -> c_int => pre_unlock;
 }
 
 /// The flag of an attempt at a lock that failed.

@@ -217,39 +217,40 @@ atomics!(bits16, u16, AtomicU16);
 atomics!(bits32, u32, AtomicU32);
 atomics!(bits64, u64, AtomicU64);
 
-macro_rules! exported {
-    ($($module:ident: $load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident $or:ident $xor:ident $nand:ident $strong:ident $weak:ident $val:ident;)*) => {$(
+/// Defines the hooks for atomics of one size.
+macro_rules! hooks {
+    ($($module:ident $type:ty: $load:ident $store:ident $exchange:ident $add:ident $sub:ident $and:ident $or:ident $xor:ident $nand:ident $strong:ident $weak:ident $val:ident;)*) => {$(
         entries! {
-            $load + "rdx" => $module::load;
-            $store + "rcx" => $module::store;
-            $exchange + "rcx" => $module::exchange;
-            $add + "rcx" => $module::fetch_add;
-            $sub + "rcx" => $module::fetch_sub;
-            $and + "rcx" => $module::fetch_and;
-            $or + "rcx" => $module::fetch_or;
-            $xor + "rcx" => $module::fetch_xor;
-            $nand + "rcx" => $module::fetch_nand;
-            $strong + "r9" => $module::exchange_or_tell;
-            $weak + "r9" => $module::exchange_or_tell;
-            $val + "r9" => $module::exchange_if;
+            $load(p: *mut $type, order: c_int) -> $type => $module::load;
+            $store(p: *mut $type, value: $type, order: c_int) => $module::store;
+            $exchange(p: *mut $type, value: $type, order: c_int) -> $type => $module::exchange;
+            $add(p: *mut $type, value: $type, order: c_int) -> $type => $module::fetch_add;
+            $sub(p: *mut $type, value: $type, order: c_int) -> $type => $module::fetch_sub;
+            $and(p: *mut $type, value: $type, order: c_int) -> $type => $module::fetch_and;
+            $or(p: *mut $type, value: $type, order: c_int) -> $type => $module::fetch_or;
+            $xor(p: *mut $type, value: $type, order: c_int) -> $type => $module::fetch_xor;
+            $nand(p: *mut $type, value: $type, order: c_int) -> $type => $module::fetch_nand;
+            $strong(p: *mut $type, expected: *mut $type, value: $type, order: c_int, failure: c_int) -> c_int => $module::exchange_or_tell;
+            $weak(p: *mut $type, expected: *mut $type, value: $type, order: c_int, failure: c_int) -> c_int => $module::exchange_or_tell;
+            $val(p: *mut $type, expected: $type, value: $type, order: c_int, failure: c_int) -> $type => $module::exchange_if;
         }
     )*};
 }
 
-exported! {
-    bits8: __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_exchange __tsan_atomic8_fetch_add
+hooks! {
+    bits8 u8: __tsan_atomic8_load __tsan_atomic8_store __tsan_atomic8_exchange __tsan_atomic8_fetch_add
         __tsan_atomic8_fetch_sub __tsan_atomic8_fetch_and __tsan_atomic8_fetch_or __tsan_atomic8_fetch_xor
         __tsan_atomic8_fetch_nand __tsan_atomic8_compare_exchange_strong __tsan_atomic8_compare_exchange_weak
         __tsan_atomic8_compare_exchange_val;
-    bits16: __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_exchange __tsan_atomic16_fetch_add
+    bits16 u16: __tsan_atomic16_load __tsan_atomic16_store __tsan_atomic16_exchange __tsan_atomic16_fetch_add
         __tsan_atomic16_fetch_sub __tsan_atomic16_fetch_and __tsan_atomic16_fetch_or __tsan_atomic16_fetch_xor
         __tsan_atomic16_fetch_nand __tsan_atomic16_compare_exchange_strong __tsan_atomic16_compare_exchange_weak
         __tsan_atomic16_compare_exchange_val;
-    bits32: __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange __tsan_atomic32_fetch_add
+    bits32 u32: __tsan_atomic32_load __tsan_atomic32_store __tsan_atomic32_exchange __tsan_atomic32_fetch_add
         __tsan_atomic32_fetch_sub __tsan_atomic32_fetch_and __tsan_atomic32_fetch_or __tsan_atomic32_fetch_xor
         __tsan_atomic32_fetch_nand __tsan_atomic32_compare_exchange_strong __tsan_atomic32_compare_exchange_weak
         __tsan_atomic32_compare_exchange_val;
-    bits64: __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange __tsan_atomic64_fetch_add
+    bits64 u64: __tsan_atomic64_load __tsan_atomic64_store __tsan_atomic64_exchange __tsan_atomic64_fetch_add
         __tsan_atomic64_fetch_sub __tsan_atomic64_fetch_and __tsan_atomic64_fetch_or __tsan_atomic64_fetch_xor
         __tsan_atomic64_fetch_nand __tsan_atomic64_compare_exchange_strong __tsan_atomic64_compare_exchange_weak
         __tsan_atomic64_compare_exchange_val;

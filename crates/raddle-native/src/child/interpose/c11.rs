@@ -1,7 +1,7 @@
 //! The threads of C11. In glibc they are those of POSIX under other names, with the same objects, but they do not go
 //! through the functions of POSIX that a library can replace.
 
-use super::entry::entries;
+use super::entry::{entries, exported};
 use super::{cond, heap, mutex, once, thread, time, unwind};
 use crate::child::control::enter;
 use crate::child::objects::Class;
@@ -10,26 +10,30 @@ use crate::platform::real;
 use libc::{EBUSY, ENOMEM, ETIMEDOUT, timespec};
 use std::ffi::{c_int, c_void};
 
-entries! {
-    thrd_create + "rcx" => create;
-    thrd_join + "rdx" => join;
-    thrd_yield + "rdi" => time::yield_now;
-    thrd_sleep + "rdx" => time::sleep_span;
-    mtx_lock + "rsi" => lock;
-    mtx_trylock + "rsi" => try_lock;
-    mtx_timedlock + "rdx" => timed_lock;
-    mtx_unlock + "rsi" => unlock;
-    mtx_destroy + "rsi" => mutex::destroy;
-    cnd_wait + "rdx" => wait;
-    cnd_timedwait + "rcx" => timed_wait;
-    cnd_signal + "rsi" => signal;
-    cnd_broadcast + "rsi" => broadcast;
-    cnd_destroy + "rsi" => cond::destroy;
-    call_once + "rdx" => once::once;
+exported! {
+    mtx_init tss_set
 }
 
-/// What C11 calls an error of POSIX: success, busy, error, no memory, timed out.
-fn told(error: c_int) -> c_int {
+entries! {
+    thrd_create(thread: *mut u64, start: *const c_void, argument: *mut c_void) -> c_int => create;
+    thrd_join(thread: u64, result: *mut c_int) -> c_int => join;
+    thrd_yield() => yield_now;
+    thrd_sleep(span: *const timespec, rest: *mut c_void) -> c_int => time::sleep_span;
+    mtx_lock(mutex: *mut c_void) -> c_int => lock;
+    mtx_trylock(mutex: *mut c_void) -> c_int => try_lock;
+    mtx_timedlock(mutex: *mut c_void, time: *const timespec) -> c_int => timed_lock;
+    mtx_unlock(mutex: *mut c_void) -> c_int => unlock;
+    mtx_destroy(mutex: *mut c_void) => destroy_mutex;
+    cnd_wait(condition: *mut c_void, mutex: *mut c_void) -> c_int => wait;
+    cnd_timedwait(condition: *mut c_void, mutex: *mut c_void, time: *const timespec) -> c_int => timed_wait;
+    cnd_signal(condition: *mut c_void) -> c_int => signal;
+    cnd_broadcast(condition: *mut c_void) -> c_int => broadcast;
+    cnd_destroy(condition: *mut c_void) => destroy_condition;
+    call_once(once: *mut c_void, routine: extern "C-unwind" fn()) => call_routine as "C-unwind";
+}
+
+/// Returns the code of C11 for an error of POSIX: success, busy, error, no memory, timed out.
+fn c11_result(error: c_int) -> c_int {
     match error {
         0 => 0,
         EBUSY => 1,
@@ -45,26 +49,26 @@ unsafe extern "C" fn create(
     argument: *mut c_void,
     place: usize,
 ) -> c_int {
-    // SAFETY: our caller's promise. What the routine returns is a number, of which only the low half is used.
-    told(unsafe { thread::create(thread, std::ptr::null(), start, argument, place) })
+    // SAFETY: the program promises room for the handle, and a routine. What that returns is a number, of which only the low half is used.
+    c11_result(unsafe { thread::create(thread, std::ptr::null(), start, argument, place) })
 }
 
 unsafe extern "C" fn join(thread: u64, result: *mut c_int, place: usize) -> c_int {
     let mut value = std::ptr::null_mut();
-    // SAFETY: our caller's promise.
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
     let error = unsafe { thread::join(thread, &raw mut value, place) };
     if error == 0 && !result.is_null() {
         // SAFETY: our caller promises room for the result.
         unsafe { *result = value as usize as c_int };
     }
-    told(error)
+    c11_result(error)
 }
 
 /// `thrd_detach`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn thrd_detach(thread: u64) -> c_int {
-    // SAFETY: our caller's promise.
-    told(unsafe { thread::pthread_detach(thread) })
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    c11_result(unsafe { thread::pthread_detach(thread) })
 }
 
 /// `thrd_exit`, as `pthread_exit`.
@@ -78,40 +82,40 @@ unsafe extern "C" fn thrd_exit() {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mtx_init(mutex: *mut c_void, kind: c_int) -> c_int {
     enter(|| with(|runtime| runtime.objects.forget(mutex as u64, Class::NormalMutex)));
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `mtx_init` with these arguments.
     unsafe { real::mtx_init(mutex, kind) }
 }
 
 unsafe extern "C" fn lock(mutex: *mut c_void, place: usize) -> c_int {
-    // SAFETY: our caller's promise.
-    told(unsafe { mutex::lock(mutex, place) })
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    c11_result(unsafe { mutex::lock(mutex, place) })
 }
 
 unsafe extern "C" fn try_lock(mutex: *mut c_void, place: usize) -> c_int {
-    // SAFETY: our caller's promise.
-    told(unsafe { mutex::try_lock(mutex, place) })
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    c11_result(unsafe { mutex::try_lock(mutex, place) })
 }
 
 unsafe extern "C" fn timed_lock(mutex: *mut c_void, time: *const timespec, place: usize) -> c_int {
-    // SAFETY: our caller's promise.
-    told(unsafe { mutex::timed_lock(mutex, time, place) })
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    c11_result(unsafe { mutex::timed_lock(mutex, time, place) })
 }
 
 unsafe extern "C" fn unlock(mutex: *mut c_void, place: usize) -> c_int {
-    // SAFETY: our caller's promise.
-    told(unsafe { mutex::unlock(mutex, place) })
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    c11_result(unsafe { mutex::unlock(mutex, place) })
 }
 
 /// `cnd_init`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cnd_init(condition: *mut c_void) -> c_int {
-    // SAFETY: our caller's promise.
-    told(unsafe { cond::init(condition, std::ptr::null(), 0) })
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    c11_result(unsafe { cond::init(condition, std::ptr::null(), 0) })
 }
 
 unsafe extern "C" fn wait(condition: *mut c_void, mutex: *mut c_void, place: usize) -> c_int {
-    // SAFETY: our caller's promise.
-    told(unsafe { cond::wait(condition, mutex, place) })
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    c11_result(unsafe { cond::wait(condition, mutex, place) })
 }
 
 unsafe extern "C" fn timed_wait(
@@ -120,38 +124,58 @@ unsafe extern "C" fn timed_wait(
     time: *const timespec,
     place: usize,
 ) -> c_int {
-    // SAFETY: our caller's promise.
-    told(unsafe { cond::timed_wait(condition, mutex, time, place) })
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    c11_result(unsafe { cond::timed_wait(condition, mutex, time, place) })
 }
 
 unsafe extern "C" fn signal(condition: *mut c_void, place: usize) -> c_int {
-    // SAFETY: our caller's promise.
-    told(unsafe { cond::signal(condition, place) })
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    c11_result(unsafe { cond::signal(condition, place) })
 }
 
 unsafe extern "C" fn broadcast(condition: *mut c_void, place: usize) -> c_int {
-    // SAFETY: our caller's promise.
-    told(unsafe { cond::broadcast(condition, place) })
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    c11_result(unsafe { cond::broadcast(condition, place) })
 }
 
 /// `tss_create`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tss_create(key: *mut u32, destructor: *const c_void) -> c_int {
-    // SAFETY: our caller's promise.
-    told(unsafe { thread::pthread_key_create(key, destructor) })
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    c11_result(unsafe { thread::pthread_key_create(key, destructor) })
 }
 
 /// `tss_set`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tss_set(key: u32, value: *const c_void) -> c_int {
     heap::note_use();
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `tss_set` with these arguments.
     unsafe { real::tss_set(key, value) }
 }
 
 /// `tss_delete`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tss_delete(key: u32) {
-    // SAFETY: our caller's promise.
+    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
     unsafe { thread::pthread_key_delete(key) };
+}
+
+unsafe extern "C" fn yield_now(place: usize) {
+    // SAFETY: it has no condition.
+    unsafe { time::yield_now(place) };
+}
+
+unsafe extern "C" fn destroy_mutex(mutex: *mut c_void, place: usize) {
+    // SAFETY: the caller of `mtx_destroy` promises that there is a mutex, which is one of POSIX.
+    unsafe { mutex::destroy(mutex, place) };
+}
+
+unsafe extern "C" fn destroy_condition(condition: *mut c_void, place: usize) {
+    // SAFETY: the caller of `cnd_destroy` promises that there is a condition variable, which is one of POSIX.
+    unsafe { cond::destroy(condition, place) };
+}
+
+unsafe extern "C-unwind" fn call_routine(flag: *mut c_void, routine: extern "C-unwind" fn(), place: usize) {
+    // SAFETY: the caller of `call_once` promises that there is a flag, which is a `pthread_once_t`.
+    unsafe { once::once(flag, routine, place) };
 }

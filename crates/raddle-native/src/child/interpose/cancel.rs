@@ -3,7 +3,7 @@
 //! time are. Asynchronous cancellation takes effect in these, too, and where the thread yields; a run that does not end because
 //! of that is given up with a message.
 
-use super::entry::{cancellation_points, entries};
+use super::entry::{cancellation_points, entries, exported};
 use super::unwind;
 use crate::child::control::enter;
 use crate::child::runtime::with;
@@ -13,12 +13,16 @@ use libc::ESRCH;
 use raddle_model::{Access, Kind};
 use std::ffi::c_int;
 
+exported! {
+    pthread_setcanceltype pthread_setcancelstate
+}
+
 entries! {
-    pthread_cancel + "rsi" => cancel;
+    pthread_cancel => cancel;
 }
 
 cancellation_points! {
-    pthread_testcancel + "rdi" => test;
+    pthread_testcancel => test;
 }
 
 unsafe extern "C" fn test(_: usize) {
@@ -43,7 +47,7 @@ unsafe extern "C" fn cancel(handle: u64, place: usize) -> c_int {
         });
         0
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_cancel` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_cancel(handle) })
 }
 
@@ -55,7 +59,7 @@ unsafe extern "C" fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_in
     let before =
         enter(|| with(|runtime| std::mem::replace(&mut runtime.me().asynchronous, kind == ASYNCHRONOUS)));
     let Some(before) = before else {
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_setcanceltype` with these arguments.
         return unsafe { real::pthread_setcanceltype(kind, old) };
     };
     if !old.is_null() {
@@ -71,6 +75,6 @@ unsafe extern "C" fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_
     /// `PTHREAD_CANCEL_DISABLE`.
     const DISABLE: c_int = 1;
     enter(|| with(|runtime| runtime.me().uncancellable = state == DISABLE));
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_setcancelstate` with these arguments.
     unsafe { real::pthread_setcancelstate(state, old) }
 }

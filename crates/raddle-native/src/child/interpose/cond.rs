@@ -14,16 +14,16 @@ use raddle_model::{Access, Kind, Operation};
 use std::ffi::{c_int, c_void};
 
 entries! {
-    pthread_cond_init + "rdx" => init;
-    pthread_cond_destroy + "rsi" => destroy;
-    pthread_cond_signal + "rsi" => signal;
-    pthread_cond_broadcast + "rsi" => broadcast;
+    pthread_cond_init => init;
+    pthread_cond_destroy => destroy;
+    pthread_cond_signal => signal;
+    pthread_cond_broadcast => broadcast;
 }
 
 cancellation_points! {
-    pthread_cond_wait + "rdx" => wait;
-    pthread_cond_timedwait + "rcx" => timed_wait;
-    pthread_cond_clockwait + "r8" => clock_wait;
+    pthread_cond_wait => wait;
+    pthread_cond_timedwait => timed_wait;
+    pthread_cond_clockwait => clock_wait;
 }
 
 /// Where glibc keeps the flags of a condition variable, and the one for the monotonic clock.
@@ -53,7 +53,7 @@ fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c
 
 pub(super) unsafe extern "C" fn init(condition: *mut c_void, attributes: *const c_void, _: usize) -> c_int {
     enter(|| with(|runtime| runtime.objects.forget(condition as u64, Class::Condition)));
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_cond_init` with these arguments.
     unsafe { real::pthread_cond_init(condition, attributes) }
 }
 
@@ -65,13 +65,13 @@ pub(super) unsafe extern "C" fn destroy(condition: *mut c_void, place: usize) ->
         }
         0
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_cond_destroy` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_cond_destroy(condition) })
 }
 
 pub(super) unsafe extern "C" fn wait(condition: *mut c_void, mutex: *mut c_void, place: usize) -> c_int {
     enter(|| act(condition, mutex, FOREVER, place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_cond_wait` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_cond_wait(condition, mutex) })
 }
 
@@ -87,8 +87,8 @@ pub(super) unsafe extern "C" fn timed_wait(
         let clock = if flags & MONOTONIC != 0 { Clock::Monotonic } else { Clock::Real };
         remaining(clock, time).map_or(EINVAL, |span| act(condition, mutex, span, place))
     })
-    // SAFETY: our caller's promise.
-    .unwrap_or_else(|| unsafe { real::pthread_cond_timedwait(condition, mutex, time.cast()) })
+    // SAFETY: the program has called `pthread_cond_timedwait` with these arguments.
+    .unwrap_or_else(|| unsafe { real::pthread_cond_timedwait(condition, mutex, time) })
 }
 
 unsafe extern "C" fn clock_wait(
@@ -102,8 +102,8 @@ unsafe extern "C" fn clock_wait(
         let span = Clock::of(clock).and_then(|clock| remaining(clock, time));
         span.map_or(EINVAL, |span| act(condition, mutex, span, place))
     })
-    // SAFETY: our caller's promise.
-    .unwrap_or_else(|| unsafe { real::pthread_cond_clockwait(condition, mutex, clock, time.cast()) })
+    // SAFETY: the program has called `pthread_cond_clockwait` with these arguments.
+    .unwrap_or_else(|| unsafe { real::pthread_cond_clockwait(condition, mutex, clock, time) })
 }
 
 fn wake(kind: Kind, condition: *mut c_void, place: usize) -> c_int {
@@ -113,12 +113,12 @@ fn wake(kind: Kind, condition: *mut c_void, place: usize) -> c_int {
 
 pub(super) unsafe extern "C" fn signal(condition: *mut c_void, place: usize) -> c_int {
     enter(|| wake(Kind::Signal, condition, place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_cond_signal` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_cond_signal(condition) })
 }
 
 pub(super) unsafe extern "C" fn broadcast(condition: *mut c_void, place: usize) -> c_int {
     enter(|| wake(Kind::Broadcast, condition, place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_cond_broadcast` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_cond_broadcast(condition) })
 }

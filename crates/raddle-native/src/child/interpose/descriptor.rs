@@ -2,7 +2,7 @@
 //!
 //! Calls with regular files go on at once and are no steps.
 
-use super::entry::{place, system_calls};
+use super::entry::{exported, place, system_calls};
 use super::transfer::{Use, change, transfer, transfer_all};
 use super::{file_lock, random};
 use crate::child::control::enter;
@@ -13,15 +13,19 @@ use crate::platform::real;
 use libc::{c_int, iovec};
 use std::ffi::{c_long, c_void};
 
+exported! {
+    pipe2 socketpair eventfd epoll_create epoll_create1 dup dup2 dup3
+}
+
 system_calls! {
     read => read_bytes;
-    __read_chk => read_checked;
+    __read_chk(file: c_int, buffer: *mut c_void, length: usize, room: usize) -> isize => read_checked;
     readv => read_parts;
     write => write_bytes;
     writev => write_parts;
     close => close_file;
-    eventfd_read => counter_read;
-    eventfd_write => counter_write;
+    eventfd_read(file: c_int, value: *mut u64) -> c_int => counter_read;
+    eventfd_write(file: c_int, value: u64) -> c_int => counter_write;
     fcntl => control_file;
     fcntl64 => control_file_64;
 }
@@ -34,7 +38,7 @@ unsafe extern "C" fn read_bytes(file: c_int, buffer: *mut c_void, length: usize)
             return length as isize;
         }
         let result = transfer(Use::new(file, libc::POLLIN, place), || {
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_read, [file as usize, buffer as usize, length, 0, 0, 0]) }
         });
         if result == 8
@@ -45,7 +49,7 @@ unsafe extern "C" fn read_bytes(file: c_int, buffer: *mut c_void, length: usize)
         }
         result
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `read` with these arguments.
     .map_or_else(|| unsafe { real::read(file, buffer, length) }, errno_result)
 }
 
@@ -54,7 +58,7 @@ unsafe extern "C" fn read_checked(file: c_int, buffer: *mut c_void, length: usiz
         // SAFETY: it has no condition, and ends the program as glibc would.
         unsafe { libc::abort() };
     }
-    // SAFETY: our caller's promise.
+    // SAFETY: the program promises room for `length` bytes, which is at most `room`.
     unsafe { read_bytes(file, buffer, length) }
 }
 
@@ -62,12 +66,12 @@ unsafe extern "C" fn read_parts(file: c_int, parts: *const iovec, count: c_int) 
     let place = place();
     enter(|| {
         transfer(Use::new(file, libc::POLLIN, place), || {
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_readv, [file as usize, parts as usize, count as usize, 0, 0, 0]) }
         })
     })
-    // SAFETY: our caller's promise.
-    .map_or_else(|| unsafe { real::readv(file, parts.cast(), count) }, errno_result)
+    // SAFETY: the program has called `readv` with these arguments.
+    .map_or_else(|| unsafe { real::readv(file, parts, count) }, errno_result)
 }
 
 unsafe extern "C" fn write_bytes(file: c_int, buffer: *const c_void, length: usize) -> isize {
@@ -75,11 +79,11 @@ unsafe extern "C" fn write_bytes(file: c_int, buffer: *const c_void, length: usi
     enter(|| {
         transfer_all(Use::new(file, libc::POLLOUT, place), length, |written| {
             let from = buffer as usize + written;
-            // SAFETY: our caller's promise, and no more than that is written.
+            // SAFETY: the program promises `length` bytes, and no more than that is written.
             unsafe { raw::syscall(libc::SYS_write, [file as usize, from, length - written, 0, 0, 0]) }
         })
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `write` with these arguments.
     .map_or_else(|| unsafe { real::write(file, buffer, length) }, errno_result)
 }
 
@@ -88,14 +92,14 @@ unsafe extern "C" fn write_parts(file: c_int, parts: *const iovec, count: c_int)
     let place = place();
     enter(|| {
         transfer(Use::new(file, libc::POLLOUT, place), || {
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe {
                 raw::syscall(libc::SYS_writev, [file as usize, parts as usize, count as usize, 0, 0, 0])
             }
         })
     })
-    // SAFETY: our caller's promise.
-    .map_or_else(|| unsafe { real::writev(file, parts.cast(), count) }, errno_result)
+    // SAFETY: the program has called `writev` with these arguments.
+    .map_or_else(|| unsafe { real::writev(file, parts, count) }, errno_result)
 }
 
 unsafe extern "C" fn close_file(file: c_int) -> c_int {
@@ -106,11 +110,11 @@ unsafe extern "C" fn close_file(file: c_int) -> c_int {
                 runtime.outside.note_closed(file);
                 runtime.forget_timers();
             });
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]) }
         })
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `close` with these arguments.
     .map_or_else(|| unsafe { real::close(file) }, |result| errno_result(result) as c_int)
 }
 
@@ -132,15 +136,15 @@ fn note_made(what: What, files: &[c_int]) {
 /// `pipe`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pipe(ends: *mut c_int) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: the program promises room for two numbers.
     unsafe { pipe2(ends, 0) }
 }
 
 /// `pipe2`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pipe2(ends: *mut c_int, flags: c_int) -> c_int {
-    // SAFETY: our caller's promise.
-    let error = unsafe { real::pipe2(ends.cast(), flags) };
+    // SAFETY: the program has called `pipe2` with these arguments.
+    let error = unsafe { real::pipe2(ends, flags) };
     if error == 0 {
         // SAFETY: the call has written two.
         note_made(What::Pipe, unsafe { std::slice::from_raw_parts(ends, 2) });
@@ -151,8 +155,8 @@ unsafe extern "C" fn pipe2(ends: *mut c_int, flags: c_int) -> c_int {
 /// `socketpair`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int) -> c_int {
-    // SAFETY: our caller's promise.
-    let error = unsafe { real::socketpair(domain, kind, protocol, ends.cast()) };
+    // SAFETY: the program has called `socketpair` with these arguments.
+    let error = unsafe { real::socketpair(domain, kind, protocol, ends) };
     if error == 0 {
         // SAFETY: the call has written two.
         note_made(What::Pair, unsafe { std::slice::from_raw_parts(ends, 2) });
@@ -210,21 +214,21 @@ fn note_copied(file: c_int, copy: c_int) -> c_int {
 /// `dup`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dup(file: c_int) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `dup` with these arguments.
     note_copied(file, unsafe { real::dup(file) })
 }
 
 /// `dup2`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dup2(file: c_int, copy: c_int) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `dup2` with these arguments.
     note_copied(file, unsafe { real::dup2(file, copy) })
 }
 
 /// `dup3`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dup3(file: c_int, copy: c_int, flags: c_int) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `dup3` with these arguments.
     note_copied(file, unsafe { real::dup3(file, copy, flags) })
 }
 
@@ -241,7 +245,7 @@ unsafe extern "C" fn control_file(file: c_int, command: c_int, argument: usize) 
     if let Some(result) = file_lock::control(file, command, argument) {
         return result;
     }
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `fcntl` with these arguments.
     note_controlled(file, command, unsafe { real::fcntl(file, command, argument) })
 }
 
@@ -250,7 +254,7 @@ unsafe extern "C" fn control_file_64(file: c_int, command: c_int, argument: usiz
     if let Some(result) = file_lock::control(file, command, argument) {
         return result;
     }
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `fcntl64` with these arguments.
     note_controlled(file, command, unsafe { real::fcntl64(file, command, argument) })
 }
 
@@ -259,7 +263,7 @@ unsafe extern "C" fn control_file_64(file: c_int, command: c_int, argument: usiz
 /// # Safety
 /// As the system call.
 pub(super) unsafe fn by_number(number: c_long, a: usize, b: usize, c: usize) -> Option<isize> {
-    // SAFETY: our caller's promise.
+    // SAFETY: the arguments are those of the system call that the program has asked for.
     unsafe {
         Some(match number {
             libc::SYS_read => read_bytes(a as c_int, b as *mut c_void, c),

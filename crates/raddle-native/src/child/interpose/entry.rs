@@ -1,30 +1,81 @@
 //! The entry points of the C functions: assembly that takes the caller's location and frame along.
+//!
+//! A C signature is written once. Where our function hides one of libc, that is in the list of [`real`](crate::platform::real), and an
+//! entry names the function and the handler; otherwise the entry has the signature. From its type follow the register for the
+//! return address and the type of the handler ([`Signature`](crate::platform::signature::Signature)): a handler with another number
+//! of arguments, or with arguments of other types, does not compile.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// Defines functions of C. Each jumps to the function of ours behind it, with the address that it will return to as one
-/// more argument, in the named register. The caller's frame is in [`crate::child::stack::FRAME`] then.
+/// Expands to the type of a C function: the given one, or that of the hidden function.
+macro_rules! signature {
+    ($name:ident) => { $crate::platform::real::signature::$name };
+    ($name:ident ($($type:ty),*) $($result:ty)?) => { unsafe extern "C" fn($($type),*) $(-> $result)? };
+}
+pub(super) use signature;
+
+/// Expands to the type of the handler of a C function, with the calling convention if it is not that of C.
+macro_rules! handler {
+    ($signature:ty) => {
+        <$signature as $crate::platform::signature::Signature>::Handler
+    };
+    ($signature:ty, "C-unwind") => {
+        <$signature as $crate::platform::signature::Signature>::UnwindingHandler
+    };
+}
+pub(super) use handler;
+
+/// Expands to assembly that loads the return address, which is at `$from`, into the register after those of the arguments, of which
+/// there are `{next}`. The assembler picks the one instruction.
+macro_rules! load_caller {
+    ($from:literal) => {
+        concat!(
+            ".if {next} == 0\nmov rdi, ",
+            $from,
+            "\n.elseif {next} == 1\nmov rsi, ",
+            $from,
+            "\n.elseif {next} == 2\nmov rdx, ",
+            $from,
+            "\n.elseif {next} == 3\nmov rcx, ",
+            $from,
+            "\n.elseif {next} == 4\nmov r8, ",
+            $from,
+            "\n.else\nmov r9, ",
+            $from,
+            "\n.endif",
+        )
+    };
+}
+pub(super) use load_caller;
+
+/// Defines functions of C. Each jumps to its handler, with the address that it will return to as one more argument. The caller's
+/// frame is in [`FRAME`](crate::child::stack::FRAME) then.
 macro_rules! entries {
-    ($($name:ident + $register:literal => $target:path;)*) => {$(
+    ($($name:ident $(($($argument:ident: $type:ty),*) $(-> $result:ty)?)? => $target:path $(as $abi:tt)?;)*) => {$(
+        const _: super::entry::handler!(super::entry::signature!($name $(($($type),*) $($result)?)?) $(, $abi)?) = $target;
+
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
             std::arch::naked_asm!(
-                concat!("mov ", $register, ", [rsp]"),
-                "mov qword ptr [rip + {}], rbp",
-                "jmp {}",
-                sym $crate::child::stack::FRAME,
-                sym $target,
+                super::entry::load_caller!("[rsp]"),
+                "mov qword ptr [rip + {frame}], rbp",
+                "jmp {target}",
+                next = const <super::entry::signature!($name $(($($type),*) $($result)?)?) as $crate::platform::signature::Signature>::NEXT,
+                frame = sym $crate::child::stack::FRAME,
+                target = sym $target,
             )
         }
     )*};
 }
 pub(super) use entries;
 
-/// As [`entries`], for functions in which a thread may be cancelled: if ours says so, the thread is unwound from here, where
+/// As [`entries`], for functions in which a thread may be cancelled: if the handler says so, the thread is unwound from here, where
 /// no frame of ours is left.
 macro_rules! cancellation_points {
-    ($($name:ident + $register:literal => $target:path;)*) => {$(
+    ($($name:ident $(($($argument:ident: $type:ty),*) $(-> $result:ty)?)? => $target:path;)*) => {$(
+        const _: super::entry::handler!(super::entry::signature!($name $(($($type),*) $($result)?)?)) = $target;
+
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
@@ -33,31 +84,36 @@ macro_rules! cancellation_points {
                 ".cfi_startproc",
                 "sub rsp, 8",
                 ".cfi_def_cfa_offset 16",
-                concat!("mov ", $register, ", [rsp + 8]"),
-                "mov qword ptr [rip + {}], rbp",
-                "call {}",
+                super::entry::load_caller!("[rsp + 8]"),
+                "mov qword ptr [rip + {frame}], rbp",
+                "call {target}",
                 "add rsp, 8",
                 ".cfi_def_cfa_offset 8",
-                "cmp byte ptr [rip + {}], 0",
+                "cmp byte ptr [rip + {due}], 0",
                 "jne 2f",
                 "ret",
                 "2:",
-                "jmp {}",
+                "jmp {leave}",
                 ".cfi_endproc",
-                sym $crate::child::stack::FRAME,
-                sym $target,
-                sym $crate::child::interpose::unwind::DUE,
-                sym $crate::child::interpose::unwind::leave,
+                next = const <super::entry::signature!($name $(($($type),*) $($result)?)?) as $crate::platform::signature::Signature>::NEXT,
+                frame = sym $crate::child::stack::FRAME,
+                target = sym $target,
+                due = sym $crate::child::interpose::unwind::DUE,
+                leave = sym $crate::child::interpose::unwind::leave,
             )
         }
     )*};
 }
 pub(super) use cancellation_points;
 
-/// As [`cancellation_points`], for functions that may have no register left, and no argument on the stack: the address that the function will return to is
-/// in [`PLACE`] when ours is called.
+/// As [`cancellation_points`], for functions that may have no register left, and no argument on the stack: the handler has the
+/// same signature, and asks [`place`] for the address that the function will return to.
 macro_rules! system_calls {
-    ($($name:ident => $target:path;)*) => {$(
+    ($($name:ident $(($($argument:ident: $type:ty),*) $(-> $result:ty)?)? => $target:path;)*) => {$(
+        const _: super::entry::signature!($name $(($($type),*) $($result)?)?) = $target;
+        const _: usize =
+            <super::entry::signature!($name $(($($type),*) $($result)?)?) as $crate::platform::signature::Signature>::IN_REGISTERS;
+
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name() {
@@ -84,10 +140,40 @@ macro_rules! system_calls {
 }
 pub(super) use system_calls;
 
-/// Where the system call that is being made was called from.
+/// As [`system_calls`], for functions in which no thread is cancelled, and that may have arguments on the stack.
+macro_rules! full_entries {
+    ($($name:ident $(($($argument:ident: $type:ty),*) $(-> $result:ty)?)? => $target:path;)*) => {$(
+        const _: super::entry::signature!($name $(($($type),*) $($result)?)?) = $target;
+
+        #[unsafe(naked)]
+        #[unsafe(no_mangle)]
+        unsafe extern "C" fn $name() {
+            std::arch::naked_asm!(
+                "mov rax, [rsp]",
+                "mov qword ptr [rip + {}], rax",
+                "mov qword ptr [rip + {}], rbp",
+                "jmp {}",
+                sym $crate::child::interpose::entry::PLACE,
+                sym $crate::child::stack::FRAME,
+                sym $target,
+            )
+        }
+    )*};
+}
+pub(super) use full_entries;
+
+/// Checks that functions which are exported without an entry have the signatures of those that they hide.
+macro_rules! exported {
+    ($($name:ident)*) => {
+        $(const _: $crate::platform::real::signature::$name = $name;)*
+    };
+}
+pub(super) use exported;
+
+/// The return address of the function that [`system_calls`] or [`full_entries`] has defined and that was called last.
 pub(super) static PLACE: AtomicUsize = AtomicUsize::new(0);
 
-/// Where the function that [`system_calls`] led to was called from; to be asked first of all.
+/// Returns the address that the latest call of such a function returns to. A handler asks this first of all.
 pub(super) fn place() -> usize {
     PLACE.load(Ordering::Relaxed)
 }

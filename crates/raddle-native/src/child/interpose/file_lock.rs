@@ -19,14 +19,14 @@ use std::ffi::{c_long, c_void};
 system_calls! {
     flock => lock_file;
     lockf => lock_part;
-    lockf64 => lock_part;
+    lockf64(file: c_int, command: c_int, length: i64) -> c_int => lock_part;
     msgrcv => receive;
     msgsnd => send;
-    semop => change;
+    semop(set: c_int, operations: *mut libc::sembuf, count: usize) -> c_int => change;
     semtimedop => change_within;
-    mq_receive => queue_receive;
+    mq_receive(queue: c_int, message: *mut c_void, room: usize, priority: *mut c_void) -> isize => queue_receive;
     mq_timedreceive => queue_receive_within;
-    mq_send => queue_send;
+    mq_send(queue: c_int, message: *const c_void, length: usize, priority: u32) -> c_int => queue_send;
     mq_timedsend => queue_send_within;
 }
 
@@ -93,7 +93,7 @@ pub(super) fn control(file: c_int, command: c_int, lock: usize) -> Option<c_int>
     let result = enter(|| {
         again(place, FOREVER, &[EAGAIN, libc::EACCES], || {
             let arguments = [file as usize, at_once as usize, lock, 0, 0, 0];
-            // SAFETY: our caller's caller promises a lock.
+            // SAFETY: the program passes a lock with these commands of `fcntl`.
             unsafe { raw::syscall(libc::SYS_fcntl, arguments) }
         })
     })?;
@@ -112,7 +112,7 @@ unsafe extern "C" fn receive(
     enter(|| {
         again(place, FOREVER, busy, || {
             let flags = (flags | libc::IPC_NOWAIT) as usize;
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe {
                 raw::syscall(
                     libc::SYS_msgrcv,
@@ -121,7 +121,7 @@ unsafe extern "C" fn receive(
             }
         })
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `msgrcv` with these arguments.
     .map_or_else(|| unsafe { real::msgrcv(queue, message, room, kind, flags) }, errno_result)
 }
 
@@ -131,19 +131,19 @@ unsafe extern "C" fn send(queue: c_int, message: *const c_void, length: usize, f
     enter(|| {
         again(place, FOREVER, busy, || {
             let flags = (flags | libc::IPC_NOWAIT) as usize;
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_msgsnd, [queue as usize, message as usize, length, flags, 0, 0]) }
         })
     })
-    // SAFETY: our caller's promise.
     .map_or_else(
+        // SAFETY: the program has called `msgsnd` with these arguments.
         || unsafe { real::msgsnd(queue, message, length, flags) },
         |result| errno_result(result) as c_int,
     )
 }
 
 unsafe extern "C" fn change(set: c_int, operations: *mut libc::sembuf, count: usize) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: `semop` asks for what `semtimedop` asks for; there is no time limit.
     unsafe { change_within(set, operations, count, std::ptr::null()) }
 }
 
@@ -174,8 +174,8 @@ unsafe extern "C" fn change_within(
         })
     })
     .map_or_else(
-        // SAFETY: our caller's promise.
-        || unsafe { real::semtimedop(set, operations.cast(), count, time.cast()) },
+        // SAFETY: the program has called `semtimedop` with these arguments.
+        || unsafe { real::semtimedop(set, operations, count, time) },
         |result| errno_result(result) as c_int,
     )
 }
@@ -195,7 +195,7 @@ unsafe extern "C" fn queue_receive(
     room: usize,
     priority: *mut c_void,
 ) -> isize {
-    // SAFETY: our caller's promise.
+    // SAFETY: `mq_receive` asks for what `mq_timedreceive` asks for; there is no time limit.
     unsafe { queue_receive_within(queue, message, room, priority, std::ptr::null()) }
 }
 
@@ -211,19 +211,19 @@ unsafe extern "C" fn queue_receive_within(
         queue(place, time, || {
             let over = &raw const OVER as usize;
             let arguments = [number as usize, message as usize, room, priority as usize, over, 0];
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_mq_timedreceive, arguments) }
         })
     })
     .map_or_else(
-        // SAFETY: our caller's promise.
-        || unsafe { real::mq_timedreceive(number, message, room, priority, time.cast()) },
+        // SAFETY: the program has called `mq_timedreceive` with these arguments.
+        || unsafe { real::mq_timedreceive(number, message, room, priority, time) },
         errno_result,
     )
 }
 
 unsafe extern "C" fn queue_send(queue: c_int, message: *const c_void, length: usize, priority: u32) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: `mq_send` asks for what `mq_timedsend` asks for; there is no time limit.
     unsafe { queue_send_within(queue, message, length, priority, std::ptr::null()) }
 }
 
@@ -239,13 +239,13 @@ unsafe extern "C" fn queue_send_within(
         queue(place, time, || {
             let over = &raw const OVER as usize;
             let arguments = [number as usize, message as usize, length, priority as usize, over, 0];
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_mq_timedsend, arguments) }
         })
     })
     .map_or_else(
-        // SAFETY: our caller's promise.
-        || unsafe { real::mq_timedsend(number, message, length, priority, time.cast()) },
+        // SAFETY: the program has called `mq_timedsend` with these arguments.
+        || unsafe { real::mq_timedsend(number, message, length, priority, time) },
         |result| errno_result(result) as c_int,
     )
 }

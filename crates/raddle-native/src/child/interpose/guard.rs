@@ -15,9 +15,9 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU8, Ordering};
 
 entries! {
-    __cxa_guard_acquire + "rsi" => acquire;
-    __cxa_guard_release + "rsi" => release;
-    __cxa_guard_abort + "rsi" => abort;
+    __cxa_guard_acquire => acquire;
+    __cxa_guard_release => release;
+    __cxa_guard_abort => abort;
 }
 
 /// What the first byte of a guard is when the static is made.
@@ -38,7 +38,7 @@ unsafe extern "C" fn acquire(guard: *mut c_void, place: usize) -> c_int {
         }
         c_int::from(begin(guard, place) == Reply::RunOnce)
     });
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `__cxa_guard_acquire` with these arguments.
     begun.unwrap_or_else(|| unsafe { real::__cxa_guard_acquire(guard) })
 }
 
@@ -49,7 +49,7 @@ unsafe extern "C" fn release(guard: *mut c_void, place: usize) {
         end(guard, place, true);
     });
     if ended.is_none() {
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `__cxa_guard_release` with these arguments.
         unsafe { real::__cxa_guard_release(guard) };
     }
 }
@@ -57,7 +57,7 @@ unsafe extern "C" fn release(guard: *mut c_void, place: usize) {
 /// An exception has left the making of the static: the next thread tries.
 unsafe extern "C" fn abort(guard: *mut c_void, place: usize) {
     if enter(|| end(guard, place, false)).is_none() {
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `__cxa_guard_abort` with these arguments.
         unsafe { real::__cxa_guard_abort(guard) };
     }
 }

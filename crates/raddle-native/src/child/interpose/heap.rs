@@ -14,14 +14,14 @@ use std::cell::Cell;
 use std::ffi::{c_int, c_void};
 
 entries! {
-    malloc + "rsi" => allocate;
-    calloc + "rdx" => allocate_zeroed;
-    realloc + "rdx" => resize;
-    reallocarray + "rcx" => resize_array;
-    free + "rsi" => free_block;
-    aligned_alloc + "rdx" => allocate_aligned;
-    memalign + "rdx" => allocate_aligned;
-    posix_memalign + "rcx" => allocate_at;
+    malloc(size: usize) -> *mut c_void => allocate;
+    calloc(count: usize, size: usize) -> *mut c_void => allocate_zeroed;
+    realloc(block: *mut c_void, size: usize) -> *mut c_void => resize;
+    reallocarray(block: *mut c_void, count: usize, size: usize) -> *mut c_void => resize_array;
+    free(block: *mut c_void) => free_block;
+    aligned_alloc(alignment: usize, size: usize) -> *mut c_void => allocate_aligned;
+    memalign(alignment: usize, size: usize) -> *mut c_void => allocate_aligned;
+    posix_memalign(result: *mut *mut c_void, alignment: usize, size: usize) -> c_int => allocate_at;
 }
 
 unsafe extern "C" {
@@ -134,7 +134,7 @@ unsafe extern "C" fn free_block(block: *mut c_void, place: usize) {
                 unsafe { __libc_free(*block as *mut c_void) };
             }
         }
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `free` with this block, which is glibc's as it is.
         Some(Fate::Given) | None => unsafe { __libc_free(block) },
     }
 }
@@ -145,7 +145,7 @@ unsafe extern "C" fn resize(block: *mut c_void, size: usize, place: usize) -> *m
         return unsafe { allocate(size, place) };
     }
     if size == 0 {
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `realloc` with a block that it gives up.
         unsafe { free_block(block, place) };
         return std::ptr::null_mut();
     }
@@ -154,7 +154,7 @@ unsafe extern "C" fn resize(block: *mut c_void, size: usize, place: usize) -> *m
         with(|runtime| runtime.heap.knows(block as usize).then(|| runtime.heap.size(block as usize)))
     });
     let Some(known) = known.flatten() else {
-        // SAFETY: our caller's promise; the block is glibc's as it is.
+        // SAFETY: the program has called `realloc` with a block that the run does not know, which is glibc's as it is.
         return note(unsafe { __libc_realloc(block, size) }, size, place);
     };
     // A block that was freed has no size; that it is freed again is found out below.
@@ -181,6 +181,6 @@ unsafe extern "C" fn resize_array(
         unsafe { *libc::__errno_location() = ENOMEM };
         return std::ptr::null_mut();
     };
-    // SAFETY: our caller's promise.
+    // SAFETY: `reallocarray` asks for what `realloc` asks for.
     unsafe { resize(block, size, place) }
 }

@@ -4,6 +4,7 @@
 //! OS threads that stand for fibers are parked and take no signals. All code of the program runs on the carrier, and threads
 //! that begin later take after it, so it is enough that the carrier changes.
 
+use super::entry::exported;
 use crate::child::control::enter;
 use crate::child::loss::lose;
 use crate::child::runtime::with;
@@ -34,12 +35,14 @@ fn on_carrier(name: &str, number: c_long, arguments: [usize; 3]) -> Option<c_int
 /// Defines functions of C that the kernel has by the same name and with the same arguments.
 macro_rules! changes {
     ($($name:ident($($argument:ident: $type:ty),+) as $number:ident($($value:expr),+);)*) => {$(
+        exported! { $name }
+
         /// The function of C of that name.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),+) -> c_int {
             match on_carrier(stringify!($name), libc::$number, [$($value as usize),+]) {
                 Some(result) => result,
-                // SAFETY: our caller's promise.
+                // SAFETY: the program has called the function of this name with these arguments.
                 None => unsafe { real::$name($($argument),+) },
             }
         }
@@ -80,10 +83,12 @@ pub(super) fn about(thread: u64, call: impl FnOnce() -> c_int) -> c_int {
 /// Defines functions of C that ask the kernel about a thread.
 macro_rules! questions {
     ($($name:ident($($argument:ident: $type:ty),+);)*) => {$(
+        exported! { $name }
+
         /// The function of C of that name.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(thread: u64, $($argument: $type),+) -> c_int {
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has called the function of this name with these arguments.
             about(thread, || unsafe { real::$name(thread, $($argument),+) })
         }
     )*};

@@ -15,18 +15,18 @@ use raddle_model::{Access, Kind, Operation};
 use std::ffi::{c_int, c_void};
 
 entries! {
-    pthread_mutex_init + "rdx" => init;
-    pthread_mutex_destroy + "rsi" => destroy;
-    pthread_mutex_lock + "rsi" => lock;
-    pthread_mutex_trylock + "rsi" => try_lock;
-    pthread_mutex_timedlock + "rdx" => timed_lock;
-    pthread_mutex_clocklock + "rcx" => clock_lock;
-    pthread_mutex_unlock + "rsi" => unlock;
-    pthread_spin_init + "rdx" => spin_init;
-    pthread_spin_destroy + "rsi" => spin_destroy;
-    pthread_spin_lock + "rsi" => spin_lock;
-    pthread_spin_trylock + "rsi" => spin_try_lock;
-    pthread_spin_unlock + "rsi" => spin_unlock;
+    pthread_mutex_init => init;
+    pthread_mutex_destroy => destroy;
+    pthread_mutex_lock => lock;
+    pthread_mutex_trylock => try_lock;
+    pthread_mutex_timedlock => timed_lock;
+    pthread_mutex_clocklock => clock_lock;
+    pthread_mutex_unlock => unlock;
+    pthread_spin_init => spin_init;
+    pthread_spin_destroy => spin_destroy;
+    pthread_spin_lock => spin_lock;
+    pthread_spin_trylock => spin_try_lock;
+    pthread_spin_unlock => spin_unlock;
 }
 
 fn act(kind: Kind, mutex: *mut c_void, span: u64, place: usize) -> c_int {
@@ -62,7 +62,7 @@ pub(super) unsafe extern "C" fn init(mutex: *mut c_void, attributes: *const c_vo
             robust::forget(runtime, mutex);
         });
     });
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_mutex_init` with these arguments.
     unsafe { real::pthread_mutex_init(mutex, attributes) }
 }
 
@@ -72,19 +72,19 @@ pub(super) unsafe extern "C" fn destroy(mutex: *mut c_void, place: usize) -> c_i
             act(Kind::Destroy, mutex, FOREVER, place);
         }
     });
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_mutex_destroy` with these arguments.
     unsafe { real::pthread_mutex_destroy(mutex) }
 }
 
 pub(super) unsafe extern "C" fn lock(mutex: *mut c_void, place: usize) -> c_int {
     enter(|| act(Kind::Lock, mutex, FOREVER, place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_mutex_lock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_mutex_lock(mutex) })
 }
 
 pub(super) unsafe extern "C" fn try_lock(mutex: *mut c_void, place: usize) -> c_int {
     enter(|| act(Kind::TryLock, mutex, FOREVER, place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_mutex_trylock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_mutex_trylock(mutex) })
 }
 
@@ -93,14 +93,14 @@ pub(super) unsafe extern "C" fn unlock(mutex: *mut c_void, place: usize) -> c_in
         robust::note_unlock(mutex);
         act(Kind::Unlock, mutex, FOREVER, place)
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_mutex_unlock` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_mutex_unlock(mutex) })
 }
 
 pub(super) unsafe extern "C" fn timed_lock(mutex: *mut c_void, time: *const timespec, place: usize) -> c_int {
     enter(|| act_within(remaining(Clock::Real, time), mutex, place))
-        // SAFETY: our caller's promise.
-        .unwrap_or_else(|| unsafe { real::pthread_mutex_timedlock(mutex, time.cast()) })
+        // SAFETY: the program has called `pthread_mutex_timedlock` with these arguments.
+        .unwrap_or_else(|| unsafe { real::pthread_mutex_timedlock(mutex, time) })
 }
 
 unsafe extern "C" fn clock_lock(
@@ -113,8 +113,8 @@ unsafe extern "C" fn clock_lock(
         Some(clock) => act_within(remaining(clock, time), mutex, place),
         None => EINVAL,
     })
-    // SAFETY: our caller's promise.
-    .unwrap_or_else(|| unsafe { real::pthread_mutex_clocklock(mutex, clock, time.cast()) })
+    // SAFETY: the program has called `pthread_mutex_clocklock` with these arguments.
+    .unwrap_or_else(|| unsafe { real::pthread_mutex_clocklock(mutex, clock, time) })
 }
 
 /// A spin lock is a mutex that nobody initialises with a kind.
@@ -128,7 +128,7 @@ fn spin(kind: Kind, lock: *mut c_void, place: usize) -> c_int {
 
 unsafe extern "C" fn spin_init(lock: *mut c_void, shared: c_int, _: usize) -> c_int {
     enter(|| with(|runtime| runtime.objects.forget(lock as u64, Class::NormalMutex)));
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_spin_init` with these arguments.
     unsafe { real::pthread_spin_init(lock, shared) }
 }
 
@@ -138,24 +138,24 @@ unsafe extern "C" fn spin_destroy(lock: *mut c_void, place: usize) -> c_int {
             spin(Kind::Destroy, lock, place);
         }
     });
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_spin_destroy` with these arguments.
     unsafe { real::pthread_spin_destroy(lock) }
 }
 
 unsafe extern "C" fn spin_lock(lock: *mut c_void, place: usize) -> c_int {
     enter(|| spin(Kind::Lock, lock, place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_spin_lock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_spin_lock(lock) })
 }
 
 unsafe extern "C" fn spin_try_lock(lock: *mut c_void, place: usize) -> c_int {
     enter(|| spin(Kind::TryLock, lock, place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_spin_trylock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_spin_trylock(lock) })
 }
 
 unsafe extern "C" fn spin_unlock(lock: *mut c_void, place: usize) -> c_int {
     enter(|| spin(Kind::Unlock, lock, place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_spin_unlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_spin_unlock(lock) })
 }

@@ -11,7 +11,7 @@ use raddle_model::{Access, Kind, ObjectId, Operation};
 use std::ffi::{c_int, c_void};
 
 entries! {
-    pthread_once + "rdx" => once;
+    pthread_once => once as "C-unwind";
 }
 
 /// What glibc keeps in a `pthread_once_t` whose initialisation is over.
@@ -55,8 +55,8 @@ pub(super) unsafe extern "C-unwind" fn once(
         return 0;
     }
     match enter(|| begin(once, place)) {
-        // SAFETY: our caller's promise.
-        None => unsafe { real::pthread_once(once, routine as *const c_void) },
+        // SAFETY: the program has called `pthread_once` with these arguments.
+        None => unsafe { real::pthread_once(once, routine) },
         Some(Reply::RunOnce) => {
             let mut end = End { once, place, done: false };
             routine();

@@ -12,13 +12,13 @@ use raddle_model::{Access, Kind};
 use std::ffi::{c_int, c_void};
 
 entries! {
-    omp_set_lock + "rsi" => set;
-    omp_unset_lock + "rsi" => unset;
-    omp_test_lock + "rsi" => test;
-    GOMP_critical_start + "rdi" => begin;
-    GOMP_critical_end + "rdi" => end;
-    GOMP_critical_name_start + "rsi" => begin_named;
-    GOMP_critical_name_end + "rsi" => end_named;
+    omp_set_lock(lock: *mut c_void) => set;
+    omp_unset_lock(lock: *mut c_void) => unset;
+    omp_test_lock(lock: *mut c_void) -> c_int => test;
+    GOMP_critical_start() => begin;
+    GOMP_critical_end() => end;
+    GOMP_critical_name_start(lock: *mut c_void) => begin_named;
+    GOMP_critical_name_end(lock: *mut c_void) => end_named;
 }
 
 /// What stands for the critical section without a name.

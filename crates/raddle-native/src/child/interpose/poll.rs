@@ -15,9 +15,9 @@ use std::ffi::c_void;
 
 system_calls! {
     poll => poll_within;
-    __poll_chk => poll_checked;
+    __poll_chk(files: *mut pollfd, count: u64, limit: c_int, unused: usize) -> c_int => poll_checked;
     ppoll => poll_masked;
-    __ppoll_chk => poll_masked_checked;
+    __ppoll_chk(files: *mut pollfd, count: u64, time: *const timespec, mask: *const c_void, unused: usize) -> c_int => poll_masked_checked;
     select => select_within;
     pselect => select_masked;
     epoll_wait => set_wait;
@@ -113,15 +113,12 @@ fn poll_inside(files: *mut pollfd, count: u64, span: u64, place: usize) -> isize
 unsafe extern "C" fn poll_within(files: *mut pollfd, count: u64, limit: c_int) -> c_int {
     let place = place();
     enter(|| poll_inside(files, count, milliseconds(limit), place))
-        // SAFETY: our caller's promise.
-        .map_or_else(
-            || unsafe { real::poll(files.cast(), count, limit) },
-            |result| errno_result(result) as c_int,
-        )
+        // SAFETY: the program has called `poll` with these arguments.
+        .map_or_else(|| unsafe { real::poll(files, count, limit) }, |result| errno_result(result) as c_int)
 }
 
 unsafe extern "C" fn poll_checked(files: *mut pollfd, count: u64, limit: c_int, _: usize) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: the checked function asks for what `poll` asks for.
     unsafe { poll_within(files, count, limit) }
 }
 
@@ -135,8 +132,8 @@ unsafe extern "C" fn poll_masked(
     let place = place();
     enter(|| limit(time).map_or(-(EINVAL as isize), |span| poll_inside(files, count, span, place)))
         .map_or_else(
-            // SAFETY: our caller's promise.
-            || unsafe { real::ppoll(files.cast(), count, time.cast(), mask) },
+            // SAFETY: the program has called `ppoll` with these arguments.
+            || unsafe { real::ppoll(files, count, time, mask) },
             |result| errno_result(result) as c_int,
         )
 }
@@ -148,7 +145,7 @@ unsafe extern "C" fn poll_masked_checked(
     mask: *const c_void,
     _: usize,
 ) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: the checked function asks for what `ppoll` asks for.
     unsafe { poll_masked(files, count, time, mask) }
 }
 
@@ -208,8 +205,8 @@ unsafe extern "C" fn select_within(
         select_inside(count, [read, write, except], span, place)
     })
     .map_or_else(
-        // SAFETY: our caller's promise.
-        || unsafe { real::select(count, read.cast(), write.cast(), except.cast(), time.cast()) },
+        // SAFETY: the program has called `select` with these arguments.
+        || unsafe { real::select(count, read, write, except, time) },
         |result| errno_result(result) as c_int,
     )
 }
@@ -228,8 +225,8 @@ unsafe extern "C" fn select_masked(
             .map_or(-(EINVAL as isize), |span| select_inside(count, [read, write, except], span, place))
     })
     .map_or_else(
-        // SAFETY: our caller's promise.
-        || unsafe { real::pselect(count, read.cast(), write.cast(), except.cast(), time.cast(), mask) },
+        // SAFETY: the program has called `pselect` with these arguments.
+        || unsafe { real::pselect(count, read, write, except, time, mask) },
         |result| errno_result(result) as c_int,
     )
 }
@@ -240,12 +237,12 @@ unsafe extern "C" fn set_wait(set: c_int, events: *mut c_void, most: c_int, limi
         let files = [pollfd { fd: set, events: libc::POLLIN, revents: 0 }];
         look(&files, milliseconds(limit), place, || {
             let arguments = [set as usize, events as usize, most as usize, 0, 0, 0];
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_epoll_wait, arguments) }
         })
     })
-    // SAFETY: our caller's promise.
     .map_or_else(
+        // SAFETY: the program has called `epoll_wait` with these arguments.
         || unsafe { real::epoll_wait(set, events, most, limit) },
         |result| errno_result(result) as c_int,
     )
@@ -259,10 +256,10 @@ unsafe extern "C" fn set_wait_masked(
     mask: *const c_void,
 ) -> c_int {
     if !crate::child::control::is_running() {
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `epoll_pwait` with these arguments.
         return unsafe { real::epoll_pwait(set, events, most, limit, mask) };
     }
-    // SAFETY: our caller's promise.
+    // SAFETY: `epoll_pwait` asks for what `epoll_wait` asks for.
     unsafe { set_wait(set, events, most, limit) }
 }
 
@@ -276,13 +273,13 @@ unsafe extern "C" fn set_change(set: c_int, operation: c_int, file: c_int, event
             }
         });
         let arguments = [set as usize, operation as usize, file as usize, event as usize, 0, 0];
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has asked for this system call with these buffers.
         let result = unsafe { raw::syscall(libc::SYS_epoll_ctl, arguments) };
         with(Runtime::look_inside);
         result
     })
-    // SAFETY: our caller's promise.
     .map_or_else(
+        // SAFETY: the program has called `epoll_ctl` with these arguments.
         || unsafe { real::epoll_ctl(set, operation, file, event) },
         |result| errno_result(result) as c_int,
     )

@@ -1,6 +1,6 @@
 //! The ends of the program.
 
-use super::entry::entries;
+use super::entry::{entries, exported};
 use crate::child::control::enter;
 use crate::child::runtime::with;
 use crate::child::scheduling::{self, end_run};
@@ -8,9 +8,13 @@ use crate::platform::real;
 use raddle_model::Failure;
 use std::ffi::{CStr, c_char, c_int};
 
+exported! {
+    _exit quick_exit
+}
+
 entries! {
-    __assert_fail + "r8" => assert_fail;
-    abort + "rdi" => abort_here;
+    __assert_fail => assert_fail;
+    abort => abort_here;
 }
 
 unsafe extern "C" fn assert_fail(
@@ -29,7 +33,7 @@ unsafe extern "C" fn assert_fail(
         });
         end_run();
     });
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `__assert_fail` with these arguments.
     unsafe { real::__assert_fail(text, file, line, function) }
 }
 

@@ -5,6 +5,7 @@
 //! files that stdio opens by another name; the number of the process, which is a real one so that names of files made of it
 //! stay different.
 
+use super::entry::exported;
 use crate::child::control::{self, enter, is_inside, is_running};
 use crate::child::runtime::with;
 use crate::platform::{raw, real};
@@ -13,6 +14,10 @@ use raddle_engine::Rng;
 use raddle_model::mix;
 use std::ffi::{CStr, c_char, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
+
+exported! {
+    getrandom getentropy getauxval fopen fopen64
+}
 
 /// How many numbers were drawn before `main`.
 static EARLY: AtomicU64 = AtomicU64::new(0);
@@ -43,7 +48,7 @@ fn fill(buffer: *mut c_void, length: usize, draw: impl Fn() -> Option<u64>) -> b
         let Some(number) = draw() else { return false };
         let bytes = number.to_le_bytes();
         let count = bytes.len().min(length - filled);
-        // SAFETY: our caller's caller promises so much room.
+        // SAFETY: the program promises room for `length` bytes.
         unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), buffer.byte_add(filled).cast(), count) };
         filled += count;
     }
@@ -66,7 +71,7 @@ unsafe extern "C" fn getrandom(buffer: *mut c_void, length: usize, flags: c_uint
     if fill(buffer, length, draw) {
         return length as isize;
     }
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `getrandom` with these arguments.
     unsafe { real::getrandom(buffer, length, flags) }
 }
 
@@ -80,7 +85,7 @@ unsafe extern "C" fn getentropy(buffer: *mut c_void, length: usize) -> c_int {
     if fill(buffer, length, draw) {
         return 0;
     }
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `getentropy` with these arguments.
     unsafe { real::getentropy(buffer, length) }
 }
 
@@ -88,7 +93,7 @@ unsafe extern "C" fn getentropy(buffer: *mut c_void, length: usize) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn arc4random_buf(buffer: *mut c_void, length: usize) {
     if !fill(buffer, length, draw) {
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `getrandom` with these arguments.
         unsafe { real::getrandom(buffer, length, 0) };
     }
 }
@@ -141,7 +146,7 @@ unsafe extern "C" fn getauxval(kind: c_ulong) -> c_ulong {
 fn open_random(path: *const c_char) -> Option<*mut c_void> {
     /// How much a program can read from it.
     const LENGTH: usize = 1 << 16;
-    // SAFETY: our caller's caller promises a text that ends with a zero.
+    // SAFETY: the program passes a path that ends with a zero.
     let path = unsafe { CStr::from_ptr(path) };
     if !is_running() || (path != c"/dev/urandom" && path != c"/dev/random") {
         return None;
@@ -159,13 +164,13 @@ fn open_random(path: *const c_char) -> Option<*mut c_void> {
 /// `fopen`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fopen(path: *const c_char, mode: *const c_char) -> *mut c_void {
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `fopen` with these arguments.
     open_random(path).unwrap_or_else(|| unsafe { real::fopen(path, mode) })
 }
 
 /// `fopen64`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn fopen64(path: *const c_char, mode: *const c_char) -> *mut c_void {
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `fopen64` with these arguments.
     open_random(path).unwrap_or_else(|| unsafe { real::fopen64(path, mode) })
 }

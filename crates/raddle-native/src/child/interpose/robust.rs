@@ -2,6 +2,7 @@
 //!
 //! To the engine they are like any other mutex. A thread that ends gives back what it holds, as a step of its own.
 
+use super::entry::exported;
 use super::mutex_object;
 use crate::child::control::enter;
 use crate::child::objects::{Robust, RobustState};
@@ -9,6 +10,10 @@ use crate::child::runtime::{Runtime, with};
 use crate::platform::real;
 use libc::{EINVAL, ENOTRECOVERABLE, EOWNERDEAD};
 use std::ffi::{c_int, c_void};
+
+exported! {
+    pthread_mutex_consistent
+}
 
 /// The bit in the kind of a mutex.
 const ROBUST: i32 = 16;
@@ -116,6 +121,6 @@ unsafe extern "C" fn pthread_mutex_consistent(mutex: *mut c_void) -> c_int {
             0
         })
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_mutex_consistent` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_mutex_consistent(mutex) })
 }

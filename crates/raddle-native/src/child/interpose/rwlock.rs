@@ -13,17 +13,17 @@ use raddle_model::{Access, Kind, Operation};
 use std::ffi::{c_int, c_void};
 
 entries! {
-    pthread_rwlock_init + "rdx" => init;
-    pthread_rwlock_destroy + "rsi" => destroy;
-    pthread_rwlock_rdlock + "rsi" => read_lock;
-    pthread_rwlock_wrlock + "rsi" => write_lock;
-    pthread_rwlock_tryrdlock + "rsi" => try_read_lock;
-    pthread_rwlock_trywrlock + "rsi" => try_write_lock;
-    pthread_rwlock_timedrdlock + "rdx" => timed_read_lock;
-    pthread_rwlock_timedwrlock + "rdx" => timed_write_lock;
-    pthread_rwlock_clockrdlock + "rcx" => clock_read_lock;
-    pthread_rwlock_clockwrlock + "rcx" => clock_write_lock;
-    pthread_rwlock_unlock + "rsi" => unlock;
+    pthread_rwlock_init => init;
+    pthread_rwlock_destroy => destroy;
+    pthread_rwlock_rdlock => read_lock;
+    pthread_rwlock_wrlock => write_lock;
+    pthread_rwlock_tryrdlock => try_read_lock;
+    pthread_rwlock_trywrlock => try_write_lock;
+    pthread_rwlock_timedrdlock => timed_read_lock;
+    pthread_rwlock_timedwrlock => timed_write_lock;
+    pthread_rwlock_clockrdlock => clock_read_lock;
+    pthread_rwlock_clockwrlock => clock_write_lock;
+    pthread_rwlock_unlock => unlock;
 }
 
 fn act(kind: Kind, lock: *mut c_void, span: Option<u64>, place: usize) -> c_int {
@@ -66,7 +66,7 @@ unsafe extern "C" fn init(lock: *mut c_void, attributes: *const c_void, _: usize
             forget(runtime, lock);
         });
     });
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_rwlock_init` with these arguments.
     unsafe { real::pthread_rwlock_init(lock, attributes) }
 }
 
@@ -77,44 +77,44 @@ unsafe extern "C" fn destroy(lock: *mut c_void, place: usize) -> c_int {
             with(|runtime| runtime.objects.forget(lock as u64, Class::ReadWriteLock));
         }
     });
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_rwlock_destroy` with these arguments.
     unsafe { real::pthread_rwlock_destroy(lock) }
 }
 
 unsafe extern "C" fn read_lock(lock: *mut c_void, place: usize) -> c_int {
     enter(|| act(Kind::ReadLock, lock, Some(FOREVER), place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_rwlock_rdlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_rdlock(lock) })
 }
 
 unsafe extern "C" fn write_lock(lock: *mut c_void, place: usize) -> c_int {
     enter(|| act(Kind::WriteLock, lock, Some(FOREVER), place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_rwlock_wrlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_wrlock(lock) })
 }
 
 unsafe extern "C" fn try_read_lock(lock: *mut c_void, place: usize) -> c_int {
     enter(|| act(Kind::TryReadLock, lock, Some(FOREVER), place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_rwlock_tryrdlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_tryrdlock(lock) })
 }
 
 unsafe extern "C" fn try_write_lock(lock: *mut c_void, place: usize) -> c_int {
     enter(|| act(Kind::TryWriteLock, lock, Some(FOREVER), place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_rwlock_trywrlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_trywrlock(lock) })
 }
 
 unsafe extern "C" fn timed_read_lock(lock: *mut c_void, time: *const timespec, place: usize) -> c_int {
     enter(|| act(Kind::ReadLock, lock, remaining(Clock::Real, time), place))
-        // SAFETY: our caller's promise.
-        .unwrap_or_else(|| unsafe { real::pthread_rwlock_timedrdlock(lock, time.cast()) })
+        // SAFETY: the program has called `pthread_rwlock_timedrdlock` with these arguments.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_timedrdlock(lock, time) })
 }
 
 unsafe extern "C" fn timed_write_lock(lock: *mut c_void, time: *const timespec, place: usize) -> c_int {
     enter(|| act(Kind::WriteLock, lock, remaining(Clock::Real, time), place))
-        // SAFETY: our caller's promise.
-        .unwrap_or_else(|| unsafe { real::pthread_rwlock_timedwrlock(lock, time.cast()) })
+        // SAFETY: the program has called `pthread_rwlock_timedwrlock` with these arguments.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_timedwrlock(lock, time) })
 }
 
 unsafe extern "C" fn clock_read_lock(
@@ -125,8 +125,8 @@ unsafe extern "C" fn clock_read_lock(
 ) -> c_int {
     let span = || Clock::of(clock).and_then(|clock| remaining(clock, time));
     enter(|| act(Kind::ReadLock, lock, span(), place))
-        // SAFETY: our caller's promise.
-        .unwrap_or_else(|| unsafe { real::pthread_rwlock_clockrdlock(lock, clock, time.cast()) })
+        // SAFETY: the program has called `pthread_rwlock_clockrdlock` with these arguments.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_clockrdlock(lock, clock, time) })
 }
 
 unsafe extern "C" fn clock_write_lock(
@@ -137,12 +137,12 @@ unsafe extern "C" fn clock_write_lock(
 ) -> c_int {
     let span = || Clock::of(clock).and_then(|clock| remaining(clock, time));
     enter(|| act(Kind::WriteLock, lock, span(), place))
-        // SAFETY: our caller's promise.
-        .unwrap_or_else(|| unsafe { real::pthread_rwlock_clockwrlock(lock, clock, time.cast()) })
+        // SAFETY: the program has called `pthread_rwlock_clockwrlock` with these arguments.
+        .unwrap_or_else(|| unsafe { real::pthread_rwlock_clockwrlock(lock, clock, time) })
 }
 
 unsafe extern "C" fn unlock(lock: *mut c_void, place: usize) -> c_int {
     enter(|| act(Kind::ReadWriteUnlock, lock, Some(FOREVER), place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_rwlock_unlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_unlock(lock) })
 }

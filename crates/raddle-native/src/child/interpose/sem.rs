@@ -14,19 +14,19 @@ use raddle_model::{Access, Kind, ObjectId, Operation};
 use std::ffi::{c_int, c_void};
 
 entries! {
-    sem_init + "rcx" => init;
-    sem_destroy + "rsi" => destroy;
-    sem_trywait + "rsi" => try_wait;
-    sem_post + "rsi" => post;
-    pthread_barrier_init + "rcx" => barrier_init;
-    pthread_barrier_destroy + "rsi" => barrier_destroy;
-    pthread_barrier_wait + "rsi" => barrier_wait;
+    sem_init => init;
+    sem_destroy => destroy;
+    sem_trywait => try_wait;
+    sem_post => post;
+    pthread_barrier_init => barrier_init;
+    pthread_barrier_destroy => barrier_destroy;
+    pthread_barrier_wait => barrier_wait;
 }
 
 cancellation_points! {
-    sem_wait + "rsi" => wait;
-    sem_timedwait + "rdx" => timed_wait;
-    sem_clockwait + "rcx" => clock_wait;
+    sem_wait => wait;
+    sem_timedwait => timed_wait;
+    sem_clockwait => clock_wait;
 }
 
 /// Where glibc keeps how many threads a barrier is for.
@@ -69,7 +69,7 @@ fn take(kind: Kind, semaphore: *mut c_void, span: Option<u64>, place: usize) -> 
 
 unsafe extern "C" fn init(semaphore: *mut c_void, shared: c_int, value: u32, _: usize) -> c_int {
     enter(|| with(|runtime| runtime.objects.forget(semaphore as u64, Class::Semaphore)));
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `sem_init` with these arguments.
     unsafe { real::sem_init(semaphore, shared, value) }
 }
 
@@ -80,26 +80,26 @@ unsafe extern "C" fn destroy(semaphore: *mut c_void, place: usize) -> c_int {
             with(|runtime| runtime.objects.forget(semaphore as u64, Class::Semaphore));
         }
     });
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `sem_destroy` with these arguments.
     unsafe { real::sem_destroy(semaphore) }
 }
 
 unsafe extern "C" fn wait(semaphore: *mut c_void, place: usize) -> c_int {
     enter(|| take(Kind::SemaphoreWait, semaphore, Some(FOREVER), place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `sem_wait` with these arguments.
         .unwrap_or_else(|| unsafe { real::sem_wait(semaphore) })
 }
 
 unsafe extern "C" fn try_wait(semaphore: *mut c_void, place: usize) -> c_int {
     enter(|| take(Kind::SemaphoreTryWait, semaphore, Some(FOREVER), place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `sem_trywait` with these arguments.
         .unwrap_or_else(|| unsafe { real::sem_trywait(semaphore) })
 }
 
 unsafe extern "C" fn timed_wait(semaphore: *mut c_void, time: *const timespec, place: usize) -> c_int {
     enter(|| take(Kind::SemaphoreWait, semaphore, remaining(Clock::Real, time), place))
-        // SAFETY: our caller's promise.
-        .unwrap_or_else(|| unsafe { real::sem_timedwait(semaphore, time.cast()) })
+        // SAFETY: the program has called `sem_timedwait` with these arguments.
+        .unwrap_or_else(|| unsafe { real::sem_timedwait(semaphore, time) })
 }
 
 unsafe extern "C" fn clock_wait(
@@ -110,8 +110,8 @@ unsafe extern "C" fn clock_wait(
 ) -> c_int {
     let span = || Clock::of(clock).and_then(|clock| remaining(clock, time));
     enter(|| take(Kind::SemaphoreWait, semaphore, span(), place))
-        // SAFETY: our caller's promise.
-        .unwrap_or_else(|| unsafe { real::sem_clockwait(semaphore, clock, time.cast()) })
+        // SAFETY: the program has called `sem_clockwait` with these arguments.
+        .unwrap_or_else(|| unsafe { real::sem_clockwait(semaphore, clock, time) })
 }
 
 unsafe extern "C" fn post(semaphore: *mut c_void, place: usize) -> c_int {
@@ -121,7 +121,7 @@ unsafe extern "C" fn post(semaphore: *mut c_void, place: usize) -> c_int {
         unsafe { *semaphore.cast::<u32>() += 1 };
         0
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `sem_post` with these arguments.
     .unwrap_or_else(|| unsafe { real::sem_post(semaphore) })
 }
 
@@ -132,7 +132,7 @@ unsafe extern "C" fn barrier_init(
     _: usize,
 ) -> c_int {
     enter(|| with(|runtime| runtime.objects.forget(barrier as u64, Class::Barrier)));
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_barrier_init` with these arguments.
     unsafe { real::pthread_barrier_init(barrier, attributes, count) }
 }
 
@@ -144,7 +144,7 @@ unsafe extern "C" fn barrier_destroy(barrier: *mut c_void, place: usize) -> c_in
         }
         0
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_barrier_destroy` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_barrier_destroy(barrier) })
 }
 
@@ -160,6 +160,6 @@ unsafe extern "C" fn barrier_wait(barrier: *mut c_void, place: usize) -> c_int {
         });
         if reply == Reply::Number(1) { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_barrier_wait` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_barrier_wait(barrier) })
 }

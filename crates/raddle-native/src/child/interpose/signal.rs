@@ -3,7 +3,7 @@
 //! All threads share one OS thread, hence one mask and one set of pending signals. A handler runs on whichever thread is
 //! running, also for a signal that was sent to another one.
 
-use super::entry::{place, system_calls};
+use super::entry::{exported, place, system_calls};
 use super::time::{FOREVER, nanoseconds};
 use super::transfer::{touch, wait};
 use super::unwind;
@@ -16,6 +16,10 @@ use crate::platform::real;
 use libc::{EAGAIN, EINTR, EINVAL, ESRCH, c_int, timespec};
 use raddle_model::{ObjectId, ThreadId};
 use std::ffi::c_void;
+
+exported! {
+    alarm setitimer timer_create mq_notify
+}
 
 system_calls! {
     sigwait => wait_one;
@@ -70,8 +74,8 @@ unsafe extern "C" fn wait_one(set: *const u64, signal: *mut c_int) -> c_int {
     let place = place();
     let taken = enter(|| take(set, std::ptr::null_mut(), FOREVER, place));
     match taken {
-        // SAFETY: our caller's promise.
-        None => unsafe { real::sigwait(set.cast(), signal) },
+        // SAFETY: the program has called `sigwait` with these arguments.
+        None => unsafe { real::sigwait(set, signal) },
         Some(taken) if taken < 0 => -taken as c_int,
         Some(taken) => {
             // SAFETY: our caller promises room for a number.
@@ -84,8 +88,8 @@ unsafe extern "C" fn wait_one(set: *const u64, signal: *mut c_int) -> c_int {
 unsafe extern "C" fn wait_info(set: *const u64, info: *mut c_void) -> c_int {
     let place = place();
     enter(|| take(set, info, FOREVER, place))
-        // SAFETY: our caller's promise.
-        .map_or_else(|| unsafe { real::sigwaitinfo(set.cast(), info) }, |taken| errno_result(taken) as c_int)
+        // SAFETY: the program has called `sigwaitinfo` with these arguments.
+        .map_or_else(|| unsafe { real::sigwaitinfo(set, info) }, |taken| errno_result(taken) as c_int)
 }
 
 unsafe extern "C" fn wait_timed(set: *const u64, info: *mut c_void, time: *const timespec) -> c_int {
@@ -95,8 +99,8 @@ unsafe extern "C" fn wait_timed(set: *const u64, info: *mut c_void, time: *const
         span.map_or(-(EINVAL as isize), |span| take(set, info, span, place))
     })
     .map_or_else(
-        // SAFETY: our caller's promise.
-        || unsafe { real::sigtimedwait(set.cast(), info, time.cast()) },
+        // SAFETY: the program has called `sigtimedwait` with these arguments.
+        || unsafe { real::sigtimedwait(set, info, time) },
         |taken| errno_result(taken) as c_int,
     )
 }
@@ -116,8 +120,8 @@ unsafe extern "C" fn suspend(mask: *const u64) -> c_int {
         }
         -(EINTR as isize)
     })
-    // SAFETY: our caller's promise.
-    .map_or_else(|| unsafe { real::sigsuspend(mask.cast()) }, |result| errno_result(result) as c_int)
+    // SAFETY: the program has called `sigsuspend` with these arguments.
+    .map_or_else(|| unsafe { real::sigsuspend(mask) }, |result| errno_result(result) as c_int)
 }
 
 unsafe extern "C" fn pause_here() -> c_int {
@@ -163,18 +167,18 @@ unsafe extern "C" fn send_process(process: c_int, signal: c_int) -> c_int {
     let place = place();
     enter(|| {
         send(None, signal, place, || {
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_kill, [process as usize, signal as usize, 0, 0, 0, 0]) }
         })
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `kill` with these arguments.
     .map_or_else(|| unsafe { real::kill(process, signal) }, |result| errno_result(result) as c_int)
 }
 
 unsafe extern "C" fn send_self(signal: c_int) -> c_int {
     let place = place();
     enter(|| send(Some(with(|runtime| runtime.current)), signal, place, || send_here(signal)))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `raise` with these arguments.
         .map_or_else(|| unsafe { real::raise(signal) }, |result| errno_result(result) as c_int)
 }
 
@@ -188,7 +192,7 @@ unsafe extern "C" fn send_thread(handle: u64, signal: c_int) -> c_int {
             _ => EINVAL,
         }
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_kill` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_kill(handle, signal) })
 }
 
@@ -215,7 +219,7 @@ unsafe extern "C" fn setitimer(which: c_int, new: *const c_void, old: *mut c_voi
         libc::ITIMER_PROF => libc::SIGPROF,
         _ => libc::SIGALRM,
     });
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `setitimer` with these arguments.
     unsafe { real::setitimer(which, new, old) }
 }
 
@@ -231,21 +235,21 @@ unsafe extern "C" fn timer_create(clock: c_int, event: *const libc::sigevent, ti
     if (1..=64).contains(&signal) {
         note_timer(signal);
     }
-    // SAFETY: our caller's promise.
-    unsafe { real::timer_create(clock, event.cast(), timer) }
+    // SAFETY: the program has called `timer_create` with these arguments.
+    unsafe { real::timer_create(clock, event, timer) }
 }
 
 /// `mq_notify`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mq_notify(queue: c_int, event: *const libc::sigevent) -> c_int {
     refuse_thread(event, "a notice of a message queue that comes");
-    // SAFETY: our caller's promise.
-    unsafe { real::mq_notify(queue, event.cast()) }
+    // SAFETY: the program has called `mq_notify` with these arguments.
+    unsafe { real::mq_notify(queue, event) }
 }
 
 /// Ends the run if the C library would make a thread for an event: nobody sees it being made.
 fn refuse_thread(event: *const libc::sigevent, what: &str) {
-    // SAFETY: our caller's caller promises an event, or none.
+    // SAFETY: the program passes an event, or null.
     let notify = unsafe { event.as_ref() }.map(|event| event.sigev_notify);
     if notify == Some(libc::SIGEV_THREAD) {
         enter(|| {

@@ -11,13 +11,13 @@ use libc::{EINPROGRESS, c_int, msghdr, timeval};
 use std::ffi::c_void;
 
 system_calls! {
-    recv => receive;
+    recv(file: c_int, buffer: *mut c_void, length: usize, flags: c_int) -> isize => receive;
     recvfrom => receive_from;
     recvmsg => receive_message;
-    send => send_bytes;
+    send(file: c_int, buffer: *const c_void, length: usize, flags: c_int) -> isize => send_bytes;
     sendto => send_to;
     sendmsg => send_message;
-    accept => accept_one;
+    accept(file: c_int, address: *mut c_void, size: *mut c_void) -> c_int => accept_one;
     accept4 => accept_with;
     connect => connect_to;
     shutdown => shut_down;
@@ -48,7 +48,7 @@ fn sending(file: c_int, flags: c_int, place: usize) -> Use {
 }
 
 unsafe extern "C" fn receive(file: c_int, buffer: *mut c_void, length: usize, flags: c_int) -> isize {
-    // SAFETY: our caller's promise.
+    // SAFETY: `recv` asks for what `recvfrom` asks for; no address is wanted.
     unsafe { receive_from(file, buffer, length, flags, std::ptr::null_mut(), std::ptr::null_mut()) }
 }
 
@@ -66,7 +66,7 @@ unsafe extern "C" fn receive_from(
             let into = buffer as usize + received;
             let arguments =
                 [file as usize, into, length - received, flags as usize, address as usize, size as usize];
-            // SAFETY: our caller's promise, and no more than that is written.
+            // SAFETY: the program promises room for `length` bytes, and no more than that is written.
             unsafe { raw::syscall(libc::SYS_recvfrom, arguments) }
         };
         let wanted = receiving(file, flags, place);
@@ -76,7 +76,7 @@ unsafe extern "C" fn receive_from(
             transfer(wanted, || call(0))
         }
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `recvfrom` with these arguments.
     .map_or_else(|| unsafe { real::recvfrom(file, buffer, length, flags, address, size) }, errno_result)
 }
 
@@ -85,16 +85,16 @@ unsafe extern "C" fn receive_message(file: c_int, message: *mut c_void, flags: c
     enter(|| {
         transfer(receiving(file, flags, place), || {
             let arguments = [file as usize, message as usize, flags as usize, 0, 0, 0];
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_recvmsg, arguments) }
         })
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `recvmsg` with these arguments.
     .map_or_else(|| unsafe { real::recvmsg(file, message, flags) }, errno_result)
 }
 
 unsafe extern "C" fn send_bytes(file: c_int, buffer: *const c_void, length: usize, flags: c_int) -> isize {
-    // SAFETY: our caller's promise.
+    // SAFETY: `send` asks for what `sendto` asks for; there is no address.
     unsafe { send_to(file, buffer, length, flags, std::ptr::null(), 0) }
 }
 
@@ -112,11 +112,11 @@ unsafe extern "C" fn send_to(
             let from = buffer as usize + sent;
             let arguments =
                 [file as usize, from, length - sent, flags as usize, address as usize, size as usize];
-            // SAFETY: our caller's promise, and no more than that is sent.
+            // SAFETY: the program promises `length` bytes, and no more than that is sent.
             unsafe { raw::syscall(libc::SYS_sendto, arguments) }
         })
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `sendto` with these arguments.
     .map_or_else(|| unsafe { real::sendto(file, buffer, length, flags, address, size) }, errno_result)
 }
 
@@ -131,16 +131,16 @@ unsafe extern "C" fn send_message(file: c_int, message: *const c_void, flags: c_
         }
         transfer(sending(file, flags, place), || {
             let arguments = [file as usize, message as usize, flags as usize, 0, 0, 0];
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_sendmsg, arguments) }
         })
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `sendmsg` with these arguments.
     .map_or_else(|| unsafe { real::sendmsg(file, message, flags) }, errno_result)
 }
 
 unsafe extern "C" fn accept_one(file: c_int, address: *mut c_void, size: *mut c_void) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: `accept` asks for what `accept4` asks for.
     unsafe { accept_with(file, address, size, 0) }
 }
 
@@ -154,12 +154,12 @@ unsafe extern "C" fn accept_with(
     enter(|| {
         transfer(receiving(file, 0, place), || {
             let arguments = [file as usize, address as usize, size as usize, flags as usize, 0, 0];
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_accept4, arguments) }
         })
     })
-    // SAFETY: our caller's promise.
     .map_or_else(
+        // SAFETY: the program has called `accept4` with these arguments.
         || unsafe { real::accept4(file, address, size, flags) },
         |result| errno_result(result) as c_int,
     )
@@ -172,7 +172,7 @@ unsafe extern "C" fn connect_to(file: c_int, address: *const c_void, size: u32) 
         let flags =
             unsafe { raw::syscall(libc::SYS_fcntl, [file as usize, libc::F_GETFL as usize, 0, 0, 0, 0]) };
         let result = transfer(sending(file, 0, place), || {
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe {
                 raw::syscall(libc::SYS_connect, [file as usize, address as usize, size as usize, 0, 0, 0])
             }
@@ -190,7 +190,7 @@ unsafe extern "C" fn connect_to(file: c_int, address: *const c_void, size: u32) 
         unsafe { raw::syscall(libc::SYS_getsockopt, option) };
         -(error as isize)
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `connect` with these arguments.
     .map_or_else(|| unsafe { real::connect(file, address, size) }, |result| errno_result(result) as c_int)
 }
 
@@ -198,10 +198,10 @@ unsafe extern "C" fn shut_down(file: c_int, how: c_int) -> c_int {
     let place = place();
     enter(|| {
         transfer(Use::new(file, libc::POLLOUT, place), || {
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_shutdown, [file as usize, how as usize, 0, 0, 0, 0]) }
         })
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `shutdown` with these arguments.
     .map_or_else(|| unsafe { real::shutdown(file, how) }, |result| errno_result(result) as c_int)
 }

@@ -19,9 +19,9 @@ use std::ffi::{c_int, c_void};
 use std::sync::atomic::Ordering;
 
 entries! {
-    flockfile + "rsi" => lock;
-    ftrylockfile + "rsi" => try_lock;
-    funlockfile + "rsi" => unlock;
+    flockfile => lock;
+    ftrylockfile => try_lock;
+    funlockfile => unlock;
 }
 
 unsafe extern "C" {
@@ -47,7 +47,7 @@ unsafe extern "C" fn lock(file: *mut c_void, place: usize) {
         with(|runtime| note_lock(runtime, file));
         stream::wait_for(file, place);
     });
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `flockfile` with these arguments.
     unsafe { real::flockfile(file) }
 }
 
@@ -66,7 +66,7 @@ unsafe extern "C" fn try_lock(file: *mut c_void, place: usize) -> c_int {
     });
     match busy {
         Some(true) => 1,
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `ftrylockfile` with these arguments.
         _ => unsafe { real::ftrylockfile(file) },
     }
 }
@@ -82,7 +82,7 @@ unsafe extern "C" fn unlock(file: *mut c_void, place: usize) {
             }
         });
     });
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `funlockfile` with these arguments.
     unsafe { real::funlockfile(file) }
 }
 

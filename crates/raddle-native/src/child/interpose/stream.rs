@@ -88,7 +88,7 @@ pub(super) fn take_over_child(stream: *mut c_void) {
 unsafe fn replace(table: *mut usize, close: usize) -> bool {
     const PAGE: usize = 4096;
     let ours = [(READ, read as *const () as usize), (WRITE, write as *const () as usize), (CLOSE, close)];
-    // SAFETY: our caller's promise.
+    // SAFETY: `table` is one of glibc's, which have more entries.
     let known = unsafe { *table.add(READ) == REAL_READ.find() && *table.add(WRITE) == REAL_WRITE.find() };
     if !known {
         return false;
@@ -113,7 +113,9 @@ unsafe fn replace(table: *mut usize, close: usize) -> bool {
 /// Defines the functions that go into the tables. The place of the operation is that of the call that the program has made.
 /// A thread that was cancelled is unwound from here, through glibc, which gives back the lock of the stream.
 macro_rules! entries_of_tables {
-    ($($name:ident => $target:path;)*) => {$(
+    ($($name:ident: $type:ty => $target:path;)*) => {$(
+        const _: $type = $target;
+
         #[unsafe(naked)]
         unsafe extern "C" fn $name() {
             std::arch::naked_asm!(
@@ -142,10 +144,10 @@ macro_rules! entries_of_tables {
 }
 
 entries_of_tables! {
-    read => read_stream;
-    write => write_stream;
-    close => close_stream;
-    close_child => close_stream_of_child;
+    read: Transfer => read_stream;
+    write: Transfer => write_stream;
+    close: Close => close_stream;
+    close_child: Close => close_stream_of_child;
 }
 
 /// Does `action` if calls with the file of `stream` may wait. Nobody else uses a stream meanwhile that this thread has locked.

@@ -1,7 +1,7 @@
 //! Other processes that the program starts and waits for. They are not under control.
 
 use super::access::note_no_write;
-use super::entry::{PLACE, place, system_calls};
+use super::entry::{PLACE, exported, place, system_calls};
 use super::time::FOREVER;
 use super::transfer::{self, touch};
 use super::{stream, unwind};
@@ -16,13 +16,17 @@ use libc::{EINTR, c_int};
 use std::ffi::{c_char, c_void};
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
+exported! {
+    popen posix_spawn posix_spawnp
+}
+
 system_calls! {
     system => command;
     fork => fork_here;
-    vfork => fork_here;
-    wait => wait_any;
-    waitpid => wait_process;
-    wait3 => wait_any_usage;
+    vfork() -> c_int => fork_here;
+    wait(status: *mut c_int) -> c_int => wait_any;
+    waitpid(process: c_int, status: *mut c_int, options: c_int) -> c_int => wait_process;
+    wait3(status: *mut c_int, options: c_int, usage: *mut c_void) -> c_int => wait_any_usage;
     wait4 => wait_usage;
     waitid => wait_by;
 }
@@ -42,7 +46,7 @@ unsafe extern "C" fn fork_here() -> c_int {
         touch(place, |runtime| runtime.all(What::Children));
         note_process();
     });
-    // SAFETY: our caller's promise; there is one OS thread that runs code of the program.
+    // SAFETY: the program has called `fork`, and there is one OS thread that runs code of the program.
     unsafe { real::fork() }
 }
 
@@ -83,17 +87,17 @@ fn reap(child: Awaited, place: usize, waits: bool, call: impl Fn() -> isize) -> 
 }
 
 unsafe extern "C" fn wait_any(status: *mut c_int) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: the program promises room for a status, and for the usage, or passes null.
     unsafe { wait_usage(-1, status, 0, std::ptr::null_mut()) }
 }
 
 unsafe extern "C" fn wait_process(process: c_int, status: *mut c_int, options: c_int) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: the program promises room for a status, and for the usage, or passes null.
     unsafe { wait_usage(process, status, options, std::ptr::null_mut()) }
 }
 
 unsafe extern "C" fn wait_any_usage(status: *mut c_int, options: c_int, usage: *mut c_void) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: the program promises room for a status, and for the usage, or passes null.
     unsafe { wait_usage(-1, status, options, usage) }
 }
 
@@ -117,12 +121,12 @@ unsafe extern "C" fn wait_usage(
         reap(child, place, options & libc::WNOHANG == 0, || {
             let options = (options | libc::WNOHANG) as usize;
             let arguments = [process as usize, status as usize, options, usage as usize, 0, 0];
-            // SAFETY: our caller's promise.
+            // SAFETY: the program has asked for this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_wait4, arguments) }
         })
     })
-    // SAFETY: our caller's promise.
     .map_or_else(
+        // SAFETY: the program has called `wait4` with these arguments.
         || unsafe { real::wait4(process, status, options, usage) },
         |result| errno_result(result) as c_int,
     )
@@ -140,7 +144,7 @@ unsafe extern "C" fn wait_by(kind: c_int, id: u32, info: *mut libc::siginfo_t, o
             // SAFETY: there is room for what is told.
             let result = unsafe { raw::syscall(libc::SYS_waitid, arguments) };
             if !info.is_null() && result == 0 {
-                // SAFETY: our caller's promise.
+                // SAFETY: the program promises room for what is reported, as `info` is not null.
                 unsafe { *info = told };
             }
             // SAFETY: the call has filled it, or left the zeroes.
@@ -148,11 +152,8 @@ unsafe extern "C" fn wait_by(kind: c_int, id: u32, info: *mut libc::siginfo_t, o
         });
         result.min(0)
     })
-    // SAFETY: our caller's promise.
-    .map_or_else(
-        || unsafe { real::waitid(kind, id, info.cast(), options) },
-        |result| errno_result(result) as c_int,
-    )
+    // SAFETY: the program has called `waitid` with these arguments.
+    .map_or_else(|| unsafe { real::waitid(kind, id, info, options) }, |result| errno_result(result) as c_int)
 }
 
 /// The set of `SIGCHLD` alone.
@@ -206,7 +207,7 @@ fn start(command: *const c_char, mask: u64) -> Option<c_int> {
 unsafe extern "C" fn command(command: *const c_char) -> c_int {
     let place = place();
     if command.is_null() || !control::is_running() {
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `system` with these arguments.
         return unsafe { real::system(command) };
     }
     enter(|| {
@@ -235,7 +236,7 @@ unsafe extern "C" {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn popen(command: *const c_char, kind: *const c_char) -> *mut c_void {
     enter(note_process);
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `popen` with these arguments.
     let opened = unsafe { real::popen(command, kind) };
     stream::take_over_child(opened);
     opened
@@ -252,7 +253,7 @@ unsafe extern "C" fn posix_spawn(
     environment: *const c_void,
 ) -> c_int {
     enter(note_process);
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `posix_spawn` with these arguments.
     unsafe { real::posix_spawn(process, path, actions, attributes, arguments, environment) }
 }
 
@@ -267,6 +268,6 @@ unsafe extern "C" fn posix_spawnp(
     environment: *const c_void,
 ) -> c_int {
     enter(note_process);
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `posix_spawnp` with these arguments.
     unsafe { real::posix_spawnp(process, file, actions, attributes, arguments, environment) }
 }

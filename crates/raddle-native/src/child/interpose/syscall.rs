@@ -1,29 +1,19 @@
 //! `syscall`, by which programs call the kernel without a function of their own: futexes above all.
 
-use super::entry::{PLACE, place};
+use super::entry::{PLACE, full_entries, place};
 use super::futex::{Call, futex};
 use super::{descriptor, identity, process, random, unwind};
 use crate::child::control::{self, enter};
 use crate::child::scheduling::step;
-use crate::child::stack::{self, FRAME};
+use crate::child::stack;
 use crate::platform::real;
 use raddle_model::{Kind, Operation};
 use std::ffi::{c_int, c_long};
 use std::sync::atomic::Ordering;
 
-/// Its last argument is on the stack, so that nothing may be put between.
-#[unsafe(naked)]
-#[unsafe(no_mangle)]
-unsafe extern "C" fn syscall() {
-    std::arch::naked_asm!(
-        "mov rax, [rsp]",
-        "mov qword ptr [rip + {}], rax",
-        "mov qword ptr [rip + {}], rbp",
-        "jmp {}",
-        sym PLACE,
-        sym FRAME,
-        sym call,
-    )
+full_entries! {
+    // Its last argument is on the stack.
+    syscall => call;
 }
 
 unsafe extern "C" fn call(
@@ -78,7 +68,7 @@ unsafe extern "C" fn call(
         process::end_with(a as c_int);
     }
     if control::is_running() {
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has asked for this system call with these arguments.
         let result = unsafe { descriptor::by_number(number, a, b, c) };
         if let Some(result) = result {
             // No thread is cancelled in `syscall`.
@@ -86,7 +76,7 @@ unsafe extern "C" fn call(
             return result as c_long;
         }
     }
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `syscall` with these arguments.
     unsafe { real::syscall(number, a, b, c, d, e, f) }
 }
 
@@ -102,7 +92,7 @@ pub(crate) unsafe fn by_instruction(arguments: [usize; 6], place: usize, frame: 
     let errno = unsafe { libc::__errno_location() };
     // SAFETY: as above.
     let before = unsafe { *errno };
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has asked for a futex call with these arguments.
     let result = unsafe { call(libc::SYS_futex, a, b, c, d, e, f) } as isize;
     // SAFETY: as above.
     let error = unsafe { std::mem::replace(&mut *errno, before) };

@@ -1,6 +1,6 @@
 //! Threads and what belongs to them.
 
-use super::entry::{cancellation_points, entries};
+use super::entry::{cancellation_points, entries, exported};
 use super::time::{Clock, FOREVER, remaining};
 use super::{heap, identity, robust, unwind};
 use crate::child::control::{self, enter, leave};
@@ -16,15 +16,19 @@ use raddle_model::native::MOST_THREADS;
 use raddle_model::{Access, Kind, Operation};
 use std::ffi::{CStr, c_char, c_int, c_void};
 
+exported! {
+    pthread_detach pthread_setname_np pthread_getname_np pthread_key_create pthread_setspecific pthread_key_delete pthread_setattr_default_np sigaltstack
+}
+
 entries! {
-    pthread_create + "r8" => create;
-    pthread_tryjoin_np + "rdx" => try_join;
+    pthread_create => create;
+    pthread_tryjoin_np => try_join;
 }
 
 cancellation_points! {
-    pthread_join + "rdx" => join;
-    pthread_timedjoin_np + "rcx" => timed_join;
-    pthread_clockjoin_np + "r8" => clock_join;
+    pthread_join => join;
+    pthread_timedjoin_np => timed_join;
+    pthread_clockjoin_np => clock_join;
 }
 
 pub(super) unsafe extern "C" fn create(
@@ -51,7 +55,7 @@ pub(super) unsafe extern "C" fn create(
         let task = Task::new(start, argument, stack_size(attributes));
         let (attributes, detached) = joinable(attributes);
         let attributes = attributes.as_ref().map_or(std::ptr::null(), |copy| std::ptr::from_ref(copy).cast());
-        // SAFETY: `run` takes a task; the rest is our caller's promise.
+        // SAFETY: `run` takes a task; the program promises room for the handle, and the attributes are copies of its own.
         let error =
             leave(|| unsafe { real::pthread_create(thread, attributes, run as *const c_void, task.cast()) });
         if error == libc::EAGAIN {
@@ -68,7 +72,7 @@ pub(super) unsafe extern "C" fn create(
         // SAFETY: the call has written the handle, and the task lives as long as the process.
         unsafe { begin(task, *thread, detached, place) }
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_create` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_create(thread, attributes, start, argument) })
 }
 
@@ -77,7 +81,7 @@ pub(super) unsafe extern "C" fn create(
 /// # Safety
 /// The task is that of the thread, and lives as long as the process.
 unsafe fn begin(task: *mut Task, handle: u64, detached: bool, place: usize) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: the task lives as long as the process.
     let fiber = unsafe { &raw mut (*task).fiber };
     // SAFETY: as above; the new thread only changes what is atomic, until it has parked.
     unsafe { (*fiber).wait_until_parked() };
@@ -99,7 +103,7 @@ unsafe extern "C" {
 fn stack_size(attributes: *const c_void) -> usize {
     let mut size = 0;
     if !attributes.is_null() {
-        // SAFETY: our caller's caller promises that there are attributes.
+        // SAFETY: the program passes attributes, which are not null.
         unsafe { libc::pthread_attr_getstacksize(attributes.cast(), &raw mut size) };
     }
     if size == 0 { stack::USUAL } else { size }
@@ -110,7 +114,7 @@ fn joinable(attributes: *const c_void) -> (Option<libc::pthread_attr_t>, bool) {
     if attributes.is_null() {
         return (None, false);
     }
-    // SAFETY: our caller's caller promises that there are attributes. The copy shares what they point to, and is used
+    // SAFETY: the program passes attributes, which are not null. The copy shares what they point to, and is used
     // only while they exist.
     unsafe {
         let mut copy = *attributes.cast::<libc::pthread_attr_t>();
@@ -282,13 +286,13 @@ enum JoinKind {
 
 pub(super) unsafe extern "C" fn join(thread: u64, result: *mut *mut c_void, place: usize) -> c_int {
     enter(|| join_within(JoinKind::Wait(FOREVER), thread, result, place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_join` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_join(thread, result) })
 }
 
 unsafe extern "C" fn try_join(thread: u64, result: *mut *mut c_void, place: usize) -> c_int {
     enter(|| join_within(JoinKind::Try, thread, result, place))
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_tryjoin_np` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_tryjoin_np(thread, result) })
 }
 
@@ -302,8 +306,8 @@ unsafe extern "C" fn timed_join(
         let span = remaining(Clock::Real, time);
         span.map_or(EINVAL, |span| join_within(JoinKind::Wait(span), thread, result, place))
     })
-    // SAFETY: our caller's promise.
-    .unwrap_or_else(|| unsafe { real::pthread_timedjoin_np(thread, result, time.cast()) })
+    // SAFETY: the program has called `pthread_timedjoin_np` with these arguments.
+    .unwrap_or_else(|| unsafe { real::pthread_timedjoin_np(thread, result, time) })
 }
 
 unsafe extern "C" fn clock_join(
@@ -317,8 +321,8 @@ unsafe extern "C" fn clock_join(
         let span = Clock::of(clock).and_then(|clock| remaining(clock, time));
         span.map_or(EINVAL, |span| join_within(JoinKind::Wait(span), thread, result, place))
     })
-    // SAFETY: our caller's promise.
-    .unwrap_or_else(|| unsafe { real::pthread_clockjoin_np(thread, result, clock, time.cast()) })
+    // SAFETY: the program has called `pthread_clockjoin_np` with these arguments.
+    .unwrap_or_else(|| unsafe { real::pthread_clockjoin_np(thread, result, clock, time) })
 }
 
 /// `pthread_detach`.
@@ -342,7 +346,7 @@ pub(super) unsafe extern "C" fn pthread_detach(thread: u64) -> c_int {
         }
         0
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_detach` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_detach(thread) })
 }
 
@@ -373,7 +377,7 @@ unsafe extern "C" fn pthread_setname_np(thread: u64, name: *const c_char) -> c_i
             None => ESRCH,
         })
     })
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_setname_np` with these arguments.
     .unwrap_or_else(|| unsafe { real::pthread_setname_np(thread, name) })
 }
 
@@ -394,7 +398,7 @@ unsafe extern "C" fn pthread_getname_np(thread: u64, name: *mut c_char, room: us
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), name, bytes.len()) };
             0
         }
-        // SAFETY: our caller's promise.
+        // SAFETY: the program has called `pthread_getname_np` with these arguments.
         None => identity::about(thread, || unsafe { real::pthread_getname_np(thread, name, room) }),
     }
 }
@@ -402,7 +406,7 @@ unsafe extern "C" fn pthread_getname_np(thread: u64, name: *mut c_char, room: us
 /// `pthread_key_create`.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: *const c_void) -> c_int {
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_key_create` with these arguments.
     let error = unsafe { real::pthread_key_create(key, destructor) };
     if error == 0 {
         // SAFETY: the call has written it.
@@ -416,7 +420,7 @@ pub(super) unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: *c
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_setspecific(key: u32, value: *const c_void) -> c_int {
     heap::note_use();
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_setspecific` with these arguments.
     unsafe { real::pthread_setspecific(key, value) }
 }
 
@@ -424,7 +428,7 @@ unsafe extern "C" fn pthread_setspecific(key: u32, value: *const c_void) -> c_in
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn pthread_key_delete(key: u32) -> c_int {
     enter(|| with(|runtime| runtime.keys.retain(|&(known, _)| known != key)));
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_key_delete` with these arguments.
     unsafe { real::pthread_key_delete(key) }
 }
 
@@ -432,7 +436,7 @@ pub(super) unsafe extern "C" fn pthread_key_delete(key: u32) -> c_int {
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_setattr_default_np(attributes: *const c_void) -> c_int {
     enter(pool::drain);
-    // SAFETY: our caller's promise.
+    // SAFETY: the program has called `pthread_setattr_default_np` with these arguments.
     unsafe { real::pthread_setattr_default_np(attributes) }
 }
 
@@ -440,8 +444,8 @@ unsafe extern "C" fn pthread_setattr_default_np(attributes: *const c_void) -> c_
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
     if !control::is_running() {
-        // SAFETY: our caller's promise.
-        return unsafe { real::sigaltstack(new.cast(), old.cast()) };
+        // SAFETY: the program has called `sigaltstack` with these arguments.
+        return unsafe { real::sigaltstack(new, old) };
     }
     if !old.is_null() {
         let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };

@@ -14,18 +14,18 @@ use raddle_model::{Kind, Operation};
 use std::ffi::{c_int, c_long, c_void};
 
 entries! {
-    clock_gettime + "rdx" => clock_time;
-    gettimeofday + "rdx" => time_of_day;
-    time + "rsi" => seconds;
+    clock_gettime => clock_time;
+    gettimeofday => time_of_day;
+    time => seconds;
 }
 
 cancellation_points! {
-    sched_yield + "rdi" => yield_now;
-    pthread_yield + "rdi" => yield_now;
-    sleep + "rsi" => sleep_seconds;
-    usleep + "rsi" => sleep_microseconds;
-    nanosleep + "rdx" => sleep_span;
-    clock_nanosleep + "r8" => clock_sleep;
+    sched_yield => yield_now;
+    pthread_yield() -> c_int => yield_now;
+    sleep => sleep_seconds;
+    usleep => sleep_microseconds;
+    nanosleep => sleep_span;
+    clock_nanosleep => clock_sleep;
 }
 
 /// The time limit of waits without one.
@@ -74,7 +74,7 @@ impl Clock {
 
 /// A time in nanoseconds, if it is a valid one.
 pub(super) fn nanoseconds(time: *const timespec) -> Option<u64> {
-    // SAFETY: our caller's caller promises that there is a time.
+    // SAFETY: the program passes a time to all functions that come here.
     let time = unsafe { &*time };
     let parts = (0..SECOND as i64).contains(&time.tv_nsec).then_some(time.tv_nsec as u64)?;
     // A time before the epoch is over.
@@ -137,8 +137,8 @@ pub(super) unsafe extern "C" fn sleep_span(span: *const timespec, rest: *mut c_v
             -1
         }
     })
-    // SAFETY: our caller's promise.
-    .unwrap_or_else(|| unsafe { real::nanosleep(span.cast(), rest) })
+    // SAFETY: the program has called `nanosleep` with these arguments.
+    .unwrap_or_else(|| unsafe { real::nanosleep(span, rest) })
 }
 
 unsafe extern "C" fn clock_sleep(
@@ -156,8 +156,8 @@ unsafe extern "C" fn clock_sleep(
         pause(Kind::Sleep, span.min(u64::MAX - 1), place);
         0
     })
-    // SAFETY: our caller's promise.
-    .unwrap_or_else(|| unsafe { real::clock_nanosleep(clock, flags, time.cast(), rest) })
+    // SAFETY: the program has called `clock_nanosleep` with these arguments.
+    .unwrap_or_else(|| unsafe { real::clock_nanosleep(clock, flags, time, rest) })
 }
 
 /// Reads a clock.
@@ -182,8 +182,8 @@ unsafe extern "C" fn clock_time(id: c_int, time: *mut timespec, place: usize) ->
             unsafe { *time = now };
             0
         }
-        // SAFETY: our caller's promise.
-        None => unsafe { real::clock_gettime(id, time.cast()) },
+        // SAFETY: the program has called `clock_gettime` with these arguments.
+        None => unsafe { real::clock_gettime(id, time) },
     }
 }
 
@@ -195,8 +195,8 @@ unsafe extern "C" fn time_of_day(time: *mut timeval, zone: *mut c_void, place: u
             unsafe { *time = now };
             0
         }
-        // SAFETY: our caller's promise.
-        None => unsafe { real::gettimeofday(time.cast(), zone) },
+        // SAFETY: the program has called `gettimeofday` with these arguments.
+        None => unsafe { real::gettimeofday(time, zone) },
     }
 }
 
@@ -210,7 +210,7 @@ unsafe extern "C" fn seconds(time: *mut c_long, place: usize) -> c_long {
             }
             now
         }
-        // SAFETY: our caller's promise.
-        None => unsafe { real::time(time.cast()) },
+        // SAFETY: the program has called `time` with these arguments.
+        None => unsafe { real::time(time) },
     }
 }

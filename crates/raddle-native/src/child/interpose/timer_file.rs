@@ -29,7 +29,7 @@ fn write(value: *mut itimerspec, (left, interval): (u64, u64)) {
         tv_sec: (span / 1_000_000_000) as i64,
         tv_nsec: (span % 1_000_000_000) as i64,
     };
-    // SAFETY: our caller's caller promises room for a value.
+    // SAFETY: the program promises room for a value, for both functions that come here.
     unsafe { *value = itimerspec { it_interval: time(interval), it_value: time(left) } };
 }
 
@@ -62,8 +62,8 @@ unsafe extern "C" fn set(file: c_int, flags: c_int, new: *const itimerspec, old:
     });
     match result.flatten() {
         Some(result) => errno_result(result) as c_int,
-        // SAFETY: our caller's promise.
-        None => unsafe { real::timerfd_settime(file, flags, new.cast(), old.cast()) },
+        // SAFETY: the program has called `timerfd_settime` with these arguments.
+        None => unsafe { real::timerfd_settime(file, flags, new, old) },
     }
 }
 
@@ -73,7 +73,7 @@ unsafe extern "C" fn get(file: c_int, value: *mut itimerspec) -> c_int {
             write(value, state);
             0
         }
-        // SAFETY: our caller's promise.
-        None => unsafe { real::timerfd_gettime(file, value.cast()) },
+        // SAFETY: the program has called `timerfd_gettime` with these arguments.
+        None => unsafe { real::timerfd_gettime(file, value) },
     }
 }

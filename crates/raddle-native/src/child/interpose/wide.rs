@@ -1,12 +1,11 @@
 //! Atomic accesses to sixteen bytes, as in [`super::atomic`]. All are made of `cmpxchg16b`, also reads.
 
 use super::access::{Orders, announce, note_failed_exchange, note_no_write};
-use super::entry::entries;
+use super::entry::{entries, full_entries, place};
 use crate::child::control::enter;
 use raddle_model::Kind;
 use std::arch::asm;
 use std::ffi::c_int;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// A value as the calling convention passes it: in two registers.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -33,7 +32,7 @@ impl Wide {
 unsafe fn compare_exchange(p: *mut u128, expected: u128, new: u128) -> u128 {
     let (expected, new) = (Wide::of(expected), Wide::of(new));
     let (low, high): (u64, u64);
-    // SAFETY: our caller's promise. The compiler keeps rbx for itself, so it is put back at once, and nothing else is in
+    // SAFETY: there are sixteen aligned and writable bytes at `p`. The compiler keeps rbx for itself, so it is put back at once, and nothing else is in
     // it meanwhile.
     unsafe {
         asm!(
@@ -105,43 +104,21 @@ changes! {
 }
 
 entries! {
-    __tsan_atomic128_load + "rdx" => load;
-    __tsan_atomic128_store + "r8" => store;
-    __tsan_atomic128_exchange + "r8" => exchange;
-    __tsan_atomic128_fetch_add + "r8" => fetch_add;
-    __tsan_atomic128_fetch_sub + "r8" => fetch_sub;
-    __tsan_atomic128_fetch_and + "r8" => fetch_and;
-    __tsan_atomic128_fetch_or + "r8" => fetch_or;
-    __tsan_atomic128_fetch_xor + "r8" => fetch_xor;
-    __tsan_atomic128_fetch_nand + "r8" => fetch_nand;
+    __tsan_atomic128_load(p: *mut u128, order: c_int) -> Wide => load;
+    __tsan_atomic128_store(p: *mut u128, value: Wide, order: c_int) => store;
+    __tsan_atomic128_exchange(p: *mut u128, value: Wide, order: c_int) -> Wide => exchange;
+    __tsan_atomic128_fetch_add(p: *mut u128, value: Wide, order: c_int) -> Wide => fetch_add;
+    __tsan_atomic128_fetch_sub(p: *mut u128, value: Wide, order: c_int) -> Wide => fetch_sub;
+    __tsan_atomic128_fetch_and(p: *mut u128, value: Wide, order: c_int) -> Wide => fetch_and;
+    __tsan_atomic128_fetch_or(p: *mut u128, value: Wide, order: c_int) -> Wide => fetch_or;
+    __tsan_atomic128_fetch_xor(p: *mut u128, value: Wide, order: c_int) -> Wide => fetch_xor;
+    __tsan_atomic128_fetch_nand(p: *mut u128, value: Wide, order: c_int) -> Wide => fetch_nand;
 }
 
-/// Where the exchange that is about to begin was called from: its arguments take all registers. Under control one thread runs
-/// at a time, and otherwise nobody asks.
-static PLACE: AtomicUsize = AtomicUsize::new(0);
-
-macro_rules! exchanges {
-    ($($name:ident => $target:path;)*) => {$(
-        #[unsafe(naked)]
-        #[unsafe(no_mangle)]
-        unsafe extern "C" fn $name() {
-            std::arch::naked_asm!(
-                "mov rax, [rsp]",
-                "mov [rip + {}], rax",
-                "mov qword ptr [rip + {}], rbp",
-                "jmp {}",
-                sym PLACE,
-                sym $crate::child::stack::FRAME,
-                sym $target,
-            )
-        }
-    )*};
-}
-
-exchanges! {
-    __tsan_atomic128_compare_exchange_strong => exchange_or_tell;
-    __tsan_atomic128_compare_exchange_weak => exchange_or_tell;
-    __tsan_atomic128_compare_exchange_val => exchange_if;
+full_entries! {
+    __tsan_atomic128_compare_exchange_strong(p: *mut u128, expected: *mut u128, value: Wide, order: c_int, failure: c_int) -> c_int => exchange_or_tell;
+    __tsan_atomic128_compare_exchange_weak(p: *mut u128, expected: *mut u128, value: Wide, order: c_int, failure: c_int) -> c_int => exchange_or_tell;
+    __tsan_atomic128_compare_exchange_val(p: *mut u128, expected: Wide, value: Wide, order: c_int, failure: c_int) -> Wide => exchange_if;
 }
 
 /// Gives the value found.
@@ -153,7 +130,7 @@ unsafe extern "C" fn exchange_if(
     failure: c_int,
 ) -> Wide {
     let (expected, value) = (expected.get(), value.get());
-    let (orders, place) = (Orders::exchange(order, failure), PLACE.load(Ordering::Relaxed));
+    let (orders, place) = (Orders::exchange(order, failure), place());
     let change = |old| if old == expected { value } else { old };
     let (found, announced) = access(Kind::ReadModifyWrite, p, orders, place, change);
     if announced && found != expected {
@@ -172,12 +149,12 @@ unsafe extern "C" fn exchange_or_tell(
 ) -> c_int {
     // SAFETY: the compiler promises that there is a value.
     let wanted = unsafe { *expected };
-    // SAFETY: as our caller called us.
+    // SAFETY: the compiler promises that there is an aligned atomic of sixteen bytes at `p`.
     let found = unsafe { exchange_if(p, Wide::of(wanted), value, order, failure) }.get();
     if found == wanted {
         return 1;
     }
-    // SAFETY: as above.
+    // SAFETY: the compiler promises that the expected value can be written to.
     unsafe { *expected = found };
     0
 }
