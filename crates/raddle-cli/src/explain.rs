@@ -7,7 +7,7 @@ use crate::replay::{compile, read, shown};
 use crate::{Outcome, beam, native};
 use anyhow::{Context, Result, bail};
 use raddle_explain::{Effort, Execute, Explanation, Pair, explain, place, sentence};
-use raddle_model::{EXIT_BUG_FOUND, Kind, TraceFile, TraceStep};
+use raddle_model::{EXIT_BUG_FOUND, TraceFile, TraceStep};
 use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep};
 use raddle_report::{Told, sentences, text, verb};
 use std::collections::BTreeMap;
@@ -162,8 +162,7 @@ fn misses_swaps(found: &Explanation) -> bool {
 
 /// Whether it is a pthreads program of which no memory access was seen.
 fn is_blind(file: &TraceFile) -> bool {
-    let memory =
-        |step: &TraceStep| matches!(step.operation.kind, Kind::Read | Kind::Write | Kind::ReadModifyWrite);
+    let memory = |step: &TraceStep| step.operation.kind.accesses_memory();
     file.front_end == native::FRONT_END && !file.steps.iter().any(memory)
 }
 

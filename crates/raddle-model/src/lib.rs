@@ -24,7 +24,7 @@ pub use file::{
 };
 pub use ids::{LocationId, ObjectId, ThreadId};
 pub use iroot::{Count, Deed, IRoot, Idiom, Ledger, Site, Standing};
-pub use kind::{Handoff, Hold, Holding, Kind, KindInfo, Memory, Progress, Token, Waits};
+pub use kind::{Handoff, Holding, Kind, KindInfo, LockMode, Memory, Notifies, Progress, Token, Waits};
 pub use memory_order::MemoryOrder;
 pub use name::{Name, mix};
 pub use operation::{Access, Operation, Reads, Touch, dependent};

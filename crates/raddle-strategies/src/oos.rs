@@ -23,7 +23,7 @@
 
 use crate::profile::Profile;
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_model::{Kind, ThreadId};
+use raddle_model::ThreadId;
 
 /// Nothing is learnt from longer runs: looking for races in a run that went on to the step limit takes minutes.
 const LONGEST: usize = 50_000;
@@ -149,7 +149,7 @@ impl Strategy for Oos {
         let held = free.is_empty();
         if held {
             // The order of locks decides that of most accesses under them, so it is the one to keep.
-            let is_memory = |thread: &ThreadId| point.operation(*thread).kind <= Kind::ReadModifyWrite;
+            let is_memory = |thread: &ThreadId| point.operation(*thread).kind.is_memory();
             free.extend(point.enabled().iter().copied().filter(is_memory));
         }
         let among: &[ThreadId] = if free.is_empty() { point.enabled() } else { &free };
@@ -195,6 +195,7 @@ impl Strategy for Oos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_model::Kind;
     use raddle_testkit::{Act, Script, affordable, assert_hit_rate, is_thorough};
     use std::collections::BTreeMap;
 

@@ -13,7 +13,7 @@
 
 use crate::tournament::{Tournament, given_rank, low_rank, random_rank};
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_model::{Kind, Operation, ThreadId};
+use raddle_model::{Operation, ThreadId};
 
 /// How many change points a run has.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -163,7 +163,7 @@ impl Pct {
 
     fn counts(&self, operation: &Operation, enabled: usize) -> bool {
         (self.settings.count == Count::All || enabled > 1)
-            && (self.settings.at == At::Any || operation.kind > Kind::ReadModifyWrite)
+            && (self.settings.at == At::Any || !operation.kind.is_memory())
     }
 }
 
@@ -291,6 +291,7 @@ impl Ranks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_model::Kind;
     use raddle_testkit::{Act, Script, affordable, assert_hit_rate, assert_never};
 
     fn threads(program: &mut Script, pct: &mut Pct, seed: u64) -> Vec<u32> {

@@ -24,6 +24,8 @@ pub struct KindInfo {
     pub attempt: bool,
     /// The effect on other threads, for the detection of spin loops.
     pub progress: Progress,
+    /// The waiters of a condition variable that the operation wakes.
+    pub notifies: Notifies,
     /// What passes from one thread to another, and orders them in other runs too.
     pub handoff: Handoff,
     /// True if the operation may order threads by more than locks and memory: iRoots are not predicted across it.
@@ -64,9 +66,9 @@ pub enum Holding {
     /// No change.
     None,
     /// Takes a lock, after waiting for it.
-    Takes(Hold),
+    Takes(LockMode),
     /// Takes a lock if it is free.
-    Tries(Hold),
+    Tries(LockMode),
     /// Takes a mutex back after waiting on a condition variable.
     TakesBack,
     /// Gives a lock back.
@@ -83,9 +85,28 @@ pub enum Holding {
     EndsOnce,
 }
 
+impl Holding {
+    /// Returns how the lock is held after the operation took it, waiting or not.
+    #[inline]
+    pub fn takes(self) -> Option<LockMode> {
+        match self {
+            Holding::Takes(mode) | Holding::Tries(mode) => Some(mode),
+            Holding::TakesBack => Some(LockMode::Exclusive),
+            Holding::None | Holding::GivesBack | Holding::GivesBackToWait | Holding::Downgrades => None,
+            Holding::BeginsOnce | Holding::AwaitsOnce | Holding::EndsOnce => None,
+        }
+    }
+
+    /// Returns true if the operation gives a lock back, be it to wait on a condition variable.
+    #[inline]
+    pub fn gives_back(self) -> bool {
+        matches!(self, Holding::GivesBack | Holding::GivesBackToWait)
+    }
+}
+
 /// The way a lock is held.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Hold {
+pub enum LockMode {
     /// Others may hold the lock in the same way.
     Shared,
     /// Nobody else holds the lock.
@@ -122,6 +143,17 @@ pub enum Progress {
     LockIfAcquired,
     /// The operation says nothing about spinning.
     Ignored,
+}
+
+/// The waiters of a condition variable that an operation wakes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Notifies {
+    /// None.
+    None,
+    /// One; which one is a choice.
+    One,
+    /// All.
+    All,
 }
 
 /// What passes from one thread to another through an object.
@@ -162,6 +194,7 @@ const fn row(verb: &'static str, past: &'static str) -> KindInfo {
         timed: false,
         attempt: false,
         progress: Progress::Lasting,
+        notifies: Notifies::None,
         handoff: Handoff::None,
         orders: true,
         reversible: true,
@@ -197,6 +230,10 @@ impl KindInfo {
         KindInfo { progress, ..self }
     }
 
+    const fn notifies(self, notifies: Notifies) -> KindInfo {
+        KindInfo { notifies, ..self }
+    }
+
     const fn gives(self, token: Token) -> KindInfo {
         KindInfo { handoff: Handoff::Gives(token), ..self }
     }
@@ -224,10 +261,10 @@ impl Kind {
     /// The table. Rows state what differs from [`row`].
     pub(super) const fn row(self) -> KindInfo {
         use BlockReason as Reason;
-        use Hold::{Exclusive, Shared};
         use Holding::{
             AwaitsOnce, BeginsOnce, Downgrades, EndsOnce, GivesBack, GivesBackToWait, Takes, TakesBack, Tries,
         };
+        use LockMode::{Exclusive, Shared};
         use Token::{Closing, Initialisation, Message, Permit, Wakeup};
         use Waits::{Before, Inside, Quiet, Time};
         match self {
@@ -268,8 +305,8 @@ impl Kind {
                 // The wait began before it, and so did its time limit.
                 row("lock again", "took back").holding(TakesBack).waits(Before(Reason::Condition))
             }
-            Kind::Signal => row("notify one", "notified one waiter of"),
-            Kind::Broadcast => row("notify all", "notified all waiters of"),
+            Kind::Signal => row("notify one", "notified one waiter of").notifies(Notifies::One),
+            Kind::Broadcast => row("notify all", "notified all waiters of").notifies(Notifies::All),
             Kind::SemaphoreWait => {
                 row("acquire", "acquired").waits(Before(Reason::Semaphore)).timed().takes(Permit)
             }

@@ -10,7 +10,7 @@
 
 mod info;
 
-pub use info::{Handoff, Hold, Holding, KindInfo, Memory, Progress, Token, Waits};
+pub use info::{Handoff, Holding, KindInfo, LockMode, Memory, Notifies, Progress, Token, Waits};
 
 use serde::{Deserialize, Serialize};
 

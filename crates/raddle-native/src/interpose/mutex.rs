@@ -60,9 +60,9 @@ fn act(kind: Kind, mutex: *mut c_void, span: u64, place: usize) -> c_int {
         let object = object(runtime, mutex as usize);
         Operation::new(kind, runtime.place(place)).on(object, Access::Write).with_argument(span)
     });
-    match (answer(reply), kind) {
-        (0, Kind::Lock | Kind::TryLock) => robust::note_lock(mutex, place),
-        (error, _) => error,
+    match answer(reply) {
+        0 if kind.info().holding.takes().is_some() => robust::note_lock(mutex, place),
+        error => error,
     }
 }
 
