@@ -1,11 +1,8 @@
 //! Whose turn it is, where several strategies make the runs in one VM.
 
-use raddle_strategies::portfolio::{PORTFOLIO, Round, Rounds, Turn};
+use raddle_strategies::portfolio::{NAME, PORTFOLIO, Round, Rounds, Turn};
 use rustler::Resource;
 use std::sync::{Mutex, MutexGuard, PoisonError};
-
-/// The name of the default portfolio.
-const NAME: &str = "portfolio";
 
 /// The turns of some strategies. A turn is noted before the next one is asked for.
 pub struct Turns {

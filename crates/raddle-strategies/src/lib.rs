@@ -39,6 +39,7 @@ mod roster;
 mod spec;
 mod tournament;
 mod upo_path;
+mod values;
 
-pub use catalogue::{CATALOGUE, Entry, Family, Parameter};
-pub use spec::{SpecError, build};
+pub use catalogue::{CATALOGUE, Capabilities, Entry, Exact, Family, Parameter};
+pub use spec::{SpecError, build, covers_everything, entry, exact, pct_depth};

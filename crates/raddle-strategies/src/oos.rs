@@ -21,9 +21,22 @@
 //! promised where draws for several objects contradict each other; every partial order stays reachable. Test:
 //! `contradictions_are_resolved`.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::profile::Profile;
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "oos",
+    family: Family::Randomized,
+    summary: "a random order of the accesses to every racing object, all in one run",
+    parameters: &[parameter("learn", "50", "how many runs are learnt from")],
+    source: "Raddle",
+    guarantee: "uniform over the orders of one racing object; none for several",
+    capabilities: Capabilities::NONE,
+    build: Build::Alone(|values| Ok(Box::new(Oos::new(values.positive("learn", 50)?)))),
+};
 
 /// Nothing is learnt from longer runs: looking for races in a run that went on to the step limit takes minutes.
 const LONGEST: usize = 50_000;

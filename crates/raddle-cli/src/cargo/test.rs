@@ -14,7 +14,7 @@ use raddle_lab::bound::{Guarantee, Size};
 use raddle_model::native::{Points, Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Surroundings};
 use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
-use raddle_strategies::portfolio::pct_depth;
+use raddle_strategies::pct_depth;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::fs::{File, OpenOptions};

@@ -161,7 +161,8 @@ fn unseen_memory(args: &NativeArgs, program: &Path) -> Result<Option<String>> {
         return Ok(None);
     };
     // Reduction leaves out orders that differ in nothing it sees; accesses to memory may tell them apart.
-    let reduces = args.strategy.split('+').any(|spec| spec.starts_with("dpor"));
+    let mut entries = args.strategy.split('+').filter_map(raddle_strategies::entry);
+    let reduces = entries.any(|entry| entry.capabilities.one_per_order);
     let consequence = if reduces {
         "dpor has also left out orders of synchronisation that differ only in what memory holds then, so bugs may be left; dfs \
          leaves out none"
@@ -189,7 +190,7 @@ fn program(args: &NativeArgs) -> Result<PathBuf> {
 
 /// Whether the strategies under a name on the command line have more turns if they find more.
 pub(crate) fn adapts(strategy: &str) -> bool {
-    strategy == "portfolio"
+    strategy == portfolio::NAME
 }
 
 /// The strategies that take turns under a name on the command line.

@@ -1,12 +1,9 @@
 //! The strategies of a check; [`raddle_strategies::portfolio`] says whose turn it is.
 
 use raddle_engine::Strategy;
-use raddle_strategies::SpecError;
+pub(super) use raddle_strategies::portfolio::NAME;
 pub use raddle_strategies::portfolio::PORTFOLIO;
-use raddle_strategies::portfolio::pct_depth;
-
-/// What the default is called.
-pub(super) const NAME: &str = "portfolio";
+use raddle_strategies::{SpecError, covers_everything, pct_depth};
 
 /// One strategy of a check.
 pub(super) struct Lane {
@@ -20,7 +17,7 @@ pub(super) struct Lane {
 impl Lane {
     /// Whether nothing is left to try, once this strategy has no schedule left.
     pub(super) fn covers_everything(&self) -> bool {
-        matches!(&self.spec[..], "dfs" | "dpor" | "preemption" | "delay")
+        covers_everything(&self.spec)
     }
 }
 
