@@ -3,7 +3,7 @@
 //! A new kind needs a variant in [`Kind`], a row in `info.rs`, and its semantics in raddle-engine. Nothing compiles before
 //! these exist: every match over `Kind` lists all variants. The rest of the workspace reads [`Kind::info`].
 //!
-//! The compiler accepts a wildcard arm, so the test `tests/exhaustive.rs` rejects it: it parses the sources of the workspace and
+//! The compiler accepts a wildcard arm, so the test `tests/kinds.rs` of raddle-engine rejects it: it parses the sources of the workspace and
 //! fails on a match over `Kind` with a catch-all arm, on a `matches!` that lists several kinds, and on `<` or `>` with a kind.
 //! Clippy's `wildcard_enum_match_arm` would be the alternative, but it applies to all enums of a function or crate, and most
 //! wildcards over `Resource` or `Reply` are meant.

@@ -4,7 +4,7 @@
 //! rejects such arms, `matches!` with several kinds, and comparisons by order. Test modules are skipped.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
-use std::path::{Path, PathBuf};
+use raddle_testkit::sources;
 use syn::spanned::Spanned;
 use syn::visit::{self, Visit};
 use syn::{BinOp, Expr, ExprBinary, ExprMatch, ExprPath, ItemMod, Macro, Pat, PatIdent};
@@ -99,38 +99,17 @@ fn find(source: &str) -> Vec<(usize, &'static str)> {
     finder.found
 }
 
-/// Adds the sources below `folder`.
-fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
-    for entry in std::fs::read_dir(folder).expect("the folder exists") {
-        let path = entry.expect("the folder can be read").path();
-        if path.is_dir() && !path.ends_with("tests") {
-            sources(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") && !path.ends_with("tests.rs") {
-            found.push(path);
-        }
-    }
-}
-
 #[test]
 #[cfg_attr(miri, ignore = "it reads files")]
 fn no_list_of_kinds_lacks_one() {
-    let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in a folder");
-    let mut files = Vec::new();
-    for entry in std::fs::read_dir(crates).expect("the folder of crates exists") {
-        sources(&entry.expect("the folder can be read").path().join("src"), &mut files);
-    }
-    assert!(
-        files.iter().any(|file| file.ends_with("raddle-engine/src/semantics/mod.rs")),
-        "nothing was read"
-    );
+    let files = sources();
+    assert!(files.iter().any(|(file, _)| file == "raddle-engine/src/semantics/mod.rs"), "nothing was read");
     let mut wrong = Vec::new();
-    for file in files {
-        let source = std::fs::read_to_string(&file).expect("a source can be read");
+    for (file, source) in files {
         // The lexer and the compiler commands have other types of this name.
-        let other = source.contains("enum Kind") && !file.ends_with("raddle-model/src/kind/mod.rs");
+        let other = source.contains("enum Kind") && file != "raddle-model/src/kind/mod.rs";
         if source.contains("Kind::") && !other {
-            let place = file.strip_prefix(crates).unwrap_or(&file).display().to_string();
-            wrong.extend(find(&source).into_iter().map(|(line, what)| format!("{place}:{line}: {what}")));
+            wrong.extend(find(&source).into_iter().map(|(line, what)| format!("{file}:{line}: {what}")));
         }
     }
     assert!(wrong.is_empty(), "read a property of `Kind::info`, or list every kind:\n{}", wrong.join("\n"));
