@@ -1,39 +1,12 @@
-//! The list of strategies, and what the rest of Raddle knows of each.
+//! The entry of a strategy: what the rest of Raddle knows of it.
 //!
-//! An [`Entry`] stands in the file of its strategy. A new strategy needs that file, and one line in [`CATALOGUE`]. Nobody compares
-//! names: who needs to know more of a strategy than how to build it asks for its [`Capabilities`].
+//! An [`Entry`] is defined in the file of its strategy, and listed in [`CATALOGUE`](crate::CATALOGUE). No other crate compares
+//! names: whoever needs more of a strategy than to build it reads its [`Capabilities`].
 
 use crate::spec::SpecError;
 use crate::values::Values;
 use raddle_engine::Strategy;
 use raddle_model::Reads;
-
-/// Every strategy, in the order of presentation.
-pub const CATALOGUE: &[Entry] = &[
-    crate::random_walk::ENTRY,
-    crate::pct::ENTRY,
-    crate::pct_large::ENTRY,
-    crate::random_delay::ENTRY,
-    crate::rpro::ENTRY,
-    crate::basic_pos::ENTRY,
-    crate::pos::ENTRY,
-    crate::rapos::ENTRY,
-    crate::stride::ENTRY,
-    crate::urw::ENTRY,
-    crate::surw::ENTRY,
-    crate::oos::ENTRY,
-    crate::upo::ENTRY,
-    crate::maple::ENTRY,
-    crate::dfs::ENTRY,
-    crate::preemption_bounding::ENTRY,
-    crate::preemption_bounding::CHESS,
-    crate::delay_bounding::ENTRY,
-    crate::dpor::ENTRY,
-    crate::period::ENTRY,
-    crate::conflict_analysis::ENTRY,
-    crate::conflict_analysis::BY_PLACE,
-    crate::exit_last::ENTRY,
-];
 
 /// What kind of strategy it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -1,6 +1,7 @@
 //! Strategies by name: `pct:depth=3`, `stride:confidence=0.95,runs=1000`, `conflict:pos`.
 
-use crate::catalogue::{Build, CATALOGUE, Entry, Exact, Family};
+use crate::CATALOGUE;
+use crate::catalogue::{Build, Entry, Exact, Family};
 use crate::values::Values;
 use raddle_engine::Strategy;
 
