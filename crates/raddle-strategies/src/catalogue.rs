@@ -69,7 +69,7 @@ pub struct Capabilities {
     /// The depth for which a run has PCT's published guarantee, from the parameters.
     pub(crate) depth_bound: Option<fn(&Values<'_>) -> Option<u64>>,
     /// The distribution of its schedules, from the parameters, or why it cannot be computed.
-    pub(crate) exact: Option<fn(&Values<'_>) -> Result<Exact, String>>,
+    pub(crate) exact: Option<Compute>,
 }
 
 impl Capabilities {
@@ -108,6 +108,9 @@ pub enum Exact {
     /// POS, with reads of one object conflicting or not.
     Pos(Reads),
 }
+
+/// The distribution for some parameters, or why it cannot be computed.
+pub(crate) type Compute = fn(&Values<'_>) -> Result<Exact, String>;
 
 /// The way to make a strategy.
 #[derive(Clone, Copy, Debug)]
