@@ -59,7 +59,7 @@ pub fn events(steps: &[TraceStep]) -> Vec<Event> {
 /// Whether runs under the strategy `spec` have an operation of its own wherever one depends on the own life and has no room to say
 /// so. Only a search that leaves out orders needs it; under the others it would cost steps and find nothing.
 pub fn searches(spec: &str) -> bool {
-    spec.split([':', ',']).next() == Some("dpor")
+    raddle_strategies::entry(spec).is_some_and(|entry| entry.capabilities.one_per_order)
 }
 
 /// Whether the end of the test is an operation in runs under the strategy `spec`, as whoever counts or goes through all orders has to see it.

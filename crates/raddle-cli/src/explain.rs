@@ -8,7 +8,7 @@ use crate::subject::{self, Sources};
 use anyhow::{Context, Result, bail};
 use raddle_explain::{Effort, Explanation, Pair, place, sentence};
 use raddle_model::native::Threads;
-use raddle_model::{EXIT_BUG_FOUND, FrontEnd, Kind, TraceFile, TraceStep};
+use raddle_model::{EXIT_BUG_FOUND, FrontEnd, TraceFile, TraceStep};
 use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep};
 use raddle_report::{Told, sentences, text, verb};
 use std::fmt::Write;
@@ -110,8 +110,7 @@ fn misses_swaps(found: &Explanation) -> bool {
 
 /// Whether it is a pthreads program of which no memory access was seen.
 fn is_blind(file: &TraceFile) -> bool {
-    let memory =
-        |step: &TraceStep| matches!(step.operation.kind, Kind::Read | Kind::Write | Kind::ReadModifyWrite);
+    let memory = |step: &TraceStep| step.operation.kind.accesses_memory();
     file.front_end == FrontEnd::Native && !file.steps.iter().any(memory)
 }
 

@@ -30,7 +30,7 @@ pub(crate) fn name(spec: &str) -> &str {
 
 /// The family of the strategy that a specification names.
 pub(crate) fn family(spec: &str) -> Option<Family> {
-    CATALOGUE.iter().find(|entry| entry.name == name(spec)).map(|entry| entry.family)
+    raddle_strategies::entry(spec).map(|entry| entry.family)
 }
 
 fn entry(entry: &Entry) -> StrategyEntry {

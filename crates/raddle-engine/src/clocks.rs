@@ -3,7 +3,7 @@
 use crate::objects::Resource;
 use crate::strategy::RunSummary;
 use crate::threads::Status;
-use raddle_model::{Kind, ObjectId, Operation, Reads, ThreadId, dependent};
+use raddle_model::{Handoff, Kind, ObjectId, Operation, Reads, ThreadId, Token, dependent};
 use std::collections::BTreeMap;
 
 /// Which orders between threads count.
@@ -166,27 +166,16 @@ impl<'a> Builder<'a> {
 
     /// Whether an operation of this kind learns from the objects that it touches, and whether it tells them.
     fn part(&self, kind: Kind) -> (bool, bool) {
-        match (self.edges, kind) {
-            (Edges::All, _) => (true, true),
-            (Edges::Synchronisation, kind) => {
-                let other = kind > Kind::ReadModifyWrite;
-                (other, other)
-            }
-            (
-                Edges::Lasting,
-                Kind::SemaphorePost | Kind::OnceEnd | Kind::Send | Kind::TrySend | Kind::Close | Kind::Unpark,
-            ) => (false, true),
-            (
-                Edges::Lasting,
-                Kind::SemaphoreWait
-                | Kind::OnceBegin
-                | Kind::OnceTry
-                | Kind::OnceWait
-                | Kind::Receive
-                | Kind::TryReceive
-                | Kind::Park,
-            ) => (true, false),
-            (Edges::Lasting, _) => (false, false),
+        match self.edges {
+            Edges::All => (true, true),
+            Edges::Synchronisation => (!kind.is_memory(), !kind.is_memory()),
+            Edges::Lasting => match kind.info().handoff {
+                Handoff::None => (false, false),
+                Handoff::Gives(_) => (false, true),
+                // An attempt at a semaphore may have failed, and other posts were as good.
+                Handoff::Takes(Token::Permit) if kind.info().attempt => (false, false),
+                Handoff::Takes(_) => (true, false),
+            },
         }
     }
 

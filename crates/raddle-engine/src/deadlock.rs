@@ -3,7 +3,7 @@
 use crate::Engine;
 use crate::objects::Resource;
 use crate::threads::{Status, Thread};
-use raddle_model::{BlockReason, Blocked, Failure, Kind, ObjectId, ThreadId, Verdict};
+use raddle_model::{BlockReason, Blocked, Failure, ObjectId, ThreadId, Verdict, Waits};
 
 impl Engine {
     /// The verdict on a run in which threads are left and none can go on.
@@ -17,21 +17,15 @@ impl Engine {
     fn blocked(&self, id: ThreadId, thread: &Thread) -> Blocked {
         let operation = &thread.operation;
         let mut object = operation.object();
-        let reason = match operation.kind {
-            Kind::ReadLock | Kind::WriteLock => BlockReason::ReadWriteLock,
-            Kind::ConditionReacquire => {
+        let reason = match operation.kind.info().waits {
+            Waits::Before(BlockReason::Condition) => {
                 // Until it is woken it waits for a signal, after that for the mutex.
                 let condition = self.condition_of(id);
                 object = condition.or(object);
                 if condition.is_some() { BlockReason::Condition } else { BlockReason::Mutex }
             }
-            Kind::SemaphoreWait => BlockReason::Semaphore,
-            Kind::Barrier => BlockReason::Barrier,
-            Kind::OnceBegin | Kind::OnceWait => BlockReason::Once,
-            Kind::Join => BlockReason::Join,
-            Kind::Receive if self.is_mailbox(object) => BlockReason::Mailbox,
-            Kind::Send | Kind::SendEnd | Kind::Receive => BlockReason::Channel,
-            Kind::Park => match operation.touches[1].object() {
+            Waits::Before(BlockReason::Channel) if self.is_mailbox(object) => BlockReason::Mailbox,
+            Waits::Before(BlockReason::Park) => match operation.touches[1].object() {
                 // What its token stands for.
                 Some(awaited) => {
                     object = Some(awaited);
@@ -39,7 +33,9 @@ impl Engine {
                 }
                 None => BlockReason::Park,
             },
-            _ => BlockReason::Mutex,
+            Waits::Before(reason) | Waits::Inside(reason) => reason,
+            // A thread that waits for nothing but time does so for ever only if it sleeps without a limit.
+            Waits::Never | Waits::Time | Waits::Quiet => BlockReason::Mutex,
         };
         let held_by = object.map_or_else(Vec::new, |object| self.holders(object));
         Blocked { thread: id, reason, object, location: operation.location, held_by }

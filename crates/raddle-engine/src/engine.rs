@@ -230,7 +230,7 @@ impl Engine {
         if operation.touches[1] != Touch::NONE {
             self.pending.link_second(known, &operation);
         }
-        if operation.kind <= Kind::ReadModifyWrite && !returned && self.threads.enabled_few() & known.1 != 0 {
+        if operation.kind.is_memory() && !returned && self.threads.enabled_few() & known.1 != 0 {
             // The most common case by far: it was enabled before its last step, and is again.
             return self.threads.note_change_of_few(known.1);
         }
@@ -242,13 +242,13 @@ impl Engine {
     fn await_turn_otherwise(&mut self, thread: ThreadId) {
         let entry = self.threads.get_mut(thread);
         let operation = entry.operation;
-        if operation.kind <= Kind::ReadModifyWrite && !entry.spin.has_returned() {
+        if operation.kind.is_memory() && !entry.spin.has_returned() {
             self.threads.set_enabled(thread, true);
             return self.threads.note_change(thread);
         }
         let tired = entry.spin.is_over(self.config.patience, operation.kind);
         let mut enabled = true;
-        if operation.kind > Kind::ReadModifyWrite {
+        if !operation.kind.is_memory() {
             let plain = operation.kind == Kind::Lock && operation.argument == Operation::UNTIMED;
             self.plain_lockers |= if plain { bit(thread) } else { 0 };
             self.set_deadline(thread, &operation);
@@ -290,10 +290,7 @@ impl Engine {
     pub fn note_no_write(&mut self, thread: ThreadId) {
         let entry = self.threads.get_mut(thread);
         debug_assert_eq!(entry.status, Status::Running, "only a resumed thread has just executed something");
-        debug_assert!(
-            matches!(entry.operation.kind, Kind::Write | Kind::ReadModifyWrite),
-            "it wrote nothing"
-        );
+        debug_assert!(entry.operation.kind.writes_memory(), "it wrote nothing");
         entry.spin.note_no_write(&entry.operation);
     }
 

@@ -150,7 +150,7 @@ impl Tracker {
 
 /// What an atomic access of a kind takes over from the object, and what it leaves there.
 fn transfer(clocks: &mut ThreadClocks, shadow: &mut Shadow, kind: Kind, order: MemoryOrder) {
-    if kind != Kind::Write {
+    if kind.reads_memory() {
         if order.acquires() {
             clocks.now.join(&shadow.published);
         } else {
@@ -158,7 +158,7 @@ fn transfer(clocks: &mut ThreadClocks, shadow: &mut Shadow, kind: Kind, order: M
             clocks.acquirable.join(&shadow.published);
         }
     }
-    if kind != Kind::Read {
+    if kind.writes_memory() {
         let released = if order.releases() { &clocks.now } else { &clocks.fenced };
         if kind == Kind::Write {
             shadow.published.set(released);

@@ -25,7 +25,7 @@
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::threads::{Status, Thread};
-use raddle_model::{Failure, Kind, Operation, ThreadId};
+use raddle_model::{Failure, Holding, Kind, Operation, Progress, ThreadId};
 
 /// What is remembered of a thread's latest operations, to notice that it goes round in a circle. Brent's method: the
 /// anchor moves to the current operation at every power of two, so a circle of any length is noticed.
@@ -73,7 +73,7 @@ impl Turns {
 
 /// What an executed operation means to others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Mark {
+enum Mark {
     /// Nothing.
     None,
     /// Nothing, once a lock that was taken has been given back.
@@ -86,7 +86,7 @@ impl Spin {
     /// Takes note of an executed memory access or local step.
     #[inline]
     pub(crate) fn note_memory(&mut self, operation: &Operation) {
-        if operation.kind >= Kind::Write {
+        if operation.kind.writes_memory() {
             let before_write = (self.power, self.returns);
             *self = Spin {
                 returned: false,
@@ -113,7 +113,7 @@ impl Spin {
 
     /// Takes note of an executed operation that left a mark for others, or none.
     #[inline]
-    pub(crate) fn note(&mut self, operation: &Operation, mark: Mark) {
+    fn note(&mut self, operation: &Operation, mark: Mark) {
         self.returned = false;
         if mark == Mark::Lasting {
             self.returns = 0;
@@ -138,10 +138,20 @@ impl Spin {
         }
     }
 
-    /// Takes note of an executed operation that says nothing about spinning.
+    /// Takes note of an executed operation of synchronisation, and of whether it acquired something.
     #[inline]
-    pub(crate) fn pass_over(&mut self) {
-        self.returned = false;
+    pub(crate) fn note_synchronisation(&mut self, operation: &Operation, acquired: bool) {
+        let mark = match operation.kind.info().progress {
+            Progress::Ignored => {
+                self.returned = false;
+                return;
+            }
+            Progress::None => Mark::None,
+            Progress::IfAcquired | Progress::LockIfAcquired if !acquired => Mark::None,
+            Progress::Lock | Progress::LockIfAcquired => Mark::Lock,
+            Progress::Lasting | Progress::IfAcquired => Mark::Lasting,
+        };
+        self.note(operation, mark);
     }
 
     /// Whether the latest operation changed something for others.
@@ -185,21 +195,7 @@ impl Spin {
 
 /// Whether an operation of this kind takes a lock, or tries to.
 fn takes_lock(kind: Kind) -> bool {
-    use Kind::{Lock, ReadLock, TryLock, TryReadLock, TryWriteLock, WriteLock};
-    matches!(kind, Lock | ReadLock | WriteLock | TryLock | TryReadLock | TryWriteLock)
-}
-
-/// What an operation of this kind leaves for others, given whether it acquired something.
-#[inline]
-pub(crate) fn mark(kind: Kind, acquired: bool) -> Mark {
-    match kind {
-        Kind::Read | Kind::Yield | Kind::Sleep | Kind::Fence | Kind::OnceTry => Mark::None,
-        Kind::Park | Kind::SemaphoreTryWait | Kind::TrySend | Kind::TryReceive if !acquired => Mark::None,
-        Kind::TryLock | Kind::TryReadLock | Kind::TryWriteLock if !acquired => Mark::None,
-        Kind::TryLock | Kind::TryReadLock | Kind::TryWriteLock => Mark::Lock,
-        Kind::Lock | Kind::ReadLock | Kind::WriteLock | Kind::Unlock | Kind::ReadWriteUnlock => Mark::Lock,
-        _ => Mark::Lasting,
-    }
+    matches!(kind.info().holding, Holding::Takes(_) | Holding::Tries(_))
 }
 
 impl Engine {

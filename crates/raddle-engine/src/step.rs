@@ -3,16 +3,15 @@
 use crate::engine::{Engine, Reply};
 use crate::pending::bit;
 use crate::semantics::Effect;
-use crate::spin;
 use crate::strategy::Strategy;
 use crate::threads::Status;
-use raddle_model::{Event, Kind, Operation, Pick, ThreadId, Touch, mix};
+use raddle_model::{Event, Operation, Pick, ThreadId, Touch, mix};
 
 impl Engine {
     /// How many memory accesses `thread`, which the strategy lets run on, may make after this one without a choice. None if
     /// something has to be looked at before every step, or if this one may change what others can do.
     pub(crate) fn burst(&self, thread: ThreadId, more: u32) -> u64 {
-        let memory = self.threads.operation(thread).kind <= Kind::ReadModifyWrite;
+        let memory = self.threads.operation(thread).kind.is_memory();
         if memory { u64::from(more).min(self.alarm.saturating_sub(self.steps + 1)) } else { 0 }
     }
 
@@ -26,8 +25,7 @@ impl Engine {
     /// operation is a memory access. If it does not say so, the operation has to be announced.
     #[inline(always)] // The front end calls it once.
     pub fn go_on(&mut self, thread: ThreadId, operation: Operation) -> bool {
-        if self.burst == 0 || operation.kind > Kind::ReadModifyWrite || self.races.watches(operation.argument)
-        {
+        if self.burst == 0 || !operation.kind.is_memory() || self.races.watches(operation.argument) {
             return false;
         }
         let entry = self.threads.get_mut(thread);
@@ -68,7 +66,7 @@ impl Engine {
         let operation = Operation { argument, touches: [first, second], location, kind };
         self.trace.events.push(Event { thread, operation });
         self.fingerprint = self.fingerprint.wrapping_add(mix(print));
-        if kind > Kind::ReadModifyWrite {
+        if !kind.is_memory() {
             return self.execute_synchronisation(thread, strategy);
         }
         if self.races.watches(argument) { self.watch(thread) } else { Some(Reply::Go) }
@@ -85,12 +83,7 @@ impl Engine {
             self.follow(thread, operation, effect, wrote);
         }
         let spin = &mut self.threads.get_mut(thread).spin;
-        if operation.kind == Kind::Choose {
-            spin.pass_over();
-        } else {
-            let acquired = effect == Effect::Goes(Reply::Acquired);
-            spin.note(operation, spin::mark(operation.kind, acquired));
-        }
+        spin.note_synchronisation(operation, effect == Effect::Goes(Reply::Acquired));
         match effect {
             Effect::Goes(reply) => Some(reply),
             Effect::Stays => None,

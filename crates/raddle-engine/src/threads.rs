@@ -77,7 +77,7 @@ impl Thread {
         self.progress += 1;
         self.last_step = steps;
         self.version = self.version.wrapping_add(STEP);
-        if self.operation.kind <= Kind::ReadModifyWrite {
+        if self.operation.kind.is_memory() {
             self.spin.note_memory(&self.operation);
         }
         self.version

@@ -7,7 +7,7 @@ use crate::Engine;
 use crate::config::Timeouts;
 use crate::objects::Resource;
 use crate::threads::{Status, Thread, Wake};
-use raddle_model::{Failure, Kind, Operation, ThreadId, Verdict};
+use raddle_model::{BlockReason, Failure, Kind, Operation, ThreadId, Verdict, Waits};
 
 /// How many steps the end of the program waits for other threads. Those that are not done by then may never be: a program may
 /// end while threads of it go round for ever.
@@ -18,27 +18,20 @@ impl Engine {
     pub(crate) fn set_deadline(&mut self, thread: ThreadId, operation: &Operation) {
         let now = self.now;
         let entry = self.threads.get_mut(thread);
-        match operation.kind {
+        if operation.kind == Kind::ConditionReacquire {
             // The wait began when the mutex was given up; its end was set then.
-            Kind::ConditionReacquire => {}
-            Kind::Exit => {
-                entry.wake = Wake::None;
-                entry.deadline = u64::MAX;
-                if self.trace.exit_last {
-                    entry.deadline = now;
-                    self.exit_due = self.steps.saturating_add(LONGEST_EXIT);
-                    self.alarm = 0;
-                }
-            }
-            kind => {
-                entry.wake = Wake::None;
-                entry.deadline = if can_time_out(kind) && operation.argument != Operation::UNTIMED {
-                    // The clock stops at the last moment that is not "never".
-                    now.saturating_add(operation.argument).min(u64::MAX - 1)
-                } else {
-                    u64::MAX
-                };
-            }
+            return;
+        }
+        let info = operation.kind.info();
+        entry.wake = Wake::None;
+        entry.deadline = u64::MAX;
+        if info.timed && operation.argument != Operation::UNTIMED {
+            // The clock stops at the last moment that is not "never".
+            entry.deadline = now.saturating_add(operation.argument).min(u64::MAX - 1);
+        } else if info.waits == Waits::Quiet && self.trace.exit_last {
+            entry.deadline = now;
+            self.exit_due = self.steps.saturating_add(LONGEST_EXIT);
+            self.alarm = 0;
         }
     }
 
@@ -112,12 +105,14 @@ impl Engine {
         if entry.status != Status::Pending {
             return;
         }
-        match entry.operation.kind {
-            Kind::ConditionWait => entry.interrupted = true,
-            Kind::SemaphoreWait | Kind::Join | Kind::Sleep | Kind::ConditionReacquire
+        let waits = entry.operation.kind.info().waits;
+        match waits {
+            Waits::Inside(BlockReason::Condition) => entry.interrupted = true,
+            Waits::Before(BlockReason::Semaphore | BlockReason::Join | BlockReason::Condition)
+            | Waits::Time
                 if entry.wake == Wake::None =>
             {
-                if entry.operation.kind == Kind::Sleep {
+                if waits == Waits::Time {
                     entry.deadline = now;
                 }
                 if let Some(condition) = self.condition_of(thread)
@@ -127,7 +122,7 @@ impl Engine {
                 }
                 self.wake(thread, Wake::TimedOut);
             }
-            _ => {}
+            Waits::Never | Waits::Before(_) | Waits::Inside(_) | Waits::Time | Waits::Quiet => {}
         }
     }
 
@@ -155,19 +150,4 @@ impl Engine {
 /// could run.
 fn waits(thread: &Thread) -> bool {
     thread.status == Status::Pending && thread.wake == Wake::None && !thread.resting
-}
-
-fn can_time_out(kind: Kind) -> bool {
-    matches!(
-        kind,
-        Kind::Lock
-            | Kind::ReadLock
-            | Kind::WriteLock
-            | Kind::ConditionWait
-            | Kind::SemaphoreWait
-            | Kind::Join
-            | Kind::Sleep
-            | Kind::Receive
-            | Kind::Park
-    )
 }

@@ -2,7 +2,7 @@
 
 use crate::explain::Explanation;
 use crate::swap::Pair;
-use raddle_model::{Kind, ObjectId, TraceFile, TraceStep};
+use raddle_model::{ObjectId, TraceFile, TraceStep};
 
 /// What front ends call the place of an operation that has none.
 const NOWHERE: &str = "no place in the code";
@@ -109,7 +109,7 @@ fn object_name(run: &TraceFile, object: ObjectId) -> &str {
 
 fn deed(run: &TraceFile, step: &TraceStep, objects: &str) -> String {
     let gap = if objects.is_empty() { "" } else { " " };
-    placed(run, step, &format!("{}{gap}{objects}", past(step.operation.kind)))
+    placed(run, step, &format!("{}{gap}{objects}", step.operation.kind.info().past))
 }
 
 /// Who did it, and where.
@@ -119,53 +119,6 @@ fn placed(run: &TraceFile, step: &TraceStep, deed: &str) -> String {
     match run.locations.get(step.operation.location.index()).filter(|text| *text != NOWHERE) {
         Some(text) => format!("{deed} at {}", place(text)),
         None => deed,
-    }
-}
-
-/// What a thread did, to be followed by the object.
-fn past(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Read => "read",
-        Kind::Write => "wrote",
-        Kind::ReadModifyWrite => "updated",
-        Kind::Lock => "locked",
-        Kind::TryLock => "tried to lock",
-        Kind::Unlock | Kind::ReadWriteUnlock => "unlocked",
-        Kind::ReadLock => "read-locked",
-        Kind::WriteLock => "write-locked",
-        Kind::TryReadLock => "tried to read-lock",
-        Kind::TryWriteLock => "tried to write-lock",
-        Kind::ConditionWait => "waited with",
-        Kind::ConditionReacquire => "took back",
-        Kind::Signal => "notified one waiter of",
-        Kind::Broadcast => "notified all waiters of",
-        Kind::SemaphoreWait => "acquired",
-        Kind::SemaphoreTryWait => "tried to acquire",
-        Kind::SemaphorePost => "released",
-        Kind::Barrier => "arrived at",
-        Kind::OnceBegin => "came to",
-        Kind::OnceEnd => "initialised",
-        Kind::OnceTry => "looked at",
-        Kind::OnceWait => "waited for",
-        Kind::Spawn => "started",
-        Kind::Join => "joined",
-        Kind::Yield => "yielded",
-        Kind::Sleep => "slept",
-        Kind::Choose => "chose",
-        Kind::Fence => "passed a fence",
-        Kind::Destroy => "destroyed",
-        Kind::Exit => "ended the program",
-        Kind::Send => "sent to",
-        Kind::TrySend => "tried to send to",
-        Kind::SendEnd => "ended a send to",
-        Kind::ReceiveBegin => "began to receive from",
-        Kind::Receive => "received from",
-        Kind::TryReceive => "tried to receive from",
-        Kind::Close => "closed",
-        Kind::Park => "parked on",
-        Kind::Unpark => "unparked",
-        Kind::Downgrade => "downgraded",
-        _ => "took a step with",
     }
 }
 

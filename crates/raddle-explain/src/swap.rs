@@ -1,6 +1,6 @@
 //! Pairs of steps that could have happened in the other order, and orders of all steps in which they do.
 
-use raddle_model::{Kind, Reads, TraceStep, dependent};
+use raddle_model::{Holding, Kind, Reads, TraceStep, dependent};
 
 /// Two dependent steps of different threads, as indices of [`Explanation::steps`](crate::Explanation::steps), in the order in which
 /// they happened.
@@ -52,9 +52,7 @@ pub(crate) fn earlier_pairs(steps: &[TraceStep]) -> Vec<Pair> {
 /// latest such one of its thread. Until `look` has seen enough.
 fn each_pair(steps: &[TraceStep], look: &mut dyn FnMut(Pair, bool) -> bool) {
     let from = steps.len().saturating_sub(MOST_STEPS);
-    let ends = |kind: Kind| {
-        matches!(kind, Kind::Unlock | Kind::ReadWriteUnlock | Kind::Join | Kind::Spawn | Kind::Exit)
-    };
+    let ends = |kind: Kind| !kind.info().reversible;
     for (second, later) in steps.iter().enumerate().skip(from).rev() {
         let mut seen: Vec<u32> = Vec::new();
         let is_end = later.operation.kind == Kind::Exit;
@@ -107,12 +105,11 @@ fn section_end(steps: &[TraceStep], lock: usize) -> Option<usize> {
 }
 
 fn is_lock(kind: Kind) -> bool {
-    matches!(kind, Kind::Lock | Kind::ReadLock | Kind::WriteLock)
+    matches!(kind.info().holding, Holding::Takes(_))
 }
 
 fn gives_back(lock: &TraceStep, step: &TraceStep) -> bool {
-    let kind = step.operation.kind;
-    matches!(kind, Kind::Unlock | Kind::ReadWriteUnlock | Kind::ConditionWait) && share(lock, step)
+    step.operation.kind.info().holding.gives_back() && share(lock, step)
 }
 
 /// Changes `order`, which has all steps once, so that the second step of `pair` comes before the first: all up to the first

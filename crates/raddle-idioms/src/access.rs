@@ -1,7 +1,7 @@
 //! The accesses of a run: steps that touch memory, take a lock or give one back.
 
 use raddle_engine::RunSummary;
-use raddle_model::{Deed, Kind, Name, ObjectId, Operation, Site, ThreadId};
+use raddle_model::{Deed, Holding, Kind, LockMode, Name, ObjectId, Operation, Site, ThreadId};
 use std::collections::BTreeMap;
 
 /// One access of a run.
@@ -50,7 +50,7 @@ impl Accesses {
         for (index, event) in run.trace.events.iter().enumerate() {
             let thread = event.thread;
             nth[thread.index()] += 1;
-            if event.operation.kind == Kind::Downgrade {
+            if event.operation.kind.info().holding == Holding::Downgrades {
                 // No access: the thread has the lock before and after.
                 let object = event.operation.objects().map(|(object, _)| object);
                 object.for_each(|object| locks.entry(object).or_default().downgrade(thread));
@@ -103,17 +103,14 @@ impl Accesses {
 /// What an operation would do, with which object, and whether it writes it. Of a wait for a condition only the lock counts.
 pub(crate) fn deeds(operation: &Operation) -> impl Iterator<Item = (ObjectId, Deed, bool)> + use<> {
     let kind = operation.kind;
-    let skipped = usize::from(kind == Kind::ConditionWait);
-    let deed = move |writes: bool| match kind {
-        Kind::Read | Kind::Write | Kind::ReadModifyWrite => {
-            Some((if writes { Deed::Write } else { Deed::Read }, writes))
-        }
-        Kind::Lock | Kind::TryLock | Kind::WriteLock | Kind::TryWriteLock | Kind::ConditionReacquire => {
-            Some((Deed::Lock, true))
-        }
-        Kind::ReadLock | Kind::TryReadLock => Some((Deed::Lock, false)),
-        Kind::Unlock | Kind::ReadWriteUnlock | Kind::ConditionWait => Some((Deed::Unlock, true)),
-        _ => None,
+    let skipped = usize::from(kind.info().holding == Holding::GivesBackToWait);
+    let deed = move |writes: bool| match kind.info().holding {
+        Holding::None if !kind.accesses_memory() => None,
+        Holding::None => Some((if writes { Deed::Write } else { Deed::Read }, writes)),
+        Holding::Takes(mode) | Holding::Tries(mode) => Some((Deed::Lock, mode == LockMode::Exclusive)),
+        Holding::TakesBack => Some((Deed::Lock, true)),
+        Holding::GivesBack | Holding::GivesBackToWait => Some((Deed::Unlock, true)),
+        Holding::Downgrades | Holding::BeginsOnce | Holding::AwaitsOnce | Holding::EndsOnce => None,
     };
     let objects = operation.objects().skip(skipped);
     objects.filter_map(move |(object, writes)| deed(writes).map(|(deed, writes)| (object, deed, writes)))

@@ -15,7 +15,7 @@
 use crate::access::{Access, Accesses};
 use crate::compound::{self, Pairs};
 use raddle_engine::{Clocks, RunSummary};
-use raddle_model::{Deed, IRoot, Idiom, Kind, ObjectId, Site, ThreadId};
+use raddle_model::{Deed, IRoot, Idiom, ObjectId, Site, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most entries of one place, thread and object.
@@ -241,26 +241,7 @@ fn epochs(run: &RunSummary<'_>, accesses: &Accesses) -> Vec<u32> {
     let mut next = accesses.all.iter().peekable();
     for (index, event) in run.trace.events.iter().enumerate() {
         let count = &mut counts[event.thread.index()];
-        let ordering = !matches!(
-            event.operation.kind,
-            Kind::Local
-                | Kind::Read
-                | Kind::Write
-                | Kind::ReadModifyWrite
-                | Kind::Lock
-                | Kind::TryLock
-                | Kind::Unlock
-                | Kind::ReadLock
-                | Kind::WriteLock
-                | Kind::TryReadLock
-                | Kind::TryWriteLock
-                | Kind::ReadWriteUnlock
-                | Kind::Yield
-                | Kind::Sleep
-                | Kind::Choose
-                | Kind::Fence
-        );
-        *count += u32::from(ordering);
+        *count += u32::from(event.operation.kind.info().orders);
         while next.next_if(|access| access.event as usize == index).is_some() {
             epochs.push(*count);
         }

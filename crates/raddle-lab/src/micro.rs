@@ -63,6 +63,18 @@ impl Algorithm {
             Algorithm::Pos => "pos",
         }
     }
+
+    /// The strategy of ours that it is.
+    pub fn spec(self) -> &'static str {
+        match self {
+            Algorithm::RandomWalk => "random-walk",
+            Algorithm::Pct => "pct",
+            Algorithm::Rapos => "rapos",
+            Algorithm::BasicPos => "basic-pos",
+            Algorithm::PosNoReadRelaxation => "pos:reads=dependent",
+            Algorithm::Pos => "pos",
+        }
+    }
 }
 
 /// One program.

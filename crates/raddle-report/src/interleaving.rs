@@ -1,5 +1,6 @@
 //! One recorded run for a person: a column for each thread, time going down, and what came of it.
 
+use crate::operations::answer;
 use crate::race::{self, Words};
 use crate::table::{length, padded};
 use crate::values::{beside, told};
@@ -117,7 +118,7 @@ fn cell(file: &TraceFile, step: usize, statement: &dyn Fn(usize) -> String) -> (
     if entry.operation.kind == Kind::ConditionReacquire {
         text += " (woken)";
     }
-    if !matches!(entry.operation.kind, Kind::Join | Kind::ConditionReacquire) {
+    if entry.operation.kind != Kind::Join && entry.operation.kind != Kind::ConditionReacquire {
         let is_told = |object: ObjectId| file.values.of(step).any(|(cell, _)| cell.object == object);
         for (object, _) in entry.operation.objects().filter(|(object, _)| !is_told(*object)) {
             let object = names.object(object);
@@ -129,11 +130,7 @@ fn cell(file: &TraceFile, step: usize, statement: &dyn Fn(usize) -> String) -> (
     // Decisions are in the order of the steps.
     let from = file.picks.partition_point(|&(at, ..)| (at as usize) < step);
     for &(_, arity, value) in file.picks[from..].iter().take_while(|&&(at, ..)| at as usize == step) {
-        let _ = match entry.operation.kind {
-            Kind::Choose => write!(text, " -> {value}"),
-            Kind::Signal => write!(text, " -> waiter {} of {arity}", value + 1),
-            _ => write!(text, " -> choice {} of {arity}", value + 1),
-        };
+        let _ = write!(text, " -> {}", answer(entry.operation.kind, arity, value));
     }
     (entry.thread as usize, text)
 }

@@ -1,6 +1,6 @@
 //! Words for operations, and what they did to locks.
 
-use raddle_model::{Blocked, Kind, LocationId, ObjectId, Operation, ThreadId, TraceFile};
+use raddle_model::{Blocked, Holding, Kind, LocationId, Notifies, ObjectId, Operation, ThreadId, TraceFile};
 
 /// Who holds what the threads of a deadlock wait for, and where they took it; each hold once.
 pub fn acquisitions(file: &TraceFile, blocked: &[Blocked]) -> Vec<(ThreadId, ObjectId, LocationId)> {
@@ -25,15 +25,12 @@ fn taken_at(file: &TraceFile, thread: ThreadId, object: ObjectId) -> Option<Loca
         if !operation.objects().any(|(touched, _)| touched == object) {
             continue;
         }
-        match operation.kind {
-            Kind::Lock
-            | Kind::TryLock
-            | Kind::ReadLock
-            | Kind::WriteLock
-            | Kind::ConditionReacquire
-            | Kind::OnceBegin => taken = taken.or(Some(operation.location)),
-            Kind::Unlock | Kind::ReadWriteUnlock | Kind::ConditionWait | Kind::OnceEnd => taken = None,
-            _ => {}
+        match operation.kind.info().holding {
+            Holding::Takes(_) | Holding::Tries(_) | Holding::TakesBack | Holding::BeginsOnce => {
+                taken = taken.or(Some(operation.location));
+            }
+            Holding::GivesBack | Holding::GivesBackToWait | Holding::EndsOnce => taken = None,
+            Holding::None | Holding::Downgrades | Holding::AwaitsOnce => {}
         }
     }
     taken
@@ -47,7 +44,7 @@ pub fn act(file: &TraceFile, operation: &Operation, caller: &str) -> String {
         operation.objects().map(|(object, _)| name(&file.objects, object.index())).collect();
     // What is touched besides says what the operation depends on, not what it does.
     objects.truncate(1);
-    if matches!(operation.kind, Kind::Spawn | Kind::Yield) {
+    if !operation.kind.info().names_object {
         objects.clear();
     }
     let gap = if objects.is_empty() { "" } else { " " };
@@ -60,48 +57,14 @@ pub fn act(file: &TraceFile, operation: &Operation, caller: &str) -> String {
 
 /// A kind of operation in a report, to be followed by its object.
 pub fn verb(kind: Kind) -> &'static str {
-    match kind {
-        Kind::Read => "read",
-        Kind::Write => "write",
-        Kind::ReadModifyWrite => "update",
-        Kind::Lock => "lock",
-        Kind::TryLock => "try to lock",
-        Kind::Unlock => "unlock",
-        Kind::ReadLock => "lock for reading",
-        Kind::WriteLock => "lock for writing",
-        Kind::ReadWriteUnlock => "unlock",
-        Kind::ConditionWait => "wait",
-        Kind::ConditionReacquire => "lock again",
-        Kind::Signal => "notify one",
-        Kind::Broadcast => "notify all",
-        Kind::SemaphoreWait => "acquire",
-        Kind::SemaphoreTryWait => "try to acquire",
-        Kind::SemaphorePost => "release",
-        Kind::Barrier => "arrive",
-        Kind::OnceBegin => "begin once",
-        Kind::OnceEnd => "end once",
-        Kind::Spawn => "spawn",
-        Kind::Join => "join",
-        Kind::Yield => "yield",
-        Kind::Sleep => "sleep",
-        Kind::Choose => "choose",
-        Kind::Fence => "fence",
-        Kind::Destroy => "destroy",
-        Kind::Exit => "exit",
-        Kind::TryReadLock => "try to lock for reading",
-        Kind::TryWriteLock => "try to lock for writing",
-        Kind::OnceTry => "look at once",
-        Kind::Send => "send",
-        Kind::TrySend => "try to send",
-        Kind::SendEnd => "end send",
-        Kind::ReceiveBegin => "begin receive",
-        Kind::Receive => "receive",
-        Kind::TryReceive => "try to receive",
-        Kind::Close => "close",
-        Kind::Park => "park",
-        Kind::Unpark => "unpark",
-        Kind::Downgrade => "downgrade",
-        Kind::OnceWait => "wait for once",
-        _ => "step",
+    kind.info().verb
+}
+
+/// Returns the text of a decision that the strategy made for a step: value number `value`, from 0, of `arity`.
+pub(crate) fn answer(kind: Kind, arity: u32, value: u32) -> String {
+    if kind == Kind::Choose {
+        return value.to_string();
     }
+    let among = if kind.info().notifies == Notifies::One { "waiter" } else { "choice" };
+    format!("{among} {} of {arity}", value + 1)
 }

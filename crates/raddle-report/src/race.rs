@@ -1,6 +1,6 @@
 //! A data race in sentences.
 
-use raddle_model::{Access, Kind, MemoryOrder, ObjectId, Operation, RacingAccess, ThreadId, TraceFile};
+use raddle_model::{Access, MemoryOrder, ObjectId, Operation, RacingAccess, ThreadId, TraceFile};
 
 /// Names for what the sentences speak of.
 pub(crate) struct Words<'a> {
@@ -58,19 +58,19 @@ pub(crate) fn sentences(
 fn unfinished(file: &TraceFile, first: &RacingAccess, second: &RacingAccess) -> Option<(usize, usize)> {
     let (from, to) = (first.step as usize + 1, (second.step as usize).min(file.steps.len()));
     let atomic = |operation: &Operation| {
-        operation.kind <= Kind::ReadModifyWrite
+        operation.kind.is_memory()
             && operation.memory_order().is_some_and(|order| order != MemoryOrder::Plain)
     };
     (from..to).rev().find_map(|read| {
         let step = &file.steps[read];
-        let reads = step.thread == second.thread.0 && step.operation.kind != Kind::Write;
+        let reads = step.thread == second.thread.0 && step.operation.kind.reads_memory();
         if !reads || !atomic(&step.operation) {
             return None;
         }
         let object = step.operation.object()?;
         let write = (from..read).rev().find(|&write| {
             let operation = &file.steps[write].operation;
-            atomic(operation) && operation.kind != Kind::Read && operation.object() == Some(object)
+            atomic(operation) && operation.kind.writes_memory() && operation.object() == Some(object)
         })?;
         (file.steps[write].thread == first.thread.0).then_some((write, read))
     })

@@ -2,10 +2,8 @@
 
 use raddle_engine::Strategy;
 use raddle_strategies::SpecError;
-use raddle_strategies::portfolio::{self, PORTFOLIO, Rounds, pct_depth};
-
-/// The name of the default portfolio.
-pub(crate) const NAME: &str = "portfolio";
+use raddle_strategies::pct_depth;
+use raddle_strategies::portfolio::{self, NAME, PORTFOLIO, Rounds};
 
 /// The variant of the default portfolio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -128,17 +126,12 @@ impl Lane {
     fn new(strategy: Box<dyn Strategy>, spec: String) -> Lane {
         Lane {
             learns: strategy.learns(),
-            covers_everything: covers_everything(&spec),
+            covers_everything: raddle_strategies::covers_everything(&spec),
             pct_depth: pct_depth(&spec),
             prototype: strategy,
             spec,
         }
     }
-}
-
-/// Returns whether a strategy that has no schedule left leaves nothing for others.
-fn covers_everything(spec: &str) -> bool {
-    matches!(spec, "dfs" | "dpor" | "preemption" | "delay")
 }
 
 #[cfg(test)]

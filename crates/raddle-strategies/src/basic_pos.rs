@@ -7,8 +7,21 @@
 //! Departures from the paper: an event that is disabled after it was enabled gets a fresh priority when it is enabled
 //! again. The paper leaves this open; in POS such an event was reset anyway.
 
+use crate::catalogue::{Build, Capabilities, Entry, Exact, Family};
 use crate::tournament::Tournament;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "basic-pos",
+    family: Family::Randomized,
+    summary: "a random priority for every event",
+    parameters: &[],
+    source: "Yuan, Yang, Gu, CAV 2018, section 4.1",
+    guarantee: "an error guided by c events, d of them delayed: (c-d)!/c!",
+    capabilities: Capabilities { exact: Some(|_| Ok(Exact::BasicPos)), ..Capabilities::NONE },
+    build: Build::Alone(|_| Ok(Box::new(BasicPos::new()))),
+};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]

@@ -9,9 +9,34 @@
 //! so on), not of messages. Which of several operations that never conflicted runs first is fixed, as in the paper it does
 //! not matter. UPO cannot be the inner strategy: it reads its path from the enabled threads and states of every step.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy, ThreadSet, conflicts};
 use raddle_model::{Name, ThreadId, Trace};
 use std::collections::BTreeSet;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "conflict",
+    family: Family::Wrapper,
+    summary: "operations that never conflicted run at once, the others as the inner strategy (any randomized one but upo and maple) says",
+    parameters: &[],
+    source: "Morpheus, Yuan's thesis, section 4.2.3",
+    guarantee: "the inner strategy's, over conflicting events, once these are known",
+    capabilities: Capabilities { skips_steps: true, ..Capabilities::NONE },
+    build: Build::Around(|inner| Box::new(ConflictAnalysis::new(inner, Signature::ThreadAndPlace))),
+};
+
+/// The entry in the catalogue.
+pub(crate) const BY_PLACE: Entry = Entry {
+    name: "conflict-place",
+    family: Family::Wrapper,
+    summary: "the same, but what conflicted is known by the place in the code alone, not by thread and place",
+    parameters: &[],
+    source: "Morpheus, Yuan's thesis, section 4.5.3",
+    guarantee: "the inner strategy's, over conflicting events, once these are known",
+    capabilities: Capabilities { skips_steps: true, ..Capabilities::NONE },
+    build: Build::Around(|inner| Box::new(ConflictAnalysis::new(inner, Signature::Place))),
+};
 
 /// What operations have to have in common to be taken for alike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -9,9 +9,22 @@
 //! Departures from the paper: every operation is a point where a delay may come; which waiter a signal wakes and data
 //! choices are tried in full and cost nothing.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::frontier::Frontier;
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "delay",
+    family: Family::Systematic,
+    summary: "every schedule, those with fewest deviations from round-robin first",
+    parameters: &[parameter("bound", "none", "the most delays")],
+    source: "Emmi, Qadeer, Rakamaric, POPL 2011",
+    guarantee: "every schedule with at most that many delays, exactly once",
+    capabilities: Capabilities { complete: true, ..Capabilities::NONE },
+    build: Build::Alone(|values| Ok(Box::new(DelayBounding::new(values.bound("bound")?)))),
+};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]

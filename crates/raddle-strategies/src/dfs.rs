@@ -7,8 +7,21 @@
 //! Limits: a program that does not repeat itself under equal decisions ends a branch early; the guarantee is then void.
 //! Schedules that the engine's rule against spinning removes are not run either.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "dfs",
+    family: Family::Systematic,
+    summary: "every schedule, depth first",
+    parameters: &[],
+    source: "textbook",
+    guarantee: "every schedule exactly once",
+    capabilities: Capabilities { complete: true, ..Capabilities::NONE },
+    build: Build::Alone(|_| Ok(Box::new(Dfs::new()))),
+};
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default)]

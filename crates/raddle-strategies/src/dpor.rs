@@ -15,9 +15,22 @@
 
 mod races;
 
+use crate::catalogue::{Build, Capabilities, Entry, Family};
 use races::Races;
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::{Failure, Operation, Reads, ThreadId, Verdict, dependent};
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "dpor",
+    family: Family::Systematic,
+    summary: "one schedule per partial order, by source sets and sleep sets",
+    parameters: &[],
+    source: "Abdulla, Aronis, Jonsson, Sagonas, POPL 2014",
+    guarantee: "every partial order exactly once (runs cut off by sleep sets are counted apart)",
+    capabilities: Capabilities { complete: true, one_per_order: true, ..Capabilities::NONE },
+    build: Build::Alone(|_| Ok(Box::new(Dpor::new()))),
+};
 
 /// See the module's documentation.
 #[derive(Clone, Debug, Default)]

@@ -7,8 +7,21 @@
 //! Guarantee: the inner strategy's for the program whose end waits, in three of four runs; and a quarter of its chances for the
 //! program as it is. Test: `three_of_four_runs_wait`.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::Ledger;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "exit-last",
+    family: Family::Wrapper,
+    summary: "in three of four runs of the inner strategy (any randomized one) the program ends when nothing else can run",
+    parameters: &[],
+    source: "Raddle",
+    guarantee: "the inner strategy's in a quarter of the runs; in the others for the program whose end waits",
+    capabilities: Capabilities::NONE,
+    build: Build::Around(|inner| Box::new(ExitLast::new(inner))),
+};
 
 /// Of so many runs one lets the program end at any moment.
 const PERIOD: u64 = 4;

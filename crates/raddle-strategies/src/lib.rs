@@ -2,6 +2,8 @@
 //!
 //! A strategy sees a [`Point`](raddle_engine::Point) and a [`Rng`](raddle_engine::Rng) and nothing else. The files
 //! of the algorithms say which paper they come from, what they promise, and which test checks that.
+//!
+//! A new strategy needs its own file, with its entry, and two lines here: its module, and its entry in [`CATALOGUE`].
 
 // Randomized.
 pub mod basic_pos;
@@ -39,6 +41,34 @@ mod roster;
 mod spec;
 mod tournament;
 mod upo_path;
+mod values;
 
-pub use catalogue::{CATALOGUE, Entry, Family, Parameter};
-pub use spec::{SpecError, build};
+pub use catalogue::{Capabilities, Entry, Exact, Family, Parameter};
+pub use spec::{SpecError, build, covers_everything, entry, exact, pct_depth};
+
+/// Every strategy, in the order of presentation.
+pub const CATALOGUE: &[Entry] = &[
+    random_walk::ENTRY,
+    pct::ENTRY,
+    pct_large::ENTRY,
+    random_delay::ENTRY,
+    rpro::ENTRY,
+    basic_pos::ENTRY,
+    pos::ENTRY,
+    rapos::ENTRY,
+    stride::ENTRY,
+    urw::ENTRY,
+    surw::ENTRY,
+    oos::ENTRY,
+    upo::ENTRY,
+    maple::ENTRY,
+    dfs::ENTRY,
+    preemption_bounding::ENTRY,
+    preemption_bounding::CHESS,
+    delay_bounding::ENTRY,
+    dpor::ENTRY,
+    period::ENTRY,
+    conflict_analysis::ENTRY,
+    conflict_analysis::BY_PLACE,
+    exit_last::ENTRY,
+];

@@ -25,8 +25,11 @@ mod base;
 mod candidates;
 mod gains;
 
+use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::oos::Oos;
 use crate::pos::Pos;
+use crate::spec::SpecError;
+use crate::values::Values;
 use attempt::Attempt;
 use base::{Base, Recorded};
 use candidates::Candidates;
@@ -36,6 +39,33 @@ use raddle_idioms::{meets, observe, predict};
 use raddle_model::{IRoot, Idiom, Ledger, Reads, Verdict};
 use std::collections::BTreeSet;
 use std::sync::Arc;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "maple",
+    family: Family::Randomized,
+    summary: "predicts interleavings that no run has had, and makes a run for each",
+    parameters: &[
+        parameter("window", "1000", "how many steps of a thread its accesses in an idiom may be apart"),
+        parameter("profile", "3", "how many runs in a row that predict nothing new end the prediction"),
+        parameter("attempts", "6", "how many runs are made in vain for one interleaving"),
+        parameter("end", "100", "the end is when less than one in so many runs would show anything new"),
+    ],
+    source: "Yu and Narayanasamy, OOPSLA 2012",
+    guarantee: "none; no run is made for an interleaving that a run has had",
+    capabilities: Capabilities { every_step: true, predicts: true, ..Capabilities::NONE },
+    build: Build::Alone(|values| Ok(Box::new(Maple::new(settings(values)?)))),
+};
+
+fn settings(values: &Values<'_>) -> Result<Settings, SpecError> {
+    let usual = Settings::default();
+    Ok(Settings {
+        window: values.within("window", usual.window, 1..=u32::MAX)?,
+        profile: values.within("profile", usual.profile, 1..=u32::MAX)?,
+        attempts: values.within("attempts", usual.attempts, 1..=u32::MAX)?,
+        end: values.within("end", usual.end, 1..=u32::MAX)?,
+    })
+}
 
 /// What can be set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -21,9 +21,22 @@
 //! promised where draws for several objects contradict each other; every partial order stays reachable. Test:
 //! `contradictions_are_resolved`.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::profile::Profile;
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_model::{Kind, ThreadId};
+use raddle_model::ThreadId;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "oos",
+    family: Family::Randomized,
+    summary: "a random order of the accesses to every racing object, all in one run",
+    parameters: &[parameter("learn", "50", "how many runs are learnt from")],
+    source: "Raddle",
+    guarantee: "uniform over the orders of one racing object; none for several",
+    capabilities: Capabilities::NONE,
+    build: Build::Alone(|values| Ok(Box::new(Oos::new(values.positive("learn", 50)?)))),
+};
 
 /// Nothing is learnt from longer runs: looking for races in a run that went on to the step limit takes minutes.
 const LONGEST: usize = 50_000;
@@ -149,7 +162,7 @@ impl Strategy for Oos {
         let held = free.is_empty();
         if held {
             // The order of locks decides that of most accesses under them, so it is the one to keep.
-            let is_memory = |thread: &ThreadId| point.operation(*thread).kind <= Kind::ReadModifyWrite;
+            let is_memory = |thread: &ThreadId| point.operation(*thread).kind.is_memory();
             free.extend(point.enabled().iter().copied().filter(is_memory));
         }
         let among: &[ThreadId] = if free.is_empty() { point.enabled() } else { &free };
@@ -195,6 +208,7 @@ impl Strategy for Oos {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_model::Kind;
     use raddle_testkit::{Act, Script, affordable, assert_hit_rate, is_thorough};
     use std::collections::BTreeMap;
 

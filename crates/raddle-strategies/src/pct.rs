@@ -11,9 +11,70 @@
 //! sequential phases, `At::Synchronisation` the one for synchronisation operations (both section 4.2); they change
 //! what counts as a step in `k`.
 
+use crate::catalogue::{Build, Capabilities, Entry, Exact, Family, STEPS, parameter};
+use crate::spec::SpecError;
 use crate::tournament::{Tournament, given_rank, low_rank, random_rank};
+use crate::values::Values;
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_model::{Kind, Operation, ThreadId};
+use raddle_model::{Operation, ThreadId};
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "pct",
+    family: Family::Randomized,
+    summary: "random thread priorities, lowered at depth-1 random steps",
+    parameters: &[
+        parameter("depth", "3", "d: a number, `drawn` (per run), or `auto` (from confidence and runs)"),
+        STEPS,
+        parameter("count", "all", "`all` steps count, or only `choices` (more than one thread enabled)"),
+        parameter("at", "any", "change points at `any` step, or at `sync` operations only"),
+        parameter("exit", "free", "`last`: a thread about to end the program waits for the others"),
+        parameter("confidence", "0.95", "for depth=auto: the wanted chance of a hit"),
+        parameter("runs", "10000", "for depth=auto: how many runs are planned"),
+    ],
+    source: "Burckhardt et al., ASPLOS 2010",
+    guarantee: "a bug of depth d: 1/(n k^(d-1))",
+    capabilities: Capabilities {
+        depth_bound: Some(published_depth),
+        exact: Some(exact),
+        ..Capabilities::NONE
+    },
+    build: Build::Alone(|values| Ok(Box::new(Pct::new(settings(values)?)))),
+};
+
+fn settings(values: &Values<'_>) -> Result<Settings, SpecError> {
+    let depth = match values.get("depth") {
+        Some("drawn") => Depth::Drawn,
+        Some("auto") => Depth::Confident {
+            confidence: values.confidence()?.unwrap_or(0.95),
+            runs: values.positive("runs", 10_000)?,
+        },
+        _ => Depth::Fixed(values.depth()?),
+    };
+    Ok(Settings {
+        depth,
+        steps: values.optional("steps")?,
+        count: values.word("count", &[("all", Count::All), ("choices", Count::Choices)])?,
+        at: values.word("at", &[("any", At::Any), ("sync", At::Synchronisation)])?,
+        exit_last: values.word("exit", &[("free", false), ("last", true)])?,
+    })
+}
+
+/// Returns the depth of the published guarantee, which holds for plain PCT only.
+fn published_depth(values: &Values<'_>) -> Option<u64> {
+    let is_plain = values.given().all(|(name, _)| name == "depth");
+    values.get("depth").map_or(Some(3), |depth| depth.parse().ok()).filter(|_| is_plain)
+}
+
+fn exact(values: &Values<'_>) -> Result<Exact, String> {
+    let usual = |name: &str, default: &str| values.get(name).is_none_or(|value| value == default);
+    if !usual("count", "all") || !usual("at", "any") || !usual("exit", "free") {
+        return Err("for pct it is computed without `count`, `at` and `exit` only".to_owned());
+    }
+    let depth = values.get("depth").map_or(Ok(3), str::parse);
+    let depth = depth.map_err(|_| "for pct it is computed for a depth that is a number".to_owned())?;
+    Ok(Exact::Pct { depth, steps: values.get("steps").and_then(|steps| steps.parse().ok()) })
+}
 
 /// How many change points a run has.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -163,7 +224,7 @@ impl Pct {
 
     fn counts(&self, operation: &Operation, enabled: usize) -> bool {
         (self.settings.count == Count::All || enabled > 1)
-            && (self.settings.at == At::Any || operation.kind > Kind::ReadModifyWrite)
+            && (self.settings.at == At::Any || !operation.kind.is_memory())
     }
 }
 
@@ -291,6 +352,7 @@ impl Ranks {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_model::Kind;
     use raddle_testkit::{Act, Script, affordable, assert_hit_rate, assert_never};
 
     fn threads(program: &mut Script, pct: &mut Pct, seed: u64) -> Vec<u32> {

@@ -6,8 +6,21 @@
 //! Departures from the paper: a step has no length, so that instead of a longer slice of time a thread of higher priority
 //! is drawn more often: by a quarter for each level, as nice values do. `k` is the longest run seen unless it is given.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family, STEPS, parameter};
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "pct-large",
+    family: Family::Randomized,
+    summary: "PCT whose priorities are weights: a thread of low priority runs seldom, not last",
+    parameters: &[parameter("depth", "3", "d, as for pct"), STEPS],
+    source: "Yu and Narayanasamy, OOPSLA 2012 (PCTLarge)",
+    guarantee: "every schedule can come up; no bound",
+    capabilities: Capabilities::NONE,
+    build: Build::Alone(|values| Ok(Box::new(PctLarge::new(values.depth()?, values.optional("steps")?)))),
+};
 
 /// How many levels of priority there are above the one to which threads are lowered.
 const LEVELS: u64 = 39;

@@ -11,9 +11,22 @@
 //! choices) are always 0. A thread's number of steps is the largest seen; one that grows counts from the next number
 //! of periods on.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::{Name, ThreadId};
 use std::collections::BTreeMap;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "period",
+    family: Family::Systematic,
+    summary: "every schedule of two periods, then of three, and so on",
+    parameters: &[parameter("periods", "none", "the most periods")],
+    source: "Wen et al., ICSE 2022",
+    guarantee: "every schedule with fewer switches than periods, if thread lengths are as learnt",
+    capabilities: Capabilities::NONE,
+    build: Build::Alone(|values| Ok(Box::new(Period::new(values.bound("periods")?)))),
+};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]

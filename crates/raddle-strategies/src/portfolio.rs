@@ -8,8 +8,12 @@
 //!
 //! The runs of each strategy are those that it would make alone with the same seed.
 
+use crate::{entry, pct_depth};
 use raddle_engine::Census;
 use std::sync::{Condvar, Mutex, MutexGuard};
+
+/// The name of the default portfolio, where one of a strategy may stand.
+pub const NAME: &str = "portfolio";
 
 /// The strategies of the default portfolio, in the order of their turns. None is best for every program: OOS and POS vary the
 /// order of conflicting accesses, SURW and UPO sample what they have learnt to count, the random walk assumes nothing, and PCT
@@ -20,23 +24,12 @@ pub const PORTFOLIO: &[&str] = &["oos", "surw", "upo", "pos", "random-walk", "pc
 /// then is looked at first, so most strategies let the end wait. PCT and UPO take the program as it is, for their guarantee and
 /// their count.
 pub fn of_programs() -> Vec<String> {
-    let exact = |spec: &str| spec == "upo" || pct_depth(spec).is_some();
+    let counts = |spec| entry(spec).is_some_and(|entry| entry.capabilities.counts_orders);
+    let exact = |spec| counts(spec) || pct_depth(spec).is_some();
     PORTFOLIO
         .iter()
         .map(|&spec| if exact(spec) { spec.to_owned() } else { format!("exit-last:{spec}") })
         .collect()
-}
-
-/// The depth for which runs under `spec` have the guarantee of PCT as published, if they have it: all but the first, from which
-/// the length of a run is learnt.
-pub fn pct_depth(spec: &str) -> Option<u64> {
-    let (name, parameters) = spec.split_once(':').unwrap_or((spec, ""));
-    match parameters.split_once('=') {
-        _ if name != "pct" => None,
-        None => Some(3),
-        Some(("depth", depth)) => depth.parse().ok(),
-        Some(_) => None,
-    }
 }
 
 /// How many turns each of them has at first, in proportion.

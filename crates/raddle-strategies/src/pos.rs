@@ -8,9 +8,35 @@
 //! Departures from the paper: the priorities of disabled events are drawn when they are enabled again; starvation is
 //! the engine's business, so the reset every 1,000 yields is absent.
 
+use crate::catalogue::{Build, Capabilities, Entry, Exact, Family, parameter};
+use crate::spec::SpecError;
 use crate::tournament::Tournament;
+use crate::values::Values;
 use raddle_engine::{Choice, Few, Plan, Point, Rng, Strategy};
 use raddle_model::{ObjectId, Reads, ThreadId};
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "pos",
+    family: Family::Randomized,
+    summary: "a random priority for every event, drawn again after each conflict",
+    parameters: &[parameter(
+        "reads",
+        "independent",
+        "`dependent`: reads of one object conflict too (POS*- of the thesis)",
+    )],
+    source: "Yuan, Yang, Gu, CAV 2018; Yuan's thesis, chapter 3",
+    guarantee: "any partial order: n^-k r^u (thesis, corollary 3.7; see `raddle lab bound`)",
+    capabilities: Capabilities {
+        exact: Some(|values| Ok(Exact::Pos(reads(values).map_err(|error| error.to_string())?))),
+        ..Capabilities::NONE
+    },
+    build: Build::Alone(|values| Ok(Box::new(Pos::new(reads(values)?)))),
+};
+
+fn reads(values: &Values<'_>) -> Result<Reads, SpecError> {
+    values.word("reads", &[("independent", Reads::Independent), ("dependent", Reads::Dependent)])
+}
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]

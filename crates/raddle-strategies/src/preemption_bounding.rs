@@ -12,9 +12,44 @@
 //! one schedule per partial order. Test: `sleep_sets_leave_one_run_per_partial_order` (tests/systematic). With a bound they may
 //! leave none of some partial orders: the schedule that is left may have more preemptions than the bound allows.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::frontier::Frontier;
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "preemption",
+    family: Family::Systematic,
+    summary: "every schedule, those with fewest preemptions first",
+    parameters: &[
+        parameter("bound", "none", "the most preemptions"),
+        parameter("sleep", "none", "`sets`: leave out schedules that differ in independent steps only"),
+    ],
+    source: "Musuvathi and Qadeer, PLDI 2007",
+    guarantee: "every schedule with at most that many preemptions, exactly once (with sleep sets some are left out)",
+    capabilities: Capabilities { complete: true, ..Capabilities::NONE },
+    build: Build::Alone(|values| {
+        let search = PreemptionBounding::new(values.bound("bound")?);
+        let sleeps = values.word("sleep", &[("none", false), ("sets", true)])?;
+        Ok(Box::new(if sleeps { search.with_sleep_sets() } else { search }))
+    }),
+};
+
+/// The entry in the catalogue.
+pub(crate) const CHESS: Entry = Entry {
+    name: "chess",
+    family: Family::Systematic,
+    summary: "preemption bounding with sleep sets",
+    parameters: &[parameter("bound", "2", "the most preemptions")],
+    source: "Musuvathi et al., OSDI 2008; baseline of the Maple paper",
+    guarantee: "no schedule twice; a partial order within the bound may be left out",
+    capabilities: Capabilities::NONE,
+    build: Build::Alone(|values| {
+        let bound = values.number("bound", 2)?;
+        Ok(Box::new(PreemptionBounding::new(Some(bound)).with_sleep_sets()))
+    }),
+};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]

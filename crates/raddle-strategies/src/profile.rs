@@ -2,7 +2,7 @@
 
 use crate::roster::Roster;
 use raddle_engine::{Point, RunSummary, conflicts};
-use raddle_model::{Kind, LocationId, Name, ObjectId, Operation, ThreadId};
+use raddle_model::{Holding, LocationId, Name, ObjectId, Operation, ThreadId};
 use std::collections::BTreeMap;
 
 /// Per object, how many accesses each thread makes: the most seen in any run. A lock counts by its acquisitions.
@@ -76,10 +76,7 @@ impl ObjectProfile {
 /// The object whose order with others an operation decides: the first one touched, unless it is given up.
 #[inline]
 pub(crate) fn contended(operation: &Operation) -> Option<ObjectId> {
-    match operation.kind {
-        Kind::Unlock | Kind::ReadWriteUnlock => None,
-        _ => operation.object(),
-    }
+    if operation.kind.info().holding == Holding::GivesBack { None } else { operation.object() }
 }
 
 impl Profile {
@@ -161,7 +158,7 @@ impl Profile {
         for event in &run.trace.events {
             let location = event.operation.location;
             let begun = begun[event.thread.index()].get_or_insert((location, None));
-            let is_access = matches!(event.operation.kind, Kind::Read | Kind::Write | Kind::ReadModifyWrite);
+            let is_access = event.operation.kind.accesses_memory();
             if is_access && begun.1.is_none() {
                 begun.1 = Some(location);
             }

@@ -6,8 +6,27 @@
 //! Departures from the paper: time is simulated, so that the runs follow from the seed: a step takes one unit of time, and
 //! a delay is as long as it is drawn.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 use raddle_model::ThreadId;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "random-delay",
+    family: Family::Randomized,
+    summary: "threads side by side, each of which sleeps now and then",
+    parameters: &[
+        parameter("one-in", "10", "of so many steps one is followed by a delay"),
+        parameter("longest", "100", "the longest delay, in steps"),
+    ],
+    source: "a baseline in Yu and Narayanasamy, OOPSLA 2012",
+    guarantee: "none",
+    capabilities: Capabilities::NONE,
+    build: Build::Alone(|values| {
+        let (one_in, longest) = (values.positive("one-in", 10)?, values.positive("longest", 100)?);
+        Ok(Box::new(RandomDelay::new(one_in, longest)))
+    }),
+};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]

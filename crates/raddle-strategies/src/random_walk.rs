@@ -6,7 +6,20 @@
 //! `1 / n^k`. Test: `every_schedule_meets_the_bound`.
 //! Departures from the paper: none.
 
+use crate::catalogue::{Build, Capabilities, Entry, Exact, Family};
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "random-walk",
+    family: Family::Randomized,
+    summary: "any enabled thread at every step",
+    parameters: &[],
+    source: "baseline of all papers",
+    guarantee: "any schedule of k steps and n threads: 1/n^k",
+    capabilities: Capabilities { exact: Some(|_| Ok(Exact::RandomWalk)), ..Capabilities::NONE },
+    build: Build::Alone(|_| Ok(Box::new(RandomWalk::new()))),
+};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]

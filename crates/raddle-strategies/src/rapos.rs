@@ -8,8 +8,21 @@
 //! each further independent one with probability 1/2) gives the published coverage of the POS micro benchmark, see
 //! `docs/design/micro-benchmark.md`.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family};
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 use raddle_model::{Operation, Reads, ThreadId, dependent};
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "rapos",
+    family: Family::Randomized,
+    summary: "random batches of pairwise independent events",
+    parameters: &[],
+    source: "Sen, ASE 2007; Yuan's thesis, section 2.2.3",
+    guarantee: "every partial order can come up; no bound",
+    capabilities: Capabilities::NONE,
+    build: Build::Alone(|_| Ok(Box::new(Rapos::new()))),
+};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]

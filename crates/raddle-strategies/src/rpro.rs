@@ -8,8 +8,24 @@
 //! Departures from the paper: that paper is not among our sources. "Within `r` steps" is taken on both sides of the
 //! first point, as the first one drawn need not be the earliest; `k` is learnt as for PCT.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family, STEPS, parameter};
 use crate::pct::Ranks;
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "rpro",
+    family: Family::Randomized,
+    summary: "PCT whose change points lie within a radius of the first",
+    parameters: &[parameter("depth", "3", "d, as for pct"), parameter("radius", "10", "r, in steps"), STEPS],
+    source: "Cai and Yang, ASE 2016",
+    guarantee: "a bug of depth d >= 2 and radius r: 1/(n k (2r+1)^(d-2))",
+    capabilities: Capabilities::NONE,
+    build: Build::Alone(|values| {
+        let (depth, radius) = (values.depth()?, values.number("radius", 10)?);
+        Ok(Box::new(RPro::new(depth, u64::from(radius), values.optional("steps")?)))
+    }),
+};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]

@@ -1,12 +1,9 @@
 //! Strategies by name: `pct:depth=3`, `stride:confidence=0.95,runs=1000`, `conflict:pos`.
 
-use crate::catalogue::{CATALOGUE, Entry, Family};
-use crate::conflict_analysis::Signature;
-use crate::*;
+use crate::CATALOGUE;
+use crate::catalogue::{Build, Entry, Exact, Family};
+use crate::values::Values;
 use raddle_engine::Strategy;
-use raddle_model::Reads;
-use std::fmt::Display;
-use std::ops::RangeInclusive;
 
 /// Why a specification names no strategy.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
@@ -56,217 +53,115 @@ pub enum SpecError {
         /// The strategy.
         wrapper: &'static str,
         /// What it can go around.
-        wanted: &'static str,
+        wanted: String,
         /// What was given.
         inner: String,
     },
 }
 
-/// Randomized strategies that need to see every step of a run.
-const ALONE: [&str; 2] = ["upo", "maple"];
+/// Returns the entry of the strategy that `spec` begins with.
+pub fn entry(spec: &str) -> Option<&'static Entry> {
+    let (name, _) = split(spec);
+    CATALOGUE.iter().find(|entry| entry.name == name)
+}
 
-/// Makes the strategy that `spec` names.
+/// Creates the strategy that `spec` names.
 pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
-    let (name, rest) = spec.split_once(':').unwrap_or((spec, ""));
-    let Some(entry) = CATALOGUE.iter().find(|entry| entry.name == name) else {
+    let (name, rest) = split(spec);
+    let Some(entry) = entry(spec) else {
         let known: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
         return Err(SpecError::UnknownStrategy { name: name.to_owned(), known: known.join(", ") });
     };
-    if entry.family == Family::Wrapper {
-        return build_around(entry, rest);
+    match entry.build {
+        Build::Alone(make) => make(&Values::parse(spec, entry, rest)?),
+        Build::Around(make) => Ok(make(inner(entry, rest)?)),
     }
-    let values = Values::parse(spec, entry, rest)?;
-    Ok(match entry.name {
-        "random-walk" => Box::new(random_walk::RandomWalk::new()),
-        "pct" => Box::new(pct::Pct::new(pct_settings(&values)?)),
-        "pct-large" => Box::new(pct_large::PctLarge::new(values.depth()?, values.optional("steps")?)),
-        "random-delay" => {
-            let (one_in, longest) = (values.positive("one-in", 10)?, values.positive("longest", 100)?);
-            Box::new(random_delay::RandomDelay::new(one_in, longest))
-        }
-        "rpro" => {
-            let (depth, radius) = (values.depth()?, values.number("radius", 10)?);
-            Box::new(rpro::RPro::new(depth, u64::from(radius), values.optional("steps")?))
-        }
-        "basic-pos" => Box::new(basic_pos::BasicPos::new()),
-        "pos" => {
-            let reads = [("independent", Reads::Independent), ("dependent", Reads::Dependent)];
-            Box::new(pos::Pos::new(values.word("reads", &reads)?))
-        }
-        "rapos" => Box::new(rapos::Rapos::new()),
-        "stride" => Box::new(stride::RandomizedStride::new(stride_limit(&values)?)),
-        "urw" => Box::new(urw::Urw::new()),
-        "surw" => Box::new(surw::Surw::new()),
-        "oos" => Box::new(oos::Oos::new(values.positive("learn", 50)?)),
-        "upo" => {
-            let repeats = [("avoided", upo::Repeats::Avoided), ("allowed", upo::Repeats::Allowed)];
-            let repeats = values.word("repeats", &repeats)?;
-            Box::new(upo::Upo::new(values.positive("nodes", 1_000_000)? as usize, repeats))
-        }
-        "maple" => {
-            let usual = maple::Settings::default();
-            Box::new(maple::Maple::new(maple::Settings {
-                window: values.within("window", usual.window, 1..=u32::MAX)?,
-                profile: values.within("profile", usual.profile, 1..=u32::MAX)?,
-                attempts: values.within("attempts", usual.attempts, 1..=u32::MAX)?,
-                end: values.within("end", usual.end, 1..=u32::MAX)?,
-            }))
-        }
-        "dfs" => Box::new(dfs::Dfs::new()),
-        "preemption" => {
-            let search = preemption_bounding::PreemptionBounding::new(values.bound("bound")?);
-            let sleeps = values.word("sleep", &[("none", false), ("sets", true)])?;
-            Box::new(if sleeps { search.with_sleep_sets() } else { search })
-        }
-        "chess" => {
-            let bound = values.number("bound", 2)?;
-            Box::new(preemption_bounding::PreemptionBounding::new(Some(bound)).with_sleep_sets())
-        }
-        "delay" => Box::new(delay_bounding::DelayBounding::new(values.bound("bound")?)),
-        "dpor" => Box::new(dpor::Dpor::new()),
-        "period" => Box::new(period::Period::new(values.bound("periods")?)),
-        other => unreachable!("`{other}` is in the catalogue and cannot be built"),
-    })
 }
 
-/// Makes the wrapper `entry` around the strategy that `inner` names.
-fn build_around(entry: &Entry, inner: &str) -> Result<Box<dyn Strategy>, SpecError> {
-    let name = inner.split(':').next().unwrap_or(inner);
-    let randomized = CATALOGUE.iter().any(|other| other.name == name && other.family == Family::Randomized);
-    let (fits, wanted) = match entry.name {
-        "exit-last" => (randomized, "a randomized strategy"),
-        _ => (randomized && !ALONE.contains(&name), "a randomized strategy other than `upo` and `maple`"),
+/// Returns true if every behaviour of the program was run once the strategy `spec` is exhausted.
+pub fn covers_everything(spec: &str) -> bool {
+    let (_, rest) = split(spec);
+    rest.is_empty() && entry(spec).is_some_and(|entry| entry.capabilities.complete)
+}
+
+/// Returns the depth for which runs under `spec` have the guarantee of PCT as published, if they have it: all but the first,
+/// from which the length of a run is learnt.
+pub fn pct_depth(spec: &str) -> Option<u64> {
+    let entry = entry(spec)?;
+    let values = Values::parse(spec, entry, split(spec).1).ok()?;
+    entry.capabilities.depth_bound?(&values)
+}
+
+/// Returns the distribution of the schedules of `spec`, or why it cannot be computed. The specification is known to be right.
+pub fn exact(spec: &str) -> Result<Exact, String> {
+    let exact = entry(spec).and_then(|entry| Some((entry, entry.capabilities.exact?)));
+    let Some((entry, exact)) = exact else {
+        let other = split(spec).0;
+        return Err(format!(
+            "it is computed for random-walk, pct with a fixed depth, basic-pos and pos, not for {other}"
+        ));
     };
-    if !fits {
-        return Err(SpecError::NotWrappable { wrapper: entry.name, wanted, inner: inner.to_owned() });
-    }
-    let inner = build(inner)?;
-    Ok(match entry.name {
-        "exit-last" => Box::new(exit_last::ExitLast::new(inner)),
-        "conflict-place" => Box::new(conflict_analysis::ConflictAnalysis::new(inner, Signature::Place)),
-        _ => Box::new(conflict_analysis::ConflictAnalysis::new(inner, Signature::ThreadAndPlace)),
-    })
+    exact(&Values::parse(spec, entry, split(spec).1).map_err(|error| error.to_string())?)
 }
 
-fn pct_settings(values: &Values<'_>) -> Result<pct::Settings, SpecError> {
-    let depth = match values.get("depth") {
-        Some("drawn") => pct::Depth::Drawn,
-        Some("auto") => pct::Depth::Confident {
-            confidence: values.confidence()?.unwrap_or(0.95),
-            runs: values.positive("runs", 10_000)?,
-        },
-        _ => pct::Depth::Fixed(values.depth()?),
+fn split(spec: &str) -> (&str, &str) {
+    spec.split_once(':').unwrap_or((spec, ""))
+}
+
+/// Creates the strategy that `spec` names, for the wrapper `entry`.
+fn inner(wrapper: &Entry, spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
+    let fits = |inner: &Entry| {
+        let sees_enough = !(wrapper.capabilities.skips_steps && inner.capabilities.every_step);
+        inner.family == Family::Randomized && sees_enough
     };
-    Ok(pct::Settings {
-        depth,
-        steps: values.optional("steps")?,
-        count: values.word("count", &[("all", pct::Count::All), ("choices", pct::Count::Choices)])?,
-        at: values.word("at", &[("any", pct::At::Any), ("sync", pct::At::Synchronisation)])?,
-        exit_last: values.word("exit", &[("free", false), ("last", true)])?,
-    })
-}
-
-fn stride_limit(values: &Values<'_>) -> Result<stride::Stride, SpecError> {
-    Ok(match values.confidence()? {
-        Some(confidence) => {
-            let (runs, edges) = (values.positive("runs", 10_000)?, values.positive("edges", 1)?);
-            stride::Stride::from_confidence(confidence, runs, edges as u32)
-        }
-        None => stride::Stride::Fixed(values.positive("max", 2)?),
-    })
-}
-
-/// The parameters of a specification.
-struct Values<'a> {
-    strategy: &'static str,
-    given: Vec<(&'static str, &'a str)>,
-}
-
-impl<'a> Values<'a> {
-    fn parse(spec: &str, entry: &'static Entry, text: &'a str) -> Result<Values<'a>, SpecError> {
-        let mut values = Values { strategy: entry.name, given: Vec::new() };
-        for part in text.split(',').filter(|part| !part.is_empty()) {
-            let malformed = || SpecError::Malformed { text: part.to_owned(), spec: spec.to_owned() };
-            let (name, value) = part.split_once('=').ok_or_else(malformed)?;
-            let Some(known) = entry.parameters.iter().find(|parameter| parameter.name == name) else {
-                let known: Vec<&str> = entry.parameters.iter().map(|parameter| parameter.name).collect();
-                let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
-                return Err(SpecError::UnknownParameter {
-                    strategy: entry.name,
-                    name: name.to_owned(),
-                    known,
-                });
-            };
-            if values.get(known.name).is_some() {
-                return Err(malformed());
-            }
-            values.given.push((known.name, value));
-        }
-        Ok(values)
+    if entry(spec).is_some_and(fits) {
+        return build(spec);
     }
-
-    fn get(&self, name: &str) -> Option<&'a str> {
-        self.given.iter().find(|(known, _)| *known == name).map(|(_, value)| *value)
-    }
-
-    fn wrong<T>(&self, name: &'static str, wanted: impl Display) -> Result<T, SpecError> {
-        let value = self.get(name).unwrap_or_default().to_owned();
-        Err(SpecError::BadValue { strategy: self.strategy, name, value, wanted: wanted.to_string() })
-    }
-
-    fn number(&self, name: &'static str, default: u32) -> Result<u32, SpecError> {
-        self.within(name, default, 0..=u32::MAX)
-    }
-
-    fn positive(&self, name: &'static str, default: u32) -> Result<u64, SpecError> {
-        self.within(name, default, 1..=u32::MAX).map(u64::from)
-    }
-
-    /// The depth of PCT and RPro, which draw as many change points in every run and look at all of them at every step.
-    fn depth(&self) -> Result<u32, SpecError> {
-        self.within("depth", 3, 1..=1_000)
-    }
-
-    fn within(&self, name: &'static str, default: u32, range: RangeInclusive<u32>) -> Result<u32, SpecError> {
-        match self.get(name).map(str::parse) {
-            None => Ok(default),
-            Some(Ok(number)) if range.contains(&number) => Ok(number),
-            Some(_) => self.wrong(name, format!("a whole number from {} to {}", range.start(), range.end())),
-        }
-    }
-
-    fn optional(&self, name: &'static str) -> Result<Option<u64>, SpecError> {
-        self.get(name).map(|_| self.positive(name, 1)).transpose()
-    }
-
-    fn bound(&self, name: &'static str) -> Result<Option<u32>, SpecError> {
-        self.get(name).map(|_| self.number(name, 0)).transpose()
-    }
-
-    fn confidence(&self) -> Result<Option<f64>, SpecError> {
-        match self.get("confidence").map(str::parse::<f64>) {
-            None => Ok(None),
-            Some(Ok(confidence)) if confidence > 0.0 && confidence < 1.0 => Ok(Some(confidence)),
-            Some(_) => self.wrong("confidence", "between 0 and 1"),
-        }
-    }
-
-    /// The first word is the default.
-    fn word<T: Copy>(&self, name: &'static str, words: &[(&str, T)]) -> Result<T, SpecError> {
-        let Some(value) = self.get(name) else { return Ok(words[0].1) };
-        match words.iter().find(|(word, _)| *word == value) {
-            Some((_, meaning)) => Ok(*meaning),
-            None => {
-                let known: Vec<String> = words.iter().map(|(word, _)| format!("`{word}`")).collect();
-                self.wrong(name, known.join(" or "))
-            }
-        }
-    }
+    let excluded: Vec<String> = CATALOGUE
+        .iter()
+        .filter(|inner| inner.family == Family::Randomized && !fits(inner))
+        .map(|inner| format!("`{}`", inner.name))
+        .collect();
+    let other =
+        if excluded.is_empty() { String::new() } else { format!(" other than {}", excluded.join(" and ")) };
+    let wanted = format!("a randomized strategy{other}");
+    Err(SpecError::NotWrappable { wrapper: wrapper.name, wanted, inner: spec.to_owned() })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_are_unique() {
+        let mut names: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+        names.sort_unstable();
+        names.dedup();
+        assert_eq!(names.len(), CATALOGUE.len());
+        assert!(names.iter().all(|name| !name.contains([':', '+', ',']) && *name != crate::portfolio::NAME));
+    }
+
+    #[test]
+    fn families_agree_with_how_entries_are_built() {
+        for entry in CATALOGUE {
+            let around = matches!(entry.build, Build::Around(_));
+            assert_eq!(entry.family == Family::Wrapper, around, "{}", entry.name);
+            assert!(!around || entry.parameters.is_empty(), "a wrapper has no parameters: {}", entry.name);
+        }
+    }
+
+    #[test]
+    fn only_plain_searches_cover_everything() {
+        for (spec, covers) in [
+            ("dfs", true),
+            ("dpor", true),
+            ("preemption", true),
+            ("preemption:bound=2", false),
+            ("chess", false),
+        ] {
+            assert_eq!(covers_everything(spec), covers, "{spec}");
+        }
+    }
 
     #[test]
     fn every_entry_can_be_built() {

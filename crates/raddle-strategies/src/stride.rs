@@ -10,10 +10,40 @@
 //! Departures from the paper: its equation (5) was solved by Monte Carlo sampling there; here it is integrated, and so
 //! gives a ratio for every confidence and number of runs.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::roster::Roster;
+use crate::spec::SpecError;
+use crate::values::Values;
 use libm::{exp, pow};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "stride",
+    family: Family::Randomized,
+    summary: "a random walk in which the picked thread takes several steps",
+    parameters: &[
+        parameter("max", "2", "the longest stride, the same for all threads"),
+        parameter("confidence", "none", "instead of max: strides from thread lengths, for this confidence"),
+        parameter("runs", "10000", "with confidence: how many runs are planned"),
+        parameter("edges", "1", "with confidence: how many least likely orders in one run"),
+    ],
+    source: "Abdelrasoul, ASE 2017",
+    guarantee: "with confidence: the least likely order of two events that do not block, half of equation (5) a run",
+    capabilities: Capabilities::NONE,
+    build: Build::Alone(|values| Ok(Box::new(RandomizedStride::new(limit(values)?)))),
+};
+
+fn limit(values: &Values<'_>) -> Result<Stride, SpecError> {
+    Ok(match values.confidence()? {
+        Some(confidence) => {
+            let (runs, edges) = (values.positive("runs", 10_000)?, values.positive("edges", 1)?);
+            Stride::from_confidence(confidence, runs, edges as u32)
+        }
+        None => Stride::Fixed(values.positive("max", 2)?),
+    })
+}
 
 /// How long a stride may be.
 #[derive(Clone, Copy, PartialEq, Debug)]

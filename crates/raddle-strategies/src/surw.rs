@@ -7,11 +7,24 @@
 //! more than was known. A lock counts by its acquisitions. The intended thread is drawn among the enabled ones, as one
 //! that waits cannot be next.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family};
 use crate::profile::Profile;
 use crate::tournament::Tournament;
 use crate::urw::weighted;
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "surw",
+    family: Family::Randomized,
+    summary: "uniform over the orders of one object's accesses, another object each run",
+    parameters: &[],
+    source: "Selectively Uniform Concurrency Testing, ASPLOS 2025",
+    guarantee: "uniform over the orders of the target's accesses, if counts are as learnt and nobody waits",
+    capabilities: Capabilities::NONE,
+    build: Build::Alone(|_| Ok(Box::new(Surw::new()))),
+};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]

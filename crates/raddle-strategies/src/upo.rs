@@ -20,10 +20,34 @@
 //! POS's too, among the threads that are not asleep, and there is no estimate any more. A run in which every enabled thread is
 //! asleep is finished by POS, not given up.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::pos::Pos;
 use crate::upo_path::{Mask, Walk};
 use raddle_engine::{Census, Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::{Name, ThreadId, Verdict, mix};
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "upo",
+    family: Family::Randomized,
+    summary: "learns how many partial orders lie below each choice and samples them all alike",
+    parameters: &[
+        parameter(
+            "nodes",
+            "1000000",
+            "how many nodes are kept; beyond them POS chooses among the threads not asleep",
+        ),
+        parameter("repeats", "avoided", "`allowed`: a partial order may come again before all were seen"),
+    ],
+    source: "Raddle",
+    guarantee: "uniform over partial orders, once learnt; and an estimate of how many there are",
+    capabilities: Capabilities { every_step: true, counts_orders: true, ..Capabilities::NONE },
+    build: Build::Alone(|values| {
+        let repeats =
+            values.word("repeats", &[("avoided", Repeats::Avoided), ("allowed", Repeats::Allowed)])?;
+        Ok(Box::new(Upo::new(values.positive("nodes", 1_000_000)? as usize, repeats)))
+    }),
+};
 
 /// Whether a partial order may come again before all others were seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

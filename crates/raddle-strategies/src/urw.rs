@@ -6,9 +6,22 @@
 //! Departures from the paper: the first run is a random walk and learns the counts; later runs raise them if a thread
 //! does more than was known.
 
+use crate::catalogue::{Build, Capabilities, Entry, Family};
 use crate::roster::Roster;
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "urw",
+    family: Family::Randomized,
+    summary: "a random walk weighted by what each thread still has to do",
+    parameters: &[],
+    source: "Selectively Uniform Concurrency Testing, ASPLOS 2025",
+    guarantee: "uniform over interleavings, if counts are as learnt and nobody blocks",
+    capabilities: Capabilities::NONE,
+    build: Build::Alone(|_| Ok(Box::new(Urw::new()))),
+};
 
 /// See the module's documentation.
 #[derive(Clone, Debug)]

@@ -36,9 +36,9 @@ fn specs() -> Vec<String> {
         match entry.family {
             Family::Randomized | Family::Systematic => specs.push(entry.name.to_owned()),
             Family::Wrapper => {
-                let inner = CATALOGUE.iter().filter(|inner| {
-                    inner.family == Family::Randomized && !["upo", "maple"].contains(&inner.name)
-                });
+                let inner = CATALOGUE
+                    .iter()
+                    .filter(|inner| inner.family == Family::Randomized && !inner.capabilities.every_step);
                 let most = if is_thorough() { usize::MAX } else { 1 };
                 specs.extend(inner.take(most).map(|inner| format!("{}:{}", entry.name, inner.name)));
             }

@@ -7,6 +7,7 @@ mod generate;
 mod schedules;
 mod script;
 mod simple;
+mod sources;
 
 pub use bound::{
     affordable, affordable_rounds, affordable_searches, assert_hit_rate, assert_never, hits, is_thorough,
@@ -16,3 +17,4 @@ pub use generate::{locked, mixed, mixed_of, spawning, straight};
 pub use schedules::{every_schedule, once_under};
 pub use script::{Act, Script};
 pub use simple::{Follow, Priorities, Walk};
+pub use sources::sources;

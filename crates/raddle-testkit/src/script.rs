@@ -1,7 +1,7 @@
 //! Programs made of a fixed list of operations per thread.
 
 use raddle_engine::{Engine, MutexKind, Program, Reply, Resource, Rng, Strategy, run};
-use raddle_model::{Access, Event, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict};
+use raddle_model::{Access, Event, Kind, LocationId, LockMode, Name, ObjectId, Operation, ThreadId, Verdict};
 
 /// One operation of a scripted thread. Numbers name objects in the order in which the script added them; an operation's
 /// location is its index in its thread, unless threads are kept [`apart`](Script::apart).
@@ -148,10 +148,9 @@ impl Script {
         let place = (index as u32).checked_rem(self.round).unwrap_or(index as u32);
         let location = LocationId(self.apart * thread as u32 + place);
         let on = |kind: Kind, object: u32| {
-            let access = match kind {
-                Kind::Read | Kind::Barrier | Kind::ReadLock => Access::Read,
-                _ => Access::Write,
-            };
+            let shared = kind.info().holding.takes() == Some(LockMode::Shared);
+            let reads = kind == Kind::Read || kind == Kind::Barrier || shared;
+            let access = if reads { Access::Read } else { Access::Write };
             Operation::new(kind, location).on(ObjectId(object), access)
         };
         match self.threads[thread][index] {
@@ -219,8 +218,7 @@ impl Program for Script {
             if index > 0 {
                 self.replies.push((thread, reply));
                 if matches!(acts[index - 1], Act::Once(_)) && reply != Reply::RunOnce {
-                    let end =
-                        |act: &Act| matches!(act, Act::On(Kind::OnceEnd, _) | Act::With(Kind::OnceEnd, ..));
+                    let end = |act: &Act| matches!(act, Act::On(kind, _) | Act::With(kind, ..) if *kind == Kind::OnceEnd);
                     index += acts[index..].iter().position(end).expect("an initialisation has an end") + 1;
                 }
             }

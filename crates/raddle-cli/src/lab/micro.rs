@@ -4,9 +4,9 @@ use crate::args::{MicroArgs, cores};
 use crate::input::{read, shown};
 use crate::outcome::Outcome;
 use crate::progress::Progress;
-use crate::strategies;
 use anyhow::{Context, Result, bail};
 use raddle_engine::Config;
+use raddle_lab::exact::ExactStrategy;
 use raddle_lab::micro::{self, Algorithm, Analysis, Coverage, MicroProgram};
 use raddle_lab::{Job, sample_all};
 use raddle_model::EXIT_NOTHING_FOUND;
@@ -34,7 +34,7 @@ pub(crate) fn run(args: &MicroArgs, width: usize) -> Result<Outcome> {
     let mut jobs = Vec::new();
     let mut cells = Vec::new();
     for (index, program) in programs.iter().enumerate() {
-        for spec in specs.iter().filter(|spec| *spec != "random-walk") {
+        for spec in specs.iter().filter(|spec| !is_computed(spec)) {
             // Without reads it is the same as `pos`.
             if !(usual && spec == READS_DEPENDENT && !has_reads(program)) {
                 jobs.push(job(args, program, &analyses[index], spec)?);
@@ -57,10 +57,10 @@ pub(crate) fn run(args: &MicroArgs, width: usize) -> Result<Outcome> {
         let cell = cell(&programs[index], &analyses[index], &spec, &found.tally);
         report.programs[index].strategies.insert(spec, cell);
     }
-    if specs.iter().any(|spec| spec == "random-walk") {
+    if let Some(spec) = specs.iter().find(|spec| is_computed(spec)) {
         for (index, (program, analysis)) in programs.iter().zip(&analyses).enumerate() {
-            let cell = computed(program, analysis);
-            report.programs[index].strategies.insert("random-walk".to_owned(), cell);
+            let cell = computed(program, analysis, spec);
+            report.programs[index].strategies.insert(spec.clone(), cell);
         }
     }
     report.strategies = specs;
@@ -108,16 +108,16 @@ fn analyse(programs: &[MicroProgram], cores: usize) -> Result<Vec<Analysis>> {
 }
 
 fn job(args: &MicroArgs, program: &MicroProgram, analysis: &Analysis, spec: &str) -> Result<Job> {
-    let pct = strategies::name(spec) == "pct";
-    let full = if spec == "pct" {
+    let depth = raddle_strategies::entry(spec).is_some_and(|entry| entry.capabilities.has_depth());
+    let full = if depth && !spec.contains(':') {
         let steps = program.events() + program.threads.len();
-        format!("pct:depth={},steps={steps}", analysis.max_preemptions + 1)
+        format!("{spec}:depth={},steps={steps}", analysis.max_preemptions + 1)
     } else {
         spec.to_owned()
     };
     let lanes = Lanes::parse(&full, Portfolio::Tests)?;
     Ok(Job {
-        program: Box::new(program.straight(pct)?),
+        program: Box::new(program.straight(depth)?),
         lanes: if args.in_order { lanes.in_order() } else { lanes },
         config: Config::default(),
         seed: args.seed,
@@ -146,11 +146,16 @@ fn row(program: &MicroProgram, analysis: &Analysis) -> shape::MicroProgram {
     }
 }
 
-fn computed(program: &MicroProgram, analysis: &Analysis) -> MicroCell {
+/// Whether the analysis computes what the strategy `spec` does, so that nothing has to be sampled.
+fn is_computed(spec: &str) -> bool {
+    raddle_strategies::exact(spec) == Ok(ExactStrategy::RandomWalk)
+}
+
+fn computed(program: &MicroProgram, analysis: &Analysis, spec: &str) -> MicroCell {
     MicroCell {
         covered: analysis.partial_orders as u64,
         min_hit_ratio: analysis.random_walk_least,
-        published: published(program, "random-walk"),
+        published: published(program, spec),
         exact: true,
         ..MicroCell::default()
     }
@@ -171,15 +176,7 @@ fn cell(program: &MicroProgram, analysis: &Analysis, spec: &str, tally: &Tally) 
 }
 
 fn published(program: &MicroProgram, spec: &str) -> Option<MicroPublished> {
-    let algorithm = match spec {
-        "random-walk" => Algorithm::RandomWalk,
-        "pct" => Algorithm::Pct,
-        "rapos" => Algorithm::Rapos,
-        "basic-pos" => Algorithm::BasicPos,
-        "pos" => Algorithm::Pos,
-        READS_DEPENDENT => Algorithm::PosNoReadRelaxation,
-        _ => return None,
-    };
+    let algorithm = Algorithm::ALL.into_iter().find(|algorithm| algorithm.spec() == spec)?;
     Some(match *program.published.coverage.get(&algorithm)? {
         Coverage::Least(share) => MicroPublished::MinHitRatio(share),
         Coverage::Covered(covered) => MicroPublished::Covered(covered as u64),

@@ -10,10 +10,10 @@ use crate::{reduction, strategies};
 use anyhow::{Context, Result, bail};
 use raddle_engine::{Config, Replay, Strategy};
 use raddle_explain::MOST_AUTOMATIC_STEPS;
-use raddle_lab::exact::{self, ExactStrategy, Limits};
+use raddle_lab::exact::{self, Limits};
 use raddle_lab::{Job, Machine, sample_all};
 use raddle_model::{
-    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Name, Reads, Settings, Surroundings, TraceFile, Values,
+    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Name, Settings, Surroundings, TraceFile, Values,
 };
 use raddle_report::shape::{self, FirstFailure, Run};
 use raddle_report::{Coverage, Layout, coverage, interleaving, sentences, text};
@@ -154,7 +154,7 @@ fn report(args: &RunArgs, spec: &str, tally: &Tally) -> Run {
 }
 
 fn add_exact(report: &mut Run, machine: &Machine, config: Config, spec: &str, limits: Limits) {
-    let computed = exact_strategy(spec).and_then(|strategy| {
+    let computed = raddle_strategies::exact(spec).and_then(|strategy| {
         exact::compute(machine, config, &strategy, &limits).map_err(|error| error.to_string())
     });
     match computed {
@@ -176,34 +176,6 @@ fn limits(beginnings: u64) -> Limits {
     limits.states = nodes.saturating_mul(4);
     limits.runs = beginnings.saturating_mul(20);
     limits
-}
-
-/// The strategy whose probabilities can be computed, or why there is none. The specification is known to be right.
-fn exact_strategy(spec: &str) -> Result<ExactStrategy, String> {
-    let (name, rest) = spec.split_once(':').unwrap_or((spec, ""));
-    let value = |wanted: &str| {
-        let mut pairs = rest.split(',').filter_map(|part| part.split_once('='));
-        pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
-    };
-    match name {
-        "random-walk" => Ok(ExactStrategy::RandomWalk),
-        "basic-pos" => Ok(ExactStrategy::BasicPos),
-        "pos" if value("reads") == Some("dependent") => Ok(ExactStrategy::Pos(Reads::Dependent)),
-        "pos" => Ok(ExactStrategy::Pos(Reads::Independent)),
-        "pct" => {
-            let usual = |name: &str, default: &str| value(name).is_none_or(|value| value == default);
-            if !usual("count", "all") || !usual("at", "any") || !usual("exit", "free") {
-                return Err("for pct it is computed without `count`, `at` and `exit` only".to_owned());
-            }
-            let depth = value("depth").map_or(Ok(3), str::parse);
-            let depth =
-                depth.map_err(|_| "for pct it is computed for a depth that is a number".to_owned())?;
-            Ok(ExactStrategy::Pct { depth, steps: value("steps").and_then(|steps| steps.parse().ok()) })
-        }
-        other => Err(format!(
-            "it is computed for random-walk, pct with a fixed depth, basic-pos and pos, not for {other}"
-        )),
-    }
 }
 
 /// The recorded run as a file. It is repeated to learn its names, and so is known to repeat.

@@ -14,7 +14,7 @@ use std::path::Path;
 
 /// Whether one of the strategies under a name on the command line tests iRoots.
 pub(super) fn directs(strategy: &str) -> bool {
-    strategy.split('+').any(|spec| spec.split(':').next() == Some("maple"))
+    strategy.split('+').filter_map(raddle_strategies::entry).any(|entry| entry.capabilities.predicts)
 }
 
 /// The store of a project, opened for a search.

@@ -4,8 +4,8 @@
 
 use super::{rust_names, values};
 use crate::subject::Sources;
+use raddle_model::TraceFile;
 use raddle_model::native::{self, CALLED_BY};
-use raddle_model::{Kind, TraceFile};
 use raddle_symbols::{Frame, Symbols};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -113,9 +113,7 @@ const UNIT: u64 = 8;
 fn units(file: &TraceFile) -> Vec<bool> {
     let mut units = vec![false; file.objects.len()];
     let accesses = file.steps.iter().map(|step| step.operation);
-    for operation in accesses.filter(|operation| {
-        !file.settings.races && matches!(operation.kind, Kind::Read | Kind::Write | Kind::ReadModifyWrite)
-    }) {
+    for operation in accesses.filter(|operation| !file.settings.races && operation.kind.accesses_memory()) {
         for (object, _) in operation.objects() {
             if let Some(unit) = units.get_mut(object.index()) {
                 *unit = true;

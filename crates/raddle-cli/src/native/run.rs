@@ -162,7 +162,9 @@ fn unseen_memory(args: &NativeArgs, program: &Path) -> Result<Option<String>> {
         return Ok(None);
     };
     // Reduction leaves out orders that differ in nothing it sees; accesses to memory may tell them apart.
-    let reduces = args.search.strategy().split('+').any(|spec| spec.starts_with("dpor"));
+    let strategy = args.search.strategy();
+    let mut entries = strategy.split('+').filter_map(raddle_strategies::entry);
+    let reduces = entries.any(|entry| entry.capabilities.one_per_order);
     let consequence = if reduces {
         "dpor has also left out orders of synchronisation that differ only in what memory holds then, so bugs may be left; dfs \
          leaves out none"

@@ -59,7 +59,7 @@ fn changer(file: &TraceFile, blocked: &[Blocked], entry: &Blocked) -> Option<Str
     let waits =
         |thread: u32| blocked.iter().any(|other| other.thread.0 == thread && word(other.thread) == Some(own));
     let change = file.steps.iter().rfind(|step| {
-        matches!(step.operation.kind, Kind::ReadModifyWrite | Kind::Write)
+        step.operation.kind.writes_memory()
             && step.operation.memory_order().is_some_and(|order| order != MemoryOrder::Plain)
             && step.operation.objects().any(|(object, _)| object == own)
             && !waits(step.thread)

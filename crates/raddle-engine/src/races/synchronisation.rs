@@ -4,7 +4,7 @@ use super::{Shadow, Tracker};
 use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
 use crate::semantics::Effect;
-use raddle_model::{Kind, ObjectId, Operation, ThreadId};
+use raddle_model::{Handoff, Kind, ObjectId, Operation, ThreadId};
 
 impl Tracker {
     /// `thread` learns what was published on `object`.
@@ -91,64 +91,84 @@ impl Engine {
     #[cold]
     #[inline(never)]
     pub(crate) fn follow(&mut self, thread: ThreadId, operation: &Operation, effect: Effect, wrote: bool) {
-        use Reply::{Acquired, Closed, Go, Spawned};
+        use Reply::{Acquired, Go, Spawned};
         let races = &mut self.races;
         races.tick(thread);
         let reply = match effect {
             Effect::Goes(reply) => Some(reply),
             Effect::Stays => None,
         };
-        match (operation.kind, reply) {
-            (Kind::Fence, _) => return races.fence(thread, operation),
-            (Kind::Spawn, Some(Spawned(child))) => return races.learn(child, thread),
-            (Kind::Barrier, _) => {
-                let step = self.trace.events.len() as u32 - 1;
-                let opened = self.freed.iter().rev().take_while(|(at, _)| *at == step);
-                return races.meet(opened.map(|&(_, arrived)| arrived));
-            }
-            (Kind::ConditionWait, _) => {
-                let mutex = operation.touches[1].object();
-                return mutex.into_iter().for_each(|mutex| races.publish(thread, mutex));
-            }
-            _ => {}
+        if operation.kind == Kind::Fence {
+            return races.fence(thread, operation);
+        }
+        if let Some(Spawned(child)) = reply {
+            return races.learn(child, thread);
         }
         let Some(object) = operation.object() else { return };
-        match (operation.kind, reply) {
-            (Kind::Lock | Kind::TryLock, Some(Acquired)) => races.acquire(thread, object),
-            (Kind::ConditionReacquire, _) => races.acquire(thread, object),
-            (Kind::Unlock, Some(Go)) => races.publish(thread, object),
-            (Kind::ReadLock | Kind::TryReadLock, Some(Acquired)) => races.acquire(thread, object),
-            (Kind::WriteLock | Kind::TryWriteLock, Some(Acquired)) => {
-                races.acquire(thread, object);
-                races.take_back(thread, object);
+        match operation.kind {
+            Kind::Barrier => {
+                let step = self.trace.events.len() as u32 - 1;
+                let opened = self.freed.iter().rev().take_while(|(at, _)| *at == step);
+                races.meet(opened.map(|&(_, arrived)| arrived));
             }
-            (Kind::ReadWriteUnlock, _) if wrote => races.publish(thread, object),
-            (Kind::Downgrade, Some(Go)) => races.publish(thread, object),
-            (Kind::ReadWriteUnlock, _) => races.give_back(thread, object),
-            (Kind::SemaphoreWait | Kind::SemaphoreTryWait, Some(Acquired)) => races.acquire(thread, object),
-            (Kind::OnceTry | Kind::OnceWait | Kind::Park, Some(Acquired)) => races.acquire(thread, object),
-            (Kind::OnceBegin, _) => races.acquire(thread, object),
-            (Kind::SemaphorePost | Kind::OnceEnd | Kind::Unpark | Kind::Close, _) => {
-                races.publish(thread, object);
+            Kind::ConditionWait => {
+                let mutex = operation.touches[1].object();
+                mutex.into_iter().for_each(|mutex| races.publish(thread, mutex));
             }
-            (Kind::Join, Some(Acquired)) => {
-                if let Resource::Thread(target) = self.objects.get(object).resource {
-                    races.learn(thread, target);
+            Kind::ConditionReacquire | Kind::OnceBegin => races.acquire(thread, object),
+            Kind::Lock | Kind::TryLock | Kind::ReadLock | Kind::TryReadLock => {
+                if reply == Some(Acquired) {
+                    races.acquire(thread, object);
                 }
             }
-            (Kind::ReceiveBegin, _) => races.give_back(thread, object),
-            (Kind::SendEnd, Some(Acquired)) => races.take_back(thread, object),
-            (Kind::Send | Kind::TrySend, Some(Acquired)) => {
-                if let Resource::Channel { capacity, .. } = self.objects.get(object).resource {
+            Kind::SemaphoreWait | Kind::SemaphoreTryWait | Kind::OnceTry | Kind::OnceWait | Kind::Park => {
+                if reply == Some(Acquired) {
+                    races.acquire(thread, object);
+                }
+            }
+            Kind::WriteLock | Kind::TryWriteLock => {
+                if reply == Some(Acquired) {
+                    races.acquire(thread, object);
+                    races.take_back(thread, object);
+                }
+            }
+            Kind::ReadWriteUnlock if wrote => races.publish(thread, object),
+            Kind::ReadWriteUnlock | Kind::ReceiveBegin => races.give_back(thread, object),
+            Kind::Unlock | Kind::Downgrade => {
+                if reply == Some(Go) {
+                    races.publish(thread, object);
+                }
+            }
+            Kind::SemaphorePost | Kind::OnceEnd | Kind::Unpark | Kind::Close => races.publish(thread, object),
+            Kind::Join => {
+                if let (Some(Acquired), Resource::Thread(target)) =
+                    (reply, &self.objects.get(object).resource)
+                {
+                    races.learn(thread, *target);
+                }
+            }
+            Kind::Send | Kind::TrySend | Kind::SendEnd | Kind::Receive | Kind::TryReceive => {
+                self.follow_message(thread, object, operation.kind, reply);
+            }
+            Kind::Local | Kind::Read | Kind::Write | Kind::ReadModifyWrite => {}
+            Kind::Signal | Kind::Broadcast | Kind::Spawn | Kind::Fence => {}
+            Kind::Yield | Kind::Sleep | Kind::Choose | Kind::Destroy | Kind::Exit => {}
+        }
+    }
+
+    /// Takes note of an executed operation on a channel other than its beginning and end.
+    fn follow_message(&mut self, thread: ThreadId, object: ObjectId, kind: Kind, reply: Option<Reply>) {
+        let races = &mut self.races;
+        match (reply, &self.objects.get(object).resource) {
+            (Some(Reply::Closed), _) => races.acquire(thread, object),
+            (Some(Reply::Acquired), _) if kind == Kind::SendEnd => races.take_back(thread, object),
+            (Some(Reply::Acquired), &Resource::Channel { capacity, queued, .. }) => {
+                if let Handoff::Gives(_) = kind.info().handoff {
                     races.send(thread, object, capacity != u64::MAX);
-                }
-            }
-            (Kind::Receive | Kind::TryReceive, Some(Acquired)) => {
-                if let Resource::Channel { queued, .. } = self.objects.get(object).resource {
+                } else {
                     races.receive(thread, object, queued);
                 }
             }
-            (_, Some(Closed)) => races.acquire(thread, object),
             _ => {}
         }
     }

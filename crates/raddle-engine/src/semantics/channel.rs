@@ -7,7 +7,7 @@
 use super::{Effect, first};
 use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
-use raddle_model::{Kind, ObjectId, Operation, ThreadId};
+use raddle_model::{ObjectId, Operation, ThreadId};
 
 impl Engine {
     /// Notes that a sender of a channel was cloned. This is no operation, as its order does not matter: whoever clones a
@@ -44,7 +44,7 @@ impl Engine {
 
     pub(crate) fn send(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
         let object = first(operation);
-        let attempt = operation.kind == Kind::TrySend;
+        let attempt = operation.kind.info().attempt;
         match &mut self.objects.get_mut(object).resource {
             Resource::Channel { receiver: false, .. } => Effect::Goes(Reply::Closed),
             Resource::Channel { queued, capacity: 0, waiting, .. }
@@ -107,7 +107,7 @@ impl Engine {
                     Effect::Goes(Reply::Acquired)
                 } else if *senders == 0 {
                     Effect::Goes(Reply::Closed)
-                } else if operation.kind == Kind::TryReceive {
+                } else if operation.kind.info().attempt {
                     Effect::Goes(Reply::Busy)
                 } else {
                     Effect::Goes(Reply::TimedOut)

@@ -4,10 +4,10 @@
 use super::Effect;
 use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
-use raddle_model::{Kind, ObjectId, Operation};
+use raddle_model::{ObjectId, Operation};
 
 impl Engine {
-    /// Says that something has come to the mailbox `object`, as part of the latest step. A [`Kind::Send`] does so by itself.
+    /// Says that something has come to the mailbox `object`, as part of the latest step. A [`Kind::Send`](raddle_model::Kind::Send) does so by itself.
     pub fn post(&mut self, object: ObjectId) {
         self.burst = 0;
         if let Resource::Mailbox { news: news @ false } = &mut self.objects.get_mut(object).resource {
@@ -30,7 +30,7 @@ impl Engine {
                 *news = false;
                 Effect::Goes(Reply::Acquired)
             }
-            _ if operation.kind == Kind::TryReceive => Effect::Goes(Reply::Busy),
+            _ if operation.kind.info().attempt => Effect::Goes(Reply::Busy),
             _ => Effect::Goes(Reply::TimedOut),
         }
     }

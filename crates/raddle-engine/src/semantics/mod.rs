@@ -39,6 +39,7 @@ impl Engine {
 
     fn can_run_otherwise(&self, thread: ThreadId, operation: &Operation) -> bool {
         match operation.kind {
+            Kind::Lock => self.can_lock(thread, first(operation)) || self.may_time_out(thread),
             Kind::ReadLock => self.can_read_lock(first(operation)) || self.may_time_out(thread),
             Kind::WriteLock => self.can_write_lock(first(operation)) || self.may_time_out(thread),
             Kind::ConditionReacquire => self.can_reacquire(thread, operation),
@@ -52,7 +53,14 @@ impl Engine {
             Kind::Receive => self.can_receive(first(operation)) || self.may_time_out(thread),
             Kind::Park => self.can_park(first(operation)) || self.may_time_out(thread),
             Kind::Exit => self.may_exit(thread),
-            _ => true,
+            Kind::Local | Kind::Read | Kind::Write | Kind::ReadModifyWrite => true,
+            Kind::TryLock | Kind::Unlock | Kind::ConditionWait | Kind::Signal | Kind::Broadcast => true,
+            Kind::TryReadLock | Kind::TryWriteLock | Kind::ReadWriteUnlock | Kind::Downgrade => true,
+            Kind::SemaphoreTryWait | Kind::SemaphorePost | Kind::Barrier | Kind::OnceEnd | Kind::OnceTry => {
+                true
+            }
+            Kind::TrySend | Kind::ReceiveBegin | Kind::TryReceive | Kind::Close | Kind::Unpark => true,
+            Kind::Spawn | Kind::Yield | Kind::Choose | Kind::Fence | Kind::Destroy => true,
         }
     }
 
@@ -113,7 +121,6 @@ impl Engine {
                 self.end(Verdict::Passed);
                 Effect::Stays
             }
-            kind => unreachable!("no meaning was given to {kind:?}"),
         }
     }
 

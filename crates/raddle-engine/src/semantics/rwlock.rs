@@ -3,7 +3,7 @@
 use super::{Effect, first};
 use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
-use raddle_model::{Kind, ObjectId, Operation, ThreadId};
+use raddle_model::{ObjectId, Operation, ThreadId};
 
 impl Engine {
     pub(crate) fn can_read_lock(&self, object: ObjectId) -> bool {
@@ -80,8 +80,5 @@ impl Engine {
 
 /// What a thread that cannot have the lock is told.
 fn refusal(operation: &Operation) -> Reply {
-    match operation.kind {
-        Kind::TryReadLock | Kind::TryWriteLock => Reply::Busy,
-        _ => Reply::TimedOut,
-    }
+    if operation.kind.info().attempt { Reply::Busy } else { Reply::TimedOut }
 }

@@ -3,7 +3,7 @@
 use super::{Effect, first};
 use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
-use raddle_model::{Kind, ObjectId, Operation, ThreadId};
+use raddle_model::{ObjectId, Operation, ThreadId};
 
 impl Engine {
     pub(crate) fn can_wait(&self, object: ObjectId) -> bool {
@@ -13,9 +13,7 @@ impl Engine {
     pub(crate) fn semaphore_wait(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
         let object = first(operation);
         match &mut self.objects.get_mut(object).resource {
-            Resource::Semaphore { value: 0 } if operation.kind == Kind::SemaphoreTryWait => {
-                Effect::Goes(Reply::Busy)
-            }
+            Resource::Semaphore { value: 0 } if operation.kind.info().attempt => Effect::Goes(Reply::Busy),
             Resource::Semaphore { value: 0 } => Effect::Goes(Reply::TimedOut),
             Resource::Semaphore { value } => {
                 *value -= 1;

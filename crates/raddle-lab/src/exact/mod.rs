@@ -19,31 +19,13 @@ mod tests;
 mod unfold;
 
 pub use probability::Probability;
+/// A strategy whose probabilities can be computed.
+pub use raddle_strategies::Exact as ExactStrategy;
 pub use unfold::{Edge, End, Graph, Node, Pending};
 
 use num_rational::BigRational;
 use raddle_engine::Config;
-use raddle_model::Reads;
 use raddle_search::CopyProgram;
-
-/// A strategy whose probabilities can be computed.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[non_exhaustive]
-pub enum ExactStrategy {
-    /// Random walk.
-    RandomWalk,
-    /// PCT as in the paper's Figure 7.
-    Pct {
-        /// One more than there are change points.
-        depth: u32,
-        /// The `k` of the guarantee; the longest run if not given.
-        steps: Option<u64>,
-    },
-    /// BasicPOS.
-    BasicPos,
-    /// POS, with reads of one object conflicting or not.
-    Pos(Reads),
-}
 
 /// How much may be computed before giving up.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

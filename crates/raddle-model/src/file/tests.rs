@@ -15,6 +15,7 @@ pub(super) fn sample() -> TraceFile {
             directory: Some("here".into()),
             environment: vec![("NAME".into(), "value".into())],
             test: None,
+            executable: Some("/t/deps/q-1".into()),
         },
         parameters: vec![("n".into(), 3), (SHARED.into(), 1 << 44), (SHARED.into(), 7)],
         settings: Settings {

@@ -130,7 +130,7 @@ impl Values {
         let mut noted =
             Noted { address, step, width, has_read: false, has_written: false, read: 0, written: 0 };
         let now = read(address, width);
-        if kind != Kind::Write {
+        if kind.reads_memory() {
             noted.set_read(now);
         }
         if self.noted.len() == 2 * MOST {
@@ -140,7 +140,7 @@ impl Values {
             self.open = None;
         }
         self.open = match self.open.take() {
-            _ if kind != Kind::Read => {
+            _ if kind.writes_memory() => {
                 let index = self.noted.len();
                 Some(Open { thread, index, before: now, stage: Stage::Executing })
             }

@@ -177,13 +177,13 @@ impl Bench {
 
     /// The published share of runs for a program and one of our strategies.
     pub fn published_ratio(&self, case: &Case, strategy: &str) -> Option<f64> {
-        self.published.hit_ratio.get(case.published.as_deref()?)?.get(published_name(strategy)).copied()
+        self.published.hit_ratio.get(case.published.as_deref()?)?.get(&published_name(strategy)).copied()
     }
 }
 
 /// What a strategy of ours is called in published figures.
-fn published_name(strategy: &str) -> &str {
-    if strategy == "random-walk" { "random_walk" } else { strategy }
+fn published_name(strategy: &str) -> String {
+    strategy.replace('-', "_")
 }
 
 /// The geometric mean of positive numbers.

@@ -1,7 +1,9 @@
 //! Which step let which other one go on, but for locks.
 
 use super::{Edge, EdgeKind, Stream};
-use raddle_model::{BlockReason, Failure, FrontEnd, Kind, MADE, ObjectId, TraceFile};
+use raddle_model::{
+    BlockReason, Failure, FrontEnd, Handoff, Holding, Kind, MADE, Notifies, ObjectId, Token, TraceFile,
+};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// What is known of the order of steps.
@@ -61,15 +63,15 @@ fn messages(stream: &Stream, orders: &mut Orders) {
     let mut owners: BTreeMap<ObjectId, u32> = BTreeMap::new();
     for (step, event) in stream.events[..stream.executed].iter().enumerate() {
         let Some(mailbox) = event.operation.object() else { continue };
-        match event.operation.kind {
-            Kind::Send => there.entry(mailbox).or_default().push(step as u32),
-            Kind::Receive | Kind::TryReceive => {
+        match event.operation.kind.info().handoff {
+            Handoff::Gives(Token::Message) => there.entry(mailbox).or_default().push(step as u32),
+            Handoff::Takes(Token::Message) => {
                 owners.insert(mailbox, event.thread);
                 let sent = there.remove(&mailbox).unwrap_or_default().into_iter();
                 let edge = |from| Edge { from, to: step as u32, kind: EdgeKind::Send };
                 orders.edges.extend(sent.map(edge));
             }
-            _ => {}
+            Handoff::None | Handoff::Gives(_) | Handoff::Takes(_) => {}
         }
     }
     for (mailbox, sent) in there {
@@ -172,18 +174,18 @@ fn conditions(stream: &Stream, file: &TraceFile, orders: &mut Orders) {
         }
         let step = step as u32;
         let Some(ObjectId(object)) = event.operation.object() else { continue };
-        match event.operation.kind {
-            Kind::ConditionWait => queues.entry(object).or_default().push_back((event.thread, step)),
-            Kind::Signal | Kind::Broadcast => {
-                let queue = queues.entry(object).or_default();
-                let wakes =
-                    if event.operation.kind == Kind::Signal { pick..pick + 1 } else { 0..queue.len() };
-                for (thread, since) in queue.drain(wakes.start.min(queue.len())..wakes.end.min(queue.len())) {
-                    woken.insert(thread, step);
-                    orders.waiters.insert((thread, since), (object, Some(step)));
-                }
+        let info = event.operation.kind.info();
+        if info.notifies != Notifies::None {
+            let queue = queues.entry(object).or_default();
+            let wakes = if info.notifies == Notifies::One { pick..pick + 1 } else { 0..queue.len() };
+            for (thread, since) in queue.drain(wakes.start.min(queue.len())..wakes.end.min(queue.len())) {
+                woken.insert(thread, step);
+                orders.waiters.insert((thread, since), (object, Some(step)));
             }
-            Kind::ConditionReacquire => match woken.remove(&event.thread) {
+        }
+        match info.holding {
+            Holding::GivesBackToWait => queues.entry(object).or_default().push_back((event.thread, step)),
+            Holding::TakesBack => match woken.remove(&event.thread) {
                 Some(from) => orders.edges.push(Edge { from, to: step, kind: EdgeKind::Signal }),
                 // Nobody woke it: its time was over.
                 None => queues.iter_mut().for_each(|(&condition, queue)| {
@@ -193,7 +195,12 @@ fn conditions(stream: &Stream, file: &TraceFile, orders: &mut Orders) {
                     }
                 }),
             },
-            _ => {}
+            Holding::None
+            | Holding::Takes(_)
+            | Holding::Tries(_)
+            | Holding::GivesBack
+            | Holding::Downgrades => {}
+            Holding::BeginsOnce | Holding::AwaitsOnce | Holding::EndsOnce => {}
         }
     }
     for (condition, queue) in queues {
@@ -205,8 +212,11 @@ fn conditions(stream: &Stream, file: &TraceFile, orders: &mut Orders) {
 /// others it is the latest. Attempts at a channel may have been in vain, so that nothing is told of it.
 fn tokens(stream: &Stream, orders: &mut Orders) {
     let executed = &stream.events[..stream.executed];
-    let tried =
-        executed.iter().filter(|event| matches!(event.operation.kind, Kind::TrySend | Kind::TryReceive));
+    let tried = executed.iter().filter(|event| {
+        let info = event.operation.kind.info();
+        info.attempt
+            && matches!(info.handoff, Handoff::Gives(Token::Message) | Handoff::Takes(Token::Message))
+    });
     let tried: BTreeSet<ObjectId> = tried.filter_map(|event| event.operation.object()).collect();
     let mut there: BTreeMap<ObjectId, VecDeque<u32>> = BTreeMap::new();
     for (step, event) in executed.iter().enumerate() {
@@ -214,19 +224,24 @@ fn tokens(stream: &Stream, orders: &mut Orders) {
             continue;
         };
         let tokens = there.entry(object).or_default();
-        let (from, kind) = match event.operation.kind {
-            Kind::SemaphorePost | Kind::Send => {
+        let info = event.operation.kind.info();
+        let (from, kind) = match info.handoff {
+            Handoff::Gives(Token::Permit | Token::Message) => {
                 tokens.push_back(step as u32);
                 continue;
             }
-            Kind::Unpark => {
+            Handoff::Gives(Token::Wakeup) => {
                 *tokens = VecDeque::from([step as u32]);
                 continue;
             }
-            Kind::SemaphoreWait => (tokens.pop_back(), EdgeKind::Post),
-            Kind::Receive => (tokens.pop_front(), EdgeKind::Send),
-            Kind::Park => (tokens.pop_back(), EdgeKind::Unpark),
-            _ => continue,
+            // It may have failed.
+            Handoff::Takes(_) if info.attempt => continue,
+            Handoff::Takes(Token::Permit) => (tokens.pop_back(), EdgeKind::Post),
+            Handoff::Takes(Token::Message) => (tokens.pop_front(), EdgeKind::Send),
+            Handoff::Takes(Token::Wakeup) => (tokens.pop_back(), EdgeKind::Unpark),
+            Handoff::None
+            | Handoff::Gives(Token::Initialisation | Token::Closing)
+            | Handoff::Takes(Token::Initialisation | Token::Closing) => continue,
         };
         if let Some(from) = from.filter(|&from| executed[from as usize].thread != event.thread) {
             orders.edges.push(Edge { from, to: step as u32, kind });

@@ -1,7 +1,7 @@
 //! Who held which lock, concluded from the order of the steps.
 
 use super::{Edge, EdgeKind, Span, Stream};
-use raddle_model::{Kind, Operation};
+use raddle_model::{Holding, LockMode, Operation};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What became of the locks of a run.
@@ -61,32 +61,30 @@ impl State<'_> {
     fn step(&mut self, step: u32) {
         let operation = self.stream.events[step as usize].operation;
         let Some(object) = operation.object().map(|object| object.0) else { return };
-        match operation.kind {
-            Kind::Lock | Kind::ConditionReacquire | Kind::WriteLock => {
-                self.take(step, object, false, operation.argument == Operation::UNTIMED);
-            }
-            Kind::TryLock | Kind::TryWriteLock => self.take(step, object, false, false),
-            Kind::ReadLock => self.take(step, object, true, operation.argument == Operation::UNTIMED),
-            Kind::TryReadLock => self.take(step, object, true, false),
-            Kind::Unlock | Kind::ReadWriteUnlock => self.give_back(step, object),
-            Kind::ConditionWait => {
+        let untimed = operation.argument == Operation::UNTIMED;
+        match operation.kind.info().holding {
+            Holding::None => {}
+            Holding::Takes(mode) => self.take(step, object, mode == LockMode::Shared, untimed),
+            Holding::TakesBack => self.take(step, object, false, untimed),
+            Holding::Tries(mode) => self.take(step, object, mode == LockMode::Shared, false),
+            Holding::GivesBack => self.give_back(step, object),
+            Holding::GivesBackToWait => {
                 if let Some(mutex) = operation.touches[1].object() {
                     self.give_back(step, mutex.0);
                 }
             }
-            Kind::Downgrade => {
+            Holding::Downgrades => {
                 self.give_back(step, object);
                 self.take(step, object, true, true);
             }
-            Kind::OnceBegin if !self.over.contains(&object) => self.take(step, object, false, true),
-            Kind::OnceBegin | Kind::OnceWait | Kind::OnceTry => self.order(step, object),
-            Kind::OnceEnd => {
+            Holding::BeginsOnce if !self.over.contains(&object) => self.take(step, object, false, true),
+            Holding::BeginsOnce | Holding::AwaitsOnce => self.order(step, object),
+            Holding::EndsOnce => {
                 self.give_back(step, object);
                 if operation.argument != 0 {
                     self.over.insert(object);
                 }
             }
-            _ => {}
         }
     }
 

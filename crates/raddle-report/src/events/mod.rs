@@ -12,7 +12,7 @@ mod waits;
 pub use place::Place;
 
 use crate::interleaving::sentences;
-use crate::operations::verb;
+use crate::operations::{answer, verb};
 use crate::values::{Told, beside, told};
 use raddle_model::{Access, BlockReason, Failure, FrontEnd, Kind, Operation, TraceFile};
 
@@ -187,8 +187,8 @@ impl Stream {
 
     /// What a step does: the statement of a program of the lab, else a verb and its objects.
     pub fn statement(&self, event: &DisplayEvent) -> String {
-        let names_none = matches!(event.operation.kind, Kind::Spawn | Kind::Yield);
-        let most = if !self.names_first { usize::MAX } else { usize::from(!names_none) };
+        let names_object = event.operation.kind.info().names_object;
+        let most = if !self.names_first { usize::MAX } else { usize::from(names_object) };
         let mut objects: Vec<String> = match &event.values[..] {
             [] => {
                 let objects = event.operation.objects().map(|(object, _)| self.short_object(object.0));
@@ -262,11 +262,7 @@ fn executed(file: &TraceFile) -> Vec<DisplayEvent> {
         let mut answers = Vec::new();
         // Decisions are in the order of the steps.
         while let Some(&&(_, arity, value)) = picks.peek().filter(|&&&(at, ..)| at as usize <= index) {
-            answers.push(match step.operation.kind {
-                Kind::Choose => value.to_string(),
-                Kind::Signal => format!("waiter {} of {arity}", value + 1),
-                _ => format!("choice {} of {arity}", value + 1),
-            });
+            answers.push(answer(step.operation.kind, arity, value));
             picks.next();
         }
         events.push(DisplayEvent {

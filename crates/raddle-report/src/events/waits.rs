@@ -3,7 +3,7 @@
 use super::edges::Orders;
 use super::locks::{Hold, Locks};
 use super::{DisplayEvent, Span, Stream};
-use raddle_model::{BlockReason, Failure, Kind, TraceFile};
+use raddle_model::{BlockReason, Failure, Holding, Kind, LockMode, TraceFile};
 use std::collections::BTreeMap;
 
 /// A thread waits between its last step and the next one, as long as that one is not possible.
@@ -44,25 +44,26 @@ fn between(
 ) {
     let Some(object) = event.operation.object().map(|object| object.0) else { return };
     let thread = event.thread;
-    match event.operation.kind {
-        Kind::Lock | Kind::WriteLock | Kind::OnceBegin | Kind::ReadLock => {
-            let readers_wait = event.operation.kind == Kind::ReadLock;
-            while_held(before, step, thread, object, readers_wait, holds, waits);
+    match event.operation.kind.info().holding {
+        Holding::Takes(mode) => {
+            while_held(before, step, thread, object, mode == LockMode::Shared, holds, waits);
         }
-        Kind::ConditionReacquire => {
+        Holding::BeginsOnce => while_held(before, step, thread, object, false, holds, waits),
+        Holding::TakesBack => {
             // First it waits for a notification, then for the mutex.
             let woken = orders.waiters.get(&(thread, before)).and_then(|&(_, woken)| woken);
             let before = woken.unwrap_or(before);
             while_held(before, step, thread, object, false, holds, waits);
         }
-        Kind::Join => {
+        Holding::None if event.operation.kind == Kind::Join => {
             let target =
                 orders.joined.get(&object).and_then(|&target| orders.own.get(target as usize)?.last());
             if let Some(&last) = target {
                 waits.push(Span { from: before, to: last.min(step), thread, object: Some(object) });
             }
         }
-        _ => {}
+        Holding::None | Holding::Tries(_) | Holding::GivesBack | Holding::GivesBackToWait => {}
+        Holding::Downgrades | Holding::AwaitsOnce | Holding::EndsOnce => {}
     }
 }
 

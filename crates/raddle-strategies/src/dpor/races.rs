@@ -1,7 +1,7 @@
 //! Which steps of a run could have come in another order, and who would have to go first for that.
 
 use raddle_engine::{Clocks, RunSummary};
-use raddle_model::{Event, Kind, ObjectId, Operation, Reads, ThreadId, Trace, dependent};
+use raddle_model::{Event, Holding, Kind, LockMode, ObjectId, Operation, Reads, ThreadId, Trace, dependent};
 use std::collections::BTreeMap;
 
 /// The events of a run with their order.
@@ -149,36 +149,36 @@ impl<'a> Races<'a> {
         let Some(object) = later.operation.object() else { return false };
         let timed = later.operation.argument != Operation::UNTIMED;
         let event = self.event(earlier);
-        match later.operation.kind {
-            Kind::Lock if timed => false,
-            Kind::Lock | Kind::ConditionReacquire => {
-                self.holding(event.thread, object, earlier) != Holding::No
-            }
-            Kind::WriteLock if !timed => self.holding(event.thread, object, earlier) != Holding::No,
-            Kind::ReadLock if !timed => self.holding(event.thread, object, earlier) == Holding::Writing,
-            Kind::OnceBegin => {
+        let held = || self.held(event.thread, object, earlier);
+        match later.operation.kind.info().holding {
+            Holding::Takes(_) if timed => false,
+            Holding::Takes(LockMode::Exclusive) | Holding::TakesBack => held().is_some(),
+            Holding::Takes(LockMode::Shared) => held() == Some(LockMode::Exclusive),
+            Holding::BeginsOnce => {
                 event.operation.kind == Kind::OnceEnd && event.operation.object() == Some(object)
             }
-            _ => false,
+            Holding::None | Holding::Tries(_) | Holding::GivesBack | Holding::GivesBackToWait => false,
+            Holding::Downgrades | Holding::AwaitsOnce | Holding::EndsOnce => false,
         }
     }
 
     /// How `thread` certainly has a lock just before event `before`. Attempts that may have failed do not count.
-    fn holding(&self, thread: ThreadId, lock: ObjectId, before: usize) -> Holding {
+    fn held(&self, thread: ThreadId, lock: ObjectId, before: usize) -> Option<LockMode> {
         let decisive = |&index: &usize| {
             let event = self.event(index);
             let sure = event.operation.argument == Operation::UNTIMED;
-            match event.operation.kind {
+            match event.operation.kind.info().holding {
                 _ if event.thread != thread => None,
-                Kind::Lock | Kind::WriteLock if sure => Some(Holding::Writing),
-                Kind::ConditionReacquire => Some(Holding::Writing),
-                Kind::ReadLock if sure => Some(Holding::Reading),
-                Kind::Downgrade => Some(Holding::Reading),
-                Kind::Unlock | Kind::ReadWriteUnlock | Kind::ConditionWait => Some(Holding::No),
-                _ => None,
+                Holding::Takes(_) if !sure => None,
+                Holding::Takes(mode) => Some(Some(mode)),
+                Holding::TakesBack => Some(Some(LockMode::Exclusive)),
+                Holding::Downgrades => Some(Some(LockMode::Shared)),
+                Holding::GivesBack | Holding::GivesBackToWait => Some(None),
+                Holding::None | Holding::Tries(_) => None,
+                Holding::BeginsOnce | Holding::AwaitsOnce | Holding::EndsOnce => None,
             }
         };
-        self.touching(lock, before).iter().rev().find_map(decisive).unwrap_or(Holding::No)
+        self.touching(lock, before).iter().rev().find_map(decisive).flatten()
     }
 
     /// The threads whose first event may come first in: all between `earlier` and `later` that does not depend on
@@ -236,14 +236,7 @@ impl<'a> Races<'a> {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Holding {
-    No,
-    Reading,
-    Writing,
-}
-
 /// Whether an operation is a step or a memory access, which is never blocked.
 fn is_memory(later: &Later) -> bool {
-    later.operation.kind <= Kind::ReadModifyWrite
+    later.operation.kind.is_memory()
 }

@@ -2,7 +2,7 @@
 
 use super::ordinal;
 use super::panics::Panic;
-use raddle_model::{Failure, Kind, LocationId, Operation, ThreadId, TraceFile};
+use raddle_model::{Failure, Holding, LocationId, Operation, ThreadId, TraceFile};
 use raddle_report::{Layout, acquisitions, sentences, verb};
 use std::fmt::{self, Display, Formatter};
 use std::fs;
@@ -163,10 +163,7 @@ pub(super) fn statement(trace: &TraceFile, operation: &Operation) -> String {
 
 fn deed(trace: &TraceFile, operation: &Operation, objects: &str) -> String {
     // The place of a guard's end is where it began.
-    let at = match operation.kind {
-        Kind::Unlock | Kind::ReadWriteUnlock => ", locked at",
-        _ => " at",
-    };
+    let at = if operation.kind.info().holding == Holding::GivesBack { ", locked at" } else { " at" };
     format!("{}{objects}{at} {}", verb(operation.kind), place(trace, operation.location))
 }
 

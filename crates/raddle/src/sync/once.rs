@@ -3,7 +3,7 @@
 use super::poison::Poison;
 use crate::runtime::{self, Object, Runtime};
 use raddle_engine::{Reply, Resource};
-use raddle_model::{Access, Kind, Operation};
+use raddle_model::{Access, Holding, Kind, Operation};
 use std::fmt;
 use std::panic::Location;
 
@@ -55,8 +55,8 @@ impl Once {
     }
 
     fn step(&self, kind: Kind, argument: u64, place: &'static Location<'static>) -> Reply {
-        let access =
-            if matches!(kind, Kind::OnceTry | Kind::OnceWait) { Access::Read } else { Access::Write };
+        let awaits = kind.info().holding == Holding::AwaitsOnce;
+        let access = if awaits { Access::Read } else { Access::Write };
         let operation = |runtime: &mut Runtime| {
             let object = self.object.id(runtime, |_| Resource::once());
             Operation::new(kind, runtime.location(place)).on(object, access).with_argument(argument)

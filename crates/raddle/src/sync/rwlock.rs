@@ -3,7 +3,7 @@
 use super::poison::Poison;
 use crate::runtime::{self, Object, Runtime};
 use raddle_engine::{Reply, Resource};
-use raddle_model::{Access, Kind, Operation};
+use raddle_model::{Access, Kind, LockMode, Operation};
 use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
@@ -55,10 +55,8 @@ impl<T> RwLock<T> {
 impl<T: ?Sized> RwLock<T> {
     fn step(&self, kind: Kind, place: &'static Location<'static>) -> Reply {
         // Taking the lock for reading commutes with the same; giving it back may let a writer in.
-        let access = match kind {
-            Kind::Read | Kind::ReadLock | Kind::TryReadLock => Access::Read,
-            _ => Access::Write,
-        };
+        let reads = kind == Kind::Read || kind.info().holding.takes() == Some(LockMode::Shared);
+        let access = if reads { Access::Read } else { Access::Write };
         let operation = |runtime: &mut Runtime| {
             let object = self.object.id(runtime, |_| Resource::read_write_lock());
             Operation::new(kind, runtime.location(place)).on(object, access)

@@ -33,7 +33,7 @@ fn keys(run: &TraceFile) -> Vec<Key> {
 
 /// What only ends something cannot come earlier by itself.
 fn is_end(step: &TraceStep) -> bool {
-    matches!(step.operation.kind, Kind::Unlock | Kind::Join | Kind::Spawn | Kind::Exit)
+    !step.operation.kind.info().reversible
 }
 
 /// Where in `run` the critical section is over that begins with step `lock`; `lock` itself if it is none.
@@ -44,7 +44,7 @@ fn section(run: &TraceFile, lock: usize) -> usize {
     }
     let ends = |step: &TraceStep| {
         let same = step.operation.objects().any(|(object, _)| Some(object) == operation.object());
-        step.thread == thread && same && matches!(step.operation.kind, Kind::Unlock | Kind::ConditionWait)
+        step.thread == thread && same && step.operation.kind.info().holding.gives_back()
     };
     let end = (lock + 1..run.steps.len()).find(|&step| ends(&run.steps[step]));
     end.unwrap_or(run.steps.len())

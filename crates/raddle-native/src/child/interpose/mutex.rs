@@ -30,9 +30,9 @@ entries! {
 }
 
 fn act(kind: Kind, mutex: *mut c_void, span: u64, place: usize) -> c_int {
-    match (answer(announce(kind, mutex, span, place)), kind) {
-        (0, Kind::Lock | Kind::TryLock) => robust::note_lock(mutex, place),
-        (error, _) => error,
+    match answer(announce(kind, mutex, span, place)) {
+        0 if kind.info().holding.takes().is_some() => robust::note_lock(mutex, place),
+        error => error,
     }
 }
 

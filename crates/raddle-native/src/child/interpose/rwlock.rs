@@ -9,7 +9,7 @@ use crate::child::scheduling::{step, step_on};
 use crate::platform::real;
 use libc::{EBUSY, EDEADLK, EINVAL, ETIMEDOUT, timespec};
 use raddle_engine::Reply;
-use raddle_model::{Access, Kind, Operation};
+use raddle_model::{Access, Holding, Kind, LockMode, Operation};
 use std::ffi::{c_int, c_void};
 
 entries! {
@@ -28,11 +28,11 @@ entries! {
 
 fn act(kind: Kind, lock: *mut c_void, span: Option<u64>, place: usize) -> c_int {
     let Some(span) = span else { return EINVAL };
-    let access =
-        if matches!(kind, Kind::ReadLock | Kind::TryReadLock) { Access::Read } else { Access::Write };
+    let holding = kind.info().holding;
+    let access = if holding.takes() == Some(LockMode::Shared) { Access::Read } else { Access::Write };
     // glibc knows who writes, and lets that one wait for nobody.
     let writes = |runtime: &mut Runtime| runtime.writers.contains(&(lock as usize, runtime.current));
-    if matches!(kind, Kind::ReadLock | Kind::WriteLock) && with(writes) {
+    if matches!(holding, Holding::Takes(_)) && with(writes) {
         return EDEADLK;
     }
     if kind == Kind::ReadWriteUnlock {
@@ -46,7 +46,7 @@ fn act(kind: Kind, lock: *mut c_void, span: Option<u64>, place: usize) -> c_int 
         Reply::Busy => EBUSY,
         Reply::TimedOut => ETIMEDOUT,
         _ => {
-            if matches!(kind, Kind::WriteLock | Kind::TryWriteLock) {
+            if holding.takes() == Some(LockMode::Exclusive) {
                 with(|runtime| runtime.writers.push((lock as usize, runtime.current)));
             }
             0
