@@ -5,7 +5,7 @@ use raddle_model::{BlockReason, Failure, Kind, MADE, ObjectId, TraceFile};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The front end whose threads are Erlang processes.
-pub(super) const BEAM: &str = "beam";
+pub(crate) const BEAM: &str = "beam";
 
 /// What is known of the order of steps.
 #[derive(Default)]

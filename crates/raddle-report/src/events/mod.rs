@@ -9,12 +9,15 @@ mod locks;
 mod place;
 mod waits;
 
+pub(crate) use edges::BEAM;
 pub use place::Place;
 
-use crate::interleaving::sentences;
 use crate::operations::verb;
+use crate::run_text::names::{self, Names};
+use crate::run_text::verdict;
 use crate::values::{Told, beside, told};
-use raddle_model::{Access, BlockReason, Failure, Kind, Operation, TraceFile};
+use raddle_model::{Access, BlockReason, Failure, Kind, LocationId, ObjectId, Operation, TraceFile};
+use std::collections::BTreeSet;
 
 /// A run, ready to be shown. Numbers of steps are indices into `events`.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -42,6 +45,10 @@ pub struct Stream {
     /// Whether statements name no more than the first object of a step. What an Erlang process touches besides says what the step
     /// depends on, not what it does.
     pub names_first: bool,
+    /// The word for a thread.
+    pub noun: &'static str,
+    /// The thread of a test's harness, whose steps are no part of the test.
+    pub harness: Option<u32>,
 }
 
 /// One step of a run.
@@ -59,6 +66,8 @@ pub struct DisplayEvent {
     pub answer: Option<String>,
     /// What it read and wrote, as far as that is known.
     pub values: Vec<Told>,
+    /// Whether it gives a lock back and its location is where the lock was taken, as for a guard of Rust.
+    pub is_at_lock: bool,
 }
 
 /// A time between two steps.
@@ -140,8 +149,10 @@ impl Stream {
             events: executed(file),
             executed: file.steps.len(),
             failure: file.verdict.failure().map(Failure::kind),
-            message: sentences(file),
+            message: verdict(file),
             names_first: file.front_end == edges::BEAM,
+            noun: Names(file).noun(),
+            harness: Names(file).harness(),
             ..Stream::default()
         };
         stream.events.extend(pending(file));
@@ -176,8 +187,7 @@ impl Stream {
 
     /// The same without where it was made, which the names of objects of Rust tests tell.
     pub fn short_object(&self, object: u32) -> String {
-        let name = self.object(object);
-        name.split(" made at ").next().unwrap_or(&name).to_owned()
+        names::short_object(&self.object(object)).to_owned()
     }
 
     /// Where a step stands.
@@ -256,7 +266,7 @@ impl Stream {
 
 fn executed(file: &TraceFile) -> Vec<DisplayEvent> {
     let mut picks = file.picks.iter().peekable();
-    let mut before = None;
+    let (mut before, acquired) = (None, acquired(file));
     let mut events = Vec::with_capacity(file.steps.len());
     for (index, step) in file.steps.iter().enumerate() {
         let mut answers = Vec::new();
@@ -276,10 +286,34 @@ fn executed(file: &TraceFile) -> Vec<DisplayEvent> {
             is_switch: before.is_some_and(|thread| thread != step.thread),
             answer: (!answers.is_empty()).then(|| answers.join(", ")),
             values: told(file, index),
+            is_at_lock: matches!(step.operation.kind, Kind::Unlock | Kind::ReadWriteUnlock)
+                && step
+                    .operation
+                    .object()
+                    .is_some_and(|lock| acquired.contains(&(lock, step.operation.location))),
         });
         before = Some(step.thread);
     }
     events
+}
+
+/// Returns the objects and locations of all steps that take a lock.
+fn acquired(file: &TraceFile) -> BTreeSet<(ObjectId, LocationId)> {
+    let takes = |kind: Kind| {
+        matches!(
+            kind,
+            Kind::Lock
+                | Kind::TryLock
+                | Kind::ReadLock
+                | Kind::WriteLock
+                | Kind::TryReadLock
+                | Kind::TryWriteLock
+                | Kind::ConditionReacquire
+                | Kind::Downgrade
+        )
+    };
+    let steps = file.steps.iter().map(|step| step.operation).filter(|operation| takes(operation.kind));
+    steps.filter_map(|operation| Some((operation.object()?, operation.location))).collect()
 }
 
 /// What the threads of a deadlock wait to do.
@@ -309,6 +343,7 @@ fn pending(file: &TraceFile) -> Vec<DisplayEvent> {
             is_switch: false,
             answer: None,
             values: Vec::new(),
+            is_at_lock: false,
         }
     });
     waiting.collect()

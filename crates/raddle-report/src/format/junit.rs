@@ -2,7 +2,8 @@
 //! each.
 
 use super::escaped;
-use super::text::{Terminal, text};
+use super::text::text;
+use crate::run_text::Terminal;
 use crate::shape::{CargoTest, TestStatus};
 use crate::story::Story;
 use std::fmt::Write;
