@@ -2,7 +2,7 @@
 
 use super::config;
 use super::driver::{Test, failed};
-use super::failure::{Failed, FailureFile, statement};
+use super::failure::{Failed, FailureFile};
 use super::minimize::Runs;
 use super::panics;
 use super::passed::Passed;
@@ -11,6 +11,7 @@ use super::turns;
 use crate::runtime::{self, Conflict, Locations, Runtime};
 use raddle_engine::{Choice, Divergence, Engine, Needs, Plan, Point, Replay, Resemble, Rng, Strategy};
 use raddle_model::{Event, FileError, ThreadId, TraceFile, Verdict};
+use raddle_report::run_text::statement;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
