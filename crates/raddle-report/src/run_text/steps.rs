@@ -142,12 +142,12 @@ fn around_switches(
         is_shown[row.saturating_sub(before).min(to)..to].fill(true);
     };
     let event = |row: usize| &run.events[steps[row]];
-    for row in 0..steps.len() {
+    for (row, &step) in steps.iter().enumerate() {
         if row > 0 && event(row).executed && event(row).thread != event(row - 1).thread {
             // The step before a switch is the last of the other thread.
             show(row, around, around.saturating_sub(1));
         }
-        if !event(row).executed || is_marked(steps[row]) {
+        if !event(row).executed || is_marked(step) {
             show(row, 0, 0);
         }
     }
