@@ -5,7 +5,7 @@ use raddle_engine::{Config, Timeouts};
 use raddle_model::{
     Event, FileError, FrontEnd, MADE, Settings, Surroundings, ThreadId, TraceFile, TraceStep, Values,
 };
-use raddle_report::{Layout, act, steps, text};
+use raddle_report::run_text::{RunContext, Terminal, reduction, steps};
 
 /// What the Erlang side knows of a run and the engine does not.
 #[derive(Clone, Debug, Default)]
@@ -116,21 +116,8 @@ pub fn read(text: &str) -> Result<TraceFile, ReplayError> {
     if file.front_end == FrontEnd::Beam { Ok(file) } else { Err(ReplayError::FrontEnd(file.front_end)) }
 }
 
-/// The steps of a run for a person, with the line that called for each step, a column for each process, and how it became smaller if it did.
+/// Returns the steps of a run for a person, with the line that called for each step, and how it was reduced if it was.
 pub fn show(file: &TraceFile, callers: &[String]) -> String {
-    let mut out = String::new();
-    if let Some(minimized) = file.minimized {
-        out = format!(
-            "Made smaller by {}: switches between processes {} -> {}, steps {} -> {}.\n",
-            text::plural(minimized.executions, "run"),
-            text::count(minimized.switches_before),
-            text::count(file.switches()),
-            text::count(minimized.steps_before),
-            text::count(file.steps.len() as u64)
-        );
-    }
-    out.push_str(&steps(file, Layout::default(), &|step| {
-        act(file, &file.steps[step].operation, callers.get(step).map_or("", |line| line))
-    }));
-    out
+    let reduced = reduction(file).map(|sentence| sentence + "\n").unwrap_or_default();
+    reduced + &steps(file, RunContext { callers, ..RunContext::default() }, Terminal::default())
 }

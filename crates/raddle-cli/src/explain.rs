@@ -9,8 +9,9 @@ use anyhow::{Context, Result, bail};
 use raddle_explain::{Effort, Explanation, Pair, place, sentence};
 use raddle_model::native::Threads;
 use raddle_model::{EXIT_BUG_FOUND, FrontEnd, TraceFile, TraceStep};
+use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep};
-use raddle_report::{Told, sentences, text, verb};
+use raddle_report::text;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -56,7 +57,7 @@ pub(crate) fn search(
 
 /// The explanation for a person.
 fn told(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sources) -> String {
-    format!("{}\n\n{}", sentences(file).join("\n"), why(file, found, effort, sources))
+    format!("{}\n\n{}", verdict(file).join("\n"), why(file, found, effort, sources))
 }
 
 /// Which order makes the run fail, and how many orders it needs.
@@ -194,16 +195,7 @@ fn line(file: &TraceFile, sources: &Sources, place: &str) -> Option<String> {
 }
 
 fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
-    let step = |index: usize| {
-        let TraceStep { thread, operation } = &found.steps[index];
-        ExplainedStep {
-            step: (index < file.steps.len()).then_some(index as u64),
-            thread: file.threads.get(*thread as usize).cloned().unwrap_or_default(),
-            operation: verb(operation.kind).to_owned(),
-            location: file.locations.get(operation.location.index()).cloned().unwrap_or_default(),
-            values: raddle_report::told(file, index).iter().map(Told::text).collect(),
-        }
-    };
+    let step = |index: usize| ExplainedStep::of(file, &found.steps, index);
     let pairs = |pairs: &[Pair]| {
         pairs
             .iter()
@@ -212,7 +204,7 @@ fn json(file: &TraceFile, found: &Explanation, effort: Effort) -> String {
     };
     shape::line(&Explained {
         verdict: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
-        message: sentences(file).join("\n"),
+        message: verdict(file).join("\n"),
         swapped: pairs(&found.swapped),
         always: found.always,
         depth: found.smallest.then_some(found.constraints.len() as u64),

@@ -2,13 +2,12 @@
 
 use crate::beam::{self, Beam};
 use crate::lab::Lab;
-use crate::native::{self, Program};
+use crate::native::Program;
 use crate::rust::RustTest;
-use crate::subject::{Output, Subject};
+use crate::subject::Subject;
 use anyhow::Result;
 use raddle_model::native::Threads;
 use raddle_model::{FrontEnd, TraceFile};
-use raddle_report::{Layout, interleaving};
 use std::path::PathBuf;
 
 /// Prepares the program of `file`, which messages call `shown`, to make more runs. Threads of pthreads programs are `threads`.
@@ -40,25 +39,5 @@ pub(crate) fn source_folders(file: &TraceFile) -> Vec<PathBuf> {
         FrontEnd::Beam => beam::folders(file),
         FrontEnd::Rust => file.surroundings.directory.iter().map(PathBuf::from).collect(),
         FrontEnd::Lab | FrontEnd::Native => Vec::new(),
-    }
-}
-
-/// Prints a run: its steps, what was wrong, and what the program printed.
-pub(crate) fn show(out: &mut String, file: &TraceFile, output: &Output, width: usize) {
-    match file.front_end {
-        FrontEnd::Beam => beam::show(out, file, output, width),
-        FrontEnd::Native | FrontEnd::Rust => native::show(out, file, &output.printed, width),
-        FrontEnd::Lab => {
-            out.push('\n');
-            out.push_str(&interleaving(file, Layout { width, ..Layout::default() }));
-        }
-    }
-}
-
-/// Says what was wrong, a line each.
-pub(crate) fn message(file: &TraceFile) -> Vec<String> {
-    match file.front_end {
-        FrontEnd::Native => native::message(file),
-        FrontEnd::Lab | FrontEnd::Rust | FrontEnd::Beam => raddle_report::sentences(file),
     }
 }

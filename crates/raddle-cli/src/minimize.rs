@@ -4,11 +4,11 @@ use crate::args::MinimizeArgs;
 use crate::front_end::open;
 use crate::input::{failure, shown};
 use crate::outcome::Outcome;
-use crate::{reduction, subject};
+use crate::subject;
 use anyhow::{Context, Result, bail};
 use raddle_model::EXIT_BUG_FOUND;
 use raddle_model::native::Threads;
-use raddle_report::sentences;
+use raddle_report::run_text::{reduction, verdict};
 use raddle_report::shape::{self, Reduced};
 use raddle_search::Limits;
 use std::fmt::Write;
@@ -30,7 +30,7 @@ pub(crate) fn run(args: &MinimizeArgs) -> Result<Outcome> {
     if let Some(minimized) = small.minimized.filter(|_| args.json) {
         let text = shape::line(&Reduced {
             verdict: small.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
-            message: sentences(&small).join("\n"),
+            message: verdict(&small).join("\n"),
             failure_file: path.display().to_string(),
             executions: minimized.executions,
             switches: small.switches(),
@@ -41,7 +41,9 @@ pub(crate) fn run(args: &MinimizeArgs) -> Result<Outcome> {
         return Ok(Outcome { text, status: EXIT_BUG_FOUND });
     }
     let mut out = String::new();
-    reduction::tell(&mut out, &small);
+    if let Some(sentence) = reduction(&small) {
+        let _ = writeln!(out, "{sentence}");
+    }
     let _ = writeln!(out, "Replay it: raddle replay {}", path.display());
     Ok(Outcome { text: out, status: EXIT_BUG_FOUND })
 }

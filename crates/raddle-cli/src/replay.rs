@@ -1,15 +1,17 @@
 //! `raddle replay`.
 
 use crate::args::ReplayArgs;
-use crate::front_end::{changed, message, open, show};
+use crate::front_end::{changed, open};
 use crate::input::{failure, shown};
 use crate::native::{self, Program};
 use crate::outcome::Outcome;
+use crate::show;
 use crate::subject::Repeated;
 use anyhow::{Result, bail, ensure};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
+use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, Replayed, Resembled};
-use raddle_report::{sentences, text};
+use raddle_report::text;
 
 pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
     let shown = shown(&args.trace);
@@ -51,7 +53,7 @@ fn exact(
     ends_alike(file, &repeated.run, shown)?;
     let status = if file.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     if args.json {
-        return Ok(Outcome { text: shape::line(&Replayed::of(file, &message(file))), status });
+        return Ok(Outcome { text: shape::line(&Replayed::of(file, &verdict(file))), status });
     }
     let mut text = exact_head(file);
     if file.front_end == FrontEnd::Native && native::is_another_build(file) {
@@ -59,7 +61,7 @@ fn exact(
     }
     // The file may be of a time without values.
     let file = TraceFile { values: repeated.run.values.clone(), ..file.clone() };
-    show(&mut text, &file, &repeated.output, width);
+    show::run(&mut text, &file, &repeated.output, width);
     Ok(Outcome { text, status })
 }
 
@@ -77,7 +79,7 @@ fn tolerant(
         return Outcome { text: tolerant_line(file, now, left), status };
     }
     let mut text = tolerant_head(file, now, left, shown);
-    show(&mut text, now, &again.output, width);
+    show::run(&mut text, now, &again.output, width);
     Outcome { text, status }
 }
 
@@ -86,8 +88,8 @@ fn ends_alike(file: &TraceFile, now: &TraceFile, shown: &str) -> Result<()> {
     ensure!(
         now.verdict == file.verdict,
         "{shown}: the steps repeat but the end does not: recorded `{}`, now `{}`",
-        sentences(file).join("; "),
-        sentences(now).join("; ")
+        verdict(file).join("; "),
+        verdict(now).join("; ")
     );
     ensure!(
         now.fingerprint == file.fingerprint && now.picks == file.picks,
@@ -137,7 +139,7 @@ fn tolerant_line(file: &TraceFile, now: &TraceFile, left: &Left<'_>) -> String {
     shape::line(&Resembled {
         verdict: now.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
         recorded: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
-        message: sentences(now).join("\n"),
+        message: verdict(now).join("\n"),
         left_at: left.step as u64,
         left_because: left.what.to_owned(),
         steps: now.steps.len() as u64,

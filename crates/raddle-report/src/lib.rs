@@ -1,6 +1,6 @@
 //! Plain data in, text and JSON out.
 //!
-//! [`Table`] aligns text in columns, [`interleaving`] shows one recorded run thread by thread, [`shape`] holds the
+//! [`Table`] aligns text in columns, [`run_text`] shows one recorded run thread by thread, [`shape`] holds the
 //! JSON shapes that scripts may rely on, and [`text`] tells the same to a person. [`bench`](mod@bench) is what was measured over a
 //! suite. A [`Story`] is one failure with all that is known of it; [`format`](mod@format) has a module for each
 //! way to tell it.
@@ -10,9 +10,9 @@ pub mod bench;
 mod coverage;
 pub mod events;
 pub mod format;
-mod interleaving;
 mod operations;
 mod race;
+pub mod run_text;
 pub mod shape;
 mod story;
 mod table;
@@ -20,8 +20,7 @@ pub mod text;
 mod values;
 
 pub use coverage::{Coverage, Place, Root, coverage};
-pub use interleaving::{Layout, interleaving, sentences, steps};
-pub use operations::{acquisitions, act, verb};
+pub use operations::verb;
 pub use story::{ConflictPair, PairRole, Source, Story, StoryIdiom};
 pub use table::{Align, Table};
-pub use values::{Told, told, touched};
+pub use values::Told;

@@ -1,9 +1,9 @@
 //! Words for operations, and what they did to locks.
 
-use raddle_model::{Blocked, Holding, Kind, LocationId, Notifies, ObjectId, Operation, ThreadId, TraceFile};
+use raddle_model::{Blocked, Holding, Kind, LocationId, Notifies, ObjectId, ThreadId, TraceFile};
 
 /// Who holds what the threads of a deadlock wait for, and where they took it; each hold once.
-pub fn acquisitions(file: &TraceFile, blocked: &[Blocked]) -> Vec<(ThreadId, ObjectId, LocationId)> {
+pub(crate) fn acquisitions(file: &TraceFile, blocked: &[Blocked]) -> Vec<(ThreadId, ObjectId, LocationId)> {
     let mut found: Vec<(ThreadId, ObjectId, LocationId)> = Vec::new();
     for entry in blocked {
         let Some(object) = entry.object else { continue };
@@ -34,25 +34,6 @@ fn taken_at(file: &TraceFile, thread: ThreadId, object: ObjectId) -> Option<Loca
         }
     }
     taken
-}
-
-/// What an operation of an Erlang program does, to what, and on which line. If it is one of a library, `caller` is the line of the program that it was
-/// made for, or nothing.
-pub fn act(file: &TraceFile, operation: &Operation, caller: &str) -> String {
-    let name = |names: &[String], index: usize| names.get(index).map_or("?".to_owned(), Clone::clone);
-    let mut objects: Vec<String> =
-        operation.objects().map(|(object, _)| name(&file.objects, object.index())).collect();
-    // What is touched besides says what the operation depends on, not what it does.
-    objects.truncate(1);
-    if !operation.kind.info().names_object {
-        objects.clear();
-    }
-    let gap = if objects.is_empty() { "" } else { " " };
-    let place = name(&file.locations, operation.location.index());
-    // What is received there is told where somebody waits for it in vain.
-    let place = place.rsplit_once(" at ").map_or(&place[..], |(_, place)| place);
-    let place = if caller.is_empty() { place.to_owned() } else { format!("{caller} ({place})") };
-    format!("{}{gap}{} at {place}", verb(operation.kind), objects.join(", "))
 }
 
 /// A kind of operation in a report, to be followed by its object.

@@ -17,6 +17,8 @@ pub struct Story {
     pub found: String,
     /// The failing run.
     pub failing: Stream,
+    /// The lines that called for the steps of the failing run, see [`RunContext::callers`](crate::run_text::RunContext::callers).
+    pub callers: Vec<String>,
     /// The closest run that passes, if it is known.
     pub passing: Option<Stream>,
     /// The pairs of steps of the failing run that matter.
@@ -109,6 +111,7 @@ impl Story {
             why: Vec::new(),
             notes: Vec::new(),
             sources: Vec::new(),
+            callers: Vec::new(),
         };
         if let Some(Failure::DataRace { first, second, .. }) = file.verdict.failure()
             && (second.step as usize) < story.failing.events.len()

@@ -93,11 +93,6 @@ pub(crate) fn length(text: &str) -> usize {
     text.width()
 }
 
-/// A text with as many spaces behind it as it takes to fill `width` columns.
-pub(crate) fn padded(text: &str, width: usize) -> String {
-    format!("{text}{}", " ".repeat(width.saturating_sub(length(text))))
-}
-
 /// Breaks a text between words, so that each line takes at most `width` columns if its words allow it.
 pub(crate) fn wrap(text: &str, width: usize) -> Vec<String> {
     let options = Options::new(width)

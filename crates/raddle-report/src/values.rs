@@ -50,24 +50,10 @@ impl Told {
 }
 
 /// What a step of `file` read and wrote, as far as that is known.
-pub fn told(file: &TraceFile, step: usize) -> Vec<Told> {
+pub(crate) fn told(file: &TraceFile, step: usize) -> Vec<Told> {
     let Some(entry) = file.steps.get(step) else { return Vec::new() };
     let own = file.values.of(step);
     own.map(|(cell, value)| Told::of(file, &entry.operation, cell, value)).collect()
-}
-
-/// What a step of `file` touches: its variables with their values if these are known, else its objects by their names.
-pub fn touched(file: &TraceFile, step: usize) -> Vec<String> {
-    let told = told(file, step);
-    if !told.is_empty() {
-        return told.iter().map(Told::text).collect();
-    }
-    let objects = file.steps.get(step).into_iter().flat_map(|entry| entry.operation.objects());
-    let name = |index: usize| file.objects.get(index).cloned().unwrap_or_else(|| "?".to_owned());
-    let mut names: Vec<String> = objects.map(|(object, _)| name(object.index())).collect();
-    // A variable of more than eight bytes is several objects.
-    names.dedup();
-    names
 }
 
 /// Adds values to a statement of the source, but for what it says itself: `x = 1` needs no value.

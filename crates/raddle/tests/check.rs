@@ -4,6 +4,7 @@ use raddle::sync::atomic::{AtomicUsize, Ordering};
 use raddle::sync::{Arc, Mutex};
 use raddle::{Config, Failed, FailureFile, ReplayError, check_with, thread, try_replay};
 use raddle_model::{Failure, TraceFile};
+use raddle_report::run_text::{RunContext, Terminal, steps};
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -90,10 +91,10 @@ fn a_failure_says_what_where_and_how_to_run_it_again() {
     let place = format!("{}:{LOST}:5", file!());
     for part in [
         "`a_failure_says_what_where_and_how_to_run_it_again` fails under this schedule:",
-        &format!("panic: main at {place}: assertion `left == right` failed: a deposit was lost"),
+        &format!("assertion: assertion `left == right` failed: a deposit was lost; thread main, {place}"),
         concat!("  lock #0 at ", file!()),
         concat!("  unlock #0, locked at ", file!()),
-        &format!("  join #1 at {}:{}:13", file!(), LOST - 1),
+        &format!("  join thread 1 at {}:{}:13", file!(), LOST - 1),
         "seed 1",
         "replay it: RADDLE_REPLAY=/",
         " cargo test a_failure_says_what_where_and_how_to_run_it_again -- --exact",
@@ -105,6 +106,8 @@ fn a_failure_says_what_where_and_how_to_run_it_again() {
     let written = TraceFile::from_json(&std::fs::read_to_string(path(&failed)).unwrap()).unwrap();
     assert_eq!(written, failed.trace);
     assert_eq!((written.front_end.name(), written.seed), ("rust", 1));
+    let steps = steps(&written, RunContext::default(), Terminal::of_width(120));
+    assert!(text.contains(&format!(":\n\n{steps}\n")), "the file tells the same steps:\n{steps}\n{text}");
 }
 
 #[test]
@@ -114,8 +117,8 @@ fn a_deadlock_says_who_holds_what_and_where_it_was_taken() {
     for part in [
         "deadlock: 2 threads wait and none can go on".to_owned(),
         "each waits for the next: ".to_owned(),
-        format!("main took #0 at {}:{FIRST_LOCK}:", file!()),
-        format!("thread 1 took #1 at {}:{}:", file!(), FIRST_LOCK - 3),
+        format!("main took #0; {}:{FIRST_LOCK}:", file!()),
+        format!("thread 1 took #1; {}:{}:", file!(), FIRST_LOCK - 3),
     ] {
         // Which lock is used first, and so is number 0, is up to the schedule.
         let swapped = part.replace("#0", "#x").replace("#1", "#0").replace("#x", "#1");
@@ -315,7 +318,7 @@ fn a_failure_is_shown_with_few_switches() {
     assert!(found.trace.switches() > 10 && shown.trace.switches() <= 5, "{shown}");
     assert_eq!(shown.trace.minimized.unwrap().switches_before, found.trace.switches());
     assert_eq!(shown.panics, found.panics, "the panics are those of the run that is shown");
-    assert!(shown.to_string().contains(" switches between threads, found with "), "{shown}");
+    assert!(shown.to_string().contains("\nMade smaller by "), "{shown}");
     let Err(ReplayError::Failed(again)) = try_replay(lost_among_others, path(&shown)) else { panic!() };
     assert_eq!(again.trace, shown.trace);
 }

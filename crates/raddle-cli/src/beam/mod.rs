@@ -6,11 +6,9 @@
 mod application;
 mod run;
 mod server;
-mod show;
 mod sources;
 mod subject;
 
 pub(crate) use run::run;
-pub(crate) use show::show;
 pub(crate) use sources::folders;
 pub(crate) use subject::Beam;

@@ -1,19 +1,19 @@
 //! `raddle beam run`.
 
 use super::server::{Program, Vm, setup};
-use super::show::show;
 use super::subject::{Beam, output};
 use crate::args::BeamRunArgs;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
-use crate::reduction;
 use crate::remote::{Remote, in_short};
+use crate::show;
 use crate::subject::{Keep, Kept, Sources, Subject};
 use anyhow::{Context, Result, ensure};
 use raddle_model::native::Setup;
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
+use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, NativeRun};
-use raddle_report::{sentences, text};
+use raddle_report::text;
 use raddle_search::{Lanes, Portfolio, Seen, Tally, Target};
 use std::fmt::Write;
 
@@ -77,7 +77,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
         }
         report.first_failure = Some(turn.number);
         report.kind = kept.file.verdict.failure().map(|failure| failure.kind().to_owned());
-        report.message = Some(sentences(&kept.file).join("\n"));
+        report.message = Some(verdict(&kept.file).join("\n"));
         report.failure_file = kept.path.as_ref().map(|path| path.display().to_string());
         failing = Some(kept);
     }
@@ -87,8 +87,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     }
     let mut out = summary(&report);
     if let Some(Kept { file, output, .. }) = &failing {
-        reduction::tell(&mut out, file);
-        show(&mut out, file, output, width);
+        show::found(&mut out, file, output, width);
         if let Some(path) = &report.failure_file {
             let _ = writeln!(out, "\nReplay it: raddle replay {path}");
         }

@@ -10,12 +10,13 @@ use crate::harness_output as output;
 use crate::native::{self, Native};
 use crate::outcome::{Outcome, emit};
 use crate::progress::Progress;
-use crate::reduction;
 use crate::remote::{NotControllable, missed_memory};
+use crate::show;
 use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result};
 use raddle_model::native::{Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Surroundings, TraceFile};
+use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
 use raddle_search::{Lanes, Portfolio, Seen, Stop, Tally};
 use std::collections::BTreeMap;
@@ -277,7 +278,7 @@ impl Session<'_> {
     /// Tells of the first failing run.
     fn fail(&self, tested: &mut CargoTest, report: &mut String, number: u64, found: &Kept, name: &str) {
         tested.kind = found.file.verdict.failure().map(|failure| failure.kind().to_owned());
-        tested.message = Some(native::message(&found.file).join("\n"));
+        tested.message = Some(verdict(&found.file).join("\n"));
         tested.first_failure = Some(number);
         let printed = output::without_harness(&found.output.printed, name);
         tested.output = Some(printed).filter(|printed| !printed.is_empty());
@@ -290,8 +291,7 @@ impl Session<'_> {
         if self.args.search.json {
             return;
         }
-        reduction::tell(report, &found.file);
-        native::show(report, &found.file, &found.output.printed, self.width);
+        show::found(report, &found.file, &found.output, self.width);
         if let Some(replay) = &tested.replay {
             let _ = writeln!(report, "\nReplay it: {replay}\n");
         }

@@ -5,8 +5,8 @@ use crate::args::RunArgs;
 use crate::input::{read, shown};
 use crate::outcome::Outcome;
 use crate::progress::{Progress, Waiting};
+use crate::strategies;
 use crate::subject::{record_path, write};
-use crate::{reduction, strategies};
 use anyhow::{Context, Result, bail};
 use raddle_engine::{Config, Replay, Strategy};
 use raddle_explain::MOST_AUTOMATIC_STEPS;
@@ -15,8 +15,9 @@ use raddle_lab::{Job, Machine, sample_all};
 use raddle_model::{
     EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Name, Settings, Surroundings, TraceFile, Values,
 };
+use raddle_report::run_text::{RunContext, Terminal, reduction, run as shown_run, verdict};
 use raddle_report::shape::{self, FirstFailure, Run};
-use raddle_report::{Coverage, Layout, coverage, interleaving, sentences, text};
+use raddle_report::{Coverage, coverage, text};
 use raddle_search::{AFTER_A_FAILURE, Lanes, Portfolio, Recording, Tally, bound, reduce};
 use raddle_strategies::Family;
 use raddle_strategies::coverage::WINDOW;
@@ -62,7 +63,7 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
             report.first_failure = Some(FirstFailure {
                 run: turn.number,
                 kind: recording.verdict.failure().map_or("", |failure| failure.kind()).to_owned(),
-                message: sentences(&kept.0).join("\n"),
+                message: verdict(&kept.0).join("\n"),
                 steps: kept.0.steps.len() as u64,
                 recorded: kept.1.clone(),
             });
@@ -227,8 +228,10 @@ fn show(out: &mut String, args: &RunArgs, file: &TraceFile, recorded: Option<&st
         file.strategy,
         text::plural(file.steps.len() as u64, "step")
     );
-    reduction::tell(out, file);
-    out.push_str(&interleaving(file, Layout { width, ..Layout::default() }));
+    if let Some(sentence) = reduction(file) {
+        let _ = writeln!(out, "{sentence}");
+    }
+    out.push_str(&shown_run(file, RunContext::default(), Terminal::of_width(width)));
     match recorded {
         Some(path) => {
             let _ = writeln!(out, "\nReplay it: raddle replay {}", quoted(path));

@@ -6,6 +6,7 @@ use super::{rust_names, values};
 use crate::subject::Sources;
 use raddle_model::TraceFile;
 use raddle_model::native::{self, CALLED_BY};
+use raddle_report::events::Place;
 use raddle_symbols::{Frame, Symbols};
 use std::collections::BTreeSet;
 use std::path::{Component, Path, PathBuf};
@@ -79,7 +80,7 @@ pub(super) fn translate_places(places: &mut [String]) {
 pub(crate) fn shown(symbols: &mut Symbols, text: &str) -> String {
     let mut places = [text.to_owned()];
     locate(symbols, &mut places);
-    lines(&places[0])
+    Place::parse(&places[0]).lines()
 }
 
 fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
@@ -131,19 +132,6 @@ fn unit(names: &[String]) -> Option<String> {
         [one, other] => Some(format!("{one}/{other}")),
         [first, .., last] => Some(format!("{first}..{last}")),
     }
-}
-
-/// Of a place as [`translate`] tells it only the files and lines, if they are known, and what is called there.
-pub(super) fn lines(place: &str) -> String {
-    let frames = place.split(INLINED).flat_map(|frame| frame.split(CALLED));
-    let frames = frames.map(|frame| match frame.rsplit_once(" at ") {
-        Some((function, line)) => match function.split_once(CALLING) {
-            Some((_, called)) => format!("{line}{CALLING}{called}").replacen(',', "", 1),
-            None => line.to_owned(),
-        },
-        None => frame.to_owned(),
-    });
-    frames.collect::<Vec<_>>().join(" < ")
 }
 
 /// The module and the address in its own terms that a text of the native runtime tells.
@@ -265,12 +253,5 @@ mod tests {
         assert_eq!(told(&[]), None);
         assert_eq!(told(&["a", "b"]).as_deref(), Some("a/b"));
         assert_eq!(told(&["s[0]", "s[1]", "s[2]"]).as_deref(), Some("s[0]..s[2]"));
-    }
-
-    #[test]
-    fn the_lines_of_a_place() {
-        assert_eq!(lines("push at a.h:3, inlined into main at b.c:7"), "a.h:3 < b.c:7");
-        assert_eq!(lines("0x12ab"), "0x12ab");
-        assert_eq!(lines("count, in Mutex::lock at a.rs:3"), "a.rs:3 in Mutex::lock");
     }
 }

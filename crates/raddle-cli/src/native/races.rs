@@ -6,7 +6,7 @@ use super::target::Native;
 use anyhow::Result;
 use raddle_model::Surroundings;
 use raddle_model::native::Setup;
-use raddle_report::sentences;
+use raddle_report::run_text::verdict;
 use raddle_report::shape::Races;
 use raddle_search::{Budget, Lanes, Stop};
 use std::path::Path;
@@ -40,7 +40,7 @@ pub(super) fn look(
     let racing = found.tally.kinds.get(KIND).copied().unwrap_or(0);
     let first = found.first.iter().filter(|(_, ran)| ran.kind.as_deref() == Some(KIND));
     let message =
-        first.filter_map(|(_, ran)| ran.trace.as_deref()).map(|file| sentences(file).join("\n")).next();
+        first.filter_map(|(_, ran)| ran.trace.as_deref()).map(|file| verdict(file).join("\n")).next();
     Ok(Some(Races { runs: found.tally.runs, racing, message }))
 }
 

@@ -4,7 +4,6 @@ use super::baseline;
 use super::memory::{self, Memory};
 use super::program::{find, is_instrumented, uses_openmp};
 use super::races;
-use super::show::{message, show};
 use super::subject::{Program, namer, trace_file};
 use super::target::{self, Found, Native};
 use crate::args::{NativeArgs, PointsArg, RacesArg, ThreadsArg};
@@ -12,10 +11,12 @@ use crate::cc::Source;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
 use crate::remote::{in_short, missed_memory};
+use crate::show;
 use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result, ensure};
 use raddle_model::native::{Points, Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, Surroundings, TraceFile};
+use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, NativeRun, Races};
 use raddle_report::{coverage, text};
 use raddle_search::{Lanes, Portfolio, Seen, Tally};
@@ -127,7 +128,7 @@ pub(crate) fn run_in(
         }
         report.first_failure = Some(turn.number);
         report.iroots = memory::first_had(&tally, turn.number, ran);
-        report.message = Some(message(&kept.file).join("\n"));
+        report.message = Some(verdict(&kept.file).join("\n"));
         failing = Some(kept);
     }
     report.notes = notes;
@@ -139,8 +140,7 @@ pub(crate) fn run_in(
         out.push_str(&coverage(covered, report.runs));
     }
     if let Some(Kept { file, output, .. }) = failing {
-        crate::reduction::tell(&mut out, &file);
-        show(&mut out, &file, &output.printed, width);
+        show::found(&mut out, &file, &output, width);
         if let Some(path) = &report.failure_file {
             let _ = writeln!(out, "\nReplay it: raddle replay {path}");
         }

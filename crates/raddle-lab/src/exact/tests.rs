@@ -5,6 +5,7 @@ use crate::syntax::compile;
 use crate::{Job, Machine, Straight, sample};
 use num_bigint::BigUint;
 use raddle_engine::Strategy;
+use raddle_model::Reads;
 use raddle_search::{Budget, CopyProgram, Lanes};
 use raddle_strategies::basic_pos::BasicPos;
 use raddle_strategies::pct::{Pct, Settings};

@@ -41,6 +41,16 @@ impl FrontEnd {
     }
 }
 
+impl FrontEnd {
+    /// Returns the plural of [`FrontEnd::thread_noun`].
+    pub const fn thread_nouns(self) -> &'static str {
+        match self {
+            FrontEnd::Beam => "processes",
+            FrontEnd::Lab | FrontEnd::Rust | FrontEnd::Native => "threads",
+        }
+    }
+}
+
 impl Display for FrontEnd {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         f.write_str(self.name())

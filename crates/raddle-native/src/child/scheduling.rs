@@ -25,7 +25,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
         if runtime.engine.go_on(me, operation) {
             return Ok(Reply::Go);
         }
-        if !operation.kind.accesses_memory() {
+        if !operation.kind.is_memory() {
             runtime.me().readings = 0;
         }
         runtime.me().place = operation.location;

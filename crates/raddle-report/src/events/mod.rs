@@ -11,10 +11,14 @@ mod waits;
 
 pub use place::Place;
 
-use crate::interleaving::sentences;
 use crate::operations::{answer, verb};
+use crate::run_text::names::{self, Names};
+use crate::run_text::verdict;
 use crate::values::{Told, beside, told};
-use raddle_model::{Access, BlockReason, Failure, FrontEnd, Kind, Operation, TraceFile};
+use raddle_model::{
+    Access, BlockReason, Failure, FrontEnd, Holding, Kind, LocationId, ObjectId, Operation, TraceFile,
+};
+use std::collections::BTreeSet;
 
 /// A run, ready to be shown. Numbers of steps are indices into `events`.
 #[derive(Clone, PartialEq, Debug, Default)]
@@ -42,6 +46,10 @@ pub struct Stream {
     /// Whether statements name no more than the first object of a step. What an Erlang process touches besides says what the step
     /// depends on, not what it does.
     pub names_first: bool,
+    /// The word for a thread.
+    pub noun: &'static str,
+    /// The thread of a test's harness, whose steps are no part of the test.
+    pub harness: Option<u32>,
 }
 
 /// One step of a run.
@@ -59,6 +67,8 @@ pub struct DisplayEvent {
     pub answer: Option<String>,
     /// What it read and wrote, as far as that is known.
     pub values: Vec<Told>,
+    /// Whether it gives a lock back and its location is where the lock was taken, as for a guard of Rust.
+    pub is_at_lock: bool,
 }
 
 /// A time between two steps.
@@ -140,8 +150,10 @@ impl Stream {
             events: executed(file),
             executed: file.steps.len(),
             failure: file.verdict.failure().map(Failure::kind),
-            message: sentences(file),
+            message: verdict(file),
             names_first: file.front_end == FrontEnd::Beam,
+            noun: Names(file).noun(),
+            harness: Names(file).harness(),
             ..Stream::default()
         };
         stream.events.extend(pending(file));
@@ -176,8 +188,7 @@ impl Stream {
 
     /// The same without where it was made, which the names of objects of Rust tests tell.
     pub fn short_object(&self, object: u32) -> String {
-        let name = self.object(object);
-        name.split(" made at ").next().unwrap_or(&name).to_owned()
+        names::short_object(&self.object(object)).to_owned()
     }
 
     /// Where a step stands.
@@ -256,7 +267,7 @@ impl Stream {
 
 fn executed(file: &TraceFile) -> Vec<DisplayEvent> {
     let mut picks = file.picks.iter().peekable();
-    let mut before = None;
+    let (mut before, acquired) = (None, acquired(file));
     let mut events = Vec::with_capacity(file.steps.len());
     for (index, step) in file.steps.iter().enumerate() {
         let mut answers = Vec::new();
@@ -272,10 +283,25 @@ fn executed(file: &TraceFile) -> Vec<DisplayEvent> {
             is_switch: before.is_some_and(|thread| thread != step.thread),
             answer: (!answers.is_empty()).then(|| answers.join(", ")),
             values: told(file, index),
+            is_at_lock: step.operation.kind.info().holding == Holding::GivesBack
+                && step
+                    .operation
+                    .object()
+                    .is_some_and(|lock| acquired.contains(&(lock, step.operation.location))),
         });
         before = Some(step.thread);
     }
     events
+}
+
+/// Returns the objects and locations of all steps that take a lock.
+fn acquired(file: &TraceFile) -> BTreeSet<(ObjectId, LocationId)> {
+    let takes = |kind: Kind| {
+        let holding = kind.info().holding;
+        holding.takes().is_some() || holding == Holding::Downgrades
+    };
+    let steps = file.steps.iter().map(|step| step.operation).filter(|operation| takes(operation.kind));
+    steps.filter_map(|operation| Some((operation.object()?, operation.location))).collect()
 }
 
 /// What the threads of a deadlock wait to do.
@@ -305,6 +331,7 @@ fn pending(file: &TraceFile) -> Vec<DisplayEvent> {
             is_switch: false,
             answer: None,
             values: Vec::new(),
+            is_at_lock: false,
         }
     });
     waiting.collect()

@@ -17,6 +17,18 @@ pub struct Place {
     pub statement: Option<String>,
 }
 
+/// The text between a function and the one that it was inlined into.
+const INLINED: &str = ", inlined into ";
+
+/// The text between a function and its caller.
+const CALLED: &str = ", called by ";
+
+/// The text between a function of the user and the one of a library that it calls.
+const CALLING: &str = ", in ";
+
+/// The beginning of a location of Erlang that names the patterns of a receive.
+const RECEIVE: &str = "receive ";
+
 impl Place {
     /// Understands `line 7: lock m` of the lab, `push at stack.c:12, inlined into main at main.c:3` of pthreads programs (the
     /// innermost function counts, also of those that call each other) and `src/lib.rs:12:5` of Rust tests. Of anything else there is only the text.
@@ -29,9 +41,8 @@ impl Place {
             (place.line, place.statement) = (Some(line), Some(statement.to_owned()));
             return place;
         }
-        let inner = [", called by ", ", inlined into "]
-            .iter()
-            .fold(text, |text, before| text.split(before).next().unwrap_or(text));
+        let inner =
+            [CALLED, INLINED].iter().fold(text, |text, before| text.split(before).next().unwrap_or(text));
         let (function, spot) =
             inner.rsplit_once(" at ").map_or((None, inner), |(function, spot)| (Some(function), spot));
         let Some((before, last)) = spot.rsplit_once(':') else { return place };
@@ -44,6 +55,27 @@ impl Place {
         place.function = function.map(str::to_owned);
         (place.file, place.line, place.column) = (Some(file.to_owned()), Some(line), column);
         place
+    }
+
+    /// Returns the files and lines without functions: `stack.h:31 < main.c:52` for a function that was inlined or called, the
+    /// innermost first, and `lib.rs:3 in Mutex::lock` for a line of the user that calls a library. For a statement of the lab it
+    /// is `line 7`.
+    pub fn lines(&self) -> String {
+        if self.statement.is_some() {
+            return self.short();
+        }
+        if let Some((_, line)) = self.text.strip_prefix(RECEIVE).and_then(|rest| rest.rsplit_once(" at ")) {
+            return line.to_owned();
+        }
+        let frames = self.text.split(INLINED).flat_map(|frame| frame.split(CALLED));
+        let frames = frames.map(|frame| match frame.rsplit_once(" at ") {
+            Some((function, line)) => match function.split_once(CALLING) {
+                Some((_, called)) => format!("{line} in {called}"),
+                None => line.to_owned(),
+            },
+            None => frame.to_owned(),
+        });
+        frames.collect::<Vec<_>>().join(" < ")
     }
 
     /// `stack.c:12` or `line 7`, as short as it can be told; else the text.
@@ -80,6 +112,14 @@ mod tests {
             parts("src/lib.rs:12:5"),
             (None, owned("src/lib.rs"), Some(12), Some(5), "lib.rs:12".to_owned())
         );
+        let lines = |text: &str| Place::parse(text).lines();
+        assert_eq!(lines("push at a.h:3, inlined into main at b.c:7"), "a.h:3 < b.c:7");
+        assert_eq!(lines("push at a.h:3, called by main at b.c:7"), "a.h:3 < b.c:7");
+        assert_eq!(lines("count, in Mutex::lock at a.rs:3"), "a.rs:3 in Mutex::lock");
+        assert_eq!(lines("receive {ok, in , X} at race.erl:14"), "race.erl:14");
+        assert_eq!(lines("line 7: x = 1"), "line 7");
+        assert_eq!(lines("src/lib.rs:12:5"), "src/lib.rs:12:5");
+        assert_eq!(lines("0x12ab"), "0x12ab");
         for text in ["no place in the code", "main (/bin/x+0x12ab)", "line x: y", ""] {
             assert_eq!(Place::parse(text), Place { text: text.to_owned(), ..Place::default() });
         }

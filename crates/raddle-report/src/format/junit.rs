@@ -1,7 +1,8 @@
 //! JUnit's XML, as continuous integration reads it: a recorded failure is one test case that failed; tests of a crate are a case
 //! each.
 
-use super::text::{Terminal, text};
+use super::text::text;
+use crate::run_text::Terminal;
 use crate::shape::{CargoTest, TestStatus};
 use crate::story::Story;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};

@@ -14,7 +14,9 @@ pub use json::json;
 pub use junit::{junit, junit_tests};
 pub use perfetto::perfetto;
 pub use sarif::sarif;
-pub use text::{Terminal, text};
+pub use text::text;
+
+pub use crate::run_text::Terminal;
 
 /// Text that may stand between tags and in attributes of XML and HTML. What XML cannot hold is replaced.
 fn escaped(text: &str) -> String {

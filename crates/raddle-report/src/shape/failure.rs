@@ -1,6 +1,8 @@
 //! What is told of a failing run that was replayed, made smaller or explained.
 
-use raddle_model::TraceFile;
+use crate::operations::verb;
+use crate::values::{Told, told};
+use raddle_model::{TraceFile, TraceStep};
 use serde::Serialize;
 
 /// What `raddle replay --json` prints.
@@ -126,4 +128,18 @@ pub struct ExplainedStep {
     pub location: String,
     /// What it read and wrote, such as `balance = 100`, as far as that is known.
     pub values: Vec<String>,
+}
+
+impl ExplainedStep {
+    /// Returns step `index` of `steps`, which are those of the run of `file` and then those that its threads wait for.
+    pub fn of(file: &TraceFile, steps: &[TraceStep], index: usize) -> ExplainedStep {
+        let TraceStep { thread, operation } = &steps[index];
+        ExplainedStep {
+            step: (index < file.steps.len()).then_some(index as u64),
+            thread: file.threads.get(*thread as usize).cloned().unwrap_or_default(),
+            operation: verb(operation.kind).to_owned(),
+            location: file.locations.get(operation.location.index()).cloned().unwrap_or_default(),
+            values: told(file, index).iter().map(Told::text).collect(),
+        }
+    }
 }

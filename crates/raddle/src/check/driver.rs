@@ -154,8 +154,8 @@ impl Worker for TestWorker<'_> {
     }
 
     fn knowledge(&mut self, lanes: &[usize]) -> Result<Known, Given> {
-        let spaces = lanes.iter().filter_map(|&lane| self.strategies.get(lane)?.space());
-        Ok(Known { estimate: spaces.last(), ..Known::default() })
+        let mut spaces = lanes.iter().filter_map(|&lane| self.strategies.get(lane)?.space());
+        Ok(Known { estimate: spaces.next_back(), ..Known::default() })
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::ordinal;
 use super::panics::Panic;
-use raddle_model::{Failure, Holding, LocationId, Operation, ThreadId, TraceFile};
-use raddle_report::{Layout, acquisitions, sentences, verb};
+use raddle_model::{Failure, ThreadId, TraceFile};
+use raddle_report::run_text::{RunContext, Terminal, reduction, run, verdict};
 use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,8 +50,7 @@ pub enum FailureFile {
 impl Failed {
     /// The first line of the failure, for a list.
     pub fn headline(&self) -> String {
-        let lines = verdict(&self.trace, &self.failure);
-        lines.into_iter().next().unwrap_or_default()
+        verdict(&self.trace).into_iter().next().unwrap_or_default()
     }
 
     /// The command that runs the failing schedule again, if it was recorded.
@@ -92,15 +91,15 @@ fn quoted(text: &str) -> String {
     if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
+/// The columns of the text.
+const WIDTH: usize = 120;
+
 impl std::error::Error for Failed {}
 
 impl Display for Failed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "`{}` fails under this schedule:\n", self.trace.program)?;
-        f.write_str(&steps(&self.trace))?;
-        for line in verdict(&self.trace, &self.failure) {
-            writeln!(f, "{line}")?;
-        }
+        f.write_str(&run(&self.trace, RunContext::default(), Terminal::of_width(WIDTH)))?;
         let failing = |panic: &Panic| match &self.failure {
             Failure::Assertion { thread, message, .. } => {
                 panic.thread == *thread && panic.message == *message
@@ -119,13 +118,8 @@ impl Display for Failed {
             Some(number) if number != self.run => writeln!(f, " (run {number} of the check)")?,
             _ => writeln!(f)?,
         }
-        if let Some(minimized) = self.trace.minimized.filter(|m| m.switches_before > self.trace.switches()) {
-            writeln!(
-                f,
-                "shown with {} switches between threads, found with {}",
-                self.trace.switches(),
-                minimized.switches_before
-            )?;
+        if let Some(reduction) = reduction(&self.trace) {
+            writeln!(f, "{reduction}")?;
         }
         if let Some(left) = &self.left {
             return write!(
@@ -141,57 +135,6 @@ impl Display for Failed {
     }
 }
 
-/// The steps thread by thread, each with what it does besides where.
-fn steps(trace: &TraceFile) -> String {
-    let layout = Layout { width: 120, ..Layout::default() };
-    raddle_report::steps(trace, layout, &|step| told(trace, step)) + "\n"
-}
-
-/// What a step does, to what, with which values, and where.
-fn told(trace: &TraceFile, step: usize) -> String {
-    let operation = &trace.steps[step].operation;
-    let values: Vec<String> =
-        raddle_report::told(trace, step).iter().map(|told| format!(" {}", told.text())).collect();
-    if values.is_empty() { statement(trace, operation) } else { deed(trace, operation, &values.join(",")) }
-}
-
-/// What an operation does, to what, and where.
-pub(super) fn statement(trace: &TraceFile, operation: &Operation) -> String {
-    let objects: Vec<String> = operation.objects().map(|(object, _)| format!(" #{}", object.0)).collect();
-    deed(trace, operation, &objects.concat())
-}
-
-fn deed(trace: &TraceFile, operation: &Operation, objects: &str) -> String {
-    // The place of a guard's end is where it began.
-    let at = if operation.kind.info().holding == Holding::GivesBack { ", locked at" } else { " at" };
-    format!("{}{objects}{at} {}", verb(operation.kind), place(trace, operation.location))
-}
-
-fn place(trace: &TraceFile, location: LocationId) -> &str {
-    trace.locations.get(location.index()).map_or("an unknown place", |text| text)
-}
-
 fn thread_name(trace: &TraceFile, thread: ThreadId) -> &str {
     trace.threads.get(thread.index()).map_or("an unknown thread", |name| name)
-}
-
-/// What was wrong, and for a deadlock where each lock was taken.
-fn verdict(trace: &TraceFile, failure: &Failure) -> Vec<String> {
-    match failure {
-        Failure::Assertion { thread, location, message } => {
-            let name = thread_name(trace, *thread);
-            if location.0 == 0 {
-                return vec![format!("failed: {message}")];
-            }
-            vec![format!("panic: {name} at {}: {message}", place(trace, *location))]
-        }
-        Failure::Deadlock { blocked, .. } => {
-            let mut lines = sentences(trace);
-            lines.extend(acquisitions(trace, blocked).into_iter().map(|(holder, object, location)| {
-                format!("  {} took #{} at {}", thread_name(trace, holder), object.0, place(trace, location))
-            }));
-            lines
-        }
-        _ => sentences(trace),
-    }
 }

@@ -2,7 +2,7 @@
 
 use super::config;
 use super::driver::{Test, failed};
-use super::failure::{Failed, FailureFile, statement};
+use super::failure::{Failed, FailureFile};
 use super::minimize::Runs;
 use super::panics;
 use super::passed::Passed;
@@ -11,6 +11,7 @@ use super::turns;
 use crate::runtime::{self, Conflict, Locations, Runtime};
 use raddle_engine::{Choice, Divergence, Engine, Needs, Plan, Point, Replay, Resemble, Rng, Strategy};
 use raddle_model::{Event, FileError, FrontEnd, ThreadId, TraceFile, Verdict};
+use raddle_report::run_text::statement;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
@@ -264,7 +265,7 @@ fn explain(file: &TraceFile, runtime: &Runtime, divergence: &Divergence) -> Stri
 /// How a run with the same steps differs from the recorded one, if it does.
 fn difference(file: &TraceFile, trace: &TraceFile) -> Option<String> {
     if trace.verdict != file.verdict {
-        let end = |trace: &TraceFile| raddle_report::sentences(trace).join("; ");
+        let end = |trace: &TraceFile| raddle_report::run_text::verdict(trace).join("; ");
         return Some(format!(
             "the steps repeat but the end does not: then `{}`, now `{}`",
             end(file),

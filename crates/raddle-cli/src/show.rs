@@ -1,0 +1,23 @@
+//! A run for a person, the same for every front end.
+
+use crate::harness_output::without_harness;
+use crate::subject::Output;
+use raddle_model::TraceFile;
+use raddle_report::run_text::{self, RunContext, Terminal, reduction};
+use std::fmt::Write;
+
+/// Prints how a run was reduced, its steps, what was wrong, and what the program printed.
+pub(crate) fn found(out: &mut String, file: &TraceFile, output: &Output, width: usize) {
+    if let Some(sentence) = reduction(file) {
+        let _ = writeln!(out, "{sentence}");
+    }
+    run(out, file, output, width);
+}
+
+/// Prints the steps of a run, what was wrong, and what the program printed.
+pub(crate) fn run(out: &mut String, file: &TraceFile, output: &Output, width: usize) {
+    let own = file.surroundings.test.as_ref().map(|test| without_harness(&output.printed, test));
+    let context = RunContext { output: own.as_deref().unwrap_or(&output.printed), callers: &output.callers };
+    out.push('\n');
+    out.push_str(&run_text::run(file, context, Terminal::of_width(width)));
+}

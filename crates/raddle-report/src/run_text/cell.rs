@@ -1,0 +1,44 @@
+//! One step as text.
+
+use super::names::Names;
+use super::steps::plain;
+use crate::events::{DisplayEvent, Place, Stream};
+use crate::operations::verb;
+use raddle_model::{Operation, TraceFile};
+use std::fmt::Write;
+
+/// Returns a step with its location and the locks that its thread holds after it. `caller` is the line of the program that called
+/// for a step of a library, or nothing.
+pub(super) fn cell(run: &Stream, event: &DisplayEvent, caller: &str, held: &[u32]) -> String {
+    let mut text = run.statement(event);
+    if let Some(place) = run.place(event).filter(|place| !place.text.is_empty()) {
+        text = match place.statement {
+            Some(_) => format!("{}: {text}", place.lines()),
+            None => located(&text, place, event.is_at_lock, caller),
+        };
+    }
+    if !event.executed {
+        text = format!("waits: {text}");
+    }
+    if !held.is_empty() && event.executed {
+        let names: Vec<String> = held.iter().map(|&object| run.short_object(object)).collect();
+        let _ = write!(text, " [{}]", names.join(", "));
+    }
+    plain(&text)
+}
+
+fn located(text: &str, place: &Place, is_at_lock: bool, caller: &str) -> String {
+    let (at, lines) = (if is_at_lock { ", locked at" } else { " at" }, place.lines());
+    if caller.is_empty() { format!("{text}{at} {lines}") } else { format!("{text}{at} {caller} ({lines})") }
+}
+
+/// Returns an operation that need not be a step of the run, with its objects and its location.
+pub fn statement(file: &TraceFile, operation: &Operation) -> String {
+    let names = Names(file);
+    let mut objects: Vec<String> =
+        operation.objects().map(|(object, _)| names.short_object(object)).collect();
+    objects.dedup();
+    let gap = if objects.is_empty() { "" } else { " " };
+    let text = format!("{}{gap}{}", verb(operation.kind), objects.join(", "));
+    located(&text, &Place::parse(&names.location(operation.location)), false, "")
+}

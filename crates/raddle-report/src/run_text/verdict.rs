@@ -1,0 +1,212 @@
+//! The end of a run in sentences: what was wrong, who waits for whom, and who holds what.
+
+use super::names::Names;
+use crate::operations::acquisitions;
+use crate::race::{self, Words};
+use raddle_model::{
+    Access, BlockReason, Blocked, Failure, FreedBlock, Kind, MemoryOrder, Panicked, ThreadId, TraceFile,
+    Verdict,
+};
+
+/// Returns how the run ended, a line each. A deadlock is told with where each lock was taken, and with who last changed the
+/// futex words that threads wait on.
+pub fn verdict(file: &TraceFile) -> Vec<String> {
+    let (names, mut lines) = (Names(file), sentences(file));
+    if let Some(Failure::Deadlock { blocked, .. }) = file.verdict.failure() {
+        for (holder, object, location) in acquisitions(file, blocked) {
+            let (holder, object) = (names.thread(holder), names.short_object(object));
+            lines.push(format!("  {holder} took {object}; {}", names.location(location)));
+        }
+        lines.extend(blocked.iter().filter_map(|entry| changer(file, blocked, entry)));
+    }
+    lines
+}
+
+/// Who has changed the word last that a thread waits on by a futex, as far as instrumented code did: often whoever has the
+/// lock. Others that wait on the same word have at most said so in it.
+fn changer(file: &TraceFile, blocked: &[Blocked], entry: &Blocked) -> Option<String> {
+    // A futex is looked at in the step before the wait, at the same location.
+    let word = |entry: &Blocked| {
+        let look = file.steps.iter().rfind(|step| step.thread == entry.thread.0)?.operation;
+        let is_look =
+            entry.reason == BlockReason::Park && look.kind == Kind::Read && look.location == entry.location;
+        is_look.then_some(look.object()?)
+    };
+    let own = word(entry)?;
+    let waits =
+        |thread: u32| blocked.iter().any(|other| other.thread.0 == thread && word(other) == Some(own));
+    let change = file.steps.iter().rfind(|step| {
+        step.operation.kind.writes_memory()
+            && step.operation.memory_order().is_some_and(|order| order != MemoryOrder::Plain)
+            && step.operation.objects().any(|(object, _)| object == own)
+            && !waits(step.thread)
+    })?;
+    let names = Names(file);
+    let (thread, by) = (names.thread(entry.thread), names.thread(ThreadId(change.thread)));
+    let location = names.location(change.operation.location);
+    Some(format!("  what {thread} waits on was last changed by {by}; {location}"))
+}
+
+/// What happened in the end, who waits for whom and who holds what: a line each.
+pub fn sentences(file: &TraceFile) -> Vec<String> {
+    let names = Names(file);
+    match &file.verdict {
+        Verdict::Passed => vec!["passed: the program ended and nothing was wrong".to_owned()],
+        Verdict::CutOff => {
+            vec!["cut off: the run was given up and says nothing about the program".to_owned()]
+        }
+        Verdict::Failed { failure } => names.failure(failure),
+    }
+}
+
+/// A message in a line that ends with `by`, and one more for each further line of the message.
+fn said(begin: &str, message: &str, by: &str) -> Vec<String> {
+    let mut lines = message.lines();
+    let head = format!("{begin}{}{by}", lines.next().unwrap_or("it says nothing"));
+    [head].into_iter().chain(lines.map(|line| format!("  {line}"))).collect()
+}
+
+fn panicked(begin: &str, panic: &Panicked) -> Vec<String> {
+    said(begin, &panic.message, &format!("; thread {}, {}", panic.thread, panic.place))
+}
+
+impl Names<'_> {
+    fn failure(&self, failure: &Failure) -> Vec<String> {
+        match failure {
+            Failure::Assertion { thread, location, message } => {
+                // The statement is often part of the message already.
+                let place = self.location(*location);
+                let place = match place.split_once(": ") {
+                    Some((line, statement)) if message.contains(statement) => line,
+                    _ => &place,
+                };
+                let thread = format!("{} {}", self.noun(), self.thread(*thread));
+                said("assertion: ", message, &format!("; {thread}, {place}"))
+            }
+            Failure::Deadlock { blocked, cycle } => {
+                let blocked: Vec<&Blocked> =
+                    blocked.iter().filter(|entry| self.harness() != Some(entry.thread.0)).collect();
+                let (count, noun) = (blocked.len(), self.noun());
+                let mut lines = vec![format!("deadlock: {count} {} wait and none can go on", self.nouns())];
+                if let [_] = blocked[..] {
+                    lines[0] = format!("deadlock: one {noun} waits and nothing can wake it");
+                }
+                lines.extend(blocked.iter().map(|entry| format!("  {}", self.blocked(entry))));
+                if let Some(first) = cycle.first() {
+                    let ring: Vec<String> =
+                        cycle.iter().chain([first]).map(|&thread| self.thread(thread)).collect();
+                    lines.push(format!("  each waits for the next: {}", ring.join(" -> ")));
+                }
+                lines
+            }
+            Failure::StepLimit { limit, spinning } => {
+                let mut lines = vec![format!("step limit: the run did not end within {limit} steps")];
+                if !spinning.is_empty() {
+                    lines.push(format!("  spinning at the end: {}", self.threads(spinning)));
+                }
+                lines
+            }
+            Failure::TimeLimit { limit } => {
+                let limit = std::time::Duration::from_nanos(*limit);
+                vec![format!("time limit: the run did not end within {limit:?} of virtual time")]
+            }
+            Failure::Misuse { thread, object, location, message } => vec![format!(
+                "misuse of {}: {message}; thread {}, {}",
+                self.object(*object),
+                self.thread(*thread),
+                self.location(*location)
+            )],
+            Failure::DataRace { object, first, second } => {
+                let words = Words {
+                    thread: &|thread| self.thread(thread),
+                    object: &|object| self.object(object),
+                    location: &|location| self.location(location),
+                };
+                race::sentences(self.0, &words, *object, first, second)
+            }
+            Failure::Output { file, line, byte, lengths: (found, expected) } => vec![
+                format!("output: the standard output is not the content of {file}"),
+                format!("  the first difference is in line {line}, after {byte} bytes that are the same"),
+                format!("  it has {found} bytes, expected are {expected}"),
+            ],
+            Failure::Exit { status } => vec![format!("exit: the program ended with status {status}")],
+            Failure::Panic { last, before } => {
+                let mut lines = panicked("panic: ", last);
+                before.iter().for_each(|panic| lines.extend(panicked("  before: ", panic)));
+                lines
+            }
+            Failure::Signal { thread, location, signal, address } => {
+                let what = match address {
+                    Some(address) => format!(" for an access to address {address:#x}"),
+                    None => String::new(),
+                };
+                let (thread, place) = (self.thread(*thread), self.location(*location));
+                vec![format!("{}: thread {thread} got {signal}{what}; {place}", failure.kind())]
+            }
+            Failure::UseAfterFree { thread, location, access, offset, block } => {
+                let does = if *access == Access::Write { "writes to" } else { "reads" };
+                let mut lines = vec![format!(
+                    "use after free: thread {} {does} byte {offset} of a freed block; {}",
+                    self.thread(*thread),
+                    self.location(*location)
+                )];
+                lines.extend(self.block(block));
+                lines
+            }
+            Failure::DoubleFree { thread, location, block } => {
+                let (thread, place) = (self.thread(*thread), self.location(*location));
+                let mut lines = vec![format!("double free: thread {thread} frees a freed block; {place}")];
+                lines.extend(self.block(block));
+                lines
+            }
+            other => vec![format!("failed: {}", other.kind())],
+        }
+    }
+
+    fn block(&self, block: &FreedBlock) -> [String; 3] {
+        [
+            format!("  the block has {} bytes and begins at {:#x}", block.size, block.address),
+            format!(
+                "  allocated by {}, {}",
+                self.thread(block.allocated_by),
+                self.location(block.allocated_at)
+            ),
+            format!("  freed by {}, {}", self.thread(block.freed_by), self.location(block.freed_at)),
+        ]
+    }
+
+    fn blocked(&self, entry: &Blocked) -> String {
+        let object = entry.object.map_or_else(|| "nothing known".to_owned(), |object| self.object(object));
+        let holder = |what: &str| {
+            let held = match &entry.held_by[..] {
+                [] => String::new(),
+                threads => format!(", held by {}", self.threads(threads)),
+            };
+            format!("{what} {object}{held}")
+        };
+        let what = match entry.reason {
+            BlockReason::Mutex => holder("mutex"),
+            BlockReason::ReadWriteLock => holder("read-write lock"),
+            BlockReason::Condition => format!("a signal of condition {object}"),
+            BlockReason::Semaphore => format!("semaphore {object}, which is zero"),
+            BlockReason::Barrier => format!("others to arrive at barrier {object}"),
+            BlockReason::Once => {
+                format!("the initialisation {object}, run by {}", self.threads(&entry.held_by))
+            }
+            BlockReason::Join => format!("thread {} to end", self.threads(&entry.held_by)),
+            BlockReason::Channel => format!("the other side of channel {object}"),
+            BlockReason::Park => "being unparked".to_owned(),
+            BlockReason::Mailbox => {
+                let place = self.location(entry.location);
+                // The place of a receive tells which messages it takes.
+                let receive = place.strip_prefix("receive ").and_then(|rest| rest.rsplit_once(" at "));
+                if let Some((patterns, place)) = receive {
+                    return format!("{} waits for {patterns}; {place}", self.thread(entry.thread));
+                }
+                "a message that it is ready to take".to_owned()
+            }
+            BlockReason::Descriptor => format!("{object} to be ready"),
+        };
+        format!("{} waits for {what}; {}", self.thread(entry.thread), self.location(entry.location))
+    }
+}
