@@ -79,7 +79,7 @@ const TESTKIT: &str = "raddle-testkit";
 const UNSAFE: &[&str] = &["raddle-native", "raddle"];
 
 /// Crates whose modules must not use each other in cycles; see [`crate::modules`].
-pub(crate) const WITHOUT_CYCLES: &[&str] = &["raddle-native", "xtask"];
+pub(crate) const WITHOUT_CYCLES: &[&str] = &["raddle-cli", "raddle-search", "raddle-native", "xtask"];
 
 /// A package of the workspace.
 #[derive(Deserialize, Debug)]

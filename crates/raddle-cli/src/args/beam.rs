@@ -1,6 +1,7 @@
 //! The arguments of `raddle beam`.
 
-use super::{SearchArgs, duration};
+use super::search::SearchArgs;
+use super::values::duration;
 use clap::{Args, Subcommand, ValueEnum};
 use std::path::PathBuf;
 use std::time::Duration;

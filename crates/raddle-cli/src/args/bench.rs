@@ -1,6 +1,6 @@
 //! The arguments of `raddle bench`.
 
-use super::runs;
+use super::values::runs;
 use clap::Args;
 use clap::builder::ArgPredicate;
 use std::path::PathBuf;

@@ -1,6 +1,7 @@
 //! The arguments of the commands that take a recorded failure, but for `raddle report`.
 
-use super::{ThreadsArg, duration, runs, whole};
+use super::native::ThreadsArg;
+use super::values::{duration, runs, whole};
 use clap::Args;
 use std::path::PathBuf;
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The arguments of `raddle report`.
 
-use super::{duration, runs};
+use super::values::{duration, runs};
 use clap::{Args, ValueEnum};
 use std::path::{Path, PathBuf};
 use std::time::Duration;

@@ -1,6 +1,6 @@
 //! The arguments of every command that searches.
 
-use super::{duration, runs, whole};
+use super::values::{duration, runs, whole};
 use clap::{Args, ValueEnum};
 use raddle_model::Settings;
 use raddle_search::{Budget, Stop};

@@ -1,8 +1,8 @@
 //! What `raddle run` knows from earlier searches, and keeps for later ones.
 
+use super::kept::{Keeper, Kept};
 use super::places;
 use crate::args::NativeArgs;
-use crate::coverage::{Keeper, Kept};
 use anyhow::Result;
 use raddle_model::native::Ran;
 use raddle_model::{IRoot, Ledger, Name};

@@ -1,7 +1,9 @@
 //! Pthreads programs under control: `raddle run`, and the program of a failing run started again.
 
+mod address;
 mod baseline;
 mod debug;
+mod kept;
 mod launch;
 mod memory;
 mod places;
@@ -13,7 +15,7 @@ mod subject;
 mod target;
 mod values;
 
-pub(crate) use places::{address as located, shown};
+pub(crate) use kept::Keeper;
 pub(crate) use program::find;
 pub(crate) use run::{run, run_in, threads};
 pub(crate) use subject::{Program, is_another_build, namer, trace_file};

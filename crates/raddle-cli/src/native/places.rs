@@ -2,6 +2,7 @@
 //!
 //! Replay compares the numbers of places and objects, never their texts, so that they may be told in any words.
 
+use super::address::address;
 use super::{rust_names, values};
 use crate::subject::Sources;
 use raddle_model::TraceFile;
@@ -132,15 +133,6 @@ fn unit(names: &[String]) -> Option<String> {
         [one, other] => Some(format!("{one}/{other}")),
         [first, .., last] => Some(format!("{first}..{last}")),
     }
-}
-
-/// The module and the address in its own terms that a text of the native runtime tells.
-pub(crate) fn address(symbols: &mut Symbols, text: &str) -> Option<(PathBuf, u64)> {
-    let (module, offset) = text.rsplit_once("+0x")?;
-    let offset = u64::from_str_radix(offset, 16).ok()?;
-    let module = PathBuf::from(module);
-    let address = offset.checked_add(symbols.first_address(&module))?;
-    module.is_absolute().then_some((module, address))
 }
 
 /// The functions at a place, the innermost first, from the first of the user on.

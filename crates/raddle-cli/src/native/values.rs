@@ -1,6 +1,6 @@
 //! Names and types of the variables whose values a run tells.
 
-use super::places::address;
+use super::address::address;
 use raddle_model::{Cell, Format, TraceFile, Value, Values};
 use raddle_symbols::{Base, Symbols, Typed};
 use std::collections::BTreeSet;

@@ -1,6 +1,7 @@
 //! Places of the native runtime, such as `/home/me/program+0x12ab`, and places of a store.
 
-use crate::native::{located, shown};
+use super::address::address as located;
+use super::places::shown;
 use anyhow::Result;
 use raddle_model::native::{CALLED_BY, Covered, place_name, way};
 use raddle_model::{IRoot, Ledger, Name, Site, Standing};

@@ -1,10 +1,7 @@
 //! `raddle coverage`, and what `raddle run` reads from a store and writes to it.
 
-mod places;
-
-pub(crate) use places::{Keeper, Kept};
-
 use crate::args::CoverageArgs;
+use crate::native::Keeper;
 use crate::outcome::Outcome;
 use anyhow::{Context, Result};
 use raddle_model::{EXIT_NOTHING_FOUND, IRoot, Idiom};

@@ -1,0 +1,117 @@
+//! The arguments of `raddle lab`.
+
+use super::search::SearchArgs;
+use super::values::{assignment, runs, whole};
+use clap::{Args, Subcommand};
+use std::path::PathBuf;
+
+#[derive(Subcommand)]
+pub(crate) enum LabCommand {
+    /// Run a program many times: how often it fails, and the first failing schedule
+    Run(RunArgs),
+    /// The micro benchmark of the POS paper: how evenly strategies cover partial orders
+    Micro(MicroArgs),
+    /// The guarantees of PCT and POS in numbers
+    Bound(BoundArgs),
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  raddle lab run pos_fig2.rdl --strategy random-walk --strategy pos --exact
+  raddle lab run reorder.rdl --set n=20 --strategy oos --runs 1e5
+  raddle lab run abba.rdl --until-bug --record bug.json && raddle replay bug.json
+
+A strategy is a name with parameters: pct:depth=3,steps=20 or conflict:pos; see `raddle strategies`.
+The same seed gives the same numbers, whatever --jobs says.
+--exact knows random-walk, pct with a fixed depth, basic-pos and pos.
+--json prints one object for each strategy, a line each.
+
+Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments or files.")]
+pub(crate) struct RunArgs {
+    /// The program's file, or - for standard input
+    pub(crate) file: String,
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    /// Give a parameter of the program another value
+    #[arg(long, value_name = "NAME=VALUE", value_parser = assignment)]
+    pub(crate) set: Vec<(String, i64)>,
+    /// Compute the probability of a failure as well, where the strategy allows it
+    #[arg(long)]
+    pub(crate) exact: bool,
+    /// How many beginnings of runs --exact may look at, with 4 orders of priorities and 20 draws of PCT for each
+    #[arg(long, value_name = "N", default_value = "1000000", value_parser = whole)]
+    pub(crate) exact_limit: u64,
+    /// Tell which interleavings (iRoots of Maple's idioms) runs had, and which were predicted; makes the runs of a strategy in order
+    #[arg(long)]
+    pub(crate) coverage: bool,
+    /// Write the first failing run to a file, for `raddle replay`; raddle-failure-ID.json if no name is given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<Option<PathBuf>>,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  raddle lab micro --runs 1e6
+  raddle lab micro pos_micro.json --program uniform-0 --strategy pos --strategy upo --in-order
+
+Without --strategy: random-walk, pct, rapos, basic-pos, pos, pos:reads=dependent (where there are reads) and upo.
+`pct` without parameters is PCT as in the published experiment: depth = max preemptions + 1 and steps = all events
+with one empty step more for each thread (20 for the 4 x 4 events of the benchmark). `pct` with parameters has the empty
+first steps too.
+`random-walk` is computed exactly, not sampled.")]
+pub(crate) struct MicroArgs {
+    /// The benchmark's file, or - for standard input; the published one if not given
+    pub(crate) file: Option<String>,
+    /// Only this program; may be given several times
+    #[arg(long, short, value_name = "NAME")]
+    pub(crate) program: Vec<String>,
+    /// The strategy; may be given several times
+    #[arg(long, short, value_name = "SPEC")]
+    pub(crate) strategy: Vec<String>,
+    /// How many runs of each strategy on each program, such as 1000000 or 5e7
+    #[arg(long, short = 'n', value_name = "N", default_value = "1000000", value_parser = runs)]
+    pub(crate) runs: u64,
+    /// The seed from which all runs follow
+    #[arg(long, value_name = "X", default_value_t = 1)]
+    pub(crate) seed: u64,
+    /// Do the runs of a strategy in order on one core, to tell after how many all partial orders were seen; always so
+    /// for strategies that learn
+    #[arg(long)]
+    pub(crate) in_order: bool,
+    /// How many cores; all of them if not given
+    #[arg(long, short, value_name = "J", value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: Option<u16>,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example: two threads, ten steps, a bug that needs three ordering constraints
+  raddle lab bound --threads 2 --steps 10 --depth 3 --conflicts 4 --runs 1000
+
+PCT hits a bug of depth d with probability at least 1/(n k^(d-1)). POS hits any partial order with probability at
+least n^-k r^u, where l = ceil(c/(n-1)), r = n k/(k + (n-1) l), u = (k-l)/2 and c is the number of direct conflicts.")]
+pub(crate) struct BoundArgs {
+    /// n: the program has at most so many threads
+    #[arg(long, value_name = "N")]
+    pub(crate) threads: u64,
+    /// k: a run has at most so many steps
+    #[arg(long, value_name = "K", value_parser = whole)]
+    pub(crate) steps: u64,
+    /// d: so many ordering constraints are enough for the bug
+    #[arg(long, value_name = "D")]
+    pub(crate) depth: u64,
+    /// c: a run has at most so many direct conflicts; (n-1) k if not given
+    #[arg(long, value_name = "C")]
+    pub(crate) conflicts: Option<u64>,
+    /// How many runs are planned or were made
+    #[arg(long, value_name = "R", value_parser = whole)]
+    pub(crate) runs: u64,
+    /// Print JSON
+    #[arg(long)]
+    pub(crate) json: bool,
+}

@@ -1,0 +1,109 @@
+//! The arguments of `raddle run`.
+
+use super::coverage::StoreArgs;
+use super::search::SearchArgs;
+use super::values::duration;
+use clap::{Args, ValueEnum};
+use std::path::PathBuf;
+use std::time::Duration;
+
+#[derive(Args)]
+#[command(after_help = "\
+Examples:
+  raddle run -- ./program args
+  raddle run --strategy pct:depth=3 --runs 1e5 --seed 7 -- ./program
+  raddle run --time 30s --keep-going --json -- ./program
+  raddle run --cflags \"-std=c11 -lm\" program.c args
+
+A C or C++ file (.c, .cc, .cpp, .cxx, .C) is compiled first, as by `raddle cc -g -O1 -pthread`, into the folder `programs` of
+the cache (see `raddle cc --help`). There it stays, so that recorded runs replay even if the source was edited since.
+The program runs as it is, if it is linked dynamically. The schedule may change where it synchronises, and where it
+touches shared memory, if it was compiled for that. Time is virtual, the standard input is empty.
+`portfolio` is several strategies that take turns, and whoever finds more new partial orders has more of them; others can be
+joined by +, such as pos+pct:depth=2, with equally many turns.
+The same seed gives the same runs, whatever --jobs says.
+
+Exit status: 0 no run failed, 1 a run failed, 2 a mistake in arguments, or a program that cannot be controlled.")]
+pub(crate) struct NativeArgs {
+    #[command(flatten)]
+    pub(crate) search: SearchArgs,
+    /// For comparison, run the program without control
+    #[arg(long, value_enum, value_name = "HOW")]
+    pub(crate) baseline: Option<BaselineArg>,
+    /// At which memory accesses of an instrumented program the schedule may change
+    #[arg(long, value_enum, default_value_t = PointsArg::Shared)]
+    pub(crate) points: PointsArg,
+    /// What becomes of data races in an instrumented program
+    #[arg(long, value_enum, default_value_t = RacesArg::Report)]
+    pub(crate) races: RacesArg,
+    /// What the program's threads are; the runs are the same
+    #[arg(long, value_enum, default_value_t = ThreadsArg::Fibers)]
+    pub(crate) threads: ThreadsArg,
+    /// Tell which interleavings (iRoots of Maple's idioms) runs had, and which were predicted, and keep them in the store;
+    /// makes the runs of a strategy in order
+    #[arg(long)]
+    pub(crate) coverage: bool,
+    /// Tell places apart by who called them, so that a function with many callers counts once for each; always so for Rust.
+    /// Other programs have to be compiled by `raddle cc`
+    #[arg(long)]
+    pub(crate) callers: bool,
+    #[command(flatten)]
+    pub(crate) store: StoreArgs,
+    /// Neither read nor write the store
+    #[arg(long)]
+    pub(crate) fresh: bool,
+    /// Give up a run that has not ended after so much time
+    #[arg(long, value_name = "T", default_value = "20s", value_parser = duration)]
+    pub(crate) run_time: Duration,
+    /// More arguments for the compiler, if PROGRAM is a source file
+    #[arg(long, value_name = "FLAGS", allow_hyphen_values = true)]
+    pub(crate) cflags: Option<String>,
+    /// A run whose standard output is not exactly the content of FILE fails
+    #[arg(long, value_name = "FILE")]
+    pub(crate) expect_output: Option<PathBuf>,
+    /// A run that ends with a status other than 0 fails
+    #[arg(long)]
+    pub(crate) fail_on_exit: bool,
+    /// Where the first failing run is written to; raddle-failure-ID.json if not given
+    #[arg(long, value_name = "FILE")]
+    pub(crate) record: Option<PathBuf>,
+    /// The program, or its C or C++ source, and its arguments
+    #[arg(required = true, trailing_var_arg = true, allow_hyphen_values = true, value_name = "PROGRAM")]
+    pub(crate) program: Vec<String>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum BaselineArg {
+    /// As it is
+    Stress,
+    /// With random delays at synchronisation and, in an instrumented program, at memory accesses
+    Delay,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum PointsArg {
+    /// At all of them
+    All,
+    /// At those to memory that more than one thread touches
+    Shared,
+    /// At none
+    Sync,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RacesArg {
+    /// Nobody looks for them
+    Off,
+    /// If no run failed, some more runs look for them; they are counted, and are no failure
+    Report,
+    /// A run with one fails
+    Fail,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ThreadsArg {
+    /// Fibers of one OS thread, where the machine allows that
+    Fibers,
+    /// OS threads, one of which runs at a time; slower
+    Os,
+}
