@@ -38,9 +38,13 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("raddle-search", &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-explain"]),
-    ("raddle-lab", &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-search"]),
+    (
+        "raddle-lab",
+        &["raddle-model", "raddle-engine", "raddle-strategies", "raddle-explain", "raddle-search"],
+    ),
     ("raddle-report", &["raddle-model"]),
-    ("raddle-symbols", &[]),
+    ("raddle-symbols", &["raddle-model"]),
+    ("raddle-cc", &[]),
     ("raddle-store", &["raddle-model"]),
     // The native runtime is carried as a file, never linked.
     (
@@ -55,6 +59,7 @@ const LAYERS: &[(&str, &[&str])] = &[
             "raddle-report",
             "raddle-store",
             "raddle-symbols",
+            "raddle-cc",
             "raddle",
         ],
     ),

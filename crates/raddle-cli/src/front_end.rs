@@ -1,7 +1,7 @@
 //! The front ends, by what a failure file says.
 
 use crate::beam::{self, Beam};
-use crate::lab::Lab;
+use crate::lab;
 use crate::native::Program;
 use crate::rust::RustTest;
 use crate::subject::Subject;
@@ -13,7 +13,7 @@ use std::path::PathBuf;
 /// Prepares the program of `file`, which messages call `shown`, to make more runs. Threads of pthreads programs are `threads`.
 pub(crate) fn open(file: &TraceFile, shown: &str, threads: Threads) -> Result<Box<dyn Subject>> {
     Ok(match file.front_end {
-        FrontEnd::Lab => Box::new(Lab::open(file, shown)?),
+        FrontEnd::Lab => Box::new(lab::open(file, shown)?),
         FrontEnd::Native => Box::new(Program::open(file, shown, threads)?),
         FrontEnd::Beam => Box::new(Beam::open(file, shown)?),
         FrontEnd::Rust => Box::new(RustTest::open(file, shown)?),

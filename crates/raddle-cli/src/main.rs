@@ -4,7 +4,6 @@ mod args;
 mod beam;
 mod bench;
 mod cargo;
-mod cc;
 mod coverage;
 mod explain;
 mod front_end;
@@ -26,8 +25,9 @@ mod temporary;
 
 use args::{BeamCommand, Cli, Command, LabCommand};
 use clap::Parser;
-use outcome::{emit, width};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_USAGE};
+use outcome::{Outcome, emit, width};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
+use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
 
@@ -48,8 +48,8 @@ fn main() -> ExitCode {
         Command::Explain(args) => explain::run(args),
         Command::Report(args) => report::run(args, width),
         Command::Cargo { command } => cargo::run(command, width),
-        Command::Cc { args } => cc::run(cc::Language::C, args),
-        Command::Cpp { args } => cc::run(cc::Language::Cpp, args),
+        Command::Cc { args } => cc(raddle_cc::Language::C, args),
+        Command::Cpp { args } => cc(raddle_cc::Language::Cpp, args),
     };
     let (error, status) = match outcome {
         Ok(outcome) => match emit(&outcome.text) {
@@ -63,4 +63,10 @@ fn main() -> ExitCode {
     // There is nobody left to tell if this fails.
     let _ = writeln!(std::io::stderr().lock(), "error: {error:#}");
     ExitCode::from(status)
+}
+
+/// Becomes the compiler, or prints its help.
+fn cc(language: raddle_cc::Language, args: &[OsString]) -> anyhow::Result<Outcome> {
+    let text = raddle_cc::run(language, args)?;
+    Ok(Outcome { text, status: EXIT_NOTHING_FOUND })
 }

@@ -5,12 +5,11 @@ use anyhow::{Context, Result};
 use raddle_explain::{Effort, Execute, Explanation, MOST_AUTOMATIC_STEPS};
 use raddle_model::TraceFile;
 use raddle_search::{AFTER_A_FAILURE, Limits};
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 /// Where the source files are that locations name.
-pub(crate) type Sources = BTreeMap<String, PathBuf>;
+pub(crate) use raddle_symbols::runs::Sources;
 
 /// What only the running program knows of a run.
 #[derive(Clone, Debug, Default)]

@@ -7,10 +7,12 @@
 pub mod exact;
 mod machine;
 pub mod micro;
+mod runs;
 mod sample;
 mod straight;
 pub mod syntax;
 
 pub use machine::Machine;
+pub use runs::{Lab, compile, config};
 pub use sample::{Job, Sampled, sample, sample_all};
 pub use straight::{Straight, StraightError};

@@ -2,7 +2,7 @@
 
 use crate::lanes::Lanes;
 use crate::run::{Details, Made, Run};
-use crate::search::{Known, Request, Target, Worker};
+use crate::worker::{Known, Request, Target, Worker};
 use raddle_engine::{Config, Engine, Plan, Program, Rng, Strategy, run};
 use raddle_model::native::Covered;
 use raddle_model::{Ledger, Trace, Verdict};

@@ -2,8 +2,9 @@
 
 use crate::pipeline::Window;
 use crate::run::{Made, Run};
-use crate::search::{Found, Request, Seen, Shared, Worker};
+use crate::shared::{Found, Seen, Shared};
 use crate::turns::Turns;
+use crate::worker::{Request, Worker};
 use raddle_strategies::portfolio::Turn;
 use std::collections::VecDeque;
 use std::sync::atomic::Ordering;

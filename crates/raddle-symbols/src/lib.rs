@@ -9,6 +9,7 @@ mod body;
 mod build;
 mod location;
 mod module;
+pub mod runs;
 mod typed;
 mod variables;
 

@@ -1,8 +1,8 @@
 //! The application that the VM loads. The binary carries it: the native library, and the Erlang sources, which are compiled when they are
 //! first needed. So it fits whatever release of OTP is installed.
 
-use crate::cc::cache;
 use anyhow::{Context, Result, bail, ensure};
+use raddle_cc::cache;
 use std::fs::Permissions;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;

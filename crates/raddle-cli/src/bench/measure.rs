@@ -1,12 +1,11 @@
 //! One program under one strategy.
 
 use super::manifest::Program;
-use crate::cc::Source;
-use crate::lab::{compile, config};
 use crate::native::{self, Native};
 use anyhow::{Context, Result};
+use raddle_cc::Source;
 use raddle_engine::Census;
-use raddle_lab::Machine;
+use raddle_lab::{Machine, compile, config};
 use raddle_model::{Settings, Surroundings};
 use raddle_report::bench::Cell;
 use raddle_search::{Budget, InProcess, Lanes, Portfolio, Search, Seen, Stop, bound, search as search_one};

@@ -3,7 +3,6 @@
 use super::flags::Flags;
 use super::workspace::{TARGET, asked, cargo, host, rustc};
 use crate::args::{DoctorArgs, HooksArg};
-use crate::cc;
 use crate::native::{self, Native, find};
 use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail, ensure};
@@ -84,7 +83,7 @@ fn examine(doctor: &mut Doctor) {
     let mut all = look("cargo", version(&mut cargo()));
     all &= look("rustc", version(&mut rustc()));
     all &= look("target", target());
-    all &= look("hooks' library", cc::hooks_library().map(|path| path.display().to_string()));
+    all &= look("hooks' library", raddle_cc::hooks_library().map(|path| path.display().to_string()));
     if !all {
         return;
     }

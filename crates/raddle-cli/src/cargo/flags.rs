@@ -6,7 +6,6 @@
 
 use super::workspace::{asked, rustc};
 use crate::args::HooksArg;
-use crate::cc;
 use anyhow::{Context, Result};
 use cargo_platform::{Cfg, Platform};
 use std::collections::BTreeSet;
@@ -38,7 +37,7 @@ impl Flags {
     /// The flags for hooks, which are resolved by a small library when nobody controls the program.
     pub(super) fn new(hooks: HooksArg) -> Result<Flags> {
         let library =
-            cc::hooks_library().context("programs with hooks are linked against a small library")?;
+            raddle_cc::hooks_library().context("programs with hooks are linked against a small library")?;
         let library = library.to_str().context("the path of the hooks' library is no text")?;
         let (own, environment): (&[&str], &[_]) = match hooks {
             HooksArg::Passes => (&PASSES, &[]),

@@ -2,12 +2,10 @@
 
 mod bound;
 mod micro;
-mod program;
 mod run;
-#[cfg(test)]
-mod tests;
+mod subject;
 
 pub(crate) use bound::run as bound;
 pub(crate) use micro::run as micro;
-pub(crate) use program::{Lab, compile, config};
 pub(crate) use run::run;
+pub(crate) use subject::open;

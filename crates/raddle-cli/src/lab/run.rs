@@ -1,6 +1,5 @@
 //! `raddle lab run`.
 
-use super::program::{Lab, compile, config};
 use crate::args::RunArgs;
 use crate::input::{read, shown};
 use crate::outcome::Outcome;
@@ -11,7 +10,7 @@ use anyhow::{Context, Result, bail};
 use raddle_engine::{Config, Replay, Strategy};
 use raddle_explain::MOST_AUTOMATIC_STEPS;
 use raddle_lab::exact::{self, Limits};
-use raddle_lab::{Job, Machine, sample_all};
+use raddle_lab::{Job, Lab, Machine, compile, config, sample_all};
 use raddle_model::{
     EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Name, Settings, Surroundings, TraceFile, Values,
 };

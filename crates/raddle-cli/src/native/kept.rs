@@ -1,11 +1,10 @@
 //! Places of the native runtime, such as `/home/me/program+0x12ab`, and places of a store.
 
-use super::address::address as located;
-use super::places::shown;
 use anyhow::Result;
 use raddle_model::native::{CALLED_BY, Covered, place_name, way};
 use raddle_model::{IRoot, Ledger, Name, Site, Standing};
 use raddle_store::{Entry, Place, Search, Store};
+use raddle_symbols::runs::{address as located, locate};
 use raddle_symbols::{InFunction, Symbols};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
@@ -180,4 +179,11 @@ impl Keeper {
 /// Stands for the whole content of a file without symbols.
 fn file_hash(path: &Path) -> u64 {
     raddle_symbols::build(path).map_or(0, |build| Name::of_text(&build).0)
+}
+
+/// A location as `file.c:12`, or what is nearest to that.
+fn shown(symbols: &mut Symbols, text: &str) -> String {
+    let mut places = [text.to_owned()];
+    locate(symbols, &mut places);
+    raddle_report::events::Place::parse(&places[0]).lines()
 }

@@ -1,7 +1,6 @@
 //! What `raddle run` knows from earlier searches, and keeps for later ones.
 
 use super::kept::{Keeper, Kept};
-use super::places;
 use crate::args::NativeArgs;
 use anyhow::Result;
 use raddle_model::native::Ran;
@@ -9,6 +8,8 @@ use raddle_model::{IRoot, Ledger, Name};
 use raddle_report::{Coverage, text};
 use raddle_search::Tally;
 use raddle_store::{FILE_NAME, Opened, Search, Store};
+use raddle_symbols::Symbols;
+use raddle_symbols::runs::locate;
 use std::collections::BTreeMap;
 use std::path::Path;
 
@@ -82,7 +83,7 @@ impl Memory {
 /// The words of places.
 fn words(tally: &Tally) -> BTreeMap<Name, String> {
     let (names, mut texts): (Vec<Name>, Vec<String>) = tally.covered.places.iter().cloned().unzip();
-    places::translate_places(&mut texts);
+    locate(&mut Symbols::new(), &mut texts);
     names.into_iter().zip(texts).collect()
 }
 

@@ -1,19 +1,15 @@
 //! Pthreads programs under control: `raddle run`, and the program of a failing run started again.
 
-mod address;
 mod baseline;
 mod debug;
 mod kept;
 mod launch;
 mod memory;
-mod places;
 mod program;
 mod races;
 mod run;
-mod rust_names;
 mod subject;
 mod target;
-mod values;
 
 pub(crate) use kept::Keeper;
 pub(crate) use program::find;

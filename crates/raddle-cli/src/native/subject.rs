@@ -2,17 +2,18 @@
 
 use super::launch::{Server, library};
 use super::program::find;
-use super::{debug, places, target};
-use crate::cc::was_compiled_here;
+use super::{debug, target};
 use crate::remote::Server as _;
 use crate::subject::{Namer, Output, Repeated, Subject};
 use crate::temporary::Temporary;
 use anyhow::{Context, Result, bail, ensure};
+use raddle_cc::was_compiled_here;
 use raddle_explain::{Execute, Execution, Wanted};
 use raddle_model::native::{Answer, Order, Points, Ran, SHARED, Setup, Threads};
 use raddle_model::{Failure, FrontEnd, Schedule, Surroundings, TraceFile};
 use raddle_search::{Lanes, Portfolio};
 use raddle_symbols::Symbols;
+use raddle_symbols::runs::translate;
 use std::cell::RefCell;
 use std::path::Path;
 use std::rc::Rc;
@@ -57,7 +58,7 @@ pub(crate) fn namer() -> Namer {
 }
 
 fn namer_with(symbols: Rc<RefCell<Symbols>>) -> Namer {
-    Box::new(move |run| places::translate(run, &mut symbols.borrow_mut()))
+    Box::new(move |run| translate(run, &mut symbols.borrow_mut()))
 }
 
 /// The program of a failing run.
@@ -120,7 +121,7 @@ impl Program {
 
     fn repeated(&self, ran: Ran) -> Result<Repeated> {
         let mut run = *ran.trace.context("the native runtime has told nothing of the run")?;
-        places::translate(&mut run, &mut self.symbols.borrow_mut());
+        translate(&mut run, &mut self.symbols.borrow_mut());
         let output = Output { printed: ran.output, callers: Vec::new() };
         Ok(Repeated { run, output, divergence: ran.divergence })
     }

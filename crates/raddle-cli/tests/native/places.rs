@@ -29,8 +29,10 @@ fn a_deadlock_is_told_in_the_words_of_the_source() {
             format!("  T1 took m1; forth at abba_deadlock.c:{forth}"),
             format!("  T2 took m2; back at abba_deadlock.c:{back}"),
         ];
-        let steps =
-            [format!("lock m1 at abba_deadlock.c:{forth}\n"), format!("lock m2 at abba_deadlock.c:{back}\n")];
+        let steps = [
+            format!("lock m1 at abba_deadlock.c:{forth} [m1]\n"),
+            format!("lock m2 at abba_deadlock.c:{back} [m2]\n"),
+        ];
         replays(&folder, &report, 2);
         let again = raddle(&folder, &["run", "--strategy", "pos", "--record", "run.json", "--", "./abba"]);
         let again = String::from_utf8_lossy(&again.stdout);

@@ -11,7 +11,7 @@ const RUNNING: &str = "RADDLE_CC_RUNNING";
 
 /// What is compiled.
 #[derive(Clone, Copy)]
-pub(crate) enum Language {
+pub enum Language {
     /// C, by `raddle cc`.
     C,
     /// C++, by `raddle c++`.
@@ -37,14 +37,14 @@ impl Language {
 
 /// The two families of compilers whose hooks are known.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum Kind {
+pub(crate) enum Kind {
     Gcc,
     Clang,
 }
 
 impl Kind {
     /// The flags for hooks that show as much as possible, without the one that switches them on.
-    pub(super) fn flags(self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn flags(self) -> impl Iterator<Item = &'static str> {
         let both = ["-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-fno-builtin-memset"];
         let own: &[&str] = match self {
             Kind::Gcc => &[
@@ -90,15 +90,15 @@ impl Kind {
 }
 
 /// The compiler that does the work.
-pub(super) struct Compiler {
+pub(crate) struct Compiler {
     /// Invariant: not empty. The program, and arguments that belong to it, as in `CC="ccache gcc -std=c11"`.
     words: Vec<OsString>,
-    pub(super) kind: Kind,
+    pub(crate) kind: Kind,
 }
 
 impl Compiler {
     /// Finds the compiler that the environment names, or else the system's.
-    pub(super) fn find(language: Language) -> Result<Compiler> {
+    pub(crate) fn find(language: Language) -> Result<Compiler> {
         let [own, _] = language.variables();
         if var_os(RUNNING).is_some() {
             bail!("the compiler behind `raddle cc` is `raddle cc` again; name another one in {own}");
@@ -140,19 +140,19 @@ impl Compiler {
     }
 
     /// The arguments that belong to the compiler's name.
-    pub(super) fn own_arguments(&self) -> impl Iterator<Item = OsString> {
+    pub(crate) fn own_arguments(&self) -> impl Iterator<Item = OsString> {
         self.words.iter().skip(1).cloned()
     }
 
     /// A call of the compiler without further arguments.
-    pub(super) fn command(&self) -> Command {
+    pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.words[0]);
         command.args(self.own_arguments()).env(RUNNING, "1");
         command
     }
 
     /// What comes before the name of the compiler proper, such as `aarch64-linux-gnu-` for a cross compiler.
-    pub(super) fn target_prefix(&self) -> &str {
+    pub(crate) fn target_prefix(&self) -> &str {
         let mut names = self.words.iter().filter_map(|word| Path::new(word).file_name()?.to_str());
         let prefix = names.find_map(|name| {
             let at = ["clang", "gcc", "g++"].into_iter().filter_map(|part| name.find(part)).min()?;

@@ -4,8 +4,8 @@
 //! compiler and its flags. So a recorded run names a file that stays as it was when the source is edited, and that the same
 //! command makes again if the cache was emptied.
 
-use super::compiler::{Compiler, Language};
-use super::{hooks, instrumented};
+use crate::compiler::{Compiler, Language};
+use crate::{hooks, instrumented};
 use anyhow::{Context, Result, ensure};
 use std::ffi::OsString;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -19,14 +19,14 @@ const PROGRAMS: &str = "programs";
 const FLAGS: &[&str] = &["-g", "-O1", "-pthread"];
 
 /// A source file that is to be compiled and run.
-pub(crate) struct Source<'a> {
+pub struct Source<'a> {
     path: &'a Path,
     language: Language,
 }
 
 impl<'a> Source<'a> {
     /// The source file that `name` is, if it ends like one.
-    pub(crate) fn of(name: &'a str) -> Option<Source<'a>> {
+    pub fn of(name: &'a str) -> Option<Source<'a>> {
         let path = Path::new(name);
         let language = match path.extension()?.to_str()? {
             "c" => Language::C,
@@ -38,7 +38,7 @@ impl<'a> Source<'a> {
 
     /// The program that it is compiled to, with hooks; `flags` come after the source, so that they may name libraries.
     /// The compiler's complaints go to standard error as they are.
-    pub(crate) fn compile(&self, flags: &[String]) -> Result<PathBuf> {
+    pub fn compile(&self, flags: &[String]) -> Result<PathBuf> {
         let shown = self.path.display();
         // Compilers tell this in many words.
         std::fs::File::open(self.path).with_context(|| format!("cannot read {shown}"))?;
@@ -100,7 +100,7 @@ impl<'a> Source<'a> {
 }
 
 /// Whether a program was made by [`Source::compile`].
-pub(crate) fn was_compiled_here(program: &Path) -> bool {
+pub fn was_compiled_here(program: &Path) -> bool {
     let Ok(cache) = hooks::cache() else { return false };
     // Recorded paths have no links in them.
     let cache = cache.canonicalize().unwrap_or(cache);

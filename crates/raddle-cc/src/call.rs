@@ -66,24 +66,24 @@ const DEPTH: usize = 8;
 
 /// What a call of the compiler asks for.
 #[derive(Debug, Default, PartialEq)]
-pub(super) struct Call {
+pub(crate) struct Call {
     /// A C or C++ file is compiled, or at least preprocessed.
-    pub(super) compiles: bool,
+    pub(crate) compiles: bool,
     /// A program or shared library is made.
-    pub(super) links: bool,
+    pub(crate) links: bool,
     /// It is a static program.
-    pub(super) is_static: bool,
+    pub(crate) is_static: bool,
     /// The level of optimization hides accesses from the hooks.
-    pub(super) optimizes_much: bool,
+    pub(crate) optimizes_much: bool,
     /// Link-time optimization is asked for.
-    pub(super) uses_lto: bool,
+    pub(crate) uses_lto: bool,
     /// An argument that does not go together with hooks.
-    pub(super) refused: Option<OsString>,
+    pub(crate) refused: Option<OsString>,
 }
 
 impl Call {
     /// Reads the arguments. Response files that cannot be read are left to the compiler to complain about.
-    pub(super) fn read(args: impl Iterator<Item = OsString>) -> Call {
+    pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Call {
         let mut words = Vec::new();
         expand(args, DEPTH, &mut words);
         let mut call = Call::default();
@@ -127,7 +127,7 @@ impl Call {
 }
 
 /// The argument without the sanitizer that is switched on in another way; nothing if nothing is left of it.
-pub(super) fn without_thread_sanitizer(word: &OsString) -> Option<OsString> {
+pub(crate) fn without_thread_sanitizer(word: &OsString) -> Option<OsString> {
     let Some(list) = word.to_str().and_then(|text| text.strip_prefix("-fsanitize=")) else {
         return Some(word.clone());
     };

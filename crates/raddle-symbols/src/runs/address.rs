@@ -1,10 +1,10 @@
 //! Addresses in modules, as the native runtime writes them.
 
-use raddle_symbols::Symbols;
+use crate::Symbols;
 use std::path::PathBuf;
 
 /// The module and the address in its own terms that a text of the native runtime tells.
-pub(super) fn address(symbols: &mut Symbols, text: &str) -> Option<(PathBuf, u64)> {
+pub fn address(symbols: &mut Symbols, text: &str) -> Option<(PathBuf, u64)> {
     let (module, offset) = text.rsplit_once("+0x")?;
     let offset = u64::from_str_radix(offset, 16).ok()?;
     let module = PathBuf::from(module);

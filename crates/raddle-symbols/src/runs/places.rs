@@ -4,13 +4,15 @@
 
 use super::address::address;
 use super::{rust_names, values};
-use crate::subject::Sources;
+use crate::{Frame, Symbols};
 use raddle_model::TraceFile;
 use raddle_model::native::{self, CALLED_BY};
-use raddle_report::events::Place;
-use raddle_symbols::{Frame, Symbols};
-use std::collections::BTreeSet;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
+
+/// Where source files are, by the names that locations have for them.
+pub type Sources = BTreeMap<String, PathBuf>;
 
 /// What stands between a function and the one that it was inlined into.
 const INLINED: &str = ", inlined into ";
@@ -31,7 +33,7 @@ const CRATES: &[&str] = &["/registry/src/", "/git/checkouts/"];
 /// Tells the places of a run as `function at file.c:12` and its objects by the names of global variables, as far as the
 /// files of the program know them, and gives values their types. A file of the source is called by as much of the end of its path as tells it from others;
 /// the answer is where each of those files is.
-pub(super) fn translate(file: &mut TraceFile, symbols: &mut Symbols) -> Sources {
+pub fn translate(file: &mut TraceFile, symbols: &mut Symbols) -> Sources {
     let named = locate(symbols, &mut file.locations);
     let units = units(file);
     for (index, text) in file.objects.iter_mut().enumerate() {
@@ -72,19 +74,8 @@ fn name_harness(file: &mut TraceFile) {
     }
 }
 
-/// Tells places as [`translate`] does.
-pub(super) fn translate_places(places: &mut [String]) {
-    locate(&mut Symbols::new(), places);
-}
-
-/// A place as `file.c:12`, or what is nearest to that.
-pub(crate) fn shown(symbols: &mut Symbols, text: &str) -> String {
-    let mut places = [text.to_owned()];
-    locate(symbols, &mut places);
-    Place::parse(&places[0]).lines()
-}
-
-fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
+/// Tells places as [`translate`] does, and returns where their files are.
+pub fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
     let located: Vec<Vec<Frame>> = places
         .iter()
         .map(|text| match text.contains(CALLED_BY) {

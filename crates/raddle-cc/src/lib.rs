@@ -8,13 +8,12 @@ mod compiler;
 mod hooks;
 mod source;
 
-use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail};
 use call::Call;
-pub(crate) use compiler::Language;
+pub use compiler::Language;
 use compiler::{Compiler, Kind};
-pub(crate) use hooks::cache;
-pub(crate) use source::{Source, was_compiled_here};
+pub use hooks::cache;
+pub use source::{Source, was_compiled_here};
 use std::ffi::OsString;
 use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
@@ -49,16 +48,16 @@ Exit status: that of the compiler; 2 if it cannot be started.
 ";
 
 /// The library that a program with hooks is linked against, so that it also runs without Raddle.
-pub(crate) fn hooks_library() -> Result<PathBuf> {
+pub fn hooks_library() -> Result<PathBuf> {
     Ok(hooks::prepare(&Compiler::find(Language::C)?)?.library)
 }
 
-/// Becomes the compiler. Returns only if that cannot be done, or to print the help.
-pub(crate) fn run(language: Language, args: &[OsString]) -> Result<Outcome> {
+/// Becomes the compiler. Returns only if that cannot be done, or to give the help that is to be printed.
+pub fn run(language: Language, args: &[OsString]) -> Result<String> {
     if let [only] = args
         && only == "--help"
     {
-        return Ok(Outcome { text: HELP.to_owned(), status: 0 });
+        return Ok(HELP.to_owned());
     }
     let mut command = instrumented(&Compiler::find(language)?, args)?;
     let error = command.exec();

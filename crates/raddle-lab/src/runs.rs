@@ -1,21 +1,21 @@
-//! The program of the lab that a failure file holds.
+//! Runs of a program that are like a recorded one: repeated, varied and followed.
 
-use crate::subject::{Output, Repeated, Subject};
-use anyhow::{Context, Result};
-use raddle_engine::{Config, Engine, Follow, Replay, Resemble, Rng, Strategy, Timeouts, run as run_once};
+use crate::{Machine, syntax};
+use raddle_engine::{
+    Config, Divergence, Engine, Follow, Replay, Resemble, Rng, Strategy, Timeouts, run as run_once,
+};
 use raddle_explain::{Execute, Execution, Wanted};
-use raddle_lab::{Machine, syntax};
 use raddle_model::{Event, Schedule, Settings, ThreadId, TraceFile, TraceStep};
 
 /// Compiles the text of a program.
-pub(crate) fn compile(text: &str, parameters: &[(String, i64)]) -> Result<Machine, syntax::SyntaxError> {
+pub fn compile(text: &str, parameters: &[(String, i64)]) -> Result<Machine, syntax::SyntaxError> {
     let overrides: Vec<(&str, i64)> =
         parameters.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     Ok(Machine::new(syntax::compile(text, &overrides)?))
 }
 
 /// Returns the engine's settings as a file has them.
-pub(crate) fn config(settings: Settings) -> Config {
+pub fn config(settings: Settings) -> Config {
     let mut config = Config::default();
     config.step_limit = settings.step_limit;
     config.patience = settings.patience;
@@ -25,26 +25,36 @@ pub(crate) fn config(settings: Settings) -> Config {
 }
 
 /// Makes runs of a program of the lab.
-pub(crate) struct Lab {
+pub struct Lab {
     machine: Machine,
     origin: TraceFile,
 }
 
 impl Lab {
-    /// Compiles the program of `file`, which messages call `shown`.
-    pub(crate) fn open(file: &TraceFile, shown: &str) -> Result<Lab> {
-        let machine = compile(&file.program, &file.parameters)
-            .with_context(|| format!("{shown}: the program in the file"))?;
-        Ok(Lab::new(machine, file))
+    /// Compiles the program of `file`.
+    pub fn open(file: &TraceFile) -> Result<Lab, syntax::SyntaxError> {
+        Ok(Lab::new(compile(&file.program, &file.parameters)?, file))
+    }
+
+    /// Repeats the run of `file`. Returns the run, and where it left the recorded one, if it did.
+    pub fn replay(&mut self, file: &TraceFile) -> (TraceFile, Option<Divergence>) {
+        let mut replay = Replay::of(events(file), file.picks().collect());
+        let run = self.run(&mut replay);
+        (run, replay.divergence())
+    }
+
+    /// Follows the run of `file` as far as the program still does what it did.
+    pub fn resemble(&mut self, file: &TraceFile) -> TraceFile {
+        self.run(&mut Resemble::new(events(file), file.picks().collect()))
     }
 
     /// Returns a maker of runs of `machine` with the origin of `file`.
-    pub(crate) fn new(machine: Machine, file: &TraceFile) -> Lab {
+    pub fn new(machine: Machine, file: &TraceFile) -> Lab {
         Lab { machine, origin: raddle_search::origin(file) }
     }
 
     /// Makes a run under `strategy`.
-    pub(crate) fn run(&mut self, strategy: &mut dyn Strategy) -> TraceFile {
+    pub fn run(&mut self, strategy: &mut dyn Strategy) -> TraceFile {
         let mut engine = Engine::new(config(self.origin.settings));
         // It draws nothing; any stream will do.
         strategy.begin(Rng::for_run(0, 0));
@@ -79,22 +89,5 @@ impl Execute for Lab {
     }
 }
 
-impl Subject for Lab {
-    fn replay(&mut self, file: &TraceFile) -> Result<Repeated> {
-        let mut replay = Replay::of(events(file), file.picks().collect());
-        let run = self.run(&mut replay);
-        let divergence = replay.divergence().map(|divergence| (divergence.step, divergence.what));
-        Ok(Repeated { run, output: Output::default(), divergence })
-    }
-
-    fn resemble(&mut self, file: &TraceFile) -> Result<Repeated> {
-        let mut resemble = Resemble::new(events(file), file.picks().collect());
-        let run = self.run(&mut resemble);
-        Ok(Repeated { run, output: Output::default(), divergence: None })
-    }
-
-    fn observe(&mut self, _run: &mut TraceFile) -> Output {
-        // Every run notes its values, and prints nothing.
-        Output::default()
-    }
-}
+#[cfg(test)]
+mod tests;

@@ -3,7 +3,7 @@
 //! They are made by the compiler itself at its first call and kept in the cache folder. The folder's name tells what is in
 //! it, so that a newer Raddle makes new ones and programs of before keep theirs.
 
-use super::compiler::Compiler;
+use crate::compiler::Compiler;
 use anyhow::{Context, Result, bail};
 use std::env::var_os;
 use std::ffi::OsString;
@@ -16,17 +16,17 @@ const SOURCE: &str = include_str!("hooks.c");
 const SPECS: &str = "*cc1:\n+ -fsanitize=thread\n";
 
 /// Where the files are.
-pub(super) struct Hooks {
+pub(crate) struct Hooks {
     /// For programs that are linked dynamically. The runtime's definitions come before it.
-    pub(super) library: PathBuf,
+    pub(crate) library: PathBuf,
     /// For static programs.
-    pub(super) object: PathBuf,
+    pub(crate) object: PathBuf,
     specs: PathBuf,
 }
 
 impl Hooks {
     /// What makes gcc use the specs.
-    pub(super) fn specs_argument(&self) -> OsString {
+    pub(crate) fn specs_argument(&self) -> OsString {
         let mut argument = OsString::from("-specs=");
         argument.push(&self.specs);
         argument
@@ -34,7 +34,7 @@ impl Hooks {
 }
 
 /// Finds the files, or makes them. Several processes may do so at once.
-pub(super) fn prepare(compiler: &Compiler) -> Result<Hooks> {
+pub(crate) fn prepare(compiler: &Compiler) -> Result<Hooks> {
     let mut hasher = DefaultHasher::new();
     (SOURCE, SPECS, compiler.target_prefix()).hash(&mut hasher);
     let folder = cache()?.join(format!("hooks-{:016x}", hasher.finish()));
@@ -51,7 +51,7 @@ pub(super) fn prepare(compiler: &Compiler) -> Result<Hooks> {
 }
 
 /// The folder for what can be made again.
-pub(crate) fn cache() -> Result<PathBuf> {
+pub fn cache() -> Result<PathBuf> {
     let folder = |name: &str| var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(folder) = folder("RADDLE_CACHE") {
         return Ok(folder);

@@ -1,8 +1,8 @@
 //! Names and types of the variables whose values a run tells.
 
 use super::address::address;
+use crate::{Base, Symbols, Typed};
 use raddle_model::{Cell, Format, TraceFile, Value, Values};
-use raddle_symbols::{Base, Symbols, Typed};
 use std::collections::BTreeSet;
 
 /// Tells the variables by their names and values by their types, as far as the files of the program know them. A value of

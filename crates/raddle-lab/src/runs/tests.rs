@@ -2,7 +2,7 @@
 
 mod explain;
 
-use super::program::{Lab, compile, config};
+use super::{Lab, compile, config};
 use raddle_engine::{Engine, Plan, Rng, run as run_once};
 use raddle_explain::{Execute, Symptom, Wanted};
 use raddle_model::{
@@ -35,7 +35,7 @@ const MOST: u64 = 400_000;
 
 /// A figure, to be run.
 fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
-    let path = format!("{}/../raddle-lab/figures/{name}.rdl", env!("CARGO_MANIFEST_DIR"));
+    let path = format!("{}/figures/{name}.rdl", env!("CARGO_MANIFEST_DIR"));
     TraceFile {
         id: "a".into(),
         front_end: FrontEnd::Lab,

@@ -1,0 +1,186 @@
+//! The results of shards, and their merge.
+//!
+//! Shards do not talk to each other. So the default portfolio does not adapt in them: it keeps the shares of its first round. A
+//! strategy that learns stays with one shard, which makes all of its runs. The merge of all shards of a search is what the
+//! shard `1/1` gives.
+
+use crate::lanes::Lanes;
+use crate::run::Run;
+use crate::shard::Shard;
+use crate::shared::{Outcome, last_number};
+use crate::tally::{LaneTally, Tally};
+use raddle_engine::Census;
+use raddle_model::Ledger;
+use raddle_strategies::portfolio::Turn;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// What a shard has found, as it is kept in a file.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct ShardResult<F> {
+    /// Which part it is.
+    pub shard: Shard,
+    /// Names the search: program, strategies, seed, budget. Only shards of the same search can be merged.
+    pub search: String,
+    /// The number of the run at which the shard stopped, if it did.
+    stopped_at: Option<u64>,
+    /// The runs, by number, if the search can stop before all are made. Otherwise they are only counted.
+    runs: Vec<(u64, usize, u64, Run)>,
+    counts: Counts,
+    /// The first failing run, with its number.
+    pub first: Option<(u64, F)>,
+}
+
+/// The numbers of a tally that are not those of single runs, or all of them if runs are not listed.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+struct Counts {
+    runs: u64,
+    cut_off: u64,
+    failures: u64,
+    kinds: BTreeMap<String, u64>,
+    census: Vec<(u64, u64)>,
+    rests: u64,
+    threads: u64,
+    steps: u64,
+    outside_waits: u64,
+    processes: u64,
+    lanes: Vec<LaneTally>,
+}
+
+impl Counts {
+    fn of(tally: &Tally) -> Counts {
+        let mut census: Vec<(u64, u64)> = tally.census.iter().collect();
+        census.sort_unstable();
+        Counts {
+            runs: tally.runs,
+            cut_off: tally.cut_off,
+            failures: tally.failures,
+            kinds: tally.kinds.clone(),
+            census,
+            rests: tally.rests,
+            threads: tally.threads,
+            steps: tally.steps,
+            outside_waits: tally.outside_waits,
+            processes: tally.processes,
+            lanes: tally.lanes.clone(),
+        }
+    }
+
+    fn tally(&self) -> Tally {
+        let mut census = Census::default();
+        self.census.iter().for_each(|&(fingerprint, times)| _ = census.add(fingerprint, times));
+        Tally {
+            runs: self.runs,
+            cut_off: self.cut_off,
+            failures: self.failures,
+            kinds: self.kinds.clone(),
+            census,
+            rests: self.rests,
+            threads: self.threads,
+            steps: self.steps,
+            outside_waits: self.outside_waits,
+            processes: self.processes,
+            lanes: self.lanes.clone(),
+            ..Tally::default()
+        }
+    }
+}
+
+/// Why results cannot be merged.
+#[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum MergeError {
+    /// There is nothing to merge.
+    #[error("there are no results to merge")]
+    Empty,
+    /// They are of different searches.
+    #[error("shard {shard} is of another search: `{found}`, not `{expected}`")]
+    Another {
+        /// The one that differs from the first.
+        shard: Shard,
+        /// Its search.
+        found: String,
+        /// That of the first.
+        expected: String,
+    },
+    /// One is missing.
+    #[error("shard {index}/{count} is missing")]
+    Missing {
+        /// Which one, from 1.
+        index: usize,
+        /// How many there are.
+        count: usize,
+    },
+    /// The strategies are not those of the search.
+    #[error("the results are of {found} strategies, the search has {expected}")]
+    Lanes {
+        /// In the results.
+        found: usize,
+        /// In the search.
+        expected: usize,
+    },
+}
+
+impl<F: Clone> ShardResult<F> {
+    /// Returns what a shard of `search` has found.
+    pub fn new<E>(shard: Shard, search: impl Into<String>, outcome: &Outcome<F, E>) -> ShardResult<F> {
+        let listed = outcome.log.iter().map(|(turn, run)| (turn.number, turn.lane, turn.run, run.clone()));
+        ShardResult {
+            shard,
+            search: search.into(),
+            stopped_at: outcome.stopped_at,
+            runs: listed.collect(),
+            counts: Counts::of(&outcome.tally),
+            first: outcome.first.as_ref().map(|(turn, failure)| (turn.number, failure.clone())),
+        }
+    }
+}
+
+/// Merges the results of all shards of a search. The same shard may be there more than once: the first counts.
+///
+/// Returns the numbers and the first failing run, as one process that makes all runs gives them.
+pub fn merge<F: Clone>(
+    results: &[ShardResult<F>],
+    lanes: &Lanes,
+) -> Result<(Tally, Option<(u64, F)>), MergeError> {
+    let first = results.first().ok_or(MergeError::Empty)?;
+    let mut shards: BTreeMap<usize, &ShardResult<F>> = BTreeMap::new();
+    for result in results {
+        if result.search != first.search || result.shard.count() != first.shard.count() {
+            let (found, expected) = (result.search.clone(), first.search.clone());
+            return Err(MergeError::Another { shard: result.shard, found, expected });
+        }
+        let (found, expected) = (result.counts.lanes.len(), lanes.iter().len());
+        if found != expected || result.runs.iter().any(|&(_, lane, ..)| lane >= expected) {
+            return Err(MergeError::Lanes { found, expected });
+        }
+        shards.entry(result.shard.index()).or_insert(result);
+    }
+    let count = first.shard.count();
+    if let Some(index) = (0..count).find(|index| !shards.contains_key(index)) {
+        return Err(MergeError::Missing { index: index + 1, count });
+    }
+    let mut tally = Tally::new(lanes.iter().len());
+    let mut earliest: Option<(u64, F)> = None;
+    let mut log: Vec<(Turn, Run)> = Vec::new();
+    for result in shards.values() {
+        tally.merge(result.counts.tally(), &Ledger::default());
+        let runs = result.runs.iter();
+        log.extend(runs.map(|(number, lane, run, made)| {
+            (Turn { number: *number, lane: *lane, run: *run }, made.clone())
+        }));
+        if let Some((number, failure)) = &result.first
+            && earliest.as_ref().is_none_or(|(known, _)| number < known)
+        {
+            earliest = Some((*number, failure.clone()));
+        }
+    }
+    let stopped_at = shards.values().filter_map(|result| result.stopped_at).min();
+    let covered_at = tally.covered_at(lanes).filter(|_| lanes.may_cover_everything());
+    if let Some(last) = last_number(stopped_at, covered_at) {
+        log.sort_unstable_by_key(|(turn, _)| turn.number);
+        tally = tally.up_to(last, &mut log);
+    }
+    tally.settle(lanes);
+    Ok((tally, earliest))
+}

@@ -1,0 +1,138 @@
+//! A search, what it has found, and what its jobs share.
+
+use crate::budget::{Budget, Deadline};
+use crate::lanes::Lanes;
+use crate::run::Run;
+use crate::shard::Shard;
+use crate::tally::Tally;
+use raddle_model::Ledger;
+use raddle_strategies::portfolio::{Rounds, Turn};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+/// What is searched, and for how long.
+#[derive(Clone)]
+pub struct Search<'a> {
+    /// The strategies.
+    pub lanes: &'a Lanes,
+    /// How long.
+    pub budget: Budget,
+    /// How many workers make runs at the same time.
+    pub jobs: usize,
+    /// Which part of the runs is made here; all of them if there is none.
+    pub shard: Option<Shard>,
+    /// The iRoots that every worker's strategies know from the start.
+    pub known: Option<&'a Ledger>,
+    /// Called for people who wait: after each run of a remote worker, otherwise after every `every` runs of a job.
+    pub watch: &'a (dyn Fn(Seen<'_>) + Sync),
+    /// See `watch`.
+    pub every: u64,
+}
+
+/// The state of a search, for whoever watches it.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// How many turns this job has had since the last call.
+    pub turns: u64,
+    /// The latest one.
+    pub turn: Turn,
+    /// What it was like.
+    pub run: &'a Run,
+    /// The numbers of all jobs so far; of this job alone where workers are not remote.
+    pub tally: &'a Tally,
+}
+
+/// What a search has found.
+#[derive(Debug)]
+pub struct Outcome<F, E> {
+    /// The numbers.
+    pub tally: Tally,
+    /// The failing run with the smallest number.
+    pub first: Option<(Turn, F)>,
+    /// Every run, in the order of numbers, if the search was a shard that stops at a failure.
+    pub(crate) log: Vec<(Turn, Run)>,
+    /// The number of the failing run at which the search stopped, if runs were logged.
+    pub(crate) stopped_at: Option<u64>,
+    /// Why not all runs were made, although a failing one was found.
+    pub lost: Option<E>,
+}
+
+impl<F, E> Outcome<F, E> {
+    /// Returns the same outcome with another form of its failing run.
+    pub fn map_failure<G>(self, map: impl FnOnce(F) -> G) -> Outcome<G, E> {
+        let Outcome { tally, first, log, stopped_at, lost } = self;
+        Outcome { tally, first: first.map(|(turn, failure)| (turn, map(failure))), log, stopped_at, lost }
+    }
+}
+
+/// What the jobs of a search share.
+pub(crate) struct Shared<'a, F> {
+    pub(crate) search: &'a Search<'a>,
+    pub(crate) rounds: Rounds,
+    pub(crate) deadline: Deadline,
+    /// No run with this number or a greater one is needed any more.
+    pub(crate) end: AtomicU64,
+    /// No failure of a run with this number or a greater one is needed any more.
+    pub(crate) traced: AtomicU64,
+    /// Whether a job has given up.
+    pub(crate) stopped: AtomicBool,
+    /// What remote workers have found so far.
+    pub(crate) found: Mutex<Found<F>>,
+    /// Whether numbers after the first failure have to be taken out again.
+    pub(crate) keeps_log: bool,
+}
+
+/// What one job has found, or all of them.
+pub(crate) struct Found<F> {
+    pub(crate) tally: Tally,
+    pub(crate) first: Option<(Turn, F)>,
+    pub(crate) log: Vec<(Turn, Run)>,
+}
+
+impl<F> Found<F> {
+    pub(crate) fn new(lanes: usize) -> Found<F> {
+        Found { tally: Tally::new(lanes), first: None, log: Vec::new() }
+    }
+
+    /// Keeps the failure of a run, unless an earlier one is known.
+    pub(crate) fn keep(&mut self, turn: Turn, failure: F) {
+        if self.first.as_ref().is_none_or(|(first, _)| turn.number < first.number) {
+            self.first = Some((turn, failure));
+        }
+    }
+
+    pub(crate) fn merge(&mut self, other: Found<F>, base: &Ledger) {
+        self.tally.merge(other.tally, base);
+        self.log.extend(other.log);
+        if let Some((turn, failure)) = other.first {
+            self.keep(turn, failure);
+        }
+    }
+}
+
+impl<F> Shared<'_, F> {
+    /// Returns whether run `number` is not to be made, or not to be waited for. One run is made in any case; without it
+    /// nothing could be said of the program.
+    #[inline]
+    pub(crate) fn is_over(&self, number: u64) -> bool {
+        number >= self.end.load(Ordering::Relaxed)
+            || self.stopped.load(Ordering::Relaxed)
+            || number > 0 && self.deadline.is_over()
+    }
+
+    /// Makes no run with this number or a greater one, nor waits for one.
+    pub(crate) fn end_at(&self, number: u64) {
+        self.end.fetch_min(number, Ordering::Relaxed);
+    }
+
+    /// Lets no job begin another run.
+    pub(crate) fn give_up(&self) {
+        self.stopped.store(true, Ordering::Relaxed);
+    }
+}
+
+/// Returns the number of the last run that counts, if not all do: the failing one at which the search stopped, or the one
+/// before a strategy had covered everything.
+pub(crate) fn last_number(stopped_at: Option<u64>, covered_at: Option<u64>) -> Option<u64> {
+    [stopped_at, covered_at].into_iter().flatten().min()
+}
