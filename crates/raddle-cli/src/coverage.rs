@@ -5,58 +5,11 @@ use crate::native::Keeper;
 use crate::outcome::Outcome;
 use anyhow::{Context, Result};
 use raddle_model::{EXIT_NOTHING_FOUND, IRoot, Idiom};
-use raddle_report::{Align, Table, shape, text};
+use raddle_report::shape;
+use raddle_report::store_text::{self, Kept, KeptIdiom, KeptRoot, KeptSearch};
 use raddle_store::{Entry, Identity, Search, Store, StoreError, Stored};
-use serde::Serialize;
 use std::collections::BTreeSet;
-use std::fmt::Write;
 use std::path::Path;
-
-/// The store as JSON.
-#[derive(Serialize)]
-struct Shape {
-    idioms: Vec<Row>,
-    searches: Vec<SearchShape>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    iroots: Option<Vec<RootShape>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    forgotten: Option<u64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    only_here: Option<Vec<String>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    only_there: Option<Vec<String>>,
-}
-
-/// The iRoots of one idiom.
-#[derive(Serialize)]
-struct Row {
-    idiom: usize,
-    exposed: u64,
-    predicted: u64,
-    confirmed: u64,
-    failed: u64,
-}
-
-#[derive(Serialize)]
-struct SearchShape {
-    at: i64,
-    program: String,
-    arguments: String,
-    strategy: String,
-    runs: u64,
-    failures: u64,
-    fresh: u64,
-}
-
-#[derive(Serialize)]
-struct RootShape {
-    idiom: usize,
-    told: String,
-    exposed: bool,
-    predicted: bool,
-    failed: u32,
-    met: u32,
-}
 
 pub(crate) fn run(args: &CoverageArgs, width: usize) -> Result<Outcome> {
     let path = &args.store.store;
@@ -78,7 +31,7 @@ pub(crate) fn run(args: &CoverageArgs, width: usize) -> Result<Outcome> {
         let only = exposed(these).filter(|entry| !those.contains(&entry.identity()));
         only.map(|entry| format!("idiom {}: {}", entry.idiom.number(), in_words(entry))).collect::<Vec<_>>()
     };
-    let shape = Shape {
+    let shape = Kept {
         idioms: Idiom::ALL.into_iter().map(|idiom| row(idiom, &entries)).collect(),
         searches: store.searches()?.into_iter().map(search_shape).collect(),
         iroots: args.list.then(|| entries.iter().map(root_shape).collect()),
@@ -86,7 +39,7 @@ pub(crate) fn run(args: &CoverageArgs, width: usize) -> Result<Outcome> {
         only_here: other.as_ref().map(|other| only(&entries, other)),
         only_there: other.as_ref().map(|other| only(other, &entries)),
     };
-    let text = if args.json { shape::line(&shape) } else { told(&shape, width) };
+    let text = if args.json { shape::line(&shape) } else { store_text::text(&shape, width) };
     Ok(Outcome { text, status: EXIT_NOTHING_FOUND })
 }
 
@@ -105,9 +58,9 @@ fn wanted(args: &CoverageArgs, entry: &Entry) -> bool {
     (!args.failed || failed) && (!args.own || !in_library) && (!args.libraries || in_library)
 }
 
-fn row(idiom: Idiom, entries: &[Entry]) -> Row {
+fn row(idiom: Idiom, entries: &[Entry]) -> KeptIdiom {
     let own = || entries.iter().filter(|entry| entry.idiom == idiom).map(|entry| entry.standing);
-    Row {
+    KeptIdiom {
         idiom: idiom.number(),
         exposed: own().filter(|standing| standing.exposed).count() as u64,
         predicted: own().filter(|standing| standing.predicted).count() as u64,
@@ -116,15 +69,15 @@ fn row(idiom: Idiom, entries: &[Entry]) -> Row {
     }
 }
 
-fn search_shape(stored: Stored<Search>) -> SearchShape {
+fn search_shape(stored: Stored<Search>) -> KeptSearch {
     let Stored { at, what, fresh } = stored;
     let Search { program, arguments, strategy, runs, failures } = what;
-    SearchShape { at, program, arguments, strategy, runs, failures, fresh }
+    KeptSearch { at, program, arguments, strategy, runs, failures, fresh }
 }
 
-fn root_shape(entry: &Entry) -> RootShape {
+fn root_shape(entry: &Entry) -> KeptRoot {
     let standing = entry.standing;
-    RootShape {
+    KeptRoot {
         idiom: entry.idiom.number(),
         told: in_words(entry),
         exposed: standing.exposed,
@@ -140,57 +93,6 @@ fn exposed(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
 
 fn in_words(entry: &Entry) -> String {
     IRoot::in_words(entry.sites.iter().map(|(place, deed)| (*deed, place.shown.clone())))
-}
-
-fn told(shape: &Shape, width: usize) -> String {
-    let mut out = String::new();
-    if let Some(forgotten) = shape.forgotten {
-        let _ =
-            writeln!(out, "Forgotten, because the code was changed: {}.\n", text::plural(forgotten, "iRoot"));
-    }
-    let number = |name| (name, Align::Right);
-    let columns = ["idiom", "exposed", "predicted", "of these exposed", "tried in vain"].map(number);
-    let mut table = Table::new(columns);
-    for row in &shape.idioms {
-        let cells = [row.exposed, row.predicted, row.confirmed, row.failed].map(text::count);
-        table.row([row.idiom.to_string()].into_iter().chain(cells).collect());
-    }
-    out.push_str(&table.render(width));
-    if !shape.searches.is_empty() {
-        let mut table = Table::new([
-            ("search", Align::Left),
-            ("strategy", Align::Left),
-            ("runs", Align::Right),
-            ("failed", Align::Right),
-            ("newly exposed", Align::Right),
-        ]);
-        for search in &shape.searches {
-            table.row(vec![
-                format!("{} {}", search.program, search.arguments).trim().to_owned(),
-                search.strategy.clone(),
-                text::count(search.runs),
-                text::count(search.failures),
-                text::count(search.fresh),
-            ]);
-        }
-        out.push('\n');
-        out.push_str(&table.render(width));
-    }
-    for (title, roots) in [("Only here", &shape.only_here), ("Only in the other", &shape.only_there)] {
-        let Some(roots) = roots else { continue };
-        let _ = writeln!(out, "\n{title}: {}", text::plural(roots.len() as u64, "iRoot"));
-        roots.iter().for_each(|root| _ = writeln!(out, "  {root}"));
-    }
-    for root in shape.iroots.iter().flatten() {
-        let state = match (root.exposed, root.failed) {
-            (true, _) => "exposed".to_owned(),
-            (false, 0) => "predicted".to_owned(),
-            (false, 1) => format!("tried in vain once{}", text::met(1, root.met)),
-            (false, times) => format!("tried in vain {times} times{}", text::met(times, root.met)),
-        };
-        let _ = writeln!(out, "idiom {}, {state}: {}", root.idiom, root.told);
-    }
-    out
 }
 
 /// Forgets what is about changed functions of `program`.

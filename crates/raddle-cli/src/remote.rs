@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, anyhow};
 use raddle_model::Ledger;
 use raddle_model::native::{Answer, Order, Ran, Setup};
+use raddle_report::shape::NativeRun;
 use raddle_report::text;
 use raddle_search::{Details, Known, Made, Request, Run, Seen, Tally, Worker};
 use std::collections::VecDeque;
@@ -134,4 +135,25 @@ pub(crate) fn in_short(seen: &Seen<'_>, strategies: &[String]) -> String {
 pub(crate) fn missed_memory(tally: &Tally) -> Option<String> {
     let why = tally.unlearnt.as_ref()?;
     Some(format!("shared-memory detection is incomplete: a profiling run failed: {why}"))
+}
+
+/// The report of a search with these numbers.
+pub(crate) fn report(tally: &Tally, strategy: String, seed: u64) -> NativeRun {
+    NativeRun {
+        verdict: if tally.failures > 0 { "failed" } else { "passed" }.to_owned(),
+        runs: tally.runs,
+        failures: tally.failures,
+        kinds: tally.kinds.clone(),
+        partial_orders: tally.partial_orders(),
+        threads: tally.threads,
+        steps: tally.steps,
+        rests: tally.rests,
+        outside_waits: tally.outside_waits,
+        processes: tally.processes,
+        cut_off: tally.cut_off,
+        exhausted: tally.exhausted,
+        strategy,
+        seed,
+        ..NativeRun::default()
+    }
 }

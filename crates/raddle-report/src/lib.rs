@@ -7,13 +7,16 @@
 //! Nothing here runs a program, reads a file or knows where its text goes.
 
 pub mod bench;
+pub mod cargo_text;
 mod coverage;
 pub mod events;
 pub mod format;
 mod operations;
 mod race;
 pub mod run_text;
+pub mod search_text;
 pub mod shape;
+pub mod store_text;
 mod story;
 mod table;
 pub mod text;

@@ -76,6 +76,9 @@ pub struct FirstFailure {
 /// What `raddle run --json` prints.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct NativeRun {
+    /// Whether its strategy makes runs for predicted interleavings.
+    #[serde(skip)]
+    pub predicts: bool,
     /// `passed` or `failed`.
     pub verdict: String,
     /// The kind of the first failure.

@@ -5,16 +5,15 @@ use super::subject::{Beam, output};
 use crate::args::BeamRunArgs;
 use crate::outcome::Outcome;
 use crate::progress::Progress;
-use crate::remote::{Remote, in_short};
+use crate::remote::{Remote, in_short, report};
 use crate::show;
 use crate::subject::{Keep, Kept, Sources, Subject};
 use anyhow::{Context, Result, ensure};
 use raddle_model::native::Setup;
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::run_text::verdict;
-use raddle_report::shape::{self, NativeRun};
-use raddle_report::text;
-use raddle_search::{Lanes, Portfolio, Seen, Tally, Target};
+use raddle_report::{search_text, shape};
+use raddle_search::{Lanes, Portfolio, Seen, Target};
 use std::fmt::Write;
 
 /// An Erlang program as the target of a search: a VM for each job.
@@ -55,7 +54,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     };
     let found = raddle_search::search(&Search { program: &program, setup: &setup }, &search)?;
     drop(progress);
-    let mut report = report(args, &found.tally);
+    let mut report = report(&found.tally, args.search.strategy(), args.search.seed());
     report.notes.extend(found.lost.iter().map(|why| format!("not all runs were made: {why:#}")));
     let mut failing = None;
     if let Some((turn, ran)) = &found.first {
@@ -85,7 +84,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     if args.search.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
-    let mut out = summary(&report);
+    let mut out = search_text::summary(&report, FrontEnd::Beam);
     if let Some(Kept { file, output, .. }) = &failing {
         show::found(&mut out, file, output, width);
         if let Some(path) = &report.failure_file {
@@ -129,45 +128,4 @@ fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
         places.extend(["--faults".to_owned(), faults.clone()]);
     }
     Ok(places)
-}
-
-fn report(args: &BeamRunArgs, tally: &Tally) -> NativeRun {
-    NativeRun {
-        verdict: if tally.failures > 0 { "failed" } else { "passed" }.to_owned(),
-        runs: tally.runs,
-        failures: tally.failures,
-        partial_orders: tally.partial_orders(),
-        threads: tally.threads,
-        steps: tally.steps,
-        kinds: tally.kinds.clone(),
-        rests: tally.rests,
-        cut_off: tally.cut_off,
-        exhausted: tally.exhausted,
-        strategy: args.search.strategy(),
-        seed: args.search.seed(),
-        ..NativeRun::default()
-    }
-}
-
-fn summary(report: &NativeRun) -> String {
-    let mut out = format!(
-        "{} under {}, seed {}: {}, up to {} and {}{}.\n",
-        text::plural(report.runs, "run"),
-        report.strategy,
-        report.seed,
-        text::plural(report.partial_orders, "partial order"),
-        text::plural(report.threads, "actor"),
-        text::plural(report.steps, "step"),
-        if report.exhausted { "; no schedule is left" } else { "" }
-    );
-    if report.rests > 0 {
-        let _ = writeln!(out, "Spinning processes were held back {} times.", text::count(report.rests));
-    }
-    match report.first_failure {
-        None => out.push_str("No run failed.\n"),
-        Some(first) => {
-            let _ = writeln!(out, "Failed: {}; the first is run {first}.", text::kinds(&report.kinds));
-        }
-    }
-    out
 }

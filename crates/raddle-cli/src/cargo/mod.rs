@@ -10,7 +10,6 @@ mod harness;
 mod init;
 mod program;
 mod settings;
-mod tell;
 mod test;
 mod workspace;
 

@@ -3,7 +3,6 @@
 use super::build::{Binary, Wanted, build};
 use super::harness::{self, LeftOut, Listed, Selection};
 use super::settings::{Budget, Settings};
-use super::tell;
 use super::workspace::Workspace;
 use crate::args::CargoTestArgs;
 use crate::harness_output as output;
@@ -16,6 +15,7 @@ use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result};
 use raddle_model::native::{Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Surroundings, TraceFile};
+use raddle_report::cargo_text;
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
 use raddle_search::{Lanes, Portfolio, Seen, Stop, Tally};
@@ -171,7 +171,7 @@ impl Session<'_> {
         if self.args.search.json {
             emit(&shape::line(&test))?;
         } else if ran {
-            emit(&format!("{}{report}", tell::test(&test)))?;
+            emit(&format!("{}{report}", cargo_text::test(&test, console::colors_enabled())))?;
         }
         self.tests.push(test);
         Ok(())
@@ -186,8 +186,12 @@ impl Session<'_> {
         let error = ended.and(written).err();
         self.all.stopped = error.as_ref().map(|error| format!("{error:#}"));
         let (strict, json) = (self.args.strict, self.args.search.json);
-        let status = if tell::fails(&self.all, strict) { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
-        let mut text = if json { shape::line(&self.all) } else { tell::summary(&self.all, strict) };
+        let status = if cargo_text::fails(&self.all, strict) { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
+        let mut text = if json {
+            shape::line(&self.all)
+        } else {
+            cargo_text::summary(&self.all, strict, console::colors_enabled())
+        };
         if let Some(error) = error {
             if status == EXIT_NOTHING_FOUND {
                 emit(&text)?;

@@ -9,17 +9,17 @@ use super::target::{self, Found, Native};
 use crate::args::{NativeArgs, PointsArg, RacesArg, ThreadsArg};
 use crate::outcome::Outcome;
 use crate::progress::Progress;
-use crate::remote::{in_short, missed_memory};
+use crate::remote::{in_short, missed_memory, report};
 use crate::show;
 use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result, ensure};
 use raddle_cc::Source;
 use raddle_model::native::{Points, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Settings, Surroundings, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Settings, Surroundings, TraceFile};
 use raddle_report::run_text::verdict;
-use raddle_report::shape::{self, NativeRun, Races};
-use raddle_report::{coverage, text};
-use raddle_search::{Lanes, Portfolio, Seen, Tally};
+use raddle_report::shape;
+use raddle_report::{coverage, search_text};
+use raddle_search::{Lanes, Portfolio, Seen};
 use raddle_strategies::coverage::WINDOW;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -55,7 +55,7 @@ pub(crate) fn run_in(
     if let Some(kind) = args.baseline {
         let report = baseline::run(args, kind, &words)?;
         let status = if report.failures > 0 { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
-        let text = if args.search.json { shape::line(&report) } else { uncontrolled(&report) };
+        let text = if args.search.json { shape::line(&report) } else { search_text::uncontrolled(&report) };
         return Ok(Outcome { text, status });
     }
     let mut memory = Memory::open(args, program)?;
@@ -79,7 +79,8 @@ pub(crate) fn run_in(
         if second_look { races::look(&words, surroundings, &setup, &lanes, &budget, jobs) } else { Ok(None) };
     drop(progress);
 
-    let mut report = report(args, &tally);
+    let mut report = report(&tally, args.search.strategy(), args.search.seed());
+    report.predicts = memory::directs(&report.strategy);
     if setup.coverage.is_some() {
         report.coverage = Some(memory::covered(&tally));
     }
@@ -135,7 +136,7 @@ pub(crate) fn run_in(
     if args.search.json {
         return Ok(Outcome { text: shape::line(&report), status });
     }
-    let mut out = summary(&report);
+    let mut out = search_text::summary(&report, FrontEnd::Native);
     if let Some(covered) = &report.coverage {
         out.push_str(&coverage(covered, report.runs));
     }
@@ -230,100 +231,4 @@ pub(crate) fn threads(arg: ThreadsArg) -> Threads {
 fn expected(path: &Path) -> Result<String> {
     let whole = std::fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
     Ok(whole.to_str().context("the path of the expected output is no text")?.to_owned())
-}
-
-fn report(args: &NativeArgs, tally: &Tally) -> NativeRun {
-    let failed = tally.failures > 0;
-    NativeRun {
-        verdict: if failed { "failed" } else { "passed" }.to_owned(),
-        runs: tally.runs,
-        failures: tally.failures,
-        kinds: tally.kinds.clone(),
-        partial_orders: tally.partial_orders(),
-        threads: tally.threads,
-        steps: tally.steps,
-        rests: tally.rests,
-        outside_waits: tally.outside_waits,
-        processes: tally.processes,
-        cut_off: tally.cut_off,
-        exhausted: tally.exhausted,
-        strategy: args.search.strategy(),
-        seed: args.search.seed(),
-        ..NativeRun::default()
-    }
-}
-
-/// What is told of runs that were not under control.
-fn uncontrolled(report: &NativeRun) -> String {
-    let mut out = format!("{}, {}: ", text::plural(report.runs, "run"), report.strategy);
-    match report.first_failure {
-        None => out.push_str("none failed.\n"),
-        Some(first) => {
-            let _ = writeln!(
-                out,
-                "failed: {}; the first is run {first}. It cannot be repeated.",
-                text::kinds(&report.kinds)
-            );
-        }
-    }
-    out
-}
-
-/// How many iRoots of a failing run are told to a person.
-const MOST_TOLD: usize = 4;
-
-fn summary(report: &NativeRun) -> String {
-    let mut out = String::new();
-    let _ = write!(
-        out,
-        "{} under {}, seed {}: {}, up to {} and {}",
-        text::plural(report.runs, "run"),
-        report.strategy,
-        report.seed,
-        text::plural(report.partial_orders, "partial order"),
-        text::plural(report.threads, "thread"),
-        text::plural(report.steps, "step")
-    );
-    out.push_str(match (report.exhausted, report.synchronisation_only) {
-        (false, _) => ".\n",
-        _ if memory::directs(&report.strategy) => "; no predicted interleaving is left.\n",
-        (true, false) => "; no schedule is left.\n",
-        (true, true) => "; no order of synchronisation is left to be tried.\n",
-    });
-    if report.rests > 0 {
-        let _ = writeln!(out, "Spinning threads were held back {} times.", text::count(report.rests));
-    }
-    if report.processes > 0 {
-        let count = text::count(report.processes);
-        let _ = writeln!(out, "Note: processes started by the program, not under control: {count}.");
-    }
-    if report.outside_waits > 0 {
-        let times = text::plural(report.outside_waits, "time");
-        let _ = writeln!(out, "Note: runs waited {times} for something from outside; they may not repeat.");
-    }
-    if let Some(Races { runs, racing, message }) = &report.races
-        && *racing > 0
-    {
-        let of = text::plural(*runs, "further run");
-        let _ =
-            writeln!(out, "Note: data races in {} of {of}; --races fail records one.", text::count(*racing));
-        message.iter().flat_map(|message| message.lines()).for_each(|line| {
-            let _ = writeln!(out, "  {line}");
-        });
-    }
-    match report.first_failure {
-        None => out.push_str("No run failed.\n"),
-        Some(first) => {
-            let _ = writeln!(out, "Failed: {}; the first is run {first}.", text::kinds(&report.kinds));
-            if !report.iroots.is_empty() {
-                out.push_str("It is the first run with these interleavings (iRoots):\n");
-                let more = report.iroots.len().saturating_sub(MOST_TOLD);
-                report.iroots.iter().take(MOST_TOLD).for_each(|root| _ = writeln!(out, "  {root}"));
-                if more > 0 {
-                    let _ = writeln!(out, "  and {} more", text::count(more as u64));
-                }
-            }
-        }
-    }
-    out
 }

@@ -1,34 +1,33 @@
 //! The results of tests for a person, a line or two each, and all together at the end.
 
-use console::Style;
-use raddle_report::shape::{CargoTest, CargoTests, MissedBug, TestStatus};
-use raddle_report::text::{count, plural, share};
+use crate::shape::{CargoTest, CargoTests, MissedBug, TestStatus};
+use crate::text::{count, plural, share};
 use std::fmt::Write;
 
 /// What stands at the beginning of a line that goes on with the one before.
 const INDENT: &str = "             ";
 
-/// A word that tells how a test ended, and its colour.
-fn word(status: TestStatus) -> (&'static str, Style) {
+/// The word for how a test ended, and the codes of its colour.
+fn word(status: TestStatus) -> (&'static str, &'static str) {
     match status {
-        TestStatus::Passed => ("PASS", Style::new().green().bold()),
-        TestStatus::Failed => ("FAIL", Style::new().red().bold()),
-        TestStatus::NotConcurrent => ("SINGLE", Style::new().green()),
-        TestStatus::NotControllable => ("LOST", Style::new().yellow().bold()),
-        TestStatus::Ignored | TestStatus::Skipped => ("SKIP", Style::new().yellow()),
+        TestStatus::Passed => ("PASS", "32;1"),
+        TestStatus::Failed => ("FAIL", "31;1"),
+        TestStatus::NotConcurrent => ("SINGLE", "32"),
+        TestStatus::NotControllable => ("LOST", "33;1"),
+        TestStatus::Ignored | TestStatus::Skipped => ("SKIP", "33"),
     }
 }
 
-/// One test.
-pub(super) fn test(test: &CargoTest) -> String {
-    let (word, style) = word(test.status);
-    let mut out = format!(
-        "{} [{:>8.3}s] {} {}\n",
-        style.apply_to(format!("{word:>12}")),
-        test.seconds,
-        test.binary,
-        test.test
-    );
+/// Returns a word that ends in the twelfth column, in colour if there are `colours`.
+fn column(word: &str, codes: &str, colours: bool) -> String {
+    if colours { format!("\x1b[{codes}m{word:>12}\x1b[0m") } else { format!("{word:>12}") }
+}
+
+/// Returns a line or two about one test.
+pub fn test(test: &CargoTest, colours: bool) -> String {
+    let (word, codes) = word(test.status);
+    let mut out =
+        format!("{} [{:>8.3}s] {} {}\n", column(word, codes, colours), test.seconds, test.binary, test.test);
     let mut more = |text: &str| {
         let _ = writeln!(out, "{INDENT}{text}");
     };
@@ -81,12 +80,12 @@ fn bounds(bounds: &[MissedBug]) -> Vec<String> {
 }
 
 /// Whether a test has failed; if `strict`, one that cannot be controlled counts as such.
-pub(super) fn fails(all: &CargoTests, strict: bool) -> bool {
+pub fn fails(all: &CargoTests, strict: bool) -> bool {
     all.failed > 0 || strict && all.not_controllable > 0
 }
 
 /// All tests, with `strict` as in [`fails`].
-pub(super) fn summary(all: &CargoTests, strict: bool) -> String {
+pub fn summary(all: &CargoTests, strict: bool, colours: bool) -> String {
     let mut parts = vec![format!("{} passed", count(all.passed + all.not_concurrent))];
     for (number, what) in [
         (all.not_concurrent, "of them with one thread"),
@@ -105,7 +104,7 @@ pub(super) fn summary(all: &CargoTests, strict: bool) -> String {
         Some(_) => ("Stopped", TestStatus::NotControllable),
         None => ("Passed", TestStatus::Passed),
     };
-    let word = word(status).1.apply_to(format!("{end:>12}"));
+    let word = column(end, word(status).1, colours);
     let mut out =
         format!("{word} [{:>8.3}s] {}: {}\n", all.seconds, plural(all.tests, "test"), parts.join(", "));
     // If nothing has failed this is the error with which the command ends, and told there.
@@ -135,7 +134,7 @@ mod tests {
             bounds: two,
             ..CargoTest::default()
         };
-        let told = console::strip_ansi_codes(&test(&passed)).into_owned();
+        let told = test(&passed, false);
         assert!(told.starts_with("        PASS [   0.000s] p a\n"), "{told}");
         assert!(told.contains("1,000 runs, 7 partial orders; up to 3 threads and 40 steps\n"), "{told}");
         assert!(told.contains("depth 1, 2 is missed by its 60 runs of PCT"), "{told}");
@@ -143,9 +142,9 @@ mod tests {
         assert!(alike[0].starts_with("a bug of depth 3 or less is missed"), "{alike:?}");
         let left = CargoTest { exhausted: true, bounds: Vec::new(), ..passed };
         assert!(
-            test(&left).contains("no schedule left") && !test(&left).contains("depth"),
+            test(&left, false).contains("no schedule left") && !test(&left, false).contains("depth"),
             "{}",
-            test(&left)
+            test(&left, false)
         );
     }
 
@@ -153,7 +152,7 @@ mod tests {
     fn the_last_line_says_what_the_status_says() {
         let all = CargoTests { tests: 2, passed: 1, not_controllable: 1, ..CargoTests::default() };
         let first = |all: &CargoTests, strict| {
-            let told = console::strip_ansi_codes(&summary(all, strict)).into_owned();
+            let told = summary(all, strict, false);
             told.split_whitespace().next().unwrap_or_default().to_owned()
         };
         assert_eq!((first(&all, false), first(&all, true)), ("Passed".to_owned(), "Failed".to_owned()));
@@ -161,6 +160,10 @@ mod tests {
         assert_eq!(first(&stopped, false), "Stopped");
         let failed = CargoTests { failed: 1, ..stopped };
         assert_eq!(first(&failed, false), "Failed");
-        assert!(summary(&failed, false).contains("not all is done: no disk"), "{}", summary(&failed, false));
+        assert!(
+            summary(&failed, false, false).contains("not all is done: no disk"),
+            "{}",
+            summary(&failed, false, false)
+        );
     }
 }

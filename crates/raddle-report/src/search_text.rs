@@ -1,0 +1,83 @@
+//! What a search did, for a person.
+
+use crate::shape::{NativeRun, Races};
+use crate::text::{count, kinds, plural};
+use raddle_model::FrontEnd;
+use std::fmt::Write;
+
+/// Returns the summary of runs that were not under control.
+pub fn uncontrolled(report: &NativeRun) -> String {
+    let mut out = format!("{}, {}: ", plural(report.runs, "run"), report.strategy);
+    match report.first_failure {
+        None => out.push_str("none failed.\n"),
+        Some(first) => {
+            let _ = writeln!(
+                out,
+                "failed: {}; the first is run {first}. It cannot be repeated.",
+                kinds(&report.kinds)
+            );
+        }
+    }
+    out
+}
+
+/// How many iRoots of a failing run are told to a person.
+const MOST_TOLD: usize = 4;
+
+/// Returns the summary of a search: how much was tried, and what failed first.
+pub fn summary(report: &NativeRun, front_end: FrontEnd) -> String {
+    let threads = front_end.thread_nouns();
+    let actor = if front_end == FrontEnd::Beam { "actor" } else { "thread" };
+    let mut out = String::new();
+    let _ = write!(
+        out,
+        "{} under {}, seed {}: {}, up to {} and {}",
+        plural(report.runs, "run"),
+        report.strategy,
+        report.seed,
+        plural(report.partial_orders, "partial order"),
+        plural(report.threads, actor),
+        plural(report.steps, "step")
+    );
+    out.push_str(match (report.exhausted, report.synchronisation_only) {
+        (false, _) => ".\n",
+        _ if report.predicts => "; no predicted interleaving is left.\n",
+        (true, false) => "; no schedule is left.\n",
+        (true, true) => "; no order of synchronisation is left to be tried.\n",
+    });
+    if report.rests > 0 {
+        let _ = writeln!(out, "Spinning {threads} were held back {} times.", count(report.rests));
+    }
+    if report.processes > 0 {
+        let count = count(report.processes);
+        let _ = writeln!(out, "Note: processes started by the program, not under control: {count}.");
+    }
+    if report.outside_waits > 0 {
+        let times = plural(report.outside_waits, "time");
+        let _ = writeln!(out, "Note: runs waited {times} for something from outside; they may not repeat.");
+    }
+    if let Some(Races { runs, racing, message }) = &report.races
+        && *racing > 0
+    {
+        let of = plural(*runs, "further run");
+        let _ = writeln!(out, "Note: data races in {} of {of}; --races fail records one.", count(*racing));
+        message.iter().flat_map(|message| message.lines()).for_each(|line| {
+            let _ = writeln!(out, "  {line}");
+        });
+    }
+    match report.first_failure {
+        None => out.push_str("No run failed.\n"),
+        Some(first) => {
+            let _ = writeln!(out, "Failed: {}; the first is run {first}.", kinds(&report.kinds));
+            if !report.iroots.is_empty() {
+                out.push_str("It is the first run with these interleavings (iRoots):\n");
+                let more = report.iroots.len().saturating_sub(MOST_TOLD);
+                report.iroots.iter().take(MOST_TOLD).for_each(|root| _ = writeln!(out, "  {root}"));
+                if more > 0 {
+                    let _ = writeln!(out, "  and {} more", count(more as u64));
+                }
+            }
+        }
+    }
+    out
+}
