@@ -79,8 +79,6 @@ pub mod cell;
 #[cfg(feature = "check")]
 mod check;
 #[cfg(feature = "check")]
-pub mod current;
-#[cfg(feature = "check")]
 pub mod future;
 #[cfg(feature = "check")]
 pub mod hint;
@@ -93,7 +91,7 @@ pub mod rand;
 #[cfg(feature = "check")]
 mod runtime;
 #[cfg(feature = "check")]
-pub mod scheduler;
+pub mod shuttle;
 #[cfg(feature = "check")]
 pub mod sync;
 #[cfg(feature = "check")]
@@ -103,9 +101,8 @@ pub mod time;
 
 #[cfg(feature = "check")]
 pub use check::{
-    Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, check, check_dfs, check_named,
-    check_pct, check_random, check_random_with_seed, check_uncontrolled_nondeterminism, check_urw,
-    check_with, replay, replay_from_file, try_replay, try_replay_tolerantly,
+    Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, check, check_named, check_with, replay,
+    try_replay, try_replay_tolerantly,
 };
 #[cfg(feature = "check")]
 pub use raddle_engine::Timeouts;
@@ -113,8 +110,6 @@ pub use raddle_engine::Timeouts;
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
 pub use raddle_model::{Failure, ThreadId, TraceFile};
-#[cfg(feature = "check")]
-pub use scheduler::{PortfolioRunner, Runner};
 
 #[cfg(not(feature = "check"))]
 #[path = "plain_cell.rs"]

@@ -18,6 +18,11 @@ pub(super) struct Lane {
 }
 
 impl Lane {
+    /// The lane of `strategy`, whose specification is `spec`.
+    pub(super) fn of(spec: &str, strategy: Box<dyn Strategy>) -> Lane {
+        Lane { spec: spec.to_owned(), strategy, pct_depth: pct_depth(spec) }
+    }
+
     /// Whether nothing is left to try, once this strategy has no schedule left.
     pub(super) fn covers_everything(&self) -> bool {
         matches!(&self.spec[..], "dfs" | "dpor" | "preemption" | "delay")
@@ -28,8 +33,7 @@ impl Lane {
 pub(super) fn lanes(text: &str) -> Result<Vec<Lane>, SpecError> {
     let specs: Vec<&str> = if text == NAME { PORTFOLIO.to_vec() } else { text.split('+').collect() };
     let lane = |&spec: &&str| {
-        let strategy = raddle_strategies::build(spec)?;
-        Ok(Lane { spec: spec.to_owned(), strategy, pct_depth: pct_depth(spec) })
+        Ok(Lane::of(spec, raddle_strategies::build(spec)?))
     };
     specs.iter().map(lane).collect()
 }

@@ -107,6 +107,7 @@ fn run<F: Future + ?Sized>(future: Pin<Box<F>>, core: &Core, slot: &Mutex<Slot<F
     let outcome = match runtime::catch(|| drive(future, core)) {
         // The run is over and this thread is being unwound; that must not stop here.
         Err(payload) if runtime::with(|runtime| runtime.is_forced()) => resume_unwind(payload),
+        Err(payload) if runtime::is_shuttle() => return runtime::fail_by_panic(payload),
         Err(payload) => {
             let message = panic_message(&*payload);
             runtime::with(|runtime| runtime.note_panic(message));

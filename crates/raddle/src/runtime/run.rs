@@ -142,7 +142,7 @@ fn run_part(task: impl FnOnce()) {
             // The run is over and this fiber is being unwound; that must not stop here.
             resume_unwind(payload);
         }
-        with(|runtime| runtime.fail_by_panic(&*payload));
+        super::fail_by_panic(payload);
     }
 }
 

@@ -1,0 +1,43 @@
+//! What differs in runs that Shuttle's functions make.
+//!
+//! A panic of any thread fails the run at once, threads have labels, and the wake-ups of tasks are no steps.
+
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+
+thread_local! {
+    static SHUTTLE: Cell<bool> = const { Cell::new(false) };
+    /// What the first failing thread panicked with.
+    static PAYLOAD: RefCell<Option<Box<dyn Any + Send>>> = const { RefCell::new(None) };
+}
+
+/// Whether the runs on this OS thread are made by Shuttle's functions.
+#[inline]
+pub(crate) fn is_shuttle() -> bool {
+    SHUTTLE.get()
+}
+
+/// Calls `f`, whose runs on this OS thread are those of Shuttle's functions.
+pub(crate) fn as_shuttle<R>(f: impl FnOnce() -> R) -> R {
+    struct Reset(bool);
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            SHUTTLE.set(self.0);
+        }
+    }
+    let _reset = Reset(SHUTTLE.replace(true));
+    drop(take_payload());
+    f()
+}
+
+/// Keeps what a thread panicked with, if it is the first and somebody will want it.
+pub(super) fn keep_payload(payload: Box<dyn Any + Send>) {
+    if is_shuttle() {
+        PAYLOAD.with_borrow_mut(|kept| _ = kept.get_or_insert(payload));
+    }
+}
+
+/// What the first failing thread panicked with, if the failure was a panic.
+pub(crate) fn take_payload() -> Option<Box<dyn Any + Send>> {
+    PAYLOAD.take()
+}
