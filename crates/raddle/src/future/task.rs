@@ -25,9 +25,9 @@ struct Core {
 }
 
 impl Core {
-    /// Executes an access to the end of the task, unless its run is over.
+    /// Executes an access to the end of the task, unless its run is over. It is none in a run of Shuttle's functions.
     fn step(&self, kind: Kind, access: Access, place: &'static Location<'static>) {
-        if self.wakeup.is_of_this_run() {
+        if self.wakeup.is_of_this_run() && !runtime::is_shuttle() {
             runtime::step(|runtime| {
                 let end = self.end.id(runtime, |_| Resource::Memory);
                 Operation::new(kind, runtime.location(place)).on(end, access)

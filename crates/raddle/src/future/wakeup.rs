@@ -69,7 +69,17 @@ impl Wakeup {
 
     /// Puts the token there; `place` is where that is done. Without an effect in another run or outside of any.
     pub(super) fn put(&self, place: &'static Location<'static>) {
-        if runtime::epoch() == Some(self.epoch) {
+        if !self.is_of_this_run() {
+            return;
+        }
+        if runtime::is_shuttle() {
+            runtime::with(|runtime| {
+                if !runtime.is_closing() {
+                    let token = self.id(runtime);
+                    runtime.engine.give_token(token);
+                }
+            });
+        } else {
             runtime::step(|runtime| {
                 let token = self.id(runtime);
                 Operation::new(Kind::Unpark, runtime.location(place)).on(token, Access::Write)

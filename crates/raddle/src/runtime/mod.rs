@@ -259,6 +259,11 @@ impl Runtime {
         self.epoch
     }
 
+    /// Whether a thread has ended.
+    pub(crate) fn has_ended(&self, thread: ThreadId) -> bool {
+        self.threads.get(thread.index()).is_none_or(|thread| thread.fiber.is_none())
+    }
+
     /// The token of a thread.
     pub(crate) fn token(&mut self, thread: ThreadId) -> ObjectId {
         if let Some(token) = self.threads[thread.index()].token {

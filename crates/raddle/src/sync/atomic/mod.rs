@@ -9,10 +9,11 @@ mod boolean;
 mod integer;
 mod pointer;
 mod shared;
+mod wide;
 
 pub use boolean::AtomicBool;
 pub use integer::{
-    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
+    AtomicI8, AtomicI128, AtomicU128, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
     AtomicUsize,
 };
 pub use pointer::AtomicPtr;

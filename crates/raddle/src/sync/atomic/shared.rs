@@ -116,12 +116,12 @@ pub(super) fn assert_fails(order: Ordering) {
 /// that plain loads and stores do for all. `$begins_anew` tells of a first value whether every run begins with it, `$word`
 /// what a report says of a value.
 macro_rules! common {
-    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ident, $begins_anew:expr, $word:expr) => {
+    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ty, $begins_anew:expr, $word:expr) => {
         impl $($generics)* $atomic {
             /// An atomic with a first value.
             #[track_caller]
             pub const fn new(value: $value) -> Self {
-                let (value, first) = (std::sync::atomic::$std::new(value), std::sync::atomic::$std::new(value));
+                let (value, first) = (<$std>::new(value), <$std>::new(value));
                 Self { object: Object::new(), value, first }
             }
 
@@ -168,11 +168,6 @@ macro_rules! common {
             fn word(value: $value) -> Option<Word> {
                 let word: fn($value) -> Option<Word> = $word;
                 word(value)
-            }
-
-            /// A pointer to the value. What is done through it is no operation, and not under control.
-            pub const fn as_ptr(&self) -> *mut $value {
-                self.value.as_ptr()
             }
 
             /// Reads it.
@@ -339,4 +334,16 @@ macro_rules! common {
     };
 }
 
-pub(super) use common;
+/// The method that the atomics have of which std has one.
+macro_rules! pointed {
+    ([$($generics:tt)*] $atomic:ty, $value:ty) => {
+        impl $($generics)* $atomic {
+            /// A pointer to the value. What is done through it is no operation, and not under control.
+            pub const fn as_ptr(&self) -> *mut $value {
+                self.value.as_ptr()
+            }
+        }
+    };
+}
+
+pub(super) use {common, pointed};
