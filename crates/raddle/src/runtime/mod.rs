@@ -17,7 +17,7 @@ pub(crate) use locations::Locations;
 pub(crate) use object::{Object, Past};
 use run::{Turn, run_task, wait_for_turn};
 pub(crate) use run::{close_others, run};
-pub(crate) use shuttle::{as_shuttle, is_shuttle, take_payload};
+pub(crate) use shuttle::{as_shuttle, is_shuttle, pause, take_payload, with_start};
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
 pub(crate) use values::Word;

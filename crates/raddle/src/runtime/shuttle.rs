@@ -1,9 +1,13 @@
 //! What differs in runs that Shuttle's functions make.
 //!
-//! A panic of any thread fails the run at once, threads have labels, and the wake-ups of tasks are no steps.
+//! A panic of any thread fails the run at once, threads have labels, the start of a thread is a step, and the wake-ups of tasks
+//! are none.
 
+use super::Task;
+use raddle_model::{Access, Kind, Operation};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
+use std::panic::Location;
 
 thread_local! {
     static SHUTTLE: Cell<bool> = const { Cell::new(false) };
@@ -40,4 +44,20 @@ pub(super) fn keep_payload(payload: Box<dyn Any + Send>) {
 /// What the first failing thread panicked with, if the failure was a panic.
 pub(crate) fn take_payload() -> Option<Box<dyn Any + Send>> {
     PAYLOAD.take()
+}
+
+/// Takes a step of the current thread that touches only what stands for it.
+pub(crate) fn pause(place: &'static Location<'static>) {
+    super::step(|runtime| {
+        let own = runtime.thread_object(runtime.current());
+        Operation::new(Kind::Read, runtime.location(place)).on(own, Access::Read)
+    });
+}
+
+/// What a thread does, after a step for its start.
+pub(crate) fn with_start(task: Task, place: &'static Location<'static>) -> Task {
+    Box::new(move || {
+        pause(place);
+        task();
+    })
 }

@@ -68,7 +68,7 @@ pub fn clock() -> VectorClock {
 /// Outside of a check.
 pub fn clock_for(task: TaskId) -> VectorClock {
     runtime::with(|runtime| {
-        let run = runtime.engine.summary();
+        let run = runtime.engine.summary_so_far();
         let events = &run.trace.events;
         let last = events.iter().rposition(|event| event.thread == task.thread());
         let Some(event) = last.or_else(|| run.made_at(task.thread())) else { return VectorClock::new() };

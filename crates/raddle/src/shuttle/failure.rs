@@ -3,7 +3,7 @@
 use super::FailurePersistence;
 use super::scheduler::Schedule;
 use crate::Failed;
-use raddle_model::Failure as Verdict;
+use raddle_model::{BlockReason, Blocked, Failure as Verdict};
 use std::any::Any;
 use std::panic::resume_unwind;
 
@@ -34,8 +34,21 @@ pub(super) fn raise(failure: Failure, persistence: &FailurePersistence) -> ! {
     }
     match &failed.failure {
         Verdict::Assertion { message, .. } => panic!("{message}"),
-        Verdict::Deadlock { .. } => panic!("deadlock! {}", failed.headline()),
+        Verdict::Deadlock { blocked, .. } => match blocked.iter().find_map(own_lock) {
+            Some(lock) => panic!("deadlock! a task tried to acquire a {lock} it already holds"),
+            None => panic!("deadlock! {}", failed.headline()),
+        },
         Verdict::StepLimit { limit, .. } => panic!("exceeded max_steps bound {}", limit.saturating_add(1)),
         _ => panic!("{}", failed.headline()),
     }
+}
+
+/// The kind of lock that a thread has and waits for, if it does.
+fn own_lock(blocked: &Blocked) -> Option<&'static str> {
+    let name = match blocked.reason {
+        BlockReason::Mutex => "Mutex",
+        BlockReason::ReadWriteLock => "RwLock",
+        _ => return None,
+    };
+    blocked.held_by.contains(&blocked.thread).then_some(name)
 }

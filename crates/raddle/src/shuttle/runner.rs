@@ -125,7 +125,10 @@ fn execute(
         check_config = check_config.with_strategy(strategy).with_runs(runs);
         check_config.seed = seed.unwrap_or(check_config.seed);
         let inner = raddle_strategies::build(&check_config.strategy).unwrap_or_else(|error| panic!("{error}"));
-        run(&check_config, native::Limited::new(inner, limits))?
+        let passed = run(&check_config, native::Limited::new(inner, limits))?;
+        let alone = passed.runs > 0 && passed.threads < 2 && check_config.strategy.starts_with("pct");
+        assert!(!alone, "test closure did not exercise any concurrency");
+        passed
     } else {
         rand::set_data(rand::Data::Strategy);
         // A scheduler is to see all tasks that can run, also those that spin.

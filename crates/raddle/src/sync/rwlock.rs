@@ -97,8 +97,21 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let place = Location::caller();
+        if runtime::is_shuttle() {
+            self.assert_not_mine();
+        }
         self.step(Kind::ReadLock, place);
         self.read_guard(place)
+    }
+
+    /// Panics if the current thread has it, as Shuttle does. That waits for ever where a writer comes in between.
+    #[cold]
+    fn assert_not_mine(&self) {
+        let mine = runtime::with(|runtime| {
+            let object = self.object.id(runtime, |_| Resource::read_write_lock());
+            !runtime.is_closing() && runtime.engine.has_read_write_lock(runtime.current(), object)
+        });
+        assert!(!mine, "deadlock! the task tried to acquire a RwLock it already holds");
     }
 
     /// Locks it for reading if nobody writes.

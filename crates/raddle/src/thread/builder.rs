@@ -73,6 +73,7 @@ impl Builder {
         let id = if let Reply::Spawned(id) = reply { id } else { ThreadId(u32::MAX) };
         if id != ThreadId(u32::MAX) {
             let task = task(Arc::clone(&packet));
+            let task = if runtime::is_shuttle() { runtime::with_start(task, place) } else { task };
             runtime::with(|runtime| runtime.start(id, self.name, task));
         }
         Handle { thread: runtime::with(|runtime| Thread::of(runtime, id)), packet }

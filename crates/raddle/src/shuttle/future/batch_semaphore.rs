@@ -97,7 +97,7 @@ impl BatchSemaphore {
         if runtime::epoch().is_some() && !runtime::is_closing() {
             semaphore.signature.name = runtime::with(|runtime| {
                 let object = semaphore.object.id(runtime, |_| Resource::Memory);
-                runtime.engine.summary().object_name(object).0
+                runtime.engine.summary_so_far().object_name(object).0
             });
         }
         semaphore
