@@ -3,6 +3,8 @@
 //! They are made anew in each run. New code has [`LazyLock`].
 
 pub use crate::lazy_static;
+#[doc(hidden)] // Loom's names.
+pub use crate::thread::{AccessError, panicking, yield_now};
 use crate::sync::LazyLock;
 use std::fmt;
 

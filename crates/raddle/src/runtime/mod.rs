@@ -9,6 +9,7 @@ mod object;
 mod run;
 mod shuttle;
 mod switch;
+mod tracked;
 mod values;
 mod workers;
 
@@ -17,9 +18,10 @@ pub(crate) use locations::Locations;
 pub(crate) use object::{Object, Past};
 use run::{Turn, run_task, wait_for_turn};
 pub(crate) use run::{close_others, run};
-pub(crate) use shuttle::{as_shuttle, is_shuttle, pause, take_payload, with_start};
+pub(crate) use shuttle::{after_spawn, as_shuttle, is_shuttle, pause, take_payload, with_start};
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
+pub(crate) use tracked::{keep, take_kept, track, untrack};
 pub(crate) use values::Word;
 pub(crate) use workers::Conflict;
 
@@ -356,6 +358,13 @@ impl Runtime {
         let left: Vec<String> = left.map(|thread| self.shown_name(thread)).collect();
         if !left.is_empty() {
             let message = format!("the main thread returned and left behind: {}", left.join(", "));
+            self.engine.fail(Failure::Assertion { thread: ThreadId(0), location: LocationId(0), message });
+        }
+    }
+
+    /// Fails the run, if it has passed so far, for a value that had to be dropped and was not.
+    fn fail_by_leaked_value(&mut self) {
+        if let Some(message) = tracked::leaked() {
             self.engine.fail(Failure::Assertion { thread: ThreadId(0), location: LocationId(0), message });
         }
     }

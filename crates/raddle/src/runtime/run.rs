@@ -1,7 +1,7 @@
 //! A run from its begin to its end: whose turn it is, and what is left to unwind.
 
 use super::switch::Fiber;
-use super::{REPLY, RUNTIME, Runtime, Task, catch, locals, with};
+use super::{tracked, REPLY, RUNTIME, Runtime, Task, catch, locals, with};
 use raddle_engine::{Next, Reply};
 use raddle_model::{Kind, LocationId, Operation, ThreadId, Touch};
 use std::panic::{catch_unwind, resume_unwind};
@@ -96,6 +96,9 @@ impl Runtime {
         if self.fail_on_leaked_threads && thread == ThreadId(0) {
             self.fail_by_leak();
         }
+        if super::is_shuttle() {
+            self.engine.abandon_background();
+        }
         self.ask()
     }
 
@@ -155,6 +158,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         runtime.panicking = 0;
         runtime.threads.clear();
         runtime.made.clear();
+        tracked::forget();
         let needs = runtime.strategy.needs();
         runtime.engine.begin(needs);
         let thread = runtime.engine.add_thread();
@@ -165,6 +169,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
     let first = with(Runtime::ask);
     first.go();
     with(Runtime::fail_by_unnoticed_panic);
+    with(Runtime::fail_by_leaked_value);
     close();
     RUNTIME.with_borrow_mut(|slot| slot.take().expect("the run was not taken away"))
 }
@@ -177,6 +182,7 @@ fn close() {
         runtime.worker.close();
     });
     close_others();
+    _ = catch_unwind(tracked::drop_kept);
 }
 
 /// Unwinds every thread that has not ended and is not being unwound. While the run is closing, this makes others release

@@ -1,7 +1,7 @@
 //! What differs in runs that Shuttle's functions make.
 //!
-//! A panic of any thread fails the run at once, threads have labels, the start of a thread is a step, and the wake-ups of tasks
-//! are none.
+//! A panic of any thread fails the run at once, threads have labels, the start of a thread is a step and so is what follows a
+//! spawn, and the wake-ups of tasks are none. Tasks are dropped when all threads have ended.
 
 use super::Task;
 use raddle_model::{Access, Kind, Operation};
@@ -60,4 +60,11 @@ pub(crate) fn with_start(task: Task, place: &'static Location<'static>) -> Task 
         pause(place);
         task();
     })
+}
+
+/// Takes a step after a spawn, so that the new thread may run before its parent goes on, where that is not a part of a step.
+pub(crate) fn after_spawn(place: &'static Location<'static>) {
+    if is_shuttle() {
+        pause(place);
+    }
 }

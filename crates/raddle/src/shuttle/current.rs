@@ -72,7 +72,10 @@ pub fn clock_for(task: TaskId) -> VectorClock {
         let events = &run.trace.events;
         let last = events.iter().rposition(|event| event.thread == task.thread());
         let Some(event) = last.or_else(|| run.made_at(task.thread())) else { return VectorClock::new() };
-        VectorClock { time: Clocks::partial_order(&run).of(event).to_vec() }
+        let mut time = Clocks::partial_order(&run).of(event).to_vec();
+        // The start of a task is a step, and no event of its own.
+        time.iter_mut().skip(1).for_each(|steps| *steps = steps.saturating_sub(1));
+        VectorClock { time }
     })
 }
 

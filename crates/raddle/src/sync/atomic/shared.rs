@@ -35,6 +35,18 @@ pub(super) fn step(
     is_noted
 }
 
+/// Executes a plain read of an atomic.
+pub(super) fn plain_read(object: &Object, place: &'static Location<'static>, renew: impl Fn(Past)) {
+    let operation = |runtime: &mut Runtime| {
+        let object = object.id(runtime, |past| {
+            renew(past);
+            Resource::Memory
+        });
+        Operation::new(Kind::Read, runtime.location(place)).on(object, Access::Read).ordered(MemoryOrder::Plain)
+    };
+    runtime::step_or(operation, |runtime| object.use_closing(runtime, &renew));
+}
+
 /// Says what the access executed last read and wrote. One that was announced and goes on after the end of the run is no step.
 #[cold]
 pub(super) fn note(read: Option<Word>, written: Option<Word>) {
@@ -181,6 +193,18 @@ macro_rules! common {
                     shared::note(Self::word(value), None);
                 }
                 value
+            }
+
+            /// Reads it without synchronization: a plain read, which races with all writes that nothing orders. Loom's name.
+            ///
+            /// # Safety
+            ///
+            /// None is needed; Loom's function is unsafe too.
+            #[expect(unsafe_code, reason = "as in Loom")]
+            #[track_caller]
+            pub unsafe fn unsync_load(&self) -> $value {
+                shared::plain_read(&self.object, Location::caller(), |past| self.renew(past));
+                self.value.load(Ordering::Relaxed)
             }
 
             /// Writes it.
