@@ -482,7 +482,9 @@ impl Engine {
     /// Says whether `thread` has `object`, a read-write lock, for reading or writing.
     pub fn has_read_write_lock(&self, thread: ThreadId, object: ObjectId) -> bool {
         match &self.objects.get(object).resource {
-            Resource::ReadWriteLock { writer, readers } => *writer == Some(thread) || readers.contains(&thread),
+            Resource::ReadWriteLock { writer, readers } => {
+                *writer == Some(thread) || readers.contains(&thread)
+            }
             _ => false,
         }
     }

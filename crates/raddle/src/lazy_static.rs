@@ -3,9 +3,9 @@
 //! They are made anew in each run. New code has [`LazyLock`].
 
 pub use crate::lazy_static;
+use crate::sync::LazyLock;
 #[doc(hidden)] // Loom's names.
 pub use crate::thread::{AccessError, panicking, yield_now};
-use crate::sync::LazyLock;
 use std::fmt;
 
 /// A value that is made when it is first used; see [`lazy_static!`](crate::lazy_static!).

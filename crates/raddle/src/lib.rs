@@ -101,8 +101,8 @@ pub mod time;
 
 #[cfg(feature = "check")]
 pub use check::{
-    Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, check, check_named, check_with, replay,
-    try_replay, try_replay_tolerantly,
+    Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, check, check_named, check_with,
+    replay, try_replay, try_replay_tolerantly,
 };
 #[cfg(feature = "check")]
 pub use raddle_engine::Timeouts;

@@ -123,7 +123,10 @@ pub(crate) fn run(
     }
     let config = &config.with_environment(&environment);
     let own = strategy.filter(|_| environment.strategy.is_none());
-    let lanes = own.map_or_else(|| portfolio::lanes(&config.strategy), |own| Ok(vec![portfolio::Lane::of(&config.strategy, own)]));
+    let lanes = own.map_or_else(
+        || portfolio::lanes(&config.strategy),
+        |own| Ok(vec![portfolio::Lane::of(&config.strategy, own)]),
+    );
     let lanes = match lanes {
         Ok(lanes) => lanes,
         Err(error) if environment.strategy.is_some() => panic!("RADDLE_STRATEGY: {error}"),

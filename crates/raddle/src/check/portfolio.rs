@@ -32,9 +32,7 @@ impl Lane {
 /// The strategies that `text` names.
 pub(super) fn lanes(text: &str) -> Result<Vec<Lane>, SpecError> {
     let specs: Vec<&str> = if text == NAME { PORTFOLIO.to_vec() } else { text.split('+').collect() };
-    let lane = |&spec: &&str| {
-        Ok(Lane::of(spec, raddle_strategies::build(spec)?))
-    };
+    let lane = |&spec: &&str| Ok(Lane::of(spec, raddle_strategies::build(spec)?));
     specs.iter().map(lane).collect()
 }
 

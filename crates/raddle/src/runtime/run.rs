@@ -1,7 +1,7 @@
 //! A run from its begin to its end: whose turn it is, and what is left to unwind.
 
 use super::switch::Fiber;
-use super::{tracked, REPLY, RUNTIME, Runtime, Task, catch, locals, with};
+use super::{REPLY, RUNTIME, Runtime, Task, catch, locals, tracked, with};
 use raddle_engine::{Next, Reply};
 use raddle_model::{Kind, LocationId, Operation, ThreadId, Touch};
 use std::panic::{catch_unwind, resume_unwind};

@@ -12,7 +12,8 @@ use std::panic::Location;
 pub(super) const DFS_SEED: u64 = 0x12345678;
 
 /// The message for a test that asks for numbers it may not have.
-pub(super) const FORBIDDEN: &str = "requested random data from DFS scheduler, which was created without `allow_random_data`";
+pub(super) const FORBIDDEN: &str =
+    "requested random data from DFS scheduler, which was created without `allow_random_data`";
 
 /// Where the random numbers of a test come from.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

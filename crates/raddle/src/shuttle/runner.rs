@@ -98,7 +98,10 @@ impl PortfolioRunner {
                 thread.spawn_scoped(scope, work(scheduler)).expect("a thread can be started")
             };
             let threads: Vec<_> = self.schedulers.into_iter().map(spawn).collect();
-            threads.into_iter().map(|thread| thread.join().unwrap_or_else(|p| Err(Failure::Scheduler(p)))).collect()
+            threads
+                .into_iter()
+                .map(|thread| thread.join().unwrap_or_else(|p| Err(Failure::Scheduler(p))))
+                .collect()
         });
         if let Some(failure) = outcomes.into_iter().find_map(Result::err) {
             failure::raise(failure, &self.config.failure_persistence);
@@ -124,7 +127,8 @@ fn execute(
         rand::set_data(data);
         check_config = check_config.with_strategy(strategy).with_runs(runs);
         check_config.seed = seed.unwrap_or(check_config.seed);
-        let inner = raddle_strategies::build(&check_config.strategy).unwrap_or_else(|error| panic!("{error}"));
+        let inner =
+            raddle_strategies::build(&check_config.strategy).unwrap_or_else(|error| panic!("{error}"));
         let passed = run(&check_config, native::Limited::new(inner, limits))?;
         let alone = passed.runs > 0 && passed.threads < 2 && check_config.strategy.starts_with("pct");
         assert!(!alone, "test closure did not exercise any concurrency");

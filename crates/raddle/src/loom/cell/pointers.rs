@@ -118,7 +118,11 @@ impl<T: ?Sized> MutPtr<T> {
     /// # Safety
     ///
     /// The cell must outlive this, and nobody else may access it meanwhile.
-    #[expect(unsafe_code, clippy::mut_from_ref, reason = "the caller promises what the reference needs, as in Loom")]
+    #[expect(
+        unsafe_code,
+        clippy::mut_from_ref,
+        reason = "the caller promises what the reference needs, as in Loom"
+    )]
     pub unsafe fn deref(&self) -> &mut T {
         // SAFETY: the caller promises that the cell is there and that there is no other reference to its value.
         unsafe { &mut *self.pointer }

@@ -74,9 +74,11 @@ impl ResourceSignature {
 
     /// Returns a hash of the place in the code.
     pub fn static_create_location_hash(&self) -> u64 {
-        let file = self.place.file().bytes().fold(0_u64, |hash, byte| {
-            (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-        });
+        let file = self
+            .place
+            .file()
+            .bytes()
+            .fold(0_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
         file ^ (u64::from(self.place.line()) << 32 | u64::from(self.place.column()))
     }
 }

@@ -21,7 +21,10 @@ struct Kept {
 }
 
 /// Calls `f`, in which [`Asked`] asks `scheduler`. The error is what the scheduler panicked with.
-pub(super) fn with<R>(scheduler: Box<dyn Scheduler>, f: impl FnOnce() -> R) -> Result<R, Box<dyn Any + Send>> {
+pub(super) fn with<R>(
+    scheduler: Box<dyn Scheduler>,
+    f: impl FnOnce() -> R,
+) -> Result<R, Box<dyn Any + Send>> {
     SCHEDULER.set(Some(Kept { scheduler, panic: None }));
     let result = catch_unwind(AssertUnwindSafe(f));
     let panic = SCHEDULER.take().and_then(|kept| kept.panic);
@@ -104,7 +107,10 @@ impl Strategy for Asked {
                 return Choice::CutOff;
             }
         }
-        let kind = self.current.filter(|&current| point.is_enabled(current)).map(|thread| point.operation(thread).kind);
+        let kind = self
+            .current
+            .filter(|&current| point.is_enabled(current))
+            .map(|thread| point.operation(thread).kind);
         self.is_random = kind == Some(Kind::Choose);
         if self.is_random {
             return self.current.map_or(Choice::CutOff, Choice::Run);

@@ -24,7 +24,12 @@ impl<S: Scheduler> UncontrolledNondeterminismCheckScheduler<S> {
     pub fn new(scheduler: S) -> UncontrolledNondeterminismCheckScheduler<S> {
         let schedule = Schedule::new(0);
         // As after a second run that had nothing to repeat.
-        UncontrolledNondeterminismCheckScheduler { inner: scheduler, schedule, record: Vec::new(), repeated: Some(0) }
+        UncontrolledNondeterminismCheckScheduler {
+            inner: scheduler,
+            schedule,
+            record: Vec::new(),
+            repeated: Some(0),
+        }
     }
 
     /// What the first run asked in the place of the question that comes now.

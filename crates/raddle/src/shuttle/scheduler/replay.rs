@@ -73,22 +73,33 @@ impl Scheduler for ReplayScheduler {
         let step = self.schedule.steps.get(self.at);
         self.at += 1;
         match step {
-            Some(&ScheduleStep::Task(next)) if runnable_tasks.iter().any(|task| task.id() == next) => Some(next),
+            Some(&ScheduleStep::Task(next)) if runnable_tasks.iter().any(|task| task.id() == next) => {
+                Some(next)
+            }
             _ if self.allows_incomplete => None,
             Some(ScheduleStep::Task(next)) => {
-                panic!("step {} of the schedule is of {next:?}, which cannot run: {runnable_tasks:?}", self.at)
+                panic!(
+                    "step {} of the schedule is of {next:?}, which cannot run: {runnable_tasks:?}",
+                    self.at
+                )
             }
             Some(ScheduleStep::Random) => {
                 panic!("step {} of the schedule is a random number, and the test asks for none", self.at)
             }
-            None => panic!("the schedule ended before the test: schedule ended early after {} steps", self.at - 1),
+            None => {
+                panic!("the schedule ended before the test: schedule ended early after {} steps", self.at - 1)
+            }
         }
     }
 
     fn next_u64(&mut self) -> u64 {
         let step = self.schedule.steps.get(self.at);
         let is_random = matches!(step, Some(ScheduleStep::Random));
-        assert!(is_random || self.allows_incomplete, "the test asks for a random number at step {}", self.at + 1);
+        assert!(
+            is_random || self.allows_incomplete,
+            "the test asks for a random number at step {}",
+            self.at + 1
+        );
         self.at += 1;
         self.data.next_u64()
     }

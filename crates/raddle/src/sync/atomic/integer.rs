@@ -1,7 +1,7 @@
 //! The atomic integers.
 
-use super::wide::Wide;
 use super::shared::{self, common, pointed};
+use super::wide::Wide;
 use crate::runtime::{self, Object, Past, Word};
 use raddle_model::{Access, Format, Kind};
 use std::fmt;

@@ -42,7 +42,9 @@ pub(super) fn plain_read(object: &Object, place: &'static Location<'static>, ren
             renew(past);
             Resource::Memory
         });
-        Operation::new(Kind::Read, runtime.location(place)).on(object, Access::Read).ordered(MemoryOrder::Plain)
+        Operation::new(Kind::Read, runtime.location(place))
+            .on(object, Access::Read)
+            .ordered(MemoryOrder::Plain)
     };
     runtime::step_or(operation, |runtime| object.use_closing(runtime, &renew));
 }

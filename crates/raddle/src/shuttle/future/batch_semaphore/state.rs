@@ -199,7 +199,8 @@ impl State {
             // Their tasks cannot take anything. Whoever polls them later comes anew.
             self.waiters.retain(|waiter| waiter.granted || !waiter.is_left_behind());
             let reserved = self.reserved;
-            self.reserved = reserved.filter(|&ticket| self.waiters.iter().any(|waiter| waiter.ticket == ticket));
+            self.reserved =
+                reserved.filter(|&ticket| self.waiters.iter().any(|waiter| waiter.ticket == ticket));
         }
         if !self.is_fair() {
             let (permits, reserved) = (self.permits, self.reserved);
