@@ -21,6 +21,7 @@ impl<T: Sync> Lazy<T> {
     /// The value, which is made if there is none. If another thread makes it now, waits for that.
     #[track_caller]
     pub fn get(&'static self) -> &'static T {
+        let _lasting = crate::runtime::Lasting::begin();
         LazyLock::force(&self.0)
     }
 }

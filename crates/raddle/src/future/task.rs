@@ -98,7 +98,6 @@ where
             runtime.start(thread, None, Box::new(move || run(future, &for_task, &result)));
             runtime.engine.set_background(thread);
         });
-        runtime::after_spawn(place);
     }
     JoinHandle { core, slot }
 }

@@ -20,7 +20,8 @@ impl Leak {
     /// Watches a value. Outside of a run nothing is watched.
     #[track_caller]
     pub(super) fn watch(what: &'static str) -> Leak {
-        Leak(runtime::epoch().map(|_| runtime::track(what, Location::caller())))
+        let place = Location::caller();
+        Leak(runtime::epoch().map(|_| runtime::track(what, place)))
     }
 }
 

@@ -18,10 +18,10 @@ pub(crate) use locations::Locations;
 pub(crate) use object::{Object, Past};
 use run::{Turn, run_task, wait_for_turn};
 pub(crate) use run::{close_others, run};
-pub(crate) use shuttle::{after_spawn, as_shuttle, is_shuttle, pause, take_payload, with_start};
+pub(crate) use shuttle::{as_shuttle, is_shuttle, pause, take_payload, with_start};
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
-pub(crate) use tracked::{keep, take_kept, track, untrack};
+pub(crate) use tracked::{Lasting, keep, take_kept, track, untrack};
 pub(crate) use values::Word;
 pub(crate) use workers::Conflict;
 

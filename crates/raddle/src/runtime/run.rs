@@ -127,6 +127,9 @@ pub(super) fn run_task() -> Fiber {
     let task = with(|runtime| runtime.threads[runtime.current.index()].task.take());
     if let Some(task) = task {
         run_part(task);
+        if super::is_shuttle() && !with(|runtime| runtime.is_closing()) {
+            super::shuttle::before_end();
+        }
         run_part(locals::drop_all);
     }
     with(|runtime| {

@@ -1,6 +1,6 @@
 //! What differs in runs that Shuttle's functions make.
 //!
-//! A panic of any thread fails the run at once, threads have labels, the start of a thread is a step and so is what follows a
+//! A panic of any thread fails the run at once, threads have labels, the start of a thread is a step, and so is its end after a
 //! spawn, and the wake-ups of tasks are none. Tasks are dropped when all threads have ended.
 
 use super::Task;
@@ -62,9 +62,14 @@ pub(crate) fn with_start(task: Task, place: &'static Location<'static>) -> Task 
     })
 }
 
-/// Takes a step after a spawn, so that the new thread may run before its parent goes on, where that is not a part of a step.
-pub(crate) fn after_spawn(place: &'static Location<'static>) {
-    if is_shuttle() {
-        pause(place);
+/// Takes a step if the last one of the current thread was a spawn, before the thread ends: so what it started may run before that.
+pub(super) fn before_end() {
+    let spawned = super::with(|runtime| {
+        let run = runtime.engine.summary_so_far();
+        let last = run.trace.events.iter().rev().find(|event| event.thread == runtime.current);
+        last.is_some_and(|event| event.operation.kind == Kind::Spawn)
+    });
+    if spawned {
+        pause(Location::caller());
     }
 }

@@ -7,7 +7,8 @@ use std::panic::Location;
 
 thread_local! {
     /// The values of the run on this OS thread that have not been dropped, by number: what they are, and where they were made.
-    static TRACKED: RefCell<Tracked> = const { RefCell::new(Tracked { next: 0, values: BTreeMap::new() }) };
+    static TRACKED: RefCell<Tracked> =
+        const { RefCell::new(Tracked { next: 0, lasting: 0, values: BTreeMap::new() }) };
 }
 
 thread_local! {
@@ -17,6 +18,8 @@ thread_local! {
 
 struct Tracked {
     next: u64,
+    /// How many initializations of statics are going on, whose values last until the next run.
+    lasting: usize,
     values: BTreeMap<u64, (&'static str, &'static Location<'static>)>,
 }
 
@@ -24,7 +27,9 @@ struct Tracked {
 pub(crate) fn track(what: &'static str, place: &'static Location<'static>) -> u64 {
     TRACKED.with_borrow_mut(|tracked| {
         tracked.next += 1;
-        tracked.values.insert(tracked.next, (what, place));
+        if tracked.lasting == 0 {
+            tracked.values.insert(tracked.next, (what, place));
+        }
         tracked.next
     })
 }
@@ -34,9 +39,28 @@ pub(crate) fn untrack(number: u64) {
     _ = TRACKED.try_with(|tracked| tracked.borrow_mut().values.remove(&number));
 }
 
+/// The time in which a value is made that lasts longer than the run: what else is made meanwhile need not be dropped.
+pub(crate) struct Lasting(());
+
+impl Lasting {
+    pub(crate) fn begin() -> Lasting {
+        TRACKED.with_borrow_mut(|tracked| tracked.lasting += 1);
+        Lasting(())
+    }
+}
+
+impl Drop for Lasting {
+    fn drop(&mut self) {
+        TRACKED.with_borrow_mut(|tracked| tracked.lasting = tracked.lasting.saturating_sub(1));
+    }
+}
+
 /// Forgets the values of the run before.
 pub(super) fn forget() {
-    TRACKED.with_borrow_mut(|tracked| tracked.values.clear());
+    TRACKED.with_borrow_mut(|tracked| {
+        tracked.values.clear();
+        tracked.lasting = 0;
+    });
 }
 
 /// The first value that was not dropped.

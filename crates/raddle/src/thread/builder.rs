@@ -81,7 +81,6 @@ impl Builder {
             let task = task(Arc::clone(&packet));
             let task = if runtime::is_shuttle() { runtime::with_start(task, place) } else { task };
             runtime::with(|runtime| runtime.start(id, self.name, task));
-            runtime::after_spawn(place);
         }
         Handle { thread: runtime::with(|runtime| Thread::of(runtime, id)), packet }
     }
