@@ -93,8 +93,8 @@ fn runners_run_as_often_as_their_scheduler_says() {
     assert_eq!(runs_of(Runner::new(UrwRandomScheduler::new_from_seed(3, 8), config())), (8, 8));
     assert_eq!(runs_of(Runner::new(PctScheduler::new(2, 9), config())), (9, 9));
     assert_eq!(runs_of(Runner::new(DfsScheduler::new(Some(1), false), config())), (1, 1));
-    // The steps after the spawn are a pause, a yield and a wait of one thread, and the start and a yield of the other.
-    assert_eq!(runs_of(Runner::new(DfsScheduler::new(None, false), config())), (6, 6));
+    // After the spawn the yield of one thread may come before, between or after the start and the yield of the other.
+    assert_eq!(runs_of(Runner::new(DfsScheduler::new(None, false), config())), (3, 3));
 }
 
 /// Does what another scheduler does, and counts the steps.
@@ -128,12 +128,12 @@ fn a_scheduler_of_ones_own_is_asked_at_every_step() {
         (scheduler(std::sync::Arc::clone(&steps)), steps.load(Ordering::SeqCst))
     };
     let dfs = |steps| runs_of(Runner::new(Counting(DfsScheduler::new(None, false), steps), Config::new()));
-    // The start of the main thread and its spawn, and 5 steps more, of which the last may be forced.
-    assert_eq!(count(&mut { dfs }), ((6, 6), 6 * 7));
+    // The start of the main thread, its spawn, its yield and its wait, and the start and the yield of the other one.
+    assert_eq!(count(&mut { dfs }), ((3, 3), 3 * 6));
     let pct = |steps| runs_of(Runner::new(Counting(PctScheduler::new(2, 9), steps), Config::new()));
-    assert_eq!(count(&mut { pct }), ((9, 9), 9 * 7));
+    assert_eq!(count(&mut { pct }), ((9, 9), 9 * 6));
     let urw = |steps| runs_of(Runner::new(Counting(UrwRandomScheduler::new(9), steps), Config::new()));
-    assert_eq!(count(&mut { urw }), ((9, 9), 9 * 7));
+    assert_eq!(count(&mut { urw }), ((9, 9), 9 * 6));
 }
 
 #[test]
@@ -255,10 +255,10 @@ fn a_schedule_is_followed_step_by_step() {
     let order = |steps: &[usize]| Schedule::new_from_task_ids(0, steps.iter().copied());
     let replay =
         |schedule| Runner::new(ReplayScheduler::new_from_schedule(schedule), Config::new()).run(lost_update);
-    let found = text(|| _ = replay(order(&[0, 0, 0, 1, 1, 0, 1, 0, 0, 0])));
+    let found = text(|| _ = replay(order(&[0, 0, 1, 1, 0, 1, 0, 0, 0])));
     assert!(found.contains("an update was lost"), "{found}");
-    assert_eq!(replay(order(&[0, 0, 0, 1, 1, 1, 0, 0, 0, 0])), 1);
-    let found = text(|| _ = replay(order(&[0, 0, 0])));
+    assert_eq!(replay(order(&[0, 0, 1, 1, 1, 0, 0, 0, 0])), 1);
+    let found = text(|| _ = replay(order(&[0, 0, 1])));
     assert!(found.contains("ended early"), "{found}");
     let found = text(|| _ = replay(order(&[0, 0, 2])));
     assert!(found.contains("cannot run"), "{found}");
@@ -286,7 +286,7 @@ fn a_test_that_depends_on_more_than_the_schedule_is_noticed() {
     let found = text(|| shuttle::check_uncontrolled_nondeterminism(lost_update, 100));
     assert!(found.contains("an update was lost"), "{found}");
     let scheduler = UncontrolledNondeterminismCheckScheduler::new(DfsScheduler::new(None, false));
-    assert_eq!(Runner::new(scheduler, Config::new()).run(two_threads), 12);
+    assert_eq!(Runner::new(scheduler, Config::new()).run(two_threads), 6);
 }
 
 #[test]

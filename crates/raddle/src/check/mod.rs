@@ -18,7 +18,7 @@ mod record;
 mod replay;
 mod turns;
 
-pub use config::Config;
+pub use config::{Config, Timeouts};
 pub use failure::{Failed, FailureFile};
 pub use panics::Panic;
 pub use passed::Passed;

@@ -129,7 +129,7 @@ fn execute(
         check_config.seed = seed.unwrap_or(check_config.seed);
         let inner =
             raddle_strategies::build(&check_config.strategy).unwrap_or_else(|error| panic!("{error}"));
-        let passed = run(&check_config, native::Limited::new(inner, limits))?;
+        let passed = run(&check_config, native::Limited::boxed(inner, limits))?;
         let alone = passed.runs > 0 && passed.threads < 2 && check_config.strategy.starts_with("pct");
         assert!(!alone, "test closure did not exercise any concurrency");
         passed
@@ -137,7 +137,7 @@ fn execute(
         rand::set_data(rand::Data::Strategy);
         // A scheduler is to see all tasks that can run, also those that spin.
         check_config = check_config.with_strategy("scheduler").with_runs(u64::MAX).with_patience(0);
-        let outcome = asked::with(scheduler, || run(&check_config, asked::Asked::new(limits)));
+        let outcome = asked::with(scheduler, || run(&check_config, asked::Asked::boxed(limits)));
         outcome.map_err(Failure::Scheduler)??
     };
     Ok((passed.runs + passed.cut_off) as usize)

@@ -58,7 +58,7 @@ pub(super) struct Asked {
 }
 
 impl Asked {
-    pub(super) fn new(limits: Limits) -> Box<dyn Strategy> {
+    pub(super) fn boxed(limits: Limits) -> Box<dyn Strategy> {
         Box::new(Asked {
             limits,
             current: None,
@@ -139,6 +139,6 @@ impl Strategy for Asked {
     }
 
     fn fork(&self) -> Box<dyn Strategy> {
-        Asked::new(self.limits.clone())
+        Asked::boxed(self.limits.clone())
     }
 }

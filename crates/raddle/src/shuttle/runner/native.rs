@@ -50,7 +50,7 @@ pub(super) struct Limited {
 }
 
 impl Limited {
-    pub(super) fn new(inner: Box<dyn Strategy>, limits: Limits) -> Box<dyn Strategy> {
+    pub(super) fn boxed(inner: Box<dyn Strategy>, limits: Limits) -> Box<dyn Strategy> {
         Box::new(Limited { inner, limits })
     }
 }
@@ -95,6 +95,6 @@ impl Strategy for Limited {
     }
 
     fn fork(&self) -> Box<dyn Strategy> {
-        Limited::new(self.inner.fork(), self.limits.clone())
+        Limited::boxed(self.inner.fork(), self.limits.clone())
     }
 }

@@ -104,7 +104,6 @@ impl State {
 
     /// Polls a request, which has this ticket if it waits already. Returns its ticket, what came of it, and who is to be
     /// woken.
-    #[expect(clippy::type_complexity, reason = "used once")]
     pub(super) fn poll(
         &mut self,
         request: Request,
