@@ -428,3 +428,28 @@ fn tasks_are_dropped_when_all_threads_have_ended() {
     });
     assert_eq!((runs, calls.load(Ordering::SeqCst)), (2, 1));
 }
+
+#[test]
+fn what_is_left_at_the_end_of_a_run_may_use_locks() {
+    #[derive(Clone, Debug)]
+    struct Locks(Arc<Mutex<u32>>, Arc<RwLock<u32>>);
+    impl Drop for Locks {
+        fn drop(&mut self) {
+            *self.0.try_lock().unwrap() += 1;
+            *self.1.try_write().unwrap() += 1;
+            assert!(*self.1.try_read().unwrap() > 0);
+        }
+    }
+    shuttle::check_random(
+        || {
+            let locks = Locks(Arc::default(), Arc::default());
+            set_label_for_task(me(), locks.clone());
+            drop(shuttle::future::spawn_local(async move {
+                let _locks = locks;
+                std::future::pending::<()>().await;
+            }));
+            thread::yield_now();
+        },
+        10,
+    );
+}

@@ -186,6 +186,9 @@ fn close() {
     });
     close_others();
     _ = catch_unwind(tracked::drop_kept);
+    if super::is_shuttle() {
+        _ = catch_unwind(crate::shuttle::forget_labels);
+    }
 }
 
 /// Unwinds every thread that has not ended and is not being unwound. While the run is closing, this makes others release

@@ -12,8 +12,8 @@ thread_local! {
     static LABELS: RefCell<Vec<Labels>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Forgets the labels of the run before.
-pub(super) fn forget() {
+/// Forgets the labels of a run that is over.
+pub(crate) fn forget() {
     // The destructors of labels may look at others.
     drop(LABELS.take());
 }

@@ -37,7 +37,7 @@ pub use config::{
 };
 pub use runner::{PortfolioRunner, Runner};
 
-pub(crate) use labels::inherit;
+pub(crate) use labels::{forget as forget_labels, inherit};
 
 /// The environment variable in which Shuttle's annotation scheduler is given its file. Without an effect here.
 pub const ANNOTATION_FILE: &str = "SHUTTLE_ANNOTATION_FILE";

@@ -120,6 +120,10 @@ impl<T: ?Sized> RwLock<T> {
         let place = Location::caller();
         match self.step(Kind::TryReadLock, place) {
             Reply::Acquired => self.read_guard(place).map_err(TryLockError::Poisoned),
+            // After the end of the run the engine answers nothing.
+            Reply::Go if !matches!(self.value.try_read(), Err(TryLockError::WouldBlock)) => {
+                self.read_guard(place).map_err(TryLockError::Poisoned)
+            }
             _ => Err(TryLockError::WouldBlock),
         }
     }
@@ -138,6 +142,9 @@ impl<T: ?Sized> RwLock<T> {
         let place = Location::caller();
         match self.step(Kind::TryWriteLock, place) {
             Reply::Acquired => self.write_guard(place).map_err(TryLockError::Poisoned),
+            Reply::Go if !matches!(self.value.try_write(), Err(TryLockError::WouldBlock)) => {
+                self.write_guard(place).map_err(TryLockError::Poisoned)
+            }
             _ => Err(TryLockError::WouldBlock),
         }
     }
