@@ -1,7 +1,7 @@
 //! Threads that a run does not wait for.
 
 use crate::Engine;
-use raddle_model::ThreadId;
+use raddle_model::{ThreadId, Verdict};
 
 impl Engine {
     /// Says that `thread`, which has not ended, does not keep the run going: the run is over, and has passed, when all
@@ -11,6 +11,13 @@ impl Engine {
         let entry = self.threads.get_mut(thread);
         self.background += usize::from(!entry.background);
         entry.background = true;
+    }
+
+    /// Ends the run, which has passed, if only threads of the background are left, whatever they could still do.
+    pub fn abandon_background(&mut self) {
+        if self.verdict.is_none() && self.alive == self.background {
+            self.end(Verdict::Passed);
+        }
     }
 
     /// Whether `thread` does not keep the run going.

@@ -455,15 +455,34 @@ impl Engine {
 
     /// What the run was like. Complete once [`Engine::next`] has said [`Next::Done`].
     pub fn summary(&self) -> RunSummary<'_> {
+        self.summary_with(self.verdict.as_ref().expect("a summary is asked for after the run is done"))
+    }
+
+    /// Summarizes the steps so far, as if the run had passed with the last one.
+    pub fn summary_so_far(&self) -> RunSummary<'_> {
+        self.summary_with(&Verdict::Passed)
+    }
+
+    fn summary_with<'a>(&'a self, verdict: &'a Verdict) -> RunSummary<'a> {
         RunSummary {
             trace: &self.trace,
-            verdict: self.verdict.as_ref().expect("a summary is asked for after the run is done"),
+            verdict,
             fingerprint: self.fingerprint,
             rests: self.rests,
             freed: &self.freed,
             threads: &self.threads,
             objects: &self.objects,
             places: &self.places,
+        }
+    }
+
+    /// Says whether `thread` has `object`, a read-write lock, for reading or writing.
+    pub fn has_read_write_lock(&self, thread: ThreadId, object: ObjectId) -> bool {
+        match &self.objects.get(object).resource {
+            Resource::ReadWriteLock { writer, readers } => {
+                *writer == Some(thread) || readers.contains(&thread)
+            }
+            _ => false,
         }
     }
 

@@ -55,6 +55,8 @@ pub(crate) struct Turns {
     pub(crate) next_look: u64,
     /// How many steps an enabled thread may be without one.
     span: u64,
+    /// The number of steps at which the run fails.
+    limit: u64,
     /// In how many steps in a row it was looked for the moment in which one that waits for a lock is enabled.
     looks: u32,
 }
@@ -67,7 +69,7 @@ impl Turns {
     pub(crate) fn of(config: Config) -> Turns {
         let limit = config.step_limit;
         let span = if config.patience > 0 { limit.div_ceil(Turns::PART) } else { limit };
-        Turns { next_look: span, span, looks: 0 }
+        Turns { next_look: span, span, limit, looks: 0 }
     }
 }
 
@@ -226,7 +228,7 @@ impl Engine {
     /// there are any, until each had one.
     #[cold]
     pub(crate) fn look_for_starving(&mut self) {
-        let limit = self.config.step_limit;
+        let limit = self.turns.limit;
         if self.steps >= limit {
             return self.fail(self.step_limit());
         }
@@ -249,6 +251,13 @@ impl Engine {
         }
         self.turns.looks = 0;
         self.turns.next_look = (self.steps + self.turns.span).min(limit);
+    }
+
+    /// Lets the run take as many steps from now on as it could take at its beginning.
+    pub fn restart_step_limit(&mut self) {
+        self.turns.limit = self.steps.saturating_add(self.config.step_limit);
+        self.turns.next_look = self.steps.saturating_add(self.turns.span).min(self.turns.limit);
+        self.alarm = 0;
     }
 
     /// Whether a thread that had no step since `begun` waits for a lock.

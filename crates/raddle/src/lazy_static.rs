@@ -4,6 +4,8 @@
 
 pub use crate::lazy_static;
 use crate::sync::LazyLock;
+#[doc(hidden)] // Loom's names.
+pub use crate::thread::{AccessError, panicking, yield_now};
 use std::fmt;
 
 /// A value that is made when it is first used; see [`lazy_static!`](crate::lazy_static!).
@@ -19,6 +21,7 @@ impl<T: Sync> Lazy<T> {
     /// The value, which is made if there is none. If another thread makes it now, waits for that.
     #[track_caller]
     pub fn get(&'static self) -> &'static T {
+        let _lasting = crate::runtime::Lasting::begin();
         LazyLock::force(&self.0)
     }
 }

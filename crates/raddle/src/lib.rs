@@ -69,17 +69,13 @@
 //! (it would need a promise that nobody can check), `SystemTime` (a test that depends on the date cannot be replayed), and what
 //! is deprecated since long, `ONCE_INIT` and `ATOMIC_*_INIT`.
 //!
-//! Tests for Shuttle need another import, and for Loom that of [`loom`]. Not here of Shuttle: the fields of its `Config` ([`Config`] has
-//! other names: `step_limit` for `max_steps`, `time_budget` for `max_time`, `failures` for `failure_persistence`; stacks have
-//! one size), schedulers of one's own, annotations, labels, tags, clocks and resource signatures (reports carry what they tell),
-//! and `raw_load` of atomics (an access that nobody controls).
+//! The root has Raddle's own names, in the shape of std where std has them. Shuttle's are in [`shuttle`] and Loom's in
+//! [`loom`], so tests written for these need another import only. What a failure is made of is in [`trace`].
 
 #[cfg(feature = "check")]
 pub mod cell;
 #[cfg(feature = "check")]
 mod check;
-#[cfg(feature = "check")]
-pub mod current;
 #[cfg(feature = "check")]
 pub mod future;
 #[cfg(feature = "check")]
@@ -93,28 +89,25 @@ pub mod rand;
 #[cfg(feature = "check")]
 mod runtime;
 #[cfg(feature = "check")]
-pub mod scheduler;
+pub mod shuttle;
 #[cfg(feature = "check")]
 pub mod sync;
 #[cfg(feature = "check")]
 pub mod thread;
 #[cfg(feature = "check")]
 pub mod time;
+#[cfg(feature = "check")]
+pub mod trace;
 
 #[cfg(feature = "check")]
 pub use check::{
-    Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, check, check_dfs, check_named,
-    check_pct, check_random, check_random_with_seed, check_uncontrolled_nondeterminism, check_urw,
-    check_with, replay, replay_from_file, try_replay, try_replay_tolerantly,
+    Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, Timeouts, check, check_named,
+    check_with, replay, try_replay, try_replay_tolerantly,
 };
-#[cfg(feature = "check")]
-pub use raddle_engine::Timeouts;
 #[cfg(feature = "check")]
 pub use raddle_macros::test;
 #[cfg(feature = "check")]
-pub use raddle_model::{Failure, ThreadId, TraceFile};
-#[cfg(feature = "check")]
-pub use scheduler::{PortfolioRunner, Runner};
+pub use trace::{Failure, TraceFile};
 
 #[cfg(not(feature = "check"))]
 #[path = "plain_cell.rs"]

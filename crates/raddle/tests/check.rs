@@ -269,23 +269,23 @@ fn a_bad_strategy_is_named() {
 #[test]
 #[should_panic(expected = "a deposit was lost")]
 fn check_random_finds_as_shuttle_does() {
-    raddle::check_random_with_seed(lost_update, 7, 0);
-    raddle::check_random(correct, 100);
-    raddle::check_random(lost_update, 1_000);
+    raddle::shuttle::check_random_with_seed(lost_update, 7, 0);
+    raddle::shuttle::check_random(correct, 100);
+    raddle::shuttle::check_random(lost_update, 1_000);
 }
 
 #[test]
 #[should_panic(expected = "deadlock: 2 threads wait")]
 fn check_pct_finds_as_shuttle_does() {
-    raddle::check_pct(correct, 100, 2);
-    raddle::check_pct(lock_order, 1_000, 2);
+    raddle::shuttle::check_pct(correct, 100, 2);
+    raddle::shuttle::check_pct(lock_order, 1_000, 2);
 }
 
 #[test]
 #[should_panic(expected = "a deposit was lost")]
 fn check_dfs_finds_as_shuttle_does() {
-    raddle::check_dfs(correct, None);
-    raddle::check_dfs(lost_update, Some(1_000));
+    raddle::shuttle::check_dfs(correct, None);
+    raddle::shuttle::check_dfs(lost_update, Some(1_000));
 }
 
 /// Two threads lose an update, among steps that have nothing to do with it.

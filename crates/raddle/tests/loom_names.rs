@@ -30,7 +30,7 @@ fn two_adders() {
     let thread = thread::spawn(move || add(&other));
     add(&counter);
     thread.join().unwrap();
-    let mut counter = Arc::into_inner(counter).unwrap();
+    let mut counter = Arc::try_unwrap(counter).unwrap();
     assert_eq!(counter.with_mut(|value| std::mem::replace(value, 0)), 8);
     assert_eq!(counter.into_inner(), 0);
 }
@@ -112,6 +112,121 @@ fn a_waker_that_is_registered_too_late_is_lost() {
     let lost = catch_unwind(|| loom::model(|| wait_for_flag(false))).unwrap_err();
     let text = lost.downcast::<String>().unwrap();
     assert!(text.contains("deadlock"), "{text}");
+}
+
+#[test]
+fn the_count_of_an_arc_is_part_of_the_model() {
+    let seen = std::sync::Arc::new(std::sync::Mutex::new(std::collections::BTreeSet::new()));
+    let kept = std::sync::Arc::clone(&seen);
+    loom::model(move || {
+        let value = Arc::new(());
+        let other = Arc::clone(&value);
+        let thread = thread::spawn(move || drop(other));
+        kept.lock().unwrap().insert(Arc::strong_count(&value));
+        thread.join().unwrap();
+        assert_eq!(Arc::strong_count(&value), 1);
+    });
+    assert_eq!(*seen.lock().unwrap(), [1, 2].into());
+}
+
+#[test]
+fn the_last_owner_comes_after_the_others() {
+    struct Slot(UnsafeCell<u32>);
+    impl Drop for Slot {
+        fn drop(&mut self) {
+            self.0.with_mut(|_| ());
+        }
+    }
+    loom::model(|| {
+        let slot = Arc::new(Slot(UnsafeCell::new(0)));
+        let other = Arc::clone(&slot);
+        thread::spawn(move || other.0.with(|_| ()));
+        slot.0.with(|_| ());
+    });
+}
+
+/// The text of the panic of a model that fails.
+fn failure(test: impl Fn() + Send + Sync + 'static + std::panic::UnwindSafe) -> String {
+    *catch_unwind(|| loom::model(test)).unwrap_err().downcast::<String>().unwrap()
+}
+
+#[test]
+fn leaks_fail() {
+    loom::model(|| drop((Arc::new(1), loom::alloc::Track::new(1))));
+    let text = failure(|| std::mem::forget(Arc::new(1)));
+    assert!(text.contains("an Arc leaked"), "{text}");
+    let text = failure(|| std::mem::forget(loom::alloc::Track::new(1)));
+    assert!(text.contains("a tracked value leaked"), "{text}");
+    let text = failure(|| _ = Arc::into_raw(Arc::new(1)));
+    assert!(text.contains("an Arc leaked"), "{text}");
+    loom::model(|| {
+        let pointer = Arc::into_raw(Arc::new(7));
+        // SAFETY: the pointer is of the line before.
+        #[expect(unsafe_code, reason = "the function is unsafe in Loom")]
+        let owner = unsafe { Arc::from_raw(pointer) };
+        assert_eq!(*owner, 7);
+    });
+}
+
+#[test]
+fn a_cell_is_not_written_while_it_is_read() {
+    loom::model(|| {
+        let cell = UnsafeCell::new(1);
+        let (first, second) = (cell.get(), cell.get());
+        first.with(|_| second.with(|_| ()));
+        drop((first, second));
+        cell.get_mut().with(|_| ());
+    });
+    let text = failure(|| {
+        let cell = UnsafeCell::new(1);
+        let _read = cell.get();
+        drop(cell.get_mut());
+    });
+    assert!(text.contains("while it is being read"), "{text}");
+}
+
+#[test]
+fn functions_of_threads_need_not_be_send() {
+    loom::model(|| {
+        let value = std::rc::Rc::new(7);
+        let thread = thread::spawn(move || value);
+        assert_eq!(*thread.join().unwrap(), 7);
+    });
+}
+
+#[test]
+fn a_notification_is_waited_for() {
+    loom::model(|| {
+        let notify = Arc::new(loom::sync::Notify::new());
+        let flag = Arc::new(AtomicBool::new(false));
+        let (notifier, set) = (Arc::clone(&notify), Arc::clone(&flag));
+        thread::spawn(move || {
+            set.store(true, Ordering::Relaxed);
+            notifier.notify();
+        });
+        notify.wait();
+        assert!(flag.load(Ordering::Relaxed));
+    });
+}
+
+#[test]
+#[expect(unsafe_code, reason = "the function is unsafe in Loom")]
+fn an_unsynchronized_load_races_with_a_store() {
+    let test = |join: bool| {
+        move || {
+            let value = Arc::new(AtomicUsize::new(0));
+            let other = Arc::clone(&value);
+            let thread = thread::spawn(move || other.store(1, Ordering::SeqCst));
+            if join {
+                thread.join().unwrap();
+            }
+            // SAFETY: what it needs is what the model looks at.
+            _ = unsafe { value.unsync_load() };
+        }
+    };
+    loom::model(test(true));
+    let text = failure(test(false));
+    assert!(text.contains("data race"), "{text}");
 }
 
 loom::lazy_static! {

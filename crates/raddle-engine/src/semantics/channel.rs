@@ -18,6 +18,13 @@ impl Engine {
         }
     }
 
+    /// Notes that a sender of a channel, which is not the last one, was dropped by a way that is no operation.
+    pub fn drop_sender(&mut self, channel: ObjectId) {
+        if let Resource::Channel { senders, .. } = &mut self.objects.get_mut(channel).resource {
+            *senders -= 1;
+        }
+    }
+
     pub(crate) fn can_send(&self, object: ObjectId) -> bool {
         match self.objects.get(object).resource {
             Resource::Channel { queued, capacity, receiver, .. } => {

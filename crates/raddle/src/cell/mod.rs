@@ -50,7 +50,7 @@ use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::panic::Location;
 
 /// Executes a plain access to `object`.
-fn step(object: &Object, access: Access, place: &'static Location<'static>) {
+pub(crate) fn step(object: &Object, access: Access, place: &'static Location<'static>) {
     let kind = if access == Access::Read { Kind::Read } else { Kind::Write };
     runtime::step(|runtime| {
         let object = object.id(runtime, |_| Resource::Memory);

@@ -1,10 +1,21 @@
 //! How a check is done.
 
 use crate::check::environment;
-use raddle_engine::{Config as EngineConfig, Races, Timeouts};
+use raddle_engine::{Config as EngineConfig, Races};
 use raddle_model::Settings;
 use std::path::PathBuf;
 use std::time::Duration;
+
+/// When a time-out may fire.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Timeouts {
+    /// When no thread can do anything else: time stands still while there is work. Threads that rest from spinning have none.
+    #[default]
+    WhenIdle,
+    /// At any moment: a timed wait or a sleep is always enabled, and times out if it is chosen while what it waits for is
+    /// not there.
+    Anytime,
+}
 
 /// How a check is done.
 ///
@@ -60,7 +71,7 @@ impl Default for Config {
             seed: 1,
             step_limit: engine.step_limit,
             patience: engine.patience,
-            timeouts: engine.timeouts,
+            timeouts: Timeouts::WhenIdle,
             jobs: 1,
             failures: Some(PathBuf::from("target/raddle")),
             fail_on_leaked_threads: false,
@@ -206,7 +217,11 @@ pub(super) fn engine(settings: Settings) -> EngineConfig {
     config.step_limit = settings.step_limit;
     config.patience = settings.patience;
     config.races = if settings.races { Races::BetweenPlain } else { Races::Ignored };
-    config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
+    config.timeouts = if settings.timeouts_anytime {
+        raddle_engine::Timeouts::Anytime
+    } else {
+        raddle_engine::Timeouts::WhenIdle
+    };
     config.exit_last = settings.exit_last;
     config
 }

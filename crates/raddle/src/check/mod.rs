@@ -14,18 +14,18 @@ mod ordinal;
 mod panics;
 mod passed;
 mod record;
-mod repeatable;
 mod replay;
 mod serve;
 mod turns;
 
-pub use config::Config;
+pub use config::{Config, Timeouts};
 pub use failure::{Failed, FailureFile};
 pub use panics::Panic;
 pub use passed::Passed;
 pub use raddle_strategies::portfolio::PORTFOLIO;
 pub use replay::ReplayError;
 
+use raddle_engine::Strategy;
 use raddle_search::{Lanes, Portfolio};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -37,7 +37,7 @@ use std::sync::Arc;
 #[track_caller]
 pub fn check(test: impl Fn() + Send + Sync + 'static) {
     let (name, config) = (test_name(), Config::default());
-    report(run(&name, &config, Arc::new(test)));
+    report(run(&name, &config, None, Arc::new(test)));
 }
 
 /// Runs `test` as `config` says and returns what came of it.
@@ -46,7 +46,7 @@ pub fn check(test: impl Fn() + Send + Sync + 'static) {
 /// repeated.
 #[track_caller]
 pub fn check_with(config: &Config, test: impl Fn() + Send + Sync + 'static) -> Result<Passed, Box<Failed>> {
-    run(&test_name(), config, Arc::new(test))
+    run(&test_name(), config, None, Arc::new(test))
 }
 
 /// As [`check`], with settings and the full path of the test function, whose first part is the crate. This is what
@@ -54,73 +54,16 @@ pub fn check_with(config: &Config, test: impl Fn() + Send + Sync + 'static) -> R
 #[track_caller]
 pub fn check_named(path: &str, config: &Config, test: impl Fn() + Send + Sync + 'static) {
     let name = path.split_once("::").map_or(path, |(_, name)| name);
-    report(run(name, config, Arc::new(test)));
-}
-
-/// Runs `test` so many times with random schedules, as Shuttle's function of that name.
-#[track_caller]
-pub fn check_random(test: impl Fn() + Send + Sync + 'static, runs: usize) {
-    let config = Config::new().with_strategy("random-walk").with_runs(runs as u64);
-    report(run(&test_name(), &config, Arc::new(test)));
-}
-
-/// As [`check_random`], with a seed, as Shuttle's function of that name.
-#[track_caller]
-pub fn check_random_with_seed(test: impl Fn() + Send + Sync + 'static, seed: u64, runs: usize) {
-    let config = Config::new().with_strategy("random-walk").with_runs(runs as u64).with_seed(seed);
-    report(run(&test_name(), &config, Arc::new(test)));
-}
-
-/// Runs `test` so many times under PCT, as Shuttle's function of that name.
-#[track_caller]
-pub fn check_pct(test: impl Fn() + Send + Sync + 'static, runs: usize, depth: usize) {
-    let config = Config::new().with_strategy(format!("pct:depth={depth}")).with_runs(runs as u64);
-    report(run(&test_name(), &config, Arc::new(test)));
-}
-
-/// Runs `test` so many times, each of which draws an interleaving as evenly as is known how, as Shuttle's function of that
-/// name.
-#[track_caller]
-pub fn check_urw(test: impl Fn() + Send + Sync + 'static, runs: usize) {
-    let config = Config::new().with_strategy("urw").with_runs(runs as u64);
-    report(run(&test_name(), &config, Arc::new(test)));
-}
-
-/// Runs `test` under every schedule, or the first `runs` of them, as Shuttle's function of that name.
-#[track_caller]
-pub fn check_dfs(test: impl Fn() + Send + Sync + 'static, runs: Option<usize>) {
-    let config = Config::new().with_strategy("dfs").with_runs(runs.map_or(u64::MAX, |runs| runs as u64));
-    report(run(&test_name(), &config, Arc::new(test)));
-}
-
-/// Runs `test` so many times with random schedules and each of these schedules a second time, and panics if the second run
-/// does something else than the first: then the test depends on more than the schedule, and its failures cannot be
-/// replayed. Also panics with the report of a run that fails. Shuttle's function of that name.
-#[track_caller]
-pub fn check_uncontrolled_nondeterminism(test: impl Fn() + Send + Sync + 'static, max_iterations: usize) {
-    let config = Config::new().with_runs(max_iterations as u64);
-    let config = config.with_environment(&environment::Overrides::read()).with_strategy("random-walk");
-    let test: driver::Test = Arc::new(test);
-    for run in 0..config.runs {
-        if let Err(message) = repeatable::repeats(&test_name(), &config, run, &test) {
-            panic!("{message}");
-        }
-    }
+    report(run(name, config, None, Arc::new(test)));
 }
 
 /// Runs `test` once, as the file of a failing run says, and panics with the report if it fails again or does something
-/// else than when the file was recorded. (Shuttle's function of that name takes an encoded schedule.)
+/// else than when the file was recorded.
 #[track_caller]
 pub fn replay(test: impl Fn() + Send + Sync + 'static, schedule_file: impl AsRef<Path>) {
     if let Err(error) = try_replay(test, schedule_file) {
         panic!("{error}");
     }
-}
-
-/// As [`replay`], under the name of Shuttle's function that takes a file.
-#[track_caller]
-pub fn replay_from_file(test: impl Fn() + Send + Sync + 'static, path: impl AsRef<Path>) {
-    replay(test, path);
 }
 
 /// As [`replay`], and returns what came of it.
@@ -143,7 +86,7 @@ pub fn try_replay_tolerantly(
 }
 
 /// The name of the test that runs on this OS thread: harnesses name threads after tests. `main` if it is not known.
-fn test_name() -> String {
+pub(crate) fn test_name() -> String {
     std::thread::current().name().unwrap_or("main").to_owned()
 }
 
@@ -154,8 +97,15 @@ fn report(outcome: Result<Passed, Box<Failed>>) {
     }
 }
 
+/// Makes the runs of a check; `strategy` takes the place of the one that `config` names, but not of one that the environment
+/// names.
 #[track_caller]
-fn run(name: &str, config: &Config, test: driver::Test) -> Result<Passed, Box<Failed>> {
+pub(crate) fn run(
+    name: &str,
+    config: &Config,
+    strategy: Option<Box<dyn Strategy>>,
+    test: driver::Test,
+) -> Result<Passed, Box<Failed>> {
     let environment = environment::Overrides::read();
     let test_name = name;
     let name = &ordinal::next(test_name)[..];
@@ -178,7 +128,12 @@ fn run(name: &str, config: &Config, test: driver::Test) -> Result<Passed, Box<Fa
         };
     }
     let config = &config.with_environment(&environment);
-    let lanes = match Lanes::parse(&config.strategy, Portfolio::Tests) {
+    let own = strategy.filter(|_| environment.strategy.is_none());
+    let lanes = match own {
+        Some(own) => Ok(Lanes::of(config.strategy.clone(), own)),
+        None => Lanes::parse(&config.strategy, Portfolio::Tests),
+    };
+    let lanes = match lanes {
         Ok(lanes) => lanes,
         Err(error) if environment.strategy.is_some() => panic!("RADDLE_STRATEGY: {error}"),
         Err(error) => panic!("{error}"),

@@ -11,7 +11,6 @@
 //! The place of a wake-up, of a wait and of the end of a task in reports is where the task was started or [`block_on`]
 //! was called: neither a waker nor a poll knows its caller.
 
-pub mod batch_semaphore;
 mod error;
 mod task;
 mod wakeup;

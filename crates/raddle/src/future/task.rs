@@ -25,9 +25,9 @@ struct Core {
 }
 
 impl Core {
-    /// Executes an access to the end of the task, unless its run is over.
+    /// Executes an access to the end of the task, unless its run is over. It is none in a run of Shuttle's functions.
     fn step(&self, kind: Kind, access: Access, place: &'static Location<'static>) {
-        if self.wakeup.is_of_this_run() {
+        if self.wakeup.is_of_this_run() && !runtime::is_shuttle() {
             runtime::step(|runtime| {
                 let end = self.end.id(runtime, |_| Resource::Memory);
                 Operation::new(kind, runtime.location(place)).on(end, access)
@@ -107,6 +107,7 @@ fn run<F: Future + ?Sized>(future: Pin<Box<F>>, core: &Core, slot: &Mutex<Slot<F
     let outcome = match runtime::catch(|| drive(future, core)) {
         // The run is over and this thread is being unwound; that must not stop here.
         Err(payload) if runtime::with(|runtime| runtime.is_forced()) => resume_unwind(payload),
+        Err(payload) if runtime::is_shuttle() => return runtime::fail_by_panic(payload),
         Err(payload) => {
             let message = panic_message(&*payload);
             runtime::with(|runtime| runtime.note_panic(message));

@@ -69,12 +69,23 @@ impl Wakeup {
 
     /// Puts the token there; `place` is where that is done. Without an effect in another run or outside of any.
     pub(super) fn put(&self, place: &'static Location<'static>) {
-        if runtime::epoch() == Some(self.epoch) {
-            runtime::step(|runtime| {
-                let token = self.id(runtime);
-                Operation::new(Kind::Unpark, runtime.location(place)).on(token, Access::Write)
-            });
+        if !self.is_of_this_run() {
+            return;
         }
+        runtime::step(|runtime| {
+            let token = self.id(runtime);
+            Operation::new(Kind::Unpark, runtime.location(place)).on(token, Access::Write)
+        });
+    }
+
+    /// Puts the token there without a step.
+    fn put_silently(&self) {
+        runtime::with(|runtime| {
+            if !runtime.is_closing() {
+                let token = self.id(runtime);
+                runtime.engine.give_token(token);
+            }
+        });
     }
 
     /// Whether this run is the one it belongs to.
@@ -94,6 +105,8 @@ impl Wake for Wakeup {
         }
         if runtime::with(|runtime| runtime.current()) == self.owner {
             self.by_itself.store(true, Ordering::Relaxed);
+        } else if runtime::is_shuttle() {
+            self.put_silently();
         } else {
             self.put(self.place);
         }

@@ -1,6 +1,7 @@
 //! Loom's `model`: runs a test under every schedule that matters.
 
 use crate::{Config, Failed, Passed, check_with};
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// How often a thread may come back to the same operation, without having written, before others go first. In Loom a thread
@@ -31,6 +32,16 @@ pub struct Builder {
     pub max_duration: Option<Duration>,
     /// If given, every schedule with at most so many preemptions is run, in the place of one for each partial order.
     pub preemption_bound: Option<usize>,
+    /// The file in which Loom keeps where it is. Without an effect: a failing run has a failure file.
+    pub checkpoint_file: Option<PathBuf>,
+    /// How often Loom writes that file. Without an effect.
+    pub checkpoint_interval: usize,
+    /// Makes Loom explore only where it is told to. Without an effect: everything is explored.
+    pub expect_explicit_explore: bool,
+    /// Makes Loom record where operations are. Without an effect: that is always done.
+    pub location: bool,
+    /// Makes Loom log. Without an effect.
+    pub log: bool,
 }
 
 impl Builder {
@@ -43,7 +54,18 @@ impl Builder {
             max_permutations: None,
             max_duration: None,
             preemption_bound: None,
+            checkpoint_file: None,
+            checkpoint_interval: 20_000,
+            expect_explicit_explore: false,
+            location: false,
+            log: false,
         }
+    }
+
+    /// Sets the file in which Loom keeps where it is. Without an effect.
+    pub fn checkpoint_file(&mut self, file: &str) -> &mut Builder {
+        self.checkpoint_file = Some(file.into());
+        self
     }
 
     /// Runs `test` and panics with the report of the first failure.

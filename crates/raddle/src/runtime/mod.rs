@@ -7,7 +7,9 @@ mod locals;
 mod locations;
 mod object;
 mod run;
+mod shuttle;
 mod switch;
+mod tracked;
 mod values;
 mod workers;
 
@@ -16,11 +18,14 @@ pub(crate) use locations::Locations;
 pub(crate) use object::{Object, Past};
 use run::{Turn, run_task, wait_for_turn};
 pub(crate) use run::{close_others, run};
+pub(crate) use shuttle::{as_shuttle, is_shuttle, pause, take_payload, with_start};
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
+pub(crate) use tracked::{Lasting, keep, take_kept, track, untrack};
 pub(crate) use values::Word;
 pub(crate) use workers::Conflict;
 
+use crate::shuttle::scheduler::TaskId;
 use locals::Locals;
 use raddle_engine::{Engine, Reply, Resource, Strategy};
 use raddle_model::{Failure, LocationId, Name, ObjectId, Operation, ThreadId};
@@ -165,6 +170,12 @@ pub(crate) fn steps() -> u64 {
     with(|runtime| if runtime.closing { 0 } else { runtime.engine.step_count() })
 }
 
+/// Fails the run for a panic of the current thread.
+pub(crate) fn fail_by_panic(payload: Box<dyn Any + Send>) {
+    with(|runtime| runtime.fail_by_panic(&*payload));
+    shuttle::keep_payload(payload);
+}
+
 /// The number of the run that is going on on this OS thread.
 pub(crate) fn epoch() -> Option<u32> {
     RUNTIME.try_with(|slot| slot.borrow().as_ref().map(|runtime| runtime.epoch)).ok().flatten()
@@ -250,6 +261,11 @@ impl Runtime {
         self.epoch
     }
 
+    /// Whether a thread has ended.
+    pub(crate) fn has_ended(&self, thread: ThreadId) -> bool {
+        self.threads.get(thread.index()).is_none_or(|thread| thread.fiber.is_none())
+    }
+
     /// The token of a thread.
     pub(crate) fn token(&mut self, thread: ThreadId) -> ObjectId {
         if let Some(token) = self.threads[thread.index()].token {
@@ -281,6 +297,10 @@ impl Runtime {
     pub(crate) fn start(&mut self, thread: ThreadId, name: Option<Arc<str>>, task: Task) {
         debug_assert_eq!(thread.index(), self.threads.len(), "threads are numbered in order of creation");
         let fiber = Fiber::take();
+        if is_shuttle() && thread != self.current {
+            let (parent, child) = (TaskId::of(self.current), TaskId::of(thread));
+            crate::shuttle::inherit(parent, child, name.as_deref());
+        }
         self.threads.push(Thread {
             fiber: Some(fiber),
             task: Some(task),
@@ -310,6 +330,7 @@ impl Runtime {
 }
 
 impl Runtime {
+    /// Fails the run for a panic of the current thread.
     fn fail_by_panic(&mut self, payload: &(dyn Any + Send)) {
         let message = panic_message(payload);
         let thread = self.current;
@@ -341,6 +362,13 @@ impl Runtime {
         }
     }
 
+    /// Fails the run, if it has passed so far, for a value that had to be dropped and was not.
+    fn fail_by_leaked_value(&mut self) {
+        if let Some(message) = tracked::leaked() {
+            self.engine.fail(Failure::Assertion { thread: ThreadId(0), location: LocationId(0), message });
+        }
+    }
+
     /// The name of a thread, or its number.
     pub(crate) fn shown_name(&self, thread: ThreadId) -> String {
         self.thread_name(thread).map_or_else(|| format!("thread {}", thread.0), str::to_owned)
@@ -355,6 +383,11 @@ pub(crate) fn running() -> Option<ThreadId> {
             slot.as_ref().filter(|runtime| !runtime.closing).map(|runtime| runtime.current())
         })
         .ok()?
+}
+
+/// As [`running`], and also while the thread is unwound after the end of the run.
+pub(crate) fn unwound_or_running() -> Option<ThreadId> {
+    RUNTIME.try_with(|slot| slot.try_borrow().ok()?.as_ref().map(|runtime| runtime.current())).ok()?
 }
 
 /// The text of a panic.

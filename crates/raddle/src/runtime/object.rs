@@ -36,6 +36,11 @@ impl Object {
         Object { known: AtomicU64::new(0), made_at: Location::caller() }
     }
 
+    /// Where it was made.
+    pub(crate) fn made_at(&self) -> &'static Location<'static> {
+        self.made_at
+    }
+
     /// Its number in this run; `resource` says what it is if it is new, after it was taken over from the run before.
     #[inline]
     pub(crate) fn id(&self, runtime: &mut Runtime, resource: impl FnOnce(Past) -> Resource) -> ObjectId {

@@ -1,7 +1,7 @@
 //! A run from its begin to its end: whose turn it is, and what is left to unwind.
 
 use super::switch::Fiber;
-use super::{REPLY, RUNTIME, Runtime, Task, catch, locals, with};
+use super::{REPLY, RUNTIME, Runtime, Task, catch, locals, tracked, with};
 use raddle_engine::{Next, Reply};
 use raddle_model::{Kind, LocationId, Operation, ThreadId, Touch};
 use std::panic::{catch_unwind, resume_unwind};
@@ -96,6 +96,9 @@ impl Runtime {
         if self.fail_on_leaked_threads && thread == ThreadId(0) {
             self.fail_by_leak();
         }
+        if super::is_shuttle() {
+            self.engine.abandon_background();
+        }
         self.ask()
     }
 
@@ -124,6 +127,9 @@ pub(super) fn run_task() -> Fiber {
     let task = with(|runtime| runtime.threads[runtime.current.index()].task.take());
     if let Some(task) = task {
         run_part(task);
+        if super::is_shuttle() && !with(|runtime| runtime.is_closing()) {
+            super::shuttle::before_end();
+        }
         run_part(locals::drop_all);
     }
     with(|runtime| {
@@ -142,7 +148,7 @@ fn run_part(task: impl FnOnce()) {
             // The run is over and this fiber is being unwound; that must not stop here.
             resume_unwind(payload);
         }
-        with(|runtime| runtime.fail_by_panic(&*payload));
+        super::fail_by_panic(payload);
     }
 }
 
@@ -155,6 +161,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         runtime.panicking = 0;
         runtime.threads.clear();
         runtime.made.clear();
+        tracked::forget();
         let needs = runtime.strategy.needs();
         runtime.engine.begin(needs);
         let thread = runtime.engine.add_thread();
@@ -165,6 +172,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
     let first = with(Runtime::ask);
     first.go();
     with(Runtime::fail_by_unnoticed_panic);
+    with(Runtime::fail_by_leaked_value);
     close();
     RUNTIME.with_borrow_mut(|slot| slot.take().expect("the run was not taken away"))
 }
@@ -177,6 +185,10 @@ fn close() {
         runtime.worker.close();
     });
     close_others();
+    _ = catch_unwind(tracked::drop_kept);
+    if super::is_shuttle() {
+        _ = catch_unwind(crate::shuttle::forget_labels);
+    }
 }
 
 /// Unwinds every thread that has not ended and is not being unwound. While the run is closing, this makes others release

@@ -95,6 +95,10 @@ impl<T: ?Sized> Mutex<T> {
         let place = Location::caller();
         match self.step(Kind::TryLock, place) {
             Reply::Acquired => self.guard(place).map_err(TryLockError::Poisoned),
+            // After the end of the run the engine answers nothing.
+            Reply::Go if !matches!(self.value.try_lock(), Err(TryLockError::WouldBlock)) => {
+                self.guard(place).map_err(TryLockError::Poisoned)
+            }
             _ => Err(TryLockError::WouldBlock),
         }
     }

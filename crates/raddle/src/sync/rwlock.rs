@@ -95,8 +95,21 @@ impl<T: ?Sized> RwLock<T> {
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
         let place = Location::caller();
+        if runtime::is_shuttle() {
+            self.assert_not_mine();
+        }
         self.step(Kind::ReadLock, place);
         self.read_guard(place)
+    }
+
+    /// Panics if the current thread has it, as Shuttle does. That waits for ever where a writer comes in between.
+    #[cold]
+    fn assert_not_mine(&self) {
+        let mine = runtime::with(|runtime| {
+            let object = self.object.id(runtime, |_| Resource::read_write_lock());
+            !runtime.is_closing() && runtime.engine.has_read_write_lock(runtime.current(), object)
+        });
+        assert!(!mine, "deadlock! the task tried to acquire a RwLock it already holds");
     }
 
     /// Locks it for reading if nobody writes.
@@ -105,6 +118,10 @@ impl<T: ?Sized> RwLock<T> {
         let place = Location::caller();
         match self.step(Kind::TryReadLock, place) {
             Reply::Acquired => self.read_guard(place).map_err(TryLockError::Poisoned),
+            // After the end of the run the engine answers nothing.
+            Reply::Go if !matches!(self.value.try_read(), Err(TryLockError::WouldBlock)) => {
+                self.read_guard(place).map_err(TryLockError::Poisoned)
+            }
             _ => Err(TryLockError::WouldBlock),
         }
     }
@@ -123,6 +140,9 @@ impl<T: ?Sized> RwLock<T> {
         let place = Location::caller();
         match self.step(Kind::TryWriteLock, place) {
             Reply::Acquired => self.write_guard(place).map_err(TryLockError::Poisoned),
+            Reply::Go if !matches!(self.value.try_write(), Err(TryLockError::WouldBlock)) => {
+                self.write_guard(place).map_err(TryLockError::Poisoned)
+            }
             _ => Err(TryLockError::WouldBlock),
         }
     }

@@ -44,6 +44,12 @@ impl Builder {
         Ok(JoinHandle(handle))
     }
 
+    /// Starts the thread, whose function need not be `Send`, as all threads of a run share one OS thread.
+    #[track_caller]
+    pub(crate) fn spawn_local<T: 'static>(self, f: impl FnOnce() -> T + 'static) -> JoinHandle<T> {
+        JoinHandle(self.start(Location::caller(), |packet| Box::new(body(f, packet))))
+    }
+
     /// Starts the thread in a scope; never fails.
     #[track_caller]
     pub fn spawn_scoped<'scope, 'env, F, T>(
@@ -73,6 +79,7 @@ impl Builder {
         let id = if let Reply::Spawned(id) = reply { id } else { ThreadId(u32::MAX) };
         if id != ThreadId(u32::MAX) {
             let task = task(Arc::clone(&packet));
+            let task = if runtime::is_shuttle() { runtime::with_start(task, place) } else { task };
             runtime::with(|runtime| runtime.start(id, self.name, task));
         }
         Handle { thread: runtime::with(|runtime| Thread::of(runtime, id)), packet }

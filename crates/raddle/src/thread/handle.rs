@@ -67,6 +67,10 @@ pub(super) fn body<T>(f: impl FnOnce() -> T, packet: Arc<Packet<T>>) -> impl FnO
             Err(payload) if runtime::with(|runtime| runtime.is_forced()) => resume_unwind(payload),
             outcome => outcome,
         };
+        let outcome = match outcome {
+            Err(payload) if runtime::is_shuttle() => return runtime::fail_by_panic(payload),
+            outcome => outcome,
+        };
         if let Err(payload) = &outcome {
             let message = panic_message(&**payload);
             runtime::with(|runtime| runtime.note_panic(message));

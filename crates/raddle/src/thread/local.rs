@@ -4,6 +4,7 @@ use crate::runtime::{self, Local};
 use std::cell::{Cell, RefCell};
 use std::error::Error;
 use std::fmt;
+use std::marker::PhantomData;
 use std::ptr;
 use std::rc::Rc;
 
@@ -19,7 +20,11 @@ macro_rules! thread_local {
 
 /// A variable that each thread has for itself; see [`thread_local!`](crate::thread_local).
 pub struct LocalKey<T: 'static> {
-    first: fn() -> T,
+    /// Makes the first value. Public as in Shuttle and Loom, for their macros.
+    #[doc(hidden)]
+    pub init: fn() -> T,
+    #[doc(hidden)]
+    pub _p: PhantomData<fn(T)>,
 }
 
 /// The variable was dropped already, as the thread ends.
@@ -44,7 +49,7 @@ impl<T: 'static> LocalKey<T> {
     /// For [`thread_local!`](crate::thread_local).
     #[doc(hidden)]
     pub const fn new(first: fn() -> T) -> LocalKey<T> {
-        LocalKey { first }
+        LocalKey { init: first, _p: PhantomData }
     }
 
     /// The current thread's value; `first` makes it, if there is none, of what it is handed.
@@ -78,7 +83,7 @@ impl<T: 'static> LocalKey<T> {
 
     /// Calls `f` with the value, unless it was dropped already.
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
-        let (value, _) = self.value((), |()| (self.first)())?;
+        let (value, _) = self.value((), |()| (self.init)())?;
         Ok(f(&value))
     }
 

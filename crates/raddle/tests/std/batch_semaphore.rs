@@ -1,7 +1,7 @@
 //! The semaphore that Shuttle has.
 
-use raddle::future::batch_semaphore::{AcquireError, BatchSemaphore, Fairness, TryAcquireError};
 use raddle::future::{block_on, spawn, yield_now};
+use raddle::shuttle::future::batch_semaphore::{AcquireError, BatchSemaphore, Fairness, TryAcquireError};
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicUsize, Ordering};
 use raddle::{Config, check_with, thread};

@@ -1,6 +1,6 @@
 //! `AtomicBool`.
 
-use super::shared::{self, common};
+use super::shared::{self, common, pointed};
 use crate::runtime::{self, Object, Past, Word};
 use raddle_model::{Access, Format, Kind};
 use std::fmt;
@@ -15,7 +15,8 @@ pub struct AtomicBool {
     first: std::sync::atomic::AtomicBool,
 }
 
-common!([] AtomicBool, bool, AtomicBool, |_| true, |value| Some((u64::from(value), 1, Format::Bool)));
+pointed!([] AtomicBool, bool);
+common!([] AtomicBool, bool, std::sync::atomic::AtomicBool, |_| true, |value| Some((u64::from(value), 1, Format::Bool)));
 
 impl Default for AtomicBool {
     #[track_caller]

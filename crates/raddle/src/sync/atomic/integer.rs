@@ -1,6 +1,7 @@
 //! The atomic integers.
 
-use super::shared::{self, common};
+use super::shared::{self, common, pointed};
+use super::wide::Wide;
 use crate::runtime::{self, Object, Past, Word};
 use raddle_model::{Access, Format, Kind};
 use std::fmt;
@@ -9,18 +10,22 @@ use std::sync::atomic::Ordering;
 
 macro_rules! integer {
     ($name:ident, $int:ty) => {
-        #[doc = concat!("A `", stringify!($int), "` that threads share, as in std.")]
-        pub struct $name {
-            object: Object,
-            value: std::sync::atomic::$name,
-            /// The value that the first run began with.
-            first: std::sync::atomic::$name,
-        }
-
-        common!([] $name, $int, $name, |_| true, |value| {
+        integer!($name, $int, std::sync::atomic::$name, |value| {
             let format = if <$int>::MIN == 0 { Format::Unsigned } else { Format::Signed };
             Some((value as u64, size_of::<$int>() as u8, format))
         });
+        pointed!([] $name, $int);
+    };
+    ($name:ident, $int:ty, $std:ty, $word:expr) => {
+        #[doc = concat!("A `", stringify!($int), "` that threads share, as in std.")]
+        pub struct $name {
+            object: Object,
+            value: $std,
+            /// The value that the first run began with.
+            first: $std,
+        }
+
+        common!([] $name, $int, $std, |_| true, $word);
 
         impl Default for $name {
             #[track_caller]
@@ -93,3 +98,7 @@ integer!(AtomicU16, u16);
 integer!(AtomicU32, u32);
 integer!(AtomicU64, u64);
 integer!(AtomicUsize, usize);
+
+// Std has none that are stable. Reports say nothing of their values.
+integer!(AtomicI128, i128, Wide<i128>, |_| None);
+integer!(AtomicU128, u128, Wide<u128>, |_| None);

@@ -9,11 +9,12 @@ mod boolean;
 mod integer;
 mod pointer;
 mod shared;
+mod wide;
 
 pub use boolean::AtomicBool;
 pub use integer::{
-    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicIsize, AtomicU8, AtomicU16, AtomicU32, AtomicU64,
-    AtomicUsize,
+    AtomicI8, AtomicI16, AtomicI32, AtomicI64, AtomicI128, AtomicIsize, AtomicU8, AtomicU16, AtomicU32,
+    AtomicU64, AtomicU128, AtomicUsize,
 };
 pub use pointer::AtomicPtr;
 pub use std::sync::atomic::Ordering;

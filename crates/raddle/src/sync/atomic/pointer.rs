@@ -1,6 +1,6 @@
 //! `AtomicPtr`.
 
-use super::shared::{self, common};
+use super::shared::{self, common, pointed};
 use crate::runtime::{self, Object, Past, Word};
 use raddle_model::{Access, Kind};
 use std::fmt;
@@ -16,8 +16,9 @@ pub struct AtomicPtr<T> {
     first: std::sync::atomic::AtomicPtr<T>,
 }
 
+pointed!([<T>] AtomicPtr<T>, *mut T);
 // An address is another one in every process, so nothing is told of it.
-common!([<T>] AtomicPtr<T>, *mut T, AtomicPtr, |first| first.is_null(), |_| None);
+common!([<T>] AtomicPtr<T>, *mut T, std::sync::atomic::AtomicPtr<T>, |first| first.is_null(), |_| None);
 
 impl<T> AtomicPtr<T> {
     /// Moves it on by so many values, wrapping around; gives the pointer before.

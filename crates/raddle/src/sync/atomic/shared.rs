@@ -35,6 +35,20 @@ pub(super) fn step(
     is_noted
 }
 
+/// Executes a plain read of an atomic.
+pub(super) fn plain_read(object: &Object, place: &'static Location<'static>, renew: impl Fn(Past)) {
+    let operation = |runtime: &mut Runtime| {
+        let object = object.id(runtime, |past| {
+            renew(past);
+            Resource::Memory
+        });
+        Operation::new(Kind::Read, runtime.location(place))
+            .on(object, Access::Read)
+            .ordered(MemoryOrder::Plain)
+    };
+    runtime::step_or(operation, |runtime| object.use_closing(runtime, &renew));
+}
+
 /// Says what the access executed last read and wrote. One that was announced and goes on after the end of the run is no step.
 #[cold]
 pub(super) fn note(read: Option<Word>, written: Option<Word>) {
@@ -116,12 +130,12 @@ pub(super) fn assert_fails(order: Ordering) {
 /// that plain loads and stores do for all. `$begins_anew` tells of a first value whether every run begins with it, `$word`
 /// what a report says of a value.
 macro_rules! common {
-    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ident, $begins_anew:expr, $word:expr) => {
+    ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ty, $begins_anew:expr, $word:expr) => {
         impl $($generics)* $atomic {
             /// An atomic with a first value.
             #[track_caller]
             pub const fn new(value: $value) -> Self {
-                let (value, first) = (std::sync::atomic::$std::new(value), std::sync::atomic::$std::new(value));
+                let (value, first) = (<$std>::new(value), <$std>::new(value));
                 Self { object: Object::new(), value, first }
             }
 
@@ -170,11 +184,6 @@ macro_rules! common {
                 word(value)
             }
 
-            /// A pointer to the value. What is done through it is no operation, and not under control.
-            pub const fn as_ptr(&self) -> *mut $value {
-                self.value.as_ptr()
-            }
-
             /// Reads it.
             #[inline]
             #[track_caller]
@@ -186,6 +195,18 @@ macro_rules! common {
                     shared::note(Self::word(value), None);
                 }
                 value
+            }
+
+            /// Reads it without synchronization: a plain read, which races with all writes that nothing orders. Loom's name.
+            ///
+            /// # Safety
+            ///
+            /// None is needed; Loom's function is unsafe too.
+            #[expect(unsafe_code, reason = "as in Loom")]
+            #[track_caller]
+            pub unsafe fn unsync_load(&self) -> $value {
+                shared::plain_read(&self.object, Location::caller(), |past| self.renew(past));
+                self.value.load(Ordering::Relaxed)
             }
 
             /// Writes it.
@@ -339,4 +360,16 @@ macro_rules! common {
     };
 }
 
-pub(super) use common;
+/// The method that the atomics have of which std has one.
+macro_rules! pointed {
+    ([$($generics:tt)*] $atomic:ty, $value:ty) => {
+        impl $($generics)* $atomic {
+            /// A pointer to the value. What is done through it is no operation, and not under control.
+            pub const fn as_ptr(&self) -> *mut $value {
+                self.value.as_ptr()
+            }
+        }
+    };
+}
+
+pub(super) use {common, pointed};

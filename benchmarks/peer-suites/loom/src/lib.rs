@@ -1,0 +1,3 @@
+//! Loom's names, from Raddle.
+
+pub use raddle::loom::*;

@@ -1,0 +1,3 @@
+//! Shuttle's names, from Raddle.
+
+pub use raddle::shuttle::*;

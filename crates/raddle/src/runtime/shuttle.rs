@@ -1,0 +1,75 @@
+//! What differs in runs that Shuttle's functions make.
+//!
+//! A panic of any thread fails the run at once, threads have labels, the start of a thread is a step, and so is its end after a
+//! spawn, and the wake-ups of tasks are none. Tasks are dropped when all threads have ended.
+
+use super::Task;
+use raddle_model::{Access, Kind, Operation};
+use std::any::Any;
+use std::cell::{Cell, RefCell};
+use std::panic::Location;
+
+thread_local! {
+    static SHUTTLE: Cell<bool> = const { Cell::new(false) };
+    /// What the first failing thread panicked with.
+    static PAYLOAD: RefCell<Option<Box<dyn Any + Send>>> = const { RefCell::new(None) };
+}
+
+/// Whether the runs on this OS thread are made by Shuttle's functions.
+#[inline]
+pub(crate) fn is_shuttle() -> bool {
+    SHUTTLE.get()
+}
+
+/// Calls `f`, whose runs on this OS thread are those of Shuttle's functions.
+pub(crate) fn as_shuttle<R>(f: impl FnOnce() -> R) -> R {
+    struct Reset(bool);
+    impl Drop for Reset {
+        fn drop(&mut self) {
+            SHUTTLE.set(self.0);
+        }
+    }
+    let _reset = Reset(SHUTTLE.replace(true));
+    drop(take_payload());
+    f()
+}
+
+/// Keeps what a thread panicked with, if it is the first and somebody will want it.
+pub(super) fn keep_payload(payload: Box<dyn Any + Send>) {
+    if is_shuttle() {
+        PAYLOAD.with_borrow_mut(|kept| _ = kept.get_or_insert(payload));
+    }
+}
+
+/// What the first failing thread panicked with, if the failure was a panic.
+pub(crate) fn take_payload() -> Option<Box<dyn Any + Send>> {
+    PAYLOAD.take()
+}
+
+/// Takes a step of the current thread that touches only what stands for it.
+pub(crate) fn pause(place: &'static Location<'static>) {
+    super::step(|runtime| {
+        let own = runtime.thread_object(runtime.current());
+        Operation::new(Kind::Read, runtime.location(place)).on(own, Access::Read)
+    });
+}
+
+/// What a thread does, after a step for its start.
+pub(crate) fn with_start(task: Task, place: &'static Location<'static>) -> Task {
+    Box::new(move || {
+        pause(place);
+        task();
+    })
+}
+
+/// Takes a step if the last one of the current thread was a spawn, before the thread ends: so what it started may run before that.
+pub(super) fn before_end() {
+    let spawned = super::with(|runtime| {
+        let run = runtime.engine.summary_so_far();
+        let last = run.trace.events.iter().rev().find(|event| event.thread == runtime.current);
+        last.is_some_and(|event| event.operation.kind == Kind::Spawn)
+    });
+    if spawned {
+        pause(Location::caller());
+    }
+}

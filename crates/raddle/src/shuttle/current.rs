@@ -1,0 +1,159 @@
+//! What a test can ask about its own run.
+
+pub use super::labels::{ChildLabelFn, ChildLabels, Labels, TaskName};
+pub use super::scheduler::TaskId;
+#[expect(deprecated, reason = "Shuttle's names are deprecated too")]
+pub use super::tags::{
+    Tag, Taggable, get_tag_for_current_task, get_tag_for_task, set_tag_for_current_task, set_tag_for_task,
+};
+
+use super::{labels, runner};
+use crate::runtime;
+use raddle_engine::Clocks;
+use std::cmp::Ordering;
+use std::fmt::Debug;
+use std::ops::Deref;
+
+/// Returns how many steps the run has taken, also those that did not switch, and one for its start.
+///
+/// # Panics
+///
+/// Outside of a check.
+pub fn context_switches() -> usize {
+    runtime::with(|runtime| runtime.engine.step_count()) as usize + 1
+}
+
+/// Returns the task that runs.
+///
+/// # Panics
+///
+/// Outside of a check.
+pub fn me() -> TaskId {
+    TaskId::of(runtime::with(|runtime| runtime.current()))
+}
+
+/// Returns the task that runs.
+///
+/// # Panics
+///
+/// Outside of a check; see [`try_get_current_task`].
+pub fn get_current_task() -> Option<TaskId> {
+    Some(me())
+}
+
+/// Returns the task that runs, if this is called by one: not outside of a check, and not by a scheduler.
+pub fn try_get_current_task() -> Option<TaskId> {
+    runtime::unwound_or_running().map(TaskId::of)
+}
+
+/// Counts the steps of the run anew for [`MaxSteps`](super::MaxSteps).
+pub fn reset_step_count() {
+    runtime::with(|runtime| {
+        runtime.engine.restart_step_limit();
+        runner::count_from(runtime.engine.step_count());
+    });
+}
+
+/// Returns the vector clock of the current task, or an empty one outside of a check. Takes time in proportion to the
+/// length of the run so far.
+pub fn clock() -> VectorClock {
+    try_get_current_task().map_or_else(VectorClock::new, clock_for)
+}
+
+/// Returns the vector clock of a task: for each task, how many of its steps happen before the next one of `task`. The
+/// order in which atomics are accessed is part of that.
+///
+/// # Panics
+///
+/// Outside of a check.
+pub fn clock_for(task: TaskId) -> VectorClock {
+    runtime::with(|runtime| {
+        let run = runtime.engine.summary_so_far();
+        let events = &run.trace.events;
+        let last = events.iter().rposition(|event| event.thread == task.thread());
+        let Some(event) = last.or_else(|| run.made_at(task.thread())) else { return VectorClock::new() };
+        let mut time = Clocks::partial_order(&run).of(event).to_vec();
+        // The start of a task is a step, and no event of its own.
+        time.iter_mut().skip(1).for_each(|steps| *steps = steps.saturating_sub(1));
+        VectorClock { time }
+    })
+}
+
+/// How many steps of each task happen before something.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct VectorClock {
+    time: Vec<u32>,
+}
+
+impl VectorClock {
+    /// Creates a clock before which nothing happens.
+    pub const fn new() -> VectorClock {
+        VectorClock { time: Vec::new() }
+    }
+
+    /// Returns the number of steps of a task.
+    pub fn get(&self, task: usize) -> u32 {
+        self.time.get(task).copied().unwrap_or(0)
+    }
+}
+
+impl Deref for VectorClock {
+    type Target = [u32];
+
+    fn deref(&self) -> &[u32] {
+        &self.time
+    }
+}
+
+impl From<&[u32]> for VectorClock {
+    fn from(time: &[u32]) -> VectorClock {
+        VectorClock { time: time.to_vec() }
+    }
+}
+
+impl<const N: usize> From<&[u32; N]> for VectorClock {
+    fn from(time: &[u32; N]) -> VectorClock {
+        VectorClock { time: time.to_vec() }
+    }
+}
+
+impl PartialOrd for VectorClock {
+    fn partial_cmp(&self, other: &VectorClock) -> Option<Ordering> {
+        let tasks = self.time.len().max(other.time.len());
+        let mut orders = (0..tasks).map(|task| self.get(task).cmp(&other.get(task)));
+        orders.try_fold(Ordering::Equal, |all, order| match (all, order) {
+            (Ordering::Equal, order) => Some(order),
+            (all, order) => (order == Ordering::Equal || order == all).then_some(all),
+        })
+    }
+}
+
+/// Calls `f` with the labels of a task, which must not look at labels itself.
+pub fn with_labels_for_task<R>(task_id: TaskId, f: impl FnOnce(&mut Labels) -> R) -> R {
+    labels::with(task_id, f)
+}
+
+/// Returns the label of type `T` of a task.
+pub fn get_label_for_task<T: Clone + Debug + 'static>(task_id: TaskId) -> Option<T> {
+    labels::with(task_id, |labels| labels.get().cloned())
+}
+
+/// Sets a label of a task, and returns the previous one of its type.
+pub fn set_label_for_task<T: Clone + Debug + 'static>(task_id: TaskId, value: T) -> Option<T> {
+    labels::with(task_id, |labels| labels.insert(value))
+}
+
+/// Removes the label of type `T` of a task, and returns it.
+pub fn remove_label_for_task<T: Clone + Debug + 'static>(task_id: TaskId) -> Option<T> {
+    labels::with(task_id, Labels::remove)
+}
+
+/// Returns the name of a task, if it has one.
+pub fn get_name_for_task(task_id: TaskId) -> Option<TaskName> {
+    get_label_for_task(task_id)
+}
+
+/// Gives a task a name, and returns the previous one.
+pub fn set_name_for_task(task_id: TaskId, task_name: impl Into<TaskName>) -> Option<TaskName> {
+    set_label_for_task(task_id, task_name.into())
+}

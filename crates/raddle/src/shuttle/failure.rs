@@ -1,0 +1,54 @@
+//! How a failing run is reported.
+
+use super::FailurePersistence;
+use super::scheduler::Schedule;
+use crate::Failed;
+use raddle_model::{BlockReason, Blocked, Failure as Verdict};
+use std::any::Any;
+use std::panic::resume_unwind;
+
+/// Why the runs of a scheduler ended.
+pub(super) enum Failure {
+    /// A run failed, by this panic if it was one.
+    Run(Box<Failed>, Option<Box<dyn Any + Send>>),
+    /// The scheduler panicked.
+    Scheduler(Box<dyn Any + Send>),
+}
+
+/// Prints the report of a failure and panics.
+#[track_caller]
+pub(super) fn raise(failure: Failure, persistence: &FailurePersistence) -> ! {
+    let (failed, payload) = match failure {
+        Failure::Run(failed, payload) => (failed, payload),
+        Failure::Scheduler(payload) => resume_unwind(payload),
+    };
+    if *persistence != FailurePersistence::None {
+        eprintln!("{failed}");
+    }
+    if *persistence == FailurePersistence::Print {
+        let schedule = Schedule::of(&failed.trace).encode();
+        eprintln!("failing schedule:\n\"\n{schedule}\n\"\npass it to `shuttle::replay` to run it again");
+    }
+    if let Some(payload) = payload {
+        resume_unwind(payload);
+    }
+    match &failed.failure {
+        Verdict::Assertion { message, .. } => panic!("{message}"),
+        Verdict::Deadlock { blocked, .. } => match blocked.iter().find_map(own_lock) {
+            Some(lock) => panic!("deadlock! a task tried to acquire a {lock} it already holds"),
+            None => panic!("deadlock! {}", failed.headline()),
+        },
+        Verdict::StepLimit { limit, .. } => panic!("exceeded max_steps bound {}", limit.saturating_add(1)),
+        _ => panic!("{}", failed.headline()),
+    }
+}
+
+/// The kind of lock that a thread has and waits for, if it does.
+fn own_lock(blocked: &Blocked) -> Option<&'static str> {
+    let name = match blocked.reason {
+        BlockReason::Mutex => "Mutex",
+        BlockReason::ReadWriteLock => "RwLock",
+        _ => return None,
+    };
+    blocked.held_by.contains(&blocked.thread).then_some(name)
+}

@@ -1,0 +1,100 @@
+//! Raddle's strategies with Shuttle's limits.
+
+use crate::shuttle::{labels, rand};
+use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
+use std::cell::Cell;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+thread_local! {
+    /// The number of steps that the run had taken when they were last counted anew.
+    static COUNTED_FROM: Cell<u64> = const { Cell::new(0) };
+}
+
+/// Counts steps anew from `step` on.
+pub(in crate::shuttle) fn count_from(step: u64) {
+    COUNTED_FROM.set(step);
+}
+
+/// Where a run is cut off.
+#[derive(Clone, Debug)]
+pub(super) struct Limits {
+    /// After so many steps.
+    pub(super) cut_off: Option<u64>,
+    /// When another scheduler has found a failure.
+    pub(super) stop: Arc<AtomicBool>,
+}
+
+impl Limits {
+    /// Begins a run, unless there is to be none.
+    pub(super) fn begin(&self) -> Plan {
+        count_from(0);
+        labels::forget();
+        rand::begin();
+        if self.stop.load(Ordering::Relaxed) { Plan::Exhausted } else { Plan::Run }
+    }
+
+    /// How many steps are left.
+    pub(super) fn left(&self, point: &Point<'_>) -> u64 {
+        if self.stop.load(Ordering::Relaxed) {
+            return 0;
+        }
+        self.cut_off.map_or(u64::MAX, |most| most.saturating_sub(point.step - COUNTED_FROM.get()))
+    }
+}
+
+/// A strategy whose runs are cut off.
+pub(super) struct Limited {
+    inner: Box<dyn Strategy>,
+    limits: Limits,
+}
+
+impl Limited {
+    pub(super) fn boxed(inner: Box<dyn Strategy>, limits: Limits) -> Box<dyn Strategy> {
+        Box::new(Limited { inner, limits })
+    }
+}
+
+impl Strategy for Limited {
+    fn begin(&mut self, rng: Rng) -> Plan {
+        if self.limits.begin() == Plan::Exhausted { Plan::Exhausted } else { self.inner.begin(rng) }
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        match self.limits.left(point) {
+            0 => Choice::CutOff,
+            u64::MAX => self.inner.choose(point),
+            left => match self.inner.choose(point) {
+                Choice::RunOn(thread, more) => {
+                    Choice::RunOn(thread, more.min(u32::try_from(left - 1).unwrap_or(u32::MAX)))
+                }
+                choice => choice,
+            },
+        }
+    }
+
+    fn pick(&mut self, arity: u32) -> u32 {
+        self.inner.pick(arity)
+    }
+
+    fn learn(&mut self, run: &RunSummary<'_>) {
+        self.inner.learn(run);
+    }
+
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+
+    /// Always: all runs are made on the OS thread of the runner.
+    fn learns(&self) -> bool {
+        true
+    }
+
+    fn space(&self) -> Option<f64> {
+        self.inner.space()
+    }
+
+    fn fork(&self) -> Box<dyn Strategy> {
+        Limited::boxed(self.inner.fork(), self.limits.clone())
+    }
+}
