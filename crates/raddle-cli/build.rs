@@ -20,6 +20,9 @@ fn main() {
         "raddle-engine",
         "raddle-idioms",
         "raddle-strategies",
+        "raddle-explain",
+        "raddle-search",
+        "raddle-report",
         "raddle-model",
     ] {
         println!("cargo::rerun-if-changed={}", crates.join(name).join("src").display());
@@ -27,16 +30,17 @@ fn main() {
     }
     println!("cargo::rerun-if-changed={}", crates.join("raddle-native/build.rs").display());
     let out = PathBuf::from(variable("OUT_DIR"));
-    let for_erlang = minor_version().is_none_or(|minor| minor >= FIRST_FOR_ERLANG);
+    // Whoever tries the tool does not wait for the part for Erlang.
+    let is_quick = profile(&out) == "quick";
+    let for_erlang = !is_quick && minor_version().is_none_or(|minor| minor >= FIRST_FOR_ERLANG);
     let folder =
         build(crates, &out, if for_erlang { &["raddle-native", "raddle-beam"] } else { &["raddle-native"] });
     println!("cargo::rustc-env=RADDLE_NATIVE_LIBRARY={}", folder.join("libraddle_native.so").display());
     let beam = if for_erlang {
         folder.join("libraddle_beam.so")
     } else {
-        println!(
-            "cargo::warning=raddle is built without its part for Erlang, which needs Rust 1.{FIRST_FOR_ERLANG}"
-        );
+        let why = if is_quick { "a release build" } else { &format!("Rust 1.{FIRST_FOR_ERLANG}") };
+        println!("cargo::warning=raddle is built without its part for Erlang, which needs {why}");
         let nothing = out.join("nothing");
         std::fs::write(&nothing, b"").expect("cargo's folder can be written to");
         nothing
@@ -55,6 +59,14 @@ fn minor_version() -> Option<u32> {
     told.split_whitespace().nth(1)?.split('.').nth(1)?.parse().ok()
 }
 
+/// Returns the profile, after which the folder of all build scripts is named. `PROFILE` says `release` for all that inherit
+/// from it.
+fn profile(out: &Path) -> &str {
+    let scripts = out.ancestors().find(|folder| folder.ends_with("build"));
+    let profile = scripts.and_then(Path::parent).and_then(Path::file_name);
+    profile.and_then(OsStr::to_str).unwrap_or("release")
+}
+
 /// Builds the libraries of these crates with a second cargo, and returns the folder they are in.
 ///
 /// That cargo downloads what the outer one has no use for (rustler and what it needs), so it is offline only if the user
@@ -63,17 +75,20 @@ fn build(crates: &Path, out: &Path, names: &[&str]) -> PathBuf {
     // Beside the folder of all build scripts, so that lints and tests, which run this one in folders of their own, share it.
     let scripts = out.ancestors().find(|folder| folder.ends_with("build")).unwrap_or(out);
     let target = scripts.with_file_name("carried");
-    // The folder is named after the profile; `PROFILE` says `release` for all that inherit from it.
-    let profile = scripts.parent().and_then(Path::file_name).and_then(OsStr::to_str).unwrap_or("release");
     let mut cargo = Command::new(variable("CARGO"));
     cargo.args(["build", "--release", "--target-dir"]).arg(&target);
     // Both at once, or what they have in common would be built for each with what it alone asks for.
     cargo.arg("--manifest-path").arg(crates.join("raddle-native/Cargo.toml"));
     names.iter().for_each(|name| _ = cargo.args(["-p", name]));
     cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "false").env("CARGO_PROFILE_RELEASE_STRIP", "true");
+    let profile = profile(out);
     if profile != "release" {
         // Whoever builds for a test waits for it.
         cargo.env("CARGO_PROFILE_RELEASE_LTO", "false").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
+    }
+    if profile == "quick" {
+        cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
+    } else if profile != "release" {
         cargo.env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
     }
     // What a lint run sets is not meant for this.

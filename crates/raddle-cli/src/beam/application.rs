@@ -30,8 +30,8 @@ pub(super) fn find() -> Result<PathBuf> {
     }
     ensure!(
         !LIBRARY.is_empty(),
-        "this raddle was built without its part for Erlang, which needs Rust 1.91; {APPLICATION} may name the folder of one that \
-         `make -C erlang/raddle` has built"
+        "this raddle was built without its part for Erlang, by the profile `quick` or a Rust older than 1.91; `cargo install --path \
+         crates/raddle-cli` builds one with it, or {APPLICATION} names the folder of one that `make -C erlang/raddle` has built"
     );
     let place = cache()?.join("erlang").join(format!("application-{ID}-{:016x}", release()?));
     if !is_built(&place) {

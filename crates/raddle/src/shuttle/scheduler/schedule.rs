@@ -65,9 +65,10 @@ impl Schedule {
         // The start of the main thread.
         schedule.push_task(TaskId::from(0));
         for step in &trace.steps {
-            match step.operation.kind {
-                Kind::Choose => schedule.push_random(),
-                _ => schedule.push_task(TaskId::from(step.thread as usize)),
+            if step.operation.kind == Kind::Choose {
+                schedule.push_random();
+            } else {
+                schedule.push_task(TaskId::from(step.thread as usize));
             }
         }
         schedule.answers = trace.picks.iter().map(|&(_, _, value)| value).collect();
