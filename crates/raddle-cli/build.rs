@@ -88,6 +88,7 @@ fn build(crates: &Path, out: &Path, names: &[&str]) -> PathBuf {
     }
     if profile == "quick" {
         cargo.env("CARGO_PROFILE_RELEASE_OPT_LEVEL", "1");
+        cargo.args(["--config", "profile.release.package.\"*\".opt-level=0"]);
     } else if profile != "release" {
         cargo.env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
     }

@@ -130,7 +130,8 @@ fn execute(
         let inner =
             raddle_strategies::build(&check_config.strategy).unwrap_or_else(|error| panic!("{error}"));
         let passed = run(&check_config, native::Limited::boxed(inner, limits))?;
-        let alone = passed.runs > 0 && passed.threads < 2 && check_config.strategy.starts_with("pct");
+        let has_depth = raddle_strategies::pct_depth(&check_config.strategy).is_some();
+        let alone = passed.runs > 0 && passed.threads < 2 && has_depth;
         assert!(!alone, "test closure did not exercise any concurrency");
         passed
     } else {
