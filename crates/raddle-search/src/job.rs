@@ -54,9 +54,10 @@ impl<'a, W: Worker> Job<'a, W> {
     }
 
     fn rounds(&mut self) -> Result<usize, W::Error> {
-        let mut window = Window::new(W::IS_REMOTE, self.worker.has_knowledge());
+        let mut window = Window::new(self.worker.has_knowledge());
         loop {
-            if let End::Search(unanswered) = self.round(&mut window)? {
+            let end = if W::IS_REMOTE { self.round(&mut window)? } else { self.round_here()? };
+            if let End::Search(unanswered) = end {
                 return Ok(unanswered);
             }
             if !self.turns.end_round(&self.shared.rounds) {
@@ -65,6 +66,23 @@ impl<'a, W: Worker> Job<'a, W> {
         }
     }
 
+    /// Makes the runs of a round one by one.
+    fn round_here(&mut self) -> Result<End, W::Error> {
+        while let Some(turn) = self.turns.next_turn() {
+            if self.shared.is_over(turn.number) {
+                return Ok(End::Search(0));
+            }
+            let trace = turn.number < self.shared.traced.load(Ordering::Relaxed);
+            self.worker.request(&[Request { turn, trace, awaited: true }])?;
+            match self.worker.receive()? {
+                Some(made) => self.count(turn, made),
+                None => self.note_exhausted(turn),
+            }
+        }
+        Ok(End::Round)
+    }
+
+    /// Makes the runs of a round, several of which are under way at a time.
     fn round(&mut self, window: &mut Window) -> Result<End, W::Error> {
         let (mut given, mut requests) = (VecDeque::new(), Vec::new());
         let mut goes_on = true;
@@ -87,7 +105,7 @@ impl<'a, W: Worker> Job<'a, W> {
                 window.note_requests();
             }
             let Some(turn) = given.pop_front() else { break };
-            if W::IS_REMOTE && self.shared.is_over(turn.number) {
+            if self.shared.is_over(turn.number) {
                 return Ok(End::Search(given.len() + 1));
             }
             match self.worker.receive()? {

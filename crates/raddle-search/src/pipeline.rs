@@ -18,18 +18,15 @@ const AHEAD: Duration = Duration::from_millis(20);
 pub(crate) struct Window {
     size: usize,
     most: usize,
-    /// When the latest requests were made; nothing for a worker that is not remote.
-    since: Option<Instant>,
+    /// When the latest requests were made.
+    since: Instant,
 }
 
 impl Window {
-    /// Returns the window of a worker, whose last results are waited for or not. One that is not remote has one request.
+    /// Returns the window of a worker, whose last results are waited for or not.
     #[expect(clippy::disallowed_methods, reason = "the number of requests decides nothing in runs")]
-    pub(crate) fn new(is_remote: bool, are_awaited: bool) -> Window {
-        if !is_remote {
-            return Window { size: 1, most: 1, since: None };
-        }
-        Window { size: LEAST, most: if are_awaited { LEAST } else { MOST }, since: Some(Instant::now()) }
+    pub(crate) fn new(are_awaited: bool) -> Window {
+        Window { size: LEAST, most: if are_awaited { LEAST } else { MOST }, since: Instant::now() }
     }
 
     /// Returns how many requests to make now for a worker that has `under_way`; 0 if it has enough.
@@ -42,11 +39,9 @@ impl Window {
     #[expect(clippy::disallowed_methods, reason = "the number of requests decides nothing in runs")]
     #[inline]
     pub(crate) fn note_requests(&mut self) {
-        if let Some(since) = self.since {
-            let now = Instant::now();
-            self.adapt(now - since);
-            self.since = Some(now);
-        }
+        let now = Instant::now();
+        self.adapt(now - self.since);
+        self.since = now;
     }
 
     /// Half a window has lasted for `span`.
@@ -65,7 +60,7 @@ mod tests {
 
     #[test]
     fn short_runs_are_pipelined_and_long_ones_are_not() {
-        let mut window = Window::new(true, false);
+        let mut window = Window::new(false);
         assert_eq!([0, 1, 2].map(|under_way| window.room(under_way)), [2, 1, 0]);
         for _ in 0..10 {
             window.adapt(Duration::from_micros(500));
@@ -77,7 +72,7 @@ mod tests {
             window.adapt(Duration::from_secs(1));
         }
         assert_eq!(window.room(1), 1);
-        let mut window = Window::new(true, true);
+        let mut window = Window::new(true);
         window.adapt(Duration::from_micros(500));
         assert_eq!(window.room(0), 2);
     }

@@ -17,6 +17,8 @@ pub struct Turns {
     /// Strategies that ran out of schedules in this round.
     over: Vec<usize>,
     adapts: bool,
+    /// How many strategies have schedules left for this job.
+    left: usize,
 }
 
 /// The runs of one strategy that one job makes: those whose number leaves `rest` when divided by `stride`.
@@ -42,13 +44,15 @@ impl Turns {
             };
             Own { is_own, rest, stride, is_over: false }
         });
-        let own = own.collect();
+        let own: Vec<Own> = own.collect();
+        let left = own.iter().filter(|own| own.is_own).count();
         Turns {
             round: Some(rounds.begin()),
             own,
             seen: Vec::new(),
             over: Vec::new(),
             adapts: rounds.adapts(),
+            left,
         }
     }
 
@@ -61,7 +65,7 @@ impl Turns {
     #[inline]
     pub fn next_turn(&mut self) -> Option<Turn> {
         let round = self.round.as_mut()?;
-        if self.own.iter().all(|own| own.is_over || !own.is_own) {
+        if self.left == 0 {
             return None;
         }
         round.find(|turn| {
@@ -83,6 +87,7 @@ impl Turns {
         let own = &mut self.own[lane];
         let is_new = !std::mem::replace(&mut own.is_over, true);
         if is_new {
+            self.left -= usize::from(own.is_own);
             self.over.push(lane);
         }
         is_new

@@ -79,7 +79,7 @@ impl Round {
 
     /// Whose turn is next.
     fn lane(&mut self) -> Option<usize> {
-        if self.number < self.head {
+        if self.number < self.head || self.weights.len() == 1 {
             return Some(0);
         }
         let all: u64 = self.weights.iter().sum();
