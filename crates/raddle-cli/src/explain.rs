@@ -1,13 +1,12 @@
 //! `raddle explain`.
 
 use crate::args::ExplainArgs;
-use crate::front_end::open;
+use crate::front_end::open_repeating;
 use crate::input::{failure, shown};
 use crate::outcome::Outcome;
 use crate::subject::{self, Sources};
 use anyhow::{Context, Result, bail};
 use raddle_explain::{Effort, Explanation, Pair, place, sentence};
-use raddle_model::native::Threads;
 use raddle_model::{EXIT_BUG_FOUND, FrontEnd, TraceFile, TraceStep};
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, Explained, ExplainedPair, ExplainedStep};
@@ -46,7 +45,7 @@ pub(crate) fn search(
     if file.verdict.failure().is_none() {
         bail!("{shown}: the recorded run passed; there is no failure to explain");
     }
-    let mut program = open(file, shown, Threads::Fibers)?;
+    let mut program = open_repeating(file, shown)?;
     let found = subject::explain(&mut *program, file, shown, effort, time)?;
     let (found, sources) = found.with_context(|| {
         format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")

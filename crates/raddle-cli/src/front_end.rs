@@ -4,10 +4,11 @@ use crate::beam::{self, Beam};
 use crate::lab;
 use crate::native::Program;
 use crate::rust::RustTest;
-use crate::subject::Subject;
-use anyhow::Result;
+use crate::subject::{Repeated, Subject};
+use anyhow::{Error, Result, anyhow};
 use raddle_model::native::Threads;
 use raddle_model::{FrontEnd, TraceFile};
+use raddle_report::run_text::verdict;
 use std::path::PathBuf;
 
 /// Prepares the program of `file`, which messages call `shown`, to make more runs. Threads of pthreads programs are `threads`.
@@ -21,7 +22,7 @@ pub(crate) fn open(file: &TraceFile, shown: &str, threads: Threads) -> Result<Bo
 }
 
 /// Says what may have changed if a run does not repeat.
-pub(crate) fn changed(front_end: FrontEnd) -> &'static str {
+fn changed(front_end: FrontEnd) -> &'static str {
     match front_end {
         FrontEnd::Lab => "the file was changed, or another version of raddle wrote it",
         FrontEnd::Native => "the program or its surroundings have changed",
@@ -40,4 +41,52 @@ pub(crate) fn source_folders(file: &TraceFile) -> Vec<PathBuf> {
         FrontEnd::Rust => file.surroundings.directory.iter().map(PathBuf::from).collect(),
         FrontEnd::Lab | FrontEnd::Native => Vec::new(),
     }
+}
+
+/// Prepares the program of `file` as [`open`] does, and refuses one whose run is not the recorded one any more.
+pub(crate) fn open_repeating(file: &TraceFile, shown: &str) -> Result<Box<dyn Subject>> {
+    let mut subject = open(file, shown, Threads::Fibers)?;
+    let repeated = subject.replay(file)?;
+    match departure(file, &repeated) {
+        None => Ok(subject),
+        Some(left) => Err(does_not_repeat(file, &left, shown)),
+    }
+}
+
+/// Where and how a run left the recorded one.
+pub(crate) struct Left {
+    /// The step, from 0; nothing if only the end is another one.
+    pub(crate) step: Option<usize>,
+    pub(crate) what: String,
+}
+
+/// Compares a run that was to repeat that of `file`.
+pub(crate) fn departure(file: &TraceFile, repeated: &Repeated) -> Option<Left> {
+    let now = &repeated.run;
+    if let Some((step, what)) = &repeated.divergence {
+        return Some(Left { step: Some(*step), what: what.clone() });
+    }
+    let end = |file: &TraceFile| verdict(file).join("; ");
+    let what = if now.verdict != file.verdict {
+        format!("the steps repeat but the end does not: recorded `{}`, now `{}`", end(file), end(now))
+    } else if now.fingerprint != file.fingerprint || now.picks != file.picks {
+        format!(
+            "the steps repeat but the fingerprint does not: recorded {:016x}, now {:016x}",
+            file.fingerprint, now.fingerprint
+        )
+    } else {
+        return None;
+    };
+    Some(Left { step: None, what })
+}
+
+/// The error for a run that is not the recorded one any more.
+pub(crate) fn does_not_repeat(file: &TraceFile, left: &Left, shown: &str) -> Error {
+    let Left { step, what } = left;
+    let at = step.map(|step| format!("at step {} of {}: ", step + 1, file.steps.len())).unwrap_or_default();
+    let changed = changed(file.front_end);
+    anyhow!(
+        "{shown}: the run does not repeat: {at}{what}; {changed}\nhelp: `raddle replay --tolerant` follows the recorded run as far \
+         as possible; to find the failure again, search again"
+    )
 }

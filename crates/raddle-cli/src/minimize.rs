@@ -1,13 +1,12 @@
 //! `raddle minimize`.
 
 use crate::args::MinimizeArgs;
-use crate::front_end::open;
+use crate::front_end::open_repeating;
 use crate::input::{failure, shown};
 use crate::outcome::Outcome;
 use crate::subject;
 use anyhow::{Context, Result, bail};
 use raddle_model::EXIT_BUG_FOUND;
-use raddle_model::native::Threads;
 use raddle_report::run_text::{reduction, verdict};
 use raddle_report::shape::{self, Reduced};
 use raddle_search::Limits;
@@ -22,7 +21,7 @@ pub(crate) fn run(args: &MinimizeArgs) -> Result<Outcome> {
     }
     let path = args.output.clone().unwrap_or_else(|| default_output(&args.file));
     let limits = Limits { runs: args.runs, time: args.time };
-    let mut program = open(&file, shown, Threads::Fibers)?;
+    let mut program = open_repeating(&file, shown)?;
     let small = subject::minimize(&mut *program, &file, shown, limits, &path)?;
     let (small, _) = small.with_context(|| {
         format!("{shown}: the run does not repeat: its schedule does not bring the recorded failure any more")

@@ -21,8 +21,11 @@ impl Progress {
 
     /// Progress through so many of something.
     pub(crate) fn of(number: u64, what: &str) -> Progress {
-        let style =
-            format!("{{bar:40}} {{human_pos}}/{{human_len}} {what}, {{per_sec}}, {{eta}} left{{msg}}");
+        // Without a number there is no end to be seen.
+        let style = match number {
+            u64::MAX => format!("{{human_pos}} {what}, {{per_sec}}, {{elapsed}}{{msg}}"),
+            _ => format!("{{bar:40}} {{human_pos}}/{{human_len}} {what}, {{per_sec}}, {{eta}} left{{msg}}"),
+        };
         let style = ProgressStyle::with_template(&style).unwrap_or_else(|_| ProgressStyle::default_bar());
         let bar = ProgressBar::with_draw_target(Some(number), ProgressDrawTarget::hidden()).with_style(style);
         Progress { bar, shown: Once::new() }

@@ -1,13 +1,13 @@
 //! `raddle replay`.
 
 use crate::args::ReplayArgs;
-use crate::front_end::{changed, open};
+use crate::front_end::{Left, departure, does_not_repeat, open};
 use crate::input::{failure, shown};
 use crate::native::{self, Program};
 use crate::outcome::Outcome;
 use crate::show;
 use crate::subject::Repeated;
-use anyhow::{Result, bail, ensure};
+use anyhow::{Result, ensure};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, Replayed, Resembled};
@@ -23,37 +23,28 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
             "{shown}: it is no run of a pthreads program, so there is nothing for gdb to look at"
         );
         let repeated = Program::open(&file, shown, threads)?.debug(&file, &args.gdb_args)?;
-        return exact(args, &file, &repeated, shown, width);
+        return match departure(&file, &repeated) {
+            None => Ok(exact(args, &file, &repeated, width)),
+            Some(left) => Err(does_not_repeat(&file, &left, shown)),
+        };
     }
     let mut subject = open(&file, shown, threads)?;
     let repeated = subject.replay(&file)?;
-    match &repeated.divergence {
-        None => exact(args, &file, &repeated, shown, width),
-        Some((step, what)) if args.tolerant => {
+    match departure(&file, &repeated) {
+        None => Ok(exact(args, &file, &repeated, width)),
+        Some(left) if args.tolerant => {
             let again = subject.resemble(&file)?;
-            Ok(tolerant(args, &file, &again, &Left { step: *step, what }, (shown, width)))
+            Ok(tolerant(args, &file, &again, &left, (shown, width)))
         }
-        Some((step, what)) => bail!(
-            "{shown}: the run does not repeat: at step {} of {}: {what}; {}",
-            step + 1,
-            file.steps.len(),
-            changed(file.front_end)
-        ),
+        Some(left) => Err(does_not_repeat(&file, &left, shown)),
     }
 }
 
 /// What is printed of a run whose steps are those of `file`.
-fn exact(
-    args: &ReplayArgs,
-    file: &TraceFile,
-    repeated: &Repeated,
-    shown: &str,
-    width: usize,
-) -> Result<Outcome> {
-    ends_alike(file, &repeated.run, shown)?;
+fn exact(args: &ReplayArgs, file: &TraceFile, repeated: &Repeated, width: usize) -> Outcome {
     let status = if file.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     if args.json {
-        return Ok(Outcome { text: shape::line(&Replayed::of(file, &verdict(file))), status });
+        return Outcome { text: shape::line(&Replayed::of(file, &verdict(file))), status };
     }
     let mut text = exact_head(file);
     if file.front_end == FrontEnd::Native && native::is_another_build(file) {
@@ -62,7 +53,7 @@ fn exact(
     // The file may be of a time without values.
     let file = TraceFile { values: repeated.run.values.clone(), ..file.clone() };
     show::run(&mut text, &file, &repeated.output, width);
-    Ok(Outcome { text, status })
+    Outcome { text, status }
 }
 
 /// What became of a run that was followed as far as possible.
@@ -70,7 +61,7 @@ fn tolerant(
     args: &ReplayArgs,
     file: &TraceFile,
     again: &Repeated,
-    left: &Left<'_>,
+    left: &Left,
     (shown, width): (&str, usize),
 ) -> Outcome {
     let now = &again.run;
@@ -81,23 +72,6 @@ fn tolerant(
     let mut text = tolerant_head(file, now, left, shown);
     show::run(&mut text, now, &again.output, width);
     Outcome { text, status }
-}
-
-/// Refuses a run `now` whose steps are those of `file`, but which does not end as that did.
-fn ends_alike(file: &TraceFile, now: &TraceFile, shown: &str) -> Result<()> {
-    ensure!(
-        now.verdict == file.verdict,
-        "{shown}: the steps repeat but the end does not: recorded `{}`, now `{}`",
-        verdict(file).join("; "),
-        verdict(now).join("; ")
-    );
-    ensure!(
-        now.fingerprint == file.fingerprint && now.picks == file.picks,
-        "{shown}: the steps repeat but the fingerprint does not: recorded {:016x}, now {:016x}",
-        file.fingerprint,
-        now.fingerprint
-    );
-    Ok(())
 }
 
 /// What an exact replay has to say first.
@@ -111,22 +85,14 @@ fn exact_head(file: &TraceFile) -> String {
     )
 }
 
-/// Where a run left the recorded one.
-struct Left<'a> {
-    /// The step, from 0.
-    step: usize,
-    what: &'a str,
-}
-
 /// What a tolerant replay has to say first: where the run left the recorded one, and how it ends now.
-fn tolerant_head(file: &TraceFile, now: &TraceFile, left: &Left<'_>, shown: &str) -> String {
+fn tolerant_head(file: &TraceFile, now: &TraceFile, left: &Left, shown: &str) -> String {
     let end = |file: &TraceFile| file.verdict.failure().map_or("passed", |failure| failure.kind());
     let steps = now.steps.len() as u64;
     format!(
-        "{shown}: the run leaves the recorded one at step {} of {}: {}.\nFollowed as far as possible, it takes {} and ends so: \
+        "{shown}: the run leaves the recorded one at {}: {}.\nFollowed as far as possible, it takes {} and ends so: \
          {}; the recorded one: {}.\n",
-        left.step + 1,
-        file.steps.len(),
+        left.step.map_or("its end".to_owned(), |step| format!("step {} of {}", step + 1, file.steps.len())),
         left.what,
         text::plural(steps, "step"),
         end(now),
@@ -135,13 +101,13 @@ fn tolerant_head(file: &TraceFile, now: &TraceFile, left: &Left<'_>, shown: &str
 }
 
 /// The same as a line of JSON.
-fn tolerant_line(file: &TraceFile, now: &TraceFile, left: &Left<'_>) -> String {
+fn tolerant_line(file: &TraceFile, now: &TraceFile, left: &Left) -> String {
     shape::line(&Resembled {
         verdict: now.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
         recorded: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
         message: verdict(now).join("\n"),
-        left_at: left.step as u64,
-        left_because: left.what.to_owned(),
+        left_at: left.step.unwrap_or(file.steps.len()) as u64,
+        left_because: left.what.clone(),
         steps: now.steps.len() as u64,
     })
 }

@@ -160,6 +160,7 @@ pub(crate) fn explain(
     let (mut sources, mut name) = (Sources::new(), subject.namer());
     for run in found.passing.iter_mut().chain(found.run.as_mut()) {
         subject.observe(run);
+        run.surroundings = file.surroundings.clone();
         sources.extend(name(run));
     }
     Ok(Some((found, sources)))

@@ -29,7 +29,7 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
             None => deed(run, step, object),
         };
         let first = deed(one, first, &format!("`{name}`"));
-        return format!("{} {first} before {}", noun(run), deed(other, second, "it"));
+        return format!("{}{first} before {}", noun(run, &first), deed(other, second, "it"));
     }
     let named = |step: &TraceStep| {
         // What both touch is what their order matters for.
@@ -42,11 +42,14 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
         [_] => "it".to_owned(),
         _ => "them".to_owned(),
     };
-    format!("{} {} before {}", noun(run), deed(run, first, &named(first)), deed(run, second, &again))
+    let first = deed(run, first, &named(first));
+    format!("{}{first} before {}", noun(run, &first), deed(run, second, &again))
 }
 
-fn noun(run: &TraceFile) -> &'static str {
-    run.front_end.thread_noun()
+/// The word before a sentence that begins with the name of a thread; nothing if the name begins with it.
+fn noun(run: &TraceFile, sentence: &str) -> String {
+    let noun = run.front_end.thread_noun();
+    if sentence.starts_with(noun) { String::new() } else { format!("{noun} ") }
 }
 
 /// What a step did to a variable.

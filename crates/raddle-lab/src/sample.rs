@@ -19,7 +19,7 @@ pub struct Job {
 }
 
 /// What the runs of a job were like.
-pub type Sampled = Outcome<Recording, io::Error>;
+pub type Sampled = Outcome<Box<Recording>, io::Error>;
 
 /// Runs between two calls of whoever waits.
 const EVERY: u64 = 8_192;

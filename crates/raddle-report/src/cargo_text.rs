@@ -51,6 +51,9 @@ fn runs(test: &CargoTest) -> String {
     if test.exhausted {
         out.push_str(" and no schedule left");
     }
+    if test.failures > 1 {
+        let _ = write!(out, ", {} failed", count(test.failures));
+    }
     let _ = write!(out, "; up to {} and {}", plural(test.threads, "thread"), plural(test.steps, "step"));
     if test.rests > 0 {
         let _ = write!(out, "; spinning threads were held back {} times", count(test.rests));

@@ -1,5 +1,6 @@
 //! How long a search goes on.
 
+use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
 /// The most runs of a search, its time, and the failure that ends it.
@@ -21,7 +22,7 @@ impl Budget {
 }
 
 /// The failure that ends a search.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub enum Stop {
     /// The first one.
     FirstFailure,

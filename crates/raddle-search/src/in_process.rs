@@ -50,10 +50,12 @@ impl Target for InProcess<'_> {
     type Worker = LocalWorker;
 
     fn start(&self, _job: usize) -> Result<LocalWorker, io::Error> {
+        let strategies: Vec<_> = self.lanes.iter().map(|lane| lane.strategy()).collect();
         Ok(LocalWorker {
             engine: Engine::new(self.config),
             program: self.program.copy(),
-            strategies: self.lanes.iter().map(|lane| lane.strategy()).collect(),
+            looks: strategies.iter().any(|strategy| strategy.ledger().is_some()),
+            strategies,
             seed: self.seed,
             requested: None,
         })
@@ -65,12 +67,14 @@ pub struct LocalWorker {
     engine: Engine,
     program: Box<dyn CopyProgram>,
     strategies: Vec<Box<dyn Strategy>>,
+    /// Whether one of them looks at iRoots.
+    looks: bool,
     seed: u64,
     requested: Option<Request>,
 }
 
 impl Worker for LocalWorker {
-    type Failure = Recording;
+    type Failure = Box<Recording>;
     type Error = io::Error;
     const IS_REMOTE: bool = false;
 
@@ -81,7 +85,7 @@ impl Worker for LocalWorker {
     }
 
     #[inline]
-    fn receive(&mut self) -> Result<Option<Made<Recording>>, io::Error> {
+    fn receive(&mut self) -> Result<Option<Made<Box<Recording>>>, io::Error> {
         let Some(Request { turn, trace, .. }) = self.requested.take() else { return Ok(None) };
         Ok(self.make(turn, trace))
     }
@@ -102,13 +106,14 @@ impl Worker for LocalWorker {
 }
 
 impl LocalWorker {
-    fn make(&mut self, turn: Turn, trace: bool) -> Option<Made<Recording>> {
-        let LocalWorker { engine, program, strategies, seed, .. } = self;
+    #[inline]
+    fn make(&mut self, turn: Turn, trace: bool) -> Option<Made<Box<Recording>>> {
+        let LocalWorker { engine, program, strategies, seed, looks, .. } = self;
         let strategy = &mut *strategies[turn.lane];
         if strategy.begin(Rng::for_run(*seed, turn.run)) == Plan::Exhausted {
             return None;
         }
-        let exposed = strategy.ledger().map(Ledger::exposed);
+        let exposed = if *looks { strategy.ledger().map(Ledger::exposed) } else { None };
         run(engine, &mut **program, strategy);
         let summary = engine.summary();
         strategy.learn(&summary);
@@ -125,14 +130,17 @@ impl LocalWorker {
         };
         if let Some(failure) = summary.verdict.failure() {
             made.run.details.get_or_insert_default().kind = Some(failure.kind().to_owned());
-            made.failure = trace.then(|| Recording {
-                run: turn.run,
-                trace: summary.trace.clone(),
-                verdict: summary.verdict.clone(),
-                fingerprint: summary.fingerprint,
+            made.failure = trace.then(|| {
+                Box::new(Recording {
+                    run: turn.run,
+                    trace: summary.trace.clone(),
+                    verdict: summary.verdict.clone(),
+                    fingerprint: summary.fingerprint,
+                })
             });
         }
-        if let (Some(before), Some(ledger)) = (exposed, strategy.ledger())
+        if let Some(before) = exposed
+            && let Some(ledger) = strategy.ledger()
             && ledger.exposed() > before
         {
             note_exposed(made.run.details.get_or_insert_default(), ledger);

@@ -43,14 +43,16 @@ pub struct Lanes {
 }
 
 impl Lanes {
-    /// Returns the strategies of a text: one specification, several joined by `+`, or `portfolio`.
+    /// Returns the strategies of a text: one specification, several joined by `+`, or `portfolio`. In a list, `portfolio` stands for
+    /// its strategies, which have as many turns as the others then.
     pub fn parse(text: &str, portfolio: Portfolio) -> Result<Lanes, SpecError> {
         let adapts = text == NAME;
-        let specs: Vec<String> = match portfolio {
-            Portfolio::Tests if adapts => PORTFOLIO.iter().map(|&spec| spec.to_owned()).collect(),
-            Portfolio::Programs if adapts => portfolio::of_programs(),
-            _ => text.split('+').map(str::to_owned).collect(),
+        let expand = |spec: &str| match portfolio {
+            Portfolio::Tests if spec == NAME => PORTFOLIO.iter().map(|&spec| spec.to_owned()).collect(),
+            Portfolio::Programs if spec == NAME => portfolio::of_programs(),
+            _ => vec![spec.to_owned()],
         };
+        let specs: Vec<String> = text.split('+').flat_map(expand).collect();
         let lane = |spec: String| Ok(Lane::new(raddle_strategies::build(&spec)?, spec));
         Ok(Lanes { lanes: specs.into_iter().map(lane).collect::<Result<_, SpecError>>()?, adapts })
     }
@@ -144,6 +146,8 @@ mod tests {
         assert_eq!(specs("portfolio").unwrap(), PORTFOLIO);
         assert_eq!(specs("pos+pct:depth=2").unwrap(), ["pos", "pct:depth=2"]);
         assert!(specs("pos+").is_err());
+        assert_eq!(specs("dfs+portfolio").unwrap(), [&["dfs"][..], PORTFOLIO].concat());
+        assert!(!Lanes::parse("dfs+portfolio", Portfolio::Tests).unwrap().adapts());
         assert!(Lanes::parse("portfolio", Portfolio::Programs).unwrap().adapts());
         assert!(!Lanes::parse("pos", Portfolio::Programs).unwrap().adapts());
     }

@@ -4,13 +4,15 @@
 //! strategy that learns stays with one shard, which makes all of its runs. The merge of all shards of a search is what the
 //! shard `1/1` gives.
 
+use crate::budget::Stop;
 use crate::lanes::Lanes;
 use crate::run::Run;
 use crate::shard::Shard;
-use crate::shared::{Outcome, last_number};
+use crate::shared::{Outcome, Search, last_number, may_stop};
 use crate::tally::{LaneTally, Tally};
 use raddle_engine::Census;
-use raddle_model::Ledger;
+use raddle_model::native::Covered;
+use raddle_model::{IRoot, Ledger};
 use raddle_strategies::portfolio::Turn;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -22,8 +24,12 @@ pub struct ShardResult<F> {
     pub shard: Shard,
     /// Names the search: program, strategies, seed, budget. Only shards of the same search can be merged.
     pub search: String,
+    /// The failure that ends the search.
+    stop: Stop,
     /// The number of the run at which the shard stopped, if it did.
     stopped_at: Option<u64>,
+    /// Whether runs are listed.
+    is_listed: bool,
     /// The runs, by number, if the search can stop before all are made. Otherwise they are only counted.
     runs: Vec<(u64, usize, u64, Run)>,
     counts: Counts,
@@ -45,6 +51,10 @@ struct Counts {
     outside_waits: u64,
     processes: u64,
     lanes: Vec<LaneTally>,
+    estimate: Option<f64>,
+    exposed: Vec<(IRoot, u64)>,
+    covered: Covered,
+    unlearnt: Option<String>,
 }
 
 impl Counts {
@@ -63,7 +73,24 @@ impl Counts {
             outside_waits: tally.outside_waits,
             processes: tally.processes,
             lanes: tally.lanes.clone(),
+            estimate: tally.estimate,
+            exposed: tally.exposed.iter().map(|(&root, &number)| (root, number)).collect(),
+            covered: tally.covered.clone(),
+            unlearnt: tally.unlearnt.clone(),
         }
+    }
+
+    /// Returns whether the numbers agree with each other, and with the list of runs, if there is one.
+    fn agree(&self, listed: Option<&[(u64, usize, u64, Run)]>) -> bool {
+        let seen = self.census.iter().try_fold(0_u64, |sum, (_, times)| sum.checked_add(*times));
+        let failed = self.kinds.values().try_fold(0_u64, |sum, times| sum.checked_add(*times));
+        let made = self.lanes.iter().try_fold(0_u64, |sum, lane| sum.checked_add(lane.runs));
+        let list_agrees = listed.is_none_or(|runs| {
+            let is_sorted = runs.windows(2).all(|pair| pair[0].0 < pair[1].0);
+            is_sorted && Some(runs.len() as u64) == self.runs.checked_add(self.cut_off)
+        });
+        let all = [seen, made].into_iter().all(|sum| sum == Some(self.runs));
+        all && failed == Some(self.failures) && list_agrees
     }
 
     fn tally(&self) -> Tally {
@@ -81,6 +108,10 @@ impl Counts {
             outside_waits: self.outside_waits,
             processes: self.processes,
             lanes: self.lanes.clone(),
+            estimate: self.estimate,
+            exposed: self.exposed.iter().copied().collect(),
+            covered: self.covered.clone(),
+            unlearnt: self.unlearnt.clone(),
             ..Tally::default()
         }
     }
@@ -103,6 +134,28 @@ pub enum MergeError {
         /// That of the first.
         expected: String,
     },
+    /// They are of searches with different numbers of shards, or that end at different failures.
+    #[error("shard {shard} does not belong to the others: they have {count} shards and end at {stop:?}")]
+    Apart {
+        /// The one that differs from the first.
+        shard: Shard,
+        /// How many shards the first belongs to.
+        count: usize,
+        /// The failure that ends the first.
+        stop: Stop,
+    },
+    /// Two results of one shard are different.
+    #[error("shard {shard} is there twice, with different results; keep one of them")]
+    Twice {
+        /// Which one.
+        shard: Shard,
+    },
+    /// Numbers of a result contradict each other.
+    #[error("the result of shard {shard} contradicts itself; the file is damaged, run that shard again")]
+    Damaged {
+        /// Which one.
+        shard: Shard,
+    },
     /// One is missing.
     #[error("shard {index}/{count} is missing")]
     Missing {
@@ -121,14 +174,21 @@ pub enum MergeError {
     },
 }
 
-impl<F: Clone> ShardResult<F> {
-    /// Returns what a shard of `search` has found.
-    pub fn new<E>(shard: Shard, search: impl Into<String>, outcome: &Outcome<F, E>) -> ShardResult<F> {
+impl<F: Clone + PartialEq> ShardResult<F> {
+    /// Returns what a shard of `search`, which is called `name`, has found.
+    pub fn new<E>(
+        shard: Shard,
+        name: impl Into<String>,
+        search: &Search<'_>,
+        outcome: &Outcome<F, E>,
+    ) -> ShardResult<F> {
         let listed = outcome.log.iter().map(|(turn, run)| (turn.number, turn.lane, turn.run, run.clone()));
         ShardResult {
             shard,
-            search: search.into(),
+            search: name.into(),
+            stop: search.budget.stop.clone(),
             stopped_at: outcome.stopped_at,
+            is_listed: may_stop(search),
             runs: listed.collect(),
             counts: Counts::of(&outcome.tally),
             first: outcome.first.as_ref().map(|(turn, failure)| (turn.number, failure.clone())),
@@ -136,25 +196,34 @@ impl<F: Clone> ShardResult<F> {
     }
 }
 
-/// Merges the results of all shards of a search. The same shard may be there more than once: the first counts.
+/// Merges the results of all shards of a search. A result may be there more than once.
 ///
 /// Returns the numbers and the first failing run, as one process that makes all runs gives them.
-pub fn merge<F: Clone>(
+pub fn merge<F: Clone + PartialEq>(
     results: &[ShardResult<F>],
     lanes: &Lanes,
 ) -> Result<(Tally, Option<(u64, F)>), MergeError> {
     let first = results.first().ok_or(MergeError::Empty)?;
     let mut shards: BTreeMap<usize, &ShardResult<F>> = BTreeMap::new();
     for result in results {
-        if result.search != first.search || result.shard.count() != first.shard.count() {
+        let shard = result.shard;
+        if result.search != first.search {
             let (found, expected) = (result.search.clone(), first.search.clone());
-            return Err(MergeError::Another { shard: result.shard, found, expected });
+            return Err(MergeError::Another { shard, found, expected });
+        }
+        if shard.count() != first.shard.count() || result.stop != first.stop {
+            return Err(MergeError::Apart { shard, count: first.shard.count(), stop: first.stop.clone() });
         }
         let (found, expected) = (result.counts.lanes.len(), lanes.iter().len());
         if found != expected || result.runs.iter().any(|&(_, lane, ..)| lane >= expected) {
             return Err(MergeError::Lanes { found, expected });
         }
-        shards.entry(result.shard.index()).or_insert(result);
+        if !result.counts.agree(result.is_listed.then_some(&result.runs[..])) {
+            return Err(MergeError::Damaged { shard });
+        }
+        if shards.insert(shard.index(), result).is_some_and(|known| known != result) {
+            return Err(MergeError::Twice { shard });
+        }
     }
     let count = first.shard.count();
     if let Some(index) = (0..count).find(|index| !shards.contains_key(index)) {
@@ -176,6 +245,9 @@ pub fn merge<F: Clone>(
         }
     }
     let stopped_at = shards.values().filter_map(|result| result.stopped_at).min();
+    if stopped_at.is_some() {
+        tally.estimate = None;
+    }
     let covered_at = tally.covered_at(lanes).filter(|_| lanes.may_cover_everything());
     if let Some(last) = last_number(stopped_at, covered_at) {
         log.sort_unstable_by_key(|(turn, _)| turn.number);

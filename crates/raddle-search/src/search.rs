@@ -1,9 +1,9 @@
 //! The search itself: which runs are made, by whom, and when it is over.
 
-use crate::budget::{Deadline, Stop};
+use crate::budget::Deadline;
 use crate::job::Job;
 use crate::run::Run;
-use crate::shared::{Found, Outcome, Search, Shared, last_number};
+use crate::shared::{Found, Outcome, Search, Shared, last_number, may_stop};
 use crate::worker::{Target, Worker};
 use raddle_model::Ledger;
 use raddle_strategies::portfolio::Turn;
@@ -23,7 +23,7 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
     let lanes = search.lanes.iter().len();
     let jobs = search.jobs.max(1);
     // Runs after the one that ends the search are taken out again: how many there are depends on the number of jobs.
-    let may_stop = search.budget.stop != Stop::Never || search.lanes.may_cover_everything();
+    let may_stop = may_stop(search);
     let shared = Shared {
         search,
         rounds: search.lanes.rounds(jobs, search.shard.is_some()),
@@ -80,6 +80,7 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
     }
     let Found { mut tally, first, mut log } = found;
     log.sort_unstable_by_key(|(turn, _)| turn.number);
+    let has_stopped = shared.end.into_inner() < search.budget.runs;
     let mut stopped_at = None;
     if shared.keeps_log {
         let stops =
@@ -88,6 +89,10 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
         if let Some(last) = last_number(stopped_at, tally.covered_at(search.lanes)) {
             tally = tally.up_to(last, &mut log);
         }
+    }
+    if has_stopped {
+        // How many runs strategies learnt from that do not count depends on the number of jobs.
+        tally.estimate = None;
     }
     tally.settle(search.lanes);
     if search.shard.is_none() {

@@ -12,9 +12,12 @@ pub struct Shard {
     count: usize,
 }
 
+/// The most shards.
+const MOST: usize = 1_000_000;
+
 /// A text that names no shard.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is not a shard; write K/N with K from 1 to N, such as 3/100")]
+#[error("`{0}` is not a shard; write K/N with K from 1 to N and N up to {MOST}, such as 3/100")]
 pub struct ShardError(String);
 
 impl Shard {
@@ -35,7 +38,9 @@ impl FromStr for Shard {
     fn from_str(text: &str) -> Result<Shard, ShardError> {
         let parts = text.split_once('/').and_then(|(k, n)| Some((k.parse().ok()?, n.parse().ok()?)));
         match parts {
-            Some((index, count)) if (1..=count).contains(&index) => Ok(Shard { index: index - 1, count }),
+            Some((index, count)) if (1..=count).contains(&index) && count <= MOST => {
+                Ok(Shard { index: index - 1, count })
+            }
             _ => Err(ShardError(text.to_owned())),
         }
     }

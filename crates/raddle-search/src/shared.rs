@@ -1,6 +1,6 @@
 //! A search, what it has found, and what its jobs share.
 
-use crate::budget::{Budget, Deadline};
+use crate::budget::{Budget, Deadline, Stop};
 use crate::lanes::Lanes;
 use crate::run::Run;
 use crate::shard::Shard;
@@ -129,6 +129,11 @@ impl<F> Shared<'_, F> {
     pub(crate) fn give_up(&self) {
         self.stopped.store(true, Ordering::Relaxed);
     }
+}
+
+/// Returns whether a search can end before all of its runs are made.
+pub(crate) fn may_stop(search: &Search<'_>) -> bool {
+    search.budget.stop != Stop::Never || search.lanes.may_cover_everything()
 }
 
 /// Returns the number of the last run that counts, if not all do: the failing one at which the search stopped, or the one

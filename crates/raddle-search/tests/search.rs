@@ -21,22 +21,35 @@ fn deadlocks() -> Script {
 }
 
 fn searched(script: &Script, spec: &str, jobs: usize, shard: Option<Shard>, budget: &Budget) -> Found {
+    with_search(script, spec, jobs, shard, budget, |_, found| found)
+}
+
+/// Searches, and gives the search with what it found to `and`.
+fn with_search<R>(
+    script: &Script,
+    spec: &str,
+    jobs: usize,
+    shard: Option<Shard>,
+    budget: &Budget,
+    and: impl FnOnce(&Search<'_>, Found) -> R,
+) -> R {
     let lanes = Lanes::parse(spec, Portfolio::Tests).unwrap();
     let target = InProcess { program: script, lanes: &lanes, config: Config::default(), seed: 7 };
     let budget = budget.clone();
-    search(&target, &Search { lanes: &lanes, budget, jobs, shard, known: None, watch: &|_| (), every: 100 })
-        .unwrap()
+    let search = Search { lanes: &lanes, budget, jobs, shard, known: None, watch: &|_| (), every: 100 };
+    and(&search, raddle_search::search(&target, &search).unwrap())
 }
 
-type Found = Outcome<Recording, io::Error>;
+type Found = Outcome<Box<Recording>, io::Error>;
 
 /// All numbers of a tally that do not depend on who made the runs.
 fn numbers(tally: &Tally) -> String {
     let mut census: Vec<_> = tally.census.iter().collect();
     census.sort_unstable();
     let Tally { runs, cut_off, failures, kinds, rests, threads, steps, lanes, exhausted, .. } = tally;
+    let rest = (tally.estimate, &tally.exposed);
     format!(
-        "{runs} {cut_off} {failures} {kinds:?} {rests} {threads} {steps} {lanes:?} {exhausted} {census:?}"
+        "{runs} {cut_off} {failures} {kinds:?} {rests} {threads} {steps} {lanes:?} {exhausted} {census:?} {rest:?}"
     )
 }
 
@@ -75,9 +88,10 @@ fn shards(script: &Script, spec: &str, count: usize, jobs: usize, budget: &Budge
     let result = |index: usize| {
         let shard: Shard = format!("{}/{count}", index + 1).parse().unwrap();
         // Only what is kept in a file is merged.
-        let found = searched(script, spec, jobs, Some(shard), budget);
-        let found = found.map_failure(|recording| recording.fingerprint);
-        let text = serde_json::to_string(&ShardResult::new(shard, spec, &found)).unwrap();
+        let text = with_search(script, spec, jobs, Some(shard), budget, |search, found| {
+            let found = found.map_failure(|recording| recording.fingerprint);
+            serde_json::to_string(&ShardResult::new(shard, spec, search, &found)).unwrap()
+        });
         serde_json::from_str(&text).unwrap()
     };
     (0..count).map(result).collect()
@@ -109,6 +123,11 @@ fn a_single_strategy_makes_the_same_runs_with_and_without_shards() {
     assert_eq!(numbers(&plain.tally), numbers(&sharded.tally));
 }
 
+fn results_runs(result: &ShardResult<u64>) -> u64 {
+    let value = serde_json::to_value(result).unwrap();
+    value["counts"]["runs"].as_u64().unwrap()
+}
+
 #[test]
 fn shards_that_do_not_belong_together_are_refused() {
     let lanes = Lanes::parse("pos", Portfolio::Tests).unwrap();
@@ -122,7 +141,25 @@ fn shards_that_do_not_belong_together_are_refused() {
     // A result that came twice counts once.
     let twice = [&results[..], &results[..1]].concat();
     assert_eq!(numbers(&merge(&twice, &lanes).unwrap().0), numbers(&merge(&results, &lanes).unwrap().0));
-    for wrong in ["0/3", "4/3", "3", "a/b", "1/0", ""] {
+    // So is one that contradicts itself, or another result of the same shard.
+    let damaged = |from: &str, to: &str| {
+        let text = serde_json::to_string(&results[1]).unwrap();
+        assert!(text.contains(from), "{text}");
+        serde_json::from_str::<ShardResult<u64>>(&text.replacen(from, to, 1)).unwrap()
+    };
+    let runs = format!("\"counts\":{{\"runs\":{}", results_runs(&results[1]));
+    for to in ["0", "18446744073709551615"] {
+        let wrong = damaged(&runs, &format!("\"counts\":{{\"runs\":{to}"));
+        let wrong = [&results[..1], &[wrong], &results[2..]].concat();
+        assert!(matches!(merge(&wrong, &lanes), Err(MergeError::Damaged { .. })), "{to}");
+    }
+    let other_threads = damaged("\"threads\":3", "\"threads\":4");
+    let twice = [&results[..], &[other_threads]].concat();
+    assert!(matches!(merge(&twice, &lanes), Err(MergeError::Twice { .. })));
+    let until = shards(&deadlocks(), "pos", 3, 1, &stops()[1]);
+    let mixed = [&results[..2], &until[2..]].concat();
+    assert!(matches!(merge(&mixed, &lanes), Err(MergeError::Apart { .. })));
+    for wrong in ["18446744073709551615/18446744073709551615", "0/3", "4/3", "3", "a/b", "1/0", ""] {
         let error = wrong.parse::<Shard>().unwrap_err().to_string();
         assert!(error.contains("such as 3/100"), "{error}");
     }

@@ -69,7 +69,8 @@ pub fn entry(spec: &str) -> Option<&'static Entry> {
 pub fn build(spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
     let (name, rest) = split(spec);
     let Some(entry) = entry(spec) else {
-        let known: Vec<&str> = CATALOGUE.iter().map(|entry| entry.name).collect();
+        let all = CATALOGUE.iter().map(|entry| entry.name);
+        let known: Vec<&str> = [crate::portfolio::NAME].into_iter().chain(all).collect();
         return Err(SpecError::UnknownStrategy { name: name.to_owned(), known: known.join(", ") });
     };
     match entry.build {
@@ -196,7 +197,7 @@ mod tests {
     #[test]
     fn mistakes_are_named_with_what_exists() {
         for (spec, part) in [
-            ("psos", "no strategy is called `psos`; there are: random-walk, pct,"),
+            ("psos", "no strategy is called `psos`; there are: portfolio, random-walk, pct,"),
             ("", "no strategy is called ``"),
             ("pct:dept=3", "strategy `pct` has no parameter `dept`; it has depth, steps,"),
             ("dfs:x=1", "strategy `dfs` has no parameter `x`; it has none"),

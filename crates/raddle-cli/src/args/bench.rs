@@ -1,6 +1,6 @@
 //! The arguments of `raddle bench`.
 
-use super::values::runs;
+use super::values::{runs, whole};
 use clap::Args;
 use clap::builder::ArgPredicate;
 use std::path::PathBuf;
@@ -35,7 +35,7 @@ pub(crate) struct BenchArgs {
     #[arg(long, short = 'n', value_name = "N", default_value = "1000", default_value_if("trials", ArgPredicate::IsPresent, "10000"), value_parser = runs)]
     pub(crate) runs: u64,
     /// Measure the runs to the bug instead, so many times with different seeds
-    #[arg(long, visible_alias = "until-bug", value_name = "T", num_args = 0..=1, default_missing_value = "20")]
+    #[arg(long, value_name = "T", num_args = 0..=1, default_missing_value = "20", value_parser = whole)]
     pub(crate) trials: Option<u64>,
     /// The seed from which all runs follow
     #[arg(long, value_name = "X", default_value_t = 1)]

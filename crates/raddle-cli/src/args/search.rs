@@ -14,7 +14,8 @@ pub(crate) struct SearchArgs {
     /// or, for the lab, are compared
     #[arg(long, short, value_name = "SPEC")]
     pub(crate) strategy: Vec<String>,
-    /// How many runs, such as 10000 or 1e5. If not given: 10000; for a test of `cargo raddle test` 1000, unless there is --time
+    /// How many runs, such as 10000 or 1e5. If not given: 10000 (1000 for each test of `cargo raddle test`), or any number if
+    /// there is --time
     #[arg(long, short = 'n', value_name = "N", value_parser = runs)]
     pub(crate) runs: Option<u64>,
     /// Stop starting new runs after this long, such as 30s, 5m or 500ms. If not given: no limit; for a test of `cargo raddle
@@ -74,7 +75,9 @@ impl SearchArgs {
     /// Returns how long the search goes on, where it stops at the first failure unless the user says otherwise.
     pub(crate) fn budget(&self) -> Budget {
         let stop = if self.keep_going { Stop::Never } else { Stop::FirstFailure };
-        Budget { runs: self.runs.unwrap_or(RUNS), time: self.time, stop }
+        // Whoever names a time alone means just that.
+        let runs = self.runs.unwrap_or(if self.time.is_some() { u64::MAX } else { RUNS });
+        Budget { runs, time: self.time, stop }
     }
 
     /// Returns the same for the lab, which counts failures unless the user says otherwise.

@@ -320,6 +320,7 @@ fn judge(tested: &mut CargoTest, tally: &Tally) {
         TestStatus::Passed
     };
     tested.runs = tally.runs;
+    tested.failures = tally.failures;
     tested.partial_orders = tally.partial_orders();
     tested.threads = tally.threads.saturating_sub(1);
     tested.steps = tally.steps;

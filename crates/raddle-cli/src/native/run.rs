@@ -62,7 +62,9 @@ pub(crate) fn run_in(
     let known = memory.as_ref().map(Memory::known).unwrap_or_default();
     let lanes = lanes(args)?;
     let setup = Setup { panics, known, ..setup(args, &lanes, program)? };
-    let (budget, jobs) = (args.search.budget(), args.search.jobs());
+    // Which iRoots were new when depends on the order of all runs.
+    let jobs = if looks_for_iroots(args) { 1 } else { args.search.jobs() };
+    let budget = args.search.budget();
     let progress = Progress::new(budget.runs);
     let watch = |seen: Seen<'_>| {
         progress.add(seen.turns);
@@ -214,7 +216,7 @@ fn setup(args: &NativeArgs, lanes: &Lanes, program: &Path) -> Result<Setup> {
         fail_on_exit: args.fail_on_exit,
         coverage: looks_for_iroots(args).then_some(WINDOW),
         callers: args.callers || raddle_symbols::is_rust(program),
-        alone: args.search.jobs() == 1,
+        alone: args.search.jobs() == 1 || looks_for_iroots(args),
         ..target::setup(lanes, args.search.seed(), settings, args.run_time)
     })
 }

@@ -190,7 +190,11 @@ fn setup(file: &TraceFile, shown: &str, threads: Threads, time: Duration) -> Res
             file.program
         );
     }
-    find(&file.program)?;
+    find(&file.program).with_context(|| {
+        format!(
+            "{shown}: its program cannot be started; put it back, or find the failure again with another one"
+        )
+    })?;
     let words = [std::slice::from_ref(&file.program), &file.arguments[..]].concat();
     let points = file.parameters.iter().find(|(name, _)| name == POINTS).map_or(0, |&(_, points)| points);
     let points = [Points::All, Points::Shared, Points::Sync]

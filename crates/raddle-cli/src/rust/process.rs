@@ -5,6 +5,7 @@ use crate::temporary::Temporary;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::TraceFile;
 use raddle_model::native::{Answer, Order, framed, unframed};
+use raddle_search::Deadline;
 use std::io::{ErrorKind, Read, Write};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::Path;
@@ -13,6 +14,12 @@ use std::time::Duration;
 
 /// How long to wait before looking again whether the test has come to its check.
 const MOMENT: Duration = Duration::from_millis(5);
+
+/// How long a test may take to come to the check that recorded the run.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long one run may take.
+const LONGEST_RUN: Duration = Duration::from_secs(600);
 
 /// A test binary that makes runs.
 pub(super) struct Process {
@@ -32,9 +39,12 @@ impl Process {
         let listener = UnixListener::bind(&socket).context("cannot make a socket")?;
         listener.set_nonblocking(true).context("cannot make a socket")?;
         let mut command = Command::new(executable);
-        if let Some(test) = test_name(file) {
-            command.args([test, "--exact", "--nocapture", "--test-threads=1"]);
-        }
+        match test_name(file) {
+            Some(test) => {
+                command.args([test, "--exact", "--include-ignored", "--nocapture", "--test-threads=1"])
+            }
+            None => command.args(&file.arguments),
+        };
         if let Some(directory) = &file.surroundings.directory {
             ensure!(
                 Path::new(directory).is_dir(),
@@ -45,23 +55,33 @@ impl Process {
         command.env("RADDLE_REPLAY", recorded.path()).env("RADDLE_SERVE", &socket);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut child = command.spawn().with_context(|| format!("cannot start {executable}"))?;
+        let deadline = Deadline::new(Some(PATIENCE));
         let stream = loop {
             match listener.accept() {
                 Ok((stream, _)) => break stream,
                 Err(error) if error.kind() == ErrorKind::WouldBlock => {}
                 Err(error) => return Err(error).context("cannot talk to the test"),
             }
-            if let Some(status) = child.try_wait().context("cannot wait for the test")? {
-                bail!(
-                    "{shown}: the test `{}` has ended ({status}) without coming to the check that recorded the run; was it \
-                     renamed, or built without the feature `check` of raddle? {}",
-                    file.program,
-                    by_hand(file, shown)
-                );
+            let ended = child.try_wait().context("cannot wait for the test")?;
+            if ended.is_none() && !deadline.is_over() {
+                std::thread::sleep(MOMENT);
+                continue;
             }
-            std::thread::sleep(MOMENT);
+            // It may have ended just now.
+            _ = child.kill();
+            _ = child.wait();
+            let what = ended.map_or_else(
+                || format!("has run for {} s", PATIENCE.as_secs()),
+                |status| format!("has ended ({status})"),
+            );
+            bail!(
+                "{shown}: `{}` in {executable} {what} without coming to the check that recorded the run; it was renamed or changed, or \
+                 built without the feature `check` of raddle\nhelp: run the test again to find the failure anew",
+                file.program
+            );
         };
         stream.set_nonblocking(false).context("cannot talk to the test")?;
+        stream.set_read_timeout(Some(LONGEST_RUN)).context("cannot talk to the test")?;
         let mut process = Process { child, stream, _files: (recorded, folder) };
         match process.receive()? {
             Answer::Ready { .. } => Ok(process),
@@ -92,14 +112,19 @@ fn test_name(file: &TraceFile) -> Option<&str> {
     (name != "main").then_some(name)
 }
 
-/// The command that repeats the run with a test that is built again.
+/// How to repeat the run with a test that is built again.
 fn by_hand(file: &TraceFile, shown: &str) -> String {
-    let path =
-        std::path::absolute(shown).map_or_else(|_| shown.to_owned(), |path| path.display().to_string());
     let quote =
         |word: &str| shlex::try_quote(word).map_or_else(|_| word.to_owned(), |word| word.into_owned());
-    let test = test_name(file).map(|test| format!(" {} -- --exact", quote(test))).unwrap_or_default();
-    format!("this builds it again and repeats the run: RADDLE_REPLAY={} cargo test{test}", quote(&path))
+    let Some(test) = test_name(file) else {
+        return "build the program again, and give it the same file by RADDLE_REPLAY".to_owned();
+    };
+    let path =
+        std::path::absolute(shown).map_or_else(|_| shown.to_owned(), |path| path.display().to_string());
+    let (path, test) = (quote(&path), quote(test));
+    format!(
+        "this builds it again and repeats the run: RADDLE_REPLAY={path} cargo test {test} -- --exact --include-ignored"
+    )
 }
 
 impl Server for Process {
@@ -113,7 +138,7 @@ impl Server for Process {
 
     fn receive(&mut self) -> Result<Answer> {
         let mut length = [0; 4];
-        self.stream.read_exact(&mut length).context("the test has ended")?;
+        self.stream.read_exact(&mut length).context("the test has ended, or a run of it does not end")?;
         let mut text = vec![0; u32::from_le_bytes(length) as usize];
         self.stream.read_exact(&mut text).context("the test has ended")?;
         unframed(&text).context("an answer of the test cannot be read")

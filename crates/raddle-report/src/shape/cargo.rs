@@ -15,6 +15,8 @@ pub struct CargoTest {
     pub seconds: f64,
     /// Complete runs.
     pub runs: u64,
+    /// Failing runs.
+    pub failures: u64,
     /// How many partial orders were seen.
     pub partial_orders: u64,
     /// The most threads of any run, without that of the harness.

@@ -57,11 +57,16 @@ impl Failed {
     pub fn replay_command(&self) -> Option<String> {
         let FailureFile::At(path) = &self.file else { return None };
         let path = quoted(&path.display().to_string());
-        let test = match ordinal::test(&self.trace.program) {
-            "main" => String::new(),
-            name => format!(" {} -- --exact", quoted(name)),
+        let name = ordinal::test(&self.trace.program);
+        let Some(executable) = self.trace.surroundings.executable.as_ref().filter(|_| name == "main") else {
+            return Some(format!(
+                "RADDLE_REPLAY={path} cargo test {} -- --exact --include-ignored",
+                quoted(name)
+            ));
         };
-        Some(format!("RADDLE_REPLAY={path} cargo test{test}"))
+        let words: Vec<String> =
+            self.trace.arguments.iter().map(|word| format!(" {}", quoted(word))).collect();
+        Some(format!("RADDLE_REPLAY={path} {}{}", quoted(executable), words.concat()))
     }
 
     /// Records the run in `directory`.

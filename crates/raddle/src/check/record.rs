@@ -50,7 +50,7 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         id: String::new(),
         front_end: FrontEnd::Rust,
         program: origin.program.to_owned(),
-        arguments: Vec::new(),
+        arguments: arguments(origin.program),
         build: None,
         surroundings: surroundings(),
         parameters: vec![(LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads))],
@@ -67,6 +67,15 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         values: runtime.noted_values(&steps),
         steps,
         picks: summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
+    }
+}
+
+/// The arguments of a program that is no harness of tests.
+fn arguments(program: &str) -> Vec<String> {
+    if program == "main" {
+        std::env::args_os().skip(1).filter_map(|word| word.into_string().ok()).collect()
+    } else {
+        Vec::new()
     }
 }
 
