@@ -24,7 +24,7 @@ use direct::Place;
 #[cfg(any(feature = "portable-switch", not(all(target_arch = "x86_64", unix))))]
 use portable::Place;
 
-pub(super) use fiber::Fiber;
+pub(super) use fiber::{Fiber, Leaving, is_forced_end};
 pub use scope::Scope;
 pub(crate) use scope::lend;
 
