@@ -8,8 +8,8 @@ use raddle::sync::{Arc, Barrier, Condvar, Mutex, RwLock, mpsc};
 use raddle::{Config, check_with, future, thread};
 use raddle_model::Failure;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::Mutex as StdMutex;
 use std::sync::atomic::Ordering::SeqCst;
+use std::sync::{Mutex as StdMutex, PoisonError};
 use std::time::Duration;
 
 /// Calls a function when it is dropped.
@@ -20,6 +20,9 @@ impl<F: FnMut()> Drop for OnDrop<F> {
         (self.0)();
     }
 }
+
+/// One test at a time: for a moment the panic hook is not Raddle's.
+static ALONE: StdMutex<()> = StdMutex::new(());
 
 /// Fails with this message in every test.
 const MESSAGE: &str = "the failure of the run";
@@ -44,11 +47,15 @@ fn survives(action: fn()) {
 
 #[track_caller]
 fn survives_with(test: impl Fn() + Send + Sync + 'static) {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let found = failure(test);
     assert!(matches!(&found, Failure::Assertion { message, .. } if message == MESSAGE), "{found:?}");
     assert!(!std::thread::panicking(), "no panic is left behind");
     let caught = catch_unwind(|| panic!("a later panic"));
     assert!(caught.is_err(), "later panics can be caught");
+    // Waits for ever if a hook has not returned.
+    let hook = std::panic::take_hook();
+    std::panic::set_hook(hook);
 }
 
 #[test]
@@ -205,6 +212,7 @@ fn a_destructor_uses_channels_as_in_a_run() {
 /// The run ends while a thread stands at a receive inside of a destructor, as a panic of its own unwinds it.
 #[test]
 fn a_receive_of_a_thread_that_unwinds_is_not_answered_for_another() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let config = Config::new().with_strategy("random-walk").with_runs(500).without_failure_files();
     let failed = check_with(&config, || {
         let (sender, receiver) = mpsc::channel::<u32>();
@@ -249,6 +257,7 @@ fn a_destructor_that_starts_threads_without_end_does_not_overflow_the_stack() {
 
 #[test]
 fn a_passed_run_with_a_task_whose_destructor_panics_passes() {
+    let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
     let seen = outcomes(|| {
         drop(future::spawn(async {
             let _on_drop = OnDrop(|| panic!("in a destructor"));

@@ -34,7 +34,7 @@ pub(super) fn install() {
                 return;
             }
             let Some(thread) = runtime::running() else {
-                runtime::survive_abort(info.payload());
+                runtime::survive_abort(info);
                 return before(info);
             };
             runtime::begin_panic();

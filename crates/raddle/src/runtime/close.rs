@@ -5,13 +5,13 @@
 //! still has to wait, its fiber is left, and tried again while others get on. A fiber that does not come to its end is
 //! left for good with its stack: it cannot be unwound, as a second panic in a destructor aborts the process.
 
-use super::switch::{Fiber, Leaving};
+use super::switch::{Fiber, Leaving, leave_hook};
 use super::{REPLY, Task, tracked, with};
 use raddle_engine::Reply;
 use raddle_model::{Failure, LocationId, ThreadId};
 use std::any::Any;
 use std::cell::Cell;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
 use std::sync::Once;
 
 /// The number of operations after which a thread that is unwound counts as waiting.
@@ -263,13 +263,12 @@ fn note_lost(message: &str) {
 }
 
 /// Called by the panic hook. Leaves the fiber that runs for good if a panic in a destructor is about to abort the process.
-///
-/// std holds the lock of the hook meanwhile, which is not released: to set another hook blocks from then on.
-pub(crate) fn survive_abort(payload: &dyn Any) {
+pub(crate) fn survive_abort(info: &PanicHookInfo<'_>) {
     const TEXTS: [&str; 2] =
         ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
-    if payload.downcast_ref::<&str>().is_some_and(|text| TEXTS.contains(text)) && super::is_in_closing() {
-        Fiber::leave(Leaving::ForGood);
+    let text = info.payload().downcast_ref::<&str>();
+    if text.is_some_and(|text| TEXTS.contains(text)) && super::is_in_closing() {
+        leave_hook(info);
     }
 }
 

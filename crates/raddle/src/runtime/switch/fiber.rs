@@ -103,6 +103,13 @@ impl Fiber {
         true
     }
 
+    /// Whether the fiber that runs can be [left](Fiber::leave).
+    pub(crate) fn can_leave() -> bool {
+        let back = running().back.take();
+        running().back.set(back);
+        back.is_some()
+    }
+
     /// Why it was left before its task has ended; none if that has ended.
     pub(crate) fn leaving(self) -> Option<Leaving> {
         self.context().leaving.take()
