@@ -30,13 +30,7 @@ pub(super) fn install() {
     ONCE.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            if runtime::corrects_panic_count() {
-                return;
-            }
-            let Some(thread) = runtime::running() else {
-                runtime::survive_abort(info);
-                return before(info);
-            };
+            let Some(thread) = runtime::running() else { return before(info) };
             runtime::begin_panic();
             let message = runtime::panic_message(info.payload());
             let place = info.location().map_or_else(String::new, ToString::to_string);

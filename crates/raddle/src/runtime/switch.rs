@@ -11,11 +11,6 @@
 mod direct;
 mod fiber;
 #[cfg(target_os = "linux")]
-mod hook;
-#[cfg(not(target_os = "linux"))]
-#[path = "switch/hook_unknown.rs"]
-mod hook;
-#[cfg(target_os = "linux")]
 pub(crate) mod overflow;
 #[cfg(not(target_os = "linux"))]
 #[path = "switch/overflow_unknown.rs"]
@@ -29,8 +24,7 @@ use direct::Place;
 #[cfg(any(feature = "portable-switch", not(all(target_arch = "x86_64", unix))))]
 use portable::Place;
 
-pub(super) use fiber::{Fiber, Leaving, is_forced_end};
-pub(super) use hook::leave_hook;
+pub(super) use fiber::Fiber;
 pub use scope::Scope;
 pub(crate) use scope::lend;
 

@@ -65,11 +65,12 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     fn read_guard(&self, locked_at: &'static Location<'static>) -> LockResult<RwLockReadGuard<'_, T>> {
-        let value = loop {
-            match self.value.try_read() {
-                Ok(value) => break value,
-                Err(TryLockError::Poisoned(error)) => break error.into_inner(),
-                Err(TryLockError::WouldBlock) => make_way(),
+        let value = match self.value.try_read() {
+            Ok(value) => value,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                make_way();
+                self.value.read().unwrap_or_else(PoisonError::into_inner)
             }
         };
         let guard = RwLockReadGuard { lock: self, value: Some(value), locked_at };
@@ -77,11 +78,12 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     fn write_guard(&self, locked_at: &'static Location<'static>) -> LockResult<RwLockWriteGuard<'_, T>> {
-        let value = loop {
-            match self.value.try_write() {
-                Ok(value) => break value,
-                Err(TryLockError::Poisoned(error)) => break error.into_inner(),
-                Err(TryLockError::WouldBlock) => make_way(),
+        let value = match self.value.try_write() {
+            Ok(value) => value,
+            Err(TryLockError::Poisoned(error)) => error.into_inner(),
+            Err(TryLockError::WouldBlock) => {
+                make_way();
+                self.value.write().unwrap_or_else(PoisonError::into_inner)
             }
         };
         let panicking = runtime::panicking();
@@ -174,7 +176,7 @@ impl<T: ?Sized> RwLock<T> {
 /// Makes others give up a lock that a destructor wants while the run is closing.
 fn make_way() {
     assert!(runtime::is_closing(), "the engine gives a lock to readers or to one writer");
-    runtime::make_way();
+    runtime::close_others();
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
