@@ -2,6 +2,7 @@
 //! in Rust, with the same operations in the same order; see docs/design/front-ends.md.
 
 mod programs;
+mod rust_files;
 
 use raddle::{Config, check_with};
 use serde_json::Value;
