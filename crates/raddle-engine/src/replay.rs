@@ -85,10 +85,7 @@ impl Strategy for Replay {
         }
         let next = *point.operation(thread);
         if next != operation {
-            return self.diverge(format!(
-                "thread {} is about to execute {:?} at location {}, in the recorded run it was {:?} at location {}",
-                thread.0, next.kind, next.location.0, operation.kind, operation.location.0
-            ));
+            return self.diverge(next.departure(thread, &operation));
         }
         self.step += 1;
         Choice::Run(thread)

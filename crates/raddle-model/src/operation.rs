@@ -1,6 +1,6 @@
 //! What a thread is about to do, and when two such operations may be swapped.
 
-use crate::{Kind, LocationId, ObjectId};
+use crate::{Kind, LocationId, ObjectId, ThreadId};
 use serde::{Deserialize, Serialize};
 
 /// How an operation touches an object.
@@ -85,6 +85,19 @@ pub struct Operation {
 }
 
 impl Operation {
+    /// Says how this operation of `thread`, which is about to be executed, differs from the one it executed in a recorded run.
+    pub fn departure(&self, thread: ThreadId, recorded: &Operation) -> String {
+        let (now, then) = (self.kind.info().verb, recorded.kind.info().verb);
+        let what = if now != then {
+            format!("`{now}`, in the recorded run it was `{then}`")
+        } else if self.location != recorded.location {
+            format!("`{now}` at another location than in the recorded run")
+        } else {
+            format!("`{now}` on another object or with another argument than in the recorded run")
+        };
+        format!("the next operation of thread {} is {what}", thread.0)
+    }
+
     /// The argument of an operation that waits without a time limit.
     pub const UNTIMED: u64 = u64::MAX;
 

@@ -68,10 +68,15 @@ fn base() -> Script {
 fn a_changed_operation_is_noticed() {
     let trace = recorded(base(), Follow::new(&[0, 1, 0, 1, 1]));
     assert_eq!(divergence(&trace, base()).0, None);
-    assert_leaves(&trace, Script::straight(2, &["W0 R1", "R0 R1 W1"]), 3, "Read");
-    assert_leaves(&trace, Script::straight(2, &["W0 R0", "R0 W1 W1"]), 2, "in the recorded run");
+    assert_leaves(
+        &trace,
+        Script::straight(2, &["W0 R1", "R0 R1 W1"]),
+        3,
+        "`read`, in the recorded run it was `write`",
+    );
+    assert_leaves(&trace, Script::straight(2, &["W0 R0", "R0 W1 W1"]), 2, "`read` on another object");
     let step = Script::straight(2, &["W0"]).thread(&[Act::Step, R(0), W(1), W(1)]);
-    assert_leaves(&trace, step, 1, "Local");
+    assert_leaves(&trace, step, 1, "in the recorded run it was `read`");
 }
 
 #[test]
@@ -98,7 +103,7 @@ fn a_choice_with_another_number_of_answers_is_noticed() {
     let choose = |arity| Script::new().thread(&[Act::Step, Bare(Kind::Choose, arity), Act::Step]);
     let trace = recorded(choose(3), Follow::default().picking(&[2]));
     assert_eq!(trace.picks, [Pick { step: 1, arity: 3, value: 2 }]);
-    assert_leaves(&trace, choose(4), 1, "Choose");
+    assert_leaves(&trace, choose(4), 1, "`choose` on another object or with another argument");
     // Here the operations are equal and only the number of waiters is not.
     let mut three = recorded(waiters(), Follow::new(&[0, 0, 1, 1, 2, 2, 3]).picking(&[2]));
     assert_eq!(divergence(&three, waiters()).0, None);

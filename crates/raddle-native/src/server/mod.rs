@@ -23,8 +23,8 @@ use crate::child::{control, fiber, pool, shared_memory, switching};
 use crate::platform::table::Table;
 use crate::platform::{huge_pages, raw};
 use raddle_engine::{Follow, Needs, Plan, Replay, Resemble, Rng, Strategy};
-use raddle_model::Verdict;
 use raddle_model::native::{Answer, Order, Ran, Setup, Threads};
+use raddle_model::{ThreadId, Verdict};
 use state::{Server, Wanted};
 use wire::Wire;
 
@@ -204,10 +204,7 @@ fn divergence(steps: &[raddle_model::TraceStep], whole: &RunData) -> Option<(usi
     let pending = steps.get(step).and_then(|s| Some((s, whole.pending.get(s.thread as usize)?)));
     let what = match pending {
         _ if step >= steps.len() => "the program goes on, the recorded run was over".to_owned(),
-        Some((recorded, Some(now))) => format!(
-            "thread {} is about to execute {:?}, in the recorded run it was {:?}",
-            recorded.thread, now.kind, recorded.operation.kind
-        ),
+        Some((recorded, Some(now))) => now.departure(ThreadId(recorded.thread), &recorded.operation),
         _ => format!("the program ended, the recorded run has {} steps", steps.len()),
     };
     Some((step, what))
