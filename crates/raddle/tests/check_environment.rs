@@ -124,7 +124,11 @@ fn a_bad_value_is_named() {
         ("RADDLE_RUNS", "many", "RADDLE_RUNS should be a whole number, not `many`"),
         ("RADDLE_SEED", "-1", "RADDLE_SEED should be a whole number, not `-1`"),
         ("RADDLE_JOBS", "2.5", "RADDLE_JOBS should be a whole number, not `2.5`"),
-        ("RADDLE_STRATEGY", "psos", "RADDLE_STRATEGY: no strategy is called `psos`; there are: portfolio, random-walk,"),
+        (
+            "RADDLE_STRATEGY",
+            "psos",
+            "RADDLE_STRATEGY: no strategy is called `psos`; there are: portfolio, random-walk,",
+        ),
         ("RADDLE_REPLAY", "no-such-file", "RADDLE_REPLAY: cannot read no-such-file: "),
     ] {
         let text = run("helper_that_passes", &[(name, value)]);
