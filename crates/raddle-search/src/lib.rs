@@ -1,8 +1,8 @@
 //! One search over schedules for every front end.
 //!
-//! A front end implements [`Target`]: it starts workers, and a [`Worker`] makes the runs it is asked for. [`search`] decides
+//! A front end implements [`Target`]: it starts workers, and a [`Worker`] makes the runs it is asked for. [`search`](search()) decides
 //! which runs are made, by whom and in which order, counts them, and stops where the [`Search`] says so. Afterwards
-//! [`reduce`] and [`explain`] make further runs of a failing one through [`raddle_explain::Execute`], and [`write`] keeps it.
+//! [`reduce`] and [`explain`] make further runs of a failing one through [`raddle_explain::Execute`], and [`write`](write()) keeps it.
 //!
 //! * [`Lanes`]: the strategies that take turns.
 //! * [`Turns`]: whose turn it is, on one job of one shard.
