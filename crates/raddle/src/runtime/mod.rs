@@ -4,6 +4,7 @@
 //! goes on, nothing is switched. Otherwise the fiber goes to that of the thread that the answer names.
 
 mod close;
+mod judge;
 mod locals;
 mod locations;
 mod object;
@@ -17,6 +18,7 @@ mod workers;
 pub(crate) use close::{
     close_others, corrects_panic_count, drop_later, fail_by_blocked, make_way, survives_abort,
 };
+pub(crate) use judge::judge_race;
 pub(crate) use locals::Local;
 pub(crate) use locations::Locations;
 pub(crate) use object::{Object, Past};

@@ -89,6 +89,14 @@ impl Runtime {
         self.note_panicking(panicking);
     }
 
+    /// Tells whose turn it is, as the current thread does not go on: the run is over.
+    pub(super) fn stop(&mut self) -> Fiber {
+        if std::thread::panicking() {
+            self.leave_panicking();
+        }
+        self.ask()
+    }
+
     /// Takes note that the task of the current thread is over, and tells whose turn it is.
     fn end_task(&mut self) -> Fiber {
         let thread = self.current;
@@ -169,6 +177,9 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         tracked::forget();
         let needs = runtime.strategy.needs();
         runtime.engine.begin(needs);
+        if super::is_shuttle() {
+            runtime.engine.keep_clocks();
+        }
         let thread = runtime.engine.add_thread();
         let name = Arc::clone(&runtime.main_name);
         runtime.start(thread, Some(name), main);
