@@ -55,6 +55,8 @@ pub enum Reply {
     RunOnce,
     /// Nothing, for ever: the other side of the channel is gone.
     Closed,
+    /// Nothing, and the access has completed a data race that the front end may judge.
+    Raced,
 }
 
 /// The state of a run. See the crate's documentation for the protocol.
@@ -353,7 +355,7 @@ impl Engine {
     fn attend(&mut self) -> Option<Next> {
         loop {
             if self.races.is_unsettled() {
-                self.settle_exchange();
+                self.settle_races();
             }
             if self.verdict.is_some() {
                 self.note_pending();
