@@ -127,7 +127,7 @@ impl Accesses {
         for (unit, from, to) in units(address, size) {
             let mask = (u64::MAX >> (64 - 8 * (to - from))) << (8 * from);
             let owners = self.known.owners.get(unit).unwrap_or(0);
-            let own = u64::from(mine) * (u64::MAX / 255) & mask;
+            let own = (u64::from(mine) * (u64::MAX / 255)) & mask;
             if owners & mask == own && mine != LATE {
                 continue;
             }
