@@ -126,6 +126,22 @@ fn pos_on_figures() {
     assert_ne!(texts(&relaxed), texts(&strict));
 }
 
+/// A thread takes a lock four times before another one gets it, which is about to take it from the start.
+const OVERTAKEN: &str = "shared x = 0; mutex m
+    thread A { lock m; unlock m; lock m; unlock m; lock m; unlock m; lock m; x = 1; unlock m }
+    thread B { lock m; assert x == 0; unlock m }";
+
+#[test]
+fn a_blocked_event_keeps_its_priority_under_basic_pos() {
+    let program = Machine::new(compile(OVERTAKEN, &[]).unwrap());
+    // The lowest of five priorities; POS draws again at each conflict, and random walk has no memory.
+    assert_eq!(exact(&program, ExactStrategy::BasicPos).hit.to_string(), "1/5");
+    assert_eq!(exact(&program, POS).hit.to_string(), "1/16");
+    for strategy in [ExactStrategy::BasicPos, POS] {
+        assert_sampling_agrees("overtaken", &program, strategy);
+    }
+}
+
 /// The strategy that samples what `exact` computes.
 fn sampled(strategy: ExactStrategy) -> Box<dyn Strategy> {
     match strategy {
