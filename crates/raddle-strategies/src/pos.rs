@@ -248,6 +248,25 @@ mod tests {
     }
 
     #[test]
+    fn the_second_object_conflicts_too() {
+        // Thread 0 takes the mutex and waits, which gives it back: both conflict with thread 1's attempt, so that draws
+        // again twice. Thread 2's step keeps the priority c. Thread 0 goes first twice, then thread 1: the integral of
+        // ((1 - c^2) / 2)^2 (1 - c) over c, 11/120. If the wait did not conflict by its second object, 3/40.
+        use raddle_engine::Resource;
+        use raddle_model::Kind;
+        use raddle_testkit::Act;
+        let mut program = Script::new().mutex().object(Resource::condition());
+        program = program.thread(&[Act::On(Kind::Lock, 0), Act::Wait(1, 0)]);
+        program = program.thread(&[Act::On(Kind::TryLock, 0)]).thread(&[Act::Step]);
+        let mut pos = Pos::new(Reads::Independent);
+        let first = hits(60_000, |seed| {
+            let (events, _) = program.run(&mut pos, seed);
+            events.iter().map(|event| event.thread.0).take(3).eq([0, 0, 1])
+        });
+        assert!(!is_thorough() || first.abs_diff(5_500) < 4 * 71, "{first}");
+    }
+
+    #[test]
     fn reads_conflict_only_where_asked() {
         // Reads that do not conflict keep their priorities: thread 1 is between two reads of thread 0 in a sixth of
         // the runs (the middle one of three independent priorities), not in a quarter.
