@@ -158,9 +158,7 @@ impl Settings {
             exit_last: false,
         }
     }
-}
 
-impl Settings {
     /// Whether every step counts, in one phase.
     fn is_plain(&self) -> bool {
         self.count == Count::All && self.at == At::Any && self.phases == Phases::One

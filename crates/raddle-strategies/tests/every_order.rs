@@ -1,7 +1,7 @@
 //! Randomized strategies that claim to reach every partial order, against the set that DPOR enumerates.
 
-use raddle_engine::{Census, Engine, Resource, Rng, Strategy, explore};
-use raddle_model::{Kind, Verdict};
+use raddle_engine::{Census, Choice, Engine, Plan, Point, Resource, Rng, Strategy, explore};
+use raddle_model::{Kind, Reads, ThreadId, Verdict, dependent};
 use raddle_strategies::build;
 use raddle_strategies::dpor::Dpor;
 use raddle_strategies::upo::{Repeats, Upo};
@@ -156,4 +156,56 @@ fn upo_is_uniform_where_runs_fail() {
         let is_uniform = expected == 1 || least > 200 - 5 * 14 && most < 200 + 5 * 14;
         assert!(!is_thorough() || is_uniform, "{least} to {most} in program {number}: {program:?}");
     }
+}
+
+/// A random walk that checks whether an event that is disabled conflicts with the one executed last.
+#[derive(Clone)]
+struct Watch {
+    rng: Rng,
+    /// The threads enabled at the latest choice, each with its steps so far.
+    enabled: Vec<(ThreadId, u32)>,
+    disabled: u64,
+}
+
+impl Strategy for Watch {
+    fn begin(&mut self, rng: Rng) -> Plan {
+        self.rng = rng;
+        self.enabled.clear();
+        Plan::Run
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        for &(thread, progress) in &self.enabled {
+            let (next, last) = (point.operation(thread), point.last().expect("a step was taken"));
+            if point.progress(thread) == progress && !point.is_enabled(thread) {
+                let conflict = dependent(next, &last.operation, Reads::Independent);
+                assert!(conflict, "{next:?} was disabled by {last:?}");
+                self.disabled += 1;
+            }
+        }
+        self.enabled.clear();
+        self.enabled.extend(point.enabled().iter().map(|&thread| (thread, point.progress(thread))));
+        Choice::Run(self.enabled[self.rng.below(self.enabled.len() as u64) as usize].0)
+    }
+
+    fn pick(&mut self, arity: u32) -> u32 {
+        self.rng.below(u64::from(arity)) as u32
+    }
+
+    fn learns(&self) -> bool {
+        false
+    }
+
+    fn fork(&self) -> Box<dyn Strategy> {
+        Box::new(self.clone())
+    }
+}
+
+#[test]
+fn what_disables_an_event_conflicts_with_it() {
+    let mut watch = Watch { rng: Rng::for_run(0, 0), enabled: Vec::new(), disabled: 0 };
+    for mut program in generated() {
+        orders(&mut program, &mut watch, affordable(200), usize::MAX);
+    }
+    assert!(!is_thorough() || watch.disabled > 1_000, "{} events were disabled", watch.disabled);
 }
