@@ -286,6 +286,8 @@ pub struct RunSummary<'a> {
     pub rests: u64,
     /// Who went on because of which event: waiters woken by a signal, and all who arrived at a barrier when it opened.
     pub(crate) freed: &'a [(u32, ThreadId)],
+    /// How many events there were each time the clock moved because no thread was enabled.
+    pub(crate) ticks: &'a [u32],
     pub(crate) threads: &'a Threads,
     pub(crate) objects: &'a Objects,
     pub(crate) places: &'a [Name],
@@ -296,7 +298,7 @@ impl<'a> RunSummary<'a> {
     /// by whom is not known in it.
     #[must_use]
     pub fn with_trace(&self, trace: &'a Trace) -> RunSummary<'a> {
-        RunSummary { trace, freed: &[], ..*self }
+        RunSummary { trace, freed: &[], ticks: &[], ..*self }
     }
 
     /// The name of a thread, equal in all runs.
