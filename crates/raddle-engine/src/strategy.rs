@@ -2,7 +2,7 @@
 
 use crate::Rng;
 use crate::engine::Engine;
-use crate::objects::Objects;
+use crate::objects::{Objects, Resource};
 use crate::pending::{ThreadSet, bit, bits};
 use crate::threads::{Status, Threads};
 use raddle_model::{Event, Ledger, LocationId, Name, ObjectId, Operation, ThreadId, Trace, Verdict};
@@ -304,6 +304,11 @@ impl<'a> RunSummary<'a> {
     /// The name of a thread, equal in all runs.
     pub fn thread_name(&self, thread: ThreadId) -> Name {
         self.threads.name(thread)
+    }
+
+    /// Whether an object is a mailbox: nobody waits to send to it, and its owner waits until something has come.
+    pub fn is_mailbox(&self, object: ObjectId) -> bool {
+        matches!(self.objects.get(object).resource, Resource::Mailbox { .. })
     }
 
     /// The event that made a thread; none for those that were there from the start.

@@ -9,7 +9,7 @@
 %% Which table there is and what an operation on it touches is found out before the operation, and again when it is executed. If that is not the same, the
 %% operation was only a look.
 -module(raddle_ets).
--export([call/3, end_touches/3, owner_died/4, node_died/2, clear/1]).
+-export([call/3, owned/2, end_touches/3, owner_died/4, node_died/2, clear/1]).
 -include("raddle_run.hrl").
 
 -record(tab, {key, real, owner, rights, keypos, name, heir = none, ordered}).
@@ -88,7 +88,7 @@ ends(Me) -> fun(Tab) -> {?WRITES(content(Me, Tab)), ?WRITES(structure(Me, Tab))}
 %% What the end of a table touches, for the death of its owner: whether there is somebody who inherits it, and if not, the whole table.
 end_touches(#me{table = Table} = Me, Key, Stage) ->
     case {raddle_table:find(Table, Key, none), Stage} of
-        {none, _} -> {?YIELD, ?NONE, ?NONE};
+        {none, _} -> {First, Second} = (ends(Me))(#tab{key = Key}), {?WRITE, First, Second};
         {#tab{heir = {Heir, _}} = Tab, table} ->
             Life = case raddle_table:objects(Table, Heir) of {_, Known} -> ?READS(Known); none -> ?NONE end,
             {?WRITE, ?WRITES(content(Me, Tab)), Life};
@@ -128,7 +128,16 @@ drop(#me{table = Table}, #tab{key = Key, real = Real, owner = Owner}) ->
 own(#me{table = Table} = Me, #tab{key = Key, owner = From} = Tab, To) ->
     store(Me, Tab#tab{owner = To}),
     raddle_table:put_list(Table, {tables, From}, lists:delete(Key, raddle_table:list(Table, {tables, From}))),
-    ets:insert(Table, {list, {tables, To}, [Key | raddle_table:list(Table, {tables, To})]}).
+    note_owner(Table, To, Key).
+
+note_owner(Table, Pid, Key) ->
+    ets:insert(Table, {list, {tables, Pid}, [Key | raddle_table:list(Table, {tables, Pid})]}),
+    Ever = raddle_table:list(Table, {ever_owned, Pid}),
+    lists:member(Key, Ever) orelse ets:insert(Table, {list, {ever_owned, Pid}, [Key | Ever]}).
+
+%% The tables that go with a process. That one was deleted before is an operation of its own for a search: it might have been deleted after.
+owned(#me{table = Table, searches = true}, Pid) -> raddle_table:list(Table, {ever_owned, Pid});
+owned(#me{table = Table}, Pid) -> raddle_table:list(Table, {tables, Pid}).
 
 id(#tab{key = {table, {_, Name}}}) -> Name;
 id(#tab{key = {table, Reference}}) -> Reference.
@@ -366,7 +375,7 @@ new(#me{table = Table, pid = Pid} = Me, Name, Options, Place) ->
                           _ -> none
                       end},
     store(Me, Tab),
-    ets:insert(Table, {list, {tables, Pid}, [Tab#tab.key | raddle_table:list(Table, {tables, Pid})]}),
+    note_owner(Table, Pid, Tab#tab.key),
     Id.
 
 %% The last word on rights counts.

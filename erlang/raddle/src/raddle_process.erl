@@ -162,7 +162,7 @@ die(#me{table = Table} = Me, Pid, Reason, exiting) ->
             note_crash(Table, Pid, Reason),
             note_exiting(Table, Pid),
             raddle_turn:end_process((raddle_table:process(Table, Pid))#process.real),
-            looked(Me, lists:append([[{table, Tab}, {roll, tables}] || Tab <- raddle_table:list(Table, {tables, Pid})]) ++ [{roll, processes}, gone])
+            looked(Me, lists:append([[{roll, tables}, {table, Tab}] || Tab <- raddle_ets:owned(Me, Pid)]) ++ [{roll, tables}, {roll, processes}, gone])
     end;
 die(Me, Pid, _, {Stage, Tab}) when Stage =:= table; Stage =:= drop -> raddle_ets:owner_died(Me, Pid, Tab, Stage);
 die(_, _, _, {roll, _}) -> [];

@@ -81,13 +81,15 @@ remove(Table, Key, Entry) -> raddle_table:put_list(Table, Key, lists:delete(Entr
 monitor(process, Target, Options, Place) ->
     #me{node = Node} = Me = raddle_turn:me(),
     Object = watched(Target, Node),
-    {Kind, First, Second} = looks(Me, Object),
+    {Kind, First, Second} = Looks = looks(Me, Object),
     Third = case Object of
                 {Name, Node} -> case raddle_name:owner(Me, Name, Node) of undefined -> ?NONE; Owner -> order(Me, Owner) end;
                 _ -> ?NONE
             end,
     raddle_turn:step(Me, Kind, Place, First, case Second of ?NONE when First div 2 =/= Me#me.life -> ?READS(Me#me.life); _ -> Second end, Third),
+    Same = looks(Me, Object) =:= Looks,
     case is_there(Me, Object) of
+        _ when not Same -> monitor(process, Target, Options, Place); % The name has another owner by now, so that was only a look at it.
         true -> monitor_new(Me, Object, Options);
         false ->
             %% The message that nobody is there is an operation of its own, whoever may be there by then.

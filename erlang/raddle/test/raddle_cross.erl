@@ -4,7 +4,7 @@
 %%   raddle_cross:generated(From, To)            the generated programs of these seeds, and what differs in them
 %%   raddle_cross:table()                        how many schedules dpor needs for each litmus program
 -module(raddle_cross).
--export([check/3, generated/2, generated/5, table/0, outcomes/4]).
+-export([check/3, check_scripts/2, scripts/3, generated/2, generated/5, table/0, outcomes/4]).
 
 %% dpor has to end within so many runs; else only the other direction is checked.
 -define(MOST, 20000).
@@ -20,7 +20,11 @@ check(Program, Nodes, Runs) ->
 generated(From, To) -> generated(From, To, 2, 3, 2000).
 generated(From, To, Workers, Actions, Runs) ->
     [{Seed, Scripts, Differs} || Seed <- lists:seq(From, To), Scripts <- [raddle_actors:scripts(Seed, Workers, Actions)],
-                                 Differs <- [check(fun() -> raddle_actors:run(Scripts) end, ['test@raddle'], Runs)], Differs =/= []].
+                                 Differs <- [check_scripts(Scripts, Runs)], Differs =/= []].
+
+%% The same for scripts of raddle_actors.
+check_scripts(Scripts, Runs) -> check(fun() -> raddle_actors:run(Scripts) end, ['test@raddle'], Runs).
+scripts(Scripts, Spec, Runs) -> outcomes(fun() -> raddle_actors:run(Scripts) end, ['test@raddle'], Spec, Runs).
 
 %% What runs observed, whether no schedule is left, and how many were made and cut off.
 outcomes(Program, Nodes, Spec, Runs) ->
