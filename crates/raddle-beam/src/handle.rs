@@ -2,7 +2,7 @@
 
 use crate::record::{self, ReplayError, Told};
 use crate::session::{Caller, Session};
-use raddle_engine::{Config, Follow, Strategy};
+use raddle_engine::{Config, Follow, Strategy, Timeouts};
 use raddle_model::native::{Answer, Ran};
 use raddle_model::{Event, Pick, Settings, TraceFile, Verdict};
 use raddle_strategies::SpecError;
@@ -84,6 +84,11 @@ impl Handle {
     /// made again has to be told what it was told before.
     pub fn searches(&self) -> bool {
         self.searches
+    }
+
+    /// Whether time-outs fire at any moment.
+    pub fn anytime(&self) -> bool {
+        self.config.timeouts == Timeouts::Anytime
     }
 
     /// The session.

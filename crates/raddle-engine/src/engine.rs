@@ -77,6 +77,8 @@ pub struct Engine {
     pub(crate) exit_due: u64,
     /// See [`RunSummary`].
     pub(crate) freed: Vec<(u32, ThreadId)>,
+    /// How many events there were each time the clock moved because no thread was enabled.
+    pub(crate) ticks: Vec<u32>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) now: u64,
     pub(crate) steps: u64,
@@ -120,6 +122,7 @@ impl Engine {
             races: Tracker::default(),
             exit_due: u64::MAX,
             freed: Vec::new(),
+            ticks: Vec::new(),
             verdict: None,
             now: 0,
             steps: 0,
@@ -153,6 +156,7 @@ impl Engine {
         self.exit_due = u64::MAX;
         self.trace.exit_last = needs.exit_last || self.config.exit_last;
         self.freed.clear();
+        self.ticks.clear();
         self.verdict = None;
         self.now = 0;
         self.steps = 0;
@@ -472,6 +476,7 @@ impl Engine {
             fingerprint: self.fingerprint,
             rests: self.rests,
             freed: &self.freed,
+            ticks: &self.ticks,
             threads: &self.threads,
             objects: &self.objects,
             places: &self.places,

@@ -1,6 +1,6 @@
 //! `raddle beam run`.
 
-use super::server::{Program, Vm, setup};
+use super::server::{Program, Vm, setup, whole};
 use super::subject::{Beam, output};
 use crate::args::BeamRunArgs;
 use crate::outcome::Outcome;
@@ -102,11 +102,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
 fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
     let mut places = Vec::new();
     for directory in &args.pa {
-        // A replay may be elsewhere.
-        let whole = std::fs::canonicalize(directory)
-            .with_context(|| format!("cannot find the directory {}", directory.display()))?;
-        let whole = whole.to_str().with_context(|| format!("{}: the path is no text", whole.display()))?;
-        places.extend(["--pa".to_owned(), whole.to_owned()]);
+        places.extend(["--pa".to_owned(), whole(directory)?]);
     }
     for node in &args.node {
         places.extend(["--node".to_owned(), node.clone()]);
