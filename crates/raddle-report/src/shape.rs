@@ -56,6 +56,26 @@ pub struct Run {
     /// Which iRoots runs had, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    /// Every partial order that was seen or computed, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orders: Option<Vec<ListedOrder>>,
+}
+
+/// A partial order of `raddle lab run --json --orders`.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct ListedOrder {
+    /// Its fingerprint in hexadecimal digits; the same under every strategy.
+    pub fingerprint: String,
+    /// The runs that had it.
+    pub runs: u64,
+    /// The kind of failure that it ends in.
+    pub failure: Option<String>,
+    /// The threads of one such run, step by step, numbered from 0 in the order of their creation; nothing without a run.
+    pub schedule: Option<Vec<u32>>,
+    /// The numbers drawn in that run: the step, from 0, and the value.
+    pub picks: Vec<(u64, u32)>,
+    /// Its exact probability as a fraction, where that was computed.
+    pub exact: Option<String>,
 }
 
 /// The earliest failing run.

@@ -5,8 +5,9 @@
 //! Guarantee: in a run with `k` events of `n` threads and at most `c` direct conflicts, any partial order has
 //! probability at least `n^-k * r^u` with `l = ceil(c / (n-1))`, `r = n k / (k + (n-1) l)`, `u = (k - l) / 2` (thesis,
 //! corollary 3.7). Test: `every_partial_order_meets_the_bound`.
-//! Departures from the paper: the priorities of disabled events are drawn when they are enabled again; starvation is
-//! the engine's business, so the reset every 1,000 yields is absent.
+//! Departures from the paper: the priorities of disabled events are drawn when they are enabled again; the end of the
+//! program (`Kind::Exit`) depends on every event but touches no object, so its priority stays; starvation is the engine's
+//! business, so the reset every 1,000 yields is absent.
 
 use crate::catalogue::{Build, Capabilities, Entry, Exact, Family, parameter};
 use crate::spec::SpecError;
