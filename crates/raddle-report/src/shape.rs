@@ -7,6 +7,7 @@ pub use cargo::{CargoTest, CargoTests, Doctor, Finding, MissedBug, TestStatus};
 pub use failure::{Explained, ExplainedPair, ExplainedStep, Reduced, Replayed, Resembled};
 
 use crate::coverage::Coverage;
+use raddle_model::Claims;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -51,6 +52,8 @@ pub struct Run {
     pub threads: u64,
     /// The most steps of any run.
     pub steps: u64,
+    /// What the runs show of bugs that were not found, the strongest statement first.
+    pub claims: Claims,
     /// The earliest failing run.
     pub first_failure: Option<FirstFailure>,
     /// Which iRoots runs had, if that was asked for.
@@ -137,6 +140,8 @@ pub struct NativeRun {
     pub strategy: String,
     /// The seed.
     pub seed: u64,
+    /// What the runs show of bugs that were not found, the strongest statement first.
+    pub claims: Claims,
     /// What a second look for data races found, if there was one.
     pub races: Option<Races>,
     /// What else has to be known to judge the result.

@@ -1,8 +1,8 @@
 //! Compares what `raddle` does with what it must do.
 
-use crate::generate::{Random, program};
+use crate::generate::{Size, generated};
 use crate::graph::Graph;
-use crate::machine::{End, Machine};
+use crate::machine::End;
 use crate::program::Program;
 use crate::raddle::{Sample, sample};
 use crate::shares::{Shares, pct, pos, random_walk};
@@ -34,10 +34,8 @@ pub struct Check {
 const RUNS: u64 = 3_000;
 /// Runs of RAPOS before a partial order that it has not had counts as out of its reach.
 const MOST_RUNS: u64 = 300_000;
-/// The most nodes, schedules and partial orders of a program.
-const MOST_NODES: usize = 3_000;
-const MOST_SCHEDULES: u128 = 20_000;
-const MOST_ORDERS: usize = 120;
+/// The size of the programs.
+const SIZE: Size = Size { nodes: 3_000, schedules: 20_000, orders: 2..=120 };
 /// The most orders of priorities.
 const MOST_PRIORITIES: usize = 20_000;
 
@@ -112,7 +110,7 @@ pub fn run(check: &Check, tell: &mut dyn FnMut(&str)) -> Result<Report> {
     std::fs::create_dir_all(&check.folder)
         .with_context(|| format!("cannot make {}", check.folder.display()))?;
     for number in check.first..check.first + check.programs {
-        let (program, graph) = generated(check.seed, number);
+        let (program, graph) = generated(check.seed, number, &SIZE);
         let file = check.folder.join(format!("exact-{}-{number}.rdl", check.seed));
         std::fs::write(&file, program.to_string())?;
         report.count(&program, &graph);
@@ -160,19 +158,6 @@ impl Report {
             ("with exits", graph.nodes.iter().any(exits)),
         ] {
             *self.features.entry(name).or_default() += u64::from(has);
-        }
-    }
-}
-
-/// Returns the program with this number: the first one of its stream that has a choice and is not too large.
-fn generated(seed: u64, number: u64) -> (Program, Graph) {
-    let mut random = Random::new(seed << 32 ^ number.wrapping_mul(0x1234_5678_9abc_def1));
-    loop {
-        let program = program(&mut random);
-        let Ok(graph) = Graph::new(&Machine::new(&program), MOST_NODES) else { continue };
-        let orders = graph.ends().count();
-        if (2..=MOST_ORDERS).contains(&orders) && graph.schedules() <= MOST_SCHEDULES {
-            return (program, graph);
         }
     }
 }

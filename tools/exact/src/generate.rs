@@ -1,6 +1,9 @@
 //! Random programs.
 
+use crate::graph::Graph;
+use crate::machine::Machine;
 use crate::program::{Condition, LOCALS, Objects, Place, Program, Statement, Value};
+use std::ops::RangeInclusive;
 
 /// SplitMix64.
 #[derive(Clone, Debug)]
@@ -27,6 +30,29 @@ impl Random {
     /// Returns true once in so many times.
     fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
+    }
+}
+
+/// The programs that are wanted.
+#[derive(Clone, Debug)]
+pub struct Size {
+    /// The most nodes of their graphs.
+    pub nodes: usize,
+    /// The most schedules.
+    pub schedules: u128,
+    /// The number of partial orders.
+    pub orders: RangeInclusive<usize>,
+}
+
+/// Returns the program with this number, and all its runs: the first one of its stream that has the wanted size.
+pub fn generated(seed: u64, number: u64, size: &Size) -> (Program, Graph) {
+    let mut random = Random::new(seed << 32 ^ number.wrapping_mul(0x1234_5678_9abc_def1));
+    loop {
+        let program = program(&mut random);
+        let Ok(graph) = Graph::new(&Machine::new(&program), size.nodes) else { continue };
+        if size.orders.contains(&graph.ends().count()) && graph.schedules() <= size.schedules {
+            return (program, graph);
+        }
     }
 }
 

@@ -17,7 +17,7 @@ use raddle_model::{
 use raddle_report::run_text::{RunContext, Terminal, reduction, run as shown_run, verdict};
 use raddle_report::shape::{self, FirstFailure, ListedOrder, Run};
 use raddle_report::{Coverage, coverage, text};
-use raddle_search::{AFTER_A_FAILURE, Lanes, Portfolio, Recording, Tally, bound, reduce};
+use raddle_search::{AFTER_A_FAILURE, Lanes, Portfolio, Recording, Tally, bound, claims, reduce};
 use raddle_strategies::Family;
 use raddle_strategies::coverage::WINDOW;
 use std::fmt::Write;
@@ -48,6 +48,7 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     for (((spec, job), sampled), orders) in specs.iter().zip(&jobs).zip(&sampled).zip(&orders) {
         let tally = &sampled.tally;
         let mut report = report(args, spec, tally);
+        report.claims = claims(tally, &job.lanes);
         report.orders = args.orders.then(|| orders.take().into_iter().map(listed).collect());
         if args.exact {
             add_exact(&mut report, &machine, config(settings), spec, limits(args.exact_limit));
