@@ -131,6 +131,7 @@ impl Handle {
             steps: session.engine().step_count(),
             threads: session.counts().0 as u64,
             rests: summary.rests,
+            drawn: Pick::drawn(&summary.trace.picks),
             preemptions: self.preemptions(),
             divergence,
             trace,

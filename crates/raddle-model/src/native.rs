@@ -253,6 +253,9 @@ pub struct Ran {
     /// How often a spinning thread was held back.
     #[serde(skip_serializing_if = "is_default")]
     pub rests: u64,
+    /// How many numbers with more than one answer were drawn: waiters that signals wake, and data choices.
+    #[serde(skip_serializing_if = "is_default")]
+    pub drawn: u64,
     /// How often it waited for something from outside the program, so that it may not repeat.
     #[serde(skip_serializing_if = "is_default")]
     pub outside_waits: u64,

@@ -15,6 +15,8 @@ pub struct Run {
     pub threads: u64,
     /// How often a spinning thread was descheduled.
     pub rests: u64,
+    /// How many numbers with more than one answer were drawn: waiters that signals wake, and data choices.
+    pub drawn: u64,
     /// Whether its strategy cut it off, because another run covers it.
     pub cut_off: bool,
     /// What few runs have.

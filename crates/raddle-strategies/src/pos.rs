@@ -7,8 +7,8 @@
 //! corollary 3.7). Test: `every_partial_order_meets_the_bound`.
 //! Departures from the paper: the priority of an event is drawn when it is enabled, also if it was enabled before. That makes
 //! no difference, as what disables an event conflicts with it (test `what_disables_an_event_conflicts_with_it` in
-//! tests/every_order.rs), unless the spin rule held its thread back. Starvation is the engine's business, so the reset every
-//! 1,000 yields is absent.
+//! tests/every_order.rs), unless the spin rule held its thread back. The end of the program (`Kind::Exit`) depends on every event
+//! but touches no object, so its priority stays. Starvation is the engine's business, so the reset every 1,000 yields is absent.
 
 use crate::catalogue::{Build, Capabilities, Entry, Exact, Family, parameter};
 use crate::spec::SpecError;

@@ -47,6 +47,9 @@ pub(crate) struct RunArgs {
     /// Tell which interleavings (iRoots of Maple's idioms) runs had, and which were predicted; makes the runs of a strategy in order
     #[arg(long)]
     pub(crate) coverage: bool,
+    /// With --json, list every partial order with one schedule, its number of runs and its exact probability
+    #[arg(long, requires = "json", conflicts_with = "coverage")]
+    pub(crate) orders: bool,
     /// Write the first failing run to a file, for `raddle replay`; raddle-failure-ID.json if no name is given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<Option<PathBuf>>,

@@ -23,7 +23,7 @@ use crate::child::{control, fiber, pool, shared_memory, switching};
 use crate::platform::{huge_pages, raw};
 use raddle_engine::{Follow, Needs, Plan, Replay, Resemble, Rng, Strategy};
 use raddle_model::native::{Answer, Order, Ran, Setup, Threads};
-use raddle_model::{ThreadId, Verdict};
+use raddle_model::{Pick, ThreadId, Verdict};
 use state::{Server, Wanted};
 use wire::Wire;
 
@@ -173,6 +173,7 @@ impl Server {
             steps: whole.steps,
             threads: whole.ended.len() as u64,
             rests: whole.rests,
+            drawn: Pick::drawn(&whole.picks),
             status: Some(whole.status),
             outside_waits: whole.outside_waits,
             processes: whole.processes,
