@@ -44,6 +44,7 @@ pub enum ReplayError {
 pub fn config(settings: Settings) -> Config {
     let mut config = Config::default();
     config.step_limit = settings.step_limit;
+    config.step_limit_fails = settings.step_limit_fails;
     config.patience = settings.patience;
     config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
     config.exit_last = settings.exit_last;
@@ -94,6 +95,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
             patience: config.patience,
             races: false,
             exit_last: summary.trace.exit_last,
+            step_limit_fails: config.step_limit_fails,
         },
         strategy: spec.to_owned(),
         seed: told.seed,

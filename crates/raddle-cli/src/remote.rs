@@ -108,6 +108,7 @@ impl<S: Server> Worker for Remote<S> {
 fn made(mut ran: Box<Ran>) -> Made<Box<Ran>> {
     let details = Details {
         kind: ran.kind.clone(),
+        inconclusive: ran.inconclusive,
         outside_waits: ran.outside_waits,
         processes: ran.processes,
         exposed: ran.exposed.clone(),
@@ -151,6 +152,7 @@ pub(crate) fn report(tally: &Tally, strategy: String, seed: u64) -> NativeRun {
         outside_waits: tally.outside_waits,
         processes: tally.processes,
         cut_off: tally.cut_off,
+        inconclusive: tally.inconclusive,
         exhausted: tally.exhausted,
         strategy,
         seed,

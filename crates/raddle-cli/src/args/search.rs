@@ -37,9 +37,13 @@ pub(crate) struct SearchArgs {
     /// When a timed wait may time out: when nothing else can run, or at any moment
     #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
     pub(crate) timeouts: TimeoutsArg,
-    /// A run that takes more steps fails; 1000000 if not given
+    /// End a run after so many steps, 1000000 if not given. It fails if all threads that can go on spin, and is inconclusive
+    /// otherwise
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) step_limit: Option<u64>,
+    /// Fail every run that reaches the step limit
+    #[arg(long)]
+    pub(crate) fail_on_step_limit: bool,
     /// Iterations of a spin loop before the thread is descheduled (0: unlimited)
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub(crate) patience: u32,
@@ -103,6 +107,7 @@ impl SearchArgs {
             patience: self.patience,
             races: false,
             exit_last: false,
+            step_limit_fails: self.fail_on_step_limit,
         }
     }
 }

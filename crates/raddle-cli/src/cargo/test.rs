@@ -15,9 +15,9 @@ use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result};
 use raddle_model::native::{Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Surroundings, TraceFile};
-use raddle_report::cargo_text;
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
+use raddle_report::{cargo_text, search_text};
 use raddle_search::{Lanes, Portfolio, Seen, Stop, Tally};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -161,6 +161,7 @@ impl Session<'_> {
             TestStatus::Passed => (&mut all.passed, true),
             TestStatus::Failed => (&mut all.failed, true),
             TestStatus::NotConcurrent => (&mut all.not_concurrent, true),
+            TestStatus::Inconclusive => (&mut all.inconclusive, true),
             TestStatus::NotControllable => (&mut all.not_controllable, true),
             TestStatus::Ignored => (&mut all.ignored, false),
             TestStatus::Skipped => (&mut all.skipped, false),
@@ -311,6 +312,8 @@ fn is_single(tally: &Tally) -> bool {
 fn judge(tested: &mut CargoTest, tally: &Tally) {
     tested.status = if tally.failures > 0 {
         TestStatus::Failed
+    } else if tally.inconclusive > 0 && tally.inconclusive == tally.runs {
+        TestStatus::Inconclusive
     } else if is_single(tally) {
         TestStatus::NotConcurrent
     } else if tally.runs == 0 {
@@ -326,6 +329,9 @@ fn judge(tested: &mut CargoTest, tally: &Tally) {
     tested.steps = tally.steps;
     tested.rests = tally.rests;
     tested.exhausted = tally.exhausted;
+    if tally.inconclusive > 0 {
+        tested.notes.push(search_text::inconclusive(tally.inconclusive, tally.runs, tally.steps));
+    }
     if tally.outside_waits > 0 {
         tested.notes.push("runs waited for something from outside; they may not repeat".to_owned());
     }
@@ -392,6 +398,19 @@ mod tests {
         assert_eq!(judged(0, 0), TestStatus::NotControllable);
         assert_eq!(judged(1, FEWEST), TestStatus::NotConcurrent);
         assert_eq!(judged(1, FEWEST + 1), TestStatus::Passed);
+    }
+
+    #[test]
+    fn a_test_whose_runs_all_reach_the_step_limit_is_inconclusive() {
+        let judged = |inconclusive| {
+            let mut tested = CargoTest::default();
+            judge(&mut tested, &Tally { runs: 2, threads: 3, steps: 9, inconclusive, ..Tally::default() });
+            (tested.status, tested.notes)
+        };
+        assert_eq!(judged(0), (TestStatus::Passed, vec![]));
+        let note = "1 of 2 runs reached the step limit of 9 and is inconclusive; --step-limit sets the limit";
+        assert_eq!(judged(1), (TestStatus::Passed, vec![note.to_owned()]));
+        assert_eq!(judged(2).0, TestStatus::Inconclusive);
     }
 
     #[test]

@@ -144,6 +144,7 @@ fn report(args: &RunArgs, spec: &str, tally: &Tally) -> Run {
         seed: args.search.seed(),
         failures: tally.kinds.clone(),
         cut_off: tally.cut_off,
+        inconclusive: tally.inconclusive,
         exhausted: (strategies::family(spec) == Some(Family::Systematic)).then_some(tally.exhausted),
         space: tally.estimate,
         rests: tally.rests,
@@ -264,6 +265,9 @@ fn command(args: &RunArgs, file: &TraceFile) -> String {
     }
     if file.settings.patience != usual.patience {
         option("patience", file.settings.patience.to_string());
+    }
+    if file.settings.step_limit_fails {
+        words.push("--fail-on-step-limit".to_owned());
     }
     words.push("--until-bug".to_owned());
     words.join(" ")

@@ -218,7 +218,7 @@ fn a_thread_that_polls_under_a_lock_is_a_spinner_after_long() {
     assert_eq!((verdict, rests), (Verdict::Passed, 3), "once for each step of the worker");
     assert!(steps > 3 * 4 * 16, "and not before its greater patience is over");
     let (verdict, _, rests) = under(config(0), &[&poller, &WORKER], &[0, 1]);
-    assert_eq!((verdict, rests), (stuck(&[0]), 0), "the rule is turned off");
+    assert_eq!((verdict, rests), (Verdict::Inconclusive { limit: LIMIT }, 0), "the rule is turned off");
 }
 
 #[test]
@@ -430,5 +430,25 @@ fn an_exchange_that_wrote_nothing_is_idle() {
     }
     // With the rule turned off the worker never runs.
     let (verdict, ..) = under(config(0), &[&[Line::ExchangeUntil(0)], &WORKER], &[0, 1]);
-    assert!(matches!(verdict.failure(), Some(Failure::StepLimit { .. })));
+    assert_eq!(verdict, Verdict::Inconclusive { limit: LIMIT });
+}
+
+#[test]
+fn the_step_limit_is_a_failure_only_if_every_thread_that_can_go_on_spins() {
+    let spinner = [Line::Await(0, Between::Yield)];
+    let long = [Line::Work(LIMIT as u32)];
+    let short = [Line::Work(5)];
+    let (both, alone, working) =
+        ([&spinner[..], &spinner[..]], [&spinner[..], &short[..]], [&spinner[..], &long[..]]);
+    for order in [[0, 1], [1, 0]] {
+        assert_eq!(under(config(8), &both, &order).0, stuck(&[0, 1]), "nobody sets the flag");
+        assert_eq!(under(config(8), &alone, &order).0, stuck(&[0]), "whoever else there was has ended");
+        let (verdict, ..) = under(config(8), &working, &order);
+        assert_eq!(verdict, Verdict::Inconclusive { limit: LIMIT }, "the other thread makes progress");
+        let mut strict = config(8);
+        strict.step_limit_fails = true;
+        let (verdict, ..) = under(strict, &working, &order);
+        assert!(matches!(verdict.failure(), Some(Failure::StepLimit { .. })), "{verdict:?}");
+    }
+    assert_eq!(under(config(8), &[&long, &long], &[0, 1]).0, Verdict::Inconclusive { limit: LIMIT });
 }

@@ -115,8 +115,8 @@ pub(crate) struct Accesses {
     pub(crate) parts: Option<Table>,
     /// How many accesses there were.
     pub(crate) count: u64,
-    /// How many atomic ones in a row were no points.
-    pub(crate) unseen: u32,
+    /// How many in a row were no points: atomic ones, plain reads without a write between them, and all.
+    pub(crate) unseen: [u32; 3],
 }
 
 /// Memory that several threads have touched, in [`Accesses::touched`].

@@ -164,6 +164,7 @@ impl Server {
         Ran {
             kind: whole.verdict.failure().map(|failure| failure.kind().to_owned()),
             cut_off: whole.verdict == Verdict::CutOff,
+            inconclusive: matches!(whole.verdict, Verdict::Inconclusive { .. }),
             fingerprint: whole.fingerprint,
             steps: whole.steps,
             threads: whole.ended.len() as u64,
