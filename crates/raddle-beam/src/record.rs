@@ -91,7 +91,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
         parameters: made.collect(),
         settings: Settings {
             step_limit: config.step_limit,
-            timeouts_anytime: config.timeouts == Timeouts::Anytime,
+            timeouts_anytime: summary.trace.timeouts_anytime,
             patience: config.patience,
             races: false,
             exit_last: summary.trace.exit_last,

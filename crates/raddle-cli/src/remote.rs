@@ -1,8 +1,8 @@
 //! Servers: processes that make runs by order. They are the workers of a search.
 
 use anyhow::{Context, Result, anyhow};
-use raddle_model::Ledger;
 use raddle_model::native::{Answer, Order, Ran, Setup};
+use raddle_model::{Ledger, Operation, Settings, TraceFile, TraceStep};
 use raddle_report::shape::NativeRun;
 use raddle_report::text;
 use raddle_search::{Details, Known, Made, Request, Run, Seen, Tally, Worker};
@@ -136,6 +136,18 @@ pub(crate) fn in_short(seen: &Seen<'_>, strategies: &[String]) -> String {
 pub(crate) fn missed_memory(tally: &Tally) -> Option<String> {
     let why = tally.unlearnt.as_ref()?;
     Some(format!("shared-memory detection is incomplete: a profiling run failed: {why}"))
+}
+
+/// A note if a failing run of a search with these settings let a wait end early, which the user has not asked for.
+pub(crate) fn early_timeouts(failing: &TraceFile, wanted: Settings) -> Option<String> {
+    let is_timed =
+        |step: &TraceStep| step.operation.kind.info().timed && step.operation.argument != Operation::UNTIMED;
+    let early = failing.settings.timeouts_anytime && !wanted.timeouts_anytime;
+    (early && failing.steps.iter().any(is_timed)).then(|| {
+        "the failing run assumes that a sleep or timed wait can end while other threads could still run; --timeouts idle leaves such \
+         runs out"
+            .to_owned()
+    })
 }
 
 /// The report of a search with these numbers.

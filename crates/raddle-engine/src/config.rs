@@ -25,7 +25,8 @@ pub struct Config {
     pub step_limit_fails: bool,
     /// A run whose virtual time would pass so many nanoseconds fails with [`TimeLimit`](raddle_model::Failure::TimeLimit).
     pub time_limit: u64,
-    /// When a time-out may fire.
+    /// When a time-out may fire. A strategy may ask for [`Timeouts::Anytime`] in some runs
+    /// ([`Needs::timeouts_anytime`](crate::Needs)).
     pub timeouts: Timeouts,
     /// How many idle returns to the same operation a thread may make before it rests; 0 turns the rule off. Resting
     /// is explained in ARCHITECTURE.md, "Spinning".

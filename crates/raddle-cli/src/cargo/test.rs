@@ -9,7 +9,7 @@ use crate::harness_output as output;
 use crate::native::{self, Native};
 use crate::outcome::{Outcome, emit};
 use crate::progress::Progress;
-use crate::remote::{NotControllable, missed_memory};
+use crate::remote::{NotControllable, early_timeouts, missed_memory};
 use crate::show;
 use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result};
@@ -214,7 +214,7 @@ impl Session<'_> {
         let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
         let words: Vec<String> = [path].into_iter().chain(harness::arguments(test)).collect();
         let surroundings = Surroundings { test: Some(test.name.clone()), ..binary.surroundings.clone() };
-        let lanes = Lanes::parse(&budget.strategy, Portfolio::Programs)?;
+        let lanes = Lanes::parse(&budget.strategy, self.args.search.portfolio())?;
         let setup = self.setup(&test.name, &lanes, budget);
         let progress = (budget.runs != u64::MAX).then(|| Progress::new(budget.runs));
         let watch = |seen: Seen<'_>| progress.iter().for_each(|progress| progress.add(seen.turns));
@@ -259,6 +259,7 @@ impl Session<'_> {
                         Keep { path: Some(&self.folder), minimize, namer: native::namer(), open: &open };
                     let output = Output { printed: ran.output.clone(), ..Output::default() };
                     let kept = keep.keep(native::trace_file(ran, &words, &surroundings, &setup), output);
+                    tested.notes.extend(early_timeouts(&kept.file, setup.settings));
                     self.fail(&mut tested, &mut report, turn.number, &kept, &test.name);
                 } else if tested.status == TestStatus::Passed && !tally.exhausted {
                     tested.bounds = bounds(tally, &tally.pct_runs(&lanes));

@@ -187,7 +187,11 @@ fn trace_file(
     spec: &str,
     recording: &Recording,
 ) -> Result<TraceFile> {
-    let settings = Settings { exit_last: recording.trace.exit_last, ..args.search.settings() };
+    let settings = Settings {
+        exit_last: recording.trace.exit_last,
+        timeouts_anytime: recording.trace.timeouts_anytime,
+        ..args.search.settings()
+    };
     let origin = TraceFile {
         id: String::new(),
         front_end: FrontEnd::Lab,

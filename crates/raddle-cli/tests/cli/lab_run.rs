@@ -129,7 +129,17 @@ fn a_barrier_for_more_threads_than_there_can_be_never_opens() {
 /// The threads are named and shown in a time that grows with their number, not with its square.
 #[test]
 fn a_run_with_very_many_threads_is_shown() {
-    let words = ["--set", "n=1000000000", "--runs", "1", "--step-limit", "300000", "-s", "random-walk"];
+    let words = [
+        "--set",
+        "n=1000000000",
+        "--runs",
+        "1",
+        "--step-limit",
+        "300000",
+        "-s",
+        "random-walk",
+        "--fail-on-step-limit",
+    ];
     let ran = raddle(&[&["lab", "run", &figure("reorder")][..], &words].concat());
     assert_eq!(ran.status, 1, "{}", ran.err);
     assert!(ran.out.contains("did not end within 300000 steps"), "{}", ran.out);

@@ -246,6 +246,23 @@ fn pointers_to_no_object_are_the_programs_bug() {
     }
 }
 
+/// A sleeper that overtakes a thread which could run is looked for by default, and told.
+#[test]
+fn a_failure_says_what_it_assumes_about_time() {
+    let folder = folder("sleeps");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/c/fail/sleep_as_synchronisation.c");
+    let source = source.to_str().expect("a plain path");
+    let report = run(&folder, &["--runs", "1000", source]);
+    assert_eq!(report["kind"], "assertion", "{report}");
+    let assumes = |report: &Value| report["notes"].to_string().contains("assumes that a sleep");
+    assert!(assumes(&report), "{report}");
+    replays(&folder, &report, 3);
+    let report = run(&folder, &["--runs", "1000", "--timeouts", "idle", source]);
+    assert_eq!(report["verdict"], "passed", "{report}");
+    let report = run(&folder, &["--runs", "1000", "--timeouts", "any", source]);
+    assert!(report["kind"] == "assertion" && !assumes(&report), "{report}");
+}
+
 /// The system does it if memory runs out.
 #[test]
 fn a_run_that_is_killed_from_outside_has_not_failed() {

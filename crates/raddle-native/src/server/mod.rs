@@ -132,6 +132,7 @@ impl Server {
             self.add_trace(&mut ran, &whole, spec, run);
             if let Some(trace) = &mut ran.trace {
                 trace.settings.exit_last |= needs.exit_last;
+                trace.settings.timeouts_anytime |= needs.timeouts_anytime;
             }
         }
         Some(Answer::Ran(Box::new(ran)))
