@@ -127,6 +127,7 @@ impl Handle {
         let ran = Ran {
             kind: summary.verdict.failure().map(|failure| failure.kind().to_owned()),
             cut_off: *summary.verdict == Verdict::CutOff,
+            inconclusive: matches!(summary.verdict, Verdict::Inconclusive { .. }),
             fingerprint: summary.fingerprint,
             steps: session.engine().step_count(),
             threads: session.counts().0 as u64,

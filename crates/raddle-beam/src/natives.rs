@@ -15,7 +15,7 @@ mod search;
 
 mod atoms {
     rustler::atoms! {
-        ok, error, exhausted, go, timeout, stop, none, passed, failed, cut_off, broken, failing, any, whole, over
+        ok, error, exhausted, go, timeout, stop, none, passed, failed, cut_off, inconclusive, broken, failing, any, whole, over
     }
 }
 
@@ -100,8 +100,14 @@ fn caller(number: i64) -> Option<u32> {
 
 #[rustler::nif]
 fn open<'a>(env: Env<'a>, spec: &str, step_limit: u64, patience: u32, anytime: bool) -> Term<'a> {
-    let settings =
-        Settings { step_limit, patience, timeouts_anytime: anytime, races: false, exit_last: false };
+    let settings = Settings {
+        step_limit,
+        patience,
+        timeouts_anytime: anytime,
+        races: false,
+        exit_last: false,
+        step_limit_fails: false,
+    };
     match Handle::under(spec, settings) {
         Ok(handle) => (atoms::ok(), ResourceArc::new(handle)).encode(env),
         Err(error) => (atoms::error(), error.to_string()).encode(env),
@@ -429,6 +435,7 @@ fn end_run<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
     let verdict = match &session.verdict() {
         Verdict::Passed => atoms::passed().encode(env),
         Verdict::CutOff => atoms::cut_off().encode(env),
+        Verdict::Inconclusive { .. } => atoms::inconclusive().encode(env),
         Verdict::Failed { failure } => failed(env, failure),
     };
     let numbers = (session.engine().step_count(), summary.fingerprint, summary.rests, session.engine().now());

@@ -40,7 +40,9 @@ pub enum ReplayError {
     #[error("the failure is of the front end `{0}`, not of an Erlang program")]
     FrontEnd(FrontEnd),
     /// It was made under a strategy that there is not.
-    #[error("the strategy that made the run cannot be used: {0}\nhelp: use the version of raddle that wrote the file, or search again")]
+    #[error(
+        "the strategy that made the run cannot be used: {0}\nhelp: use the version of raddle that wrote the file, or search again"
+    )]
     Strategy(#[from] SpecError),
 }
 
@@ -48,6 +50,7 @@ pub enum ReplayError {
 pub fn config(settings: Settings) -> Config {
     let mut config = Config::default();
     config.step_limit = settings.step_limit;
+    config.step_limit_fails = settings.step_limit_fails;
     config.patience = settings.patience;
     config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
     config.exit_last = settings.exit_last;
@@ -94,10 +97,11 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
         parameters: made.collect(),
         settings: Settings {
             step_limit: config.step_limit,
-            timeouts_anytime: config.timeouts == Timeouts::Anytime,
+            timeouts_anytime: summary.trace.timeouts_anytime,
             patience: config.patience,
             races: false,
             exit_last: summary.trace.exit_last,
+            step_limit_fails: config.step_limit_fails,
         },
         strategy: spec.to_owned(),
         seed: told.seed,

@@ -190,7 +190,11 @@ fn line(file: &TraceFile, sources: &Sources, place: &str) -> Option<String> {
     // Whoever has moved program and source together finds the one beside the other.
     let beside = Path::new(&file.program).parent().map(|folder| folder.join(name));
     let paths = [sources.get(name).cloned(), beside, Some(PathBuf::from(name))];
-    let content = paths.into_iter().flatten().find_map(|path| std::fs::read_to_string(path).ok())?;
+    let content = paths
+        .into_iter()
+        .flatten()
+        .filter(|path| path.is_file())
+        .find_map(|path| std::fs::read_to_string(path).ok())?;
     nth(&content, line)
 }
 

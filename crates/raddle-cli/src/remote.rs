@@ -1,8 +1,8 @@
 //! Servers: processes that make runs by order. They are the workers of a search.
 
 use anyhow::{Context, Result, anyhow};
-use raddle_model::Ledger;
 use raddle_model::native::{Answer, Order, Ran, Setup};
+use raddle_model::{Ledger, Operation, Settings, TraceFile, TraceStep};
 use raddle_report::shape::NativeRun;
 use raddle_report::text;
 use raddle_search::{Details, Known, Made, Request, Run, Seen, Tally, Worker};
@@ -108,6 +108,7 @@ impl<S: Server> Worker for Remote<S> {
 fn made(mut ran: Box<Ran>) -> Made<Box<Ran>> {
     let details = Details {
         kind: ran.kind.clone(),
+        inconclusive: ran.inconclusive,
         outside_waits: ran.outside_waits,
         processes: ran.processes,
         exposed: ran.exposed.clone(),
@@ -138,6 +139,18 @@ pub(crate) fn missed_memory(tally: &Tally) -> Option<String> {
     Some(format!("shared-memory detection is incomplete: a profiling run failed: {why}"))
 }
 
+/// A note if a failing run of a search with these settings let a wait end early, which the user has not asked for.
+pub(crate) fn early_timeouts(failing: &TraceFile, wanted: Settings) -> Option<String> {
+    let is_timed =
+        |step: &TraceStep| step.operation.kind.info().timed && step.operation.argument != Operation::UNTIMED;
+    let early = failing.settings.timeouts_anytime && !wanted.timeouts_anytime;
+    (early && failing.steps.iter().any(is_timed)).then(|| {
+        "the failing run assumes that a sleep or timed wait can end while other threads could still run; --timeouts idle leaves such \
+         runs out"
+            .to_owned()
+    })
+}
+
 /// The report of a search with these numbers.
 pub(crate) fn report(tally: &Tally, strategy: String, seed: u64) -> NativeRun {
     NativeRun {
@@ -152,6 +165,7 @@ pub(crate) fn report(tally: &Tally, strategy: String, seed: u64) -> NativeRun {
         outside_waits: tally.outside_waits,
         processes: tally.processes,
         cut_off: tally.cut_off,
+        inconclusive: tally.inconclusive,
         exhausted: tally.exhausted,
         strategy,
         seed,

@@ -18,11 +18,15 @@ pub enum Timeouts {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// A run that takes more steps fails with [`StepLimit`](raddle_model::Failure::StepLimit).
+    /// A run that takes more steps is ended. It is a livelock, [`StepLimit`](raddle_model::Failure::StepLimit), if every thread
+    /// that can go on spins, and otherwise [`Inconclusive`](raddle_model::Verdict::Inconclusive).
     pub step_limit: u64,
+    /// Whether a run that takes more steps fails in any case.
+    pub step_limit_fails: bool,
     /// A run whose virtual time would pass so many nanoseconds fails with [`TimeLimit`](raddle_model::Failure::TimeLimit).
     pub time_limit: u64,
-    /// When a time-out may fire.
+    /// When a time-out may fire. A strategy may ask for [`Timeouts::Anytime`] in some runs
+    /// ([`Needs::timeouts_anytime`](crate::Needs)).
     pub timeouts: Timeouts,
     /// How many idle returns to the same operation a thread may make before it rests; 0 turns the rule off. Resting
     /// is explained in ARCHITECTURE.md, "Spinning".
@@ -41,6 +45,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             step_limit: 1_000_000,
+            step_limit_fails: false,
             time_limit: u64::MAX,
             timeouts: Timeouts::WhenIdle,
             patience: 64,

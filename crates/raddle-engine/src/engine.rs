@@ -1,6 +1,6 @@
 //! One run: announce, choose, execute.
 
-use crate::config::Config;
+use crate::config::{Config, Timeouts};
 use crate::objects::{Objects, Resource};
 use crate::pending::{Pending, bit};
 use crate::races::Tracker;
@@ -155,6 +155,7 @@ impl Engine {
         self.races.begin(self.config.races);
         self.exit_due = u64::MAX;
         self.trace.exit_last = needs.exit_last || self.config.exit_last;
+        self.trace.timeouts_anytime = needs.timeouts_anytime || self.config.timeouts == Timeouts::Anytime;
         self.freed.clear();
         self.ticks.clear();
         self.verdict = None;

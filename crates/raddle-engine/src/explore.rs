@@ -69,7 +69,7 @@ pub fn explore<P: Program + ?Sized>(
         let summary = engine.summary();
         match summary.verdict {
             Verdict::CutOff => totals.cut_off += 1,
-            Verdict::Passed | Verdict::Failed { .. } => totals.complete += 1,
+            Verdict::Passed | Verdict::Failed { .. } | Verdict::Inconclusive { .. } => totals.complete += 1,
         }
         strategy.learn(&summary);
         if look(number, &summary).is_break() {

@@ -25,7 +25,7 @@
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::threads::{Status, Thread};
-use raddle_model::{Failure, Holding, Kind, Operation, Progress, ThreadId};
+use raddle_model::{Failure, Holding, Kind, Operation, Progress, ThreadId, Verdict};
 
 /// What is remembered of a thread's latest operations, to notice that it goes round in a circle. Brent's method: the
 /// anchor moves to the current operation at every power of two, so a circle of any length is noticed.
@@ -230,7 +230,7 @@ impl Engine {
     pub(crate) fn look_for_starving(&mut self) {
         let limit = self.turns.limit;
         if self.steps >= limit {
-            return self.fail(self.step_limit());
+            return self.end_at_limit();
         }
         self.threads.settle();
         let begun = self.steps.saturating_sub(self.turns.span);
@@ -299,16 +299,24 @@ impl Engine {
         }
     }
 
-    /// The failure of a run that has taken all the steps it may.
+    /// Ends a run that has taken all the steps it may: with a livelock if every thread that can go on, now or when time has
+    /// passed, is spinning, and otherwise without a verdict on the program.
     #[cold]
-    pub(crate) fn step_limit(&self) -> Failure {
+    fn end_at_limit(&mut self) {
         let patience =
             if self.config.patience > 0 { self.config.patience } else { Config::default().patience };
-        let spins = |&(id, thread): &(ThreadId, &Thread)| {
-            let at_it = thread.status == Status::Pending && self.can_run(id);
-            at_it && thread.spin.returns() >= (patience / 2).max(1)
+        let can_go_on = |&(id, thread): &(ThreadId, &Thread)| {
+            thread.status == Status::Pending && (self.can_run(id) || thread.deadline != u64::MAX)
         };
-        let spinning = self.threads.iter().filter(spins).map(|(id, _)| id);
-        Failure::StepLimit { limit: self.config.step_limit, spinning: spinning.collect() }
+        let (spinning, others): (Vec<_>, Vec<_>) = (self.threads.iter().filter(can_go_on))
+            .partition(|(_, thread)| thread.spin.returns() >= (patience / 2).max(1));
+        let is_livelock = others.is_empty() && !spinning.is_empty();
+        let spinning = spinning.into_iter().map(|(id, _)| id).collect();
+        let limit = self.config.step_limit;
+        if is_livelock || self.config.step_limit_fails {
+            self.fail(Failure::StepLimit { limit, spinning });
+        } else {
+            self.end(Verdict::Inconclusive { limit });
+        }
     }
 }

@@ -82,6 +82,9 @@ impl Engine {
         if self.needs.state {
             self.note_objects(operation);
         }
+        if effect == Effect::Goes(Reply::TimedOut) {
+            self.pass_deadline(thread);
+        }
         if self.races.is_on() {
             self.follow(thread, operation, effect, wrote);
         }

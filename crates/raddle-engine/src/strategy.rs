@@ -86,6 +86,8 @@ pub struct Needs {
     pub places: bool,
     /// Let the end of the program ([`Kind::Exit`](raddle_model::Kind)) wait until nothing else can run, in the run that begins.
     pub exit_last: bool,
+    /// Let time-outs fire at any moment, in the run that begins.
+    pub timeouts_anytime: bool,
 }
 
 /// What is known before a step: every thread that could take it, with the operation it would execute.

@@ -4,7 +4,6 @@
 //! run. Time does not pass for it, so threads that sleep are not waited for; a real program would end before them.
 
 use crate::Engine;
-use crate::config::Timeouts;
 use crate::objects::Resource;
 use crate::threads::{Status, Thread, Wake};
 use raddle_model::{BlockReason, Failure, Kind, Operation, ThreadId, Verdict, Waits};
@@ -39,8 +38,7 @@ impl Engine {
     #[inline]
     pub(crate) fn may_time_out(&self, thread: ThreadId) -> bool {
         let entry = self.threads.get(thread);
-        entry.wake == Wake::TimedOut
-            || (entry.deadline != u64::MAX && self.config.timeouts == Timeouts::Anytime)
+        entry.wake == Wake::TimedOut || (entry.deadline != u64::MAX && self.trace.timeouts_anytime)
     }
 
     /// Whether `thread`, which is about to end the program, may do so now.
@@ -64,6 +62,16 @@ impl Engine {
     /// Sets [`Config::time_limit`](crate::Config) for what is left of the run and for those after it.
     pub fn limit_time(&mut self, limit: u64) {
         self.config.time_limit = limit;
+    }
+
+    /// Moves the clock to the end of the wait of `thread`, which has timed out, be it before others could go on: the thread sees that
+    /// its time is over.
+    #[cold]
+    pub(crate) fn pass_deadline(&mut self, thread: ThreadId) {
+        let deadline = self.threads.get(thread).deadline;
+        if deadline != u64::MAX && self.threads.get(thread).wake == Wake::None {
+            self.now = self.now.max(deadline);
+        }
     }
 
     /// The end of a run that has taken all the time it may.

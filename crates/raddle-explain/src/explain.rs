@@ -18,7 +18,7 @@ use raddle_model::{
     Access, Completion, Constraint, Kind, LocationId, ObjectId, Schedule, Segment, ThreadId, Touch,
     TraceFile, TraceStep,
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// How much may be done.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -221,7 +221,7 @@ impl Search<'_> {
 
     /// Adds the steps of `other`, or of one thread of it, that come after the last known one of their thread.
     fn add_steps(&mut self, other: &TraceFile, only: Option<ThreadId>) {
-        let known = self.places.clone();
+        let known: BTreeSet<(u32, u32)> = self.places.iter().copied().collect();
         let added: Vec<u32> = self.places[self.happened..].iter().map(|place| place.0).collect();
         for (step, place) in other.steps.iter().zip(places(&other.steps)) {
             let unwanted = only.map_or(added.contains(&place.0), |only| only.0 != place.0);
@@ -258,6 +258,9 @@ impl Search<'_> {
     fn swap_each(&mut self, pairs: &[Pair]) {
         self.found.candidates += pairs.len();
         for &pair in pairs {
+            if self.found.is_cut_off {
+                return;
+            }
             self.swap(&[pair]);
             self.found.tried += usize::from(!self.found.is_cut_off);
         }

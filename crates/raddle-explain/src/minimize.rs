@@ -261,16 +261,25 @@ impl Search<'_> {
     fn move_ends(&mut self) {
         /// The most candidates, those that change the least.
         const MOST: usize = 1_000;
+        if self.is_over {
+            return;
+        }
         let ends = contended(&self.best.run);
         let segments = &self.schedule.segments;
+        // Per thread: the end of its segment before, and of the one after.
+        let mut before: BTreeMap<ThreadId, u32> = BTreeMap::new();
+        let mut after = before.clone();
+        let to: Vec<u32> = (segments.iter().rev())
+            .map(|segment| after.insert(segment.thread, segment.until).unwrap_or(segment.until))
+            .collect();
         let mut candidates: Vec<(u32, usize, u32)> = Vec::new();
-        for (index, segment) in segments.iter().enumerate() {
+        for ((index, segment), &to) in segments.iter().enumerate().zip(to.iter().rev()) {
             // Not beyond what the thread had done at the end of its next segment, nor before it began this one.
-            let own = |other: &&Segment| other.thread == segment.thread;
-            let from = segments[..index].iter().rfind(own).map_or(0, |before| before.until);
-            let to = segments[index + 1..].iter().find(own).map_or(segment.until, |next| next.until);
-            let places = ends.get(&segment.thread.0).into_iter().flatten();
-            let near = places.filter(|&&end| end > from && end < to && end != segment.until);
+            let from = before.insert(segment.thread, segment.until).unwrap_or(0);
+            let places = ends.get(&segment.thread.0).map_or(&[][..], |places| &places[..]);
+            let first = places.partition_point(|&end| end <= from);
+            let near =
+                places[first..].iter().take_while(|&&end| end < to).filter(|&&end| end != segment.until);
             candidates.extend(near.map(|&end| (end.abs_diff(segment.until), index, end)));
         }
         candidates.sort_unstable();

@@ -18,6 +18,7 @@ pub fn compile(text: &str, parameters: &[(String, i64)]) -> Result<Machine, synt
 pub fn config(settings: Settings) -> Config {
     let mut config = Config::default();
     config.step_limit = settings.step_limit;
+    config.step_limit_fails = settings.step_limit_fails;
     config.patience = settings.patience;
     config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
     config.exit_last = settings.exit_last;

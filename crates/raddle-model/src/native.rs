@@ -244,6 +244,9 @@ pub struct Ran {
     /// Whether the strategy cut it off.
     #[serde(skip_serializing_if = "is_default")]
     pub cut_off: bool,
+    /// Whether it reached the step limit without a verdict.
+    #[serde(skip_serializing_if = "is_default")]
+    pub inconclusive: bool,
     /// Its partial order.
     pub fingerprint: u64,
     /// How many steps it took.

@@ -48,6 +48,8 @@ pub struct Trace {
     pub states: Vec<u64>,
     /// Whether the end of the program came when nothing else could run, not at any moment.
     pub exit_last: bool,
+    /// Whether time-outs could fire at any moment, not only when nothing else could run.
+    pub timeouts_anytime: bool,
 }
 
 impl Trace {
@@ -61,6 +63,7 @@ impl Trace {
         self.enabled_from.clear();
         self.states.clear();
         self.exit_last = false;
+        self.timeouts_anytime = false;
     }
 
     /// The threads that could have been chosen where event `step` was, in thread order. One more point than

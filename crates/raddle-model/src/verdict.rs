@@ -16,6 +16,11 @@ pub enum Verdict {
     },
     /// The strategy gave the run up because its schedule is covered by another one; it says nothing about the program.
     CutOff,
+    /// The run reached the step limit while threads still made progress, or may have; it says nothing about the program.
+    Inconclusive {
+        /// The limit.
+        limit: u64,
+    },
 }
 
 impl Verdict {
@@ -23,7 +28,7 @@ impl Verdict {
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Verdict::Failed { failure } => Some(failure),
-            Verdict::Passed | Verdict::CutOff => None,
+            Verdict::Passed | Verdict::CutOff | Verdict::Inconclusive { .. } => None,
         }
     }
 }
@@ -50,7 +55,8 @@ pub enum Failure {
         /// there is no ring (a lost wake-up, for instance).
         cycle: Vec<ThreadId>,
     },
-    /// The run did not end within the allowed number of steps.
+    /// The run did not end within the allowed number of steps, and every thread that could go on was spinning (a livelock), or the
+    /// settings make the limit a failure in any case.
     StepLimit {
         /// The limit.
         limit: u64,

@@ -14,6 +14,7 @@ fn word(status: TestStatus) -> (&'static str, &'static str) {
         TestStatus::Passed => ("PASS", "32;1"),
         TestStatus::Failed => ("FAIL", "31;1"),
         TestStatus::NotConcurrent => ("SINGLE", "32"),
+        TestStatus::Inconclusive => ("LONG", "33;1"),
         TestStatus::NotControllable => ("LOST", "33;1"),
         TestStatus::Ignored | TestStatus::Skipped => ("SKIP", "33"),
     }
@@ -38,7 +39,7 @@ pub fn test(test: &CargoTest, colours: bool) -> String {
             unless_exhausted(&test.claims).iter().for_each(|line| more(line));
         }
         // What was wrong comes with the steps that lead to it.
-        TestStatus::Failed => more(&runs(test)),
+        TestStatus::Failed | TestStatus::Inconclusive => more(&runs(test)),
         TestStatus::NotConcurrent => more("one thread, so one schedule: run once"),
         _ => more(test.reason.as_deref().unwrap_or("it was not run")),
     }
@@ -73,6 +74,7 @@ pub fn summary(all: &CargoTests, strict: bool, colours: bool) -> String {
     for (number, what) in [
         (all.not_concurrent, "of them with one thread"),
         (all.failed, "failed"),
+        (all.inconclusive, "inconclusive"),
         (all.not_controllable, "not controllable"),
         (all.ignored, "ignored"),
         (all.skipped, "skipped by raddle.toml"),

@@ -22,6 +22,17 @@ pub fn uncontrolled(report: &NativeRun) -> String {
     out
 }
 
+/// Returns what is said of runs that reached the step limit: so many of all of them.
+pub fn inconclusive(runs: u64, of: u64, limit: u64) -> String {
+    let what = if runs == 1 { "is" } else { "are" };
+    format!(
+        "{} of {} reached the step limit of {} and {what} inconclusive; --step-limit sets the limit",
+        count(runs),
+        plural(of, "run"),
+        count(limit)
+    )
+}
+
 /// How many iRoots of a failing run are told to a person.
 const MOST_TOLD: usize = 4;
 
@@ -48,6 +59,9 @@ pub fn summary(report: &NativeRun, front_end: FrontEnd) -> String {
     });
     if report.rests > 0 {
         let _ = writeln!(out, "Spinning {threads} were held back {} times.", count(report.rests));
+    }
+    if report.inconclusive > 0 {
+        let _ = writeln!(out, "Note: {}.", inconclusive(report.inconclusive, report.runs, report.steps));
     }
     if report.processes > 0 {
         let count = count(report.processes);

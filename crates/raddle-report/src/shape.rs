@@ -42,6 +42,8 @@ pub struct Run {
     pub failures: BTreeMap<String, u64>,
     /// Runs that the strategy cut off because another one covers them.
     pub cut_off: u64,
+    /// Runs that reached the step limit without a verdict.
+    pub inconclusive: u64,
     /// Whether a systematic strategy has no schedule left; nothing for the others.
     pub exhausted: Option<bool>,
     /// How many partial orders the strategy thinks there are, if it keeps an estimate.
@@ -132,6 +134,8 @@ pub struct NativeRun {
     pub processes: u64,
     /// Runs that the strategy cut off because another one covers them.
     pub cut_off: u64,
+    /// Runs that reached the step limit without a verdict.
+    pub inconclusive: u64,
     /// Whether no strategy has a schedule left.
     pub exhausted: bool,
     /// Whether that is true only of orders of synchronisation, because accesses to memory were not seen.

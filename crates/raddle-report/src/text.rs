@@ -167,6 +167,9 @@ fn notes(report: &Run) -> Vec<String> {
             format!("not exhausted: schedules are left, give more --runs to see them{cut_off}")
         });
     }
+    if report.inconclusive > 0 {
+        notes.push(crate::search_text::inconclusive(report.inconclusive, report.runs, report.steps));
+    }
     if report.rests > 0 {
         notes.push(format!(
             "spinning threads were held back {}: schedules in which they spin on are not explored, and the strategy's \

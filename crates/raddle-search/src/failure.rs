@@ -165,8 +165,14 @@ mod tests {
     use raddle_model::{FrontEnd, Settings, Surroundings};
 
     fn file(parameters: &[(&str, i64)]) -> TraceFile {
-        let settings =
-            Settings { step_limit: 9, timeouts_anytime: false, patience: 64, races: false, exit_last: false };
+        let settings = Settings {
+            step_limit: 9,
+            timeouts_anytime: false,
+            patience: 64,
+            races: false,
+            exit_last: false,
+            step_limit_fails: false,
+        };
         TraceFile {
             id: "a".into(),
             front_end: FrontEnd::Beam,

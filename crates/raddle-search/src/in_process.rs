@@ -140,6 +140,9 @@ impl LocalWorker {
                 })
             });
         }
+        if matches!(summary.verdict, Verdict::Inconclusive { .. }) {
+            made.run.details.get_or_insert_default().inconclusive = true;
+        }
         if let Some(before) = exposed
             && let Some(ledger) = strategy.ledger()
             && ledger.exposed() > before

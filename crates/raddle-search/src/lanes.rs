@@ -12,6 +12,8 @@ pub enum Portfolio {
     Tests,
     /// For programs that end with their first thread; see [`portfolio::of_programs`].
     Programs,
+    /// The same, with time-outs at any moment in some runs.
+    EarlyTimeouts,
 }
 
 /// One strategy of a search.
@@ -53,7 +55,8 @@ impl Lanes {
         let adapts = text == NAME;
         let expand = |spec: &str| match portfolio {
             Portfolio::Tests if spec == NAME => PORTFOLIO.iter().map(|&spec| spec.to_owned()).collect(),
-            Portfolio::Programs if spec == NAME => portfolio::of_programs(),
+            Portfolio::Programs if spec == NAME => portfolio::of_programs(false),
+            Portfolio::EarlyTimeouts if spec == NAME => portfolio::of_programs(true),
             _ => vec![spec.to_owned()],
         };
         let specs: Vec<String> = text.split('+').flat_map(expand).collect();

@@ -42,6 +42,8 @@ pub struct ShardResult<F> {
 struct Counts {
     runs: u64,
     cut_off: u64,
+    #[serde(default)]
+    inconclusive: u64,
     failures: u64,
     kinds: BTreeMap<String, u64>,
     census: Vec<(u64, u64)>,
@@ -64,6 +66,7 @@ impl Counts {
         Counts {
             runs: tally.runs,
             cut_off: tally.cut_off,
+            inconclusive: tally.inconclusive,
             failures: tally.failures,
             kinds: tally.kinds.clone(),
             census,
@@ -99,6 +102,7 @@ impl Counts {
         Tally {
             runs: self.runs,
             cut_off: self.cut_off,
+            inconclusive: self.inconclusive,
             failures: self.failures,
             kinds: self.kinds.clone(),
             census,

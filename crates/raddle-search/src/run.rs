@@ -30,6 +30,8 @@ pub struct Run {
 pub struct Details {
     /// The kind of failure, if it failed.
     pub kind: Option<String>,
+    /// Whether it reached the step limit without a verdict.
+    pub inconclusive: bool,
     /// How often it waited for something outside the program.
     pub outside_waits: u64,
     /// How many processes it started.

@@ -20,6 +20,8 @@ pub struct Tally {
     pub cut_off: u64,
     /// Failing runs.
     pub failures: u64,
+    /// Runs that reached the step limit without a verdict; they are among the complete ones.
+    pub inconclusive: u64,
     /// How often each kind of failure occurred.
     pub kinds: BTreeMap<String, u64>,
     /// How often each partial order occurred.
@@ -106,7 +108,8 @@ impl Tally {
         if run.steps > lane.longest {
             (lane.longest, lane.passed_after_longest) = (run.steps, 0);
         } else {
-            lane.passed_after_longest += u64::from(run.kind().is_none());
+            let is_inconclusive = run.details.as_ref().is_some_and(|details| details.inconclusive);
+            lane.passed_after_longest += u64::from(run.kind().is_none() && !is_inconclusive);
         }
         let Some(details) = &run.details else { return };
         self.count_details(turn.number, details);
@@ -120,6 +123,7 @@ impl Tally {
                 None => _ = self.kinds.insert(kind.clone(), 1),
             }
         }
+        self.inconclusive += u64::from(details.inconclusive);
         self.outside_waits += details.outside_waits;
         self.processes += details.processes;
         if self.unlearnt.is_none() {
@@ -140,6 +144,7 @@ impl Tally {
         self.runs += other.runs;
         self.cut_off += other.cut_off;
         self.failures += other.failures;
+        self.inconclusive += other.inconclusive;
         for (kind, count) in other.kinds {
             *self.kinds.entry(kind).or_default() += count;
         }
@@ -176,7 +181,8 @@ impl Tally {
     /// Sets [`Tally::exhausted`] from what is known of each strategy.
     pub(crate) fn settle(&mut self, lanes: &Lanes) {
         let all = self.lanes.iter().all(|lane| lane.exhausted_at.is_some());
-        self.exhausted = all || self.covered_at(lanes).is_some();
+        // What comes after the step limit was not seen.
+        self.exhausted = (all || self.covered_at(lanes).is_some()) && self.inconclusive == 0;
     }
 
     /// Returns the number of the turn at which a strategy had covered everything.

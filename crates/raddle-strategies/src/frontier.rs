@@ -92,7 +92,8 @@ pub(crate) struct Frontier {
 }
 
 impl Frontier {
-    pub(crate) const NEEDS: Needs = Needs { enabled: true, state: false, places: false, exit_last: false };
+    pub(crate) const NEEDS: Needs =
+        Needs { enabled: true, state: false, places: false, exit_last: false, timeouts_anytime: false };
 
     pub(crate) fn new(bound: Option<u32>, cost_of: Cost) -> Frontier {
         Frontier {

@@ -31,6 +31,7 @@ pub mod preemption_bounding;
 // Around others.
 pub mod conflict_analysis;
 pub mod coverage;
+pub mod early_timeouts;
 pub mod exit_last;
 pub mod portfolio;
 
@@ -71,4 +72,5 @@ pub const CATALOGUE: &[Entry] = &[
     conflict_analysis::ENTRY,
     conflict_analysis::BY_PLACE,
     exit_last::ENTRY,
+    early_timeouts::ENTRY,
 ];

@@ -8,7 +8,7 @@
 //!
 //! The runs of each strategy are those that it would make alone with the same seed.
 
-use crate::{entry, pct_depth};
+use crate::{build, entry, pct_depth};
 use raddle_engine::Census;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
@@ -22,14 +22,18 @@ pub const PORTFOLIO: &[&str] = &["oos", "surw", "upo", "pos", "random-walk", "pc
 
 /// The strategies of the default portfolio for programs that end when their first thread does. What other threads would have done
 /// then is looked at first, so most strategies let the end wait. PCT and UPO take the program as it is, for their guarantee and
-/// their count.
-pub fn of_programs() -> Vec<String> {
-    let counts = |spec| entry(spec).is_some_and(|entry| entry.capabilities.counts_orders);
-    let exact = |spec| counts(spec) || pct_depth(spec).is_some();
-    PORTFOLIO
-        .iter()
-        .map(|&spec| if exact(spec) { spec.to_owned() } else { format!("exit-last:{spec}") })
-        .collect()
+/// their count. If `early` time-outs are wanted, those that learn nothing, and so do not count on runs that are alike, have them in some
+/// runs.
+pub fn of_programs(early: bool) -> Vec<String> {
+    let counts = |spec: &str| entry(spec).is_some_and(|entry| entry.capabilities.counts_orders);
+    let exact = |spec: &str| counts(spec) || pct_depth(spec).is_some();
+    let learns = |spec: &str| build(spec).is_ok_and(|strategy| strategy.learns());
+    let of = |&spec: &&str| match spec {
+        _ if exact(spec) => spec.to_owned(),
+        _ if early && !learns(spec) => format!("exit-last:early-timeouts:{spec}"),
+        _ => format!("exit-last:{spec}"),
+    };
+    PORTFOLIO.iter().map(of).collect()
 }
 
 /// How many turns each of them has at first, in proportion.
@@ -280,10 +284,14 @@ mod tests {
 
     #[test]
     fn programs_have_the_same_strategies_most_of_which_let_the_end_wait() {
-        let specs = of_programs();
+        let specs = of_programs(false);
         let inner: Vec<&str> =
             specs.iter().map(|spec| spec.strip_prefix("exit-last:").unwrap_or(spec)).collect();
         assert_eq!(inner, PORTFOLIO);
+        let early = of_programs(true);
+        let plain: Vec<String> = early.iter().map(|spec| spec.replace("early-timeouts:", "")).collect();
+        assert_eq!(plain, specs);
+        assert_eq!(early.iter().filter(|spec| spec.contains("early-timeouts:")).count(), 2, "{early:?}");
         assert!(specs.iter().all(|spec| crate::build(spec).is_ok()));
         let turns = |waits: bool| -> u64 {
             let lanes = specs.iter().zip(SHARES).filter(|(spec, _)| spec.starts_with("exit-last:") == waits);

@@ -417,7 +417,7 @@ impl Strategy for Upo {
         // Down the path, making nodes; then up again, making the estimates up to date.
         let mut visited: Vec<Visited> = Vec::with_capacity(path.steps.len());
         let mut leaf = match run.verdict {
-            Verdict::CutOff => None,
+            Verdict::CutOff | Verdict::Inconclusive { .. } => None,
             Verdict::Passed | Verdict::Failed { .. } => Some(path.leaf),
         };
         'down: for step in &path.steps {

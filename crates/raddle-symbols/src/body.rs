@@ -24,7 +24,7 @@ pub(crate) struct Code(Vec<(u64, Vec<u8>)>);
 impl Code {
     /// The executable sections of a file; none if it cannot be read.
     pub(crate) fn read(path: &Path) -> Code {
-        let Ok(data) = std::fs::read(path) else { return Code::default() };
+        let Ok(data) = crate::file::read(path) else { return Code::default() };
         let Ok(file) = object::File::parse(&*data) else { return Code::default() };
         let sections = file.sections().filter(|section| section.kind() == SectionKind::Text);
         Code(

@@ -7,7 +7,7 @@ use std::path::Path;
 /// A text that tells one build of a program from another: `gnu:` and the id that the linker gave it, or `hash:` and a hash
 /// of the whole file if it gave none.
 pub fn build(path: &Path) -> std::io::Result<String> {
-    let data = std::fs::read(path)?;
+    let data = crate::file::read(path)?;
     let file = object::File::parse(&*data).ok();
     let id = file.as_ref().and_then(|file| file.build_id().ok().flatten()).filter(|id| !id.is_empty());
     Ok(match id {
@@ -22,7 +22,7 @@ pub fn build(path: &Path) -> std::io::Result<String> {
 /// Whether Rust's compiler has made a program, or a part of it: it leaves its name. `false` if the file cannot be read.
 pub fn is_rust(path: &Path) -> bool {
     const COMPILER: &[u8] = b"rustc version";
-    let Ok(data) = std::fs::read(path) else { return false };
+    let Ok(data) = crate::file::read(path) else { return false };
     let Ok(file) = object::File::parse(&*data) else { return false };
     let comment = file.section_by_name(".comment").and_then(|section| section.uncompressed_data().ok());
     comment.is_some_and(|comment| comment.windows(COMPILER.len()).any(|window| window == COMPILER))

@@ -7,6 +7,7 @@
 
 mod body;
 mod build;
+mod file;
 mod location;
 mod module;
 pub mod runs;

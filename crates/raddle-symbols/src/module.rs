@@ -39,7 +39,7 @@ struct Symbols {
 impl Module {
     /// Never fails: of a file that cannot be read nothing is known.
     pub(crate) fn open(path: &Path) -> Module {
-        let debugging = Loader::new(path).ok();
+        let debugging = crate::file::is_regular(path).then(|| Loader::new(path).ok()).flatten();
         Module { path: path.to_owned(), debugging, symbols: OnceCell::new(), code: OnceCell::new() }
     }
 
@@ -153,7 +153,7 @@ fn debugged(loader: &Loader, address: u64) -> Vec<Frame> {
 impl Symbols {
     fn read(path: &Path) -> Option<Symbols> {
         const PAGE: u64 = 0x1000;
-        let data = std::fs::read(path).ok()?;
+        let data = crate::file::read(path).ok()?;
         let file = object::File::parse(&*data).ok()?;
         let first = file.segments().map(|segment| segment.address()).min().unwrap_or_default();
         Some(Symbols {

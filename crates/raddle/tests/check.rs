@@ -249,6 +249,20 @@ fn the_step_limit_is_one_of_the_settings_that_a_replay_repeats() {
 }
 
 #[test]
+fn a_run_that_makes_progress_up_to_the_step_limit_is_inconclusive() {
+    let long = || {
+        let number = AtomicUsize::new(0);
+        while number.fetch_add(1, Ordering::SeqCst) < 100 {}
+    };
+    let short = config("pos").with_runs(5).with_step_limit(50);
+    let passed = check_with(&short, long).unwrap();
+    assert_eq!((passed.runs, passed.inconclusive, passed.exhausted), (5, 5, false));
+    let failed = check_with(&short.with_step_limit_fails(true), long).unwrap_err();
+    assert!(matches!(failed.failure, Failure::StepLimit { limit: 50, .. }), "{failed}");
+    assert!(matches!(try_replay(long, path(&failed)), Err(ReplayError::Failed(_))));
+}
+
+#[test]
 fn a_file_that_cannot_be_written_hides_no_failure() {
     let blocked = failures("a-file");
     std::fs::create_dir_all(blocked.parent().unwrap()).unwrap();

@@ -260,7 +260,7 @@ in_process(Fun) ->
 %% ---- many runs
 
 none(More) ->
-    maps:merge(#{passed => 0, failed => 0, cut_off => 0, steps => 0, most_steps => 0, threads => 0, rests => 0,
+    maps:merge(#{passed => 0, failed => 0, cut_off => 0, inconclusive => 0, steps => 0, most_steps => 0, threads => 0, rests => 0,
                  exhausted => false, kinds => #{}, seen => #{}}, More).
 
 runs(_, 0, Totals) -> Totals;
@@ -296,6 +296,7 @@ count(#{verdict := Verdict} = Result, Totals) ->
     case Verdict of
         passed -> counted(passed, Result, Totals);
         cut_off -> counted(cut_off, Result, Totals);
+        inconclusive -> counted(inconclusive, Result, Totals);
         {failed, Kind, _, _, _} ->
             #{kinds := Kinds} = Counted = counted(failed, Result, Totals),
             More = Counted#{kinds => Kinds#{Kind => maps:get(Kind, Kinds, 0) + 1}},

@@ -107,6 +107,7 @@ result(#{verdict := {stuck, Stacks}}) ->
     ["no process came to an operation in time; a loop without one? ", io_lib:format("~0tp", [Stacks])];
 result(#{verdict := {broken, What}}) -> ["a bug of Raddle: ", What];
 result(#{verdict := cut_off}) -> "the run was cut off";
+result(#{verdict := inconclusive}) -> "inconclusive: the run did not end within the step limit";
 result(#{verdict := passed}) -> "passed".
 
 %% The line of the program that the running process is at or, where a function was called last of all, that of its caller.

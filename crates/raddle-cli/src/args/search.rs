@@ -3,7 +3,7 @@
 use super::values::{duration, runs, whole};
 use clap::{Args, ValueEnum};
 use raddle_model::Settings;
-use raddle_search::{Budget, Stop};
+use raddle_search::{Budget, Portfolio, Stop};
 use std::time::Duration;
 
 /// How long and in which way schedules are tried.
@@ -34,12 +34,16 @@ pub(crate) struct SearchArgs {
     /// Stop at the first failing run. The default for all but the lab
     #[arg(long)]
     pub(crate) until_bug: bool,
-    /// When a timed wait may time out: when nothing else can run, or at any moment
-    #[arg(long, value_enum, default_value_t = TimeoutsArg::Idle)]
+    /// When a sleep or timed wait may end
+    #[arg(long, value_enum, default_value_t = TimeoutsArg::Auto)]
     pub(crate) timeouts: TimeoutsArg,
-    /// A run that takes more steps fails; 1000000 if not given
+    /// End a run after so many steps, 1000000 if not given. It fails if all threads that can go on spin, and is inconclusive
+    /// otherwise
     #[arg(long, value_name = "N", value_parser = whole)]
     pub(crate) step_limit: Option<u64>,
+    /// Fail every run that reaches the step limit
+    #[arg(long)]
+    pub(crate) fail_on_step_limit: bool,
     /// Iterations of a spin loop before the thread is descheduled (0: unlimited)
     #[arg(long, value_name = "N", default_value_t = 64)]
     pub(crate) patience: u32,
@@ -53,6 +57,8 @@ pub(crate) struct SearchArgs {
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, ValueEnum)]
 pub(crate) enum TimeoutsArg {
+    /// When nothing else can run, and at any moment in some runs of the portfolio for programs
+    Auto,
     /// When nothing else can run
     Idle,
     /// At any moment
@@ -70,6 +76,14 @@ impl SearchArgs {
     /// Returns the strategies that take turns, as one text.
     pub(crate) fn strategy(&self) -> String {
         if self.strategy.is_empty() { STRATEGY.to_owned() } else { self.strategy.join("+") }
+    }
+
+    /// Returns the variant of the default portfolio for programs.
+    pub(crate) fn portfolio(&self) -> Portfolio {
+        match self.timeouts {
+            TimeoutsArg::Auto => Portfolio::EarlyTimeouts,
+            TimeoutsArg::Idle | TimeoutsArg::Any => Portfolio::Programs,
+        }
     }
 
     /// Returns how long the search goes on, where it stops at the first failure unless the user says otherwise.
@@ -103,6 +117,7 @@ impl SearchArgs {
             patience: self.patience,
             races: false,
             exit_last: false,
+            step_limit_fails: self.fail_on_step_limit,
         }
     }
 }

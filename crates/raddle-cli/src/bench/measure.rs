@@ -126,7 +126,14 @@ fn locked<'a, 'b>(count: &'a Mutex<Count<'b>>) -> std::sync::MutexGuard<'a, Coun
 fn settings() -> Settings {
     /// Enough for every program here, and not a second for one that goes round in circles.
     const STEPS: u64 = 100_000;
-    Settings { step_limit: STEPS, timeouts_anytime: false, patience: 64, races: false, exit_last: false }
+    Settings {
+        step_limit: STEPS,
+        timeouts_anytime: false,
+        patience: 64,
+        races: false,
+        exit_last: false,
+        step_limit_fails: false,
+    }
 }
 
 /// Makes the runs of one trial.

@@ -132,8 +132,14 @@ fn control(program: &Path) -> Result<u64> {
     const STEPS: u64 = 100_000;
     find(&program.to_string_lossy())?;
     let words = [program.to_string_lossy().into_owned(), "controlled".to_owned()];
-    let settings =
-        Settings { step_limit: STEPS, timeouts_anytime: false, patience: 64, races: false, exit_last: false };
+    let settings = Settings {
+        step_limit: STEPS,
+        timeouts_anytime: false,
+        patience: 64,
+        races: false,
+        exit_last: false,
+        step_limit_fails: false,
+    };
     let lanes = Lanes::parse("random-walk", Portfolio::Programs)?;
     let setup = Setup { panics: Some("main".to_owned()), ..native::setup(&lanes, 1, settings, PATIENCE) };
     let budget = Budget { stop: Stop::FirstFailure, ..Budget::all(RUNS) };

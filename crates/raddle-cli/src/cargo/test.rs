@@ -9,15 +9,15 @@ use crate::harness_output as output;
 use crate::native::{self, Native};
 use crate::outcome::{Outcome, emit};
 use crate::progress::Progress;
-use crate::remote::{NotControllable, missed_memory};
+use crate::remote::{NotControllable, early_timeouts, missed_memory};
 use crate::show;
 use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result};
 use raddle_model::native::{Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Surroundings, TraceFile};
-use raddle_report::cargo_text;
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
+use raddle_report::{cargo_text, search_text};
 use raddle_search::{Lanes, Portfolio, Seen, Stop, Tally, claims};
 use std::fmt::Write;
 use std::fs::{File, OpenOptions};
@@ -160,6 +160,7 @@ impl Session<'_> {
             TestStatus::Passed => (&mut all.passed, true),
             TestStatus::Failed => (&mut all.failed, true),
             TestStatus::NotConcurrent => (&mut all.not_concurrent, true),
+            TestStatus::Inconclusive => (&mut all.inconclusive, true),
             TestStatus::NotControllable => (&mut all.not_controllable, true),
             TestStatus::Ignored => (&mut all.ignored, false),
             TestStatus::Skipped => (&mut all.skipped, false),
@@ -212,7 +213,7 @@ impl Session<'_> {
         let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
         let words: Vec<String> = [path].into_iter().chain(harness::arguments(test)).collect();
         let surroundings = Surroundings { test: Some(test.name.clone()), ..binary.surroundings.clone() };
-        let lanes = Lanes::parse(&budget.strategy, Portfolio::Programs)?;
+        let lanes = Lanes::parse(&budget.strategy, self.args.search.portfolio())?;
         let setup = self.setup(&test.name, &lanes, budget);
         let progress = (budget.runs != u64::MAX).then(|| Progress::new(budget.runs));
         let watch = |seen: Seen<'_>| progress.iter().for_each(|progress| progress.add(seen.turns));
@@ -257,6 +258,7 @@ impl Session<'_> {
                         Keep { path: Some(&self.folder), minimize, namer: native::namer(), open: &open };
                     let output = Output { printed: ran.output.clone(), ..Output::default() };
                     let kept = keep.keep(native::trace_file(ran, &words, &surroundings, &setup), output);
+                    tested.notes.extend(early_timeouts(&kept.file, setup.settings));
                     self.fail(&mut tested, &mut report, turn.number, &kept, &test.name);
                 } else if tested.status == TestStatus::Passed {
                     tested.claims = claims(tally, &lanes);
@@ -311,6 +313,8 @@ fn is_single(tally: &Tally) -> bool {
 fn judge(tested: &mut CargoTest, tally: &Tally) {
     tested.status = if tally.failures > 0 {
         TestStatus::Failed
+    } else if tally.inconclusive > 0 && tally.inconclusive == tally.runs {
+        TestStatus::Inconclusive
     } else if is_single(tally) {
         TestStatus::NotConcurrent
     } else if tally.runs == 0 {
@@ -326,6 +330,9 @@ fn judge(tested: &mut CargoTest, tally: &Tally) {
     tested.steps = tally.steps;
     tested.rests = tally.rests;
     tested.exhausted = tally.exhausted;
+    if tally.inconclusive > 0 {
+        tested.notes.push(search_text::inconclusive(tally.inconclusive, tally.runs, tally.steps));
+    }
     if tally.outside_waits > 0 {
         tested.notes.push("runs waited for something from outside; they may not repeat".to_owned());
     }
@@ -388,6 +395,19 @@ mod tests {
         assert_eq!(judged(0, 0), TestStatus::NotControllable);
         assert_eq!(judged(1, FEWEST), TestStatus::NotConcurrent);
         assert_eq!(judged(1, FEWEST + 1), TestStatus::Passed);
+    }
+
+    #[test]
+    fn a_test_whose_runs_all_reach_the_step_limit_is_inconclusive() {
+        let judged = |inconclusive| {
+            let mut tested = CargoTest::default();
+            judge(&mut tested, &Tally { runs: 2, threads: 3, steps: 9, inconclusive, ..Tally::default() });
+            (tested.status, tested.notes)
+        };
+        assert_eq!(judged(0), (TestStatus::Passed, vec![]));
+        let note = "1 of 2 runs reached the step limit of 9 and is inconclusive; --step-limit sets the limit";
+        assert_eq!(judged(1), (TestStatus::Passed, vec![note.to_owned()]));
+        assert_eq!(judged(2).0, TestStatus::Inconclusive);
     }
 
     #[test]

@@ -166,6 +166,7 @@ fn report(args: &RunArgs, spec: &str, tally: &Tally) -> Run {
         seed: args.search.seed(),
         failures: tally.kinds.clone(),
         cut_off: tally.cut_off,
+        inconclusive: tally.inconclusive,
         exhausted: (strategies::family(spec) == Some(Family::Systematic)).then_some(tally.exhausted),
         space: tally.estimate,
         rests: tally.rests,
@@ -227,7 +228,11 @@ fn trace_file(
     spec: &str,
     recording: &Recording,
 ) -> Result<TraceFile> {
-    let settings = Settings { exit_last: recording.trace.exit_last, ..args.search.settings() };
+    let settings = Settings {
+        exit_last: recording.trace.exit_last,
+        timeouts_anytime: recording.trace.timeouts_anytime,
+        ..args.search.settings()
+    };
     let origin = TraceFile {
         id: String::new(),
         front_end: FrontEnd::Lab,
@@ -305,6 +310,9 @@ fn command(args: &RunArgs, file: &TraceFile) -> String {
     }
     if file.settings.patience != usual.patience {
         option("patience", file.settings.patience.to_string());
+    }
+    if file.settings.step_limit_fails {
+        words.push("--fail-on-step-limit".to_owned());
     }
     words.push("--until-bug".to_owned());
     words.join(" ")

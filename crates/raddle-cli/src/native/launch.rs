@@ -166,8 +166,27 @@ impl remote::Server for Server {
     }
 
     fn receive(&mut self) -> Result<Answer> {
-        receive(&mut self.stream).map_err(|error| self.ended(&error))
+        let answer = receive(&mut self.stream).map_err(|error| self.ended(&error))?;
+        Ok(match answer {
+            Answer::Lost { message } => Answer::Lost { message: with_lines(&message) },
+            other => other,
+        })
     }
+}
+
+/// A message of the runtime with source lines in the place of addresses in modules, where these are known.
+fn with_lines(message: &str) -> String {
+    let mut symbols = raddle_symbols::Symbols::new();
+    let named = message.split(' ').map(|word| {
+        let address = word.trim_end_matches([':', ',', ';']);
+        if !address.starts_with('/') || !address.contains("+0x") {
+            return word.to_owned();
+        }
+        let mut places = [address.to_owned()];
+        raddle_symbols::runs::locate(&mut symbols, &mut places);
+        format!("{}{}", places[0], &word[address.len()..])
+    });
+    named.collect::<Vec<_>>().join(" ")
 }
 
 impl Drop for Server {

@@ -9,7 +9,7 @@ use super::target::{self, Found, Native};
 use crate::args::{NativeArgs, PointsArg, RacesArg, ThreadsArg};
 use crate::outcome::Outcome;
 use crate::progress::Progress;
-use crate::remote::{in_short, missed_memory, report};
+use crate::remote::{early_timeouts, in_short, missed_memory, report};
 use crate::show;
 use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result, ensure};
@@ -19,7 +19,7 @@ use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Settings, Surro
 use raddle_report::run_text::verdict;
 use raddle_report::shape;
 use raddle_report::{coverage, search_text};
-use raddle_search::{Lanes, Portfolio, Seen, claims};
+use raddle_search::{Lanes, Seen, claims};
 use raddle_strategies::coverage::WINDOW;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -130,6 +130,7 @@ pub(crate) fn run_in(
         if let Some(why) = &kept.not_kept {
             notes.push(format!("{why}; the same command with --record FILE writes it elsewhere"));
         }
+        notes.extend(early_timeouts(&kept.file, setup.settings));
         report.first_failure = Some(turn.number);
         report.iroots = memory::first_had(&tally, turn.number, ran);
         report.message = Some(verdict(&kept.file).join("\n"));
@@ -196,7 +197,7 @@ fn program(args: &NativeArgs) -> Result<PathBuf> {
 
 /// The strategies of the command line. To look for iRoots, each makes its runs in order.
 fn lanes(args: &NativeArgs) -> Result<Lanes> {
-    let lanes = Lanes::parse(&args.search.strategy(), Portfolio::Programs)?;
+    let lanes = Lanes::parse(&args.search.strategy(), args.search.portfolio())?;
     Ok(if looks_for_iroots(args) { lanes.in_order() } else { lanes })
 }
 

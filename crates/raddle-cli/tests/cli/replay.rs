@@ -70,7 +70,8 @@ fn values_are_recorded_and_shown() {
 fn settings_are_part_of_the_record() {
     let trace = scratch("limit.json");
     let words = ["lab", "run", &figure("spinlock"), "-s", "pct", "--patience", "0", "--step-limit", "300"];
-    assert_eq!(raddle(&[&words[..], &["--runs", "50", "--record", &trace]].concat()).status, 1);
+    let words = [&words[..], &["--fail-on-step-limit", "--runs", "50", "--record", &trace]].concat();
+    assert_eq!(raddle(&words).status, 1);
     let again = raddle(&["replay", &trace, "--json"]).json();
     assert_eq!((&again["verdict"], &again["steps"]), (&"step-limit".into(), &300.into()));
 }

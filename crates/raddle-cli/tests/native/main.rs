@@ -210,6 +210,102 @@ fn crashes_and_misuse_have_names() {
     }
 }
 
+/// The program crashes as it would without control, and where it calls the function.
+#[test]
+fn pointers_to_no_object_are_the_programs_bug() {
+    let folder = compile("pointers", "pointers", &[]);
+    let source =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/pointers.c"));
+    let source = source.expect("the source is there");
+    for way in [
+        "mutex",
+        "unlock",
+        "rwlock",
+        "cond",
+        "cond_wait",
+        "cond_mutex",
+        "sem",
+        "post",
+        "barrier",
+        "spin",
+        "once",
+    ] {
+        let quoted = format!("\"{way}\"");
+        let named =
+            source.lines().position(|line| line.contains(&quoted)).expect("it is one of its ways") + 1;
+        // The call, which may be in the second line after.
+        let line = if way == "cond_wait" { named + 2 } else { named };
+        for address in ["0", "0x10"] {
+            let words = ["--no-minimize", "--jobs", "1", "--runs", "3", "--", "./pointers", way, address];
+            let report = run(&folder, &words);
+            assert_eq!(report["kind"], "signal", "{report}");
+            let message = report["message"].as_str().expect("a failure has a message");
+            assert!(message.contains("got SIGSEGV for an access to address 0x"), "{message}");
+            assert!(message.ends_with(&format!("use at pointers.c:{line}")), "{message}");
+        }
+    }
+}
+
+/// A sleeper that overtakes a thread which could run is looked for by default, and told.
+#[test]
+fn a_failure_says_what_it_assumes_about_time() {
+    let folder = folder("sleeps");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/c/fail/sleep_as_synchronisation.c");
+    let source = source.to_str().expect("a plain path");
+    let report = run(&folder, &["--runs", "1000", source]);
+    assert_eq!(report["kind"], "assertion", "{report}");
+    let assumes = |report: &Value| report["notes"].to_string().contains("assumes that a sleep");
+    assert!(assumes(&report), "{report}");
+    replays(&folder, &report, 3);
+    let report = run(&folder, &["--runs", "1000", "--timeouts", "idle", source]);
+    assert_eq!(report["verdict"], "passed", "{report}");
+    let report = run(&folder, &["--runs", "1000", "--timeouts", "any", source]);
+    assert!(report["kind"] == "assertion" && !assumes(&report), "{report}");
+}
+
+/// The system does it if memory runs out.
+#[test]
+fn a_run_that_is_killed_from_outside_has_not_failed() {
+    let folder = compile("killed", "killed", &[]);
+    let words = ["--jobs", "1", "--runs", "3", "--", "./killed"];
+    refused(
+        &folder,
+        &[&["run"], &words[..], &["other"]].concat(),
+        &["cannot be made", "killed from outside"],
+    );
+    let report = run(&folder, &[&words[..], &["other", "first"]].concat());
+    assert_eq!((&report["verdict"], &report["runs"]), (&"passed".into(), &3.into()), "{report}");
+    let report = run(&folder, &[&words[..], &["self"]].concat());
+    let message = report["message"].as_str().expect("a failure has a message");
+    assert!(message.contains("got SIGKILL; main at killed.c:10"), "{message}");
+}
+
+/// No run is given up for the time that it takes, although each is given less than the runs that profile memory would need.
+#[test]
+fn loops_on_plain_memory_are_seen() {
+    let folder = folder("plain_spin");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/plain_spin.c");
+    let source = source.to_str().expect("a plain path");
+    for way in ["volatile", "plain", "writes"] {
+        for points in ["shared", "sync", "all"] {
+            let words = ["--races", "off", "--runs", "20", "--points", points, source, way];
+            let report = run(&folder, &words);
+            assert_eq!((&report["verdict"], &report["runs"]), (&"passed".into(), &20.into()), "{report}");
+            assert_eq!(report["notes"], Value::Array(vec![]), "no profiling run was lost: {report}");
+        }
+    }
+}
+
+/// The memory map calls such memory `/dev/zero`, which has no end.
+#[test]
+fn memory_without_a_file_is_not_read() {
+    let folder = folder("shared_mapping");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/shared_mapping.c");
+    let report = run(&folder, &["--runs", "500", source.to_str().expect("a plain path")]);
+    assert_eq!(report["kind"], "assertion", "{report}");
+    replays(&folder, &report, 2);
+}
+
 #[test]
 fn the_end_of_the_program_is_a_step() {
     let folder = compile("ends", "ends", &[]);
@@ -286,7 +382,11 @@ fn a_rust_program_is_controlled() {
 fn a_run_that_hangs_is_given_up() {
     let folder = compile("hangs", "hangs", &[]);
     let words = |way| ["run", "--run-time", "1s", "--", "./hangs", way];
-    refused(&folder, &words("spin"), &["did not end within 1000 ms", "it computes without"]);
+    refused(
+        &folder,
+        &words("spin"),
+        &["did not end within 1000 ms", "it computes at work at hangs.c:14 without"],
+    );
     refused(&folder, &words("unseen"), &["thread T1", "it waits in read, which raddle does not control"]);
     refused(
         &folder,

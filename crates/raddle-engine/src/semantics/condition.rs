@@ -1,7 +1,6 @@
 //! Condition variables. A wait is two operations: giving the mutex up and queueing, then taking the mutex back.
 
 use super::{Effect, first};
-use crate::config::Timeouts;
 use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
 use crate::strategy::Strategy;
@@ -56,8 +55,7 @@ impl Engine {
 
     pub(crate) fn can_reacquire(&self, thread: ThreadId, operation: &Operation) -> bool {
         let entry = self.threads.get(thread);
-        let woken = entry.wake != Wake::None
-            || (entry.deadline != u64::MAX && self.config.timeouts == Timeouts::Anytime);
+        let woken = entry.wake != Wake::None || (entry.deadline != u64::MAX && self.trace.timeouts_anytime);
         woken && self.can_lock(thread, first(operation))
     }
 

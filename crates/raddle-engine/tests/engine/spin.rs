@@ -220,7 +220,7 @@ fn a_thread_that_polls_under_a_lock_is_a_spinner_after_long() {
     assert_eq!((verdict, rests), (Verdict::Passed, 3), "once for each step of the worker");
     assert!(steps > 3 * 4 * 16, "and not before its greater patience is over");
     let (verdict, _, rests) = under(config(0), &[&poller, &WORKER], &[0, 1]);
-    assert_eq!((verdict, rests), (stuck(&[0]), 0), "the rule is turned off");
+    assert_eq!((verdict, rests), (Verdict::Inconclusive { limit: LIMIT }, 0), "the rule is turned off");
 }
 
 #[test]
@@ -300,10 +300,12 @@ fn a_thread_that_has_stopped_spinning_rests_no_more() {
 
 #[test]
 fn without_patience_a_spinner_runs_into_the_limit_and_is_named() {
+    let mut strict = config(0);
+    strict.step_limit_fails = true;
     for between in [Between::Nothing, Between::Yield] {
-        let (verdict, steps, rests) = under(config(0), &[&[Line::Await(0, between)], &WORKER], &[0, 1]);
+        let (verdict, steps, rests) = under(strict, &[&[Line::Await(0, between)], &WORKER], &[0, 1]);
         assert_eq!((verdict, steps, rests), (stuck(&[0]), LIMIT as usize, 0));
-        let (verdict, ..) = under(config(0), &[&WORKER, &[Line::Await(0, between)]], &[1, 0]);
+        let (verdict, ..) = under(strict, &[&WORKER, &[Line::Await(0, between)]], &[1, 0]);
         assert_eq!(verdict, stuck(&[1]));
     }
 }
@@ -332,7 +334,7 @@ fn a_thread_that_writes_while_it_waits_starves_nobody() {
         assert_eq!(verdict, Verdict::Passed);
         assert!(steps > LIMIT as usize / 4 && rests > 10, "{steps} steps, {rests} rests");
         let (verdict, _, rests) = under(config(0), &[&waits, &waits, &worker], &order);
-        assert!(matches!(verdict, Verdict::Failed { .. }) && rests == 0, "{verdict:?}");
+        assert!(matches!(verdict, Verdict::Inconclusive { .. }) && rests == 0, "{verdict:?}");
     }
     // Whoever just works, for less than that, is left alone.
     let (verdict, _, rests) = under(config(patience), &[&[Line::Work(LIMIT as u32 / 5)], &worker], &[0, 1]);
@@ -453,5 +455,25 @@ fn an_exchange_that_wrote_nothing_is_idle() {
     }
     // With the rule turned off the worker never runs.
     let (verdict, ..) = under(config(0), &[&[Line::ExchangeUntil(0)], &WORKER], &[0, 1]);
-    assert!(matches!(verdict.failure(), Some(Failure::StepLimit { .. })));
+    assert_eq!(verdict, Verdict::Inconclusive { limit: LIMIT });
+}
+
+#[test]
+fn the_step_limit_is_a_failure_only_if_every_thread_that_can_go_on_spins() {
+    let spinner = [Line::Await(0, Between::Yield)];
+    let long = [Line::Work(LIMIT as u32)];
+    let short = [Line::Work(5)];
+    let (both, alone, working) =
+        ([&spinner[..], &spinner[..]], [&spinner[..], &short[..]], [&spinner[..], &long[..]]);
+    for order in [[0, 1], [1, 0]] {
+        assert_eq!(under(config(8), &both, &order).0, stuck(&[0, 1]), "nobody sets the flag");
+        assert_eq!(under(config(8), &alone, &order).0, stuck(&[0]), "whoever else there was has ended");
+        let (verdict, ..) = under(config(8), &working, &order);
+        assert_eq!(verdict, Verdict::Inconclusive { limit: LIMIT }, "the other thread makes progress");
+        let mut strict = config(8);
+        strict.step_limit_fails = true;
+        let (verdict, ..) = under(strict, &working, &order);
+        assert!(matches!(verdict.failure(), Some(Failure::StepLimit { .. })), "{verdict:?}");
+    }
+    assert_eq!(under(config(8), &[&long, &long], &[0, 1]).0, Verdict::Inconclusive { limit: LIMIT });
 }

@@ -232,6 +232,9 @@ impl Graph {
         self.most_threads = self.most_threads.max(summary.thread_count());
         let end = match summary.verdict {
             Verdict::CutOff => None,
+            Verdict::Inconclusive { .. } => {
+                return Err(ExactError::TooLarge { reached: self.nodes.len(), steps, limit });
+            }
             Verdict::Passed => Some(End::Passed),
             Verdict::Failed { failure } => Some(End::Failed(failure.kind())),
         };

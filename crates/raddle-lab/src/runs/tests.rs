@@ -27,8 +27,14 @@ fn reduce(file: &TraceFile, execute: &mut dyn Execute, limits: Limits) -> Option
     small
 }
 
-const SETTINGS: Settings =
-    Settings { step_limit: 10_000, timeouts_anytime: false, patience: 64, races: false, exit_last: false };
+const SETTINGS: Settings = Settings {
+    step_limit: 10_000,
+    timeouts_anytime: false,
+    patience: 64,
+    races: false,
+    exit_last: false,
+    step_limit_fails: false,
+};
 
 /// The most runs of an exhaustive search.
 const MOST: u64 = 400_000;

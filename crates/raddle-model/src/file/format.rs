@@ -81,13 +81,16 @@ impl TraceFile {
     /// Reads a file's text and checks that it is consistent.
     pub fn from_json(text: &str) -> Result<TraceFile, FileError> {
         let version: Version = serde_json::from_str(text).map_err(syntax)?;
-        let file = match (version.raddle_failure, version.raddle_trace) {
+        let mut file = match (version.raddle_failure, version.raddle_trace) {
             (Some(FORMAT_VERSION), _) => serde_json::from_str::<Readable>(text).map_err(syntax)?.whole()?,
             (None, Some(1)) => version_1(text)?,
             (Some(found), _) | (None, Some(found)) => return Err(FileError::Version { found }),
             (None, None) => return Err(FileError::Foreign),
         };
         file.check()?;
+        // Files from before there was this setting do not name it.
+        file.settings.step_limit_fails |=
+            matches!(file.verdict.failure(), Some(crate::Failure::StepLimit { .. }));
         Ok(file)
     }
 

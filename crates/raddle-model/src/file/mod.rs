@@ -129,6 +129,9 @@ pub struct Settings {
     /// Whether the end of the program came when nothing else could run, not at any moment.
     #[serde(default, skip_serializing_if = "is_false")]
     pub exit_last: bool,
+    /// Whether a run that reached the step limit failed, also if threads made progress.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub step_limit_fails: bool,
 }
 
 fn is_false(value: &bool) -> bool {

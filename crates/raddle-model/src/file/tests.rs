@@ -24,6 +24,7 @@ pub(super) fn sample() -> TraceFile {
             patience: 64,
             races: true,
             exit_last: false,
+            step_limit_fails: false,
         },
         strategy: "pos".into(),
         seed: 1,

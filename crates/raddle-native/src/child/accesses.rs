@@ -43,8 +43,9 @@ pub(crate) struct Accesses {
     pub(crate) races: bool,
     /// The number of accesses.
     pub(crate) count: u64,
-    /// The number of atomic accesses in a row that were no scheduling points.
-    pub(crate) unseen: u32,
+    /// The number of accesses in a row that were no scheduling points: atomic ones, plain reads without a write between them,
+    /// and all.
+    pub(crate) unseen: [u32; 3],
 }
 
 /// Shared bytes and layouts, by unit.

@@ -2,9 +2,11 @@
 //!
 //! All threads of a run are fibers of one OS thread, and no other OS thread runs code of the program. So one variable is
 //! enough. It changes with every call into the runtime, also if the runtime comes back on another fiber.
+#![expect(unsafe_code, reason = "objects of the program are looked at")]
 
 use crate::child::{delay, stack};
-use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
+use std::ffi::c_void;
+use std::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
 
 /// Nothing is under control: before the run, after its end, or in a process that the program forked.
 const PASSIVE: u8 = 0;
@@ -26,6 +28,33 @@ pub(crate) fn enter<R>(action: impl FnOnce() -> R) -> Option<R> {
     let result = action();
     PHASE.store(RUNNING, Ordering::Relaxed);
     Some(result)
+}
+
+/// Where the program called the function whose object is being looked at; 0 at other times.
+static PROBED_AT: AtomicUsize = AtomicUsize::new(0);
+
+/// As [`enter`], for a function that the program called at `place` for `object`. If there is no memory, the program gets the
+/// signal that it would get without control, before anything of the runtime is at work.
+#[inline]
+pub(crate) fn enter_for<R>(object: *const c_void, place: usize, action: impl FnOnce() -> R) -> Option<R> {
+    if is_running() {
+        probe(object, place);
+    }
+    enter(action)
+}
+
+/// Reads a byte of what the program passes to a function that it calls at `place`.
+#[inline]
+pub(crate) fn probe(object: *const c_void, place: usize) {
+    PROBED_AT.store(place, Ordering::Relaxed);
+    // SAFETY: the program promises that there is an object; if there is none, the handler of the signal ends the run.
+    unsafe { object.cast::<u8>().read_volatile() };
+    PROBED_AT.store(0, Ordering::Relaxed);
+}
+
+/// Returns where the program called a function with an object that is being looked at, if one is.
+pub(crate) fn probed_at() -> Option<usize> {
+    Some(PROBED_AT.load(Ordering::Relaxed)).filter(|&place| place != 0)
 }
 
 /// Calls a function of libc or of the program from inside the runtime; what it calls is under control.

@@ -8,7 +8,8 @@ use raddle_model::{Failure, Verdict};
 /// Returns why a run without an end is inconclusive, if something that is not controlled would have ended it.
 pub(crate) fn reason(runtime: &mut Runtime) -> Option<&'static str> {
     match runtime.engine.summary().verdict {
-        Verdict::Failed { failure: Failure::Deadlock { .. } | Failure::StepLimit { .. } } => {
+        Verdict::Failed { failure: Failure::Deadlock { .. } | Failure::StepLimit { .. } }
+        | Verdict::Inconclusive { .. } => {
             timer(runtime).or_else(|| cancellation(runtime)).or_else(|| shared_memory(runtime))
         }
         _ => None,

@@ -81,6 +81,26 @@ pub(crate) fn carrier() -> u64 {
     number(5).load(Ordering::Relaxed)
 }
 
+/// Takes note which signal the program is about to send to its own process; 0 is none.
+pub(crate) fn note_sent(signal: i32) {
+    number(6).store(signal as u64, Ordering::Relaxed);
+}
+
+/// Returns the signal that the program was about to send to its own process; 0 is none.
+pub(crate) fn sent() -> i32 {
+    number(6).load(Ordering::Relaxed) as i32
+}
+
+/// Takes note of the instruction that a run is at which has taken too long.
+pub(super) fn note_late(instruction: u64) {
+    number(7).store(instruction, Ordering::Relaxed);
+}
+
+/// Returns the instruction that the run was at when it was asked because it had taken too long; 0 if it has not answered.
+pub(crate) fn late() -> u64 {
+    number(7).load(Ordering::Relaxed)
+}
+
 /// Forgets the results of the run before.
 pub(crate) fn clear() {
     state().store(NONE, Ordering::Release);
@@ -88,6 +108,8 @@ pub(crate) fn clear() {
     note_carrier(0);
     note_outside(false);
     note_steps(0);
+    note_sent(0);
+    note_late(0);
 }
 
 /// Whether the run of now has written its results.

@@ -97,8 +97,11 @@ impl Modules {
     /// An address as a text that means the same in another process.
     pub(crate) fn text(&self, address: u64) -> String {
         match self.part(address) {
-            Some(part) => format!("{}+{:#x}", part.path, address - part.base),
-            None => format!("{address:#x}"),
+            Some(part) if !part.path.starts_with("/dev/") => {
+                format!("{}+{:#x}", part.path, address - part.base)
+            }
+            // Shared memory without a name, and what follows it, is no part of a file.
+            _ => format!("{address:#x}"),
         }
     }
 

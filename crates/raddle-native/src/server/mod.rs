@@ -132,6 +132,7 @@ impl Server {
             self.add_trace(&mut ran, &whole, spec, run);
             if let Some(trace) = &mut ran.trace {
                 trace.settings.exit_last |= needs.exit_last;
+                trace.settings.timeouts_anytime |= needs.timeouts_anytime;
             }
         }
         Some(Answer::Ran(Box::new(ran)))
@@ -169,6 +170,7 @@ impl Server {
         Ran {
             kind: whole.verdict.failure().map(|failure| failure.kind().to_owned()),
             cut_off: whole.verdict == Verdict::CutOff,
+            inconclusive: matches!(whole.verdict, Verdict::Inconclusive { .. }),
             fingerprint: whole.fingerprint,
             steps: whole.steps,
             threads: whole.ended.len() as u64,

@@ -94,7 +94,16 @@ pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules) -> String {
         _ if shared_memory::is_outside() => {
             "no thread can go on before something comes from outside".to_owned()
         }
-        Some("running") => "it computes without coming to an operation that raddle sees".to_owned(),
+        Some("running") => {
+            let at = match shared_memory::late() {
+                0 => String::new(),
+                instruction => format!("at {} ", modules.text(instruction)),
+            };
+            format!(
+                "it computes {at}without coming to an operation that raddle sees; a loop that waits for memory is seen if it was \
+                 compiled by `raddle cc`, and --run-time gives a long computation more time"
+            )
+        }
         Some(number) => format!("it waits in {}, which raddle does not control", call_name(number)),
         None => "nothing is known of what it does".to_owned(),
     };

@@ -33,7 +33,8 @@ impl Server {
     /// strategy.
     ///
     /// A process may end in a way that the runtime does not see, and then leaves nothing but how many steps it had taken. So the
-    /// run is made once more, to end by itself at that point.
+    /// run is made once more, to end by itself at that point. One that was killed from outside says nothing about the program; it is
+    /// made once more.
     pub(super) fn make_run(
         &mut self,
         strategy: &dyn Fn(&mut Server) -> Option<Box<dyn Strategy>>,
@@ -42,7 +43,7 @@ impl Server {
         known: Option<&Known>,
         wanted: Wanted,
     ) -> Option<Result<Box<RunData>, Answer>> {
-        let mut halt = None;
+        let (mut halt, mut was_killed) = (None, false);
         loop {
             shared_memory::clear();
             let end = self.fork();
@@ -71,6 +72,14 @@ impl Server {
                 }
                 (End::Ended(status), Results::None) => status,
             };
+            if crash::is_from_outside(status) {
+                if !std::mem::replace(&mut was_killed, true) {
+                    continue;
+                }
+                if libc::WTERMSIG(status) == libc::SIGKILL {
+                    return Some(Err(Answer::Refused { message: crash::KILLED.to_owned() }));
+                }
+            }
             if halt.is_some() {
                 return Some(Err(Answer::Lost { message: crash::unseen(status) }));
             }
@@ -152,6 +161,9 @@ impl Server {
                 break status;
             }
             if !in_time {
+                if late.is_none() {
+                    self.ask(child);
+                }
                 late.get_or_insert_with(|| record::stuck(child, patience, self.modules));
                 // SAFETY: the child was not waited for, so the number is still its own.
                 unsafe { libc::kill(child, libc::SIGKILL) };
@@ -160,6 +172,18 @@ impl Server {
         match late {
             Some(message) if !shared_memory::are_there() => End::Late(message),
             _ => End::Ended(status),
+        }
+    }
+    /// Asks a child which instruction it is at, and waits a moment for the answer.
+    fn ask(&self, child: i32) {
+        const TURNS: usize = 20;
+        const TURN_MS: i32 = 10;
+        // SAFETY: the child was not waited for, so the number is still its own.
+        unsafe { libc::kill(child, crash::late_signal()) };
+        for _ in 0..TURNS {
+            if shared_memory::late() != 0 || self.signals.wait(TURN_MS) {
+                return;
+            }
         }
     }
 }

@@ -148,6 +148,7 @@ fn memory_file(from: i32) -> i32 {
 pub(super) fn config(settings: Settings) -> Config {
     let mut config = Config::default();
     config.step_limit = settings.step_limit;
+    config.step_limit_fails = settings.step_limit_fails;
     config.patience = settings.patience;
     config.timeouts = if settings.timeouts_anytime { Timeouts::Anytime } else { Timeouts::WhenIdle };
     config.exit_last = settings.exit_last;

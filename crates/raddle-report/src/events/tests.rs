@@ -26,6 +26,7 @@ pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile 
             patience: 2,
             races: false,
             exit_last: false,
+            step_limit_fails: false,
         },
         strategy: "pos".into(),
         seed: 1,

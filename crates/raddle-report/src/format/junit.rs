@@ -70,7 +70,10 @@ fn case(test: &CargoTest, strict: bool) -> TestCase {
             error.set_type("not-controllable").set_message(reason);
             error
         }
-        TestStatus::NotControllable | TestStatus::Ignored | TestStatus::Skipped => {
+        TestStatus::Inconclusive
+        | TestStatus::NotControllable
+        | TestStatus::Ignored
+        | TestStatus::Skipped => {
             let mut skipped = TestCaseStatus::skipped();
             skipped.set_message(reason);
             skipped

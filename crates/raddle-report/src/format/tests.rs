@@ -45,6 +45,7 @@ fn file() -> TraceFile {
             patience: 2,
             races: false,
             exit_last: false,
+            step_limit_fails: false,
         },
         strategy: "pos".into(),
         seed: 7,

@@ -55,6 +55,9 @@ pub fn sentences(file: &TraceFile) -> Vec<String> {
         Verdict::CutOff => {
             vec!["cut off: the run was given up and says nothing about the program".to_owned()]
         }
+        Verdict::Inconclusive { limit } => {
+            vec![format!("inconclusive: the run did not end within {limit} steps (--step-limit)")]
+        }
         Verdict::Failed { failure } => names.failure(failure),
     }
 }

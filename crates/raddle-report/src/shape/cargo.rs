@@ -65,6 +65,8 @@ pub enum TestStatus {
     Failed,
     /// It passed, and has a single thread.
     NotConcurrent,
+    /// Every run reached the step limit without a verdict.
+    Inconclusive,
     /// It does what cannot be controlled.
     NotControllable,
     /// It is marked `#[ignore]`, and was not run.
@@ -97,6 +99,8 @@ pub struct CargoTests {
     pub failed: u64,
     /// Those with a single thread, which passed.
     pub not_concurrent: u64,
+    /// Those of which every run reached the step limit without a verdict.
+    pub inconclusive: u64,
     /// Those that do what cannot be controlled.
     pub not_controllable: u64,
     /// Those that are marked `#[ignore]`.

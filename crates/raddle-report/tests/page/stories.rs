@@ -27,6 +27,7 @@ fn file(threads: Vec<String>, objects: Vec<String>, lines: u32, steps: Vec<Trace
             patience: 64,
             races: false,
             exit_last: false,
+            step_limit_fails: false,
         },
         strategy: "pos".into(),
         seed: 1,

@@ -36,8 +36,11 @@ pub struct Config {
     pub time_budget: Option<Duration>,
     /// The seed. With the same seed, strategy and program, the same runs happen, whatever the number of jobs.
     pub seed: u64,
-    /// A run that takes more steps fails.
+    /// A run that takes more steps is ended. It fails if every thread that can go on spins (a livelock); otherwise it is
+    /// inconclusive and counts as [`inconclusive`](crate::Passed::inconclusive).
     pub step_limit: u64,
+    /// Whether a run that takes more steps fails in any case.
+    pub step_limit_fails: bool,
     /// How many idle returns to the same operation a thread may make before others go first; 0 turns that off.
     pub patience: u32,
     /// When a time-out may fire.
@@ -70,6 +73,7 @@ impl Default for Config {
             time_budget: None,
             seed: 1,
             step_limit: engine.step_limit,
+            step_limit_fails: engine.step_limit_fails,
             patience: engine.patience,
             timeouts: Timeouts::WhenIdle,
             jobs: 1,
@@ -121,6 +125,13 @@ impl Config {
     #[must_use]
     pub fn with_step_limit(mut self, limit: u64) -> Config {
         self.step_limit = limit;
+        self
+    }
+
+    /// With [`step_limit_fails`](Config::step_limit_fails) as given.
+    #[must_use]
+    pub fn with_step_limit_fails(mut self, fail: bool) -> Config {
+        self.step_limit_fails = fail;
         self
     }
 
@@ -207,6 +218,7 @@ impl Config {
             patience: self.patience,
             races: self.races,
             exit_last: false,
+            step_limit_fails: self.step_limit_fails,
         }
     }
 }
@@ -215,6 +227,7 @@ impl Config {
 pub(super) fn engine(settings: Settings) -> EngineConfig {
     let mut config = EngineConfig::default();
     config.step_limit = settings.step_limit;
+    config.step_limit_fails = settings.step_limit_fails;
     config.patience = settings.patience;
     config.races = if settings.races { Races::BetweenPlain } else { Races::Ignored };
     config.judge_races = true;

@@ -179,6 +179,9 @@ impl TestWorker<'_> {
             cut_off: *summary.verdict == Verdict::CutOff,
             details: None,
         };
+        if matches!(summary.verdict, Verdict::Inconclusive { .. }) {
+            run.details.get_or_insert_default().inconclusive = true;
+        }
         let mut failure = None;
         if let Some(found) = summary.verdict.failure() {
             run.details.get_or_insert_default().kind = Some(found.kind().to_owned());

@@ -16,6 +16,8 @@ pub struct Passed {
     pub runs: u64,
     /// How many runs a strategy cut off because they would have repeated another one.
     pub cut_off: u64,
+    /// How many runs reached the step limit while threads made progress; they say nothing about the test.
+    pub inconclusive: u64,
     /// How many partial orders were seen.
     pub partial_orders: usize,
     /// Whether no schedule was left that the strategies promise to run.
@@ -65,6 +67,7 @@ impl Passed {
         Passed {
             runs: tally.runs,
             cut_off: tally.cut_off,
+            inconclusive: tally.inconclusive,
             partial_orders: tally.census.distinct(),
             exhausted: tally.exhausted,
             estimate: tally.estimate,
@@ -84,6 +87,9 @@ impl Display for Passed {
             write!(f, ", and no schedule is left")?;
         }
         write!(f, "\nat most {} threads and {} steps a run", self.threads, count(self.steps))?;
+        if self.inconclusive > 0 {
+            write!(f, "\n{} runs reached the step limit and are inconclusive", count(self.inconclusive))?;
+        }
         if self.rests > 0 {
             write!(
                 f,

@@ -54,7 +54,7 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         build: None,
         surroundings: surroundings(),
         parameters: vec![(LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads))],
-        settings: origin.settings,
+        settings: Settings { timeouts_anytime: summary.trace.timeouts_anytime, ..origin.settings },
         strategy: origin.strategy.to_owned(),
         seed: origin.seed,
         run: origin.run,

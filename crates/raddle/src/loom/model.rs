@@ -93,7 +93,10 @@ impl Builder {
             Some(bound) => format!("preemption:bound={bound}"),
             None => "dpor".to_owned(),
         };
-        let mut config = Config::new().with_strategy(strategy).with_step_limit(self.max_branches as u64);
+        let mut config = Config::new()
+            .with_strategy(strategy)
+            .with_step_limit(self.max_branches as u64)
+            .with_step_limit_fails(true);
         config.patience = PATIENCE;
         config.runs = self.max_permutations.map_or(u64::MAX, |runs| runs as u64);
         config.time_budget = self.max_duration;

@@ -46,6 +46,7 @@ impl Config {
             MaxSteps::FailAfter(steps) => (steps as u64).saturating_sub(1),
             MaxSteps::None | MaxSteps::ContinueAfter(_) => u64::MAX,
         };
+        config.step_limit_fails = true;
         config.failures = match &self.failure_persistence {
             FailurePersistence::File(directory) => Some(directory.clone().unwrap_or_else(|| ".".into())),
             FailurePersistence::Print | FailurePersistence::None => None,

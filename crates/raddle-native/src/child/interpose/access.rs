@@ -127,9 +127,7 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
         _ => points(runtime, address, size, orders != Orders::PLAIN),
     });
     let Touched { first: Some(first), second, .. } = touched else {
-        if orders != Orders::PLAIN {
-            let_others_touch(place);
-        }
+        let_others_touch(kind, orders, place);
         return false;
     };
     step(|runtime| {
@@ -150,16 +148,29 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
     true
 }
 
-/// Where a thread waits for another one by looking at memory that nobody but itself has touched in this run, no access of it would ever
-/// be a point. So after many atomic accesses in a row that are none, others may run.
-fn let_others_touch(place: usize) {
-    const MOST: u32 = 1024;
+/// Lets others run after many accesses in a row that are no points. A thread may wait for another one by looking at memory that nobody
+/// but itself has touched in this run, so that no access of it would ever be a point. Reads without a write between them look
+/// like that, and so do atomic accesses; other loops are given more time, for they may as well compute.
+fn let_others_touch(kind: Kind, orders: Orders, place: usize) {
+    /// How many atomic accesses, plain reads in a row and plain accesses there are before others may run.
+    const MOST: [u32; 3] = [1 << 10, 1 << 16, 1 << 22];
+    /// Which part of that there is after the first time.
+    const PART: u32 = 64;
     let due = with(|runtime| {
-        runtime.accesses.unseen += u32::from(runtime.threads.len() > 1);
-        runtime.accesses.unseen > MOST
+        if runtime.threads.len() == 1 {
+            return None;
+        }
+        let unseen = &mut runtime.accesses.unseen;
+        unseen[0] += u32::from(orders != Orders::PLAIN);
+        unseen[1] = if kind == Kind::Read { unseen[1] + 1 } else { 0 };
+        unseen[2] += 1;
+        (0..MOST.len()).find(|&index| unseen[index] > MOST[index])
     });
-    if due {
+    if let Some(index) = due {
         step(|runtime| Operation::new(Kind::Yield, runtime.place(place)));
+        if index > 0 {
+            with(|runtime| runtime.accesses.unseen[index] = MOST[index] - MOST[index] / PART);
+        }
     }
 }
 

@@ -3,7 +3,7 @@
 use super::entry::{cancellation_points, entries};
 use super::time::{Clock, FOREVER, remaining};
 use super::{mutex_object, robust, unwind};
-use crate::child::control::enter;
+use crate::child::control::{enter_for, is_running, probe};
 use crate::child::objects::Class;
 use crate::child::runtime::with;
 use crate::child::scheduling::{step, step_on};
@@ -30,6 +30,13 @@ cancellation_points! {
 const FLAGS_AT: usize = 36;
 const MONOTONIC: u32 = 2;
 
+/// Looks whether there is memory at `mutex`, which the program passes to a wait.
+fn look_at(mutex: *mut c_void, place: usize) {
+    if is_running() {
+        probe(mutex, place);
+    }
+}
+
 fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c_int {
     if unwind::is_due() {
         return 0;
@@ -51,14 +58,20 @@ fn act(condition: *mut c_void, mutex: *mut c_void, span: u64, place: usize) -> c
     if died == 0 { ETIMEDOUT } else { died }
 }
 
-pub(super) unsafe extern "C" fn init(condition: *mut c_void, attributes: *const c_void, _: usize) -> c_int {
-    enter(|| with(|runtime| runtime.objects.forget(condition as u64, Class::Condition)));
+pub(super) unsafe extern "C" fn init(
+    condition: *mut c_void,
+    attributes: *const c_void,
+    place: usize,
+) -> c_int {
+    enter_for(condition, place, || {
+        with(|runtime| runtime.objects.forget(condition as u64, Class::Condition))
+    });
     // SAFETY: the program has called `pthread_cond_init` with these arguments.
     unsafe { real::pthread_cond_init(condition, attributes) }
 }
 
 pub(super) unsafe extern "C" fn destroy(condition: *mut c_void, place: usize) -> c_int {
-    enter(|| {
+    enter_for(condition, place, || {
         if let Some((object, _)) = with(|runtime| runtime.objects.find(condition as u64, Class::Condition)) {
             step_on(Kind::Destroy, place, Access::Write, |_| object);
             with(|runtime| runtime.objects.forget(condition as u64, Class::Condition));
@@ -70,7 +83,8 @@ pub(super) unsafe extern "C" fn destroy(condition: *mut c_void, place: usize) ->
 }
 
 pub(super) unsafe extern "C" fn wait(condition: *mut c_void, mutex: *mut c_void, place: usize) -> c_int {
-    enter(|| act(condition, mutex, FOREVER, place))
+    look_at(mutex, place);
+    enter_for(condition, place, || act(condition, mutex, FOREVER, place))
         // SAFETY: the program has called `pthread_cond_wait` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_cond_wait(condition, mutex) })
 }
@@ -81,7 +95,8 @@ pub(super) unsafe extern "C" fn timed_wait(
     time: *const timespec,
     place: usize,
 ) -> c_int {
-    enter(|| {
+    look_at(mutex, place);
+    enter_for(condition, place, || {
         // SAFETY: our caller promises that there is a condition variable.
         let flags = unsafe { *condition.byte_add(FLAGS_AT).cast::<u32>() };
         let clock = if flags & MONOTONIC != 0 { Clock::Monotonic } else { Clock::Real };
@@ -98,7 +113,8 @@ unsafe extern "C" fn clock_wait(
     time: *const timespec,
     place: usize,
 ) -> c_int {
-    enter(|| {
+    look_at(mutex, place);
+    enter_for(condition, place, || {
         let span = Clock::of(clock).and_then(|clock| remaining(clock, time));
         span.map_or(EINVAL, |span| act(condition, mutex, span, place))
     })
@@ -112,13 +128,13 @@ fn wake(kind: Kind, condition: *mut c_void, place: usize) -> c_int {
 }
 
 pub(super) unsafe extern "C" fn signal(condition: *mut c_void, place: usize) -> c_int {
-    enter(|| wake(Kind::Signal, condition, place))
+    enter_for(condition, place, || wake(Kind::Signal, condition, place))
         // SAFETY: the program has called `pthread_cond_signal` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_cond_signal(condition) })
 }
 
 pub(super) unsafe extern "C" fn broadcast(condition: *mut c_void, place: usize) -> c_int {
-    enter(|| wake(Kind::Broadcast, condition, place))
+    enter_for(condition, place, || wake(Kind::Broadcast, condition, place))
         // SAFETY: the program has called `pthread_cond_broadcast` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_cond_broadcast(condition) })
 }

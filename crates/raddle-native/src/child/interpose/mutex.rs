@@ -4,7 +4,7 @@ use super::entry::entries;
 use super::mutex_object::announce;
 use super::robust;
 use super::time::{Clock, FOREVER, remaining};
-use crate::child::control::enter;
+use crate::child::control::enter_for;
 use crate::child::objects::Class;
 use crate::child::runtime::with;
 use crate::child::scheduling::step;
@@ -55,8 +55,8 @@ fn answer(reply: Reply) -> c_int {
     }
 }
 
-pub(super) unsafe extern "C" fn init(mutex: *mut c_void, attributes: *const c_void, _: usize) -> c_int {
-    enter(|| {
+pub(super) unsafe extern "C" fn init(mutex: *mut c_void, attributes: *const c_void, place: usize) -> c_int {
+    enter_for(mutex, place, || {
         with(|runtime| {
             runtime.objects.forget(mutex as u64, Class::NormalMutex);
             robust::forget(runtime, mutex);
@@ -67,7 +67,7 @@ pub(super) unsafe extern "C" fn init(mutex: *mut c_void, attributes: *const c_vo
 }
 
 pub(super) unsafe extern "C" fn destroy(mutex: *mut c_void, place: usize) -> c_int {
-    enter(|| {
+    enter_for(mutex, place, || {
         if with(|runtime| runtime.objects.find(mutex as u64, Class::NormalMutex)).is_some() {
             act(Kind::Destroy, mutex, FOREVER, place);
         }
@@ -77,19 +77,19 @@ pub(super) unsafe extern "C" fn destroy(mutex: *mut c_void, place: usize) -> c_i
 }
 
 pub(super) unsafe extern "C" fn lock(mutex: *mut c_void, place: usize) -> c_int {
-    enter(|| act(Kind::Lock, mutex, FOREVER, place))
+    enter_for(mutex, place, || act(Kind::Lock, mutex, FOREVER, place))
         // SAFETY: the program has called `pthread_mutex_lock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_mutex_lock(mutex) })
 }
 
 pub(super) unsafe extern "C" fn try_lock(mutex: *mut c_void, place: usize) -> c_int {
-    enter(|| act(Kind::TryLock, mutex, FOREVER, place))
+    enter_for(mutex, place, || act(Kind::TryLock, mutex, FOREVER, place))
         // SAFETY: the program has called `pthread_mutex_trylock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_mutex_trylock(mutex) })
 }
 
 pub(super) unsafe extern "C" fn unlock(mutex: *mut c_void, place: usize) -> c_int {
-    enter(|| {
+    enter_for(mutex, place, || {
         robust::note_unlock(mutex);
         act(Kind::Unlock, mutex, FOREVER, place)
     })
@@ -98,7 +98,7 @@ pub(super) unsafe extern "C" fn unlock(mutex: *mut c_void, place: usize) -> c_in
 }
 
 pub(super) unsafe extern "C" fn timed_lock(mutex: *mut c_void, time: *const timespec, place: usize) -> c_int {
-    enter(|| act_within(remaining(Clock::Real, time), mutex, place))
+    enter_for(mutex, place, || act_within(remaining(Clock::Real, time), mutex, place))
         // SAFETY: the program has called `pthread_mutex_timedlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_mutex_timedlock(mutex, time) })
 }
@@ -109,7 +109,7 @@ unsafe extern "C" fn clock_lock(
     time: *const timespec,
     place: usize,
 ) -> c_int {
-    enter(|| match Clock::of(clock) {
+    enter_for(mutex, place, || match Clock::of(clock) {
         Some(clock) => act_within(remaining(clock, time), mutex, place),
         None => EINVAL,
     })
@@ -126,14 +126,14 @@ fn spin(kind: Kind, lock: *mut c_void, place: usize) -> c_int {
     answer(reply)
 }
 
-unsafe extern "C" fn spin_init(lock: *mut c_void, shared: c_int, _: usize) -> c_int {
-    enter(|| with(|runtime| runtime.objects.forget(lock as u64, Class::NormalMutex)));
+unsafe extern "C" fn spin_init(lock: *mut c_void, shared: c_int, place: usize) -> c_int {
+    enter_for(lock, place, || with(|runtime| runtime.objects.forget(lock as u64, Class::NormalMutex)));
     // SAFETY: the program has called `pthread_spin_init` with these arguments.
     unsafe { real::pthread_spin_init(lock, shared) }
 }
 
 unsafe extern "C" fn spin_destroy(lock: *mut c_void, place: usize) -> c_int {
-    enter(|| {
+    enter_for(lock, place, || {
         if with(|runtime| runtime.objects.find(lock as u64, Class::NormalMutex)).is_some() {
             spin(Kind::Destroy, lock, place);
         }
@@ -143,19 +143,19 @@ unsafe extern "C" fn spin_destroy(lock: *mut c_void, place: usize) -> c_int {
 }
 
 unsafe extern "C" fn spin_lock(lock: *mut c_void, place: usize) -> c_int {
-    enter(|| spin(Kind::Lock, lock, place))
+    enter_for(lock, place, || spin(Kind::Lock, lock, place))
         // SAFETY: the program has called `pthread_spin_lock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_spin_lock(lock) })
 }
 
 unsafe extern "C" fn spin_try_lock(lock: *mut c_void, place: usize) -> c_int {
-    enter(|| spin(Kind::TryLock, lock, place))
+    enter_for(lock, place, || spin(Kind::TryLock, lock, place))
         // SAFETY: the program has called `pthread_spin_trylock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_spin_trylock(lock) })
 }
 
 unsafe extern "C" fn spin_unlock(lock: *mut c_void, place: usize) -> c_int {
-    enter(|| spin(Kind::Unlock, lock, place))
+    enter_for(lock, place, || spin(Kind::Unlock, lock, place))
         // SAFETY: the program has called `pthread_spin_unlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_spin_unlock(lock) })
 }

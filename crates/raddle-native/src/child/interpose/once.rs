@@ -1,7 +1,7 @@
 //! One-time initialisation.
 
 use super::entry::entries;
-use crate::child::control::enter;
+use crate::child::control::{enter, is_running, probe};
 use crate::child::objects::Class;
 use crate::child::runtime::{Runtime, with};
 use crate::child::scheduling::{step, step_on};
@@ -47,6 +47,9 @@ pub(super) unsafe extern "C-unwind" fn once(
     routine: extern "C-unwind" fn(),
     place: usize,
 ) -> c_int {
+    if is_running() {
+        probe(once, place);
+    }
     // SAFETY: our caller promises that there is a `pthread_once_t`.
     if unsafe { *once.cast::<i32>() } == DONE {
         enter(|| is_told(once).then(|| begin(once, place)));

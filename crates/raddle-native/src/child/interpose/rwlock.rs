@@ -2,7 +2,7 @@
 
 use super::entry::entries;
 use super::time::{Clock, FOREVER, remaining};
-use crate::child::control::enter;
+use crate::child::control::enter_for;
 use crate::child::objects::Class;
 use crate::child::runtime::{Runtime, with};
 use crate::child::scheduling::{step, step_on};
@@ -59,8 +59,8 @@ fn forget(runtime: &mut Runtime, lock: *mut c_void) {
     runtime.writers.retain(|&(known, _)| known != lock as usize);
 }
 
-unsafe extern "C" fn init(lock: *mut c_void, attributes: *const c_void, _: usize) -> c_int {
-    enter(|| {
+unsafe extern "C" fn init(lock: *mut c_void, attributes: *const c_void, place: usize) -> c_int {
+    enter_for(lock, place, || {
         with(|runtime| {
             runtime.objects.forget(lock as u64, Class::ReadWriteLock);
             forget(runtime, lock);
@@ -71,7 +71,7 @@ unsafe extern "C" fn init(lock: *mut c_void, attributes: *const c_void, _: usize
 }
 
 unsafe extern "C" fn destroy(lock: *mut c_void, place: usize) -> c_int {
-    enter(|| {
+    enter_for(lock, place, || {
         if let Some((object, _)) = with(|runtime| runtime.objects.find(lock as u64, Class::ReadWriteLock)) {
             step_on(Kind::Destroy, place, Access::Write, |_| object);
             with(|runtime| runtime.objects.forget(lock as u64, Class::ReadWriteLock));
@@ -82,37 +82,37 @@ unsafe extern "C" fn destroy(lock: *mut c_void, place: usize) -> c_int {
 }
 
 unsafe extern "C" fn read_lock(lock: *mut c_void, place: usize) -> c_int {
-    enter(|| act(Kind::ReadLock, lock, Some(FOREVER), place))
+    enter_for(lock, place, || act(Kind::ReadLock, lock, Some(FOREVER), place))
         // SAFETY: the program has called `pthread_rwlock_rdlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_rdlock(lock) })
 }
 
 unsafe extern "C" fn write_lock(lock: *mut c_void, place: usize) -> c_int {
-    enter(|| act(Kind::WriteLock, lock, Some(FOREVER), place))
+    enter_for(lock, place, || act(Kind::WriteLock, lock, Some(FOREVER), place))
         // SAFETY: the program has called `pthread_rwlock_wrlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_wrlock(lock) })
 }
 
 unsafe extern "C" fn try_read_lock(lock: *mut c_void, place: usize) -> c_int {
-    enter(|| act(Kind::TryReadLock, lock, Some(FOREVER), place))
+    enter_for(lock, place, || act(Kind::TryReadLock, lock, Some(FOREVER), place))
         // SAFETY: the program has called `pthread_rwlock_tryrdlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_tryrdlock(lock) })
 }
 
 unsafe extern "C" fn try_write_lock(lock: *mut c_void, place: usize) -> c_int {
-    enter(|| act(Kind::TryWriteLock, lock, Some(FOREVER), place))
+    enter_for(lock, place, || act(Kind::TryWriteLock, lock, Some(FOREVER), place))
         // SAFETY: the program has called `pthread_rwlock_trywrlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_trywrlock(lock) })
 }
 
 unsafe extern "C" fn timed_read_lock(lock: *mut c_void, time: *const timespec, place: usize) -> c_int {
-    enter(|| act(Kind::ReadLock, lock, remaining(Clock::Real, time), place))
+    enter_for(lock, place, || act(Kind::ReadLock, lock, remaining(Clock::Real, time), place))
         // SAFETY: the program has called `pthread_rwlock_timedrdlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_timedrdlock(lock, time) })
 }
 
 unsafe extern "C" fn timed_write_lock(lock: *mut c_void, time: *const timespec, place: usize) -> c_int {
-    enter(|| act(Kind::WriteLock, lock, remaining(Clock::Real, time), place))
+    enter_for(lock, place, || act(Kind::WriteLock, lock, remaining(Clock::Real, time), place))
         // SAFETY: the program has called `pthread_rwlock_timedwrlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_timedwrlock(lock, time) })
 }
@@ -124,7 +124,7 @@ unsafe extern "C" fn clock_read_lock(
     place: usize,
 ) -> c_int {
     let span = || Clock::of(clock).and_then(|clock| remaining(clock, time));
-    enter(|| act(Kind::ReadLock, lock, span(), place))
+    enter_for(lock, place, || act(Kind::ReadLock, lock, span(), place))
         // SAFETY: the program has called `pthread_rwlock_clockrdlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_clockrdlock(lock, clock, time) })
 }
@@ -136,13 +136,13 @@ unsafe extern "C" fn clock_write_lock(
     place: usize,
 ) -> c_int {
     let span = || Clock::of(clock).and_then(|clock| remaining(clock, time));
-    enter(|| act(Kind::WriteLock, lock, span(), place))
+    enter_for(lock, place, || act(Kind::WriteLock, lock, span(), place))
         // SAFETY: the program has called `pthread_rwlock_clockwrlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_clockwrlock(lock, clock, time) })
 }
 
 unsafe extern "C" fn unlock(lock: *mut c_void, place: usize) -> c_int {
-    enter(|| act(Kind::ReadWriteUnlock, lock, Some(FOREVER), place))
+    enter_for(lock, place, || act(Kind::ReadWriteUnlock, lock, Some(FOREVER), place))
         // SAFETY: the program has called `pthread_rwlock_unlock` with these arguments.
         .unwrap_or_else(|| unsafe { real::pthread_rwlock_unlock(lock) })
 }

@@ -3,7 +3,7 @@
 use super::entry::{cancellation_points, entries};
 use super::time::{Clock, FOREVER, remaining};
 use super::unwind;
-use crate::child::control::enter;
+use crate::child::control::enter_for;
 use crate::child::objects::Class;
 use crate::child::runtime::{Runtime, with};
 use crate::child::scheduling::{step, step_on};
@@ -67,14 +67,16 @@ fn take(kind: Kind, semaphore: *mut c_void, span: Option<u64>, place: usize) -> 
     }
 }
 
-unsafe extern "C" fn init(semaphore: *mut c_void, shared: c_int, value: u32, _: usize) -> c_int {
-    enter(|| with(|runtime| runtime.objects.forget(semaphore as u64, Class::Semaphore)));
+unsafe extern "C" fn init(semaphore: *mut c_void, shared: c_int, value: u32, place: usize) -> c_int {
+    enter_for(semaphore, place, || {
+        with(|runtime| runtime.objects.forget(semaphore as u64, Class::Semaphore))
+    });
     // SAFETY: the program has called `sem_init` with these arguments.
     unsafe { real::sem_init(semaphore, shared, value) }
 }
 
 unsafe extern "C" fn destroy(semaphore: *mut c_void, place: usize) -> c_int {
-    enter(|| {
+    enter_for(semaphore, place, || {
         if let Some((object, _)) = with(|runtime| runtime.objects.find(semaphore as u64, Class::Semaphore)) {
             step_on(Kind::Destroy, place, Access::Write, |_| object);
             with(|runtime| runtime.objects.forget(semaphore as u64, Class::Semaphore));
@@ -85,19 +87,19 @@ unsafe extern "C" fn destroy(semaphore: *mut c_void, place: usize) -> c_int {
 }
 
 unsafe extern "C" fn wait(semaphore: *mut c_void, place: usize) -> c_int {
-    enter(|| take(Kind::SemaphoreWait, semaphore, Some(FOREVER), place))
+    enter_for(semaphore, place, || take(Kind::SemaphoreWait, semaphore, Some(FOREVER), place))
         // SAFETY: the program has called `sem_wait` with these arguments.
         .unwrap_or_else(|| unsafe { real::sem_wait(semaphore) })
 }
 
 unsafe extern "C" fn try_wait(semaphore: *mut c_void, place: usize) -> c_int {
-    enter(|| take(Kind::SemaphoreTryWait, semaphore, Some(FOREVER), place))
+    enter_for(semaphore, place, || take(Kind::SemaphoreTryWait, semaphore, Some(FOREVER), place))
         // SAFETY: the program has called `sem_trywait` with these arguments.
         .unwrap_or_else(|| unsafe { real::sem_trywait(semaphore) })
 }
 
 unsafe extern "C" fn timed_wait(semaphore: *mut c_void, time: *const timespec, place: usize) -> c_int {
-    enter(|| take(Kind::SemaphoreWait, semaphore, remaining(Clock::Real, time), place))
+    enter_for(semaphore, place, || take(Kind::SemaphoreWait, semaphore, remaining(Clock::Real, time), place))
         // SAFETY: the program has called `sem_timedwait` with these arguments.
         .unwrap_or_else(|| unsafe { real::sem_timedwait(semaphore, time) })
 }
@@ -109,13 +111,13 @@ unsafe extern "C" fn clock_wait(
     place: usize,
 ) -> c_int {
     let span = || Clock::of(clock).and_then(|clock| remaining(clock, time));
-    enter(|| take(Kind::SemaphoreWait, semaphore, span(), place))
+    enter_for(semaphore, place, || take(Kind::SemaphoreWait, semaphore, span(), place))
         // SAFETY: the program has called `sem_clockwait` with these arguments.
         .unwrap_or_else(|| unsafe { real::sem_clockwait(semaphore, clock, time) })
 }
 
 unsafe extern "C" fn post(semaphore: *mut c_void, place: usize) -> c_int {
-    enter(|| {
+    enter_for(semaphore, place, || {
         step_on(Kind::SemaphorePost, place, Access::Write, |runtime| object(runtime, semaphore));
         // SAFETY: our caller promises that there is a semaphore, and no other thread runs now.
         unsafe { *semaphore.cast::<u32>() += 1 };
@@ -129,15 +131,15 @@ unsafe extern "C" fn barrier_init(
     barrier: *mut c_void,
     attributes: *const c_void,
     count: u32,
-    _: usize,
+    place: usize,
 ) -> c_int {
-    enter(|| with(|runtime| runtime.objects.forget(barrier as u64, Class::Barrier)));
+    enter_for(barrier, place, || with(|runtime| runtime.objects.forget(barrier as u64, Class::Barrier)));
     // SAFETY: the program has called `pthread_barrier_init` with these arguments.
     unsafe { real::pthread_barrier_init(barrier, attributes, count) }
 }
 
 unsafe extern "C" fn barrier_destroy(barrier: *mut c_void, place: usize) -> c_int {
-    enter(|| {
+    enter_for(barrier, place, || {
         if let Some((object, _)) = with(|runtime| runtime.objects.find(barrier as u64, Class::Barrier)) {
             step_on(Kind::Destroy, place, Access::Write, |_| object);
             with(|runtime| runtime.objects.forget(barrier as u64, Class::Barrier));
@@ -149,7 +151,7 @@ unsafe extern "C" fn barrier_destroy(barrier: *mut c_void, place: usize) -> c_in
 }
 
 unsafe extern "C" fn barrier_wait(barrier: *mut c_void, place: usize) -> c_int {
-    enter(|| {
+    enter_for(barrier, place, || {
         let reply = step(|runtime| {
             let object = runtime.object(barrier as u64, Class::Barrier, || {
                 // SAFETY: our caller promises that there is a barrier.

@@ -145,8 +145,10 @@ fn send(target: Option<ThreadId>, signal: c_int, place: usize, call: impl FnOnce
     }
     touch(place, signals);
     with(|runtime| shared_memory::note_running(runtime.current.0, place as u64));
+    shared_memory::note_sent(signal);
     // A handler of the program runs in here.
     let result = leave(call);
+    shared_memory::note_sent(0);
     with(|runtime| {
         runtime.wake_pausing(target);
         runtime.look_inside();

@@ -1,0 +1,20 @@
+// Is killed by a process of its own, which stands for the system or a user, or by itself.
+#include <fcntl.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+int main(int argc, char **argv) {
+    if (argc < 2) return 1;
+    if (!strcmp(argv[1], "self")) kill(getpid(), SIGKILL);
+    pid_t parent = getpid(), child = fork();
+    if (child == 0) {
+        // Once: only where the file is not there yet.
+        int first = argc < 3 || open(argv[2], O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0;
+        if (first) kill(parent, SIGKILL);
+        _exit(0);
+    }
+    waitpid(child, NULL, 0);
+    return 0;
+}

@@ -1,0 +1,116 @@
+//! Early timeouts: an inner strategy in half of whose runs a sleep or timed wait may end while other threads could still run.
+//!
+//! Ours. Where time passes only when nothing else can run, a thread that sleeps never overtakes one that works, and bugs that need that
+//! are out of reach. In one of two runs, drawn for each, time-outs fire at any moment ([`Needs::timeouts_anytime`]), as a choice of the
+//! inner strategy. The clock of the program moves to the end of a wait that has timed out, so no thread sees its own time go
+//! backwards or a wait that was too short.
+//!
+//! Guarantee: the inner strategy's in each half of the runs, for the program with and without early time-outs. Test:
+//! `half_of_the_runs_let_sleepers_overtake`.
+
+use crate::catalogue::{Build, Capabilities, Entry, Family};
+use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
+use raddle_model::Ledger;
+
+/// The entry in the catalogue.
+pub(crate) const ENTRY: Entry = Entry {
+    name: "early-timeouts",
+    family: Family::Wrapper,
+    summary: "in one of two runs of the inner strategy (any randomized one) time-outs may fire at any moment",
+    parameters: &[],
+    source: "Raddle",
+    guarantee: "the inner strategy's in half of the runs; in the others for the program with time-outs at any moment",
+    capabilities: Capabilities::NONE,
+    build: Build::Around(|inner| Box::new(EarlyTimeouts::new(inner))),
+};
+
+/// Of so many runs one has early time-outs.
+const PERIOD: u64 = 2;
+
+/// See the module's documentation.
+pub struct EarlyTimeouts {
+    inner: Box<dyn Strategy>,
+    /// Whether time-outs fire at any moment in this run.
+    early: bool,
+}
+
+impl EarlyTimeouts {
+    /// Lets time-outs fire at any moment in some runs of `inner`.
+    pub fn new(inner: Box<dyn Strategy>) -> EarlyTimeouts {
+        EarlyTimeouts { inner, early: false }
+    }
+}
+
+impl Strategy for EarlyTimeouts {
+    fn begin(&mut self, mut rng: Rng) -> Plan {
+        self.early = rng.below(PERIOD) == 0;
+        self.inner.begin(rng)
+    }
+
+    #[inline]
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        self.inner.choose(point)
+    }
+
+    fn pick(&mut self, arity: u32) -> u32 {
+        self.inner.pick(arity)
+    }
+
+    fn learn(&mut self, run: &RunSummary<'_>) {
+        self.inner.learn(run);
+    }
+
+    fn needs(&self) -> Needs {
+        let needs = self.inner.needs();
+        Needs { timeouts_anytime: self.early || needs.timeouts_anytime, ..needs }
+    }
+
+    fn learns(&self) -> bool {
+        self.inner.learns()
+    }
+
+    fn space(&self) -> Option<f64> {
+        self.inner.space()
+    }
+
+    fn ledger(&self) -> Option<&Ledger> {
+        self.inner.ledger()
+    }
+
+    fn recall(&mut self, known: &Ledger) {
+        self.inner.recall(known);
+    }
+
+    fn fork(&self) -> Box<dyn Strategy> {
+        Box::new(EarlyTimeouts { inner: self.inner.fork(), early: self.early })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::build;
+    use raddle_model::{Event, Kind};
+    use raddle_testkit::{Act, Script, affordable, is_thorough};
+
+    #[test]
+    fn half_of_the_runs_let_sleepers_overtake() {
+        let mut program = Script::new().thread(&[Act::Bare(Kind::Sleep, 500)]).thread(&[Act::Step; 3]);
+        for spec in ["early-timeouts:random-walk", "exit-last:early-timeouts:pos"] {
+            let mut strategy = build(spec).unwrap();
+            let (mut early, mut overtakes) = (0, 0);
+            for seed in 0..affordable(4_000) {
+                let (events, _) = program.run(&mut *strategy, seed);
+                let is_sleep = |event: &Event| event.operation.kind == Kind::Sleep;
+                let overtook = events.iter().position(is_sleep) != Some(events.len() - 1);
+                assert!(
+                    !overtook || strategy.needs().timeouts_anytime,
+                    "{spec}: time passed although others could run"
+                );
+                early += u64::from(strategy.needs().timeouts_anytime);
+                overtakes += u64::from(overtook);
+            }
+            assert!(!is_thorough() || early.abs_diff(2_000) < 4 * 32, "{spec}: {early} of 4,000");
+            assert!(!is_thorough() || overtakes > 1_000, "{spec}: {overtakes} of 4,000");
+        }
+    }
+}
