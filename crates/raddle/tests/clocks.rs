@@ -63,8 +63,8 @@ fn locks_channels_and_barriers_order() {
     let seen = outcomes(|| {
         let (sender, receiver) = mpsc::channel();
         let other = sender.clone();
-        thread::spawn(move || sender.send(1).unwrap());
-        thread::spawn(move || other.send(2).unwrap());
+        thread::spawn(move || _ = sender.send(1));
+        thread::spawn(move || _ = other.send(2));
         let first = receiver.recv().unwrap();
         (first, knows(1), knows(2))
     });
