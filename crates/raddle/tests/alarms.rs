@@ -5,6 +5,8 @@ use raddle::sync::atomic::AtomicUsize;
 use raddle::sync::atomic::Ordering::Relaxed;
 use raddle::{Config, Failure, check_with, rand, thread};
 use std::panic::catch_unwind;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering::SeqCst;
 
 fn config(strategy: &str) -> Config {
     Config::new().with_strategy(strategy).with_runs(20_000).without_failure_files()
@@ -40,34 +42,42 @@ fn a_random_value_before_a_panic_is_reported_by_shuttles_functions() {
     assert!(text.contains("seven"), "{text}");
 }
 
-/// Checks when it is dropped that its work was done.
-struct Checked<'a>(&'a AtomicUsize);
+/// Notes when it is dropped whether its work was done.
+struct Checked(Arc<AtomicUsize>, &'static AtomicBool);
 
-impl Drop for Checked<'_> {
+impl Drop for Checked {
     fn drop(&mut self) {
-        assert_eq!(self.0.load(Relaxed), 2, "the work is done");
+        if self.0.load(Relaxed) != 1 {
+            self.1.store(true, SeqCst);
+        }
     }
 }
 
-#[test]
-fn a_run_that_is_cut_off_runs_no_destructor_early() {
-    let passed = check_with(&config("dpor"), || {
-        let shared = Arc::new([const { AtomicUsize::new(0) }; 3]);
-        let threads: Vec<_> = (0..3)
-            .map(|index| {
-                let shared = Arc::clone(&shared);
-                thread::spawn(move || {
-                    let done = AtomicUsize::new(0);
-                    let _checked = Checked(&done);
-                    done.store(1, Relaxed);
-                    shared[index].store(1, Relaxed);
-                    _ = shared[(index + 1) % 3].load(Relaxed);
-                    done.store(2, Relaxed);
-                })
+/// Each thread writes one more than its predecessor has; the main thread looks for the last zero. Runs are cut off here.
+fn last_zero(early: &'static AtomicBool) {
+    let numbers = Arc::new([const { AtomicUsize::new(0) }; 4]);
+    let threads: Vec<_> = (1..4)
+        .map(|index| {
+            let numbers = Arc::clone(&numbers);
+            thread::spawn(move || {
+                let done = Arc::new(AtomicUsize::new(0));
+                let _checked = Checked(Arc::clone(&done), early);
+                let before = numbers[index - 1].load(Relaxed);
+                numbers[index].store(before + 1, Relaxed);
+                done.store(1, Relaxed);
             })
-            .collect();
-        threads.into_iter().for_each(|thread| thread.join().unwrap());
-    });
+        })
+        .collect();
+    _ = (0..4).rev().find(|&index| numbers[index].load(Relaxed) == 0);
+    threads.into_iter().for_each(|thread| thread.join().unwrap());
+}
+
+#[test]
+fn no_destructor_runs_early_where_runs_are_cut_off() {
+    static EARLY: AtomicBool = AtomicBool::new(false);
+    let passed = check_with(&config("dpor"), || last_zero(&EARLY));
     let passed = passed.unwrap_or_else(|failed| panic!("{failed}"));
     assert!(passed.exhausted);
+    assert!(passed.cut_off > 0, "some runs are cut off");
+    assert!(!EARLY.load(SeqCst), "no thread is unwound");
 }

@@ -78,6 +78,24 @@ impl Tracker {
 }
 
 impl Engine {
+    /// Publishes what `thread` knows on `object` without a step, for whoever [acquires](Engine::acquire_silently) it.
+    pub fn publish_silently(&mut self, thread: ThreadId, object: ObjectId) {
+        if self.races.is_on() {
+            self.settle_exchange();
+            self.races.make_room(thread);
+            self.races.publish(thread, object);
+        }
+    }
+
+    /// Lets `thread` know what was published on `object`, without a step.
+    pub fn acquire_silently(&mut self, thread: ThreadId, object: ObjectId) {
+        if self.races.is_on() {
+            self.settle_exchange();
+            self.races.make_room(thread);
+            self.races.acquire(thread, object);
+        }
+    }
+
     /// Whether `thread` has the read-write lock that `operation` names for writing.
     pub(crate) fn has_for_writing(&self, thread: ThreadId, operation: &Operation) -> bool {
         operation.object().is_some_and(|object| {

@@ -45,7 +45,7 @@ mod shared;
 pub use plain::Cell;
 pub use shared::UnsafeCell;
 
-use crate::runtime::{self, Object};
+use crate::runtime::{self, Object, Runtime};
 use raddle_engine::{Reply, Resource};
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::panic::Location;
@@ -53,11 +53,15 @@ use std::panic::Location;
 /// Executes a plain access to `object`.
 pub(crate) fn step(object: &Object, access: Access, place: &'static Location<'static>) {
     let kind = if access == Access::Read { Kind::Read } else { Kind::Write };
-    let reply = runtime::step(|runtime| {
+    step_plain(|runtime| {
         let object = object.id(runtime, |_| Resource::Memory);
         Operation::new(kind, runtime.location(place)).on(object, access).ordered(MemoryOrder::Plain)
     });
-    if reply == Reply::Raced {
+}
+
+/// Executes a plain access. Does not return if it completes a data race that is reported.
+fn step_plain(operation: impl FnOnce(&mut Runtime) -> Operation) {
+    if runtime::step(operation) == Reply::Raced {
         runtime::judge_race();
     }
 }

@@ -1,6 +1,6 @@
 //! `Cell`.
 
-use crate::runtime::{self, Object};
+use crate::runtime::Object;
 use raddle_engine::Resource;
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::fmt;
@@ -38,7 +38,7 @@ impl<T> Cell<T> {
     #[track_caller]
     pub fn swap(&self, other: &Cell<T>) {
         let place = Location::caller();
-        runtime::step(|runtime| {
+        super::step_plain(|runtime| {
             let mine = self.object.id(runtime, |_| Resource::Memory);
             let theirs = other.object.id(runtime, |_| Resource::Memory);
             let operation = Operation::new(Kind::ReadModifyWrite, runtime.location(place));

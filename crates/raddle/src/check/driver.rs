@@ -98,6 +98,9 @@ impl<'a> Target for Tests<'a> {
         let strategies: Vec<_> = lanes.iter().map(|lane| lane.strategy()).collect();
         let mut runtime = Runtime::new(engine, lanes.get(0).strategy(), self.conflict.clone());
         runtime.fail_on_leaked_threads = config.fail_on_leaked_threads;
+        if !runtime::is_shuttle() {
+            runtime.wind_down_after_cut_off();
+        }
         let conflict = self.conflict.clone();
         Ok(TestWorker { check: self.check, runtime: Some(runtime), strategies, conflict, requested: None })
     }
@@ -169,7 +172,9 @@ impl TestWorker<'_> {
             return (runtime, None);
         }
         let summary = runtime.engine.summary();
-        runtime.strategy.learn(&summary);
+        if !runtime.has_learnt() {
+            runtime.strategy.learn(&summary);
+        }
         let mut run = Run {
             fingerprint: summary.fingerprint,
             steps: summary.trace.events.len() as u64,

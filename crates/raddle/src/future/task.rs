@@ -51,6 +51,7 @@ impl Core {
     /// Leaves `outcome` for whoever waits for the task.
     fn end<T>(&self, slot: &Mutex<Slot<T>>, outcome: Result<T, JoinError>) {
         self.finished.store(true, Ordering::Relaxed);
+        self.end.publish();
         let waiter = {
             let mut slot = open(slot);
             slot.outcome = Some(outcome);
@@ -201,6 +202,7 @@ impl<T> Future for JoinHandle<T> {
         if let Some(outcome) = slot.outcome.take() {
             if self.core.wakeup.is_of_this_run() {
                 runtime::with(|runtime| runtime.take_panic(self.core.thread));
+                self.core.end.acquire();
             }
             return Poll::Ready(outcome);
         }

@@ -87,7 +87,8 @@ impl Wakeup {
     fn put_silently(&self) {
         runtime::with(|runtime| {
             if !runtime.is_closing() {
-                let token = self.id(runtime);
+                let (token, current) = (self.id(runtime), runtime.current());
+                runtime.engine.publish_silently(current, token);
                 runtime.engine.give_token(token);
             }
         });

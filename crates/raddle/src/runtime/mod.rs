@@ -13,6 +13,7 @@ mod shuttle;
 mod switch;
 mod tracked;
 mod values;
+mod wind_down;
 mod workers;
 
 pub(crate) use close::{
@@ -34,7 +35,7 @@ pub(crate) use workers::Conflict;
 use crate::shuttle::scheduler::TaskId;
 use close::Closing;
 use locals::Locals;
-use raddle_engine::{Engine, Reply, Resource, Strategy};
+use raddle_engine::{CutOffAt, Engine, Reply, Resource, Strategy};
 use raddle_model::{Failure, LocationId, Name, ObjectId, Operation, ThreadId};
 use std::any::Any;
 use std::cell::{Cell, RefCell};
@@ -87,6 +88,9 @@ pub(crate) struct Runtime {
     closing: bool,
     /// How many suspended threads are unwinding after a panic.
     panicking: u32,
+    /// Whether runs that are cut off go on, and what the latest one was like then.
+    winds_down: bool,
+    cut_off: Option<CutOffAt>,
     /// What is known of the end of the run.
     close: Closing,
 }
@@ -215,6 +219,8 @@ impl Runtime {
             worker: Worker::new(conflict),
             closing: false,
             panicking: 0,
+            winds_down: false,
+            cut_off: None,
             close: Closing::default(),
         })
     }

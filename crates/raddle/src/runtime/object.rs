@@ -1,8 +1,8 @@
 //! What a mirror of a std type keeps to be known to the engine.
 
 use super::Runtime;
-use raddle_engine::Resource;
-use raddle_model::{Failure, LocationId, ObjectId};
+use raddle_engine::{Engine, Resource};
+use raddle_model::{Failure, LocationId, ObjectId, ThreadId};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -39,6 +39,25 @@ impl Object {
     /// Where it was made.
     pub(crate) fn made_at(&self) -> &'static Location<'static> {
         self.made_at
+    }
+
+    /// Publishes what the current thread knows on the object, a piece of memory, without a step. See [`Object::acquire`].
+    pub(crate) fn publish(&self) {
+        self.transfer(Engine::publish_silently);
+    }
+
+    /// Lets the current thread know what was [published](Object::publish) on the object, without a step.
+    pub(crate) fn acquire(&self) {
+        self.transfer(Engine::acquire_silently);
+    }
+
+    fn transfer(&self, transfer: impl FnOnce(&mut Engine, ThreadId, ObjectId)) {
+        if super::running().is_some() {
+            super::with(|runtime| {
+                let (thread, object) = (runtime.current(), self.id(runtime, |_| Resource::Memory));
+                transfer(&mut runtime.engine, thread, object);
+            });
+        }
     }
 
     /// Its number in this run; `resource` says what it is if it is new, after it was taken over from the run before.

@@ -2,6 +2,7 @@
 
 use super::close::{self, close};
 use super::switch::{Fiber, is_forced_end};
+use super::wind_down::wind_down;
 use super::{REPLY, RUNTIME, Runtime, Task, catch, locals, tracked, with};
 use raddle_engine::{Next, Reply};
 use raddle_model::{Kind, LocationId, Operation, ThreadId, Touch};
@@ -114,7 +115,7 @@ impl Runtime {
     }
 
     /// Asks the engine what comes next, and tells whose turn it is.
-    fn ask(&mut self) -> Fiber {
+    pub(super) fn ask(&mut self) -> Fiber {
         let next = self.engine.next(&mut *self.strategy);
         self.turn(next)
     }
@@ -172,6 +173,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         runtime.epoch = runtime.worker.next_epoch();
         runtime.closing = false;
         runtime.panicking = 0;
+        runtime.cut_off = None;
         runtime.threads.clear();
         runtime.made.clear();
         tracked::forget();
@@ -188,8 +190,13 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
     let panicking = std::thread::panicking();
     let first = with(Runtime::ask);
     first.go();
+    wind_down();
     with(Runtime::fail_by_unnoticed_panic);
     with(Runtime::fail_by_leaked_value);
     close(panicking);
-    RUNTIME.with_borrow_mut(|slot| slot.take().expect("the run was not taken away"))
+    let mut runtime = RUNTIME.with_borrow_mut(|slot| slot.take().expect("the run was not taken away"));
+    if let Some(at) = runtime.cut_off {
+        runtime.engine.return_to(at);
+    }
+    runtime
 }

@@ -1,40 +1,46 @@
 //! The last of several owners frees what they share.
 
-use crate::assert_ordered;
 use crate::plain::Plain;
+use crate::{assert_ordered, assert_races};
+use raddle::loom;
 use raddle::sync::Arc;
-use raddle::sync::atomic::Ordering::{Acquire, Release};
+use raddle::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use raddle::sync::atomic::{AtomicUsize, fence};
 use raddle::thread;
 
 /// Counts as `Arc` does, with plain memory that the last owner frees.
-struct Owned(std::sync::Arc<Inner>);
+struct Owned<const FENCED: bool>(Arc<Inner>);
 
 struct Inner {
     count: AtomicUsize,
     data: Plain,
 }
 
-impl Drop for Owned {
+impl<const FENCED: bool> Drop for Owned<FENCED> {
     fn drop(&mut self) {
         if self.0.count.fetch_sub(1, Release) == 1 {
-            fence(Acquire);
+            if FENCED {
+                fence(Acquire);
+            }
             self.0.data.set(1);
         }
     }
 }
 
+fn owned_by_two<const FENCED: bool>() {
+    let inner = Inner { count: AtomicUsize::new(2), data: Plain::default() };
+    let first: Owned<FENCED> = Owned(Arc::new(inner));
+    let second: Owned<FENCED> = Owned(Arc::clone(&first.0));
+    let thread = thread::spawn(move || _ = second.0.data.get());
+    _ = first.0.data.get();
+    drop(first);
+    thread.join().unwrap();
+}
+
 #[test]
-fn the_drop_of_the_last_owner_is_no_race() {
-    assert_ordered(|| {
-        let inner = Inner { count: AtomicUsize::new(2), data: Plain::default() };
-        let first = Owned(std::sync::Arc::new(inner));
-        let second = Owned(std::sync::Arc::clone(&first.0));
-        let thread = thread::spawn(move || _ = second.0.data.get());
-        _ = first.0.data.get();
-        drop(first);
-        thread.join().unwrap();
-    });
+fn the_drop_of_the_last_owner_needs_a_fence() {
+    assert_ordered(owned_by_two::<true>);
+    assert_races(owned_by_two::<false>);
 }
 
 /// Accesses its memory when it is dropped.
@@ -56,4 +62,38 @@ fn the_drop_of_the_last_arc_is_no_race() {
         drop(first);
         drop(thread);
     });
+}
+
+/// Accesses memory that others have, too, when it is dropped.
+struct Resets(&'static Plain);
+
+impl Drop for Resets {
+    fn drop(&mut self) {
+        self.0.set(0);
+    }
+}
+
+/// Only the drop of the owner may race, and nothing orders it after the read.
+fn read_before_drop(owner: impl FnOnce(Resets)) {
+    let plain: &'static Plain = Box::leak(Box::default());
+    let flag = Arc::new(AtomicUsize::new(0));
+    let set = Arc::clone(&flag);
+    let thread = thread::spawn(move || {
+        _ = plain.get();
+        set.store(1, Relaxed);
+    });
+    let resets = Resets(plain);
+    if flag.load(Relaxed) == 1 {
+        owner(resets);
+        thread.join().unwrap();
+    } else {
+        thread.join().unwrap();
+        owner(resets);
+    }
+}
+
+#[test]
+fn the_drop_of_an_arc_under_control_may_race() {
+    assert_races(|| read_before_drop(|resets| drop(loom::sync::Arc::new(resets))));
+    assert_races(|| read_before_drop(drop));
 }

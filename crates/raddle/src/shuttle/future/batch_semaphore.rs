@@ -143,6 +143,7 @@ impl BatchSemaphore {
 
     /// Changes the state, and wakes those whom `change` names.
     fn change(&self, change: impl FnOnce(&mut State) -> Vec<Waker>) {
+        self.object.publish();
         let wakers = change(&mut self.lock());
         wakers.into_iter().for_each(Waker::wake);
     }
@@ -175,6 +176,14 @@ impl BatchSemaphore {
         self.lock().is_closed()
     }
 
+    fn try_take(&self, permits: usize, priority: Priority) -> Result<(), TryAcquireError> {
+        let taken = self.lock().try_take(permits, priority);
+        if taken.is_ok() {
+            self.object.acquire();
+        }
+        taken
+    }
+
     /// Takes permits, if that is possible without waiting.
     ///
     /// # Errors
@@ -183,7 +192,7 @@ impl BatchSemaphore {
     #[track_caller]
     pub fn try_acquire(&self, num_permits: usize) -> Result<(), TryAcquireError> {
         self.step(Kind::ReadModifyWrite, Access::Write, Location::caller());
-        self.lock().try_take(num_permits, Priority::Back)
+        self.try_take(num_permits, Priority::Back)
     }
 
     /// Takes permits, all at once, as soon as there are enough. It waits in line from its first poll on, until it is
@@ -248,7 +257,7 @@ impl BatchSemaphore {
     ) -> Result<(), TryAcquireError> {
         let missing = missing(permits_currently_held, permits_to_be_held);
         self.step(Kind::ReadModifyWrite, Access::Write, Location::caller());
-        self.lock().try_take(missing, Priority::Front)
+        self.try_take(missing, Priority::Front)
     }
 
     /// Gives permits back, or adds them.
@@ -295,6 +304,9 @@ impl Future for Acquire<'_> {
         let (ticket, polled, wakers) = self.semaphore.lock().poll(request, ticket, waker, poller);
         self.ticket = ticket;
         self.done = polled.is_ready();
+        if self.done {
+            self.semaphore.object.acquire();
+        }
         wakers.into_iter().for_each(Waker::wake);
         polled.map_err(|()| AcquireError(()))
     }
