@@ -130,4 +130,21 @@ mod tests {
             });
         }
     }
+
+    #[test]
+    fn a_thread_takes_any_number_of_steps_in_a_row() {
+        // Two threads and three of them, which draw ahead in different ways.
+        let steps = "W0 W0 W0 W0 W0";
+        for (threads, one) in [(vec![steps; 2], 1.0 / 2.0), (vec![steps; 3], 1.0 / 3.0)] {
+            let mut program = Script::straight(1, &threads);
+            let mut walk = RandomWalk::new();
+            for row in 1..=5 {
+                let bound = f64::powi(one, row);
+                assert_hit_rate(40_000, bound, |seed| {
+                    let (events, _) = program.run(&mut walk, seed);
+                    events[..row as usize].iter().all(|event| event.thread.0 == 0)
+                });
+            }
+        }
+    }
 }

@@ -245,27 +245,23 @@ impl Upo {
         }
     }
 
-    /// Reads the path of a run, after having taken note of where its last event would have ended it.
+    /// Reads the path of a run. If its last event ended it, that is noted first, and what was learnt below is forgotten.
     fn read<'a>(&mut self, run: &RunSummary<'a>) -> Option<Path<'a>> {
         let path = upo_path::read(run, &self.names, |key| self.ends(key))?;
-        let from = if was_ended(run.verdict) { upo_path::ends_from(run.trace) } else { None };
-        let (Some(step), Some(last)) = (from.and_then(|from| path.steps.get(from)), run.trace.events.last())
-        else {
+        let Some(last) = path.steps.last().filter(|_| path.leaf.complete && was_ended(run.verdict)) else {
             return Some(path);
         };
-        let name = run.thread_name(last.thread);
-        let number = self.names.iter().position(|&known| known == name)?;
-        if step.candidates >> number & 1 == 0 || self.ends(step.key) >> number & 1 == 1 {
-            return Some(path);
+        if self.ends(last.key) >> last.chosen & 1 == 0 {
+            // The root first, as always.
+            let root = &path.steps[0];
+            self.insert(root.key, root.count);
+            if let Some(node) = self.insert(last.key, last.count) {
+                let entry = &mut self.nodes[node as usize];
+                entry.ends |= 1 << last.chosen;
+                self.children[entry.first as usize..][..entry.count as usize].fill(NONE);
+            }
         }
-        // The root first, as always.
-        let root = &path.steps[0];
-        self.insert(root.key, root.count);
-        let Some(node) = self.insert(step.key, step.count) else { return Some(path) };
-        let entry = &mut self.nodes[node as usize];
-        entry.ends |= 1 << number;
-        self.children[entry.first as usize..][..entry.count as usize].fill(NONE);
-        upo_path::read(run, &self.names, |key| self.ends(key))
+        Some(path)
     }
 
     /// The threads that were seen to end the run at the node of `key`.

@@ -1,7 +1,7 @@
 //! The path of a finished run through UPO's tree, read from its trace.
 
 use raddle_engine::RunSummary;
-use raddle_model::{Event, Kind, Name, Operation, Pick, Reads, ThreadId, Trace, dependent, mix};
+use raddle_model::{Name, Operation, Pick, Reads, ThreadId, dependent, mix};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -63,8 +63,6 @@ pub(crate) struct Step {
     pub(crate) slot: u32,
     /// The number of the thread that was chosen.
     pub(crate) chosen: u32,
-    /// The candidates.
-    pub(crate) candidates: Mask,
     /// The numbers picked in this step: a range of the path's picks.
     pub(crate) picks: Range<usize>,
 }
@@ -82,22 +80,6 @@ pub(crate) struct Path<'a> {
     pub(crate) steps: Vec<Step>,
     pub(crate) picks: &'a [Pick],
     pub(crate) leaf: Leaf,
-}
-
-/// The first step at which the operation that ended the run could have been executed and would have ended it: from there
-/// on it was enabled, and every step was independent of it. The last arrival opens a barrier, whoever that is.
-pub(crate) fn ends_from(trace: &Trace) -> Option<usize> {
-    let (last, before) = trace.events.split_last()?;
-    let commutes = |&(step, event): &(usize, &Event)| {
-        let barriers = last.operation.kind == Kind::Barrier
-            && event.operation.kind == Kind::Barrier
-            && last.operation.object() == event.operation.object();
-        event.thread != last.thread
-            && !barriers
-            && !dependent(&event.operation, &last.operation, Reads::Independent)
-            && trace.enabled_at(step).contains(&last.thread)
-    };
-    Some(before.len() - before.iter().enumerate().rev().take_while(commutes).count())
 }
 
 /// Reads the path of a run from its trace; none if it cannot be tracked. `ends` tells, for the key of a node, which threads
@@ -155,7 +137,6 @@ pub(crate) fn read<'a>(run: &RunSummary<'a>, names: &[Name], ends: impl Fn(u64) 
             count: candidates.count_ones(),
             slot: (candidates & ((1 << chosen) - 1)).count_ones(),
             chosen,
-            candidates,
             picks: from..pick,
         });
         // A front end may end a thread that was about to do something; what that was is not in the trace.
