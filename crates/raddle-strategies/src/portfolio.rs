@@ -25,9 +25,9 @@ pub const PORTFOLIO: &[&str] = &["oos", "surw", "upo", "pos", "random-walk", "pc
 /// their count. If `early` time-outs are wanted, those that learn nothing, and so do not count on runs that are alike, have them in some
 /// runs.
 pub fn of_programs(early: bool) -> Vec<String> {
-    let counts = |spec| entry(spec).is_some_and(|entry| entry.capabilities.counts_orders);
-    let exact = |spec| counts(spec) || pct_depth(spec).is_some();
-    let learns = |spec| build(spec).is_ok_and(|strategy| strategy.learns());
+    let counts = |spec: &str| entry(spec).is_some_and(|entry| entry.capabilities.counts_orders);
+    let exact = |spec: &str| counts(spec) || pct_depth(spec).is_some();
+    let learns = |spec: &str| build(spec).is_ok_and(|strategy| strategy.learns());
     let of = |&spec: &&str| match spec {
         _ if exact(spec) => spec.to_owned(),
         _ if early && !learns(spec) => format!("exit-last:early-timeouts:{spec}"),
