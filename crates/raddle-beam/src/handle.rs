@@ -2,7 +2,7 @@
 
 use crate::record::{self, ReplayError, Told};
 use crate::session::{Caller, Session};
-use raddle_engine::{Config, Follow, Strategy};
+use raddle_engine::{Config, Follow, Strategy, Timeouts};
 use raddle_model::native::{Answer, Ran};
 use raddle_model::{Event, Pick, Settings, TraceFile, Verdict};
 use raddle_strategies::SpecError;
@@ -86,6 +86,11 @@ impl Handle {
         self.searches
     }
 
+    /// Whether time-outs fire at any moment.
+    pub fn anytime(&self) -> bool {
+        self.config.timeouts == Timeouts::Anytime
+    }
+
     /// The session.
     pub fn lock(&self) -> MutexGuard<'_, Session<LocalPid>> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
@@ -127,6 +132,7 @@ impl Handle {
             steps: session.engine().step_count(),
             threads: session.counts().0 as u64,
             rests: summary.rests,
+            drawn: Pick::drawn(&summary.trace.picks),
             preemptions: self.preemptions(),
             divergence,
             trace,

@@ -251,8 +251,15 @@ fn step<'a>(
 }
 
 #[rustler::nif]
-fn sleep<'a>(env: Env<'a>, shared: Shared, me: u32, place: u32, nanoseconds: i64) -> NifResult<Term<'a>> {
-    let deed = deed(6, place, nanoseconds, (-1, -1))?;
+fn sleep<'a>(
+    env: Env<'a>,
+    shared: Shared,
+    me: u32,
+    place: u32,
+    nanoseconds: i64,
+    life: i64,
+) -> NifResult<Term<'a>> {
+    let deed = deed(6, place, nanoseconds, (life, -1))?;
     Ok(ask(env, &shared, |session| session.step(Some(me), me, deed)))
 }
 
@@ -395,6 +402,12 @@ fn steps(shared: Shared) -> u64 {
 #[rustler::nif]
 fn searches(shared: Shared) -> bool {
     shared.searches()
+}
+
+/// Whether time-outs fire at any moment.
+#[rustler::nif]
+fn anytime(shared: Shared) -> bool {
+    shared.anytime()
 }
 
 /// How many actors and objects the run has had.

@@ -6,6 +6,7 @@ use raddle_model::{
     Event, FileError, FrontEnd, MADE, Settings, Surroundings, ThreadId, TraceFile, TraceStep, Values,
 };
 use raddle_report::run_text::{RunContext, Terminal, reduction, steps};
+use raddle_strategies::SpecError;
 
 /// What the Erlang side knows of a run and the engine does not.
 #[derive(Clone, Debug, Default)]
@@ -38,6 +39,11 @@ pub enum ReplayError {
     /// It is one of another front end.
     #[error("the failure is of the front end `{0}`, not of an Erlang program")]
     FrontEnd(FrontEnd),
+    /// It was made under a strategy that there is not.
+    #[error(
+        "the strategy that made the run cannot be used: {0}\nhelp: use the version of raddle that wrote the file, or search again"
+    )]
+    Strategy(#[from] SpecError),
 }
 
 /// The settings of the engine.
@@ -115,7 +121,13 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
 /// Reads a file of this front end.
 pub fn read(text: &str) -> Result<TraceFile, ReplayError> {
     let file = TraceFile::from_json(text)?;
-    if file.front_end == FrontEnd::Beam { Ok(file) } else { Err(ReplayError::FrontEnd(file.front_end)) }
+    if file.front_end != FrontEnd::Beam {
+        return Err(ReplayError::FrontEnd(file.front_end));
+    }
+    if !file.strategy.is_empty() {
+        raddle_strategies::build(&file.strategy)?;
+    }
+    Ok(file)
 }
 
 /// Returns the steps of a run for a person, with the line that called for each step, and how it was reduced if it was.

@@ -79,6 +79,9 @@ pub struct Session<P> {
     /// Whether the end of the test is an operation. A search that goes through all orders has to see it, because what others were about
     /// to do is lost with it; under the other strategies it costs steps and finds nothing. A run that is made again has it if it had it.
     exits: bool,
+    /// Whether that operation waits until nothing else can be done without time passing. It depends on everything, so at any moment it would multiply
+    /// the orders by the steps of those that are not done, and what they do after it shows to nobody.
+    exits_last: bool,
     /// Actors that stand aside, each with the number of steps after which it has news.
     held: Vec<(u64, u32)>,
     /// Whether actors stand aside at all. In a run that is made again the schedule says when they go on.
@@ -123,7 +126,7 @@ impl<P: Copy> Session<P> {
 
     /// The same for runs that are made again, in which the end of the test is an operation, or is none.
     pub fn again(self, exits: bool) -> Session<P> {
-        Session { exits, holds: false, ..self }
+        Session { exits, exits_last: false, holds: false, ..self }
     }
 
     fn guided(guide: Guide, config: Config, exits: bool) -> Session<P> {
@@ -135,6 +138,7 @@ impl<P: Copy> Session<P> {
             born: None,
             unique: 0,
             exits,
+            exits_last: exits,
             held: Vec::new(),
             holds: true,
             chosen: 0,
@@ -156,7 +160,8 @@ impl<P: Copy> Session<P> {
         if self.strategy().begin(Rng::for_run(seed, run)) == Plan::Exhausted {
             return false;
         }
-        let needs = self.strategy().needs();
+        let mut needs = self.strategy().needs();
+        needs.exit_last |= self.exits_last;
         self.engine.begin(needs);
         self.actors.clear();
         self.places.clear();

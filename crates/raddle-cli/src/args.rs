@@ -18,7 +18,7 @@ pub(crate) use cargo::{
 };
 pub(crate) use coverage::{CoverageArgs, StoreArgs};
 pub(crate) use failure::{ExplainArgs, MinimizeArgs, ReplayArgs};
-pub(crate) use lab::{BoundArgs, LabCommand, MicroArgs, RunArgs};
+pub(crate) use lab::{BoundArgs, LabCommand, MicroArgs, RunArgs, StrideArgs};
 pub(crate) use native::{BaselineArg, NativeArgs, PointsArg, RacesArg, ThreadsArg};
 pub(crate) use report::{FormatArg, ReportArgs};
 pub(crate) use search::{STEPS, STRATEGY, SearchArgs, cores};

@@ -40,6 +40,7 @@ fn main() -> ExitCode {
         Command::Lab { command: LabCommand::Run(args) } => lab::run(args, width),
         Command::Lab { command: LabCommand::Micro(args) } => lab::micro(args, width),
         Command::Lab { command: LabCommand::Bound(args) } => lab::bound(args, width),
+        Command::Lab { command: LabCommand::Stride(args) } => lab::stride(args),
         Command::Replay(args) => replay::run(args, width),
         Command::Beam { command: BeamCommand::Run(args) } => beam::run(args, width),
         Command::Bench(args) => bench::run(args),

@@ -1,6 +1,7 @@
 //! `raddle minimize`.
 
 use crate::args::MinimizeArgs;
+use crate::beam;
 use crate::front_end::open_repeating;
 use crate::input::{failure, shown};
 use crate::outcome::Outcome;
@@ -15,7 +16,7 @@ use std::path::PathBuf;
 
 pub(crate) fn run(args: &MinimizeArgs) -> Result<Outcome> {
     let shown = shown(&args.file);
-    let file = failure(&args.file)?;
+    let file = beam::moved(failure(&args.file)?, &args.pa, shown)?;
     if file.verdict.failure().is_none() {
         bail!("{shown}: the recorded run passed; only a failing run is made smaller");
     }

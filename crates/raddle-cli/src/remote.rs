@@ -119,6 +119,7 @@ fn made(mut ran: Box<Ran>) -> Made<Box<Ran>> {
         steps: ran.steps,
         threads: ran.threads,
         rests: ran.rests,
+        drawn: ran.drawn,
         cut_off: ran.cut_off,
         details: (details != Details::default()).then(|| Box::new(details)),
     };

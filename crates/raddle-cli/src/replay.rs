@@ -1,6 +1,7 @@
 //! `raddle replay`.
 
 use crate::args::ReplayArgs;
+use crate::beam;
 use crate::front_end::{Left, departure, does_not_repeat, open};
 use crate::input::{failure, shown};
 use crate::native::{self, Program};
@@ -15,7 +16,7 @@ use raddle_report::text;
 
 pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
     let shown = shown(&args.trace);
-    let file = failure(&args.trace)?;
+    let file = beam::moved(failure(&args.trace)?, &args.pa, shown)?;
     let threads = native::threads(args.threads);
     if args.gdb {
         ensure!(

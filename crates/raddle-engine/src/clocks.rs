@@ -130,9 +130,14 @@ impl<'a> Builder<'a> {
         // Who was there before the first event knows of none.
         let mut next_thread = (0..self.threads).take_while(|&thread| born(thread) == 0).count();
         let mut freed = self.run.freed;
+        let mut ticks = self.run.ticks;
         for (index, event) in trace.events.iter().enumerate() {
             let thread = event.thread.index();
             let operation = &event.operation;
+            while let Some((_, later)) = ticks.split_first().filter(|(tick, _)| **tick as usize <= index) {
+                ticks = later;
+                self.pass_time();
+            }
             clocks.before.extend_from_slice(&self.now[thread]);
             let (learns, tells) = self.part(operation.kind);
             if learns {
@@ -203,6 +208,17 @@ impl<'a> Builder<'a> {
                 join(self.reads.entry(object).or_insert_with(|| vec![0; clock.len()]), clock);
             }
         }
+    }
+
+    /// The clock moves: in the partial order all that comes after it comes after all that was before. It moves only when no thread is
+    /// enabled, so no step before it can be swapped with one after it.
+    fn pass_time(&mut self) {
+        if self.edges != Edges::All {
+            return;
+        }
+        let mut all = vec![0; self.threads];
+        self.now.iter().for_each(|clock| join(&mut all, clock));
+        self.now.iter_mut().for_each(|clock| clock.clone_from(&all));
     }
 
     /// Makes `thread` know what `other` knows.

@@ -33,6 +33,9 @@ pub struct Config {
     pub patience: u32,
     /// Which data races end a run with [`DataRace`](raddle_model::Failure::DataRace).
     pub races: Races,
+    /// Whether the front end may [forgive](crate::Engine::forgive_race) a race. An access that completes one is answered with
+    /// [`Reply::Raced`](crate::Reply::Raced); the run fails before the next step unless the race is forgiven.
+    pub judge_races: bool,
     /// Whether the end of the program waits until nothing else can run, in every run. A strategy may ask for that in some
     /// ([`Needs::exit_last`](crate::Needs)).
     pub exit_last: bool,
@@ -47,6 +50,7 @@ impl Default for Config {
             timeouts: Timeouts::WhenIdle,
             patience: 64,
             races: Races::Ignored,
+            judge_races: false,
             exit_last: false,
         }
     }

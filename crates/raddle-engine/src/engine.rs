@@ -55,6 +55,8 @@ pub enum Reply {
     RunOnce,
     /// Nothing, for ever: the other side of the channel is gone.
     Closed,
+    /// Nothing, and the access has completed a data race that the front end may judge.
+    Raced,
 }
 
 /// The state of a run. See the crate's documentation for the protocol.
@@ -75,6 +77,8 @@ pub struct Engine {
     pub(crate) exit_due: u64,
     /// See [`RunSummary`].
     pub(crate) freed: Vec<(u32, ThreadId)>,
+    /// How many events there were each time the clock moved because no thread was enabled.
+    pub(crate) ticks: Vec<u32>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) now: u64,
     pub(crate) steps: u64,
@@ -118,6 +122,7 @@ impl Engine {
             races: Tracker::default(),
             exit_due: u64::MAX,
             freed: Vec::new(),
+            ticks: Vec::new(),
             verdict: None,
             now: 0,
             steps: 0,
@@ -152,6 +157,7 @@ impl Engine {
         self.trace.exit_last = needs.exit_last || self.config.exit_last;
         self.trace.timeouts_anytime = needs.timeouts_anytime || self.config.timeouts == Timeouts::Anytime;
         self.freed.clear();
+        self.ticks.clear();
         self.verdict = None;
         self.now = 0;
         self.steps = 0;
@@ -354,7 +360,7 @@ impl Engine {
     fn attend(&mut self) -> Option<Next> {
         loop {
             if self.races.is_unsettled() {
-                self.settle_exchange();
+                self.settle_races();
             }
             if self.verdict.is_some() {
                 self.note_pending();
@@ -471,6 +477,7 @@ impl Engine {
             fingerprint: self.fingerprint,
             rests: self.rests,
             freed: &self.freed,
+            ticks: &self.ticks,
             threads: &self.threads,
             objects: &self.objects,
             places: &self.places,

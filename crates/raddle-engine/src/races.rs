@@ -73,6 +73,8 @@ pub(crate) struct Tracker {
     on: bool,
     /// A compare-and-exchange that has been executed, and of which it is not known yet whether it wrote.
     exchange: Option<(ThreadId, Operation)>,
+    /// A race that the front end may forgive before the next step.
+    suspected: Option<Failure>,
     threads: Vec<ThreadClocks>,
     objects: Vec<Shadow>,
 }
@@ -83,6 +85,7 @@ impl Tracker {
     pub(crate) fn begin(&mut self, races: Races) {
         if self.on {
             self.exchange = None;
+            self.suspected = None;
             self.threads.iter_mut().for_each(ThreadClocks::clear);
             self.objects.iter_mut().for_each(Shadow::clear);
         }
@@ -101,10 +104,10 @@ impl Tracker {
         self.on | (argument == MemoryOrder::Plain as u64)
     }
 
-    /// Whether it has to be told how an exchange ended before another operation is executed.
+    /// Returns whether an exchange or a race has to be settled before another operation is executed.
     #[inline]
     pub(crate) fn is_unsettled(&self) -> bool {
-        self.exchange.is_some()
+        self.exchange.is_some() || self.suspected.is_some()
     }
 
     /// Counts an event of `thread`.
@@ -185,7 +188,7 @@ impl Engine {
     #[inline(never)]
     pub(crate) fn watch(&mut self, thread: ThreadId) -> Option<Reply> {
         let operation = *self.threads.operation(thread);
-        if self.config.races == Races::Ignored {
+        if self.config.races == Races::Ignored && !self.races.on {
             return Some(Reply::Go);
         }
         self.races.on = true;
@@ -195,7 +198,29 @@ impl Engine {
             self.alarm = 0;
             return Some(Reply::Go);
         }
-        self.note_access(thread, &operation).then_some(Reply::Go)
+        self.note_access(thread, &operation);
+        if self.races.suspected.is_some() {
+            return Some(Reply::Raced);
+        }
+        self.verdict.is_none().then_some(Reply::Go)
+    }
+
+    /// Keeps the clocks of happens-before in this run, from its beginning on, for [`Engine::clock`]. Called before the first step.
+    pub fn keep_clocks(&mut self) {
+        self.races.on = true;
+    }
+
+    /// Returns how many events of each thread happen before the next event of `thread`. Right only in a run that
+    /// [keeps clocks](Engine::keep_clocks).
+    pub fn clock(&mut self, thread: ThreadId) -> &[u32] {
+        self.settle_exchange();
+        self.races.make_room(thread);
+        self.races.threads[thread.index()].now.counts()
+    }
+
+    /// Says that the race that the last access completed is none.
+    pub fn forgive_race(&mut self) {
+        self.races.suspected = None;
     }
 
     /// Says that the compare-and-exchange that `thread` executed last wrote nothing because it found another value.
@@ -213,22 +238,33 @@ impl Engine {
         }
     }
 
-    /// Takes note of an exchange, now that it is known what it did.
+    /// Settles what is not settled yet.
     #[cold]
-    pub(crate) fn settle_exchange(&mut self) {
+    pub(crate) fn settle_races(&mut self) {
+        self.settle_exchange();
+        if let Some(race) = self.races.suspected.take() {
+            self.fail(race);
+        }
+    }
+
+    /// Takes note of an exchange, now that it is known what it did.
+    fn settle_exchange(&mut self) {
         if let Some((thread, operation)) = self.races.exchange.take() {
             self.note_access(thread, &operation);
         }
     }
 
-    /// Tells whether the run goes on.
-    fn note_access(&mut self, thread: ThreadId, operation: &Operation) -> bool {
+    fn note_access(&mut self, thread: ThreadId, operation: &Operation) {
         let step = self.trace.events.len() as u32 - 1;
-        let race = self.races.access(thread, operation, step);
-        let goes_on = race.is_none();
-        if let Some(race) = race {
+        let Some(race) = self.races.access(thread, operation, step) else { return };
+        if self.config.races == Races::Ignored {
+            return;
+        }
+        if self.config.judge_races {
+            self.races.suspected = Some(race);
+            self.alarm = 0;
+        } else {
             self.fail(race);
         }
-        goes_on
     }
 }

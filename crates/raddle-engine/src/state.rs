@@ -1,7 +1,8 @@
 //! The hash of a program's state, for strategies that want to know whether they have been there before.
 
 use crate::engine::Engine;
-use raddle_model::{ObjectId, ThreadId, mix};
+use crate::objects::Resource;
+use raddle_model::{ObjectId, Operation, ThreadId, mix};
 
 impl Engine {
     /// Tells a hash of what `thread` knows (where it stands, its locals), for [`Point::state`](crate::Point::state).
@@ -34,11 +35,51 @@ impl Engine {
     pub fn set_value(&mut self, object: ObjectId, hash: u64) {
         if self.needs.state {
             self.told = true;
-            let entry = self.objects.get_mut(object);
-            let new = mix(!entry.name.0 ^ mix(hash));
-            self.state = self.state.wrapping_sub(entry.value).wrapping_add(new);
-            entry.value = new;
+            self.change_value(object, hash);
         }
+    }
+
+    fn change_value(&mut self, object: ObjectId, hash: u64) {
+        let entry = self.objects.get_mut(object);
+        let new = mix(!entry.name.0 ^ mix(hash));
+        self.state = self.state.wrapping_sub(entry.value).wrapping_add(new);
+        entry.value = new;
+    }
+
+    /// Notes in the state hash what the objects of an executed operation hold, as far as the engine keeps that: it need
+    /// not follow from where the threads stand.
+    #[cold]
+    pub(crate) fn note_objects(&mut self, operation: &Operation) {
+        for (object, _) in operation.objects() {
+            if let Some(hash) = self.held(object) {
+                self.change_value(object, hash);
+            }
+        }
+    }
+
+    fn held(&self, object: ObjectId) -> Option<u64> {
+        let name = |thread: &ThreadId| self.threads.name(*thread).0;
+        let owner = |thread: &Option<ThreadId>| thread.as_ref().map_or(0, |thread| name(thread) | 1);
+        let set = |threads: &[ThreadId]| threads.iter().fold(0_u64, |sum, t| sum.wrapping_add(mix(name(t))));
+        Some(match &self.objects.get(object).resource {
+            Resource::Memory | Resource::Thread(_) => return None,
+            Resource::Mutex { owner: by, depth, .. } => mix(owner(by)) ^ u64::from(*depth),
+            Resource::ReadWriteLock { writer, readers } => mix(owner(writer)) ^ set(readers),
+            Resource::Condition { waiters } => {
+                waiters.iter().fold(0, |hash, thread| mix(hash ^ name(thread)))
+            }
+            Resource::Semaphore { value } => *value,
+            Resource::Barrier { arrived, .. } => set(arrived),
+            Resource::Once { runner, done, given_up } => {
+                mix(owner(runner)) ^ u64::from(*done) ^ u64::from(*given_up) << 1
+            }
+            Resource::Channel { queued, received, senders, receiver, waiting, .. } => {
+                let flags = u64::from(*receiver) ^ u64::from(*waiting) << 1;
+                [*received, *senders, flags].iter().fold(*queued, |hash, part| mix(hash) ^ part)
+            }
+            Resource::Destroyed => 1,
+            Resource::Token { available: flag } | Resource::Mailbox { news: flag } => u64::from(*flag),
+        })
     }
 
     /// See [`Point::state`](crate::Point::state).

@@ -82,6 +82,9 @@ impl Engine {
         if effect == Effect::Goes(Reply::TimedOut) {
             self.pass_deadline(thread);
         }
+        if self.needs.state {
+            self.note_objects(operation);
+        }
         if self.races.is_on() {
             self.follow(thread, operation, effect, wrote);
         }

@@ -2,7 +2,7 @@
 
 use crate::Rng;
 use crate::engine::Engine;
-use crate::objects::Objects;
+use crate::objects::{Objects, Resource};
 use crate::pending::{ThreadSet, bit, bits};
 use crate::threads::{Status, Threads};
 use raddle_model::{Event, Ledger, LocationId, Name, ObjectId, Operation, ThreadId, Trace, Verdict};
@@ -288,6 +288,8 @@ pub struct RunSummary<'a> {
     pub rests: u64,
     /// Who went on because of which event: waiters woken by a signal, and all who arrived at a barrier when it opened.
     pub(crate) freed: &'a [(u32, ThreadId)],
+    /// How many events there were each time the clock moved because no thread was enabled.
+    pub(crate) ticks: &'a [u32],
     pub(crate) threads: &'a Threads,
     pub(crate) objects: &'a Objects,
     pub(crate) places: &'a [Name],
@@ -298,12 +300,17 @@ impl<'a> RunSummary<'a> {
     /// by whom is not known in it.
     #[must_use]
     pub fn with_trace(&self, trace: &'a Trace) -> RunSummary<'a> {
-        RunSummary { trace, freed: &[], ..*self }
+        RunSummary { trace, freed: &[], ticks: &[], ..*self }
     }
 
     /// The name of a thread, equal in all runs.
     pub fn thread_name(&self, thread: ThreadId) -> Name {
         self.threads.name(thread)
+    }
+
+    /// Whether an object is a mailbox: nobody waits to send to it, and its owner waits until something has come.
+    pub fn is_mailbox(&self, object: ObjectId) -> bool {
+        matches!(self.objects.get(object).resource, Resource::Mailbox { .. })
     }
 
     /// The event that made a thread; none for those that were there from the start.

@@ -98,6 +98,9 @@ impl Engine {
                 }
             }
             if self.threads.any_enabled() {
+                if self.resting.is_empty() {
+                    self.ticks.push(self.trace.events.len() as u32);
+                }
                 return true;
             }
         }

@@ -201,6 +201,8 @@ impl Search<'_> {
         const MOST_THREADS: usize = 64;
         let mut before = self.run.clone();
         before.steps.pop();
+        let left = before.steps.len();
+        before.picks.retain(|&(step, ..)| (step as usize) < left);
         for thread in (0..self.run.threads.len()).take(MOST_THREADS).map(|index| ThreadId(index as u32)) {
             let mut schedule = Schedule::of(&before);
             schedule.segments.push(Segment { thread, until: Segment::ALL });

@@ -7,12 +7,14 @@
 pub mod exact;
 mod machine;
 pub mod micro;
+mod orders;
 mod runs;
 mod sample;
 mod straight;
 pub mod syntax;
 
 pub use machine::Machine;
+pub use orders::{SeenOrder, SeenOrders};
 pub use runs::{Lab, compile, config};
 pub use sample::{Job, Sampled, sample, sample_all};
 pub use straight::{Straight, StraightError};

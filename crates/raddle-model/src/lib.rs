@@ -4,6 +4,7 @@
 //! knows how a program is executed. Start with [`Operation`]: a thread announces one before it runs
 //! it, and [`dependent`] says which two of them may not be swapped.
 
+mod claim;
 mod exit;
 mod file;
 mod ids;
@@ -18,6 +19,7 @@ mod trace;
 mod values;
 mod verdict;
 
+pub use claim::{Claim, Claims};
 pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
 pub use file::{
     FORMAT_VERSION, FileError, FrontEnd, MADE, MOST_FILE_STEPS, Minimized, Settings, Surroundings, TraceFile,

@@ -129,7 +129,7 @@ pub enum Order {
         steps: Vec<TraceStep>,
         /// Every other decision.
         picks: Vec<(u32, u32, u32)>,
-        /// The memory that was known to be shared, in units of eight bytes.
+        /// The memory that was known to be shared, as [`SharedUnit`] packs it.
         shared: Vec<u64>,
         /// The number that the program's random numbers follow from, besides the seed.
         random: u64,
@@ -256,6 +256,9 @@ pub struct Ran {
     /// How often a spinning thread was held back.
     #[serde(skip_serializing_if = "is_default")]
     pub rests: u64,
+    /// How many numbers with more than one answer were drawn: waiters that signals wake, and data choices.
+    #[serde(skip_serializing_if = "is_default")]
+    pub drawn: u64,
     /// How often it waited for something from outside the program, so that it may not repeat.
     #[serde(skip_serializing_if = "is_default")]
     pub outside_waits: u64,
@@ -287,7 +290,7 @@ pub struct Ran {
     /// are known.
     #[serde(default)]
     pub callers: Vec<String>,
-    /// The memory that was known to be shared before that run.
+    /// The memory that was known to be shared before that run, as [`SharedUnit`] packs it.
     #[serde(skip_serializing_if = "is_default")]
     pub shared: Vec<u64>,
 }
@@ -326,16 +329,52 @@ impl Order {
 
 /// The memory that was known to be shared when the run of `file` was made.
 fn shared(file: &TraceFile) -> Vec<u64> {
-    let shared = file.parameters.iter().filter(|(name, _)| name == SHARED);
-    shared.map(|&(_, unit)| unit as u64).collect()
+    let shared = file.parameters.iter().filter(|(name, _)| name == SHARED).map(|&(_, unit)| unit as u64);
+    if file.parameters.iter().any(|(name, _)| name == LAYOUTS) {
+        return shared.collect();
+    }
+    // An earlier version shared whole units, which it divided only if it tracked data races.
+    let boundaries = if file.settings.races { 1 << 4 } else { 0 };
+    shared.map(|unit| SharedUnit { unit, bytes: u8::MAX, boundaries }.pack()).collect()
 }
 
-/// The parameter of a failure file that holds an address of shared memory; there may be many.
+/// The parameter of a failure file that holds a unit of shared memory; there may be many.
 pub const SHARED: &str = "shared";
+/// The parameter of a failure file whose units of shared memory are packed as [`SharedUnit`]. In files without it they are numbers of units.
+pub const LAYOUTS: &str = "layouts";
+
+/// Eight bytes of memory of which some are shared.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct SharedUnit {
+    /// The address divided by eight.
+    pub unit: u64,
+    /// The shared bytes; the lowest bit is the first byte.
+    pub bytes: u8,
+    /// The bytes before which another object begins.
+    pub boundaries: u8,
+}
+
+impl SharedUnit {
+    /// Packs the unit into one number. Addresses have at most 51 bits.
+    pub fn pack(self) -> u64 {
+        self.unit << 16 | u64::from(self.bytes) << 8 | u64::from(self.boundaries)
+    }
+
+    /// Unpacks what [`SharedUnit::pack`] has packed.
+    pub fn unpack(packed: u64) -> SharedUnit {
+        SharedUnit { unit: packed >> 16, bytes: (packed >> 8) as u8, boundaries: packed as u8 }
+    }
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn units_of_shared_memory_keep_their_bytes_and_boundaries() {
+        let unit = SharedUnit { unit: (1 << 47 >> 3) - 1, bytes: 0xf1, boundaries: 0x10 };
+        assert_eq!(SharedUnit::unpack(unit.pack()), unit);
+    }
 
     #[test]
     fn the_name_of_a_place_has_its_callers_and_no_folders() {

@@ -22,6 +22,13 @@ pub struct Pick {
     pub value: u32,
 }
 
+impl Pick {
+    /// Returns how many of `picks` had more than one answer.
+    pub fn drawn(picks: &[Pick]) -> u64 {
+        picks.iter().filter(|pick| pick.arity > 1).count() as u64
+    }
+}
+
 /// The executed events of a run in order, and all that was decided in it.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {

@@ -1,7 +1,8 @@
 //! The results of tests for a person, a line or two each, and all together at the end.
 
-use crate::shape::{CargoTest, CargoTests, MissedBug, TestStatus};
-use crate::text::{count, plural, share};
+use crate::claim_text::unless_exhausted;
+use crate::shape::{CargoTest, CargoTests, TestStatus};
+use crate::text::{count, plural};
 use std::fmt::Write;
 
 /// What stands at the beginning of a line that goes on with the one before.
@@ -35,7 +36,7 @@ pub fn test(test: &CargoTest, colours: bool) -> String {
     match test.status {
         TestStatus::Passed => {
             more(&runs(test));
-            bounds(&test.bounds).iter().for_each(|line| more(line));
+            unless_exhausted(&test.claims).iter().for_each(|line| more(line));
         }
         // What was wrong comes with the steps that lead to it.
         TestStatus::Failed | TestStatus::Inconclusive => more(&runs(test)),
@@ -60,27 +61,6 @@ fn runs(test: &CargoTest) -> String {
         let _ = write!(out, "; spinning threads were held back {} times", count(test.rests));
     }
     out
-}
-
-/// What was not found, and how likely that is.
-fn bounds(bounds: &[MissedBug]) -> Vec<String> {
-    let Some(first) = bounds.first() else { return Vec::new() };
-    let who = if first.made {
-        format!("its {} of PCT", plural(first.runs, "run"))
-    } else {
-        format!("so many runs of PCT, {},", count(first.runs))
-    };
-    let mut chances: Vec<String> = bounds.iter().map(|bound| share(bound.missed)).collect();
-    if chances.iter().all(|chance| *chance == chances[0]) {
-        chances.truncate(1);
-    }
-    let depths = match (&chances[..], bounds.last()) {
-        // Runs that look for the deepest of them say the same of the others.
-        ([_], Some(last)) => format!("{} or less", last.depth),
-        _ => bounds.iter().map(|bound| bound.depth.to_string()).collect::<Vec<_>>().join(", "),
-    };
-    let chances = chances.join(", ");
-    vec![format!("a bug of depth {depths} is missed by {who} with a chance of at most {chances}")]
 }
 
 /// Whether a test has failed; if `strict`, one that cannot be controlled counts as such.
@@ -122,13 +102,12 @@ pub fn summary(all: &CargoTests, strict: bool, colours: bool) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_model::{Claim, Claims};
 
     #[test]
     fn a_passed_test_tells_what_that_is_worth() {
-        let two = vec![
-            MissedBug { depth: 1, runs: 60, made: true, missed: 0.001 },
-            MissedBug { depth: 2, runs: 60, made: true, missed: 0.5 },
-        ];
+        let mut claims = Claims::default();
+        claims.statements.push(Claim::Depth { depth: 2, missed: 0.001, runs: 60, threads: 3, steps: 40 });
         let passed = CargoTest {
             binary: "p".to_owned(),
             test: "a".to_owned(),
@@ -136,16 +115,17 @@ mod tests {
             partial_orders: 7,
             threads: 3,
             steps: 40,
-            bounds: two,
+            claims,
             ..CargoTest::default()
         };
         let told = test(&passed, false);
         assert!(told.starts_with("        PASS [   0.000s] p a\n"), "{told}");
         assert!(told.contains("1,000 runs, 7 partial orders; up to 3 threads and 40 steps\n"), "{told}");
-        assert!(told.contains("depth 1, 2 is missed by its 60 runs of PCT"), "{told}");
-        let alike = bounds(&[3, 3].map(|depth| MissedBug { depth, runs: 60, made: true, missed: 0.5 }));
-        assert!(alike[0].starts_with("a bug of depth 3 or less is missed"), "{alike:?}");
-        let left = CargoTest { exhausted: true, bounds: Vec::new(), ..passed };
+        assert!(
+            told.contains("a bug of depth 2 or less was missed with probability at most 0.001"),
+            "{told}"
+        );
+        let left = CargoTest { exhausted: true, claims: Claims::default(), ..passed };
         assert!(
             test(&left, false).contains("no schedule left") && !test(&left, false).contains("depth"),
             "{}",

@@ -8,6 +8,7 @@
 
 pub mod bench;
 pub mod cargo_text;
+pub mod claim_text;
 mod coverage;
 pub mod events;
 pub mod format;

@@ -1,5 +1,6 @@
 //! What a search did, for a person.
 
+use crate::claim_text::unless_exhausted;
 use crate::shape::{NativeRun, Races};
 use crate::text::{count, kinds, plural};
 use raddle_model::FrontEnd;
@@ -80,7 +81,10 @@ pub fn summary(report: &NativeRun, front_end: FrontEnd) -> String {
         });
     }
     match report.first_failure {
-        None => out.push_str("No run failed.\n"),
+        None => match unless_exhausted(&report.claims) {
+            Some(line) => _ = writeln!(out, "No run failed: {line}."),
+            None => out.push_str("No run failed.\n"),
+        },
         Some(first) => {
             let _ = writeln!(out, "Failed: {}; the first is run {first}.", kinds(&report.kinds));
             if !report.iroots.is_empty() {

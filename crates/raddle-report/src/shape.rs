@@ -7,6 +7,7 @@ pub use cargo::{CargoTest, CargoTests, Doctor, Finding, MissedBug, TestStatus};
 pub use failure::{Explained, ExplainedPair, ExplainedStep, Reduced, Replayed, Resembled};
 
 use crate::coverage::Coverage;
+use raddle_model::Claims;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
@@ -53,11 +54,33 @@ pub struct Run {
     pub threads: u64,
     /// The most steps of any run.
     pub steps: u64,
+    /// What the runs show of bugs that were not found, the strongest statement first.
+    pub claims: Claims,
     /// The earliest failing run.
     pub first_failure: Option<FirstFailure>,
     /// Which iRoots runs had, if that was asked for.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
+    /// Every partial order that was seen or computed, if that was asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub orders: Option<Vec<ListedOrder>>,
+}
+
+/// A partial order of `raddle lab run --json --orders`.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct ListedOrder {
+    /// Its fingerprint in hexadecimal digits; the same under every strategy.
+    pub fingerprint: String,
+    /// The runs that had it.
+    pub runs: u64,
+    /// The kind of failure that it ends in.
+    pub failure: Option<String>,
+    /// The threads of one such run, step by step, numbered from 0 in the order of their creation; nothing without a run.
+    pub schedule: Option<Vec<u32>>,
+    /// The numbers drawn in that run: the step, from 0, and the value.
+    pub picks: Vec<(u64, u32)>,
+    /// Its exact probability as a fraction, where that was computed.
+    pub exact: Option<String>,
 }
 
 /// The earliest failing run.
@@ -121,6 +144,8 @@ pub struct NativeRun {
     pub strategy: String,
     /// The seed.
     pub seed: u64,
+    /// What the runs show of bugs that were not found, the strongest statement first.
+    pub claims: Claims,
     /// What a second look for data races found, if there was one.
     pub races: Option<Races>,
     /// What else has to be known to judge the result.

@@ -1,5 +1,6 @@
 //! The shapes, told to a person.
 
+use crate::claim_text::unless_exhausted;
 use crate::shape::{Bound, BoundRow, Micro, MicroCell, MicroPublished, Run, StrategyEntry};
 use crate::table::{Align, Table, wrap};
 use std::collections::BTreeMap;
@@ -146,7 +147,9 @@ fn notes(report: &Run) -> Vec<String> {
     if let Some(reason) = &report.exact_refused {
         notes.push(format!("no exact probability: {reason}"));
     }
-    if let Some(space) = report.space {
+    if let Some(line) = unless_exhausted(&report.claims) {
+        notes.push(line);
+    } else if let Some(space) = report.space {
         notes.push(format!(
             "seen {} of about {} partial orders",
             count(report.partial_orders),

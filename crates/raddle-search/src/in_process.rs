@@ -5,7 +5,7 @@ use crate::run::{Details, Made, Run};
 use crate::worker::{Known, Request, Target, Worker};
 use raddle_engine::{Config, Engine, Plan, Program, Rng, Strategy, run};
 use raddle_model::native::Covered;
-use raddle_model::{Ledger, Trace, Verdict};
+use raddle_model::{Ledger, Pick, Trace, Verdict};
 use raddle_strategies::portfolio::Turn;
 use std::io;
 
@@ -123,6 +123,7 @@ impl LocalWorker {
                 steps: summary.trace.events.len() as u64,
                 threads: summary.thread_count() as u64,
                 rests: summary.rests,
+                drawn: Pick::drawn(&summary.trace.picks),
                 cut_off: *summary.verdict == Verdict::CutOff,
                 details: None,
             },

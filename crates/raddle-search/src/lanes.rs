@@ -1,9 +1,9 @@
 //! The strategies that take turns in a search.
 
 use raddle_engine::Strategy;
-use raddle_strategies::SpecError;
-use raddle_strategies::pct_depth;
+use raddle_model::Reads;
 use raddle_strategies::portfolio::{self, NAME, PORTFOLIO, Rounds};
+use raddle_strategies::{Exact, SpecError, pct_depth};
 
 /// The variant of the default portfolio.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -26,6 +26,10 @@ pub struct Lane {
     pub covers_everything: bool,
     /// The depth for which its runs have PCT's guarantee as published, all but the first.
     pub pct_depth: Option<u64>,
+    /// Whether its runs are independent draws from one distribution.
+    pub is_sample: bool,
+    /// Whether each of its runs has any given partial order with POS's guarantee at least: `n^-k` with all conflicts.
+    pub reaches_every_order: bool,
     /// Never runs; copied for whoever does.
     prototype: Box<dyn Strategy>,
 }
@@ -133,6 +137,11 @@ impl Lane {
             learns: strategy.learns(),
             covers_everything: raddle_strategies::covers_everything(&spec),
             pct_depth: pct_depth(&spec),
+            is_sample: !strategy.learns(),
+            reaches_every_order: matches!(
+                raddle_strategies::exact(&spec),
+                Ok(Exact::RandomWalk | Exact::Pos(Reads::Independent))
+            ),
             prototype: strategy,
             spec,
         }

@@ -7,10 +7,11 @@
 //! * [`Lanes`]: the strategies that take turns.
 //! * [`Turns`]: whose turn it is, on one job of one shard.
 //! * [`Tally`]: the numbers of a search, the same for any number of jobs and for merged shards.
-//! * [`bound`]: what a number of runs without a failure is worth.
+//! * [`bound`]: what a number of runs without a failure is worth. [`claims`](claims()) chooses what is said of them.
 
 pub mod bound;
 mod budget;
+mod claims;
 mod failure;
 mod in_process;
 mod job;
@@ -26,6 +27,7 @@ mod turns;
 mod worker;
 
 pub use budget::{Budget, Deadline, Stop};
+pub use claims::{MOST_MISSED, claims};
 pub use failure::{AFTER_A_FAILURE, Limits, Progress, explain, origin, reduce, write};
 pub use in_process::{CopyProgram, InProcess, Recording};
 pub use lanes::{Lane, Lanes, Portfolio};
@@ -34,6 +36,6 @@ pub use run::{Details, Made, Run};
 pub use search::{Searched, search, search_all};
 pub use shard::{Shard, ShardError};
 pub use shared::{Outcome, Search, Seen};
-pub use tally::{LaneTally, Tally};
+pub use tally::{LaneTally, PctRuns, Tally};
 pub use turns::Turns;
 pub use worker::{Known, Request, Target, Worker};

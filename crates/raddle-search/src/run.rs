@@ -15,6 +15,8 @@ pub struct Run {
     pub threads: u64,
     /// How often a spinning thread was descheduled.
     pub rests: u64,
+    /// How many numbers with more than one answer were drawn: waiters that signals wake, and data choices.
+    pub drawn: u64,
     /// Whether its strategy cut it off, because another run covers it.
     pub cut_off: bool,
     /// What few runs have.
@@ -41,6 +43,11 @@ pub struct Details {
 }
 
 impl Run {
+    /// Returns whether it reached the step limit without a verdict.
+    pub fn is_inconclusive(&self) -> bool {
+        self.details.as_ref().is_some_and(|details| details.inconclusive)
+    }
+
     /// Returns the kind of failure, or nothing if it passed.
     pub fn kind(&self) -> Option<&str> {
         self.details.as_ref()?.kind.as_deref()

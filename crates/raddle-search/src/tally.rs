@@ -8,6 +8,7 @@ use raddle_model::native::Covered;
 use raddle_model::{IRoot, Ledger};
 use raddle_strategies::portfolio::Turn;
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
 /// The numbers of a search. They do not depend on the number of jobs, unless a time budget ended it.
@@ -58,10 +59,27 @@ pub struct Tally {
 pub struct LaneTally {
     /// Complete runs.
     pub runs: u64,
-    /// Those that passed, without the first one, from which PCT learns how long runs are.
-    pub passed_after_first: u64,
+    /// Those that passed after the longest one. A strategy that learns how long runs are knew it in all of these.
+    #[serde(default)]
+    pub passed_after_longest: u64,
+    /// The steps of the longest one.
+    #[serde(default)]
+    pub longest: u64,
+    /// How often a spinning thread was descheduled in them.
+    #[serde(default)]
+    pub rests: u64,
+    /// How many numbers with more than one answer were drawn in them.
+    #[serde(default)]
+    pub drawn: u64,
     /// The number of the turn for which it had no schedule left.
     pub exhausted_at: Option<u64>,
+}
+
+impl LaneTally {
+    /// Returns whether all that was decided in its runs were the steps that its strategy chose.
+    pub(crate) fn is_undisturbed(&self) -> bool {
+        self.rests == 0 && self.drawn == 0
+    }
 }
 
 impl Tally {
@@ -85,11 +103,14 @@ impl Tally {
         }
         let lane = &mut self.lanes[turn.lane];
         lane.runs += 1;
-        let Some(details) = &run.details else {
-            lane.passed_after_first += u64::from(turn.run > 0);
-            return;
-        };
-        lane.passed_after_first += u64::from(turn.run > 0 && details.kind.is_none() && !details.inconclusive);
+        lane.rests += run.rests;
+        lane.drawn += run.drawn;
+        if run.steps > lane.longest {
+            (lane.longest, lane.passed_after_longest) = (run.steps, 0);
+        } else {
+            lane.passed_after_longest += u64::from(run.kind().is_none() && !run.is_inconclusive());
+        }
+        let Some(details) = &run.details else { return };
         self.count_details(turn.number, details);
     }
 
@@ -134,7 +155,14 @@ impl Tally {
         self.processes += other.processes;
         for (mine, theirs) in self.lanes.iter_mut().zip(&other.lanes) {
             mine.runs += theirs.runs;
-            mine.passed_after_first += theirs.passed_after_first;
+            mine.rests += theirs.rests;
+            mine.drawn += theirs.drawn;
+            match mine.longest.cmp(&theirs.longest) {
+                Ordering::Less => mine.passed_after_longest = theirs.passed_after_longest,
+                Ordering::Equal => mine.passed_after_longest += theirs.passed_after_longest,
+                Ordering::Greater => (),
+            }
+            mine.longest = mine.longest.max(theirs.longest);
             mine.exhausted_at = [mine.exhausted_at, theirs.exhausted_at].into_iter().flatten().min();
         }
         self.estimate = other.estimate.or(self.estimate);
@@ -179,20 +207,38 @@ impl Tally {
         self.census.distinct() as u64
     }
 
-    /// Returns the runs of PCT as published, by depth, all of which have passed.
-    pub fn pct_runs(&self, lanes: &Lanes) -> BTreeMap<u64, u64> {
-        let mut made = BTreeMap::new();
-        for (lane, tally) in lanes.iter().zip(&self.lanes) {
-            if let Some(depth) = lane.pct_depth.filter(|_| tally.passed_after_first > 0) {
-                *made.entry(depth).or_default() += tally.passed_after_first;
+    /// Returns the runs that have PCT's guarantee as published, by depth: those that passed after the strategy had seen its longest
+    /// run. The guarantee knows neither the rule against spinning nor numbers that are drawn, so a strategy whose runs had
+    /// any of these has none.
+    pub fn pct_runs(&self, lanes: &Lanes) -> BTreeMap<u64, PctRuns> {
+        let mut made: BTreeMap<u64, PctRuns> = BTreeMap::new();
+        for (lane, tally) in lanes.iter().zip(&self.lanes).filter(|(_, tally)| tally.is_undisturbed()) {
+            if let Some(depth) = lane.pct_depth.filter(|_| tally.passed_after_longest > 0) {
+                let pct = made.entry(depth).or_default();
+                pct.runs += tally.passed_after_longest;
+                pct.steps = pct.steps.max(tally.longest).max(1);
             }
         }
         made
     }
 
-    /// Returns an upper bound on the probability that `runs` runs of PCT for bugs of this depth all miss one.
-    pub fn missed_by_pct(&self, depth: u64, runs: u64) -> f64 {
-        let size = Size { threads: self.threads, steps: self.steps.max(1) };
-        Guarantee::pct(size, depth).map_or(1.0, |pct| pct.missed(runs))
+    /// Returns an upper bound on the probability that the runs of PCT, `made` by depth, all miss a bug of this depth that shows in
+    /// a run no longer than theirs. Runs for deeper bugs find it too, with their own guarantee. 1 without such runs.
+    pub fn missed_by_pct(&self, depth: u64, made: &BTreeMap<u64, PctRuns>) -> f64 {
+        let deep = made.range(depth.max(1)..);
+        let missed = deep.map(|(&depth, pct)| {
+            let size = Size { threads: self.threads, steps: pct.steps };
+            Guarantee::pct(size, depth).map_or(1.0, |guarantee| guarantee.missed(pct.runs))
+        });
+        missed.product()
     }
+}
+
+/// Runs of PCT with one depth.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct PctRuns {
+    /// How many.
+    pub runs: u64,
+    /// The `k` of their guarantee: the steps of the longest.
+    pub steps: u64,
 }

@@ -8,7 +8,8 @@
 //! Runs that turn out to repeat another one are cut off and counted apart. Tests (tests/systematic):
 //! `micro_programs_have_the_published_number_of_partial_orders`, `random_programs_agree_with_depth_first_search`.
 //! Departures from the paper: races are looked for after a run, not during it; a blocked operation at the end of a run
-//! takes part in races; an event that ends the run (exit, failed assertion, misuse) depends on everything.
+//! takes part in races; an event that ends the run (exit, failed assertion, misuse) depends on everything; a thread that another one has ended, or
+//! made do something else, leaves the sleep set.
 //! Limits: the guarantee presumes that independent operations commute. That does not hold for time-outs, for a barrier
 //! that more threads use than it takes, for runs in which the engine held a spinning thread back, and for the step
 //! limit; partial orders may then be missed.
@@ -18,7 +19,7 @@ mod races;
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use races::Races;
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_model::{Failure, Operation, Reads, ThreadId, Verdict, dependent};
+use raddle_model::{Failure, Operation, Reads, ThreadId, Trace, Verdict, dependent};
 
 /// The entry in the catalogue.
 pub(crate) const ENTRY: Entry = Entry {
@@ -42,7 +43,7 @@ pub struct Dpor {
     /// end of `stack` on, who is asleep.
     steps: usize,
     picks: usize,
-    asleep: Vec<ThreadId>,
+    asleep: Vec<Sleeper>,
 }
 
 /// A thread together with what it would do, where all that it leads to is covered by other runs.
@@ -170,11 +171,16 @@ impl Dpor {
             return None;
         }
         let first_new = self.stack.len().saturating_sub(1);
+        let next = NextOperations::new(run, first_new);
         let mut picks = trace.picks.iter().skip_while(|pick| (pick.step as usize) < first_new).peekable();
         for (step, event) in trace.events.iter().enumerate().skip(first_new) {
             if step == self.stack.len() {
-                let sleep =
-                    self.stack.last().map_or_else(Vec::new, |node| node.sleep_after().cloned().collect());
+                // A thread that another one has ended, or made do something else, is awake.
+                let waits = |sleeper: &&Sleeper| next.of(sleeper.thread, step) == Some(&sleeper.operation);
+                let sleep = self
+                    .stack
+                    .last()
+                    .map_or_else(Vec::new, |node| node.sleep_after().filter(waits).cloned().collect());
                 self.stack.push(Node {
                     enabled: trace.enabled_at(step).to_vec(),
                     sleep,
@@ -191,6 +197,32 @@ impl Dpor {
             }
         }
         Some(first_new)
+    }
+}
+
+/// What each thread does next, for the steps of a run from some step on.
+struct NextOperations<'a> {
+    trace: &'a Trace,
+    /// Per thread: its events from that step on.
+    of: Vec<Vec<usize>>,
+}
+
+impl<'a> NextOperations<'a> {
+    fn new(run: &RunSummary<'a>, first: usize) -> NextOperations<'a> {
+        let mut of = vec![Vec::new(); run.thread_count()];
+        for (index, event) in run.trace.events.iter().enumerate().skip(first) {
+            of[event.thread.index()].push(index);
+        }
+        NextOperations { trace: run.trace, of }
+    }
+
+    /// The first operation of `thread` at or after `step`, executed or not.
+    fn of(&self, thread: ThreadId, step: usize) -> Option<&'a Operation> {
+        let events = &self.of[thread.index()];
+        match events.get(events.partition_point(|&index| index < step)) {
+            Some(&index) => Some(&self.trace.events[index].operation),
+            None => self.trace.pending.get(thread.index())?.as_ref(),
+        }
     }
 }
 
@@ -223,12 +255,13 @@ impl Strategy for Dpor {
         if step == self.stack.len()
             && let Some(node) = self.stack.last()
         {
-            let awaited = node.sleep.iter().chain(&node.done).filter(|sleeper| !sleeper.ends);
-            self.asleep.extend(awaited.map(|sleeper| sleeper.thread));
+            self.asleep.extend(node.sleep.iter().chain(&node.done).cloned());
         }
-        self.asleep
-            .retain(|&thread| !dependent(point.operation(thread), &last.operation, Reads::Independent));
-        let awake = point.enabled().iter().filter(|thread| !self.asleep.contains(thread));
+        self.asleep.retain(|sleeper| {
+            sleeper.sleeps_through(&last.operation) && *point.operation(sleeper.thread) == sleeper.operation
+        });
+        let is_asleep = |thread| self.asleep.iter().any(|sleeper| sleeper.thread == thread);
+        let awake = point.enabled().iter().filter(|&&thread| !is_asleep(thread));
         awake.min().map_or(Choice::CutOff, |&thread| Choice::Run(thread))
     }
 

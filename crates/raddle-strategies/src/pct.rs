@@ -3,20 +3,27 @@
 //! Paper: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of
 //! Finding Bugs", ASPLOS 2010.
 //! Guarantee: in a program with at most `n` threads and `k` steps, one run hits a bug of depth `d` with probability
-//! at least `1 / (n * k^(d-1))`. Tests: `meets_the_bound_at_depth_2`, `meets_the_bound_at_depth_3`.
+//! at least `1 / (n * k^(d-1))`. Tests: `meets_the_bound_at_depth_2`, `meets_the_bound_at_depth_3`. Which waiter a signal
+//! wakes and what a data choice gives is drawn uniformly and lies outside of this: a bug that needs one of `m` answers has a
+//! probability of `1 / m` of that. Test: `a_signal_is_outside_the_bound`.
 //! Departures from the paper: a thread gets its priority when it appears, at a uniformly random rank among all; `k` is
 //! the longest run seen unless it is given (so the first run has no change points); a drawn depth is geometric (1/2
 //! each) up to 8, where the paper leaves the distribution open. Of two change points on one step the one drawn last counts,
 //! as in the loop of the paper's Figure 7. `Count::Choices` is the paper's optimisation for
 //! sequential phases, `At::Synchronisation` the one for synchronisation operations (both section 4.2); they change
-//! what counts as a step in `k`.
+//! what counts as a step in `k`. Synchronisation is all that is no memory access, atomic and volatile accesses,
+//! read-modify-write operations, and accesses to objects on which a data race was seen in an earlier run; the bound holds once
+//! all of these are known. `Phases::Joins` is the one for join points: a phase begins when a single thread is enabled. It
+//! draws priorities and change points anew, and `k` is the longest phase; the bound then holds for bugs within one phase. The
+//! paper does not say whether priorities are drawn anew.
 
 use crate::catalogue::{Build, Capabilities, Entry, Exact, Family, STEPS, parameter};
 use crate::spec::SpecError;
 use crate::tournament::{Tournament, given_rank, low_rank, random_rank};
 use crate::values::Values;
-use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
-use raddle_model::{Operation, ThreadId};
+use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy, conflicts};
+use raddle_model::{Kind, MemoryOrder, Name, ObjectId, Operation, ThreadId};
+use std::collections::BTreeSet;
 
 /// The entry in the catalogue.
 pub(crate) const ENTRY: Entry = Entry {
@@ -27,13 +34,14 @@ pub(crate) const ENTRY: Entry = Entry {
         parameter("depth", "3", "d: a number, `drawn` (per run), or `auto` (from confidence and runs)"),
         STEPS,
         parameter("count", "all", "`all` steps count, or only `choices` (more than one thread enabled)"),
-        parameter("at", "any", "change points at `any` step, or at `sync` operations only"),
+        parameter("at", "any", "change points at `any` step, or at `sync`: no race-free plain accesses"),
+        parameter("phases", "one", "`joins`: drawn anew when a single thread is enabled; k is per phase"),
         parameter("exit", "free", "`last`: a thread about to end the program waits for the others"),
         parameter("confidence", "0.95", "for depth=auto: the wanted chance of a hit"),
         parameter("runs", "10000", "for depth=auto: how many runs are planned"),
     ],
     source: "Burckhardt et al., ASPLOS 2010",
-    guarantee: "a bug of depth d: 1/(n k^(d-1))",
+    guarantee: "a bug of depth d: 1/(n k^(d-1)), times 1/m if it needs one of m waiters signalled or numbers chosen",
     capabilities: Capabilities {
         depth_bound: Some(published_depth),
         exact: Some(exact),
@@ -56,6 +64,7 @@ fn settings(values: &Values<'_>) -> Result<Settings, SpecError> {
         steps: values.optional("steps")?,
         count: values.word("count", &[("all", Count::All), ("choices", Count::Choices)])?,
         at: values.word("at", &[("any", At::Any), ("sync", At::Synchronisation)])?,
+        phases: values.word("phases", &[("one", Phases::One), ("joins", Phases::Joins)])?,
         exit_last: values.word("exit", &[("free", false), ("last", true)])?,
     })
 }
@@ -68,8 +77,8 @@ fn published_depth(values: &Values<'_>) -> Option<u64> {
 
 fn exact(values: &Values<'_>) -> Result<Exact, String> {
     let usual = |name: &str, default: &str| values.get(name).is_none_or(|value| value == default);
-    if !usual("count", "all") || !usual("at", "any") || !usual("exit", "free") {
-        return Err("for pct it is computed without `count`, `at` and `exit` only".to_owned());
+    if !usual("count", "all") || !usual("at", "any") || !usual("phases", "one") || !usual("exit", "free") {
+        return Err("for pct it is computed without `count`, `at`, `phases` and `exit` only".to_owned());
     }
     let depth = values.get("depth").map_or(Ok(3), str::parse);
     let depth = depth.map_err(|_| "for pct it is computed for a depth that is a number".to_owned())?;
@@ -107,8 +116,17 @@ pub enum Count {
 pub enum At {
     /// Anywhere.
     Any,
-    /// At operations other than plain memory accesses.
+    /// At operations by which threads may communicate: not at plain memory accesses without a known data race.
     Synchronisation,
+}
+
+/// For how long priorities and change points are drawn.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Phases {
+    /// For the whole run.
+    One,
+    /// Until a single thread is enabled.
+    Joins,
 }
 
 /// What can be set.
@@ -122,6 +140,8 @@ pub struct Settings {
     pub count: Count,
     /// Where change points may lie.
     pub at: At,
+    /// For how long priorities and change points are drawn.
+    pub phases: Phases,
     /// Whether a thread that is about to end the program falls behind all others first (the paper's final wait).
     pub exit_last: bool,
 }
@@ -129,7 +149,19 @@ pub struct Settings {
 impl Settings {
     /// The algorithm as in the paper's Figure 7, with `k` learnt.
     pub fn fixed(depth: u32) -> Settings {
-        Settings { depth: Depth::Fixed(depth), steps: None, count: Count::All, at: At::Any, exit_last: false }
+        Settings {
+            depth: Depth::Fixed(depth),
+            steps: None,
+            count: Count::All,
+            at: At::Any,
+            phases: Phases::One,
+            exit_last: false,
+        }
+    }
+
+    /// Whether every step counts, in one phase.
+    fn is_plain(&self) -> bool {
+        self.count == Count::All && self.at == At::Any && self.phases == Phases::One
     }
 }
 
@@ -144,8 +176,14 @@ pub struct Pct {
     settings: Settings,
     rng: Rng,
     ranks: Ranks,
-    /// Steps of this run that counted.
+    /// Steps of this run, or of its current phase, that counted.
     counted: u64,
+    /// Whether a single thread was enabled at the latest choice.
+    alone: bool,
+    /// The names of objects with a data race.
+    racing: BTreeSet<Name>,
+    /// Per object of this run looked at so far: whether it is one of those.
+    races: Vec<bool>,
     /// Whether this run is a random walk to get to know the program.
     profiling: bool,
     /// The change points of this run in the order drawn (not sorted).
@@ -172,6 +210,9 @@ impl Pct {
             rng: Rng::for_run(0, 0),
             ranks: Ranks::default(),
             counted: 0,
+            alone: false,
+            racing: BTreeSet::new(),
+            races: Vec::new(),
             profiling: false,
             change_at: Vec::new(),
             longest: 0,
@@ -222,9 +263,51 @@ impl Pct {
         free.min(u64::from(u32::MAX)) as u32
     }
 
-    fn counts(&self, operation: &Operation, enabled: usize) -> bool {
-        (self.settings.count == Count::All || enabled > 1)
-            && (self.settings.at == At::Any || !operation.kind.is_memory())
+    fn counts(&self, operation: &Operation, enabled: usize, races: impl Fn(ObjectId) -> bool) -> bool {
+        if self.settings.count == Count::Choices && enabled == 1 {
+            return false;
+        }
+        self.settings.at == At::Any
+            || !operation.kind.is_memory()
+            || operation.kind == Kind::ReadModifyWrite
+            || operation.memory_order().is_some_and(|order| order != MemoryOrder::Plain)
+            || operation.object().is_some_and(races)
+    }
+
+    /// Takes note of the objects on which a run has a data race.
+    fn learn_races(&mut self, run: &RunSummary<'_>) {
+        let events = &run.trace.events;
+        conflicts(run, |earlier, later| {
+            let objects = |event: usize| events[event].operation.objects().map(|(object, _)| object);
+            let is_access = |event: usize| events[event].operation.kind.is_memory();
+            if !is_access(earlier) || !is_access(later) {
+                return;
+            }
+            let common = objects(earlier).filter(|&object| objects(later).any(|other| other == object));
+            self.racing.extend(common.map(|object| run.object_name(object)));
+        });
+    }
+
+    /// Draws the change points of a run or phase.
+    fn draw_change_points(&mut self) {
+        self.counted = 0;
+        self.change_at.clear();
+        let steps = self.settings.steps.unwrap_or(self.longest);
+        if steps > 0 {
+            for _ in 1..self.depth() {
+                self.change_at.push(1 + self.rng.below(steps));
+            }
+        }
+    }
+
+    /// Begins a phase if there is a single thread enabled and there were more before.
+    fn note_phase(&mut self, point: &Point<'_>) {
+        let alone = point.enabled().len() == 1;
+        if alone && !self.alone && point.step > 0 && self.settings.phases == Phases::Joins {
+            self.ranks.draw_again(point, &mut self.rng);
+            self.draw_change_points();
+        }
+        self.alone = alone;
     }
 }
 
@@ -238,6 +321,8 @@ impl Strategy for Pct {
         self.rng = rng;
         self.ranks.clear();
         self.counted = 0;
+        self.alone = false;
+        self.races.clear();
         self.profiling =
             matches!(self.settings.depth, Depth::Confident { .. }) && self.learnt_runs < PROFILE_RUNS;
         self.change_at.clear();
@@ -247,11 +332,8 @@ impl Strategy for Pct {
             self.change_at.extend_from_slice(&script.change_at);
             return Plan::Run;
         }
-        let steps = self.settings.steps.unwrap_or(self.longest);
-        if !self.profiling && steps > 0 {
-            for _ in 1..self.depth() {
-                self.change_at.push(1 + self.rng.below(steps));
-            }
+        if !self.profiling {
+            self.draw_change_points();
         }
         Plan::Run
     }
@@ -262,13 +344,19 @@ impl Strategy for Pct {
             return Choice::Run(enabled[self.rng.below(enabled.len() as u64) as usize]);
         }
         self.ranks.update(point, &mut self.rng);
+        if self.settings.phases == Phases::Joins {
+            self.note_phase(point);
+        }
         let thread = self.ranks.highest();
-        if self.settings.count == Count::All && self.settings.at == At::Any {
+        if self.settings.is_plain() {
             // Every step counts, so nothing changes before the next change point.
             self.counted = point.step + 1;
             return Choice::RunOn(thread, self.pass_change_points(thread));
         }
-        if self.counts(point.operation(thread), point.enabled().len()) {
+        for index in self.races.len()..point.object_count() {
+            self.races.push(self.racing.contains(&point.object_name(ObjectId(index as u32))));
+        }
+        if self.counts(point.operation(thread), point.enabled().len(), |object| self.races[object.index()]) {
             self.counted += 1;
             self.pass_change_points(thread);
         }
@@ -282,24 +370,34 @@ impl Strategy for Pct {
     fn learn(&mut self, run: &RunSummary<'_>) {
         self.learnt_runs += 1;
         if self.learns() {
-            let counts = |&step: &usize| {
-                let enabled =
-                    if self.settings.count == Count::All { 2 } else { run.trace.enabled_at(step).len() };
-                self.counts(&run.trace.events[step].operation, enabled)
-            };
-            let counted = (0..run.trace.events.len()).filter(counts).count() as u64;
-            self.longest = self.longest.max(counted);
+            if self.settings.at == At::Synchronisation {
+                self.learn_races(run);
+            }
+            let (mut counted, mut before) = (0, 2);
+            for (step, event) in run.trace.events.iter().enumerate() {
+                let enabled = if self.needs().enabled { run.trace.enabled_at(step).len() } else { 2 };
+                if enabled == 1 && before > 1 && step > 0 && self.settings.phases == Phases::Joins {
+                    counted = 0;
+                }
+                before = enabled;
+                let races = |object| self.racing.contains(&run.object_name(object));
+                counted += u64::from(self.counts(&event.operation, enabled, races));
+                self.longest = self.longest.max(counted);
+            }
             self.threads = self.threads.max(run.thread_count() as u64);
         }
     }
 
     fn needs(&self) -> raddle_engine::Needs {
-        let enabled = self.learns() && self.settings.count == Count::Choices;
+        let Settings { count, phases, .. } = self.settings;
+        let enabled = self.learns() && (count == Count::Choices || phases == Phases::Joins);
         raddle_engine::Needs { enabled, exit_last: self.settings.exit_last, ..Default::default() }
     }
 
     fn learns(&self) -> bool {
-        self.settings.steps.is_none() || matches!(self.settings.depth, Depth::Confident { .. })
+        self.settings.steps.is_none()
+            || self.settings.at == At::Synchronisation
+            || matches!(self.settings.depth, Depth::Confident { .. })
     }
 
     fn fork(&self) -> Box<dyn Strategy> {
@@ -342,6 +440,14 @@ impl Ranks {
         self.enabled.winner().expect("a point has an enabled thread")
     }
 
+    /// Draws all ranks anew.
+    fn draw_again(&mut self, point: &Point<'_>, rng: &mut Rng) {
+        self.rank.iter_mut().for_each(|rank| *rank = random_rank(rng.bits()));
+        for &thread in point.enabled() {
+            self.enabled.set(thread, self.rank[thread.index()]);
+        }
+    }
+
     /// Lowers an enabled thread to `value`, below every thread that was never lowered.
     pub(crate) fn lower(&mut self, thread: ThreadId, value: u32) {
         self.rank[thread.index()] = low_rank(value + 1);
@@ -350,131 +456,4 @@ impl Ranks {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use raddle_model::Kind;
-    use raddle_testkit::{Act, Script, affordable, assert_hit_rate, assert_never};
-
-    fn threads(program: &mut Script, pct: &mut Pct, seed: u64) -> Vec<u32> {
-        program.run(pct, seed).0.iter().map(|event| event.thread.0).collect()
-    }
-
-    /// Whether, after exactly `own` steps of `victim`, another thread runs all it has before `victim` goes on.
-    fn preempted_at(schedule: &[u32], victim: u32, own: usize) -> bool {
-        let positions: Vec<usize> = (0..schedule.len()).filter(|&i| schedule[i] == victim).collect();
-        let rival = 3 - victim;
-        let last_of_rival = schedule.iter().rposition(|&thread| thread == rival).unwrap();
-        let first_of_rival = schedule.iter().position(|&thread| thread == rival).unwrap();
-        positions[own - 1] < first_of_rival && last_of_rival < positions[own]
-    }
-
-    fn fork_of_two() -> Script {
-        // n = 3, k = 22: main takes ten steps and two spawns, then two children of five.
-        let mut main = vec![Act::Step; 10];
-        main.extend([Act::Spawn(1), Act::Spawn(2)]);
-        Script::new().thread(&main).spawned(&[Act::Step; 5]).spawned(&[Act::Step; 5])
-    }
-
-    #[test]
-    fn meets_the_bound_at_depth_2() {
-        let mut program = fork_of_two();
-        let mut pct = Pct::new(Settings { steps: Some(22), ..Settings::fixed(2) });
-        for (victim, own) in [(1, 1), (1, 4), (2, 1), (2, 4)] {
-            assert_hit_rate(40_000, bound(3, 22, 2), |seed| {
-                preempted_at(&threads(&mut program, &mut pct, seed), victim, own)
-            });
-        }
-    }
-
-    #[test]
-    fn depth_1_never_preempts() {
-        let mut program = fork_of_two();
-        let mut pct = Pct::new(Settings { steps: Some(22), ..Settings::fixed(1) });
-        assert_never(5_000, |seed| {
-            let schedule = threads(&mut program, &mut pct, seed);
-            preempted_at(&schedule, 1, 2) || preempted_at(&schedule, 2, 2)
-        });
-        for victim in [1, 2] {
-            assert_hit_rate(5_000, bound(3, 22, 1), |seed| {
-                let schedule = threads(&mut program, &mut pct, seed);
-                *schedule.last().unwrap() == victim
-            });
-        }
-    }
-
-    /// Threads 0 and 1 are each stopped after their first step, thread 2 runs, then they go on in either order: a bug of
-    /// depth 3. If the one stopped later has to go on first, the later change point must rank above the earlier one.
-    #[test]
-    fn meets_the_bound_at_depth_3() {
-        let mut program = Script::straight(3, &["W0 W0", "W1 W1", "W2 W2"]);
-        let mut pct = Pct::new(Settings { steps: Some(6), ..Settings::fixed(3) });
-        for (stopped, wanted) in [([0, 1], [0, 1]), ([0, 1], [1, 0]), ([1, 0], [0, 1]), ([1, 0], [1, 0])] {
-            // Half of the bound for each of the two ways to begin.
-            assert_hit_rate(40_000, bound(3, 6, 3) / 2.0, |seed| {
-                let schedule = threads(&mut program, &mut pct, seed);
-                schedule[..2] == stopped && schedule[2..4] == [2, 2] && schedule[4..] == wanted
-            });
-        }
-    }
-
-    /// The order B A A B of two threads of two steps needs thread 1 first, stopped at step 1, and nothing else.
-    #[test]
-    fn a_script_replaces_the_draws() {
-        let mut program = Script::straight(2, &["W0 W0", "W1 W1"]);
-        let mut pct = Pct::new(Settings { steps: Some(4), ..Settings::fixed(2) });
-        for (ranks, change_at, expected) in [
-            ([0, 1], 1, [1, 0, 0, 1]),
-            ([1, 0], 1, [0, 1, 1, 0]),
-            ([1, 0], 2, [0, 0, 1, 1]),
-            ([0, 1], 4, [1, 1, 0, 0]),
-        ] {
-            pct.script(&ranks, &[change_at]);
-            assert_eq!(threads(&mut program, &mut pct, 5), expected, "{ranks:?} {change_at}");
-        }
-    }
-
-    #[test]
-    fn one_object_replays_every_seed() {
-        let mut program = fork_of_two();
-        let mut pct = Pct::new(Settings { steps: Some(22), ..Settings::fixed(3) });
-        let first: Vec<_> = (0..affordable(50)).map(|seed| threads(&mut program, &mut pct, seed)).collect();
-        let again: Vec<_> = (0..affordable(50)).map(|seed| threads(&mut program, &mut pct, seed)).collect();
-        assert_eq!(first, again);
-    }
-
-    #[test]
-    fn steps_are_learnt_and_sequential_ones_need_not_count() {
-        let mut program = fork_of_two();
-        let mut all = Pct::new(Settings::fixed(2));
-        let mut choices = Pct::new(Settings { count: Count::Choices, ..Settings::fixed(2) });
-        for seed in 0..affordable(20) {
-            threads(&mut program, &mut all, seed);
-            threads(&mut program, &mut choices, seed);
-        }
-        assert_eq!((all.longest, all.threads), (22, 3));
-        assert!(choices.longest < 12, "{} steps had a choice", choices.longest);
-    }
-
-    #[test]
-    fn confidence_gives_the_largest_depth_that_keeps_it() {
-        let mut pct = Pct::new(Settings {
-            depth: Depth::Confident { confidence: 0.95, runs: 10_000 },
-            ..Settings::fixed(1)
-        });
-        (pct.threads, pct.longest) = (3, 30);
-        // 1 / (3 * 30^2) = 1/2700 is enough for 10,000 runs, 1 / (3 * 30^3) is not.
-        assert_eq!(pct.depth(), 3);
-        pct.longest = 100_000;
-        assert_eq!(pct.depth(), 1);
-    }
-
-    #[test]
-    fn exit_can_come_last() {
-        let main = [Act::Spawn(1), Act::Bare(Kind::Exit, 0)];
-        let mut program = Script::new().thread(&main).spawned(&[Act::Step; 3]);
-        let mut pct = Pct::new(Settings { exit_last: true, ..Settings::fixed(1) });
-        assert_never(200, |seed| program.run(&mut pct, seed).0.len() != 5);
-        let mut pct = Pct::new(Settings::fixed(1));
-        assert_hit_rate(2_000, 0.5, |seed| program.run(&mut pct, seed).0.len() == 2);
-    }
-}
+mod tests;

@@ -104,3 +104,25 @@ impl Strategy for PreemptionBounding {
         Box::new(self.clone())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_switch_away_from_an_enabled_thread_costs_one_however_many_are_enabled() {
+        let [a, b, c] = [0, 1, 2].map(ThreadId);
+        for (last, enabled, thread, cost) in [
+            (None, &[a, b, c][..], a, 0),
+            (Some(a), &[a, b, c], a, 0),
+            (Some(a), &[a, b, c], b, 1),
+            (Some(a), &[a, b, c], c, 1),
+            (Some(b), &[a, b, c], c, 1),
+            (Some(c), &[a, b, c], a, 1),
+            (Some(a), &[b, c], c, 0),
+            (Some(c), &[a, b], b, 0),
+        ] {
+            assert_eq!(preemption(last, enabled, thread), cost, "{last:?} to {thread:?} of {enabled:?}");
+        }
+    }
+}

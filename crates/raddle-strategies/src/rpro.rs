@@ -97,7 +97,7 @@ impl Strategy for RPro {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_testkit::{Script, assert_hit_rate, assert_never};
+    use raddle_testkit::{Script, affordable, assert_hit_rate, assert_never, is_thorough};
 
     #[test]
     fn meets_the_bound_at_depth_3() {
@@ -117,6 +117,21 @@ mod tests {
                 schedule[0] + schedule[1] == 3 && schedule[2..] == rest
             });
         }
+    }
+
+    #[test]
+    fn change_points_lie_on_both_sides_of_the_first() {
+        let mut rpro = RPro::new(3, 3, Some(100));
+        let mut at = [0_u64; 7];
+        for seed in 0..affordable(14_000) {
+            rpro.begin(Rng::for_run(seed, 0));
+            let [first, second] = rpro.change_at[..] else { unreachable!("a depth of 3 has two points") };
+            if first > 3 {
+                at[(second + 3 - first) as usize] += 1;
+            }
+        }
+        // 97 of 100 first points have room for all seven distances.
+        assert!(!is_thorough() || at.iter().all(|&count| count.abs_diff(1_940) < 4 * 43), "{at:?}");
     }
 
     #[test]

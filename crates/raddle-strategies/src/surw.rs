@@ -233,6 +233,28 @@ mod tests {
     }
 
     #[test]
+    fn the_target_is_drawn_in_proportion_to_its_accesses() {
+        // Object 0 has six accesses, object 1 has two.
+        let mut program = Script::straight(2, &["W0 W0 W0 W1", "W0 W0 W0 W1"]);
+        let mut surw = Surw::new();
+        program.run(&mut surw, 0);
+        let mut drawn = [0_u64; 2];
+        for seed in 0..affordable(8_000) {
+            let _ = surw.begin(Rng::for_run(seed, 1));
+            drawn[surw.target.expect("both objects are candidates")] += 1;
+        }
+        assert!(!is_thorough() || drawn[0].abs_diff(6_000) < 4 * 39, "{drawn:?}");
+    }
+
+    #[test]
+    fn the_most_accesses_count_not_the_latest() {
+        let mut surw = Surw::new();
+        Script::straight(1, &["W0 W0 W0", "W0"]).run(&mut surw, 0);
+        Script::straight(1, &["W0", "W0 W0"]).run(&mut surw, 0);
+        assert_eq!(surw.profile.objects[0].accesses, [3, 2]);
+    }
+
+    #[test]
     fn the_intention_passes_to_a_new_thread() {
         // Main creates two threads of two accesses each: all 6 orders are equally likely.
         let main = [Act::Spawn(1), Act::Step, Act::Step, Act::Spawn(2)];

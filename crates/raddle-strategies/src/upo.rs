@@ -2,7 +2,9 @@
 //!
 //! Ours. A node is a state of the program together with a sleep set. Its candidates are the enabled threads that are not
 //! asleep. After candidate `t`, the threads asleep and the candidates before `t` are asleep below, but for those whose next
-//! operation depends on `t`'s; so each partial order is exactly one path from the root. A node keeps an estimate of how many
+//! operation depends on `t`'s; so each partial order is exactly one path from the root. What ends the run (a failed assertion,
+//! misuse) depends on everything, so a thread whose next operation is known to do that does not fall asleep; that becomes known
+//! when it is seen, and what was learnt below is then forgotten. A node keeps an estimate of how many
 //! complete paths lie below it, and a candidate is chosen with probability in proportion to its child's. After a run the
 //! estimates along its path are made up to date: 1 for a complete run, 0 where every enabled thread was asleep, else the sum
 //! over the candidates, where an unknown one counts as the mean of its known siblings. The root's estimate is how many partial
@@ -14,15 +16,17 @@
 //!
 //! Guarantee: none for a run before the estimates below its path are exact. Once they are (after finitely many runs of a
 //! finite program, as every candidate keeps a positive probability until it is known to lead nowhere), every partial order
-//! has the same probability. Tests: `becomes_uniform`, `counts_exactly`.
+//! has the same probability. Tests: `becomes_uniform`, `counts_exactly`, `upo_counts_what_dpor_enumerates`
+//! (tests/every_order.rs), `upo_is_uniform_where_runs_fail` (there too).
 //! Limits: states are told apart by the front end's hash of locals and values, or by the partial order that led to them
 //! ([`Point::state`]); at most 64 threads and a given number of nodes are kept track of. With more threads the choice is POS's. At a node that there was no room for it is
 //! POS's too, among the threads that are not asleep, and there is no estimate any more. A run in which every enabled thread is
 //! asleep is finished by POS, not given up.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
+use crate::dpor::was_ended;
 use crate::pos::Pos;
-use crate::upo_path::{Mask, Walk};
+use crate::upo_path::{self, Mask, Path, Walk};
 use raddle_engine::{Census, Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::{Name, ThreadId, Verdict, mix};
 
@@ -69,6 +73,8 @@ struct Node {
     /// Its children are `children[first..first + count]`, in thread order; `NONE` where unknown.
     first: u32,
     count: u32,
+    /// The numbers of the threads that were seen to end the run here.
+    ends: Mask,
 }
 
 /// See the module's documentation.
@@ -76,7 +82,7 @@ struct Node {
 pub struct Upo {
     limit: usize,
     repeats: Repeats,
-    /// Per beginning of a path (hashed from the slots chosen): how many partial orders were seen that begin so.
+    /// Per beginning of a path (hashed from the threads chosen): how many partial orders were seen that begin so.
     seen: Census,
     nodes: Vec<Node>,
     children: Vec<u32>,
@@ -90,7 +96,9 @@ pub struct Upo {
     /// This run: per number its thread.
     threads: Vec<Option<ThreadId>>,
     asleep: Mask,
-    /// This run: the hash of the slots chosen so far.
+    /// This run: the threads whose next operation is known to end it.
+    ending: Mask,
+    /// This run: the hash of the threads chosen so far.
     path: u64,
     /// This run: where the last choice or pick led, if that is known.
     expected: u32,
@@ -113,6 +121,7 @@ impl Upo {
             numbers: Vec::new(),
             threads: Vec::new(),
             asleep: 0,
+            ending: 0,
             path: ROOT,
             expected: NONE,
             lost: false,
@@ -151,7 +160,7 @@ impl Upo {
         }
         let node = self.nodes.len() as u32;
         let first = self.children.len() as u32;
-        self.nodes.push(Node { key, estimate: f64::from(count), first, count });
+        self.nodes.push(Node { key, estimate: f64::from(count), first, count, ends: 0 });
         self.children.resize(self.children.len() + count as usize, NONE);
         if self.nodes.len() * 2 > self.index.len() {
             self.index = vec![NONE; self.index.len() * 2];
@@ -184,26 +193,27 @@ impl Upo {
     }
 
     /// Draws one of a node's children in proportion to their estimates, or to what of these was not seen; none if all are
-    /// known to lead nowhere.
-    fn draw(&mut self, node: u32) -> Option<u32> {
+    /// known to lead nowhere. `label` tells what stands for a child in the path.
+    fn draw(&mut self, node: u32, label: impl Fn(u32) -> u32) -> Option<u32> {
         let covering = self.is_covering();
-        let slot = if covering { self.draw_by(node, true) } else { None };
-        let slot = slot.or_else(|| self.draw_by(node, false))?;
-        self.path = path_key(self.path, slot);
+        let slot = if covering { self.draw_by(node, true, &label) } else { None };
+        let slot = slot.or_else(|| self.draw_by(node, false, &label))?;
+        self.path = path_key(self.path, label(slot));
         Some(slot)
     }
 
-    fn draw_by(&mut self, node: u32, unseen: bool) -> Option<u32> {
+    fn draw_by(&mut self, node: u32, unseen: bool, label: &impl Fn(u32) -> u32) -> Option<u32> {
         let node = &self.nodes[node as usize];
         let unknown = self.known(node).2;
         let (first, count, path) = (node.first as usize, node.count, self.path);
         let weight = |upo: &Upo, slot: u32| {
-            let estimate = match upo.children[first + slot as usize] {
-                NONE => unknown,
-                child => upo.nodes[child as usize].estimate,
+            // Of a child that is not known, or not any more, there is always something to be seen.
+            let (estimate, least) = match upo.children[first + slot as usize] {
+                NONE => (unknown, 1.0),
+                child => (upo.nodes[child as usize].estimate, 0.0),
             };
-            let seen = if unseen { upo.seen.of(path_key(path, slot)) as f64 } else { 0.0 };
-            (estimate - seen).max(0.0)
+            let seen = if unseen { upo.seen.of(path_key(path, label(slot))) as f64 } else { 0.0 };
+            (estimate - seen).max(least)
         };
         let total: f64 = (0..count).map(|slot| weight(self, slot)).sum();
         let mut drawn = self.pos.rng().unit() * total;
@@ -222,17 +232,45 @@ impl Upo {
     }
 
     /// Counts a complete path along all its beginnings, if it is new.
-    fn note_seen(&mut self, visited: &[(u32, u32)]) {
-        let whole = visited.iter().fold(ROOT, |path, &(_, slot)| path_key(path, slot));
+    fn note_seen(&mut self, visited: &[Visited]) {
+        let whole = visited.iter().fold(ROOT, |path, visited| path_key(path, visited.label));
         if self.seen.of(whole) > 0 || self.seen.distinct() >= 4 * self.limit {
             return;
         }
         let mut path = ROOT;
         self.seen.count(path);
-        for &(_, slot) in visited {
-            path = path_key(path, slot);
+        for visited in visited {
+            path = path_key(path, visited.label);
             self.seen.count(path);
         }
+    }
+
+    /// Reads the path of a run, after having taken note of where its last event would have ended it.
+    fn read<'a>(&mut self, run: &RunSummary<'a>) -> Option<Path<'a>> {
+        let path = upo_path::read(run, &self.names, |key| self.ends(key))?;
+        let from = if was_ended(run.verdict) { upo_path::ends_from(run.trace) } else { None };
+        let (Some(step), Some(last)) = (from.and_then(|from| path.steps.get(from)), run.trace.events.last())
+        else {
+            return Some(path);
+        };
+        let name = run.thread_name(last.thread);
+        let number = self.names.iter().position(|&known| known == name)?;
+        if step.candidates >> number & 1 == 0 || self.ends(step.key) >> number & 1 == 1 {
+            return Some(path);
+        }
+        // The root first, as always.
+        let root = &path.steps[0];
+        self.insert(root.key, root.count);
+        let Some(node) = self.insert(step.key, step.count) else { return Some(path) };
+        let entry = &mut self.nodes[node as usize];
+        entry.ends |= 1 << number;
+        self.children[entry.first as usize..][..entry.count as usize].fill(NONE);
+        upo_path::read(run, &self.names, |key| self.ends(key))
+    }
+
+    /// The threads that were seen to end the run at the node of `key`.
+    fn ends(&self, key: u64) -> Mask {
+        self.nodes.get(self.find(key) as usize).map_or(0, |node| node.ends)
     }
 
     /// Looks at the threads that have appeared since the last call.
@@ -262,7 +300,8 @@ impl Upo {
             self.numbers[thread.index()].expect("a run that is tracked knows its threads")
         };
         let enabled: Mask = point.enabled().iter().fold(0, |mask, thread| mask | 1 << number(thread));
-        let walk = Walk { asleep: self.asleep, enabled, state: point.state() };
+        let (asleep, ending) = (self.asleep, self.ending);
+        let mut walk = Walk { asleep, enabled, ending, state: point.state() };
         let candidates = walk.candidates();
         if candidates == 0 {
             self.lost = true;
@@ -285,8 +324,10 @@ impl Upo {
                 }
             }
             node => {
-                let slot = self.draw(node)?;
-                self.expected = self.children[self.nodes[node as usize].first as usize + slot as usize];
+                let slot = self.draw(node, |slot| nth(candidates, slot))?;
+                let entry = &self.nodes[node as usize];
+                walk.ending |= entry.ends & enabled;
+                self.expected = self.children[entry.first as usize + slot as usize];
                 self.threads[nth(candidates, slot) as usize].expect("a candidate is a thread of this run")
             }
         };
@@ -295,7 +336,7 @@ impl Upo {
             *point.operation(thread)
         };
         let number = self.numbers[chosen.index()].expect("a candidate has a number");
-        self.asleep = walk.asleep_after(number, operation);
+        (self.asleep, self.ending) = walk.after(number, operation);
         Some(chosen)
     }
 }
@@ -305,13 +346,20 @@ fn nth(mask: Mask, index: u32) -> u32 {
     (0..index).fold(mask, |rest, _| rest & (rest - 1)).trailing_zeros()
 }
 
+/// A node on the path of a run: which child was chosen, and what stands for that in the path.
+struct Visited {
+    node: u32,
+    slot: u32,
+    label: u32,
+}
+
 /// The beginning of every path.
 const ROOT: u64 = 0x526f_6f74;
 
-/// The hash of a path that goes on with `slot`.
+/// The hash of a path that goes on with thread number or pick `label`.
 #[inline]
-fn path_key(path: u64, slot: u32) -> u64 {
-    mix(path.wrapping_add((u64::from(slot) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
+fn path_key(path: u64, label: u32) -> u64 {
+    mix(path.wrapping_add((u64::from(label) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
 /// The key of the node at which a number is picked, after the child in `slot` of the node with `key` was chosen.
@@ -324,7 +372,7 @@ impl Strategy for Upo {
         self.pos.begin(rng);
         self.numbers.clear();
         self.threads.clear();
-        self.asleep = 0;
+        (self.asleep, self.ending) = (0, 0);
         self.path = ROOT;
         self.expected = NONE;
         self.lost = self.has_too_many_threads();
@@ -346,7 +394,7 @@ impl Strategy for Upo {
         let fits = |node: &&Node| node.count == arity;
         if !self.lost && self.nodes.get(self.expected as usize).is_some_and(|node| fits(&node)) {
             let node = self.expected;
-            if let Some(value) = self.draw(node) {
+            if let Some(value) = self.draw(node, |value| value) {
                 self.expected = self.children[self.nodes[node as usize].first as usize + value as usize];
                 return value;
             }
@@ -365,9 +413,9 @@ impl Strategy for Upo {
                 self.names.push(name);
             }
         }
-        let Some(path) = crate::upo_path::read(run, &self.names) else { return };
+        let Some(path) = self.read(run) else { return };
         // Down the path, making nodes; then up again, making the estimates up to date.
-        let mut visited: Vec<(u32, u32)> = Vec::with_capacity(path.steps.len());
+        let mut visited: Vec<Visited> = Vec::with_capacity(path.steps.len());
         let mut leaf = match run.verdict {
             Verdict::CutOff | Verdict::Inconclusive { .. } => None,
             Verdict::Passed | Verdict::Failed { .. } => Some(path.leaf),
@@ -377,14 +425,14 @@ impl Strategy for Upo {
                 leaf = None;
                 break;
             };
-            visited.push((node, step.slot));
+            visited.push(Visited { node, slot: step.slot, label: step.chosen });
             let mut key = pick_key(step.key, step.slot);
             for pick in &path.picks[step.picks.clone()] {
                 let Some(node) = self.insert(key, pick.arity) else {
                     leaf = None;
                     break 'down;
                 };
-                visited.push((node, pick.value));
+                visited.push(Visited { node, slot: pick.value, label: pick.value });
                 key = pick_key(key, pick.value);
             }
         }
@@ -396,7 +444,7 @@ impl Strategy for Upo {
             self.note_seen(&visited);
         }
         let mut below = end.map(|(node, _)| node);
-        for (node, slot) in visited.into_iter().rev() {
+        for Visited { node, slot, .. } in visited.into_iter().rev() {
             let entry = self.nodes[node as usize].clone();
             if let (Some(child), true) = (below, slot < entry.count) {
                 self.children[entry.first as usize + slot as usize] = child;
@@ -427,107 +475,4 @@ impl Strategy for Upo {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use raddle_engine::{Engine, Resource, explore};
-    use raddle_model::Kind;
-    use raddle_testkit::{Act, Script, affordable, is_thorough};
-    use std::ops::ControlFlow;
-
-    /// Learns from `learning` runs, then counts the partial orders of `runs` more.
-    fn census(program: &mut Script, upo: &mut Upo, learning: u64, runs: u64) -> Census {
-        let (learning, runs) = (affordable(learning), affordable(runs));
-        let mut engine = Engine::new(Default::default());
-        let mut census = Census::default();
-        explore(&mut engine, program, upo, (3, 0, learning), |_, _| ControlFlow::Continue(()));
-        explore(&mut engine, program, upo, (3, learning, runs), |_, run| {
-            census.count(run.fingerprint);
-            ControlFlow::Continue(())
-        });
-        census
-    }
-
-    fn assert_uniform(census: &Census, orders: usize, runs: u64) {
-        if !is_thorough() {
-            return;
-        }
-        assert_eq!(census.distinct(), orders);
-        let mean = runs as f64 / orders as f64;
-        let margin = 4.5 * mean.sqrt();
-        let (least, most) = (census.least().unwrap() as f64, census.most().unwrap() as f64);
-        assert!(least > mean - margin && most < mean + margin, "{least} to {most}, uniform is {mean}");
-    }
-
-    #[test]
-    fn becomes_uniform() {
-        // Three threads with reads and writes; POS prefers some partial orders several times over others.
-        let mut program = Script::straight(2, &["W0 R1 W0", "W1 R0 W1", "R0 W1"]);
-        let mut upo = Upo::new(10_000, Repeats::Avoided);
-        let seen = census(&mut program, &mut upo, 5_000, 60_000);
-        assert_uniform(&seen, upo.space().unwrap().round() as usize, 60_000);
-    }
-
-    #[test]
-    fn covers_without_repeating_itself() {
-        // 70 partial orders. To see all takes 70 * (1 + 1/2 + .. + 1/70) = 338 runs on average if they are drawn at random.
-        let runs_to_cover = |repeats| {
-            let mut program = Script::straight(1, &["W0 W0 W0 W0"; 2]);
-            let mut upo = Upo::new(10_000, repeats);
-            let mut census = Census::default();
-            let mut engine = Engine::new(Default::default());
-            explore(&mut engine, &mut program, &mut upo, (1, 0, affordable(10_000)), |_, run| {
-                census.count(run.fingerprint);
-                if census.distinct() == 70 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
-            })
-            .complete
-        };
-        let (avoided, allowed) = (runs_to_cover(Repeats::Avoided), runs_to_cover(Repeats::Allowed));
-        assert!(!is_thorough() || avoided < 110 && allowed > 200, "{avoided} and {allowed} runs");
-    }
-
-    #[test]
-    fn counts_exactly() {
-        for (threads, orders) in
-            [(vec!["W0 R1", "W1 R0"], 3.0), (vec!["W0 W0 W0 W0"; 2], 70.0), (vec!["W0"; 4], 24.0)]
-        {
-            let mut program = Script::straight(2, &threads);
-            let mut upo = Upo::new(10_000, Repeats::Avoided);
-            census(&mut program, &mut upo, 3_000, 0);
-            assert!(!is_thorough() || upo.space() == Some(orders), "{:?} are {orders}", upo.space());
-        }
-    }
-
-    #[test]
-    fn picks_and_locks_are_choices_like_others() {
-        // Two waiters, one signal for each, and a lock: which waiter wakes first is a pick.
-        let waiter = [Act::On(Kind::Lock, 0), Act::Wait(1, 0), Act::On(Kind::Unlock, 0)];
-        let signaller = [Act::On(Kind::Lock, 0), Act::On(Kind::Broadcast, 1), Act::On(Kind::Unlock, 0)];
-        let mut program = Script::new().mutex().object(Resource::condition());
-        program = program.thread(&waiter).thread(&waiter).thread(&signaller);
-        let mut upo = Upo::new(100_000, Repeats::Avoided);
-        let learnt = census(&mut program, &mut upo, 20_000, 40_000);
-        assert_uniform(&learnt, upo.space().unwrap().round() as usize, 40_000);
-        let mut choices = Script::new().object(Resource::Memory);
-        choices = choices.thread(&[Act::Bare(Kind::Choose, 3), Act::W(0)]).thread(&[Act::W(0)]);
-        let mut upo = Upo::new(1_000, Repeats::Avoided);
-        let seen = census(&mut choices, &mut upo, 2_000, 12_000);
-        assert_uniform(&seen, 6, 12_000);
-    }
-
-    #[test]
-    fn too_many_threads_are_left_to_pos() {
-        let mut program = Script::straight(1, &["W0"; 65]);
-        let mut upo = Upo::new(1_000, Repeats::Avoided);
-        let seen = census(&mut program, &mut upo, 2, 50);
-        assert_eq!((seen.distinct() as u64, upo.nodes.len(), upo.space()), (affordable(50), 0, None));
-    }
-
-    #[test]
-    fn a_full_table_falls_back_to_pos() {
-        let mut program = Script::straight(1, &["W0 W0 W0", "W0 W0 W0"]);
-        let mut upo = Upo::new(3, Repeats::Avoided);
-        let seen = census(&mut program, &mut upo, 100, 20_000);
-        assert_eq!((upo.nodes.len(), upo.space()), (3, None));
-        assert!(!is_thorough() || seen.distinct() == 20, "{seen:?}");
-    }
-}
+mod tests;

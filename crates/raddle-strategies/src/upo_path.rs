@@ -1,7 +1,7 @@
 //! The path of a finished run through UPO's tree, read from its trace.
 
 use raddle_engine::RunSummary;
-use raddle_model::{Name, Operation, Pick, Reads, ThreadId, dependent, mix};
+use raddle_model::{Event, Kind, Name, Operation, Pick, Reads, ThreadId, Trace, dependent, mix};
 use std::cell::Cell;
 use std::ops::Range;
 
@@ -13,6 +13,8 @@ pub(crate) type Mask = u64;
 pub(crate) struct Walk {
     pub(crate) asleep: Mask,
     pub(crate) enabled: Mask,
+    /// The enabled threads whose next operation is known to end the run.
+    pub(crate) ending: Mask,
     pub(crate) state: u64,
 }
 
@@ -26,27 +28,30 @@ impl Walk {
     /// What tells this node from others.
     #[inline]
     pub(crate) fn key(self) -> u64 {
-        mix(self.state ^ mix(self.enabled ^ mix(self.asleep)))
+        mix(self.state ^ mix(self.enabled ^ mix(self.asleep ^ mix(self.ending))))
     }
 
-    /// Who is asleep after `chosen` has taken its step. `operation` tells the next operation of a thread number.
+    /// Who is asleep after `chosen` has taken its step, and who is then known to end the run. `operation` tells the next
+    /// operation of a thread number. What ends the run depends on everything, so it does not fall asleep.
     #[inline]
-    pub(crate) fn asleep_after(self, chosen: u32, operation: impl Fn(u32) -> Operation) -> Mask {
-        let mut rest =
-            (self.asleep | (self.candidates() & ((1 << chosen) - 1))) & self.enabled & !(1 << chosen);
+    pub(crate) fn after(self, chosen: u32, operation: impl Fn(u32) -> Operation) -> (Mask, Mask) {
+        let others = self.enabled & !(1 << chosen);
+        let ending = self.ending & others;
+        let asleep = (self.asleep | (self.candidates() & ((1 << chosen) - 1))) & others & !ending;
+        let mut rest = asleep | ending;
         if rest == 0 {
-            return 0;
+            return (0, 0);
         }
         let executed = operation(chosen);
-        let mut asleep = 0;
+        let mut independent = 0;
         while rest != 0 {
             let number = rest.trailing_zeros();
             rest &= rest - 1;
             if !dependent(&operation(number), &executed, Reads::Independent) {
-                asleep |= 1 << number;
+                independent |= 1 << number;
             }
         }
-        asleep
+        (asleep & independent, ending & independent)
     }
 }
 
@@ -56,6 +61,10 @@ pub(crate) struct Step {
     /// How many candidates there were, and which of them was chosen, in thread order.
     pub(crate) count: u32,
     pub(crate) slot: u32,
+    /// The number of the thread that was chosen.
+    pub(crate) chosen: u32,
+    /// The candidates.
+    pub(crate) candidates: Mask,
     /// The numbers picked in this step: a range of the path's picks.
     pub(crate) picks: Range<usize>,
 }
@@ -75,8 +84,25 @@ pub(crate) struct Path<'a> {
     pub(crate) leaf: Leaf,
 }
 
-/// Reads the path of a run from its trace; none if it cannot be tracked.
-pub(crate) fn read<'a>(run: &RunSummary<'a>, names: &[Name]) -> Option<Path<'a>> {
+/// The first step at which the operation that ended the run could have been executed and would have ended it: from there
+/// on it was enabled, and every step was independent of it. The last arrival opens a barrier, whoever that is.
+pub(crate) fn ends_from(trace: &Trace) -> Option<usize> {
+    let (last, before) = trace.events.split_last()?;
+    let commutes = |&(step, event): &(usize, &Event)| {
+        let barriers = last.operation.kind == Kind::Barrier
+            && event.operation.kind == Kind::Barrier
+            && last.operation.object() == event.operation.object();
+        event.thread != last.thread
+            && !barriers
+            && !dependent(&event.operation, &last.operation, Reads::Independent)
+            && trace.enabled_at(step).contains(&last.thread)
+    };
+    Some(before.len() - before.iter().enumerate().rev().take_while(commutes).count())
+}
+
+/// Reads the path of a run from its trace; none if it cannot be tracked. `ends` tells, for the key of a node, which threads
+/// were seen to end the run there.
+pub(crate) fn read<'a>(run: &RunSummary<'a>, names: &[Name], ends: impl Fn(u64) -> Mask) -> Option<Path<'a>> {
     let trace = run.trace;
     let number = |thread: ThreadId| {
         let name = run.thread_name(thread);
@@ -104,14 +130,16 @@ pub(crate) fn read<'a>(run: &RunSummary<'a>, names: &[Name]) -> Option<Path<'a>>
         picks: &trace.picks,
         leaf: Leaf { key: 1, complete: true },
     };
-    let (mut asleep, mut pick) = (0, 0);
+    let (mut asleep, mut ending, mut pick) = (0, 0, 0);
     for (index, event) in trace.events.iter().enumerate() {
         let enabled = trace.enabled_at(index).iter().fold(0, |mask: Mask, t| mask | 1 << numbers[t.index()]);
-        let walk = Walk { asleep, enabled, state: trace.states[index] };
+        let mut walk = Walk { asleep, enabled, ending, state: trace.states[index] };
+        let key = walk.key();
+        walk.ending |= ends(key) & enabled;
         let candidates = walk.candidates();
         let chosen = numbers[event.thread.index()];
         if candidates == 0 {
-            path.leaf = Leaf { key: walk.key(), complete: false };
+            path.leaf = Leaf { key, complete: false };
             return Some(path);
         }
         if candidates >> chosen & 1 == 0 {
@@ -123,14 +151,16 @@ pub(crate) fn read<'a>(run: &RunSummary<'a>, names: &[Name]) -> Option<Path<'a>>
             pick += 1;
         }
         path.steps.push(Step {
-            key: walk.key(),
+            key,
             count: candidates.count_ones(),
             slot: (candidates & ((1 << chosen) - 1)).count_ones(),
+            chosen,
+            candidates,
             picks: from..pick,
         });
         // A front end may end a thread that was about to do something; what that was is not in the trace.
         let is_lost = Cell::new(false);
-        asleep = walk.asleep_after(chosen, |number| {
+        (asleep, ending) = walk.after(chosen, |number| {
             let thread = threads[number as usize].index();
             let executed = trace.events.get(next[thread]).map(|event| event.operation);
             executed.or(trace.pending[thread]).unwrap_or_else(|| {

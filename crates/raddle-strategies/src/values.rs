@@ -90,6 +90,14 @@ impl<'a> Values<'a> {
         }
     }
 
+    pub(crate) fn ratio(&self) -> Result<Option<f64>, SpecError> {
+        match self.get("ratio").map(str::parse::<f64>) {
+            None => Ok(None),
+            Some(Ok(ratio)) if ratio > 0.0 && ratio.is_finite() => Ok(Some(ratio)),
+            Some(_) => self.wrong("ratio", "a number above 0"),
+        }
+    }
+
     /// The first word is the default.
     pub(crate) fn word<T: Copy>(&self, name: &'static str, words: &[(&str, T)]) -> Result<T, SpecError> {
         let Some(value) = self.get(name) else { return Ok(words[0].1) };

@@ -21,7 +21,6 @@ pub use typed::{Base, Typed};
 
 use module::Module;
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::Range;
 use std::path::{Path, PathBuf};
 
 /// Answers where addresses are in the source. Reads each module at most once.
@@ -56,12 +55,6 @@ impl Symbols {
     /// The same with its type.
     pub fn typed_variable(&mut self, module: &Path, address: u64) -> Option<Typed> {
         self.module(module).typed_variable(address)
-    }
-
-    /// The names of the global variables, or of parts of them, that have a byte in a range of addresses; by their addresses.
-    /// What the debugging information does not know is left out if there is anything else.
-    pub fn variables(&mut self, module: &Path, range: Range<u64>) -> Vec<String> {
-        self.module(module).variables(range)
     }
 
     /// The address that the file itself uses for its first page in memory: 0 for most files that are

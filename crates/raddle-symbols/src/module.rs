@@ -68,34 +68,6 @@ impl Module {
         Some(Typed { name, offset: address - start, size, base, names: names.to_vec() })
     }
 
-    /// The names of all variables, or parts of them, that lie in `range` with at least one byte, by their addresses.
-    pub(crate) fn variables(&self, range: Range<u64>) -> Vec<String> {
-        let symbols = self.symbols();
-        let all = |find: &dyn Fn(u64) -> Option<Part>, next: &dyn Fn(u64) -> Option<u64>| {
-            let (mut names, mut address) = (Vec::new(), range.start);
-            while range.contains(&address) {
-                let part = find(address).filter(|part| part.size > 0);
-                let end = part.as_ref().map(|part| part.start.saturating_add(part.size));
-                names.extend(part.map(|part| part.name));
-                address = end.or_else(|| next(address)).unwrap_or(range.end);
-            }
-            names
-        };
-        // A symbol of which the debugging information knows nothing is none of the user's, such as `completed` of the
-        // compiler's own code, which may lie beside one that is.
-        let told = all(&|address| variables::part(&symbols.told, address), &|address| {
-            variables::next(&symbols.told, address)
-        });
-        if !told.is_empty() {
-            return told;
-        }
-        let next = |address| {
-            let after = symbols.variables.partition_point(|(range, _)| range.start <= address);
-            symbols.variables.get(after).map(|(range, _)| range.start)
-        };
-        all(&|address| symbols.variable(address), &next)
-    }
-
     fn part(&self, address: u64) -> Option<Part> {
         let symbols = self.symbols();
         variables::part(&symbols.told, address).or_else(|| symbols.variable(address))

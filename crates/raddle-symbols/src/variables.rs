@@ -95,11 +95,6 @@ pub(crate) fn part(variables: &[Variable], address: u64) -> Option<Part> {
     Some(Part { name, start, size: shape.size, base: shape.base, names })
 }
 
-/// The first address after `address` at which a variable begins.
-pub(crate) fn next(variables: &[Variable], address: u64) -> Option<u64> {
-    variables.get(variables.partition_point(|variable| variable.start <= address)).map(|next| next.start)
-}
-
 impl Shape {
     fn new(size: u64, parts: Parts, base: Base) -> Rc<Shape> {
         Rc::new(Shape { size, parts, base, names: Rc::from([]) })

@@ -3,9 +3,13 @@
 %%
 %% Objects: the keys, `content` (read by writes of one key) and `structure` (read by reads of one key). A look at the whole table
 %% writes `content`, a change of the whole table writes both. So reads of keys and looks at the table are independent of each
-%% other; two looks at the table count as dependent, which costs schedules and misses none.
+%% other; two looks at the table count as dependent, which costs schedules and misses none. The structure of a named table is its name, which
+%% outlives the table: to make it and to delete it are changes of the whole table.
+%%
+%% Which table there is and what an operation on it touches is found out before the operation, and again when it is executed. If that is not the same, the
+%% operation was only a look.
 -module(raddle_ets).
--export([call/3, whole/2, owner_died/3, node_died/2, clear/1]).
+-export([call/3, owned/2, end_touches/3, owner_died/4, node_died/2, clear/1]).
 -include("raddle_run.hrl").
 
 -record(tab, {key, real, owner, rights, keypos, name, heir = none, ordered}).
@@ -20,26 +24,50 @@ look(#me{table = Table} = Me, Id) -> raddle_table:find(Table, key(Me, Id), none)
 store(#me{table = Table}, #tab{key = Key} = Tab) -> ets:insert(Table, {table, Key, Tab}).
 
 %% The table after an operation that touches it as Touches say; badarg if there is none by then.
-at(Me, Id, Place, Kind, Touches) ->
+at(Me, Id, Place, Kind, Touches) -> at(Me, Id, Place, Kind, Touches, ?NONE).
+at(Me, Id, Place, Kind, Touches, Third) ->
+    case visit(Me, Id, Place, Kind, Touches, Third) of
+        none -> erlang:error(badarg);
+        Tab -> Tab
+    end.
+
+%% The same; none if there is no table by then. Nobody notices what its owner does with a private table.
+visit(Me, Id, Place, Kind, Touches, Third) ->
     case look(Me, Id) of
-        none ->
-            is_atom(Id) andalso raddle_turn:step(Me, ?READ, Place, ?READS(name(Me, Id))),
+        none when is_atom(Id) ->
+            raddle_turn:step(Me, ?READ, Place, ?READS(name(Me, Id))),
             case look(Me, Id) of
-                none -> erlang:error(badarg);
-                _ -> at(Me, Id, Place, Kind, Touches)
+                none -> none;
+                _ -> visit(Me, Id, Place, Kind, Touches, Third)
             end;
-        #tab{rights = private} = Tab -> Tab;
-        #tab{key = Key} = Tab ->
-            {First, Second} = Touches(Tab),
-            raddle_turn:step(Me, Kind, Place, First, Second),
-            case look(Me, Id) of
-                #tab{key = Key} = Now -> Now;
-                none -> erlang:error(badarg)
+        none ->
+            is_reference(Id) andalso raddle_turn:known(Me, Place, ?READS(structure(Me, #tab{key = key(Me, Id)}))),
+            none;
+        Tab ->
+            case Touches(Tab) of
+                nobody -> Tab;
+                {First, Second} ->
+                    raddle_turn:step(Me, Kind, Place, First, Second, Third),
+                    case look(Me, Id) of
+                        none -> none;
+                        Now ->
+                            case Touches(Now) of
+                                {First, Second} -> Now;
+                                _ -> visit(Me, Id, Place, Kind, Touches, Third)
+                            end
+                    end
             end
     end.
 
+%% How an access touches a table.
+shown(#me{pid = Pid}, #tab{rights = private, owner = Pid}, _) -> nobody;
+shown(Me, #tab{rights = private} = Tab, _) -> {?WRITES(content(Me, Tab)), ?READS(structure(Me, Tab))}; % It matters who the owner is.
+shown(#me{life = Life}, _, {First, ?NONE}) -> {First, ?READS(Life)};
+shown(_, _, Touches) -> Touches.
+
 name(#me{node = Node} = Me, Name) -> raddle_table:object(Me, {ets_name, Node, Name}).
 content(Me, #tab{key = Key}) -> raddle_table:object(Me, {content, Key}).
+structure(Me, #tab{key = {table, {Node, Name}}}) -> raddle_table:object(Me, {ets_name, Node, Name});
 structure(Me, #tab{key = Key}) -> raddle_table:object(Me, {structure, Key}).
 entry(Me, #tab{key = Key, ordered = Ordered}, Term) ->
     %% An ordered set takes 1 and 1.0 for the same key.
@@ -49,27 +77,36 @@ entry(Me, #tab{key = Key, ordered = Ordered}, Term) ->
            end,
     raddle_table:object(Me, {entry, Key, Same}).
 
-reads_key(Me, Key) -> fun(Tab) -> {?READS(entry(Me, Tab, Key)), ?READS(structure(Me, Tab))} end.
-writes_key(Me, Key) -> fun(Tab) -> {?WRITES(entry(Me, Tab, Key)), ?READS(content(Me, Tab))} end.
-reads_all(Me) -> fun(Tab) -> {?WRITES(content(Me, Tab)), ?NONE} end.
-writes_all(Me) -> fun(Tab) -> {?WRITES(content(Me, Tab)), ?WRITES(structure(Me, Tab))} end.
+reads_key(Me, Key) -> fun(Tab) -> shown(Me, Tab, {?READS(entry(Me, Tab, Key)), ?READS(structure(Me, Tab))}) end.
+writes_key(Me, Key) -> fun(Tab) -> shown(Me, Tab, {?WRITES(entry(Me, Tab, Key)), ?READS(content(Me, Tab))}) end.
+reads_all(Me) -> fun(Tab) -> shown(Me, Tab, {?WRITES(content(Me, Tab)), ?NONE}) end.
+writes_all(Me) -> fun(Tab) -> shown(Me, Tab, {?WRITES(content(Me, Tab)), ?WRITES(structure(Me, Tab))}) end.
 
-%% What the end of a table touches, for the death of its owner.
-whole(Me, Key) ->
-    case raddle_table:find(Me#me.table, Key, none) of
-        none -> {?YIELD, ?NONE, ?NONE};
-        Tab -> {First, Second} = (writes_all(Me))(Tab), {?WRITE, First, Second}
+%% The end of a table, which others notice even if it is private.
+ends(Me) -> fun(Tab) -> {?WRITES(content(Me, Tab)), ?WRITES(structure(Me, Tab))} end.
+
+%% What the end of a table touches, for the death of its owner: whether there is somebody who inherits it, and if not, the whole table.
+end_touches(#me{table = Table} = Me, Key, Stage) ->
+    case {raddle_table:find(Table, Key, none), Stage} of
+        {none, _} -> {First, Second} = (ends(Me))(#tab{key = Key}), {?WRITE, First, Second};
+        {#tab{heir = {Heir, _}} = Tab, table} ->
+            Life = case raddle_table:objects(Table, Heir) of {_, Known} -> ?READS(Known); none -> ?NONE end,
+            {?WRITE, ?WRITES(content(Me, Tab)), Life};
+        {Tab, _} -> {First, Second} = (ends(Me))(Tab), {?WRITE, First, Second}
     end.
 
-owner_died(#me{table = Table} = Me, Pid, Key) ->
-    case raddle_table:find(Table, Key, none) of
-        #tab{owner = Pid, heir = {Heir, Data}} = Tab ->
+%% Returns what has to be done next for the table.
+owner_died(#me{table = Table} = Me, Pid, Key, Stage) ->
+    case {raddle_table:find(Table, Key, none), Stage} of
+        {#tab{owner = Pid, heir = {Heir, Data}} = Tab, table} ->
             case raddle_table:process(Table, Heir) of
-                #process{state = alive} -> give(Me, Tab, Pid, Heir, Data);
-                _ -> drop(Me, Tab)
+                #process{state = alive} ->
+                    own(Me, Tab, Heir),
+                    [{signal, Heir, {message, Heir, {'ETS-TRANSFER', id(Tab), Pid, Data}}}];
+                _ -> [{drop, Key}]
             end;
-        #tab{owner = Pid} = Tab -> drop(Me, Tab);
-        _ -> ok
+        {#tab{owner = Pid} = Tab, _} -> drop(Me, Tab), [];
+        _ -> []
     end.
 
 %% All tables of a node go with it.
@@ -87,11 +124,20 @@ drop(#me{table = Table}, #tab{key = Key, real = Real, owner = Owner}) ->
     raddle_table:put_list(Table, {tables, Owner}, lists:delete(Key, raddle_table:list(Table, {tables, Owner}))),
     ets:delete(Real).
 
-give(#me{table = Table} = Me, #tab{key = Key} = Tab, From, To, Data) ->
+%% Gives a table to another owner.
+own(#me{table = Table} = Me, #tab{key = Key, owner = From} = Tab, To) ->
     store(Me, Tab#tab{owner = To}),
     raddle_table:put_list(Table, {tables, From}, lists:delete(Key, raddle_table:list(Table, {tables, From}))),
-    ets:insert(Table, {list, {tables, To}, [Key | raddle_table:list(Table, {tables, To})]}),
-    raddle_signal:post(Me, To, {'ETS-TRANSFER', id(Tab), From, Data}).
+    note_owner(Table, To, Key).
+
+note_owner(Table, Pid, Key) ->
+    ets:insert(Table, {list, {tables, Pid}, [Key | raddle_table:list(Table, {tables, Pid})]}),
+    Ever = raddle_table:list(Table, {ever_owned, Pid}),
+    lists:member(Key, Ever) orelse ets:insert(Table, {list, {ever_owned, Pid}, [Key | Ever]}).
+
+%% The tables that go with a process. That one was deleted before is an operation of its own for a search: it might have been deleted after.
+owned(#me{table = Table, searches = true}, Pid) -> raddle_table:list(Table, {ever_owned, Pid});
+owned(#me{table = Table}, Pid) -> raddle_table:list(Table, {tables, Pid}).
 
 id(#tab{key = {table, {_, Name}}}) -> Name;
 id(#tab{key = {table, Reference}}) -> Reference.
@@ -101,15 +147,14 @@ id(#tab{key = {table, Reference}}) -> Reference.
 call(new, [Name, Options], Place) when is_atom(Name), is_list(Options) -> new(raddle_turn:me(), Name, Options, Place);
 call(whereis, [Name], Place) ->
     Me = raddle_turn:me(),
-    Second = case look(Me, Name) of none -> ?NONE; Tab -> ?READS(structure(Me, Tab)) end,
-    raddle_turn:step(Me, ?READ, Place, ?READS(name(Me, Name)), Second),
+    raddle_turn:step(Me, ?READ, Place, ?READS(name(Me, Name))),
     case look(Me, Name) of
         none -> undefined;
         _ -> raddle_turn:refuse({ets, whereis, 1}, [Name], Place)
     end;
 call(all, [], Place) ->
     #me{table = Table, node = Node} = Me = raddle_turn:me(),
-    raddle_turn:step(Me, ?YIELD, Place, ?NONE),
+    raddle_turn:step(Me, ?READ, Place, ?WRITES(raddle_turn:roll(Me, tables))),
     lists:sort([id(Tab) || [#tab{owner = Owner} = Tab] <- ets:match(Table, {table, '_', '$1'}), erlang:node(Owner) =:= Node]);
 call(info, [Id], Place) ->
     case info(Id, fun reads_all/1, Place) of
@@ -117,9 +162,9 @@ call(info, [Id], Place) ->
         Tab -> [{Item, item(Tab, Item, Value)} || {Item, Value} <- ets:info(Tab#tab.real)]
     end;
 call(info, [Id, Item], Place) ->
-    Touches = case lists:member(Item, [size, memory]) of
+    Touches = case lists:member(Item, [size, memory, owner, heir]) of
                   true -> fun reads_all/1;
-                  false -> fun(Me) -> fun(Tab) -> {?READS(structure(Me, Tab)), ?NONE} end end
+                  false -> fun(Me) -> fun(Tab) -> shown(Me, Tab, {?READS(structure(Me, Tab)), ?NONE}) end end
               end,
     case info(Id, Touches, Place) of
         none -> undefined;
@@ -127,18 +172,21 @@ call(info, [Id, Item], Place) ->
     end;
 call(delete, [Id], Place) ->
     Me = raddle_turn:me(),
-    drop(Me, may_write(Me, at(Me, Id, Place, ?WRITE, writes_all(Me)))),
+    drop(Me, may_write(Me, at(Me, Id, Place, ?WRITE, ends(Me), tables(Me)))),
     true;
 call(give_away, [Id, To, Data], Place) when is_pid(To) ->
+    %% Who may write to the table is part of its content.
     #me{pid = Pid, table = Table} = Me = raddle_turn:me(),
-    Tab = at(Me, Id, Place, ?WRITE, writes_all(Me)),
-    Alive = raddle_table:process(Table, To) =/= none,
+    {Mailbox, Life} = case raddle_table:objects(Table, To) of none -> {?NONE, ?NONE}; {Mail, Own} -> {?WRITES(Mail), ?READS(Own)} end,
+    Tab = at(Me, Id, Place, ?WRITE, fun(Known) -> {?WRITES(content(Me, Known)), Mailbox} end, Life),
+    Alive = case raddle_table:process(Table, To) of #process{state = State} -> State =:= alive; none -> false end,
     Tab#tab.owner =:= Pid andalso To =/= Pid andalso Alive orelse erlang:error(badarg),
-    give(Me, Tab, Pid, To, Data),
+    own(Me, Tab, To),
+    raddle_signal:post(Me, To, {'ETS-TRANSFER', id(Tab), Pid, Data}),
     true;
 call(setopts, [Id, Option], Place) ->
     #me{pid = Pid} = Me = raddle_turn:me(),
-    Tab = at(Me, Id, Place, ?WRITE, writes_all(Me)),
+    Tab = at(Me, Id, Place, ?WRITE, fun(Known) -> {?WRITES(content(Me, Known)), ?READS(Me#me.life)} end),
     Tab#tab.owner =:= Pid orelse erlang:error(badarg),
     case lists:flatten([Option]) of
         [{heir, To, Data}] when is_pid(To) -> store(Me, Tab#tab{heir = {To, Data}});
@@ -148,7 +196,7 @@ call(setopts, [Id, Option], Place) ->
 call(rename, [Id, Name], Place) -> raddle_turn:refuse({ets, rename, 2}, [Id, Name], Place);
 call(safe_fixtable, [Id, Fix], Place) when is_boolean(Fix) ->
     Me = raddle_turn:me(),
-    _ = at(Me, Id, Place, ?READ, fun(Tab) -> {?READS(structure(Me, Tab)), ?NONE} end),
+    _ = at(Me, Id, Place, ?READ, fun(Tab) -> shown(Me, Tab, {?READS(structure(Me, Tab)), ?NONE}) end),
     true;
 call(init_table, [Id, Fun], Place) when is_function(Fun, 1) ->
     %% The function may do operations of its own between what it gives.
@@ -164,11 +212,19 @@ call(Function, Arguments, Place) ->
         pure when Function =:= repair_continuation, element(1, hd(Arguments)) =:= '$raddle_rest' -> hd(Arguments);
         pure -> erlang:apply(ets, Function, Arguments);
         continued ->
-            %% What is left of a look at a table. One with an order is looked at anew; that is not told to the engine.
-            raddle_turn:step(raddle_turn:me(), ?YIELD, Place, ?NONE),
+            %% What is left of a look at a table. One with an order is looked at anew.
+            Me = raddle_turn:me(),
             case Arguments of
-                [{'$raddle_rest', Rest, Most}] -> chunk(Rest, Most);
-                _ -> erlang:apply(ets, Function, Arguments)
+                [{'$raddle_rest', Rest, Most}] ->
+                    raddle_turn:step(Me, ?YIELD, Place, ?NONE),
+                    chunk(Rest, Most);
+                [Continuation] ->
+                    Content = case is_tuple(Continuation) andalso ets:match(Me#me.table, {table, '_', #tab{real = element(1, Continuation), key = '$1', _ = '_'}}) of
+                                  [[Key]] -> ?WRITES(content(Me, #tab{key = Key}));
+                                  _ -> ?NONE
+                              end,
+                    raddle_turn:step(Me, ?READ, Place, Content),
+                    erlang:apply(ets, Function, Arguments)
             end;
         {key, Way, Term} -> access(Function, Arguments, Way, {key, Term}, Place);
         {object, Object} when is_tuple(Object) -> access(Function, Arguments, write, {object, Object}, Place);
@@ -292,9 +348,15 @@ may_read(_, Tab) -> Tab.
 may_write(#me{pid = Pid}, #tab{rights = Rights, owner = Owner}) when Rights =/= public, Owner =/= Pid -> erlang:error(badarg);
 may_write(_, Tab) -> Tab.
 
+%% That there is another table.
+tables(Me) -> ?READS(raddle_turn:roll(Me, tables)).
+
 new(#me{table = Table, pid = Pid} = Me, Name, Options, Place) ->
     Named = lists:member(named_table, Options),
-    Named andalso raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(name(Me, Name))),
+    case Named of
+        true -> raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(name(Me, Name)), ?WRITES(content(Me, #tab{key = key(Me, Name)})), tables(Me));
+        false -> raddle_turn:known(Me, Place, tables(Me))
+    end,
     Named andalso look(Me, Name) =/= none andalso erlang:error(badarg),
     Ours = fun(Option) ->
                lists:member(Option, [named_table, public, protected, private])
@@ -313,7 +375,7 @@ new(#me{table = Table, pid = Pid} = Me, Name, Options, Place) ->
                           _ -> none
                       end},
     store(Me, Tab),
-    ets:insert(Table, {list, {tables, Pid}, [Tab#tab.key | raddle_table:list(Table, {tables, Pid})]}),
+    note_owner(Table, Pid, Tab#tab.key),
     Id.
 
 %% The last word on rights counts.
@@ -325,16 +387,16 @@ rights(Options) -> lists:foldl(fun(Option, Rights) ->
                                end, protected, Options).
 
 info(Id, Touches, Place) ->
-    Me = raddle_turn:me(),
+    #me{table = Table, pid = Pid} = Me = raddle_turn:me(),
     case look(Me, Id) of
-        none ->
-            is_atom(Id) andalso raddle_turn:step(Me, ?READ, Place, ?READS(name(Me, Id))),
-            look(Me, Id);
-        #tab{rights = private} = Tab -> Tab;
-        Tab ->
-            {First, Second} = (Touches(Me))(Tab),
-            raddle_turn:step(Me, ?READ, Place, First, Second),
-            look(Me, Id)
+        #tab{rights = private, owner = Owner} when Owner =/= Pid ->
+            %% The owner changes the content without an operation, as part of its latest one.
+            {Mailbox, Life} = raddle_table:objects(Table, Owner),
+            Private = fun(#tab{rights = private, owner = Same} = Tab) when Same =:= Owner -> {?WRITES(content(Me, Tab)), ?WRITES(Life)};
+                         (Tab) -> (Touches(Me))(Tab)
+                      end,
+            visit(Me, Id, Place, ?READ, Private, ?WRITES(Mailbox));
+        _ -> visit(Me, Id, Place, ?READ, Touches(Me), ?NONE)
     end.
 
 item(#tab{owner = Owner}, owner, _) -> Owner;

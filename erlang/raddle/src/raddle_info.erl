@@ -15,14 +15,16 @@ process_info(Pid, Place) ->
 process_info(Pid, Items, Place) when is_pid(Pid) ->
     #me{table = Table, pid = Own, node = Node} = Me = raddle_turn:me(),
     erlang:node(Pid) =:= Node orelse erlang:error(badarg),
-    case {raddle_table:process(Table, Pid), is_list(Items) andalso lists:any(fun is_shared/1, Items) orelse is_shared(Items)} of
-        {#process{life = Life, mailbox = Mailbox}, true} ->
-            raddle_turn:step(Me, ?READ, Place, ?WRITES(Life), ?READS(Mailbox));
-        {#process{life = Life, mailbox = Mailbox}, false} when Pid =/= Own ->
-            raddle_turn:step(Me, ?READ, Place, ?READS(Life), ?READS(Mailbox));
-        {#process{mailbox = Mailbox}, false} ->
-            lists:any(fun is_mail/1, lists:flatten([Items])) andalso raddle_turn:step(Me, ?READ, Place, ?READS(Mailbox));
-        _ -> ok
+    Some = fun(Is) -> is_list(Items) andalso lists:any(Is, Items) orelse Is(Items) end,
+    Shared = Some(fun is_shared/1),
+    Inner = Pid =/= Own andalso Some(fun is_inner/1),
+    case {raddle_table:process(Table, Pid), raddle_table:objects(Table, Pid)} of
+        {none, {Mailbox, Life}} -> raddle_turn:known(Me, Place, ?READS(Life), ?READS(Mailbox));
+        {none, none} -> ok;
+        {_, {Mailbox, Life}} when Inner -> raddle_turn:step(Me, ?READ, Place, ?WRITES(Life), ?WRITES(Mailbox));
+        {_, {Mailbox, Life}} when Shared -> raddle_turn:step(Me, ?READ, Place, ?WRITES(Life), ?READS(Mailbox));
+        {_, {Mailbox, Life}} when Pid =/= Own -> raddle_turn:step(Me, ?READ, Place, ?READS(Life), ?READS(Mailbox));
+        {_, {Mailbox, _}} -> Some(fun is_mail/1) andalso raddle_turn:step(Me, ?READ, Place, ?READS(Mailbox))
     end,
     case raddle_table:process(Table, Pid) of
         #process{state = alive} = Process when is_list(Items) ->
@@ -38,6 +40,9 @@ process_info(_, _, _) -> erlang:error(badarg).
 
 %% What others change by operations that only read the life, as they do not depend on each other; so who looks at it writes it.
 is_shared(Item) -> Item =:= links orelse Item =:= monitors orelse Item =:= monitored_by.
+
+%% What a process changes without an operation, as part of its latest one. Each of these reads its life or its mailbox, so who looks at this writes both.
+is_inner(Item) -> not lists:member(Item, [registered_name, trap_exit, group_leader, links, monitors, monitored_by, priority, error_handler, initial_call]).
 
 is_mail(Item) -> Item =:= messages orelse Item =:= message_queue_len.
 
@@ -99,7 +104,7 @@ own(Dictionary) -> raddle_table:sorted([Entry || {Key, _} = Entry <- Dictionary,
 %% What Raddle keeps in the dictionary of a process.
 is_ours(Key) ->
     lists:member(Key, ['$raddle', '$raddle_mail', '$raddle_refs', '$raddle_owes', '$raddle_flags', '$raddle_calls', '$raddle_loop',
-                       '$raddle_random']).
+                       '$raddle_random', '$raddle_unique', '$raddle_ended']).
 
 %% As proc_lib:set_label/1 has it, since OTP 27. A label is there to be read by others, so this is an operation.
 put_label(Label, Place) ->
@@ -118,17 +123,20 @@ erase(_) ->
 %% A process that is about to be gone still counts.
 processes(Place) ->
     #me{table = Table, node = Node} = Me = raddle_turn:me(),
-    raddle_turn:step(Me, ?YIELD, Place, ?NONE),
+    raddle_turn:step(Me, ?READ, Place, ?WRITES(raddle_turn:roll(Me, processes))),
     lists:sort([Pid || #process{pid = Pid} <- ets:match_object(Table, #process{_ = '_'}),
                        erlang:node(Pid) =:= Node]).
 
-group_leader(_) ->
-    #me{table = Table, pid = Pid} = raddle_turn:me(),
+%% Others may set it.
+group_leader(Place) ->
+    #me{table = Table, pid = Pid, life = Life} = Me = raddle_turn:me(),
+    raddle_turn:step(Me, ?READ, Place, ?READS(Life)),
     (raddle_table:process(Table, Pid))#process.leader.
 group_leader(Leader, Pid, Place) ->
     #me{table = Table} = Me = raddle_turn:me(),
-    case raddle_table:process(Table, Pid) of
-        #process{life = Life} when Pid =/= Me#me.pid -> raddle_turn:step(Me, ?WRITE, Place, ?WRITES(Life));
+    case {raddle_table:process(Table, Pid), raddle_table:objects(Table, Pid)} of
+        {none, {_, Life}} -> raddle_turn:known(Me, Place, ?READS(Life));
+        {#process{}, {_, Life}} when Pid =/= Me#me.pid -> raddle_turn:step(Me, ?WRITE, Place, ?WRITES(Life));
         _ -> ok
     end,
     ets:update_element(Table, Pid, {#process.leader, Leader}) orelse erlang:error(badarg).

@@ -89,7 +89,7 @@ call(Module, F, [Reference | _] = A, Place) when Module =:= atomics; Module =:= 
     case lists:member(F, Functions) of
         true when is_reference(Reference); is_tuple(Reference) ->
             Me = raddle_turn:me(),
-            Object = raddle_table:object(Me, {Module, number(Me, Reference)}),
+            Object = raddle_table:object(Me, {Module, number(Me, Reference), index(A)}),
             case F of
                 get -> raddle_turn:step(Me, ?READ, Place, ?READS(Object));
                 info -> ok;
@@ -252,5 +252,9 @@ shared(Name, Key, Kind, Place) ->
     Object = raddle_table:object(Me, {Name, Node}),
     raddle_turn:step(Me, Kind, Place, case Kind of ?READ -> ?READS(Object); _ -> ?WRITES(Object) end),
     raddle_table:find(Table, Key, none).
+
+%% Each element of an array is an object of its own.
+index([_, Index | _]) -> Index;
+index(_) -> 0.
 
 number(#me{table = Table}, Reference) -> raddle_table:find(Table, {array, Reference}, 0).

@@ -85,11 +85,10 @@ take(none, Time, Place) ->
     raddle_turn:sleep(raddle_turn:me(), Place, nanoseconds(Time)),
     '$late';
 take(Wanted, Time, Place) ->
-    case pick(Wanted) of
+    case found(Wanted, Time, Place) of
         {'$m', _} = Found -> Found;
         none when Time =:= 0 ->
-            #me{mailbox = Mailbox} = Me = raddle_turn:me(),
-            raddle_turn:step(Me, ?POLL, Place, ?READS(Mailbox)),
+            poll(raddle_turn:me(), Place),
             case pick(Wanted) of
                 none -> '$late';
                 Found -> Found
@@ -99,6 +98,19 @@ take(Wanted, Time, Place) ->
             #me{session = Session} = Me = raddle_turn:me(),
             wait(Me, Wanted, raddle_nif:now(Session) + nanoseconds(Time), Place)
     end.
+
+%% The message, if it is there already. Where it might have come too late, a search has to see that it was looked for.
+found(Wanted, infinity, _) -> pick(Wanted);
+found(Wanted, Time, Place) ->
+    case raddle_turn:me() of
+        #me{searches = true, session = Session} = Me ->
+            (Time =:= 0 orelse raddle_nif:anytime(Session))
+                andalso lists:any(Wanted, messages()) andalso poll(Me, Place),
+            pick(Wanted);
+        _ -> pick(Wanted)
+    end.
+
+poll(#me{mailbox = Mailbox} = Me, Place) -> raddle_turn:step(Me, ?POLL, Place, ?READS(Mailbox)).
 
 nanoseconds(Time) when is_integer(Time), Time >= 0, Time =< 16#ffffffff -> Time * 1000000;
 nanoseconds(_) -> erlang:error(timeout_value).

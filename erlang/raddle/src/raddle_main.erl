@@ -43,10 +43,19 @@ make(Port, [Test | Places]) ->
         true -> port_command(Port, json(#{ready => #{fibers => true}}));
         Why -> port_command(Port, said(refused, Why))
     end,
-    {ok, Desk, Seed, Wall} = raddle_nif:open_desk(next()),
+    {ok, Desk, Seed, Wall} = case raddle_nif:open_desk(next()) of
+                                 {error, Mistake} -> refuse(Port, Mistake);
+                                 Opened -> Opened
+                             end,
     Options = #{test => raddle:prepare(Program), nodes => raddle:nodes_of(Words, ['test@raddle']), wall => Wall,
                 fail_on => raddle:fail_on(Words), allow => Allow, virtual_time => raddle:virtual_time(Words), faults => raddle:faults(Words)},
     orders(Port, Desk, Seed, Options).
+
+%% Nothing can be done about what was wanted, and whoever asks is told so.
+refuse(Port, Why) ->
+    _ = next(),
+    port_command(Port, said(refused, Why)),
+    refuse(Port, Why).
 
 next() -> receive {order, Text} -> Text end.
 

@@ -10,7 +10,7 @@ touch(#me{node = Node} = Me, Name) -> raddle_table:object(Me, {name, Node, Name}
 
 register(Name, Pid, Place) when is_atom(Name), is_pid(Pid), Name =/= undefined ->
     #me{table = Table, node = Node} = Me = raddle_turn:me(),
-    raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(touch(Me, Name)), life(Table, Pid)),
+    raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(touch(Me, Name)), life(Table, Pid), names(Me)),
     Free = owner(Me, Name, Node) =:= undefined andalso not ets:member(Table, {name_of, Pid}),
     case raddle_table:process(Table, Pid) of
         #process{state = alive} when Free, erlang:node(Pid) =:= Node ->
@@ -22,7 +22,7 @@ register(_, _, _) -> erlang:error(badarg).
 unregister(Name, Place) when is_atom(Name) ->
     #me{table = Table, node = Node} = Me = raddle_turn:me(),
     Owner = owner(Me, Name, Node),
-    raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(touch(Me, Name)), life(Table, Owner)),
+    raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(touch(Me, Name)), life(Table, Owner), names(Me)),
     case owner(Me, Name, Node) of
         undefined -> erlang:error(badarg);
         Owner ->
@@ -34,10 +34,12 @@ unregister(_, _) -> erlang:error(badarg).
 
 %% That a process has a name, and can have no other, is part of its life.
 life(Table, Pid) ->
-    case raddle_table:process(Table, Pid) of
-        #process{life = Life} -> ?WRITES(Life);
+    case raddle_table:objects(Table, Pid) of
+        {_, Life} -> ?WRITES(Life);
         none -> ?NONE
     end.
+
+names(Me) -> ?READS(raddle_turn:roll(Me, names)).
 
 whereis(Name, Place) when is_atom(Name) ->
     #me{node = Node} = Me = raddle_turn:me(),
@@ -45,10 +47,10 @@ whereis(Name, Place) when is_atom(Name) ->
     owner(Me, Name, Node);
 whereis(_, _) -> erlang:error(badarg).
 
-%% All names of the node. A look at no name in particular; that it may race with registrations is not told to the engine.
+%% All names of the node.
 registered(Place) ->
     #me{table = Table, node = Node} = Me = raddle_turn:me(),
-    raddle_turn:step(Me, ?YIELD, Place, ?NONE),
+    raddle_turn:step(Me, ?READ, Place, ?WRITES(raddle_turn:roll(Me, names))),
     lists:sort([Name || [Name] <- ets:match(Table, {name, {name, Node, '$1'}, '_'})]).
 
 owner_died(#me{table = Table}, Pid) ->

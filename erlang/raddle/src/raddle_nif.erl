@@ -2,8 +2,8 @@
 -module(raddle_nif).
 -export([open/4, open_replay/1, open_desk/1, read_order/2, lanes/1, open_turns/1, next_turn/1, note_turn/3, 'begin'/3, limit_time/2, add_main/2,
          add_spawned/2, add_process_of/3, add_timer/5, add_errand/5, add_carrier/3, add_object/2, start/1,
-         step/6, sleep/4, wait/4, act/6, act_wait/4, act_choose/5, chosen/1, hold/3, holds/1, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
-         fail/4, now/1, unique/1, interrupt/2, pids/1, places/1, actor_name/2, steps/1, searches/1, counts/1, owned/1, end_run/1,
+         step/6, sleep/5, wait/4, act/6, act_wait/4, act_choose/5, chosen/1, hold/3, holds/1, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
+         fail/4, now/1, unique/1, interrupt/2, pids/1, places/1, actor_name/2, steps/1, searches/1, anytime/1, counts/1, owned/1, end_run/1,
          divergence/1, print/2, printed/1, record/4, answer/5,
          open_search/1, first_candidate/1, next_candidate/3, callers/2, shown/2]).
 -compile({no_auto_import, [now/0]}).
@@ -38,7 +38,7 @@ add_carrier(_Session, _Parent, _Place) -> ?MISSING.
 add_object(_Session, _Name) -> ?MISSING.
 start(_Session) -> ?MISSING.
 step(_Session, _Me, _Kind, _Place, _First, _Second) -> ?MISSING.
-sleep(_Session, _Me, _Place, _Nanoseconds) -> ?MISSING.
+sleep(_Session, _Me, _Place, _Nanoseconds, _Life) -> ?MISSING.
 wait(_Session, _Me, _Place, _Nanoseconds) -> ?MISSING.
 act(_Session, _Who, _Actor, _Kind, _Place, _Touches) -> ?MISSING.
 act_wait(_Session, _Who, _Actor, _Place) -> ?MISSING.
@@ -61,6 +61,7 @@ places(_Session) -> ?MISSING.
 actor_name(_Session, _Actor) -> ?MISSING.
 steps(_Session) -> ?MISSING.
 searches(_Session) -> ?MISSING.
+anytime(_Session) -> ?MISSING.
 counts(_Session) -> ?MISSING.
 owned(_Session) -> ?MISSING.
 end_run(_Session) -> ?MISSING.

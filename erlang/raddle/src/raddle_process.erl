@@ -16,8 +16,8 @@ new_main(Session, Table, Node, Fun, Leader, Done) ->
 
 %% Spawns a process; Link tells whether it is linked, Watch is none or options of monitor/3.
 spawn(Me, Node, Fun, Link, Watch, Place) ->
-    #me{table = Table, pid = Pid} = Me,
-    raddle_turn:step(Me, ?SPAWN, Place, ?NONE),
+    #me{table = Table, pid = Pid, searches = Searches} = Me,
+    raddle_turn:step(Me, ?SPAWN, Place, case Searches of true -> ?READS(raddle_turn:roll(Me#me{node = Node}, processes)); false -> ?NONE end),
     #process{leader = Leader} = raddle_table:process(Table, Pid),
     Child = spawned(Me, Node, Fun, Leader),
     Link andalso raddle_watch:link_both(Table, Pid, Child),
@@ -132,8 +132,8 @@ ends(Reason, _) -> Reason.
 
 exit(To, Reason, Place) when is_pid(To) ->
     #me{table = Table, pid = Pid, node = Node} = Me = raddle_turn:me(),
-    case raddle_table:process(Table, To) of
-        #process{mailbox = Mailbox, life = Life} when erlang:node(To) =:= Node ->
+    case raddle_table:objects(Table, To) of
+        {Mailbox, Life} when erlang:node(To) =:= Node ->
             raddle_turn:step(Me, ?WRITE, Place, ?WRITES(Mailbox), ?WRITES(Life));
         _ ->
             {Kind, First, Second} = raddle_signal:address(Me, Node, To),
@@ -162,11 +162,10 @@ die(#me{table = Table} = Me, Pid, Reason, exiting) ->
             note_crash(Table, Pid, Reason),
             note_exiting(Table, Pid),
             raddle_turn:end_process((raddle_table:process(Table, Pid))#process.real),
-            [{table, Tab} || Tab <- raddle_table:list(Table, {tables, Pid})] ++ [gone]
+            looked(Me, lists:append([[{roll, tables}, {table, Tab}] || Tab <- raddle_ets:owned(Me, Pid)]) ++ [{roll, tables}, {roll, processes}, gone])
     end;
-die(Me, Pid, _, {table, Tab}) ->
-    raddle_ets:owner_died(Me, Pid, Tab),
-    [];
+die(Me, Pid, _, {Stage, Tab}) when Stage =:= table; Stage =:= drop -> raddle_ets:owner_died(Me, Pid, Tab, Stage);
+die(_, _, _, {roll, _}) -> [];
 die(#me{table = Table} = Me, Pid, Reason, gone) ->
     #process{mailbox = Mailbox, life = Life} = raddle_table:process(Table, Pid),
     ets:insert(Table, {grave, {grave, Pid}, Mailbox, Life}),
@@ -175,11 +174,16 @@ die(#me{table = Table} = Me, Pid, Reason, gone) ->
     Links = lists:reverse(take(Table, {links, Pid})),
     Early = take(Table, {early, Pid}),
     Watchers = lists:reverse(take(Table, {watchers, Pid})),
-    [{signal, To, {linked, Pid, To, case lists:member(To, Early) of true -> Reason; false -> noproc end}} || To <- Links]
+    looked(Me, [{roll, processes}])
+        ++ [{signal, To, {linked, Pid, To, case lists:member(To, Early) of true -> Reason; false -> noproc end}} || To <- Links]
         ++ [{signal, To, {down, Reference, To, Object, Reason}} || {Reference, To, Object} <- Watchers];
 die(Me, Pid, _, {signal, To, Signal}) ->
     raddle_signal:send(Me, erlang:node(Pid), To, Signal),
     [].
+
+%% The stages of a death; those that are only looks at a list are for a search.
+looked(#me{searches = true}, Stages) -> Stages;
+looked(_, Stages) -> [Stage || Stage <- Stages, element(1, {Stage}) =:= gone orelse element(1, Stage) =/= roll].
 
 take(Table, Key) ->
     List = raddle_table:list(Table, Key),
@@ -218,9 +222,10 @@ flag(Flag, Value, Place) ->
 alive(Pid, Place) when is_pid(Pid) ->
     #me{table = Table, node = Node} = Me = raddle_turn:me(),
     erlang:node(Pid) =:= Node orelse erlang:error(badarg),
-    case raddle_table:process(Table, Pid) of
-        #process{life = Life} -> raddle_turn:step(Me, ?READ, Place, ?READS(Life));
-        none -> ok
+    case {raddle_table:process(Table, Pid), raddle_table:objects(Table, Pid)} of
+        {#process{life = Life}, _} -> raddle_turn:step(Me, ?READ, Place, ?READS(Life));
+        {none, {_, Life}} -> raddle_turn:known(Me, Place, ?READS(Life));
+        {none, none} -> ok
     end,
     case raddle_table:process(Table, Pid) of
         #process{state = alive} -> true;

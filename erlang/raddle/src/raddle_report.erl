@@ -66,14 +66,17 @@ object({structure, {table, Id}}) -> io_lib:format("table ~ts", [table(Id)]);
 object({entry, {table, Id}, Key}) -> [term(Key), " in table ", table(Id)];
 object({{persistent, Key}, _}) -> ["persistent term ", term(Key)];
 object({{environment, App, Key}, _}) -> io_lib:format("environment ~tw of ~tw", [Key, App]);
-object({Module, Reference}) when is_reference(Reference) -> io_lib:format("~tw ~w", [Module, erlang:phash2(Reference, 1000)]);
+object({roll, Node, What}) -> io_lib:format("~tw of ~ts", [What, Node]);
+object({watchers, Pid}) -> io_lib:format("watchers of ~w", [raddle_info:number(Pid)]);
+object({unique, monotonic}) -> "unique integers";
+object({Module, Reference, Index}) when is_reference(Reference) -> io_lib:format("~tw ~w at ~w", [Module, erlang:phash2(Reference, 1000), Index]);
 object({service, Node, Service}) -> io_lib:format("~tw of ~ts", [Service, Node]);
 object({node, Node}) -> io_lib:format("node ~ts", [Node]);
 object({disk, Node, {_, {Path, _}}}) -> io_lib:format("content of ~ts of ~ts", [Path, Node]);
 object({disk, Node, Path}) -> io_lib:format("~ts of ~ts", [Path, Node]);
 object({views, Node}) -> io_lib:format("connections of ~ts", [Node]);
 object({break, From, To}) -> io_lib:format("line from ~ts to ~ts", [From, To]);
-object({Module, Number}) -> io_lib:format("~tw ~tw", [Module, Number]).
+object({Module, Number, Index}) -> io_lib:format("~tw ~tw at ~w", [Module, Number, Index]).
 
 table({_, Name}) -> io_lib:format("~tw", [Name]);
 table(Reference) -> io_lib:format("~w", [erlang:phash2(Reference, 1000)]).

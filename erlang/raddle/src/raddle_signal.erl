@@ -19,9 +19,19 @@ local(#me{table = Table}, _, Pid) when is_pid(Pid) ->
         none -> late(Table, Pid, fun(Mailbox, _) -> {?WRITE, ?WRITES(Mailbox), ?NONE} end)
     end;
 local(#me{table = Table} = Me, Node, Alias) when is_reference(Alias) ->
-    case raddle_table:find(Table, {alias, Alias}, none) of
-        none -> {?YIELD, ?NONE, ?NONE};
-        Owner -> local(Me, Node, Owner)
+    case {ets:lookup(Table, {alias, Alias}), raddle_table:find(Table, {alias_owner, Alias}, none)} of
+        {_, none} -> {?YIELD, ?NONE, ?NONE};
+        {[{_, _, Owner, reply_demonitor}], _} ->
+            %% A reply ends the monitor as well.
+            {Kind, First, ?NONE} = local(Me, Node, Owner),
+            {Kind, First, raddle_watch:away(Me#me{node = Node}, Alias)};
+        {[_], Owner} -> local(Me, Node, Owner);
+        {[], Owner} ->
+            %% Nothing comes of it, but before the alias was given up something would have.
+            case raddle_table:objects(Table, Owner) of
+                {Mailbox, _} -> {?WRITE, ?WRITES(Mailbox), ?NONE};
+                none -> {?YIELD, ?NONE, ?NONE}
+            end
     end;
 local(Me, Node, {Name, Node}) ->
     Object = ?READS(raddle_table:object(Me, {name, Node, Name})),
@@ -136,11 +146,15 @@ arrival(Me, Node, {alias, Alias, _}) -> local(Me, Node, Alias);
 arrival(Me, Node, {down, _, To, _, _}) -> local(Me, Node, To);
 arrival(Me, _, {Exit, _, To, _}) when Exit =:= exit; Exit =:= linked -> hits(Me, To);
 arrival(Me, _, {monitor, _, _, {Name, Node}}) ->
-    {?READ, ?READS(raddle_table:object(Me, {name, Node, Name})), ?NONE};
+    Object = ?READS(raddle_table:object(Me, {name, Node, Name})),
+    case raddle_name:owner(Me, Name, Node) of
+        undefined -> {?READ, Object, ?NONE};
+        Pid -> {_, Life, _} = looks(Me, Pid), {?READ, Object, Life}
+    end;
 arrival(Me, _, {monitor, _, _, To}) -> looks(Me, To);
 arrival(_, _, {Word, _, _}) when Word =:= demonitor -> {?YIELD, ?NONE, ?NONE};
 arrival(_, _, {monitor_node, _}) -> {?YIELD, ?NONE, ?NONE};
-arrival(_, _, {spawn, _, _, _, _, _, _, _}) -> {?YIELD, ?NONE, ?NONE};
+arrival(Me, Node, {spawn, _, _, _, _, _, _, _}) -> {?YIELD, ?READS(raddle_turn:roll(Me#me{node = Node}, processes)), ?NONE};
 arrival(Me, _, {Answer, _, To, _}) when Answer =:= spawned; Answer =:= not_spawned -> hits(Me, To);
 arrival(Me, Node, {tell, To, _}) -> local(Me, Node, To);
 arrival(Me, Node, {sure, Signal}) -> arrival(Me, Node, Signal);
@@ -153,10 +167,10 @@ hits(#me{table = Table}, To) ->
         none -> late(Table, To, fun(Mailbox, Life) -> {?WRITE, ?WRITES(Mailbox), ?WRITES(Life)} end)
     end.
 
-looks(#me{table = Table}, To) ->
-    case raddle_table:process(Table, To) of
-        #process{life = Life} -> {?READ, ?READS(Life), ?NONE};
-        none -> late(Table, To, fun(_, Life) -> {?READ, ?READS(Life), ?NONE} end)
+looks(#me{table = Table} = Me, To) ->
+    case raddle_table:objects(Table, To) of
+        {_, Life} -> {?READ, ?READS(Life), raddle_watch:order(Me, To)};
+        none -> {?YIELD, ?NONE, ?NONE}
     end.
 
 %% A timer: its time is over, then its message is sent. What is left of a cancelled one ends.
@@ -218,7 +232,10 @@ die(#me{table = Table} = Me, Who, Pid, Reason, [Stage | Stages]) ->
     end.
 
 %% What a stage of a death touches.
-touches(Me, _, {table, Tab}) -> raddle_ets:whole(Me, Tab);
+touches(Me, _, {Stage, Tab}) when Stage =:= table; Stage =:= drop -> raddle_ets:end_touches(Me, Tab, Stage);
+touches(Me, Pid, {roll, processes}) ->
+    {?READ, ?READS(raddle_turn:roll(Me#me{node = erlang:node(Pid)}, processes)), ?READS(raddle_turn:roll(Me#me{node = erlang:node(Pid)}, names))};
+touches(Me, Pid, {roll, What}) -> {?READ, ?READS(raddle_turn:roll(Me#me{node = erlang:node(Pid)}, What)), ?NONE};
 touches(#me{table = Table} = Me, Pid, gone) ->
     #process{life = Life} = raddle_table:process(Table, Pid),
     case raddle_table:find(Table, {name_of, Pid}, none) of

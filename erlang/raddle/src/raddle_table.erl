@@ -1,6 +1,6 @@
 %% What a run knows, in one table of the host: every row has its key at position 2, and none outlives the run.
 -module(raddle_table).
--export([new/1, process/2, list/2, sorted/1, put_list/3, find/3, object/2, lasting/2, count/2, pid/2, reference/1]).
+-export([new/1, process/2, objects/2, list/2, sorted/1, put_list/3, find/3, object/2, lasting/2, count/2, pid/2, reference/1]).
 -include("raddle_run.hrl").
 
 new(Controller) ->
@@ -13,6 +13,17 @@ process(Table, Pid) ->
     case ets:lookup(Table, Pid) of
         [Process] -> Process;
         [] -> none
+    end.
+
+%% The mailbox and the life of a process, also of one that is gone: what is done to it then has no effect, but would have had one before.
+objects(Table, Pid) ->
+    case ets:lookup(Table, Pid) of
+        [#process{mailbox = Mailbox, life = Life}] -> {Mailbox, Life};
+        [] ->
+            case ets:lookup(Table, {grave, Pid}) of
+                [{_, _, Mailbox, Life}] -> {Mailbox, Life};
+                [] -> none
+            end
     end.
 
 %% The third element of the row under a key.

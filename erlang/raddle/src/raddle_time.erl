@@ -29,8 +29,9 @@ timestamp(_) ->
 
 %% Never gives the same answer twice.
 now(Place) ->
+    Unique = monotonic(Place),
     {Mega, Seconds, Micro} = timestamp(Place),
-    Later = Micro + raddle_nif:unique((raddle_turn:me())#me.session),
+    Later = Micro + Unique,
     {Mega, Seconds + Later div 1000000, Later rem 1000000}.
 
 universaltime(Place) -> calendar:system_time_to_universal_time(system_time(second, Place), second).
@@ -38,8 +39,21 @@ localtime(Place) -> universaltime(Place).
 date(Place) -> element(1, universaltime(Place)).
 time(Place) -> element(2, universaltime(Place)).
 
-unique_integer(_) -> raddle_nif:unique((raddle_turn:me())#me.session).
-unique_integer(_, Place) -> unique_integer(Place).
+%% Depends on who asks and how often it has, and on nothing else; unless it has to be in order with those of others.
+unique_integer(_) ->
+    Number = case erlang:get('$raddle_unique') of undefined -> 1; Last -> Last + 1 end,
+    erlang:put('$raddle_unique', Number),
+    Number bsl 24 + (raddle_turn:me())#me.actor.
+unique_integer(Options, Place) ->
+    case lists:member(monotonic, Options) of
+        true -> monotonic(Place);
+        false -> unique_integer(Place)
+    end.
+
+monotonic(Place) ->
+    #me{session = Session} = Me = raddle_turn:me(),
+    raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(raddle_table:object(Me, {unique, monotonic}))),
+    raddle_nif:unique(Session).
 
 %% ---- timers
 
@@ -76,8 +90,10 @@ start(#me{session = Session, table = Table, actor = Actor, node = Node} = Me, Re
 cancel_timer(Reference, Place) -> cancel_timer(Reference, [], Place).
 cancel_timer(Reference, Options, Place) when is_reference(Reference) ->
     #me{session = Session, table = Table, pid = Pid} = Me = raddle_turn:me(),
-    ets:member(Table, {timer, Reference})
-        andalso raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(raddle_table:object(Me, {timer, Reference}))),
+    case ets:member(Table, {timer, Reference}) of
+        true -> raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(raddle_table:object(Me, {timer, Reference})));
+        false -> raddle_turn:known(Me, Place, ?READS(raddle_table:object(Me, {timer, Reference})))
+    end,
     Left = case ets:take(Table, {timer, Reference}) of
                [{_, _, Timer, End}] ->
                    Left0 = max(0, End - raddle_nif:now(Session)),
@@ -93,8 +109,10 @@ cancel_timer(_, _, _) -> erlang:error(badarg).
 read_timer(Reference, Place) -> read_timer(Reference, [], Place).
 read_timer(Reference, Options, Place) when is_reference(Reference) ->
     #me{session = Session, table = Table, pid = Pid} = Me = raddle_turn:me(),
-    ets:member(Table, {timer, Reference})
-        andalso raddle_turn:step(Me, ?READ, Place, ?READS(raddle_table:object(Me, {timer, Reference}))),
+    case ets:member(Table, {timer, Reference}) of
+        true -> raddle_turn:step(Me, ?READ, Place, ?READS(raddle_table:object(Me, {timer, Reference})));
+        false -> raddle_turn:known(Me, Place, ?READS(raddle_table:object(Me, {timer, Reference})))
+    end,
     Left = case ets:lookup(Table, {timer, Reference}) of
                [{_, _, _, End}] -> max(0, End - raddle_nif:now(Session)) div 1000000;
                [] -> false

@@ -3,7 +3,7 @@
 %% between nodes, processes that are dying) are played by whoever has asked. Nothing here raises anything that a program could
 %% catch: a process whose run is over is killed.
 -module(raddle_turn).
--export([me/0, step/4, step/5, step/6, settle/1, sleep/3, wait/3, take/2, leave/2, refuse/3, over/2, end_process/1, count/1, fail/3]).
+-export([me/0, step/4, step/5, step/6, known/3, known/4, roll/2, settle/1, sleep/3, wait/3, take/2, leave/2, refuse/3, over/2, end_process/1, count/1, fail/3]).
 -include("raddle_run.hrl").
 
 %% So many calls of functions without an operation are one that takes some nanoseconds of the virtual time, so that others have a
@@ -30,15 +30,31 @@ step(#me{session = Session, actor = Actor, searches = Searches, callers = Caller
     Callers andalso raddle_callers:note(Me, Place),
     take(raddle_nif:step(Session, Actor, Kind, Place, First, Second), Me).
 
+%% A look at objects whose state can no longer change, so that the result is known without it. A search has to see it all the same:
+%% the operation that led to this state might have come after the look. The others need no operation for it.
+known(Me, Place, First) -> known(Me, Place, First, ?NONE).
+known(#me{searches = false}, _, _, _) -> ok;
+known(Me, Place, First, Second) -> step(Me, ?READ, Place, First, Second).
+
+%% The list of all processes, names or tables of a node. Whoever adds to it or takes from it reads this object, as two of these do not depend on
+%% each other, and whoever looks at the whole list writes it.
+roll(#me{node = Node} = Me, What) -> raddle_table:object(Me, {roll, Node, What}).
+
 %% If there is no room, a search that goes by touches sees a look at the own life before the operation and one after it, as
 %% operations of their own. To end the process between a look and the operation beside it is the same as to do it on the other
-%% side of the look, so no outcome is missed. A third object, which is always that of the own node, is part of these looks.
+%% side of the look, so no outcome is missed. A third object is part of these looks.
 look(#me{life = Life}, Place, First, Second, Third) ->
     Room = Third =:= ?NONE andalso (First div 2 =:= Life orelse Second div 2 =:= Life),
-    Owed = case erlang:get('$raddle_owes') of {owes, Known} -> Known; undefined -> ?NONE end,
-    Room orelse erlang:put('$raddle_owes', {owes, max(Owed, Third)}),
-    settle(Place),
-    Room orelse erlang:put('$raddle_owes', {owes, Third}).
+    case erlang:get('$raddle_owes') of
+        {owes, Owed} when Room; Owed =/= Third, Owed =/= ?NONE, Third =/= ?NONE -> settle(Place);
+        _ -> ok
+    end,
+    Room orelse begin
+        Left = case erlang:get('$raddle_owes') of {owes, Known} -> Known; undefined -> ?NONE end,
+        erlang:put('$raddle_owes', {owes, max(Left, Third)}),
+        settle(Place),
+        erlang:put('$raddle_owes', {owes, Third})
+    end.
 
 %% The look after the latest operation, if that had no room. Part of whatever the process does next.
 settle(Place) ->
@@ -51,9 +67,10 @@ settle(Place) ->
     end.
 
 %% Sleeps on the virtual clock.
-sleep(#me{session = Session, actor = Actor, callers = Callers} = Me, Place, Nanoseconds) ->
+sleep(#me{session = Session, actor = Actor, life = Life, searches = Searches, callers = Callers} = Me, Place, Nanoseconds) ->
     Callers andalso raddle_callers:note(Me, Place),
-    take(raddle_nif:sleep(Session, Actor, Place, Nanoseconds), Me).
+    Own = if Searches -> ?READS(Life); true -> ?NONE end,
+    take(raddle_nif:sleep(Session, Actor, Place, Nanoseconds, Own), Me).
 
 %% Waits until something comes to the own mailbox (go) or the time is over (timeout).
 wait(#me{session = Session, actor = Actor, callers = Callers} = Me, Place, Nanoseconds) ->

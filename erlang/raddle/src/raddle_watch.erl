@@ -1,12 +1,16 @@
 %% Links, monitors and aliases. Both ends of a link or monitor keep their own record of it, so that between nodes they may
 %% differ while a signal is on its way.
 -module(raddle_watch).
--export([link/2, unlink/2, link_both/3, add_link/3, link_arrives/3, monitor/4, monitor_new/3, monitor_known/5, monitor_arrives/4, demonitor/3,
-         demonitor_arrives/3, down_arrives/5, forget/2, lost/3, alias/2, unalias/2]).
+-export([order/2, link/2, unlink/2, link_both/3, add_link/3, link_arrives/3, monitor/4, monitor_new/3, monitor_known/5, monitor_arrives/4, demonitor/3,
+         demonitor_arrives/3, down_arrives/5, away/2, forget/2, lost/3, alias/2, unalias/2]).
 -compile({no_auto_import, [link/1, unlink/1, monitor/3, demonitor/2, alias/1, unalias/1]}).
 -include("raddle_run.hrl").
 
 %% ---- links
+
+%% Whoever is linked to a process or watches it hears of its end in the order in which it began to. Only a search has to be told.
+order(#me{searches = false}, _) -> ?NONE;
+order(Me, Pid) -> ?WRITES(raddle_table:object(Me, {watchers, Pid})).
 
 link_both(_, Pid, Pid) -> ok;
 link_both(Table, Pid, Other) -> add(Table, {links, Pid}, Other), add(Table, {links, Other}, Pid).
@@ -19,8 +23,8 @@ add(Table, Key, Entry) ->
 
 link(To, Place) when is_pid(To) ->
     #me{table = Table, pid = Pid, node = Node} = Me = raddle_turn:me(),
-    case {erlang:node(To), raddle_table:process(Table, To)} of
-        {Node, #process{life = Life}} -> raddle_turn:step(Me, ?READ, Place, ?READS(Life));
+    case {erlang:node(To), raddle_table:objects(Table, To)} of
+        {Node, {_, Life}} -> raddle_turn:step(Me, ?READ, Place, ?READS(Life), order(Me, To));
         _ ->
             {Kind, First, Second} = raddle_signal:address(Me, Node, To),
             raddle_turn:step(Me, Kind, Place, First, Second)
@@ -77,11 +81,25 @@ remove(Table, Key, Entry) -> raddle_table:put_list(Table, Key, lists:delete(Entr
 monitor(process, Target, Options, Place) ->
     #me{node = Node} = Me = raddle_turn:me(),
     Object = watched(Target, Node),
-    {Kind, First, Second} = looks(Me, Object),
-    raddle_turn:step(Me, Kind, Place, First, Second),
-    %% If nobody is there, the message about that is an operation of its own.
-    is_there(Me, Object) orelse raddle_turn:step(Me, ?SEND, Place, ?WRITES(Me#me.mailbox)),
-    monitor_new(Me, Object, Options);
+    {Kind, First, Second} = Looks = looks(Me, Object),
+    Third = case Object of
+                {Name, Node} -> case raddle_name:owner(Me, Name, Node) of undefined -> ?NONE; Owner -> order(Me, Owner) end;
+                _ -> ?NONE
+            end,
+    raddle_turn:step(Me, Kind, Place, First, case Second of ?NONE when First div 2 =/= Me#me.life -> ?READS(Me#me.life); _ -> Second end, Third),
+    Same = looks(Me, Object) =:= Looks,
+    case is_there(Me, Object) of
+        _ when not Same -> monitor(process, Target, Options, Place); % The name has another owner by now, so that was only a look at it.
+        true -> monitor_new(Me, Object, Options);
+        false ->
+            %% The message that nobody is there is an operation of its own, whoever may be there by then.
+            is_list(Options) orelse erlang:error(badarg),
+            raddle_turn:step(Me, ?SEND, Place, ?WRITES(Me#me.mailbox)),
+            Reference = raddle_table:reference(Me),
+            monitor_known(Me, Reference, Me#me.pid, Object, Options),
+            down_arrives(Me, Reference, Me#me.pid, Object, noproc),
+            Reference
+    end;
 monitor(time_offset, clock_service, _, _) -> raddle_table:reference(raddle_turn:me());
 monitor(Sort, Target, _, Place) when Sort =:= port; Sort =:= time_offset ->
     raddle_turn:refuse({erlang, monitor, 2}, [Sort, Target], Place);
@@ -104,9 +122,9 @@ watched(Name, Node) when is_atom(Name) -> {Name, Node};
 watched({Name, Node}, _) when is_atom(Name), is_atom(Node) -> {Name, Node};
 watched(_, _) -> erlang:error(badarg).
 
-looks(#me{table = Table, node = Node}, Pid) when erlang:node(Pid) =:= Node ->
-    case raddle_table:process(Table, Pid) of
-        #process{life = Life} -> {?READ, ?READS(Life), ?NONE};
+looks(#me{table = Table, node = Node} = Me, Pid) when erlang:node(Pid) =:= Node ->
+    case raddle_table:objects(Table, Pid) of
+        {_, Life} -> {?READ, ?READS(Life), order(Me, Pid)};
         none -> {?YIELD, ?NONE, ?NONE}
     end;
 looks(#me{node = Node} = Me, {Name, Node}) ->
@@ -129,7 +147,7 @@ monitor_new(#me{pid = Pid, node = Node} = Me, Object, Options) ->
 monitor_known(#me{table = Table}, Reference, Pid, Object, Options) ->
     ets:insert(Table, {monitor, {monitor, Reference}, Pid, Object, proplists:get_value(tag, Options, 'DOWN')}),
     case lists:keyfind(alias, 1, Options) of
-        {alias, Mode} -> ets:insert(Table, {alias, {alias, Reference}, Pid, Mode});
+        {alias, Mode} -> add_alias(Table, Reference, Pid, Mode);
         false -> ok
     end.
 
@@ -189,7 +207,7 @@ demonitor(Reference, Options, Place) when is_reference(Reference) ->
     case ets:lookup(Table, {monitor, Reference}) of
         [{_, _, Other, _, _}] when Other =/= Pid -> erlang:error(badarg);
         [_] -> raddle_turn:step(Me, ?READ, Place, ?READS(Mailbox), away(Me, Reference));
-        [] -> ok
+        [] -> raddle_turn:known(Me, Place, ?READS(Mailbox))
     end,
     Active = give_up(Me, Reference),
     drop_alias(Table, Reference),
@@ -242,8 +260,12 @@ alias(Options, _) ->
                _ -> erlang:error(badarg)
            end,
     Reference = raddle_table:reference(Me),
-    ets:insert(Table, {alias, {alias, Reference}, Pid, Mode}),
+    add_alias(Table, Reference, Pid, Mode),
     Reference.
+
+%% Whose alias it was is still known when it is given up.
+add_alias(Table, Reference, Pid, Mode) ->
+    ets:insert(Table, [{alias, {alias, Reference}, Pid, Mode}, {alias_owner, {alias_owner, Reference}, Pid}]).
 
 unalias(Reference, Place) when is_reference(Reference) ->
     #me{table = Table, pid = Pid, mailbox = Mailbox} = Me = raddle_turn:me(),

@@ -5,7 +5,7 @@
 %%   raddle_litmus:check(Runs, N)    compares them with the file, and says what differs
 -module(raddle_litmus).
 -compile({no_auto_import, [nodes/1]}).
--export([show/1, show/2, check/2, check/4, controlled/2, real/2, programs/0]).
+-export([show/1, show/2, check/2, check/4, controlled/2, real/2, programs/0, nodes/1, long/0]).
 
 programs() ->
     [{Module, F} || Module <- [litmus_messages, litmus_exits, litmus_watch, litmus_shared, litmus_otp, litmus_nodes, litmus_files, litmus_otp27],

@@ -34,6 +34,9 @@ pub(crate) struct ReplayArgs {
     /// Make the run of a pthreads program under gdb
     #[arg(long, conflicts_with = "json")]
     pub(crate) gdb: bool,
+    /// The directory with the modules of an Erlang test, where it has moved since
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pa: Vec<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -65,6 +68,9 @@ pub(crate) struct MinimizeArgs {
     /// Begin no run after so much time, such as 30s or 5m
     #[arg(long, value_name = "T", default_value = "60s", value_parser = duration)]
     pub(crate) time: Duration,
+    /// The directory with the modules of an Erlang test, where it has moved since
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pa: Vec<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -92,6 +98,9 @@ pub(crate) struct ExplainArgs {
     /// Try each set of orders with so many random schedules
     #[arg(long, value_name = "N", default_value = "100", value_parser = whole)]
     pub(crate) samples: u64,
+    /// The directory with the modules of an Erlang test, where it has moved since
+    #[arg(long, value_name = "DIR")]
+    pub(crate) pa: Vec<PathBuf>,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -13,6 +13,8 @@ pub(crate) enum LabCommand {
     Micro(MicroArgs),
     /// The guarantees of PCT and POS in numbers
     Bound(BoundArgs),
+    /// The equation of the randomized-stride paper in numbers
+    Stride(StrideArgs),
 }
 
 #[derive(Args)]
@@ -45,6 +47,9 @@ pub(crate) struct RunArgs {
     /// Tell which interleavings (iRoots of Maple's idioms) runs had, and which were predicted; makes the runs of a strategy in order
     #[arg(long)]
     pub(crate) coverage: bool,
+    /// With --json, list every partial order with one schedule, its number of runs and its exact probability
+    #[arg(long, requires = "json", conflicts_with = "coverage")]
+    pub(crate) orders: bool,
     /// Write the first failing run to a file, for `raddle replay`; raddle-failure-ID.json if no name is given
     #[arg(long, value_name = "FILE")]
     pub(crate) record: Option<Option<PathBuf>>,
@@ -114,4 +119,30 @@ pub(crate) struct BoundArgs {
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
+}
+
+#[derive(Args)]
+#[command(after_help = "\
+Example: the strides of the paper
+  raddle lab stride --runs 10000 --confidence 0.95
+
+A thread of l steps whose strides have at most s steps ends before another one begins with probability
+P = sum over i >= 1 of 2^-i P(U_1 + .. + U_i >= l/s), for U_j uniform in 0..1 (equation 5 of the paper), if it runs first.")]
+pub(crate) struct StrideArgs {
+    /// How many runs are planned, ten of which measure the threads
+    #[arg(long, value_name = "R", value_parser = whole)]
+    pub(crate) runs: u64,
+    /// The wanted probability of a hit in at least one run, between 0 and 1
+    #[arg(long, value_name = "C", value_parser = share)]
+    pub(crate) confidence: f64,
+    /// How many independent orders have to come in one run
+    #[arg(long, value_name = "E", default_value_t = 1, value_parser = clap::value_parser!(u32).range(1..))]
+    pub(crate) edges: u32,
+}
+
+fn share(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(share) if share > 0.0 && share < 1.0 => Ok(share),
+        _ => Err("a number between 0 and 1 is needed".to_owned()),
+    }
 }

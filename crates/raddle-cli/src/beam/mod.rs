@@ -10,5 +10,6 @@ mod sources;
 mod subject;
 
 pub(crate) use run::run;
+pub(crate) use server::moved;
 pub(crate) use sources::folders;
 pub(crate) use subject::Beam;

@@ -1,6 +1,6 @@
 //! `raddle beam run`.
 
-use super::server::{Program, Vm, setup};
+use super::server::{Program, Vm, setup, whole};
 use super::subject::{Beam, output};
 use crate::args::BeamRunArgs;
 use crate::outcome::Outcome;
@@ -13,7 +13,7 @@ use raddle_model::native::Setup;
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::{search_text, shape};
-use raddle_search::{Lanes, Portfolio, Seen, Target};
+use raddle_search::{Lanes, Portfolio, Seen, Target, claims};
 use std::fmt::Write;
 
 /// An Erlang program as the target of a search: a VM for each job.
@@ -55,6 +55,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     let found = raddle_search::search(&Search { program: &program, setup: &setup }, &search)?;
     drop(progress);
     let mut report = report(&found.tally, args.search.strategy(), args.search.seed());
+    report.claims = claims(&found.tally, &lanes);
     report.notes.extend(found.lost.iter().map(|why| format!("not all runs were made: {why:#}")));
     let mut failing = None;
     if let Some((turn, ran)) = &found.first {
@@ -102,11 +103,7 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
 fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
     let mut places = Vec::new();
     for directory in &args.pa {
-        // A replay may be elsewhere.
-        let whole = std::fs::canonicalize(directory)
-            .with_context(|| format!("cannot find the directory {}", directory.display()))?;
-        let whole = whole.to_str().with_context(|| format!("{}: the path is no text", whole.display()))?;
-        places.extend(["--pa".to_owned(), whole.to_owned()]);
+        places.extend(["--pa".to_owned(), whole(directory)?]);
     }
     for node in &args.node {
         places.extend(["--node".to_owned(), node.clone()]);

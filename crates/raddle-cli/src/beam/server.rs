@@ -4,14 +4,15 @@ use super::application;
 use crate::remote::Server;
 use crate::temporary::Temporary;
 use anyhow::{Context, Result, bail, ensure};
-use raddle_model::TraceFile;
 use raddle_model::native::{Answer, Order, Points, Setup, Threads};
+use raddle_model::{FrontEnd, TraceFile};
 use raddle_model::{Ledger, Settings};
 use serde::Serialize;
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
 /// No answer is longer than this. Where a text is instead of a length, it seems longer.
@@ -34,6 +35,34 @@ impl Program {
         );
         Ok(Program { test: file.program.clone(), places: file.arguments.clone() })
     }
+}
+
+/// The run of `file`, which messages call `shown`, with its modules in `directories` if there are any.
+pub(crate) fn moved(mut file: TraceFile, directories: &[PathBuf], shown: &str) -> Result<TraceFile> {
+    if directories.is_empty() {
+        return Ok(file);
+    }
+    ensure!(
+        file.front_end == FrontEnd::Beam,
+        "{shown}: --pa is for runs of Erlang programs, and this is none\nhelp: leave it out"
+    );
+    let mut places = Vec::new();
+    for pair in file.arguments.chunks(2).filter(|pair| pair[0] != "--pa") {
+        places.extend_from_slice(pair);
+    }
+    for directory in directories {
+        places.extend(["--pa".to_owned(), whole(directory)?]);
+    }
+    file.arguments = places;
+    Ok(file)
+}
+
+/// The whole path of a directory: a replay may be elsewhere.
+pub(super) fn whole(directory: &Path) -> Result<String> {
+    let path = std::fs::canonicalize(directory)
+        .with_context(|| format!("cannot find the directory {}", directory.display()))?;
+    let text = path.to_str().with_context(|| format!("{}: the path is not valid UTF-8", path.display()))?;
+    Ok(text.to_owned())
 }
 
 /// The strategy that the run of `file` was made under. Whoever makes it again has to know: under a search a program has

@@ -29,6 +29,15 @@ impl Beam {
     /// Prepares the program of `file`, which messages call `shown`.
     pub(crate) fn open(file: &TraceFile, shown: &str) -> Result<Beam> {
         let program = Program::of(file, shown)?;
+        for spec in under(file) {
+            raddle_strategies::build(&spec).map_err(|error| {
+                let test = &program.test;
+                anyhow!(
+                    "{shown}: the strategy that made the run cannot be used: {error}\nhelp: use the version of raddle that wrote the \
+                     file, or search again: raddle beam run {test}"
+                )
+            })?;
+        }
         let origin = raddle_search::origin(file);
         Ok(Beam { origin, shown: shown.to_owned(), program, vm: None, silent: None })
     }

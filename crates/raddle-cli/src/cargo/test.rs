@@ -18,8 +18,7 @@ use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Surroundings, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
 use raddle_report::{cargo_text, search_text};
-use raddle_search::{Lanes, Portfolio, Seen, Stop, Tally};
-use std::collections::BTreeMap;
+use raddle_search::{Lanes, Portfolio, Seen, Stop, Tally, claims};
 use std::fmt::Write;
 use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
@@ -261,8 +260,9 @@ impl Session<'_> {
                     let kept = keep.keep(native::trace_file(ran, &words, &surroundings, &setup), output);
                     tested.notes.extend(early_timeouts(&kept.file, setup.settings));
                     self.fail(&mut tested, &mut report, turn.number, &kept, &test.name);
-                } else if tested.status == TestStatus::Passed && !tally.exhausted {
-                    tested.bounds = bounds(tally, &tally.pct_runs(&lanes));
+                } else if tested.status == TestStatus::Passed {
+                    tested.claims = claims(tally, &lanes);
+                    tested.bounds = if tally.exhausted { Vec::new() } else { bounds(tally, &lanes) };
                 }
             }
         }
@@ -342,19 +342,14 @@ fn judge(tested: &mut CargoTest, tally: &Tally) {
     tested.notes.extend(missed_memory(tally));
 }
 
-/// What PCT's guarantee says of the runs that it made, by depth, or if it has made none, of as many as were made.
-fn bounds(tally: &Tally, made: &BTreeMap<u64, u64>) -> Vec<MissedBug> {
+/// What PCT's guarantee says of the runs that it made, by depth.
+fn bounds(tally: &Tally, lanes: &Lanes) -> Vec<MissedBug> {
+    let made = tally.pct_runs(lanes);
     let of = |depth: u64| {
-        if made.is_empty() {
-            let missed = tally.missed_by_pct(depth, tally.runs);
-            return MissedBug { depth, runs: tally.runs, made: false, missed };
-        }
-        // Runs for deeper bugs find this one too, with their own guarantee.
-        let deep = made.range(depth..);
-        let missed = deep.map(|(&deep, &runs)| tally.missed_by_pct(deep, runs)).product();
-        MissedBug { depth, runs: made.values().sum(), made: true, missed }
+        let runs = made.range(depth..).map(|(_, pct)| pct.runs).sum();
+        (runs > 0).then(|| MissedBug { depth, runs, made: true, missed: tally.missed_by_pct(depth, &made) })
     };
-    DEPTHS.map(of).to_vec()
+    DEPTHS.iter().filter_map(|&depth| of(depth)).collect()
 }
 
 /// A test that was not run.
@@ -388,6 +383,7 @@ fn from_here(path: &Path) -> &Path {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_search::LaneTally;
 
     #[test]
     fn without_a_run_nothing_is_known() {
@@ -416,17 +412,21 @@ mod tests {
 
     #[test]
     fn the_bound_is_that_of_the_runs_of_pct() {
-        let tally = Tally { runs: 100, threads: 2, steps: 10, ..Tally::default() };
-        let missed = |counts: &[(u64, u64)]| {
-            bounds(&tally, &counts.iter().copied().collect())
-                .iter()
-                .map(|bound| bound.missed)
-                .collect::<Vec<_>>()
+        let missed = |strategies: &str, lanes: Vec<LaneTally>| {
+            let tally = Tally { runs: 100, threads: 2, steps: 10, lanes, ..Tally::default() };
+            let bounds = bounds(&tally, &Lanes::parse(strategies, Portfolio::Tests).unwrap());
+            bounds.iter().map(|bound| bound.missed).collect::<Vec<_>>()
         };
-        let close = |all: Vec<f64>, expected: [f64; 3]| {
-            all.iter().zip(expected).for_each(|(a, b)| assert!((a - b).abs() < 1e-12, "{all:?}"));
+        let lane = |passed_after_longest| LaneTally {
+            runs: 31,
+            passed_after_longest,
+            longest: 10,
+            ..LaneTally::default()
         };
-        close(missed(&[]), [0.5_f64.powi(100), 0.95_f64.powi(100), 0.995_f64.powi(100)]);
-        close(missed(&[(2, 30)]), [0.95_f64.powi(30), 0.95_f64.powi(30), 1.0]);
+        assert!(missed("random-walk", vec![lane(30)]).is_empty(), "no run of PCT was made");
+        let close = missed("pct:depth=2", vec![lane(30)]);
+        assert_eq!(close.len(), 2, "nothing is known of depth 3");
+        close.iter().for_each(|found| assert!((found - 0.95_f64.powi(30)).abs() < 1e-12, "{close:?}"));
+        assert!(missed("pct:depth=2", vec![LaneTally { rests: 1, ..lane(30) }]).is_empty());
     }
 }

@@ -3,9 +3,11 @@
 mod bound;
 mod micro;
 mod run;
+mod stride;
 mod subject;
 
 pub(crate) use bound::run as bound;
 pub(crate) use micro::run as micro;
 pub(crate) use run::run;
+pub(crate) use stride::run as stride;
 pub(crate) use subject::open;

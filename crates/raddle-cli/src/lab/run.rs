@@ -9,15 +9,15 @@ use crate::subject::{record_path, write};
 use anyhow::{Context, Result, bail};
 use raddle_engine::{Config, Replay, Strategy};
 use raddle_explain::MOST_AUTOMATIC_STEPS;
-use raddle_lab::exact::{self, Limits};
-use raddle_lab::{Job, Lab, Machine, compile, config, sample_all};
+use raddle_lab::exact::{self, Exact, Limits};
+use raddle_lab::{Job, Lab, Machine, SeenOrder, SeenOrders, compile, config, sample_all};
 use raddle_model::{
     EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Name, Settings, Surroundings, TraceFile, Values,
 };
 use raddle_report::run_text::{RunContext, Terminal, reduction, run as shown_run, verdict};
-use raddle_report::shape::{self, FirstFailure, Run};
+use raddle_report::shape::{self, FirstFailure, ListedOrder, Run};
 use raddle_report::{Coverage, coverage, text};
-use raddle_search::{AFTER_A_FAILURE, Lanes, Portfolio, Recording, Tally, bound, reduce};
+use raddle_search::{AFTER_A_FAILURE, Lanes, Portfolio, Recording, Tally, bound, claims, reduce};
 use raddle_strategies::Family;
 use raddle_strategies::coverage::WINDOW;
 use std::fmt::Write;
@@ -27,10 +27,11 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     let machine = compile(&source, &args.set).with_context(|| shown(&args.file).to_owned())?;
     let (settings, budget) = (args.search.settings(), args.search.counting_budget());
     let specs = specs(args);
-    let jobs = specs.iter().map(|spec| {
+    let orders: Vec<SeenOrders> = specs.iter().map(|_| SeenOrders::default()).collect();
+    let jobs = specs.iter().zip(&orders).map(|(spec, orders)| {
         Ok(Job {
             program: Box::new(machine.clone()),
-            lanes: lanes(spec, args.coverage)?,
+            lanes: lanes(spec, args, orders)?,
             config: config(settings),
             seed: args.search.seed(),
             budget: budget.clone(),
@@ -44,9 +45,11 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     // The failing run that is shown and recorded is the first one of the first strategy that has one.
     let mut shown_failure: Option<(TraceFile, Option<String>)> = None;
     let mut reports = Vec::new();
-    for ((spec, job), sampled) in specs.iter().zip(&jobs).zip(&sampled) {
+    for (((spec, job), sampled), orders) in specs.iter().zip(&jobs).zip(&sampled).zip(&orders) {
         let tally = &sampled.tally;
         let mut report = report(args, spec, tally);
+        report.claims = claims(tally, &job.lanes);
+        report.orders = args.orders.then(|| orders.take().into_iter().map(listed).collect());
         if args.exact {
             add_exact(&mut report, &machine, config(settings), spec, limits(args.exact_limit));
         }
@@ -95,13 +98,32 @@ fn specs(args: &RunArgs) -> Vec<String> {
     if args.search.strategy.is_empty() { vec!["pos".to_owned()] } else { args.search.strategy.clone() }
 }
 
-/// The strategies that `spec` names; their runs are looked at for iRoots if that is `looked` for.
-fn lanes(spec: &str, looked: bool) -> Result<Lanes> {
+/// The strategies that `spec` names; their runs are looked at for iRoots or partial orders if `args` ask for that.
+fn lanes(spec: &str, args: &RunArgs, orders: &SeenOrders) -> Result<Lanes> {
     let lanes = Lanes::parse(spec, Portfolio::Programs)?;
     let covered = |strategy| -> Box<dyn Strategy> {
         Box::new(raddle_strategies::coverage::Coverage::new(strategy, WINDOW))
     };
-    Ok(if looked { lanes.wrapped(covered) } else { lanes })
+    Ok(match args {
+        RunArgs { coverage: true, .. } => lanes.wrapped(covered),
+        RunArgs { orders: true, .. } => lanes.wrapped(|strategy| orders.watch(strategy)),
+        _ => lanes,
+    })
+}
+
+fn listed((fingerprint, order): (u64, SeenOrder)) -> ListedOrder {
+    ListedOrder {
+        fingerprint: hexadecimal(fingerprint),
+        runs: order.runs,
+        failure: order.failure.map(str::to_owned),
+        schedule: Some(order.schedule),
+        picks: order.picks,
+        exact: None,
+    }
+}
+
+fn hexadecimal(fingerprint: u64) -> String {
+    format!("{fingerprint:016x}")
 }
 
 /// Reduces and records a failing run, if anybody is going to see it. Returns the run and where it was written to.
@@ -164,8 +186,27 @@ fn add_exact(report: &mut Run, machine: &Machine, config: Config, spec: &str, li
             report.exact_least = Some(exact.least.to_string());
             report.exact_partial_orders = Some(exact.partial_orders as u64);
             report.exact_reachable = Some(exact.covered as u64);
+            if let Some(listed) = &mut report.orders {
+                add_exact_orders(listed, &exact);
+            }
         }
         Err(reason) => report.exact_refused = Some(reason),
+    }
+}
+
+/// Adds the exact probability of every partial order, and the orders that no run had.
+fn add_exact_orders(listed: &mut Vec<ListedOrder>, exact: &Exact) {
+    let seen = listed.len();
+    for order in &exact.orders {
+        let fingerprint = hexadecimal(order.fingerprint);
+        let probability = Some(order.probability.to_string());
+        // They are in the order of their fingerprints.
+        match listed[..seen].binary_search_by(|entry| entry.fingerprint.cmp(&fingerprint)) {
+            Ok(index) => listed[index].exact = probability,
+            Err(_) => {
+                listed.push(ListedOrder { fingerprint, exact: probability, ..ListedOrder::default() });
+            }
+        }
     }
 }
 

@@ -19,7 +19,7 @@ use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Settings, Surro
 use raddle_report::run_text::verdict;
 use raddle_report::shape;
 use raddle_report::{coverage, search_text};
-use raddle_search::{Lanes, Seen};
+use raddle_search::{Lanes, Seen, claims};
 use raddle_strategies::coverage::WINDOW;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
@@ -82,6 +82,7 @@ pub(crate) fn run_in(
     drop(progress);
 
     let mut report = report(&tally, args.search.strategy(), args.search.seed());
+    report.claims = claims(&tally, &lanes);
     report.predicts = memory::directs(&report.strategy);
     if setup.coverage.is_some() {
         report.coverage = Some(memory::covered(&tally));

@@ -9,7 +9,7 @@ use crate::temporary::Temporary;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_cc::was_compiled_here;
 use raddle_explain::{Execute, Execution, Wanted};
-use raddle_model::native::{Answer, Order, Points, Ran, SHARED, Setup, Threads};
+use raddle_model::native::{Answer, LAYOUTS, Order, Points, Ran, SHARED, Setup, Threads};
 use raddle_model::{Failure, FrontEnd, Schedule, Surroundings, TraceFile};
 use raddle_search::{Lanes, Portfolio};
 use raddle_symbols::Symbols;
@@ -44,7 +44,7 @@ pub(crate) fn trace_file(
     file.arguments = words[1..].to_vec();
     file.surroundings = surroundings.clone();
     file.build = raddle_symbols::build(Path::new(&words[0])).ok();
-    file.parameters = vec![(POINTS.to_owned(), setup.points as i64)];
+    file.parameters = vec![(POINTS.to_owned(), setup.points as i64), (LAYOUTS.to_owned(), 1)];
     if setup.callers {
         file.parameters.push((CALLERS.to_owned(), 1));
     }

@@ -112,6 +112,40 @@ fn mistakes_are_told_with_what_to_do() {
 }
 
 #[test]
+fn a_run_of_an_unknown_strategy_is_a_mistake_of_the_user() {
+    let Some(folder) = folder("unknown") else { return };
+    lost(&folder, "bug.json");
+    let path = folder.join("bug.json");
+    let mut file: Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).expect("it was written")).expect("JSON");
+    file["strategy"] = "nothing".into();
+    std::fs::write(&path, file.to_string()).expect("the folder can be written to");
+    for command in ["replay", "explain", "minimize"] {
+        let told = raddle(&folder, &[command, "bug.json"]);
+        let words = text(&told.stderr);
+        assert_eq!(told.status.code(), Some(2), "{words}");
+        assert!(words.contains("nothing") && words.contains("\nhelp: use the version of raddle"), "{words}");
+        assert!(!words.contains("bug of Raddle"), "{words}");
+    }
+}
+
+#[test]
+fn modules_that_have_moved_are_named_by_pa() {
+    let Some(folder) = folder("moved") else { return };
+    lost(&folder, "bug.json");
+    let ebin = folder.join("ebin");
+    std::fs::create_dir_all(&ebin).expect("the folder can be written to");
+    std::fs::rename(folder.join("race.beam"), ebin.join("race.beam")).expect("the module was compiled");
+    let gone = raddle(&folder, &["replay", "bug.json"]);
+    assert_eq!(gone.status.code(), Some(2), "{}", text(&gone.stdout));
+    assert!(text(&gone.stderr).contains("there is no module race; --pa names"), "{}", text(&gone.stderr));
+    for command in ["replay", "explain", "minimize"] {
+        let again = raddle(&folder, &[command, "bug.json", "--pa", "ebin"]);
+        assert_eq!(again.status.code(), Some(1), "{command}: {}", text(&again.stderr));
+    }
+}
+
+#[test]
 fn a_changed_module_does_not_repeat() {
     let Some(folder) = folder("changed") else { return };
     let found = raddle(&folder, &["beam", "run", "race:lost", "--pa", ".", "--record", "bug.json"]);

@@ -43,6 +43,19 @@ fn freed_memory_is_not_to_be_touched_or_freed() {
     }
 }
 
+/// Two writes of each of two threads: each variable has two orders. One word against four chars: the read comes before, between or
+/// after the writes.
+#[test]
+fn bytes_that_no_access_has_in_common_are_different_objects() {
+    let folder = instrument("neighbours", "crates/raddle-cli/tests/native/neighbours.c");
+    for (how, partial_orders) in [("apart", 1), ("both", 4), ("overlap", 5)] {
+        let words = ["-s", "dpor", "--races", "off", "--", "./program", how];
+        let report = run(&folder, &words);
+        assert_eq!(report["partial_orders"], partial_orders, "{how}: {report}");
+        assert_eq!(report["exhausted"], true, "{how}: {report}");
+    }
+}
+
 /// The run with the youngest thread first never ends. It is lost, and the others still tell what is shared.
 #[test]
 fn a_lost_run_that_was_to_learn_is_told_and_the_others_count() {

@@ -13,6 +13,11 @@ impl Clock {
         self.0.get(thread.index()).copied().unwrap_or(0)
     }
 
+    /// Returns the counts, by the numbers of the threads.
+    pub(super) fn counts(&self) -> &[u32] {
+        &self.0
+    }
+
     /// Counts an event of `thread`.
     #[inline]
     pub(super) fn increment(&mut self, thread: ThreadId) {

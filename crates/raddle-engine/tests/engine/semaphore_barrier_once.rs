@@ -120,6 +120,20 @@ fn a_barrier_asked_for_it_has_one_serial_thread_and_each_can_be_it() {
 }
 
 #[test]
+fn threads_leave_a_barrier_in_thread_order_whatever_the_order_of_arrival() {
+    let arrive = [With(Kind::Barrier, 0, 1), Act::Step];
+    let mut program =
+        Script::new().object(Resource::barrier(3)).thread(&arrive).thread(&arrive).thread(&arrive);
+    for order in [[0, 1, 2], [2, 1, 0], [1, 2, 0]] {
+        let mut picks = Follow::new(&order).picking(&[1]);
+        once_under(Config::default(), &mut program, &mut picks, 0);
+        let left: Vec<_> = program.replies.iter().take(3).map(|&(thread, reply)| (thread.0, reply)).collect();
+        let number = |thread: u32| (thread, Reply::Number(u32::from(thread == 1)));
+        assert_eq!(left, [number(0), number(1), number(2)], "arrived as {order:?}");
+    }
+}
+
+#[test]
 fn an_initialisation_runs_once_and_the_others_wait_for_its_end() {
     let acts = [Once(0), Act::Step, On(Kind::OnceEnd, 0), On(Kind::Yield, 1)];
     let mut program = Script::new()

@@ -1,7 +1,9 @@
 //! The rule against starvation by spinning.
 
 use raddle_engine::{Config, Engine, MutexKind, Program, Reply, Resource};
-use raddle_model::{Access, Failure, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict};
+use raddle_model::{
+    Access, Failure, Holding, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict,
+};
 use raddle_testkit::{Priorities, Walk, affordable, is_thorough, once_under};
 
 /// What a thread of these programs does, one line after the other.
@@ -235,6 +237,27 @@ fn a_thread_that_polls_under_a_lock_leaves_it_to_the_others_wherever_its_circle_
         let writer = [Line::Local(before), Line::Locked(Kind::Write, 0)];
         let (verdict, ..) = under(config(64), &[&writer, &worker], &[0, 1]);
         assert_eq!(verdict, Verdict::Passed, "{before} steps before a circle that writes");
+    }
+}
+
+#[test]
+fn a_thread_that_polls_under_a_lock_rests_without_the_lock() {
+    for before in 0..affordable(9) as u32 {
+        let poller = [Line::Local(before), Line::Locked(Kind::Read, 0)];
+        let mut program = loops(&[&poller, &WORKER]);
+        let engine = once_under(config(4), &mut program, &mut Priorities::new(&[0, 1]), 0);
+        let run = engine.summary();
+        let mut locked = false;
+        for event in &run.trace.events {
+            match (event.thread.0, event.operation.kind.info().holding) {
+                (0, Holding::Takes(_)) => locked = true,
+                (0, Holding::GivesBack) => locked = false,
+                (thread, _) => {
+                    assert!(thread == 0 || !locked, "{before} steps before: it rests with the lock")
+                }
+            }
+        }
+        assert!(run.rests > 0);
     }
 }
 

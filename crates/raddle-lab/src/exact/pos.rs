@@ -1,8 +1,8 @@
 //! BasicPOS and POS: a state is a node of the graph and the ranking of the priorities drawn so far.
 //!
-//! Follows `raddle_strategies::pos` and `basic_pos` step by step: a thread whose next operation is new, or that became
-//! enabled, draws; one that became disabled loses its priority; under POS the enabled threads whose next operation
-//! conflicts with the executed one draw again.
+//! Follows `raddle_strategies::pos` and `basic_pos` step by step: an event draws when it is enabled for the first time.
+//! Under BasicPOS it keeps its priority while it is disabled. Under POS the enabled events that conflict with the
+//! executed one draw again, and so does an event that was disabled: what disables it conflicts with it.
 
 use super::rank::{MOST, Ranking};
 use super::unfold::Pending;
@@ -55,10 +55,6 @@ pub(super) fn shares<P: Probability>(
     limit: usize,
 ) -> Result<Vec<P>, ExactError> {
     let nodes = graph.nodes();
-    let most = nodes.iter().map(|node| graph.pending(node).len()).max().unwrap_or(0);
-    if most > MOST {
-        return Err(ExactError::TooManyThreads { found: most, limit: MOST });
-    }
     if graph.steps() > LONGEST {
         let (step, limit) = (graph.steps(), LONGEST as usize);
         return Err(ExactError::TooManyStates { reached: limit + 1, step, limit });
@@ -66,7 +62,7 @@ pub(super) fn shares<P: Probability>(
     let mut ends = vec![None; nodes.len()];
     let mut layer = Layer::new();
     let first: Vec<u16> = graph.pending(&nodes[0]).iter().map(|next| next.thread).collect();
-    enter(graph, 0, &Ranking::EMPTY, &first, &P::ratio(1, 1), &mut layer, &mut ends);
+    enter(graph, 0, &Ranking::EMPTY, &first, &P::ratio(1, 1), &mut layer, &mut ends)?;
     let mut step = 0;
     while !layer.states.is_empty() {
         layer.merge();
@@ -75,7 +71,7 @@ pub(super) fn shares<P: Probability>(
         }
         let mut next = Layer::new();
         for (node, ranking, share) in &layer.states {
-            leave(graph, *node, ranking, resets, share, &mut next, &mut ends);
+            leave(graph, *node, ranking, resets, share, &mut next, &mut ends)?;
             if next.merged > limit {
                 return Err(ExactError::TooManyStates { reached: next.merged, step: step + 1, limit });
             }
@@ -97,27 +93,28 @@ fn leave<P: Probability>(
     share: &P,
     next: &mut Layer<P>,
     ends: &mut [Option<P>],
-) {
+) -> Result<(), ExactError> {
     let node = &graph.nodes()[node as usize];
     let pending = graph.pending(node);
-    let chosen = ranking.threads()[0];
-    let of = |thread: u16| -> &Pending {
-        pending.iter().find(|next| next.thread == thread).expect("exactly the enabled threads are ranked")
+    let of = |thread: u16| -> Option<&Pending> { pending.iter().find(|next| next.thread == thread) };
+    let first = ranking.threads().iter().find_map(|&thread| of(thread));
+    let Pending { thread: chosen, operation: executed, .. } = *first.expect("an enabled thread is ranked");
+    let reset = |thread: u16| match (resets, of(thread)) {
+        (Some(reads), Some(next)) => conflict(&next.operation, &executed, reads),
+        _ => false,
     };
-    let executed = of(chosen).operation;
-    let reset = |thread: u16| resets.is_some_and(|reads| conflict(&of(thread).operation, &executed, reads));
     let rest = ranking.without(|thread| thread == chosen || reset(thread));
     let mut drawing: Vec<u16> = Vec::new();
     for edge in graph.edges(node).iter().filter(|edge| edge.thread == chosen) {
-        let fresh = graph.fresh(edge);
         let enabled = graph.pending(&graph.nodes()[edge.child as usize]);
-        let kept = rest
-            .without(|thread| fresh.contains(&thread) || enabled.iter().all(|next| next.thread != thread));
+        let is_disabled = |thread: u16| enabled.iter().all(|next| next.thread != thread);
+        let kept = rest.without(|thread| resets.is_some() && is_disabled(thread));
         drawing.clear();
         let ranked = |thread: u16| kept.threads().contains(&thread);
         drawing.extend(enabled.iter().map(|next| next.thread).filter(|&thread| !ranked(thread)));
-        enter(graph, edge.child, &kept, &drawing, &share.times(1, edge.ways), next, ends);
+        enter(graph, edge.child, &kept, &drawing, &share.times(1, edge.ways), next, ends)?;
     }
+    Ok(())
 }
 
 /// Arrives at a node, where the threads of `drawing` draw.
@@ -129,18 +126,23 @@ fn enter<P: Probability>(
     share: &P,
     next: &mut Layer<P>,
     ends: &mut [Option<P>],
-) {
+) -> Result<(), ExactError> {
+    let ranked = ranking.threads().len() + drawing.len();
+    if ranked > MOST {
+        return Err(ExactError::TooManyThreads { found: ranked, limit: MOST });
+    }
     match graph.pending(&graph.nodes()[node as usize]) {
         [] => match &mut ends[node as usize] {
             Some(sum) => sum.add(share),
             empty => *empty = Some(share.clone()),
         },
         // A thread alone is chosen whatever its priority is, and nothing is left to compare with afterwards.
-        [alone] => {
+        [alone] if ranked == 1 => {
             Ranking::EMPTY.draw(&[alone.thread], share, &mut |drawn, share| next.push(node, drawn, share))
         }
         _ => ranking.draw(drawing, share, &mut |drawn, share| next.push(node, drawn, share)),
     }
+    Ok(())
 }
 
 /// Whether POS resets one of these when the other is executed. An operation that ends the program conflicts with all

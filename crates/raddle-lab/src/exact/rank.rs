@@ -1,7 +1,7 @@
 //! The ranking of random priorities, as far as it still matters.
 //!
-//! Priorities are independent and uniform, so only their order counts. Those that are gone (their event was executed,
-//! reset or disabled) still tell something about the ones that are left, so they stay in the ranking as anonymous
+//! Priorities are independent and uniform, so only their order counts. Those that are gone (their event was executed or
+//! reset) still tell something about the ones that are left, so they stay in the ranking as anonymous
 //! marks. What happened so far is a function of the full ranking of the `m` priorities drawn, hence the next one falls
 //! into each of the `m + 1` places with the same probability, whatever happened.
 

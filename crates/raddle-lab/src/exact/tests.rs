@@ -126,6 +126,36 @@ fn pos_on_figures() {
     assert_ne!(texts(&relaxed), texts(&strict));
 }
 
+/// The bug of the corpus's work-stealing queue, with one item and one thief: the thief looks before it moves the head.
+const STEALING: &str = "shared head = 0, tail = 0, taken = 0
+    thread owner { local h; tail = 1; tail = 0; h = head; if h == 0 { taken++; assert taken == 1 } }
+    thread thief { local h, t; h = head; t = tail; if h < t { head = h + 1; taken++; assert taken == 1 } }";
+
+/// The owner is stopped between push and pop, and the thief between look and move: two change points.
+#[test]
+fn the_work_stealing_queue_has_a_bug_of_depth_3() {
+    let program = Machine::new(compile(STEALING, &[]).unwrap());
+    let hit = |depth| exact(&program, ExactStrategy::Pct { depth, steps: Some(10) }).hit;
+    assert_eq!(hit(2).to_string(), "0");
+    assert!(hit(3) >= BigRational::ratio(1, 2 * 10 * 10), "{}", hit(3));
+}
+
+/// A thread takes a lock four times before another one gets it, which is about to take it from the start.
+const OVERTAKEN: &str = "shared x = 0; mutex m
+    thread A { lock m; unlock m; lock m; unlock m; lock m; unlock m; lock m; x = 1; unlock m }
+    thread B { lock m; assert x == 0; unlock m }";
+
+#[test]
+fn a_blocked_event_keeps_its_priority_under_basic_pos() {
+    let program = Machine::new(compile(OVERTAKEN, &[]).unwrap());
+    // The lowest of five priorities; POS draws again at each conflict, and random walk has no memory.
+    assert_eq!(exact(&program, ExactStrategy::BasicPos).hit.to_string(), "1/5");
+    assert_eq!(exact(&program, POS).hit.to_string(), "1/16");
+    for strategy in [ExactStrategy::BasicPos, POS] {
+        assert_sampling_agrees("overtaken", &program, strategy);
+    }
+}
+
 /// The strategy that samples what `exact` computes.
 fn sampled(strategy: ExactStrategy) -> Box<dyn Strategy> {
     match strategy {

@@ -54,7 +54,6 @@ pub struct Edge {
     /// Where it leads.
     pub child: u32,
     picks: Range<u32>,
-    fresh: Range<u32>,
 }
 
 /// See the module's documentation.
@@ -65,7 +64,6 @@ pub struct Graph {
     pending: Vec<Pending>,
     edges: Vec<Edge>,
     picks: Vec<(u32, u32)>,
-    fresh: Vec<u16>,
     names: Vec<Name>,
     index: Index,
     most_threads: usize,
@@ -129,11 +127,6 @@ impl Graph {
     /// The numbers picked in a step, each with its arity.
     pub fn picks(&self, edge: &Edge) -> &[(u32, u32)] {
         &self.picks[edge.picks.start as usize..edge.picks.end as usize]
-    }
-
-    /// The threads that have a new next operation, or became enabled, by a step.
-    pub fn fresh(&self, edge: &Edge) -> &[u16] {
-        &self.fresh[edge.fresh.start as usize..edge.fresh.end as usize]
     }
 
     /// How many schedules the program has: the ways through the graph.
@@ -276,19 +269,13 @@ impl Graph {
             }
         };
         if let Some((_, thread)) = from {
-            let (first_pick, first_fresh) = (self.picks.len() as u32, self.fresh.len() as u32);
+            let first_pick = self.picks.len() as u32;
             self.picks.extend(prober.picks.taken());
-            for &name in &prober.fresh {
-                let thread = self.number(name)?;
-                self.fresh.push(thread);
-            }
-            self.fresh[first_fresh as usize..].sort_unstable();
             self.edges.push(Edge {
                 thread,
                 ways: prober.picks.ways(),
                 child,
                 picks: first_pick..self.picks.len() as u32,
-                fresh: first_fresh..self.fresh.len() as u32,
             });
         }
         Ok(())
@@ -330,7 +317,6 @@ struct Prober {
     step: usize,
     asked: usize,
     enabled: Vec<(Name, ThreadId, Operation)>,
-    fresh: Vec<Name>,
 }
 
 impl Strategy for Prober {
@@ -339,7 +325,6 @@ impl Strategy for Prober {
         self.step = 0;
         self.asked = 0;
         self.enabled.clear();
-        self.fresh.clear();
         Plan::Run
     }
 
@@ -350,12 +335,6 @@ impl Strategy for Prober {
         }
         let enabled = point.enabled().iter();
         self.enabled.extend(enabled.map(|&id| (point.thread_name(id), id, *point.operation(id))));
-        for id in point.changed() {
-            let name = point.thread_name(id);
-            if point.is_enabled(id) && !self.fresh.contains(&name) {
-                self.fresh.push(name);
-            }
-        }
         Choice::CutOff
     }
 

@@ -1,5 +1,6 @@
 //! Code that runs in the child of the fork server, which makes one run of the program.
 
+pub(crate) mod accesses;
 pub(crate) mod control;
 pub(crate) mod crash;
 pub(crate) mod delay;

@@ -2,9 +2,10 @@
 //!
 //! The server's and the run's process are the same program at the same addresses, so plain data is copied as it is.
 
+use crate::child::accesses::Unit;
 use crate::child::objects::ObjectRecord;
 use crate::child::outside::Wake;
-use crate::child::runtime::{Runtime, SHARED};
+use crate::child::runtime::Runtime;
 use crate::child::shared_memory::{self, COMPLETE, Cursor, LOST, REFUSED, write_loss};
 use crate::child::values::Noted;
 use raddle_model::{Event, Operation, Pick, ThreadId, Verdict};
@@ -46,8 +47,8 @@ pub(crate) struct RunData {
     pub(crate) values: Vec<Noted>,
     /// The values of earlier steps than this one were dropped.
     pub(crate) values_from: u32,
-    /// Units of memory that several threads touched.
-    pub(crate) shared: Vec<u64>,
+    /// Memory that several threads touched.
+    pub(crate) shared: Vec<Unit>,
     pub(crate) fingerprint: u64,
     pub(crate) rests: u64,
     pub(crate) status: i32,
@@ -76,9 +77,7 @@ pub(crate) fn write(runtime: &mut Runtime) {
     let summary = runtime.engine.summary();
     let verdict = serde_json::to_vec(summary.verdict).unwrap_or_default();
     let ended: Vec<u8> = runtime.threads.iter().map(|thread| u8::from(thread.ended)).collect();
-    let shared = runtime.accesses.touched.iter().filter(|&(_, by)| by == SHARED);
-    let mut shared: Vec<u64> = shared.map(|(unit, _)| unit).collect();
-    shared.sort_unstable();
+    let shared = runtime.accesses.learnt();
     let steps = summary.trace.events.len();
     let is_wanted = runtime.wants_steps || *summary.verdict != Verdict::Passed;
     let mut cursor = Cursor::new();

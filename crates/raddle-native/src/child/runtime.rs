@@ -1,6 +1,7 @@
 //! The state of the run that is going on in this process: its threads, objects and locations, and the engine.
 #![expect(unsafe_code, reason = "one OS thread shares a static with itself")]
 
+use crate::child::accesses::Accesses;
 use crate::child::fiber::Fiber;
 use crate::child::halt::Halt;
 use crate::child::heap::Heap;
@@ -73,7 +74,7 @@ pub(crate) struct Runtime {
     /// Virtual nanoseconds that reading the clock has taken.
     pub(crate) ticks: u64,
     /// The files that the program is made of.
-    modules: &'static Modules,
+    pub(crate) modules: &'static Modules,
     /// With what status the program ends.
     pub(crate) status: i32,
     /// The events that were writes and left the value as it was.
@@ -105,24 +106,6 @@ pub(crate) struct Runtime {
     /// What steps read and write, if somebody wants to know.
     pub(crate) values: Option<Box<Values>>,
 }
-
-/// What the run knows of memory that instrumented code touches.
-#[derive(Default)]
-pub(crate) struct Accesses {
-    /// By address in units: one more than the number of the thread that touched it, or [`SHARED`], or [`CONSTANT`].
-    pub(crate) touched: Table,
-    /// If data races count: the four-byte parts of memory, by address, that are told apart by bytes.
-    pub(crate) parts: Option<Table>,
-    /// How many accesses there were.
-    pub(crate) count: u64,
-    /// How many in a row were no points: atomic ones, plain reads without a write between them, and all.
-    pub(crate) unseen: [u32; 3],
-}
-
-/// Memory that several threads have touched, in [`Accesses::touched`].
-pub(crate) const SHARED: u32 = u32::MAX;
-/// Memory that several threads have touched, but nobody can write to.
-pub(crate) const CONSTANT: u32 = u32::MAX - 1;
 
 /// Aligned to as much as it takes, so that it never lies across two pages, both of which every run would have to copy.
 #[repr(align(2048))]
@@ -318,11 +301,6 @@ impl Runtime {
         let me = self.me();
         me.first_touched += 1;
         owner.child(class as u64).child(me.first_touched)
-    }
-
-    /// What memory is that a second thread touches.
-    pub(crate) fn meeting(&self, address: u64) -> u32 {
-        if self.modules.is_constant(address) { CONSTANT } else { SHARED }
     }
 
     /// The virtual time in nanoseconds since the start of the run.

@@ -6,20 +6,20 @@ const FREE: u64 = u64::MAX;
 
 /// Numbers by address, or by any other number but the largest.
 #[derive(Clone, Debug)]
-pub(crate) struct Table {
+pub(crate) struct Table<V = u32> {
     /// Invariant: a power of two entries, at most half of them used.
-    entries: Vec<(u64, u32)>,
+    entries: Vec<(u64, V)>,
     used: usize,
 }
 
-impl Default for Table {
-    fn default() -> Table {
+impl<V: Copy + Default> Default for Table<V> {
+    fn default() -> Table<V> {
         // Small: each page that a server has written since its latest fork costs a fault in every run.
-        Table { entries: vec![(FREE, 0); 16], used: 0 }
+        Table { entries: vec![(FREE, V::default()); 16], used: 0 }
     }
 }
 
-impl Table {
+impl<V: Copy + Default> Table<V> {
     #[inline]
     fn slot(&self, key: u64) -> usize {
         // Neighbours lie beside each other: programs go through memory in order.
@@ -34,18 +34,18 @@ impl Table {
 
     /// The number of `key`, if it has one.
     #[inline]
-    pub(crate) fn get(&self, key: u64) -> Option<u32> {
+    pub(crate) fn get(&self, key: u64) -> Option<V> {
         let (found, number) = self.entries[self.slot(key)];
         (found == key).then_some(number)
     }
 
     /// Gives `key` a number.
-    pub(crate) fn set(&mut self, key: u64, number: u32) {
+    pub(crate) fn set(&mut self, key: u64, number: V) {
         let slot = self.slot(key);
         self.used += usize::from(self.entries[slot].0 == FREE);
         self.entries[slot] = (key, number);
         if self.used * 2 > self.entries.len() {
-            let doubled = vec![(FREE, 0); self.entries.len() * 2];
+            let doubled = vec![(FREE, V::default()); self.entries.len() * 2];
             for (key, number) in std::mem::replace(&mut self.entries, doubled) {
                 if key != FREE {
                     let slot = self.slot(key);
@@ -56,7 +56,7 @@ impl Table {
     }
 
     /// All keys with their numbers, in no particular order.
-    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, u32)> + '_ {
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, V)> + '_ {
         self.entries.iter().copied().filter(|&(key, _)| key != FREE)
     }
 }

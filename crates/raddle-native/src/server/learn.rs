@@ -1,8 +1,7 @@
-//! Which memory is shared, learnt from the first runs.
+//! Which memory is shared, and how it is divided into objects, learnt from the first runs.
 
 use super::state::{Server, Wanted};
 use crate::child::interpose::access;
-use crate::child::runtime::SHARED;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 use raddle_model::native::{Answer, Points};
 
@@ -25,6 +24,13 @@ impl Server {
         if self.setup.points != Points::Shared || is_replay || !access::is_instrumented() {
             return false;
         }
+        self.learns = true;
+        let is_child = self.make_learning_runs();
+        self.learns = false;
+        is_child
+    }
+
+    fn make_learning_runs(&mut self) -> bool {
         let (mut calm, mut lost) = (0, 0);
         for run in 0..MOST {
             let strategy: Box<dyn Strategy> = match run {
@@ -53,9 +59,7 @@ impl Server {
                     continue;
                 }
             };
-            let new = whole.shared.iter().filter(|&&unit| self.shared.get(unit).is_none()).count();
-            whole.shared.iter().for_each(|&unit| self.shared.set(unit, SHARED));
-            calm = if new == 0 { calm + 1 } else { 0 };
+            calm = if self.known.add(&whole.shared) { 0 } else { calm + 1 };
             if calm >= CALM || whole.accesses == 0 {
                 return false;
             }

@@ -16,15 +16,14 @@ mod signals;
 mod state;
 mod wire;
 
+use crate::child::accesses::Known;
 use crate::child::interpose::thread::run_early;
 use crate::child::results::RunData;
-use crate::child::runtime::SHARED;
 use crate::child::{control, fiber, pool, shared_memory, switching};
-use crate::platform::table::Table;
 use crate::platform::{huge_pages, raw};
 use raddle_engine::{Follow, Needs, Plan, Replay, Resemble, Rng, Strategy};
 use raddle_model::native::{Answer, Order, Ran, Setup, Threads};
-use raddle_model::{ThreadId, Verdict};
+use raddle_model::{Pick, ThreadId, Verdict};
 use state::{Server, Wanted};
 use wire::Wire;
 
@@ -84,10 +83,11 @@ impl Server {
                 let follow = |_: &mut Server| -> Option<Box<dyn Strategy>> { Some(Box::new(follow.clone())) };
                 let points = self.setup.points;
                 let wanted = if *values { Wanted::Values } else { Wanted::Steps };
-                let mut whole = match self.make_run(&follow, *random, points, Some(&table(shared)), wanted)? {
-                    Ok(whole) => whole,
-                    Err(answer) => return Some(answer),
-                };
+                let mut whole =
+                    match self.make_run(&follow, *random, points, Some(&Known::read(shared)), wanted)? {
+                        Ok(whole) => whole,
+                        Err(answer) => return Some(answer),
+                    };
                 self.check_end(&mut whole);
                 let mut ran = self.ran(&whole);
                 if *any || ran.kind.is_some() {
@@ -148,11 +148,16 @@ impl Server {
         // A replay draws nothing; any stream will do.
         strategy.begin(Rng::for_run(0, 0));
         let fork = |_: &mut Server| Some(strategy.fork());
-        let mut whole =
-            match self.make_run(&fork, random, self.setup.points, Some(&table(shared)), Wanted::Values)? {
-                Ok(whole) => whole,
-                Err(answer) => return Some(answer),
-            };
+        let mut whole = match self.make_run(
+            &fork,
+            random,
+            self.setup.points,
+            Some(&Known::read(shared)),
+            Wanted::Values,
+        )? {
+            Ok(whole) => whole,
+            Err(answer) => return Some(answer),
+        };
         self.check_end(&mut whole);
         // The copy that followed the run is gone; following what was executed tells where it left.
         let mut ran = self.ran(&whole);
@@ -170,6 +175,7 @@ impl Server {
             steps: whole.steps,
             threads: whole.ended.len() as u64,
             rests: whole.rests,
+            drawn: Pick::drawn(&whole.picks),
             status: Some(whole.status),
             outside_waits: whole.outside_waits,
             processes: whole.processes,
@@ -181,17 +187,8 @@ impl Server {
     fn add_trace(&self, ran: &mut Ran, whole: &RunData, strategy: String, run: u64) {
         ran.trace = Some(Box::new(record::record(whole, self.modules, &self.setup, strategy, run)));
         ran.output = self.printed();
-        let mut shared: Vec<u64> = self.shared.iter().map(|(unit, _)| unit).collect();
-        shared.sort_unstable();
-        ran.shared = shared;
+        ran.shared = self.known.packed();
     }
-}
-
-/// The units of memory that are known to be shared.
-fn table(shared: &[u64]) -> Table {
-    let mut known = Table::default();
-    shared.iter().for_each(|&unit| known.set(unit, SHARED));
-    known
 }
 
 /// Where a replay left the recorded steps.

@@ -4,13 +4,13 @@
 use super::record;
 use super::signals;
 use super::state::{Server, Wanted, config};
+use crate::child::accesses::Known;
 use crate::child::halt::{Halt, UnseenEnd};
 use crate::child::results::{self, Results, RunData};
 use crate::child::runtime::{self, Runtime};
 use crate::child::stack::Callers;
 use crate::child::values::Values;
 use crate::child::{control, crash, pool, shared_memory};
-use crate::platform::table::Table;
 use crate::platform::{memory, raw};
 use raddle_engine::{Engine, Strategy};
 use raddle_model::native::{Answer, Points};
@@ -40,7 +40,7 @@ impl Server {
         strategy: &dyn Fn(&mut Server) -> Option<Box<dyn Strategy>>,
         random: u64,
         points: Points,
-        shared: Option<&Table>,
+        known: Option<&Known>,
         wanted: Wanted,
     ) -> Option<Result<Box<RunData>, Answer>> {
         let (mut halt, mut was_killed) = (None, false);
@@ -55,7 +55,8 @@ impl Server {
                     self.install(strategy, wanted);
                     runtime::with(|runtime| {
                         runtime.points = points;
-                        runtime.accesses.touched = shared.unwrap_or(&self.shared).clone();
+                        runtime.accesses.recall(known.unwrap_or(&self.known));
+                        runtime.accesses.learns = self.learns;
                         runtime.random = (self.setup.seed, random);
                         runtime.halt = halt;
                     });
@@ -98,7 +99,7 @@ impl Server {
         let engine = Engine::new(config(self.setup.settings));
         runtime::install(Runtime::new(engine, strategy, self.modules, self.main));
         runtime::with(|runtime| {
-            runtime.accesses.parts = self.setup.settings.races.then(Table::default);
+            runtime.accesses.races = self.setup.settings.races;
             runtime.wants_steps = wanted != Wanted::IfFailing;
             runtime.values = (wanted == Wanted::Values).then(|| Box::new(Values::wanted()));
             runtime.callers = self.setup.callers.then(|| Callers::new(self.modules.own()));

@@ -4,10 +4,10 @@
 use super::processor::Processors;
 use super::signals::Signals;
 use super::wire::Wire;
+use crate::child::accesses::Known;
 use crate::platform::memory;
 use crate::platform::modules::Modules;
 use crate::platform::raw;
-use crate::platform::table::Table;
 use raddle_engine::{Config, Engine, Races, Strategy, Timeouts};
 use raddle_model::native::{Answer, Setup};
 use raddle_model::{IRoot, Ledger, Name, Settings};
@@ -33,7 +33,9 @@ pub(super) struct Server {
     /// If the standard output is expected to be this, another file for that alone.
     pub(super) expected: Option<(Vec<u8>, i32)>,
     /// Memory that is known to be shared.
-    pub(super) shared: Table,
+    pub(super) known: Known,
+    /// Runs are being made to learn that.
+    pub(super) learns: bool,
     /// Why the first run was lost of those that were to tell that, if one was.
     pub(super) unlearnt: Option<String>,
     /// What the program calls its main thread.
@@ -102,7 +104,7 @@ impl Server {
             }
         });
         let engine = Engine::new(config(setup.settings));
-        let (places, shared, unlearnt) = (BTreeMap::new(), Table::default(), None);
+        let (places, known, unlearnt) = (BTreeMap::new(), Known::default(), None);
         let is_alone = setup.alone;
         // SAFETY: it has no condition.
         let main = unsafe { libc::pthread_self() };
@@ -116,7 +118,8 @@ impl Server {
             places,
             output,
             expected,
-            shared,
+            known,
+            learns: false,
             unlearnt,
             main,
             signals: Signals::take(),

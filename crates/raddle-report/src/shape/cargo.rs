@@ -1,5 +1,6 @@
 //! What `cargo raddle` prints.
 
+use raddle_model::Claims;
 use serde::Serialize;
 
 /// What `cargo raddle test --json` prints for each test, a line each.
@@ -31,8 +32,10 @@ pub struct CargoTest {
     pub strategy: String,
     /// The seed.
     pub seed: u64,
-    /// What PCT's guarantee says of bugs that were not found; empty where it says nothing.
+    /// What PCT's guarantee says of bugs that were not found, for the runs of PCT that were made; empty without them.
     pub bounds: Vec<MissedBug>,
+    /// What the runs show of bugs that were not found, the strongest statement first.
+    pub claims: Claims,
     /// The kind of failure.
     pub kind: Option<String>,
     /// What was wrong, in sentences.
@@ -79,7 +82,7 @@ pub struct MissedBug {
     pub depth: u64,
     /// How many runs of PCT the statement is about.
     pub runs: u64,
-    /// Whether they were made; if not, the statement is about so many runs that could have been.
+    /// Always true: no statement is made about runs that were not made.
     pub made: bool,
     /// At most the chance that all of them miss such a bug.
     pub missed: f64,

@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 /// The events of a run with their order.
 pub(super) struct Races<'a> {
     trace: &'a Trace,
+    run: RunSummary<'a>,
     clocks: Clocks,
     /// Per event: which one of its thread's it is, from 1.
     nth: Vec<u32>,
@@ -49,7 +50,7 @@ impl<'a> Races<'a> {
         let last = trace.events.len().checked_sub(1);
         let ending = last.filter(|&last| ended || trace.events[last].operation.kind == Kind::Exit);
         let made_at = (0..run.thread_count()).map(|thread| run.made_at(ThreadId(thread as u32))).collect();
-        Races { trace, clocks: Clocks::partial_order(run), nth, on, of, made_at, ending }
+        Races { trace, run: *run, clocks: Clocks::partial_order(run), nth, on, of, made_at, ending }
     }
 
     /// Calls `found` with a step and the threads one of which has to be tried at that step, for each race whose later
@@ -93,7 +94,7 @@ impl<'a> Races<'a> {
         }
         candidates.sort_unstable();
         candidates.dedup();
-        if self.ending == Some(later.index) || is_memory(later) {
+        if self.ending == Some(later.index) || self.is_never_blocked(later) {
             // Such an operation is never blocked, so only immediate races count; the others follow from them.
             let all = candidates.clone();
             candidates.retain(|&earlier| !all.iter().any(|&other| self.precedes(earlier, other)));
@@ -113,7 +114,7 @@ impl<'a> Races<'a> {
                 candidates.push(earlier);
             }
             if wrote
-                && (is_memory(later)
+                && (self.is_never_blocked(later)
                     || self.known(earlier, later)
                     || (swaps && self.was_ready(earlier, later)))
             {
@@ -133,6 +134,7 @@ impl<'a> Races<'a> {
         self.event(earlier).thread != later.thread
             && !self.known(earlier, later)
             && !self.excludes(earlier, later)
+            && (!self.awaits_mail(later) || self.was_ready(earlier, later))
     }
 
     /// Whether `later` itself could have been executed in place of `earlier`.
@@ -209,6 +211,21 @@ impl<'a> Races<'a> {
             .extend(first.iter().flatten().filter(|index| is_first(index)).map(|&i| self.event(i).thread));
     }
 
+    /// Whether an operation is a step, a memory access, or one on a mailbox that does not wait, which is never blocked.
+    fn is_never_blocked(&self, later: &Later) -> bool {
+        let kind = later.operation.kind;
+        kind.is_memory()
+            || ((kind == Kind::Send || kind == Kind::TryReceive)
+                && later.operation.object().is_some_and(|object| self.run.is_mailbox(object)))
+    }
+
+    /// Whether an operation waits until something comes to a mailbox. What has come before its thread began to wait does not end the wait, and of
+    /// what comes then the first is needed. So it can be swapped only with what comes when it is enabled already.
+    fn awaits_mail(&self, later: &Later) -> bool {
+        later.operation.kind == Kind::Receive
+            && later.operation.object().is_some_and(|object| self.run.is_mailbox(object))
+    }
+
     fn event(&self, index: usize) -> &'a Event {
         &self.trace.events[index]
     }
@@ -234,9 +251,4 @@ impl<'a> Races<'a> {
         let source = self.of[later.thread.index()].last().copied().or(self.made_at[later.thread.index()]);
         source.is_some_and(|source| self.clocks.ordered(thread, nth, source))
     }
-}
-
-/// Whether an operation is a step or a memory access, which is never blocked.
-fn is_memory(later: &Later) -> bool {
-    later.operation.kind.is_memory()
 }

@@ -7,7 +7,6 @@ use super::{rust_names, values};
 use crate::{Frame, Symbols};
 use raddle_model::TraceFile;
 use raddle_model::native::{self, CALLED_BY};
-
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
@@ -35,18 +34,12 @@ const CRATES: &[&str] = &["/registry/src/", "/git/checkouts/"];
 /// the answer is where each of those files is.
 pub fn translate(file: &mut TraceFile, symbols: &mut Symbols) -> Sources {
     let named = locate(symbols, &mut file.locations);
-    let units = units(file);
-    for (index, text) in file.objects.iter_mut().enumerate() {
+    for text in &mut file.objects {
         let Some((module, address)) = address(symbols, text) else { continue };
-        let told = match units.get(index) {
-            Some(true) => unit(&symbols.variables(&module, address..address + UNIT)),
-            _ => symbols.variable(&module, address).map(|(name, offset)| match offset {
-                0 => name,
-                offset => format!("{name}+{offset:#x}"),
-            }),
-        };
-        if let Some(told) = told {
-            *text = told;
+        match symbols.variable(&module, address) {
+            Some((name, 0)) => *text = name,
+            Some((name, offset)) => *text = format!("{name}+{offset:#x}"),
+            None => {}
         }
     }
     values::translate(file, symbols);
@@ -97,33 +90,6 @@ pub fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
         }
     }
     sources.iter().map(|path| (short(path, &sources), path.clone())).collect()
-}
-
-/// How many bytes of memory the native runtime takes as one object where it does not look for data races.
-const UNIT: u64 = 8;
-
-/// For each object whether it is such a unit of memory.
-fn units(file: &TraceFile) -> Vec<bool> {
-    let mut units = vec![false; file.objects.len()];
-    let accesses = file.steps.iter().map(|step| step.operation);
-    for operation in accesses.filter(|operation| !file.settings.races && operation.kind.accesses_memory()) {
-        for (object, _) in operation.objects() {
-            if let Some(unit) = units.get_mut(object.index()) {
-                *unit = true;
-            }
-        }
-    }
-    units
-}
-
-/// What a unit of memory is called that holds these variables.
-fn unit(names: &[String]) -> Option<String> {
-    match names {
-        [] => None,
-        [one] => Some(one.clone()),
-        [one, other] => Some(format!("{one}/{other}")),
-        [first, .., last] => Some(format!("{first}..{last}")),
-    }
 }
 
 /// The functions at a place, the innermost first, from the first of the user on.
@@ -228,13 +194,5 @@ mod tests {
         let paths = ["/home/a/x/../lock.c", "/home/b/lock.c", "/home/b/./main.c"].map(plain);
         let set = BTreeSet::from(paths.clone());
         assert_eq!(paths.map(|path| short(&path, &set)), ["a/lock.c", "b/lock.c", "main.c"]);
-    }
-
-    #[test]
-    fn neighbours_in_a_unit_are_told() {
-        let told = |names: &[&str]| unit(&names.iter().map(|&name| name.to_owned()).collect::<Vec<_>>());
-        assert_eq!(told(&[]), None);
-        assert_eq!(told(&["a", "b"]).as_deref(), Some("a/b"));
-        assert_eq!(told(&["s[0]", "s[1]", "s[2]"]).as_deref(), Some("s[0]..s[2]"));
     }
 }

@@ -33,9 +33,10 @@
 //! nevertheless. What only weaker memory would let a program *read* is not explored. A race fails the check
 //! unless [`Config::races`](crate::Config::races) is turned off.
 //!
-//! Three orders that std makes are not seen. The count of an [`Arc`](crate::sync::Arc) is std's own: where its last owner
-//! accesses cells in `drop` and nothing else orders it after the other owners, use [`UnsafeCell::get_mut`], which needs
-//! no operation. A signal of a [`Condvar`](crate::sync::Condvar) orders nothing, its mutex does. Two readers of an
+//! Three orders that std makes are not seen. The count of an [`Arc`](crate::sync::Arc) is std's own. Where its last owner accesses
+//! cells while it drops the value, a race that only the count could prevent is not reported; this is seen by the names of
+//! functions on the stack, so not in a stripped binary. Where the last owner was found by `Arc::try_unwrap` or the like, use
+//! [`UnsafeCell::get_mut`], which needs no operation, or Loom's [`Arc`](crate::loom::sync::Arc), whose count is seen. A signal of a [`Condvar`](crate::sync::Condvar) orders nothing, its mutex does. Two readers of an
 //! [`RwLock`](crate::sync::RwLock) are not ordered.
 
 mod plain;
@@ -45,15 +46,18 @@ pub use plain::Cell;
 pub use shared::UnsafeCell;
 
 use crate::runtime::{self, Object};
-use raddle_engine::Resource;
+use raddle_engine::{Reply, Resource};
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::panic::Location;
 
 /// Executes a plain access to `object`.
 pub(crate) fn step(object: &Object, access: Access, place: &'static Location<'static>) {
     let kind = if access == Access::Read { Kind::Read } else { Kind::Write };
-    runtime::step(|runtime| {
+    let reply = runtime::step(|runtime| {
         let object = object.id(runtime, |_| Resource::Memory);
         Operation::new(kind, runtime.location(place)).on(object, access).ordered(MemoryOrder::Plain)
     });
+    if reply == Reply::Raced {
+        runtime::judge_race();
+    }
 }

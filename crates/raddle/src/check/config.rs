@@ -230,6 +230,7 @@ pub(super) fn engine(settings: Settings) -> EngineConfig {
     config.step_limit_fails = settings.step_limit_fails;
     config.patience = settings.patience;
     config.races = if settings.races { Races::BetweenPlain } else { Races::Ignored };
+    config.judge_races = true;
     config.timeouts = if settings.timeouts_anytime {
         raddle_engine::Timeouts::Anytime
     } else {

@@ -8,7 +8,7 @@ use super::record::{Origin, record};
 use super::turns::{self, Turn};
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Plan, Rng, Strategy};
-use raddle_model::Verdict;
+use raddle_model::{Pick, Verdict};
 use raddle_search::{Budget, Known, Lanes, Made, Request, Run, Search, Stop, Target, Worker, search};
 use raddle_strategies::portfolio::Turn as Number;
 use std::io;
@@ -175,6 +175,7 @@ impl TestWorker<'_> {
             steps: summary.trace.events.len() as u64,
             threads: summary.thread_count() as u64,
             rests: summary.rests,
+            drawn: Pick::drawn(&summary.trace.picks),
             cut_off: *summary.verdict == Verdict::CutOff,
             details: None,
         };

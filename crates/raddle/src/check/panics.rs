@@ -30,7 +30,16 @@ pub(super) fn install() {
     ONCE.call_once(|| {
         let before = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
-            let Some(thread) = runtime::running() else { return before(info) };
+            if runtime::corrects_panic_count() {
+                return;
+            }
+            let Some(thread) = runtime::running() else {
+                // Others' hooks take measures for the end of the process, such as keeping locks for ever.
+                if !runtime::survives_abort(info) {
+                    before(info);
+                }
+                return;
+            };
             runtime::begin_panic();
             let message = runtime::panic_message(info.payload());
             let place = info.location().map_or_else(String::new, ToString::to_string);

@@ -1,8 +1,10 @@
 //! What a check that found nothing did, and what that is worth.
 
-use raddle_report::text::{count, share};
+use raddle_model::Claims;
+use raddle_report::claim_text;
+use raddle_report::text::count;
 use raddle_search::bound::{Guarantee, Size};
-use raddle_search::{Lanes, Tally};
+use raddle_search::{Lanes, PctRuns, Tally, claims};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
@@ -28,31 +30,36 @@ pub struct Passed {
     pub steps: u64,
     /// How often a spinning thread was held back. No strategy's guarantee accounts for that.
     pub rests: u64,
-    /// By depth: how many runs were made by PCT with that depth, after its first, from which it learns the length.
-    pct_runs: BTreeMap<u64, u64>,
+    /// By depth: the runs that have PCT's guarantee.
+    pct_runs: BTreeMap<u64, PctRuns>,
+    /// What all of that shows.
+    claims: Claims,
 }
 
 impl Passed {
     /// At most the chance that the PCT runs of this check have all missed a bug of this depth: `(1 - p)^r` for `r` runs
     /// of `pct:depth=D` with `D` at least `depth`, where `p = 1 / (n k^(D-1))` for the threads `n` and steps `k` seen
-    /// (ASPLOS 2010, theorem 9). 1, if there were no such runs.
+    /// (ASPLOS 2010, theorem 9). 1, if there were no such runs. Runs before the longest one do not count, since PCT learns `k`
+    /// from it, and none do if a spinning thread was held back or a number was drawn in one of them.
     ///
     /// That is a statement about runs no longer than those seen, and none about bugs of a greater depth. Other
     /// strategies may have found the bug as well; nothing is claimed for them.
     pub fn missed(&self, depth: u64) -> f64 {
-        let deep = self.pct_runs.range(depth.max(1)..);
-        deep.map(|(&depth, &runs)| self.missed_by_pct(depth, runs)).product()
+        let tally = Tally { threads: self.threads, ..Tally::default() };
+        tally.missed_by_pct(depth, &self.pct_runs)
     }
 
     /// At most the chance that as many runs as this check made would miss a bug of this depth, had they all been runs of
     /// PCT with that depth. A measure of how many runs a program of this size needs, whatever strategies were used.
     pub fn would_miss(&self, depth: u64) -> f64 {
-        self.missed_by_pct(depth.max(1), self.runs)
+        let size = Size { threads: self.threads, steps: self.steps.max(1) };
+        Guarantee::pct(size, depth.max(1)).map_or(1.0, |pct| pct.missed(self.runs))
     }
 
-    fn missed_by_pct(&self, depth: u64, runs: u64) -> f64 {
-        let size = Size { threads: self.threads, steps: self.steps.max(1) };
-        Guarantee::pct(size, depth).map_or(1.0, |pct| pct.missed(runs))
+    /// Returns in one line what the runs show of bugs that were not found, the strongest statement first; nothing if that is
+    /// nothing.
+    pub fn shows(&self) -> Option<String> {
+        claim_text::line(&self.claims)
     }
 
     /// Returns what the runs of a search were like, none of which failed.
@@ -68,6 +75,7 @@ impl Passed {
             steps: tally.steps,
             rests: tally.rests,
             pct_runs: tally.pct_runs(lanes),
+            claims: claims(tally, lanes),
         }
     }
 }
@@ -77,8 +85,6 @@ impl Display for Passed {
         write!(f, "{} runs, {} partial orders", count(self.runs), count(self.partial_orders as u64))?;
         if self.exhausted {
             write!(f, ", and no schedule is left")?;
-        } else if let Some(estimate) = self.estimate {
-            write!(f, " of about {estimate:.0}")?;
         }
         write!(f, "\nat most {} threads and {} steps a run", self.threads, count(self.steps))?;
         if self.inconclusive > 0 {
@@ -91,26 +97,17 @@ impl Display for Passed {
                 count(self.rests)
             )?;
         }
-        if self.exhausted {
-            return Ok(());
+        match claim_text::unless_exhausted(&self.claims) {
+            Some(line) => write!(f, "\n{line}"),
+            None => Ok(()),
         }
-        let (chance, who): (fn(&Passed, u64) -> f64, String) = if self.pct_runs.is_empty() {
-            (Passed::would_miss, format!("{} runs of PCT would have missed", count(self.runs)))
-        } else {
-            let runs = self.pct_runs.values().sum();
-            (Passed::missed, format!("the {} runs of PCT have missed", count(runs)))
-        };
-        for depth in 1..=3 {
-            let chance = share(chance(self, depth));
-            write!(f, "\na bug of depth {depth}: {who} it with a chance of at most {chance}")?;
-        }
-        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use raddle_model::Claim;
 
     fn passed() -> Passed {
         Passed { runs: 100, partial_orders: 7, threads: 2, steps: 10, ..Passed::default() }
@@ -124,7 +121,7 @@ mod tests {
         close(passed.would_miss(2), (1.0 - 1.0 / 20.0_f64).powi(100));
         close(passed.would_miss(3), (1.0 - 1.0 / 200.0_f64).powi(100));
         close(passed.missed(1), 1.0);
-        passed.pct_runs.insert(2, 30);
+        passed.pct_runs.insert(2, PctRuns { runs: 30, steps: 10 });
         close(passed.missed(1), (1.0 - 1.0 / 20.0_f64).powi(30));
         close(passed.missed(2), (1.0 - 1.0 / 20.0_f64).powi(30));
         close(passed.missed(3), 1.0);
@@ -143,14 +140,17 @@ mod tests {
             text.starts_with("100 runs, 7 partial orders\nat most 2 threads and 10 steps a run\n"),
             "{text}"
         );
-        assert!(text.contains("a bug of depth 3: 100 runs of PCT would have missed it"), "{text}");
+        assert!(!text.contains("depth"), "no run of PCT was made: {text}");
         let mut with_pct = passed();
-        with_pct.pct_runs.insert(2, 30);
-        assert!(
-            with_pct
-                .to_string()
-                .ends_with("depth 3: the 30 runs of PCT have missed it with a chance of at most 1")
-        );
+        with_pct.claims.statements.push(Claim::Depth {
+            depth: 2,
+            missed: 0.01,
+            runs: 30,
+            threads: 2,
+            steps: 10,
+        });
+        assert!(with_pct.to_string().contains("\na bug of depth 2 or less was missed with probability"));
+        assert_eq!(with_pct.to_string().lines().last(), with_pct.shows().as_deref());
         let done = Passed { exhausted: true, rests: 3, ..passed() }.to_string();
         assert!(done.contains("no schedule is left") && done.contains("held back 3 times"), "{done}");
         assert!(!done.contains("depth"), "{done}");

@@ -25,10 +25,6 @@ use std::task::{Context, Poll, Waker};
 use wakeup::Wakeup;
 
 /// Polls `future` on the current thread until it is ready, waiting to be woken after each poll that is `Pending`.
-///
-/// # Panics
-///
-/// If the future is pending while the run is over and its threads are unwound, when nobody can wake it any more.
 #[track_caller]
 pub fn block_on<F: Future>(future: F) -> F::Output {
     let wakeup = Wakeup::new(runtime::with(|runtime| runtime.current()));
@@ -40,12 +36,8 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
         if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
             return value;
         }
-        if closing {
-            runtime::close_others();
-            let Poll::Ready(value) = future.as_mut().poll(&mut context) else {
-                panic!("the run is over and the future still pending");
-            };
-            return value;
+        if closing && !wakeup.has_woken_itself() {
+            runtime::make_way();
         }
         wakeup.wait();
     }

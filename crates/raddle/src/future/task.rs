@@ -6,11 +6,14 @@ use crate::runtime::{self, Object, panic_message};
 use raddle_engine::{Reply, Resource};
 use raddle_model::{Access, Kind, Operation, ThreadId};
 use std::fmt;
-use std::panic::{Location, resume_unwind};
+use std::panic::{AssertUnwindSafe, Location, catch_unwind, resume_unwind};
 use std::pin::Pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
+
+/// Stands for the thread of a task that was started after the end of the run.
+const NEVER_RAN: ThreadId = ThreadId(u32::MAX);
 
 /// What all handles of a task know, whatever its value is.
 struct Core {
@@ -43,6 +46,19 @@ impl Core {
     fn abort(&self, place: &'static Location<'static>) {
         self.wakeup.put(place);
         self.aborted.store(true, Ordering::Relaxed);
+    }
+
+    /// Leaves `outcome` for whoever waits for the task.
+    fn end<T>(&self, slot: &Mutex<Slot<T>>, outcome: Result<T, JoinError>) {
+        self.finished.store(true, Ordering::Relaxed);
+        let waiter = {
+            let mut slot = open(slot);
+            slot.outcome = Some(outcome);
+            slot.waiter.take()
+        };
+        if let Some(waiter) = waiter {
+            waiter.wake();
+        }
     }
 
     fn is_aborted(&self) -> bool {
@@ -80,17 +96,20 @@ where
     let place = Location::caller();
     let reply = runtime::step(|runtime| Operation::new(Kind::Spawn, runtime.location(place)));
     // Without an effect if the run is over: the handle is of a task that never ran.
-    let thread = if let Reply::Spawned(thread) = reply { thread } else { ThreadId(u32::MAX) };
+    let thread = if let Reply::Spawned(thread) = reply { thread } else { NEVER_RAN };
     let core = Arc::new(Core {
         wakeup: Wakeup::new(thread),
         end: Object::new(),
         thread,
         aborted: AtomicBool::new(false),
-        finished: AtomicBool::new(false),
+        finished: AtomicBool::new(thread == NEVER_RAN),
         place,
     });
-    let slot = Arc::new(Mutex::new(Slot { outcome: None, waiter: None }));
-    if thread != ThreadId(u32::MAX) {
+    let outcome = (thread == NEVER_RAN).then_some(Err(JoinError::Cancelled));
+    let slot = Arc::new(Mutex::new(Slot { outcome, waiter: None }));
+    if thread == NEVER_RAN {
+        runtime::drop_later(Box::new(move || drop(future)));
+    } else {
         let (future, for_task, result) = (Box::pin(future), Arc::clone(&core), Arc::clone(&slot));
         runtime::with(|runtime| {
             // Known from the start, so that its name does not depend on who comes first.
@@ -106,7 +125,10 @@ where
 fn run<F: Future + ?Sized>(future: Pin<Box<F>>, core: &Core, slot: &Mutex<Slot<F::Output>>) {
     let outcome = match runtime::catch(|| drive(future, core)) {
         // The run is over and this thread is being unwound; that must not stop here.
-        Err(payload) if runtime::with(|runtime| runtime.is_forced()) => resume_unwind(payload),
+        Err(payload) if runtime::with(|runtime| runtime.is_forced()) => {
+            core.end(slot, Err(JoinError::Cancelled));
+            resume_unwind(payload);
+        }
         Err(payload) if runtime::is_shuttle() => return runtime::fail_by_panic(payload),
         Err(payload) => {
             let message = panic_message(&*payload);
@@ -117,15 +139,7 @@ fn run<F: Future + ?Sized>(future: Pin<Box<F>>, core: &Core, slot: &Mutex<Slot<F
         Ok(None) => Err(JoinError::Cancelled),
     };
     core.step(Kind::Write, Access::Write, core.place);
-    core.finished.store(true, Ordering::Relaxed);
-    let waiter = {
-        let mut slot = open(slot);
-        slot.outcome = Some(outcome);
-        slot.waiter.take()
-    };
-    if let Some(waiter) = waiter {
-        waiter.wake();
-    }
+    core.end(slot, outcome);
 }
 
 /// Polls `future` until it is ready or the task is aborted, and drops it.
@@ -137,7 +151,11 @@ fn drive<F: Future + ?Sized>(mut future: Pin<Box<F>>, core: &Core) -> Option<F::
         if let Poll::Ready(value) = future.as_mut().poll(&mut context) {
             return Some(value);
         }
-        core.wakeup.wait();
+        // At the end of the run the future is dropped while nothing unwinds, so that a panic of its destructor can be caught.
+        if let Err(payload) = catch_unwind(AssertUnwindSafe(|| core.wakeup.wait())) {
+            drop(future);
+            resume_unwind(payload);
+        }
     }
     None
 }

@@ -62,6 +62,11 @@ impl Wakeup {
         }
     }
 
+    /// Whether the owner has woken itself since the last poll.
+    pub(super) fn has_woken_itself(&self) -> bool {
+        self.by_itself.load(Ordering::Relaxed)
+    }
+
     /// Looks at the token, so that what is learnt by that depends on who has put it there.
     pub(super) fn look(&self) {
         self.step(Kind::Read, Access::Read);

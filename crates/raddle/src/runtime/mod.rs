@@ -3,6 +3,8 @@
 //! An operation announces itself and asks the engine what comes next, on the stack of its own fiber. If the same thread
 //! goes on, nothing is switched. Otherwise the fiber goes to that of the thread that the answer names.
 
+mod close;
+mod judge;
 mod locals;
 mod locations;
 mod object;
@@ -13,11 +15,15 @@ mod tracked;
 mod values;
 mod workers;
 
+pub(crate) use close::{
+    close_others, corrects_panic_count, drop_later, fail_by_blocked, make_way, survives_abort,
+};
+pub(crate) use judge::judge_race;
 pub(crate) use locals::Local;
 pub(crate) use locations::Locations;
 pub(crate) use object::{Object, Past};
+pub(crate) use run::run;
 use run::{Turn, run_task, wait_for_turn};
-pub(crate) use run::{close_others, run};
 pub(crate) use shuttle::{as_shuttle, is_shuttle, pause, take_payload, with_start};
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
@@ -26,6 +32,7 @@ pub(crate) use values::Word;
 pub(crate) use workers::Conflict;
 
 use crate::shuttle::scheduler::TaskId;
+use close::Closing;
 use locals::Locals;
 use raddle_engine::{Engine, Reply, Resource, Strategy};
 use raddle_model::{Failure, LocationId, Name, ObjectId, Operation, ThreadId};
@@ -80,10 +87,8 @@ pub(crate) struct Runtime {
     closing: bool,
     /// How many suspended threads are unwinding after a panic.
     panicking: u32,
-    /// The thread that goes on with its own unwinding after the end of the run, if one does.
-    draining: Option<ThreadId>,
-    /// Set when that one has come to its end.
-    drained: Option<ThreadId>,
+    /// What is known of the end of the run.
+    close: Closing,
 }
 
 thread_local! {
@@ -115,10 +120,7 @@ pub(crate) fn step_or(
     let turn = with(|runtime| {
         if runtime.closing {
             closing(runtime);
-            // A thread that caught its panic would go on for ever if nobody stopped it.
-            let stops = runtime.draining == Some(runtime.current) && !runtime.is_panicking();
-            let back = if stops { Fiber::back() } else { None };
-            return back.map_or(Turn::Mine(Reply::Go), Turn::Of);
+            return Turn::Closing;
         }
         let operation = operation(runtime);
         runtime.take_step(operation)
@@ -126,6 +128,7 @@ pub(crate) fn step_or(
     match turn {
         Turn::Mine(reply) => reply,
         Turn::Of(other) => wait_for_turn(other),
+        Turn::Closing => close::operate(),
     }
 }
 
@@ -165,9 +168,9 @@ pub(crate) fn resume(payload: Box<dyn Any + Send>) -> ! {
     resume_unwind(payload)
 }
 
-/// How many steps the run has taken; 0 while it is being closed.
+/// How many steps the run has taken, with the operations while it is being closed.
 pub(crate) fn steps() -> u64 {
-    with(|runtime| if runtime.closing { 0 } else { runtime.engine.step_count() })
+    with(|runtime| runtime.engine.step_count() + if runtime.closing { runtime.close.total } else { 0 })
 }
 
 /// Fails the run for a panic of the current thread.
@@ -187,6 +190,14 @@ pub(crate) fn is_closing() -> bool {
     RUNTIME.try_with(|slot| slot.borrow().as_ref().is_none_or(|runtime| runtime.is_closing())).unwrap_or(true)
 }
 
+/// Whether there is a run that is over and whose threads are being unwound.
+fn is_in_closing() -> bool {
+    let closing = |slot: &RefCell<Option<Box<Runtime>>>| {
+        slot.try_borrow().is_ok_and(|slot| slot.as_ref().is_some_and(|runtime| runtime.closing))
+    };
+    RUNTIME.try_with(closing).unwrap_or(false)
+}
+
 impl Runtime {
     /// The runs of one worker of a check, whose workers share `conflict`.
     pub(crate) fn new(engine: Engine, strategy: Box<dyn Strategy>, conflict: Conflict) -> Box<Runtime> {
@@ -204,8 +215,7 @@ impl Runtime {
             worker: Worker::new(conflict),
             closing: false,
             panicking: 0,
-            draining: None,
-            drained: None,
+            close: Closing::default(),
         })
     }
 
@@ -232,7 +242,7 @@ impl Runtime {
 
     /// Whether the run is over and the current thread is unwound by force; then nobody may catch what unwinds it.
     pub(crate) fn is_forced(&self) -> bool {
-        self.closing && self.draining != Some(self.current)
+        self.closing && self.close.draining != Some(self.current)
     }
 
     fn is_panicking(&self) -> bool {

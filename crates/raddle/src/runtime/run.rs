@@ -1,10 +1,11 @@
-//! A run from its begin to its end: whose turn it is, and what is left to unwind.
+//! A run from its begin to its end: whose turn it is. What comes after it is in [`close`].
 
-use super::switch::Fiber;
+use super::close::{self, close};
+use super::switch::{Fiber, is_forced_end};
 use super::{REPLY, RUNTIME, Runtime, Task, catch, locals, tracked, with};
 use raddle_engine::{Next, Reply};
 use raddle_model::{Kind, LocationId, Operation, ThreadId, Touch};
-use std::panic::{catch_unwind, resume_unwind};
+use std::panic::resume_unwind;
 use std::sync::Arc;
 
 /// Who goes on, where a thread has announced an operation or the run is over.
@@ -13,6 +14,8 @@ pub(super) enum Turn {
     Mine(Reply),
     /// Another one, whose fiber this is.
     Of(Fiber),
+    /// The one who asked, as the run is over.
+    Closing,
 }
 
 /// Lets another one run, and returns when it is the turn of the current thread again.
@@ -86,6 +89,14 @@ impl Runtime {
         self.note_panicking(panicking);
     }
 
+    /// Tells whose turn it is, as the current thread does not go on: the run is over.
+    pub(super) fn stop(&mut self) -> Fiber {
+        if std::thread::panicking() {
+            self.leave_panicking();
+        }
+        self.ask()
+    }
+
     /// Takes note that the task of the current thread is over, and tells whose turn it is.
     fn end_task(&mut self) -> Fiber {
         let thread = self.current;
@@ -134,7 +145,6 @@ pub(super) fn run_task() -> Fiber {
     }
     with(|runtime| {
         if runtime.closing {
-            runtime.drained = runtime.draining.filter(|&thread| thread == runtime.current);
             return Fiber::outside();
         }
         runtime.end_task()
@@ -144,9 +154,12 @@ pub(super) fn run_task() -> Fiber {
 /// Runs a part of a thread in which a panic is a failure of the run.
 fn run_part(task: impl FnOnce()) {
     if let Err(payload) = catch(task) {
-        if with(|runtime| runtime.is_forced()) {
+        if is_forced_end(&*payload) {
             // The run is over and this fiber is being unwound; that must not stop here.
             resume_unwind(payload);
+        }
+        if with(|runtime| runtime.is_forced()) {
+            return close::note_panic(payload);
         }
         super::fail_by_panic(payload);
     }
@@ -164,71 +177,19 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         tracked::forget();
         let needs = runtime.strategy.needs();
         runtime.engine.begin(needs);
+        if super::is_shuttle() {
+            runtime.engine.keep_clocks();
+        }
         let thread = runtime.engine.add_thread();
         let name = Arc::clone(&runtime.main_name);
         runtime.start(thread, Some(name), main);
         assert!(slot.replace(runtime).is_none(), "a check does not run inside another one");
     });
+    let panicking = std::thread::panicking();
     let first = with(Runtime::ask);
     first.go();
     with(Runtime::fail_by_unnoticed_panic);
     with(Runtime::fail_by_leaked_value);
-    close();
+    close(panicking);
     RUNTIME.with_borrow_mut(|slot| slot.take().expect("the run was not taken away"))
-}
-
-/// Unwinds every thread that has not ended, so that what it owns is dropped. The youngest goes first: a thread may have
-/// borrowed from an older one, whose scope it was started in, but never from a younger one.
-fn close() {
-    with(|runtime| {
-        runtime.closing = true;
-        runtime.worker.close();
-    });
-    close_others();
-    _ = catch_unwind(tracked::drop_kept);
-    if super::is_shuttle() {
-        _ = catch_unwind(crate::shuttle::forget_labels);
-    }
-}
-
-/// Unwinds every thread that has not ended and is not being unwound. While the run is closing, this makes others release
-/// what a destructor needs.
-pub(crate) fn close_others() {
-    let (count, current) = with(|runtime| (runtime.threads.len(), runtime.current));
-    for index in (0..count).rev() {
-        let left = with(|runtime| {
-            let thread = &mut runtime.threads[index];
-            let left = (thread.fiber.take(), thread.task.take(), thread.panicking);
-            if left.0.is_none() && left.1.is_none() && thread.locals.is_empty() {
-                return None;
-            }
-            runtime.current = ThreadId(index as u32);
-            Some(left)
-        });
-        let Some((fiber, task, panicking)) = left else { continue };
-        drop(task);
-        if let Some(fiber) = fiber {
-            // One that is unwinding cannot be unwound by force; it goes on by itself, to its end or to where it catches.
-            let over = panicking && drain(fiber);
-            if !over {
-                fiber.unwind();
-            }
-            fiber.give_back();
-        }
-        // There is nobody left to tell of a panic.
-        _ = catch_unwind(locals::drop_all);
-    }
-    with(|runtime| runtime.current = current);
-}
-
-/// Lets the current thread go on with its own unwinding, and tells whether it has come to its end.
-fn drain(fiber: Fiber) -> bool {
-    let before = with(|runtime| runtime.draining.replace(runtime.current));
-    let thread = with(|runtime| runtime.current);
-    fiber.go_and_return();
-    with(|runtime| {
-        runtime.current = thread;
-        runtime.draining = before;
-        runtime.drained.take().is_some()
-    })
 }

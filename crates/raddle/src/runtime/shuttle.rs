@@ -36,9 +36,10 @@ pub(crate) fn as_shuttle<R>(f: impl FnOnce() -> R) -> R {
 
 /// Keeps what a thread panicked with, if it is the first and somebody will want it.
 pub(super) fn keep_payload(payload: Box<dyn Any + Send>) {
-    if is_shuttle() {
-        PAYLOAD.with_borrow_mut(|kept| _ = kept.get_or_insert(payload));
-    }
+    let unwanted = PAYLOAD.with_borrow_mut(|kept| {
+        if is_shuttle() && kept.is_none() { kept.replace(payload) } else { Some(payload) }
+    });
+    unwanted.into_iter().for_each(super::close::discard);
 }
 
 /// What the first failing thread panicked with, if the failure was a panic.

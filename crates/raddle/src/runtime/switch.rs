@@ -7,6 +7,11 @@
 
 #![expect(unsafe_code, reason = "stacks are left and gone back to, and a scope forgets a lifetime")]
 
+#[cfg(target_os = "linux")]
+mod abort;
+#[cfg(not(target_os = "linux"))]
+#[path = "switch/abort_unknown.rs"]
+mod abort;
 #[cfg(all(target_arch = "x86_64", unix, any(test, not(feature = "portable-switch"))))]
 mod direct;
 mod fiber;
@@ -24,7 +29,8 @@ use direct::Place;
 #[cfg(any(feature = "portable-switch", not(all(target_arch = "x86_64", unix))))]
 use portable::Place;
 
-pub(super) use fiber::Fiber;
+pub(super) use abort::leave_at_abort;
+pub(super) use fiber::{Fiber, Leaving, is_forced_end};
 pub use scope::Scope;
 pub(crate) use scope::lend;
 

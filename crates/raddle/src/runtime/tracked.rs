@@ -88,6 +88,11 @@ pub(crate) fn take_kept(address: usize) -> Option<Box<dyn Any>> {
     })
 }
 
+/// Whether a value is kept.
+pub(super) fn has_kept() -> bool {
+    KEPT.with_borrow(|kept| !kept.is_empty())
+}
+
 /// Drops what is kept, at the end of a run.
 pub(super) fn drop_kept() {
     while let Some(values) = KEPT.with_borrow_mut(BTreeMap::pop_first) {

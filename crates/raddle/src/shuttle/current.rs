@@ -9,7 +9,6 @@ pub use super::tags::{
 
 use super::{labels, runner};
 use crate::runtime;
-use raddle_engine::Clocks;
 use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::ops::Deref;
@@ -20,7 +19,7 @@ use std::ops::Deref;
 ///
 /// Outside of a check.
 pub fn context_switches() -> usize {
-    runtime::with(|runtime| runtime.engine.step_count()) as usize + 1
+    runtime::steps() as usize + 1
 }
 
 /// Returns the task that runs.
@@ -54,25 +53,20 @@ pub fn reset_step_count() {
     });
 }
 
-/// Returns the vector clock of the current task, or an empty one outside of a check. Takes time in proportion to the
-/// length of the run so far.
+/// Returns the vector clock of the current task, or an empty one outside of a check.
 pub fn clock() -> VectorClock {
     try_get_current_task().map_or_else(VectorClock::new, clock_for)
 }
 
-/// Returns the vector clock of a task: for each task, how many of its steps happen before the next one of `task`. The
-/// order in which atomics are accessed is part of that.
+/// Returns the vector clock of a task: for each task, how many of its steps happen before the next one of `task`. Happens-before
+/// is that of data races: what locks, joins, channels and the like order, and atomics as far as their memory orders go.
 ///
 /// # Panics
 ///
 /// Outside of a check.
 pub fn clock_for(task: TaskId) -> VectorClock {
     runtime::with(|runtime| {
-        let run = runtime.engine.summary_so_far();
-        let events = &run.trace.events;
-        let last = events.iter().rposition(|event| event.thread == task.thread());
-        let Some(event) = last.or_else(|| run.made_at(task.thread())) else { return VectorClock::new() };
-        let mut time = Clocks::partial_order(&run).of(event).to_vec();
+        let mut time = runtime.engine.clock(task.thread()).to_vec();
         // The start of a task is a step, and no event of its own.
         time.iter_mut().skip(1).for_each(|steps| *steps = steps.saturating_sub(1));
         VectorClock { time }

@@ -50,7 +50,10 @@ impl Condvar {
                 .on(mutex, Access::Write)
                 .with_argument(nanoseconds)
         });
-        (guard.retake(), WaitTimeoutResult(reply == Reply::TimedOut))
+        // After the end of the run nobody notifies.
+        let timed_out =
+            reply == Reply::TimedOut || nanoseconds != Operation::UNTIMED && runtime::is_closing();
+        (guard.retake(), WaitTimeoutResult(timed_out))
     }
 
     /// Unlocks the mutex, waits for a notification, and locks the mutex again.

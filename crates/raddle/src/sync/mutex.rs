@@ -60,14 +60,14 @@ impl<T: ?Sized> Mutex<T> {
 
     /// The value of a mutex that the engine gave to the current thread.
     fn value(&self) -> std::sync::MutexGuard<'_, T> {
-        match self.value.try_lock() {
-            Ok(value) => value,
-            Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                assert!(runtime::is_closing(), "the engine gives a mutex to one thread at a time");
-                runtime::close_others();
-                // If this waits, the thread itself has the mutex, and would hang without Raddle as well.
-                self.value.lock().unwrap_or_else(PoisonError::into_inner)
+        loop {
+            match self.value.try_lock() {
+                Ok(value) => return value,
+                Err(TryLockError::Poisoned(error)) => return error.into_inner(),
+                Err(TryLockError::WouldBlock) => {
+                    assert!(runtime::is_closing(), "the engine gives a mutex to one thread at a time");
+                    runtime::make_way();
+                }
             }
         }
     }

@@ -65,12 +65,11 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     fn read_guard(&self, locked_at: &'static Location<'static>) -> LockResult<RwLockReadGuard<'_, T>> {
-        let value = match self.value.try_read() {
-            Ok(value) => value,
-            Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                make_way();
-                self.value.read().unwrap_or_else(PoisonError::into_inner)
+        let value = loop {
+            match self.value.try_read() {
+                Ok(value) => break value,
+                Err(TryLockError::Poisoned(error)) => break error.into_inner(),
+                Err(TryLockError::WouldBlock) => make_way(),
             }
         };
         let guard = RwLockReadGuard { lock: self, value: Some(value), locked_at };
@@ -78,12 +77,11 @@ impl<T: ?Sized> RwLock<T> {
     }
 
     fn write_guard(&self, locked_at: &'static Location<'static>) -> LockResult<RwLockWriteGuard<'_, T>> {
-        let value = match self.value.try_write() {
-            Ok(value) => value,
-            Err(TryLockError::Poisoned(error)) => error.into_inner(),
-            Err(TryLockError::WouldBlock) => {
-                make_way();
-                self.value.write().unwrap_or_else(PoisonError::into_inner)
+        let value = loop {
+            match self.value.try_write() {
+                Ok(value) => break value,
+                Err(TryLockError::Poisoned(error)) => break error.into_inner(),
+                Err(TryLockError::WouldBlock) => make_way(),
             }
         };
         let panicking = runtime::panicking();
@@ -176,7 +174,7 @@ impl<T: ?Sized> RwLock<T> {
 /// Makes others give up a lock that a destructor wants while the run is closing.
 fn make_way() {
     assert!(runtime::is_closing(), "the engine gives a lock to readers or to one writer");
-    runtime::close_others();
+    runtime::make_way();
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {

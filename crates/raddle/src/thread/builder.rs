@@ -77,8 +77,10 @@ impl Builder {
         let reply = runtime::step(|runtime| Operation::new(Kind::Spawn, runtime.location(place)));
         // Without an effect if the run is over: the handle is of a thread that never ran.
         let id = if let Reply::Spawned(id) = reply { id } else { ThreadId(u32::MAX) };
-        if id != ThreadId(u32::MAX) {
-            let task = task(Arc::clone(&packet));
+        let task = task(Arc::clone(&packet));
+        if id == ThreadId(u32::MAX) {
+            runtime::drop_later(task);
+        } else {
             let task = if runtime::is_shuttle() { runtime::with_start(task, place) } else { task };
             runtime::with(|runtime| runtime.start(id, self.name, task));
         }

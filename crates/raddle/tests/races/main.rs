@@ -2,6 +2,7 @@
 
 mod atomics;
 mod cells;
+mod owners;
 mod plain;
 mod report;
 mod synchronisation;

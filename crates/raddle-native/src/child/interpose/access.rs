@@ -1,23 +1,20 @@
 //! Memory accesses of code that was compiled with `-fsanitize=thread`. The compiler calls these functions before each
 //! plain access, and in the place of each atomic one.
 //!
-//! Memory is told apart in units of eight bytes. Accesses of a program that has one thread so far are nobody's business.
+//! Accesses of a program that has one thread so far are ignored. [`crate::child::accesses`] says which of the others are scheduling
+//! points, and on which objects.
 
 use super::entry::entries;
+use crate::child::accesses::Touched;
 use crate::child::control::enter;
 use crate::child::objects::Class;
-use crate::child::runtime::{self, CONSTANT, Runtime, SHARED, with};
+use crate::child::runtime::{self, Runtime, with};
 use crate::child::scheduling::step;
 use crate::child::{heap_checks, values};
 use raddle_model::native::Points;
 use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicBool, Ordering};
-
-/// How a unit of memory is numbered by its address.
-const UNIT_BITS: u32 = 3;
-/// Of longer accesses than this many units only the beginning is looked at.
-const LONGEST: u64 = 4096;
 
 entries! {
     __tsan_read1(address: *const c_void) => read::<1>;
@@ -89,62 +86,17 @@ pub(crate) fn is_instrumented() -> bool {
     INSTRUMENTED.load(Ordering::Relaxed)
 }
 
-/// The units among which the schedule may change at this access, at most two, and takes note who touches them.
-fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> [Option<u64>; 2] {
-    let (first, last) = (address as u64 >> UNIT_BITS, (address + size.max(1) - 1) as u64 >> UNIT_BITS);
-    let mine = runtime.current.0 + 1;
-    let mut found = [None; 2];
-    runtime.accesses.count += 1;
-    for unit in first..=last.min(first + LONGEST) {
-        let is_point = match runtime.points {
-            Points::All => true,
-            Points::Sync => atomic,
-            Points::Shared => {
-                let by = runtime.accesses.touched.get(unit).unwrap_or(0);
-                let mut now = by;
-                if by == 0 {
-                    now = mine;
-                } else if by != mine && by < CONSTANT {
-                    now = runtime.meeting(unit << UNIT_BITS);
-                }
-                if now != by {
-                    runtime.accesses.touched.set(unit, now);
-                }
-                by != 0 && now != mine && now != CONSTANT
-            }
-        };
-        if is_point {
-            match &mut found {
-                [first @ None, _] | [_, first @ None] => *first = Some(unit),
-                _ => break,
-            }
+/// The objects among which the schedule may change at this access, and takes note who touches them.
+fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> Touched {
+    let Runtime { accesses, modules, current, .. } = runtime;
+    match runtime.points {
+        Points::All => accesses.all(address as u64, size),
+        Points::Sync if atomic => accesses.all(address as u64, size),
+        Points::Sync => Touched::default(),
+        Points::Shared => {
+            accesses.shared(*current, address as u64, size, |address| modules.is_constant(address))
         }
     }
-    found
-}
-
-/// The parts of memory that an access to `units` has to be told as where data races count: neighbours in one unit are no
-/// race. Parts are four bytes, or one byte where the run has seen a shorter or unaligned access; whoever touches a part touches its
-/// first byte. At most two parts are looked at.
-fn parts(
-    runtime: &mut Runtime,
-    (first, second): (u64, Option<u64>),
-    address: u64,
-    size: u64,
-) -> (u64, Option<u64>) {
-    /// Four bytes.
-    const PART_BITS: u32 = 2;
-    const PART: u64 = 1 << PART_BITS;
-    let begin = address.max(first << UNIT_BITS);
-    let last = second.unwrap_or(first);
-    let end = (address + size.max(1)).min((last + 1) << UNIT_BITS);
-    let Some(split) = &mut runtime.accesses.parts else { return (begin, None) };
-    if size < PART || !begin.is_multiple_of(PART) {
-        split.set(begin >> PART_BITS, 1);
-    }
-    let step = if split.get(begin >> PART_BITS).is_some() { 1 } else { PART };
-    let begin = begin & !(step - 1);
-    (begin, Some(begin + step).filter(|&next| next < end))
 }
 
 /// Takes note that the current thread frees memory. Whoever else has touched it shared it, so that in later runs the
@@ -154,13 +106,7 @@ pub(super) fn note_free(address: usize, size: usize) {
         if runtime.threads.len() == 1 || runtime.accesses.count == 0 || runtime.points != Points::Shared {
             return;
         }
-        let (first, last) = (address as u64 >> UNIT_BITS, (address + size.max(1) - 1) as u64 >> UNIT_BITS);
-        let mine = runtime.current.0 + 1;
-        for unit in first..=last.min(first + LONGEST) {
-            if runtime.accesses.touched.get(unit).is_some_and(|by| by != mine && by != CONSTANT) {
-                runtime.accesses.touched.set(unit, SHARED);
-            }
-        }
+        runtime.accesses.free(runtime.current, address as u64, size);
     });
 }
 
@@ -176,13 +122,11 @@ pub(super) fn announce(kind: Kind, address: usize, size: usize, orders: Orders, 
 }
 
 fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place: usize) -> bool {
-    let units = with(|runtime| {
-        if runtime.threads.len() == 1 {
-            return [None; 2];
-        }
-        points(runtime, address, size, orders != Orders::PLAIN)
+    let touched = with(|runtime| match runtime.threads.len() {
+        1 => Touched::default(),
+        _ => points(runtime, address, size, orders != Orders::PLAIN),
     });
-    let [Some(first), second] = units else {
+    let Touched { first: Some(first), second, .. } = touched else {
         let_others_touch(kind, orders, place);
         return false;
     };
@@ -191,10 +135,6 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
         if let Some(values) = &mut runtime.values {
             values.announce(runtime.current, kind, (address, size), orders == Orders::PLAIN);
         }
-        let (first, second) = match runtime.accesses.parts {
-            Some(_) => parts(runtime, (first, second), address as u64, size as u64),
-            None => (first << UNIT_BITS, second.map(|second| second << UNIT_BITS)),
-        };
         let object = runtime.object(first, Class::Memory, || 0);
         let mut operation = Operation::new(kind, runtime.place(place)).on(object, access);
         if let Some(second) = second {
@@ -326,7 +266,7 @@ unsafe extern "C" fn fill(to: *mut c_void, byte: c_int, size: usize, place: usiz
 /// Where data races count, a fence is told, because it orders what is around it.
 unsafe extern "C" fn fence(order: c_int, place: usize) {
     enter(|| {
-        let told = with(|runtime| runtime.accesses.parts.is_some() && runtime.threads.len() > 1);
+        let told = with(|runtime| runtime.accesses.races && runtime.threads.len() > 1);
         let order = memory_order(order);
         if told && order != MemoryOrder::Relaxed {
             step(|runtime| Operation::new(Kind::Fence, runtime.place(place)).ordered(order));

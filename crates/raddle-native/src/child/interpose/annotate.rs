@@ -25,7 +25,7 @@ const TRY_LOCK_FAILED: u32 = 1 << 5;
 
 fn tell(address: *const c_void, kind: Kind, order: MemoryOrder, place: usize) {
     enter(|| {
-        if !with(|runtime| runtime.accesses.parts.is_some() && runtime.threads.len() > 1) {
+        if !with(|runtime| runtime.accesses.races && runtime.threads.len() > 1) {
             return;
         }
         step(|runtime| {

@@ -39,9 +39,7 @@ pub(super) fn end(once: *mut c_void, place: usize, done: bool) {
 /// Whether an initialisation that is over has to be told nevertheless: where data races count, it happens before what
 /// follows. One that the run does not know was made before there were threads.
 fn is_told(once: *mut c_void) -> bool {
-    with(|runtime| {
-        runtime.accesses.parts.is_some() && runtime.objects.find(once as u64, Class::Once).is_some()
-    })
+    with(|runtime| runtime.accesses.races && runtime.objects.find(once as u64, Class::Once).is_some())
 }
 
 pub(super) unsafe extern "C-unwind" fn once(

@@ -169,8 +169,15 @@ impl<T: ?Sized> Drop for Arc<T> {
         // The place of a drop is where the value was made: a destructor does not know its caller.
         if self.value.is_some() {
             self.step(Kind::ReadModifyWrite, Access::Write, self.count.object.made_at());
+            drop_last_owner(self.value.take());
         }
     }
+}
+
+/// Drops an owner whose count is under control. The name is looked for where a data race is judged.
+#[inline(never)]
+fn drop_last_owner<T: ?Sized>(owner: Option<Counted<T>>) {
+    drop(owner);
 }
 
 impl<T: ?Sized> Deref for Arc<T> {

@@ -24,10 +24,41 @@ struct Context {
     thrown: Cell<bool>,
     /// With what; if with nothing, it is to end its task.
     payload: Cell<Option<Box<dyn Any + Send>>>,
+    /// Why it was left while its task was to end.
+    leaving: Cell<Option<Leaving>>,
+    /// How often its task, which has to end, caught what unwinds it.
+    caught: Cell<u32>,
+}
+
+/// Why a fiber whose task has to end was left before that.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Leaving {
+    /// Its thread has to wait, and may be resumed to look again.
+    Waits,
+    /// Its thread has caught the panic that unwound it, and may be unwound again.
+    Stops,
+    /// It must not be resumed.
+    ForGood,
 }
 
 /// What a task is unwound with that has to end.
 struct Forced;
+
+impl Drop for Forced {
+    fn drop(&mut self) {
+        let running = RUNNING.get();
+        if !running.is_null() {
+            // SAFETY: as in `running`.
+            let caught = unsafe { &(*running).caught };
+            caught.set(caught.get().saturating_add(1));
+        }
+    }
+}
+
+/// Whether a task that has to end is unwound with this.
+pub(crate) fn is_forced_end(payload: &(dyn Any + Send)) -> bool {
+    payload.is::<Forced>()
+}
 
 /// All contexts of an OS thread. They live as long as it does, and are used by it alone.
 struct Stacks {
@@ -63,9 +94,35 @@ impl Fiber {
         STACKS.with_borrow(|stacks| Fiber(stacks.all[0]))
     }
 
-    /// To whom the fiber that runs goes when its task ends, if that is settled. It is free then.
-    pub(crate) fn back() -> Option<Fiber> {
-        running().back.take()
+    /// Leaves the fiber that runs before its task has ended, and goes to the one who waits for that. Returns false at once if nobody
+    /// does, and true when somebody goes on with it.
+    pub(crate) fn leave(why: Leaving) -> bool {
+        let Some(back) = running().back.take() else { return false };
+        running().leaving.set(Some(why));
+        back.go();
+        true
+    }
+
+    /// Whether the fiber that runs can be [left](Fiber::leave).
+    pub(crate) fn can_leave() -> bool {
+        let back = running().back.take();
+        running().back.set(back);
+        back.is_some()
+    }
+
+    /// Why it was left before its task has ended; none if that has ended.
+    pub(crate) fn leaving(self) -> Option<Leaving> {
+        self.context().leaving.take()
+    }
+
+    /// How often the task of the fiber that runs, which has to end, caught what unwinds it.
+    pub(crate) fn caught() -> u32 {
+        running().caught.get()
+    }
+
+    /// Unwinds the task that runs, which has to end.
+    pub(crate) fn end_again() -> ! {
+        resume_unwind(Box::new(Forced))
     }
 
     /// Leaves what runs and goes on with the task of this one, or begins it. Returns when somebody goes on with what was left.
@@ -91,13 +148,15 @@ impl Fiber {
         self.go();
     }
 
-    /// Ends its task, if one has begun, by unwinding it. The task must not be unwinding already: a second panic in a
-    /// destructor aborts the process.
-    pub(crate) fn unwind(self) {
-        if self.context().busy.get() {
-            self.context().thrown.set(true);
-            self.go_and_return();
-        }
+    /// Whether a task has begun on it and not ended.
+    pub(crate) fn is_busy(self) -> bool {
+        self.context().busy.get()
+    }
+
+    /// Makes its task, which has begun, end by unwinding when it is gone on with. The task must not be unwinding already: a
+    /// second panic in a destructor aborts the process.
+    pub(crate) fn throw_next(self) {
+        self.context().thrown.set(true);
     }
 
     fn context(&self) -> &Context {
@@ -130,13 +189,14 @@ extern "C" fn run_tasks() -> ! {
     loop {
         let me = running();
         me.busy.set(true);
+        me.caught.set(0);
         let ended = catch_unwind(AssertUnwindSafe(run_task));
         me.busy.set(false);
         let next = match ended {
             Ok(next) => next,
             Err(payload) => {
                 let outside = Fiber::outside();
-                if !payload.is::<Forced>() {
+                if !is_forced_end(&*payload) {
                     // No task lets a panic of its own pass: this one is raddle's, and ends the check.
                     outside.context().payload.set(Some(payload));
                     outside.context().thrown.set(true);
@@ -159,7 +219,15 @@ impl Context {
 impl Stacks {
     fn add(&mut self, place: Place) -> Fiber {
         let (busy, back) = (Cell::new(false), Cell::new(None));
-        let context = Context { place, busy, back, thrown: Cell::new(false), payload: Cell::new(None) };
+        let context = Context {
+            place,
+            busy,
+            back,
+            thrown: Cell::new(false),
+            payload: Cell::new(None),
+            leaving: Cell::new(None),
+            caught: Cell::new(0),
+        };
         let context = NonNull::from(Box::leak(Box::new(context)));
         self.all.push(context);
         Fiber(context)

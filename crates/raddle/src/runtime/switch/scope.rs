@@ -20,19 +20,18 @@ pub struct Scope<'scope, 'env: 'scope> {
 }
 
 /// Calls `body` with a scope. It has to see to it that all tasks of the scope are over or dropped when it returns or
-/// unwinds; otherwise the process is aborted, for they may use what no longer exists.
+/// unwinds. At the end of a run, when some may be left, this waits for them.
 pub(crate) fn lend<'env, R>(body: impl for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> R) -> R {
     struct Check(Arc<AtomicUsize>);
 
     impl Drop for Check {
         fn drop(&mut self) {
-            if self.0.load(Ordering::Relaxed) != 0 {
-                eprintln!(
-                    "raddle: a run has ended, and a destructor on a scoped thread waits for a lock that the thread around \
-                     the scope holds. What the scope lends would be gone before the thread, so the process is aborted. \
-                     Release the lock before the scope ends, or take no lock in the destructor."
-                );
-                process::abort();
+            while self.0.load(Ordering::Relaxed) != 0 {
+                // Those who wait may be resumed in any order. If the tasks are never over, neither is this, and all that they
+                // have borrowed stays.
+                if !super::super::close::wait_in_scope() {
+                    process::abort();
+                }
             }
         }
     }
@@ -48,8 +47,8 @@ impl<'scope> Scope<'scope, '_> {
     pub(crate) fn task(&'scope self, action: Box<dyn FnOnce() + 'scope>) -> Task {
         // SAFETY: only the lifetime is changed. `'scope` includes the call of `body` in `lend`, the only maker of scopes, and
         // all that `action` borrows lives at least until that call has ended, by return or by unwinding. Right then `Check`
-        // looks at `open`, before control goes back to code that could end a borrow, and aborts unless each `Loan` has been
-        // dropped. A `Loan` counts itself out after its action is over or has been dropped. A fiber that is never resumed
+        // looks at `open`, before control goes back to code that could end a borrow, and does not return, or aborts, unless
+        // each `Loan` has been dropped. A `Loan` counts itself out after its action is over or has been dropped. A fiber that is never resumed
         // and never unwound keeps its stack, and so all that was borrowed from it.
         let action = unsafe { mem::transmute::<Box<dyn FnOnce() + 'scope>, Task>(action) };
         self.open.fetch_add(1, Ordering::Relaxed);

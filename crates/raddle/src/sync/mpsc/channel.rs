@@ -21,13 +21,15 @@ struct State<T> {
     /// How many values were sent.
     sent: u64,
     senders: u64,
+    /// Whether the receiver is gone.
+    closed: bool,
 }
 
 impl<T> Channel<T> {
     /// A channel with one sender.
     #[track_caller]
     pub(super) fn new(capacity: u64) -> Channel<T> {
-        let state = State { values: VecDeque::new(), sent: 0, senders: 1 };
+        let state = State { values: VecDeque::new(), sent: 0, senders: 1, closed: false };
         Channel { object: Object::new(), capacity, state: Mutex::new(state) }
     }
 
@@ -73,8 +75,10 @@ impl<T> Channel<T> {
     }
 
     pub(super) fn send(&self, value: T, place: &'static Location<'static>) -> Result<(), SendError<T>> {
-        if self.step(Kind::Send, Operation::UNTIMED, place) != Reply::Acquired {
-            return Err(SendError(value));
+        match self.step(Kind::Send, Operation::UNTIMED, place) {
+            Reply::Acquired => {}
+            Reply::Go => return self.send_closing(value),
+            _ => return Err(SendError(value)),
         }
         let number = self.push(value);
         if !self.is_rendezvous() || self.step(Kind::SendEnd, number, place) == Reply::Acquired {
@@ -97,7 +101,54 @@ impl<T> Channel<T> {
                 Ok(())
             }
             Reply::Busy => Err(TrySendError::Full(value)),
+            Reply::Go if self.has_room() => {
+                self.send_closing(value).map_err(|error| TrySendError::Disconnected(error.0))
+            }
+            Reply::Go => Err(TrySendError::Full(value)),
             _ => Err(TrySendError::Disconnected(value)),
+        }
+    }
+
+    /// Whether a value can be sent at once, or never, after the end of the run.
+    fn has_room(&self) -> bool {
+        let state = self.state();
+        state.closed || (state.values.len() as u64) < self.capacity
+    }
+
+    /// Sends a value after the end of the run, when the engine answers nothing. A receiver that never takes it counts as gone.
+    #[cold]
+    fn send_closing(&self, value: T) -> Result<(), SendError<T>> {
+        while !self.has_room() {
+            if !runtime::close_others() {
+                runtime::fail_by_blocked();
+                return Err(SendError(value));
+            }
+        }
+        if self.state().closed {
+            return Err(SendError(value));
+        }
+        self.push(value);
+        Ok(())
+    }
+
+    /// Receives a value after the end of the run. Senders that never send one count as gone.
+    #[cold]
+    fn receive_closing(&self, nanoseconds: u64) -> Result<T, RecvTimeoutError> {
+        loop {
+            let (oldest, senders) = {
+                let mut state = self.state();
+                (state.values.pop_front(), state.senders)
+            };
+            match oldest {
+                Some((_, value)) => return Ok(value),
+                None if senders == 0 => return Err(RecvTimeoutError::Disconnected),
+                None if runtime::close_others() => {}
+                None if nanoseconds != Operation::UNTIMED => return Err(RecvTimeoutError::Timeout),
+                None => {
+                    runtime::fail_by_blocked();
+                    return Err(RecvTimeoutError::Disconnected);
+                }
+            }
         }
     }
 
@@ -112,6 +163,7 @@ impl<T> Channel<T> {
         match self.step(Kind::Receive, nanoseconds, place) {
             Reply::Acquired => Ok(self.pop()),
             Reply::TimedOut => Err(RecvTimeoutError::Timeout),
+            Reply::Go => self.receive_closing(nanoseconds),
             _ => Err(RecvTimeoutError::Disconnected),
         }
     }
@@ -120,6 +172,11 @@ impl<T> Channel<T> {
         match self.step(Kind::TryReceive, Operation::UNTIMED, place) {
             Reply::Acquired => Ok(self.pop()),
             Reply::Busy => Err(TryRecvError::Empty),
+            Reply::Go => {
+                let mut state = self.state();
+                let none = if state.senders == 0 { TryRecvError::Disconnected } else { TryRecvError::Empty };
+                state.values.pop_front().map(|(_, value)| value).ok_or(none)
+            }
             _ => Err(TryRecvError::Disconnected),
         }
     }
@@ -153,10 +210,10 @@ impl<T> Channel<T> {
     /// Gives up the receiver, and with it the values that nobody will receive. A sender that waits for its value to be
     /// taken gets it back.
     pub(super) fn remove_receiver(&self, place: &'static Location<'static>) {
-        if runtime::is_closing() {
-            return;
+        if !runtime::is_closing() {
+            self.step(Kind::Close, 1, place);
         }
-        self.step(Kind::Close, 1, place);
+        self.state().closed = true;
         if !self.is_rendezvous() {
             let values = std::mem::take(&mut self.state().values);
             drop(values);

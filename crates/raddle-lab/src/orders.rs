@@ -1,0 +1,97 @@
+//! Lists the partial orders of a sample, each with one schedule.
+
+use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
+use raddle_model::{Ledger, Verdict};
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// One partial order of a sample.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct SeenOrder {
+    /// The runs that had it.
+    pub runs: u64,
+    /// The kind of failure that it ends in; nothing if it passes.
+    pub failure: Option<&'static str>,
+    /// The threads of the first such run, step by step, numbered in the order of their creation.
+    pub schedule: Vec<u32>,
+    /// The numbers drawn in that run: the step, and the value.
+    pub picks: Vec<(u64, u32)>,
+}
+
+/// The partial orders of a sample, by fingerprint. Clones share one list.
+#[derive(Clone, Default, Debug)]
+pub struct SeenOrders(Arc<Mutex<BTreeMap<u64, SeenOrder>>>);
+
+impl SeenOrders {
+    /// Returns `strategy`, whose complete runs are listed here. Its schedules stay the same; its runs are made in order.
+    pub fn watch(&self, strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
+        Box::new(Watched { inner: strategy, seen: self.clone() })
+    }
+
+    /// Returns the list and leaves an empty one.
+    pub fn take(&self) -> BTreeMap<u64, SeenOrder> {
+        std::mem::take(&mut *self.0.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    fn count(&self, run: &RunSummary<'_>) {
+        if *run.verdict == Verdict::CutOff {
+            return;
+        }
+        let mut seen = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let order = seen.entry(run.fingerprint).or_insert_with(|| SeenOrder {
+            runs: 0,
+            failure: run.verdict.failure().map(|failure| failure.kind()),
+            schedule: run.trace.events.iter().map(|event| event.thread.0).collect(),
+            picks: run.trace.picks.iter().map(|pick| (u64::from(pick.step), pick.value)).collect(),
+        });
+        order.runs += 1;
+    }
+}
+
+struct Watched {
+    inner: Box<dyn Strategy>,
+    seen: SeenOrders,
+}
+
+impl Strategy for Watched {
+    fn begin(&mut self, rng: Rng) -> Plan {
+        self.inner.begin(rng)
+    }
+
+    fn choose(&mut self, point: &Point<'_>) -> Choice {
+        self.inner.choose(point)
+    }
+
+    fn pick(&mut self, arity: u32) -> u32 {
+        self.inner.pick(arity)
+    }
+
+    fn learn(&mut self, run: &RunSummary<'_>) {
+        self.inner.learn(run);
+        self.seen.count(run);
+    }
+
+    fn needs(&self) -> Needs {
+        self.inner.needs()
+    }
+
+    fn learns(&self) -> bool {
+        true
+    }
+
+    fn space(&self) -> Option<f64> {
+        self.inner.space()
+    }
+
+    fn ledger(&self) -> Option<&Ledger> {
+        self.inner.ledger()
+    }
+
+    fn recall(&mut self, known: &Ledger) {
+        self.inner.recall(known);
+    }
+
+    fn fork(&self) -> Box<dyn Strategy> {
+        Box::new(Watched { inner: self.inner.fork(), seen: self.seen.clone() })
+    }
+}

@@ -1,0 +1,185 @@
+//! What a search that found nothing claims, against what an independent enumerator computes on generated programs.
+
+use exact::generate::{Size, generated};
+use exact::graph::Graph;
+use exact::machine::End;
+use exact::shares::{self, Shares};
+use raddle_engine::Config;
+use raddle_lab::{Job, compile, sample};
+use raddle_model::{Claim, Claims};
+use raddle_search::{Budget, Lanes, MOST_MISSED, Portfolio, Stop, Tally, claims};
+
+/// Programs of which no run fails.
+fn passing(seed: u64, size: Size, count: usize) -> Vec<(String, Graph)> {
+    let programs = (0..).map(|number| generated(seed, number, &size));
+    let passes = |(_, graph): &(_, Graph)| graph.ends().all(|(_, end)| end == End::Passed);
+    programs.filter(passes).map(|(program, graph)| (program.to_string(), graph)).take(count).collect()
+}
+
+fn small() -> Size {
+    Size { nodes: 400, schedules: 5_000, orders: 2..=30 }
+}
+
+fn searched(program: &str, strategies: &str, runs: u64) -> (Tally, Claims) {
+    let lanes = || Lanes::parse(strategies, Portfolio::Tests).unwrap();
+    let program = compile(program, &[]).unwrap();
+    let budget = Budget { runs, time: None, stop: Stop::Never };
+    let job = Job { program: Box::new(program), lanes: lanes(), config: Config::default(), seed: 1, budget };
+    let tally = sample(job, 1).unwrap().tally;
+    let claims = claims(&tally, &lanes());
+    (tally, claims)
+}
+
+fn probability(shares: &Shares, node: usize) -> f64 {
+    let number = |text: String| text.parse::<f64>().unwrap();
+    shares
+        .get(&node)
+        .map_or(0.0, |share| number(share.numer().to_string()) / number(share.denom().to_string()))
+}
+
+#[test]
+fn pct_is_claimed_only_for_its_own_runs() {
+    let is_depth = |claim: &Claim| matches!(claim, Claim::Depth { .. });
+    let mut with_pct = 0;
+    for (program, _) in passing(1, small(), 20) {
+        for strategies in
+            ["random-walk", "pos", "basic-pos", "upo", "surw", "rapos", "pos+upo", "pct:depth=drawn"]
+        {
+            let (_, claims) = searched(&program, strategies, 500);
+            assert!(!claims.statements.iter().any(is_depth), "{strategies}: {claims:?}\n{program}");
+        }
+        let (tally, claims) = searched(&program, "pct:depth=1", 500);
+        with_pct += usize::from(claims.statements.iter().any(is_depth));
+        assert!(tally.runs == 500);
+    }
+    assert!(with_pct >= 15, "{with_pct}");
+}
+
+#[test]
+fn the_bound_for_any_partial_order_is_never_below_the_true_miss_rate() {
+    let mut claimed = 0;
+    for (program, graph) in passing(2, small(), 60) {
+        let Ok(pos) = shares::pos(&graph, true, 20_000) else { continue };
+        for (strategy, shares) in [("random-walk", &shares::random_walk(&graph)), ("pos", &pos)] {
+            for runs in [20, 200, 2_000] {
+                let (_, claims) = searched(&program, strategy, runs);
+                let [Claim::AnyOrder { missed, runs: counted, .. }, ..] = claims.statements[..] else {
+                    continue;
+                };
+                claimed += 1;
+                assert!(counted == runs && missed <= MOST_MISSED);
+                for (node, _) in graph.ends() {
+                    let truth = (1.0 - probability(shares, node)).powi(runs as i32);
+                    assert!(
+                        truth <= missed * (1.0 + 1e-9),
+                        "{strategy}: {truth} is above {missed}\n{program}"
+                    );
+                }
+            }
+        }
+    }
+    assert!(claimed > 30, "{claimed} statements were compared");
+}
+
+#[test]
+fn the_bound_for_a_depth_is_never_below_the_true_miss_rate() {
+    let mut compared = 0;
+    // With two threads, whatever PCT can reach has a probability of at least 1 / (2 k^(d-1)).
+    let two = |(_, graph): &(String, Graph)| graph.threads == 2;
+    for (program, graph) in passing(3, small(), 120).into_iter().filter(two) {
+        for depth in [1, 2, 3] {
+            let (_, claims) = searched(&program, &format!("pct:depth={depth}"), 2_000);
+            let depths = claims.statements.iter().filter_map(|claim| match *claim {
+                Claim::Depth { depth, missed, runs, threads, steps } => {
+                    Some((depth, missed, runs, threads, steps))
+                }
+                _ => None,
+            });
+            for (claimed, missed, runs, threads, steps) in depths {
+                assert!(claimed == depth && threads == 2 && runs < 2_000 && steps <= graph.steps() as u64);
+                let shares = shares::pct(&graph, depth as usize, steps as usize, 20_000).unwrap();
+                for (node, _) in graph.ends().filter(|(node, _)| probability(&shares, *node) > 0.0) {
+                    let truth = (1.0 - probability(&shares, node)).powi(runs as i32);
+                    assert!(
+                        truth <= missed * (1.0 + 1e-9),
+                        "depth {depth}: {truth} above {missed}\n{program}"
+                    );
+                    compared += 1;
+                }
+            }
+        }
+    }
+    assert!(compared > 100, "{compared} partial orders were compared");
+}
+
+#[test]
+fn nothing_is_claimed_of_runs_that_the_spin_rule_changed() {
+    let spins = "shared x = 0\nthread A { while x == 0 { } }\nthread B { x = 1 }";
+    for strategy in ["pct:depth=1", "pos", "random-walk"] {
+        let (tally, claims) = searched(spins, strategy, 2_000);
+        let bound = |claim: &Claim| matches!(claim, Claim::AnyOrder { .. } | Claim::Depth { .. });
+        assert_eq!(tally.rests > 0, strategy == "pct:depth=1", "{strategy}");
+        assert!(tally.rests == 0 || !claims.statements.iter().any(bound), "{strategy}: {claims:?}");
+        assert_eq!(claims.rests, tally.rests);
+    }
+}
+
+#[test]
+fn exhaustion_is_claimed_exactly_if_everything_was_run() {
+    for (program, graph) in passing(4, small(), 30) {
+        let orders = graph.ends().count() as u64;
+        let (_, all) = searched(&program, "dpor", 100_000);
+        assert_eq!(all.statements, [Claim::Exhausted { partial_orders: orders }], "{program}");
+        let (_, most) = searched(&program, "dpor", orders - 1);
+        assert!(!most.statements.iter().any(|claim| matches!(claim, Claim::Exhausted { .. })), "{program}");
+        let (_, bounded) = searched(&program, "preemption:bound=0", 100_000);
+        assert!(matches!(bounded.statements[..], [Claim::WithinBounds { .. }]), "{program}");
+    }
+}
+
+/// The share of programs whose number of partial orders has to lie in the interval.
+const COVERED: f64 = 0.9;
+
+#[test]
+fn the_interval_covers_the_true_number() {
+    let size = Size { nodes: 20_000, schedules: 1_000_000, orders: 20..=600 };
+    let (mut total, mut covered, mut near) = (0_u32, 0_u32, 0_u32);
+    for (program, graph) in passing(5, size, 60) {
+        let orders = graph.ends().count();
+        for share in [0.25, 0.5, 0.75, 0.95] {
+            let (tally, claims) = searched(&program, "upo", (orders as f64 * share) as u64);
+            let Some(Claim::Share { seen, estimate, low, high }) = claims.statements.last().copied() else {
+                panic!("{claims:?}\n{program}");
+            };
+            assert_eq!(seen, tally.partial_orders());
+            total += 1;
+            covered += u32::from((low..=high).contains(&(orders as f64)));
+            near += u32::from((estimate / orders as f64 - 1.0).abs() <= 0.2);
+        }
+    }
+    assert!(f64::from(covered) >= COVERED * f64::from(total), "{covered} of {total}");
+    assert!(2 * near >= total, "within a fifth of the true number: {near} of {total}");
+}
+
+#[test]
+fn good_and_turing_are_close_to_the_true_chance() {
+    let (mut total, mut above, mut off) = (0, 0, 0.0_f64);
+    for (program, graph) in passing(6, Size { orders: 10..=30, ..small() }, 40) {
+        let shares = shares::random_walk(&graph);
+        for runs in [10, 100] {
+            let (_, claims) = searched(&program, "random-walk", runs);
+            let Some(Claim::NextNew { chance, high, .. }) = claims.statements.last().copied() else {
+                panic!("{claims:?}");
+            };
+            // The expectation of the mass that no run has hit is that of the estimate for one run more, about.
+            let unseen =
+                |node| probability(&shares, node) * (1.0 - probability(&shares, node)).powi(runs as i32);
+            let truth: f64 = graph.ends().map(|(node, _)| unseen(node)).sum();
+            total += 1;
+            above += usize::from(truth > high);
+            off += chance - truth;
+        }
+    }
+    assert_eq!(above, 0, "of {total}");
+    assert!((off / f64::from(total)).abs() < 0.05, "on average {}", off / f64::from(total));
+}

@@ -1,0 +1,419 @@
+//! The memory that instrumented code touches: which bytes several threads share, and which ranges of bytes are objects.
+//!
+//! Memory is kept in units of eight bytes. The owner of each byte of a unit is one byte of a word, so one look-up per unit keeps
+//! neighbouring variables apart. The *layout* of a unit has the boundaries inside it: the bytes at which some access that was a
+//! scheduling point began or ended. The bytes between two boundaries are one object. Layouts are read at scheduling points only.
+//!
+//! The first runs learn both. Later runs start with what is known ([`Known`]).
+//!
+//! An operation names at most two objects. Where an access of at most two units covers more, these are joined, so that none is
+//! missed; but not if data races are tracked, because then two accesses that do not overlap would race.
+
+use crate::platform::table::Table;
+use raddle_model::ThreadId;
+use raddle_model::native::SharedUnit;
+
+/// The unit of an address is its quotient by two to this power.
+const UNIT_BITS: u32 = 3;
+/// Only this many units of a longer access are considered.
+const LONGEST: u64 = 4096;
+
+/// The owner of a byte that several threads have touched.
+const SHARED: u8 = u8::MAX;
+/// The owner of a byte that several threads have touched and that is mapped without write permission.
+const CONSTANT: u8 = u8::MAX - 1;
+/// The owner of bytes of all threads whose number does not fit. Two of them always share.
+const LATE: u8 = u8::MAX - 2;
+
+/// The bits of a layout: boundaries in the lowest byte, joined ones in the next. Bit `i` is the boundary before byte `i`; the
+/// bit 0 is not used.
+const JOINED: u32 = 8;
+/// The layout was known before the run.
+const LEARNT: u32 = 1 << 16;
+/// The boundary of a unit that the run meets first: most variables have four or eight bytes.
+const MIDDLE: u8 = 1 << 4;
+
+/// The memory of a run.
+#[derive(Default)]
+pub(crate) struct Accesses {
+    known: Known,
+    /// Layouts are being learnt.
+    pub(crate) learns: bool,
+    /// Data races are tracked.
+    pub(crate) races: bool,
+    /// The number of accesses.
+    pub(crate) count: u64,
+    /// How many in a row were no points: atomic ones, plain reads without a write between them, and all.
+    pub(crate) unseen: [u32; 3],
+}
+
+/// Shared bytes and layouts, by unit.
+#[derive(Clone, Default)]
+pub(crate) struct Known {
+    /// The owners of the bytes of a unit, the first byte in the lowest eight bits; 0 for a byte that no thread has touched.
+    owners: Table<u64>,
+    layouts: Table<u32>,
+}
+
+/// The first bytes of the objects that an access touches, in order. Objects after the first two are only counted.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Touched {
+    pub(crate) first: Option<u64>,
+    pub(crate) second: Option<u64>,
+    count: u32,
+}
+
+impl Touched {
+    fn add(&mut self, address: u64) {
+        match self.count {
+            0 => self.first = Some(address),
+            1 => self.second = Some(address),
+            _ => {}
+        }
+        self.count += 1;
+    }
+}
+
+/// The units of a range of bytes, each with the offsets of the first byte in it and of the one after the last.
+fn units(address: u64, size: usize) -> impl Iterator<Item = (u64, u32, u32)> {
+    let end = address + size.max(1) as u64;
+    let (first, last) = (address >> UNIT_BITS, (end - 1) >> UNIT_BITS);
+    (first..=last.min(first + LONGEST)).map(move |unit| {
+        let begin = unit << UNIT_BITS;
+        (unit, address.saturating_sub(begin) as u32, (end - begin).min(8) as u32)
+    })
+}
+
+/// The bits `from..to`, both at most 8.
+fn bits(from: u32, to: u32) -> u8 {
+    (((1_u32 << to) - 1) & !((1 << from) - 1)) as u8
+}
+
+/// A word whose bytes are `byte` where the bits of `mask` are set.
+fn spread(mask: u8, byte: u8) -> u64 {
+    // Each bit of the mask goes to the lowest bit of its byte.
+    let ones = (0..8).filter(|bit| mask & 1 << bit != 0).fold(0_u64, |word, bit| word | 1 << (8 * bit));
+    ones * u64::from(byte)
+}
+
+impl Accesses {
+    /// Starts a run that knows what earlier ones have learnt.
+    pub(crate) fn recall(&mut self, known: &Known) {
+        self.known = known.clone();
+    }
+
+    /// The objects of an access that are a scheduling point wherever they are.
+    pub(crate) fn all(&mut self, address: u64, size: usize) -> Touched {
+        self.count += 1;
+        let mut touched = Touched::default();
+        for (unit, from, to) in units(address, size) {
+            self.add_objects(&mut touched, unit, from, to, bits(from, to));
+        }
+        touched
+    }
+
+    /// The shared objects that `thread` touches. Takes note that it does. `is_constant` tells whether an address cannot be written to.
+    #[inline]
+    pub(crate) fn shared(
+        &mut self,
+        thread: ThreadId,
+        address: u64,
+        size: usize,
+        is_constant: impl Fn(u64) -> bool,
+    ) -> Touched {
+        self.count += 1;
+        let mine = owner(thread);
+        let mut touched = Touched::default();
+        for (unit, from, to) in units(address, size) {
+            let mask = (u64::MAX >> (64 - 8 * (to - from))) << (8 * from);
+            let owners = self.known.owners.get(unit).unwrap_or(0);
+            let own = (u64::from(mine) * (u64::MAX / 255)) & mask;
+            if owners & mask == own && mine != LATE {
+                continue;
+            }
+            if owners & mask == 0 {
+                self.known.owners.set(unit, owners | own);
+                continue;
+            }
+            let points = self.meet(unit, owners, (from, to), mine, &is_constant);
+            if points != 0 {
+                self.add_objects(&mut touched, unit, from, to, points);
+            }
+        }
+        if touched.count > 2 && self.learns && !self.races {
+            self.join(address, size);
+        }
+        touched
+    }
+
+    /// Takes note that a thread touches bytes of a unit some of which have an owner. Returns those that are shared.
+    fn meet(
+        &mut self,
+        unit: u64,
+        owners: u64,
+        (from, to): (u32, u32),
+        mine: u8,
+        is_constant: &impl Fn(u64) -> bool,
+    ) -> u8 {
+        let (mut now, mut points) = (owners.to_le_bytes(), 0);
+        for byte in from..to {
+            let by = &mut now[byte as usize];
+            *by = match *by {
+                0 => mine,
+                SHARED | CONSTANT => *by,
+                same if same == mine && mine != LATE => mine,
+                _ if is_constant(unit << UNIT_BITS) => CONSTANT,
+                _ => SHARED,
+            };
+            points |= u8::from(*by == SHARED) << byte;
+        }
+        let now = u64::from_le_bytes(now);
+        if now != owners {
+            self.known.owners.set(unit, now);
+        }
+        points
+    }
+
+    /// Takes note that `thread` frees memory: bytes that another thread has touched are shared.
+    pub(crate) fn free(&mut self, thread: ThreadId, address: u64, size: usize) {
+        let mine = owner(thread);
+        for (unit, from, to) in units(address, size) {
+            let Some(owners) = self.known.owners.get(unit) else { continue };
+            let mut now = owners.to_le_bytes();
+            for by in &mut now[from as usize..to as usize] {
+                if ![0, mine, CONSTANT].contains(by) {
+                    *by = SHARED;
+                }
+            }
+            let now = u64::from_le_bytes(now);
+            if now != owners {
+                self.known.owners.set(unit, now);
+            }
+        }
+    }
+
+    /// Adds the objects of `points`, which are bytes of an access to `from..to` of a unit.
+    fn add_objects(&mut self, touched: &mut Touched, unit: u64, from: u32, to: u32, points: u8) {
+        let cuts = self.boundaries(unit, from, to);
+        let mut previous = None;
+        for byte in (0..8).filter(|byte| points & 1 << byte != 0) {
+            let before = cuts & bits(0, byte + 1);
+            let start = 7_u32.saturating_sub(before.leading_zeros());
+            if previous.replace(start) != Some(start) {
+                touched.add((unit << UNIT_BITS) + u64::from(start));
+            }
+        }
+    }
+
+    /// The boundaries of a unit. Those of an access to `from..to` are added if layouts may still change: later accesses of the
+    /// run could miss an object of an earlier one, so that is not done in runs whose layouts are known, unless they track data races.
+    fn boundaries(&mut self, unit: u64, from: u32, to: u32) -> u8 {
+        let known = self.known.layouts.get(unit).unwrap_or(0);
+        let mut layout = known;
+        if self.learns || self.races || known & LEARNT == 0 {
+            layout |= u32::from((bits(from, from + 1) | (1_u32 << to) as u8) & !1);
+            if layout != known {
+                self.known.layouts.set(unit, layout);
+            }
+        }
+        let default = if layout & LEARNT == 0 { MIDDLE } else { 0 };
+        (layout as u8 | default) & !((layout >> JOINED) as u8)
+    }
+
+    /// Joins the objects of an access in each of its units, if these are at most two.
+    fn join(&mut self, address: u64, size: usize) {
+        if units(address, size).count() > 2 {
+            return;
+        }
+        for (unit, from, to) in units(address, size) {
+            let layout = self.known.layouts.get(unit).unwrap_or(0);
+            self.known.layouts.set(unit, layout | u32::from(bits(from + 1, to)) << JOINED);
+        }
+    }
+
+    /// The units with bytes that several threads have touched, in order.
+    pub(crate) fn learnt(&self) -> Vec<Unit> {
+        self.known.units()
+    }
+}
+
+fn owner(thread: ThreadId) -> u8 {
+    u8::try_from(thread.0 + 1).unwrap_or(LATE).min(LATE)
+}
+
+/// What is known of a unit that has shared bytes. Plain data, so that it can be handed to another process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub(crate) struct Unit {
+    unit: u64,
+    layout: u32,
+    shared: u32,
+}
+
+impl Known {
+    /// The memory of a failure file, or of an order.
+    pub(crate) fn read(packed: &[u64]) -> Known {
+        let mut known = Known::default();
+        for SharedUnit { unit, bytes, boundaries } in packed.iter().copied().map(SharedUnit::unpack) {
+            known.owners.set(unit, spread(bytes, SHARED));
+            known.layouts.set(unit, u32::from(boundaries) | LEARNT);
+        }
+        known
+    }
+
+    /// The same as [`Known::read`] takes it.
+    pub(crate) fn packed(&self) -> Vec<u64> {
+        let pack = |Unit { unit, layout, shared }: Unit| {
+            let boundaries = layout as u8 & !((layout >> JOINED) as u8);
+            SharedUnit { unit, bytes: shared as u8, boundaries }.pack()
+        };
+        self.units().into_iter().map(pack).collect()
+    }
+
+    fn units(&self) -> Vec<Unit> {
+        let shared = |owners: u64| {
+            let bytes = owners.to_le_bytes();
+            (0..8).fold(0, |mask, byte| mask | u32::from(bytes[byte] == SHARED) << byte)
+        };
+        let units = self.owners.iter().map(|(unit, owners)| Unit {
+            unit,
+            layout: self.layouts.get(unit).unwrap_or(0) & !LEARNT,
+            shared: shared(owners),
+        });
+        let mut units: Vec<Unit> = units.filter(|unit| unit.shared != 0).collect();
+        units.sort_unstable_by_key(|unit| unit.unit);
+        units
+    }
+
+    /// Adds what a run has learnt. Returns whether anything is new.
+    pub(crate) fn add(&mut self, learnt: &[Unit]) -> bool {
+        let mut is_new = false;
+        for &Unit { unit, layout, shared } in learnt {
+            let (owners, known) = (self.owners.get(unit).unwrap_or(0), self.layouts.get(unit).unwrap_or(0));
+            let (more, wider) = (owners | spread(shared as u8, SHARED), known | layout | LEARNT);
+            is_new |= more != owners || wider != known;
+            self.owners.set(unit, more);
+            self.layouts.set(unit, wider);
+        }
+        is_new
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const X: u64 = 0x1000;
+
+    fn shared(accesses: &mut Accesses, thread: u32, address: u64, size: usize) -> Vec<u64> {
+        let touched = accesses.shared(ThreadId(thread), address, size, |_| false);
+        [touched.first, touched.second].into_iter().flatten().collect()
+    }
+
+    /// Makes the same accesses until they bring nothing new, and returns what a run that knows them has.
+    fn learn(races: bool, all: &[(u32, u64, usize)]) -> Accesses {
+        let mut known = Known::default();
+        loop {
+            let mut run = Accesses { learns: true, races, ..Accesses::default() };
+            run.recall(&known);
+            all.iter().for_each(|&(thread, address, size)| _ = shared(&mut run, thread, address, size));
+            if !known.add(&run.learnt()) {
+                break;
+            }
+        }
+        let mut run = Accesses { races, ..Accesses::default() };
+        run.recall(&Known::read(&known.packed()));
+        run
+    }
+
+    #[test]
+    fn neighbours_of_different_threads_are_private() {
+        let mut run = learn(false, &[(1, X, 4), (2, X + 4, 4), (1, X, 4), (2, X + 4, 4)]);
+        assert!(shared(&mut run, 1, X, 4).is_empty());
+        assert!(shared(&mut run, 2, X + 4, 4).is_empty());
+        assert!(shared(&mut run, 1, X, 4).is_empty());
+    }
+
+    #[test]
+    fn shared_neighbours_are_different_objects() {
+        let all = [(1, X, 4), (2, X, 4), (1, X + 4, 1), (2, X + 4, 1), (1, X + 5, 1), (2, X + 5, 1)];
+        let mut run = learn(true, &all);
+        assert_eq!(shared(&mut run, 1, X, 4), [X]);
+        assert_eq!(shared(&mut run, 2, X + 4, 1), [X + 4]);
+        assert_eq!(shared(&mut run, 2, X + 5, 1), [X + 5]);
+    }
+
+    #[test]
+    fn a_wider_access_touches_both_of_its_halves() {
+        let all = [(1, X, 4), (2, X, 4), (1, X + 4, 4), (2, X, 8)];
+        for races in [false, true] {
+            let mut run = learn(races, &all);
+            assert_eq!(shared(&mut run, 2, X, 8), [X, X + 4]);
+            assert_eq!(shared(&mut run, 1, X + 4, 4), [X + 4]);
+        }
+    }
+
+    #[test]
+    fn no_access_misses_an_object_of_an_overlapping_one() {
+        let bytes: Vec<(u32, u64, usize)> = (0..8).map(|byte| (1, X + byte, 1)).collect();
+        let mut run = learn(false, &[&bytes[..], &[(2, X, 8)]].concat());
+        for byte in 0..8 {
+            assert_eq!(shared(&mut run, 1, X + byte, 1), shared(&mut run, 2, X, 8), "byte {byte}");
+        }
+        // Two units with two variables each, and a copy of all four.
+        let ints = [(1, X, 4), (1, X + 4, 4), (1, X + 8, 4), (1, X + 12, 4), (2, X, 16)];
+        let mut run = learn(false, &ints);
+        assert_eq!(shared(&mut run, 2, X, 16), [X, X + 8]);
+        assert_eq!(shared(&mut run, 1, X + 12, 4), [X + 8]);
+    }
+
+    #[test]
+    fn accesses_that_do_not_overlap_are_different_objects_where_races_count() {
+        let bytes: Vec<(u32, u64, usize)> = (0..8).map(|byte| (1, X + byte, 1)).collect();
+        let mut run = learn(true, &[&bytes[..], &[(2, X, 8)]].concat());
+        let objects: Vec<u64> = (0..8).flat_map(|byte| shared(&mut run, 1, X + byte, 1)).collect();
+        assert_eq!(objects, (X..X + 8).collect::<Vec<_>>());
+        // Also where only this run has them.
+        let mut run = learn(true, &[(1, X, 8), (2, X, 8)]);
+        assert_ne!(shared(&mut run, 1, X, 4), shared(&mut run, 2, X + 4, 4));
+    }
+
+    #[test]
+    fn a_run_whose_layouts_are_known_keeps_them() {
+        let mut run = learn(false, &[(1, X, 8), (2, X, 8)]);
+        assert_eq!(shared(&mut run, 1, X, 8), [X]);
+        assert_eq!(shared(&mut run, 2, X + 4, 4), [X], "the access before it has named no other object");
+    }
+
+    #[test]
+    fn unaligned_accesses_touch_both_units() {
+        let mut run = learn(false, &[(1, X + 6, 4), (2, X + 6, 4), (1, X + 8, 8)]);
+        assert_eq!(shared(&mut run, 1, X + 6, 4), [X + 6, X + 8]);
+        assert_eq!(shared(&mut run, 2, X + 8, 2), [X + 8]);
+    }
+
+    #[test]
+    fn threads_without_a_number_of_their_own_share() {
+        let mut run = Accesses::default();
+        assert!(shared(&mut run, 300, X, 4).is_empty());
+        assert_eq!(shared(&mut run, 301, X, 4), [X]);
+    }
+
+    #[test]
+    fn constant_bytes_are_never_points() {
+        let mut run = Accesses::default();
+        for thread in [1, 2, 3, 1] {
+            let touched = run.shared(ThreadId(thread), X, 8, |_| true);
+            assert_eq!(touched, Touched::default());
+        }
+    }
+
+    #[test]
+    fn freed_bytes_of_others_are_shared() {
+        let mut run = Accesses::default();
+        shared(&mut run, 1, X, 4);
+        shared(&mut run, 2, X + 4, 4);
+        run.free(ThreadId(2), X, 8);
+        assert_eq!(run.learnt(), [Unit { unit: X >> 3, layout: 0, shared: 0x0f }]);
+    }
+}

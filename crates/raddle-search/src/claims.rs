@@ -1,0 +1,82 @@
+//! Chooses what can be said of a search that found nothing.
+//!
+//! Only runs that were made count. A statement about the probability of a miss is made if that is at most [`MOST_MISSED`], since
+//! others are true and useless. It is never made for a strategy whose runs the rule against spinning has changed, or in which a
+//! number was drawn (which waiter a signal wakes, a data choice), because the strategies' guarantees do not know of these.
+
+use crate::bound::{Guarantee, Size, next_new, unseen_interval};
+use crate::lanes::{Lane, Lanes};
+use crate::tally::{LaneTally, Tally};
+use raddle_model::{Claim, Claims};
+
+/// The largest probability of a miss that is told.
+pub const MOST_MISSED: f64 = 0.05;
+
+/// The failure of a run that took too many steps.
+const STEP_LIMIT: &str = "step-limit";
+
+/// Returns the statements that hold for a search, the strongest first; none if a run failed, unless at the step limit.
+pub fn claims(tally: &Tally, lanes: &Lanes) -> Claims {
+    let mut claims = Claims::default();
+    claims.rests = tally.rests;
+    claims.cut_short = tally.kinds.get(STEP_LIMIT).copied().unwrap_or(0);
+    if tally.failures > claims.cut_short || tally.runs == 0 {
+        return claims;
+    }
+    let partial_orders = tally.partial_orders();
+    let add = &mut claims.statements;
+    if tally.exhausted {
+        add.push(match tally.covered_at(lanes) {
+            Some(_) => Claim::Exhausted { partial_orders },
+            None => Claim::WithinBounds { partial_orders },
+        });
+        return claims;
+    }
+    if claims.cut_short == 0 {
+        add.extend(any_order(tally, lanes));
+        add.extend(depth(tally, lanes));
+    }
+    if let Some(estimate) = tally.estimate.filter(|estimate| *estimate >= partial_orders as f64 - 0.5) {
+        let (low, high) = unseen_interval(partial_orders, estimate);
+        add.push(Claim::Share { seen: partial_orders, estimate, low, high });
+    }
+    if lanes.iter().all(|lane| lane.is_sample)
+        && let Some((chance, high)) = next_new(&tally.census)
+    {
+        add.push(Claim::NextNew { chance, high, runs: tally.runs });
+    }
+    claims
+}
+
+/// The lanes whose runs were made as their strategy wants, with their numbers.
+fn undisturbed<'a>(tally: &'a Tally, lanes: &'a Lanes) -> impl Iterator<Item = (&'a Lane, &'a LaneTally)> {
+    lanes.iter().zip(&tally.lanes).filter(|(_, lane)| lane.is_undisturbed())
+}
+
+/// The guarantees of POS and random walk for any partial order.
+fn any_order(tally: &Tally, lanes: &Lanes) -> Option<Claim> {
+    let (threads, steps) = (tally.threads, tally.steps.max(1));
+    let size = Size { threads, steps };
+    // How many conflicts a run has is not counted; there are never more than this.
+    let most = threads.saturating_sub(1).saturating_mul(steps);
+    let (mut missed, mut runs) = (1.0, 0);
+    for (_, lane) in undisturbed(tally, lanes).filter(|(lane, _)| lane.reaches_every_order) {
+        missed *= Guarantee::pos(size, most).ok()?.missed(lane.runs);
+        runs += lane.runs;
+    }
+    (missed <= MOST_MISSED).then_some(Claim::AnyOrder { missed, runs, threads, steps })
+}
+
+/// PCT's guarantee for the greatest depth for which it is worth something.
+fn depth(tally: &Tally, lanes: &Lanes) -> Option<Claim> {
+    let made = tally.pct_runs(lanes);
+    let claim = |(&depth, _): (&u64, _)| {
+        let missed = tally.missed_by_pct(depth, &made);
+        let deep = made.range(depth..);
+        let (runs, steps) =
+            deep.fold((0, 1), |(runs, steps), (_, pct)| (runs + pct.runs, pct.steps.max(steps)));
+        let threads = tally.threads;
+        (missed <= MOST_MISSED).then_some(Claim::Depth { depth, missed, runs, threads, steps })
+    };
+    made.iter().rev().find_map(claim)
+}

@@ -1,0 +1,59 @@
+#!/usr/bin/env bash
+# Plants each fault of tools/faults in a temporary worktree of HEAD, runs the test that is to catch it, and expects that
+# test to fail. A fault that its test does not catch, or that does not compile, makes the exit status 1.
+#
+#   tools/faults.sh                 all faults (about 15 s each)
+#   tools/faults.sh 'pct-*' upo-*   those whose names match
+#   tools/faults.sh --table         print docs/design/faults.md
+#
+# A fault is a patch whose first lines say what is wrong ("Fault: ..") and which test knows it ("Test: <arguments of
+# cargo test>"). Not a part of CI. FAULTS_TARGET is the target directory, target/faults if unset.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+field() { sed -n "s/^$1: //p" "$2" | head -1; }
+
+if [ "${1-}" = --table ]; then
+    printf '%s\n' '# Planted faults' '' \
+        'Each row is a patch in `tools/faults`; `tools/faults.sh` applies it and expects the test to fail.' \
+        'This table is the output of `tools/faults.sh --table`. All rows were seen to fail.' '' \
+        '| fault | what is wrong | caught by `cargo test` |' '|---|---|---|'
+    for patch in tools/faults/*.patch; do
+        printf '| %s | %s | `%s` |\n' "$(basename "$patch" .patch)" "$(field Fault "$patch")" "$(field Test "$patch")"
+    done
+    exit
+fi
+
+root=$PWD
+export CARGO_TARGET_DIR=${FAULTS_TARGET:-$root/target/faults}
+export CARGO_INCREMENTAL=1
+tree=$(mktemp -d)
+trap 'git -C "$root" worktree remove --force "$tree"' EXIT
+git worktree add --quiet --detach "$tree" HEAD
+cd "$tree"
+survived=0
+count=0
+[ $# -gt 0 ] || set -- '*'
+for pattern; do
+    for patch in "$root"/tools/faults/$pattern.patch; do
+        name=$(basename "$patch" .patch)
+        read -ra arguments <<<"$(field Test "$patch")"
+        git apply "$patch"
+        count=$((count + 1))
+        if ! cargo test --quiet --no-run "${arguments[@]}" >"$CARGO_TARGET_DIR.log" 2>&1; then
+            echo "BROKEN    $name: it does not compile, see $CARGO_TARGET_DIR.log"
+            cp "$CARGO_TARGET_DIR.log" "$CARGO_TARGET_DIR.$name.log"
+            survived=$((survived + 1))
+        elif output=$(timeout 120 cargo test --quiet "${arguments[@]}" 2>&1); then
+            echo "SURVIVED  $name: $(grep -c '^test result: ok' <<<"$output") test runs passed"
+            survived=$((survived + 1))
+        elif grep -q '^test result: FAILED\|^error: test failed' <<<"$output"; then
+            echo "caught    $name"
+        else
+            echo "HUNG      $name: no result in 120 s"
+            survived=$((survived + 1))
+        fi
+        git checkout --quiet -- .
+    done
+done
+echo "$((count - survived)) of $count faults caught"
+[ "$survived" = 0 ]

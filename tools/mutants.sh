@@ -1,0 +1,15 @@
+#!/usr/bin/env bash
+# Mutation testing of the crates that promise something: changes one expression after the other and runs the crate's
+# tests. A mutant that survives is code that no test looks at.
+#
+#   tools/mutants.sh                                        raddle-strategies and raddle-engine (hours)
+#   tools/mutants.sh crates/raddle-strategies/src/rpro.rs   the files given
+#
+# Installs cargo-mutants if it is missing. Results are in target/mutants. docs/design/faults.md explains survivors.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+cargo mutants --version >/dev/null 2>&1 || cargo install --locked cargo-mutants
+filters=()
+for file; do filters+=(--file "$file"); done
+exec cargo mutants --package raddle-strategies --package raddle-engine --test-workspace=false --no-shuffle \
+    --output target/mutants --timeout 120 "${filters[@]}"
