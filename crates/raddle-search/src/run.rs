@@ -43,6 +43,11 @@ pub struct Details {
 }
 
 impl Run {
+    /// Returns whether it reached the step limit without a verdict.
+    pub fn is_inconclusive(&self) -> bool {
+        self.details.as_ref().is_some_and(|details| details.inconclusive)
+    }
+
     /// Returns the kind of failure, or nothing if it passed.
     pub fn kind(&self) -> Option<&str> {
         self.details.as_ref()?.kind.as_deref()

@@ -108,8 +108,7 @@ impl Tally {
         if run.steps > lane.longest {
             (lane.longest, lane.passed_after_longest) = (run.steps, 0);
         } else {
-            let is_inconclusive = run.details.as_ref().is_some_and(|details| details.inconclusive);
-            lane.passed_after_longest += u64::from(run.kind().is_none() && !is_inconclusive);
+            lane.passed_after_longest += u64::from(run.kind().is_none() && !run.is_inconclusive());
         }
         let Some(details) = &run.details else { return };
         self.count_details(turn.number, details);
