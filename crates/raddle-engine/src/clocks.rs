@@ -3,7 +3,7 @@
 use crate::objects::Resource;
 use crate::strategy::RunSummary;
 use crate::threads::Status;
-use raddle_model::{Handoff, Kind, ObjectId, Operation, Reads, ThreadId, Token, dependent};
+use raddle_model::{Event, Handoff, Kind, ObjectId, Operation, Reads, ThreadId, Token, dependent};
 use std::collections::BTreeMap;
 
 /// Which orders between threads count.
@@ -65,13 +65,14 @@ impl Clocks {
 }
 
 /// Pairs of events of different threads that are dependent and could have come in the other order, as far as
-/// synchronisation tells: the conflicts of conflict analysis (thesis, section 4.2.3). Each is found once.
+/// synchronisation tells: the conflicts of conflict analysis (thesis, section 4.2.3). Each is found once. Only the clocks of
+/// threads and objects that are still needed are kept.
 pub fn conflicts(run: &RunSummary<'_>, mut found: impl FnMut(usize, usize)) {
-    let clocks = Clocks::synchronisation(run);
     let events = &run.trace.events;
     let mut nth = vec![0_u32; run.thread_count()];
     let mut on: BTreeMap<ObjectId, Vec<(usize, u32)>> = BTreeMap::new();
-    for (index, event) in events.iter().enumerate() {
+    Builder::new(run, Edges::Synchronisation).walk(|index, before, _| {
+        let event = &events[index];
         nth[event.thread.index()] += 1;
         for (slot, (object, _)) in event.operation.objects().enumerate() {
             let earlier = on.entry(object).or_default();
@@ -82,7 +83,7 @@ pub fn conflicts(run: &RunSummary<'_>, mut found: impl FnMut(usize, usize)) {
                     events[other].operation.objects().any(|(o, _)| Some(o) == event.operation.object());
                 if thread != event.thread
                     && (slot == 0 || !first)
-                    && !clocks.known_before(thread, count, index)
+                    && before.of(thread.index()) < count
                     && dependent(&events[other].operation, &event.operation, Reads::Independent)
                 {
                     found(other, index);
@@ -90,6 +91,58 @@ pub fn conflicts(run: &RunSummary<'_>, mut found: impl FnMut(usize, usize)) {
             }
             earlier.push((index, nth[event.thread.index()]));
         }
+    });
+}
+
+/// How many events of each thread are known, of those threads of which some are: a run may have many threads that know of few.
+#[derive(Clone, Default, Debug)]
+struct Clock(Vec<(u32, u32)>);
+
+impl Clock {
+    fn find(&self, thread: usize) -> Result<usize, usize> {
+        self.0.binary_search_by_key(&(thread as u32), |&(other, _)| other)
+    }
+
+    fn of(&self, thread: usize) -> u32 {
+        self.find(thread).map_or(0, |entry| self.0[entry].1)
+    }
+
+    fn count(&mut self, thread: usize) {
+        match self.find(thread) {
+            Ok(entry) => self.0[entry].1 += 1,
+            Err(entry) => self.0.insert(entry, (thread as u32, 1)),
+        }
+    }
+
+    /// Adds what `other` knows.
+    fn join(&mut self, other: &Clock) {
+        let mut mine = self.0.iter_mut().peekable();
+        let mut missing = false;
+        for &(thread, theirs) in &other.0 {
+            while mine.next_if(|entry| entry.0 < thread).is_some() {}
+            match mine.next_if(|entry| entry.0 == thread) {
+                Some(entry) => entry.1 = entry.1.max(theirs),
+                None => missing = true,
+            }
+        }
+        if missing {
+            let known = std::mem::take(&mut self.0);
+            let mut mine = known.into_iter().peekable();
+            for &(thread, theirs) in &other.0 {
+                while let Some(entry) = mine.next_if(|entry| entry.0 < thread) {
+                    self.0.push(entry);
+                }
+                self.0.push(mine.next_if(|entry| entry.0 == thread).unwrap_or((thread, theirs)));
+            }
+            self.0.extend(mine);
+        }
+    }
+
+    /// Appends one number for each of `threads` threads.
+    fn write(&self, threads: usize, into: &mut Vec<u32>) {
+        let from = into.len();
+        into.resize(from + threads, 0);
+        self.0.iter().for_each(|&(thread, count)| into[from + thread as usize] = count);
     }
 }
 
@@ -99,10 +152,12 @@ struct Builder<'a> {
     threads: usize,
     /// How many events each thread has in the whole run.
     total: Vec<u32>,
-    now: Vec<Vec<u32>>,
+    /// Per thread: the last event at which what it knows is asked for.
+    needed: Vec<usize>,
+    now: Vec<Clock>,
     /// Per object: the clock of the last write, and the joined clocks of the reads since.
-    writes: BTreeMap<ObjectId, Vec<u32>>,
-    reads: BTreeMap<ObjectId, Vec<u32>>,
+    writes: BTreeMap<ObjectId, Clock>,
+    reads: BTreeMap<ObjectId, Clock>,
 }
 
 impl<'a> Builder<'a> {
@@ -115,22 +170,34 @@ impl<'a> Builder<'a> {
             edges,
             threads,
             total,
-            now: vec![vec![0; threads]; threads],
+            needed: needed(run, edges),
+            now: vec![Clock::default(); threads],
             writes: BTreeMap::new(),
             reads: BTreeMap::new(),
         }
     }
 
-    fn build(mut self) -> Clocks {
+    fn build(self) -> Clocks {
+        let threads = self.threads;
+        let size = self.run.trace.events.len() * threads;
+        let mut clocks = Clocks { threads, at: Vec::with_capacity(size), before: Vec::with_capacity(size) };
+        self.walk(|_, before, at| {
+            before.write(threads, &mut clocks.before);
+            at.write(threads, &mut clocks.at);
+        });
+        clocks
+    }
+
+    /// Calls `each` for every event with what its thread knew just before it, and with it.
+    fn walk(mut self, mut each: impl FnMut(usize, &Clock, &Clock)) {
         let trace = self.run.trace;
-        let size = trace.events.len() * self.threads;
-        let mut clocks =
-            Clocks { threads: self.threads, at: Vec::with_capacity(size), before: Vec::with_capacity(size) };
         let born = |thread: usize| self.run.threads.get(ThreadId(thread as u32)).born as usize;
         // Who was there before the first event knows of none.
         let mut next_thread = (0..self.threads).take_while(|&thread| born(thread) == 0).count();
         let mut freed = self.run.freed;
         let mut ticks = self.run.ticks;
+        let last = self.last_touches();
+        let mut before = Clock::default();
         for (index, event) in trace.events.iter().enumerate() {
             let thread = event.thread.index();
             let operation = &event.operation;
@@ -138,7 +205,7 @@ impl<'a> Builder<'a> {
                 ticks = later;
                 self.pass_time();
             }
-            clocks.before.extend_from_slice(&self.now[thread]);
+            before.clone_from(&self.now[thread]);
             let (learns, tells) = self.part(operation.kind);
             if learns {
                 self.learn_from_objects(thread, operation.objects());
@@ -149,9 +216,13 @@ impl<'a> Builder<'a> {
             if let Some(target) = self.joined(operation) {
                 self.learn(thread, target);
             }
-            self.now[thread][thread] += 1;
+            self.now[thread].count(thread);
             if tells {
                 self.tell_objects(thread, operation.objects());
+            }
+            for (object, _) in operation.objects().filter(|(object, _)| last.get(object) == Some(&index)) {
+                self.writes.remove(&object);
+                self.reads.remove(&object);
             }
             // Not every thread comes from a spawn: a timer appears with some other step of whoever sets it.
             while next_thread < self.threads && born(next_thread) == index + 1 {
@@ -160,13 +231,23 @@ impl<'a> Builder<'a> {
                 }
                 next_thread += 1;
             }
-            clocks.at.extend_from_slice(&self.now[thread]);
+            each(index, &before, &self.now[thread]);
             let count = freed.iter().take_while(|(step, _)| *step as usize == index).count();
             let (mine, later) = freed.split_at(count);
             freed = later;
             self.free(thread, operation.kind, mine);
+            if self.needed[thread] <= index {
+                self.now[thread] = Clock::default();
+            }
         }
-        clocks
+    }
+
+    /// The last event that touches each object.
+    fn last_touches(&self) -> BTreeMap<ObjectId, usize> {
+        let events = self.run.trace.events.iter().enumerate();
+        events
+            .flat_map(|(index, event)| event.operation.objects().map(move |(object, _)| (object, index)))
+            .collect()
     }
 
     /// Whether an operation of this kind learns from the objects that it touches, and whether it tells them.
@@ -187,10 +268,10 @@ impl<'a> Builder<'a> {
     fn learn_from_objects(&mut self, thread: usize, objects: impl Iterator<Item = (ObjectId, bool)>) {
         for (object, writes) in objects {
             if let Some(clock) = self.writes.get(&object) {
-                join(&mut self.now[thread], clock);
+                self.now[thread].join(clock);
             }
             if let (true, Some(clock)) = (writes, self.reads.get(&object)) {
-                join(&mut self.now[thread], clock);
+                self.now[thread].join(clock);
             }
         }
     }
@@ -200,12 +281,12 @@ impl<'a> Builder<'a> {
             let clock = &self.now[thread];
             if self.edges == Edges::Lasting {
                 // Who tells has not learnt what others told.
-                join(self.writes.entry(object).or_insert_with(|| vec![0; clock.len()]), clock);
+                self.writes.entry(object).or_default().join(clock);
             } else if writes {
                 self.writes.insert(object, clock.clone());
                 self.reads.remove(&object);
             } else {
-                join(self.reads.entry(object).or_insert_with(|| vec![0; clock.len()]), clock);
+                self.reads.entry(object).or_default().join(clock);
             }
         }
     }
@@ -216,15 +297,15 @@ impl<'a> Builder<'a> {
         if self.edges != Edges::All {
             return;
         }
-        let mut all = vec![0; self.threads];
-        self.now.iter().for_each(|clock| join(&mut all, clock));
+        let mut all = Clock::default();
+        self.now.iter().for_each(|clock| all.join(clock));
         self.now.iter_mut().for_each(|clock| clock.clone_from(&all));
     }
 
     /// Makes `thread` know what `other` knows.
     fn learn(&mut self, thread: usize, other: usize) {
         let clock = self.now[other].clone();
-        join(&mut self.now[thread], &clock);
+        self.now[thread].join(&clock);
     }
 
     /// The thread whose end `operation`, which is about to be executed, waited for. A join that gave up has none.
@@ -233,7 +314,7 @@ impl<'a> Builder<'a> {
         let Resource::Thread(target) = self.run.objects.get(object).resource else { return None };
         let index = target.index();
         let done = self.run.threads.get(target).status == Status::Done;
-        (done && self.now[index][index] == self.total[index]).then_some(index)
+        (done && self.now[index].of(index) == self.total[index]).then_some(index)
     }
 
     /// Tells the threads that the event just executed let go on: of that event, or of all arrivals if it opened a
@@ -244,14 +325,31 @@ impl<'a> Builder<'a> {
         }
         let mut clock = self.now[thread].clone();
         if kind == Kind::Barrier {
-            freed.iter().for_each(|(_, arrived)| join(&mut clock, &self.now[arrived.index()]));
+            freed.iter().for_each(|(_, arrived)| clock.join(&self.now[arrived.index()]));
         }
-        freed.iter().for_each(|(_, woken)| join(&mut self.now[woken.index()], &clock));
+        freed.iter().for_each(|(_, woken)| self.now[woken.index()].join(&clock));
     }
 }
 
-fn join(into: &mut [u32], from: &[u32]) {
-    for (mine, theirs) in into.iter_mut().zip(from) {
-        *mine = (*mine).max(*theirs);
+/// The last event at which what each thread knows is asked for: its last one, or the one that makes its last child. Where threads are joined, meet
+/// at barriers, or everything is ordered, it may be asked for until the end.
+fn needed(run: &RunSummary<'_>, edges: Edges) -> Vec<usize> {
+    let threads = run.thread_count();
+    let events = &run.trace.events;
+    let asked = |event: &Event| event.operation.kind == Kind::Join || event.operation.kind == Kind::Barrier;
+    if edges == Edges::All || events.iter().any(asked) {
+        return vec![usize::MAX; threads];
     }
+    let mut needed = vec![0; threads];
+    for (child, parent) in run.trace.parents.iter().enumerate() {
+        if let Some(parent) = parent {
+            let born = run.threads.get(ThreadId(child as u32)).born as usize;
+            needed[parent.index()] = born.saturating_sub(1);
+        }
+    }
+    for (index, event) in events.iter().enumerate() {
+        let last = &mut needed[event.thread.index()];
+        *last = (*last).max(index);
+    }
+    needed
 }

@@ -308,6 +308,11 @@ impl<'a> RunSummary<'a> {
         self.threads.name(thread)
     }
 
+    /// How many events there were each time the clock moved because no thread was enabled.
+    pub fn ticks(&self) -> &'a [u32] {
+        self.ticks
+    }
+
     /// Whether an object is a mailbox: nobody waits to send to it, and its owner waits until something has come.
     pub fn is_mailbox(&self, object: ObjectId) -> bool {
         matches!(self.objects.get(object).resource, Resource::Mailbox { .. })

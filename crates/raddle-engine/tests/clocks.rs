@@ -50,6 +50,9 @@ fn before(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)], plain: bool) -> B
         for earlier in past {
             known.extend(&result.at[earlier]);
         }
+        // All that comes after a moment at which the clock moved comes after all that was before it.
+        let tick = run.ticks().iter().filter(|tick| plain && **tick as usize <= index).max();
+        known.extend(0..tick.map_or(0, |&tick| tick as usize));
         let mut at = known.clone();
         for (earlier, other) in events[..index].iter().enumerate() {
             let ends = event.operation.kind == Kind::Exit && !plain;

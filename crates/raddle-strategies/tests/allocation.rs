@@ -52,3 +52,21 @@ fn a_run_does_not_allocate() {
         assert_eq!(counted, 0, "{spec}");
     }
 }
+
+#[test]
+#[cfg_attr(miri, ignore = "thousands of threads take long")]
+fn conflicts_of_many_threads_take_little_memory() {
+    // Clocks of all threads at all events would be 2 * 4,000 * 2,000 numbers: 64 MB.
+    let mut program = Script::new();
+    for thread in 0..2_000 {
+        program = program.object(Resource::Memory).thread(&[Act::W(thread), Act::W(thread)]);
+    }
+    let mut engine = Engine::new(Default::default());
+    for spec in ["conflict:pct:depth=5", "conflict-place:pos"] {
+        let mut strategy = build(spec).unwrap();
+        strategy.begin(Rng::for_run(1, 0));
+        run(&mut engine, &mut program, &mut *strategy);
+        let most = allocation_counter::measure(|| strategy.learn(&engine.summary())).bytes_max;
+        assert!(most < 8 << 20, "{spec}: {most} bytes");
+    }
+}

@@ -102,10 +102,7 @@ check(P, {P, Outcomes}, Runs, N) ->
 
 %% These have more orders than dpor goes through here; there it must find nothing else.
 long() ->
-    [{litmus_files, l_crash_beside_rename}
-     | [{litmus_nodes, F} || F <- [l_crash_call, l_crash_in_flight, l_crash_two_nodes_hear, l_crash_two_watchers, l_disconnect_in_flight,
-                                   l_disconnect_other_hears, l_partition_both_hear, l_reconnect_old, l_reconnect_order, l_restart_by_two,
-                                   l_restart_new_processes, l_restart_two_nodes]]]
+    [{litmus_nodes, F} || F <- [l_reconnect_old, l_restart_by_two, l_restart_two_nodes]]
         %% Since OTP 26 whoever starts a process watches it besides, and each restart multiplies the orders.
         ++ [{litmus_otp, l_sup_too_often} || release() >= 26].
 

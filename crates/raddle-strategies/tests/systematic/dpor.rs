@@ -152,3 +152,14 @@ fn a_blocked_thread_counts_where_a_run_is_cut_off() {
         .thread(&[lock(3), lock(2), unlock(2)]);
     assert_eq!(complete_runs(&mut program), 3);
 }
+
+#[test]
+fn nothing_is_swapped_with_what_comes_after_a_time_out() {
+    let sleep = Act::Bare(Kind::Sleep, 10);
+    let mut program = Script::new()
+        .object(Resource::Memory)
+        .thread(&[sleep, Act::W(0), Act::W(0)])
+        .thread(&[Act::W(0), sleep, sleep, Act::W(0)]);
+    let (_, totals) = exhaust(&mut program, &mut Dpor::new());
+    assert_eq!(totals, Totals { complete: 1, cut_off: 0, exhausted: true });
+}

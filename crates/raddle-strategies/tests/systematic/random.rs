@@ -139,3 +139,27 @@ fn random_programs_agree_with_depth_first_search() {
     assert!(reduced * 10 < all, "{reduced} partial orders among {all} schedules leave nothing to reduce");
     assert!(cut_off * 50 < reduced, "{cut_off} runs cut off for {reduced} partial orders are too many");
 }
+
+#[test]
+fn programs_that_sleep_agree_with_depth_first_search() {
+    for seed in 0..affordable(400) {
+        let mut rng = Rng::for_run(seed, 0);
+        let mut script = Script::new().object(Resource::Memory).object(Resource::Memory).mutex();
+        for _ in 0..2 + rng.below(2) {
+            let mut acts = Vec::new();
+            for _ in 0..2 + rng.below(2) {
+                match rng.below(6) {
+                    0 | 1 => acts.push(Act::W(rng.below(2) as u32)),
+                    2 => acts.push(Act::R(rng.below(2) as u32)),
+                    3 => acts.extend([Act::On(Kind::Lock, 2), Act::On(Kind::Unlock, 2)]),
+                    _ => acts.push(Act::Bare(Kind::Sleep, 10 * rng.below(3))),
+                }
+            }
+            script = script.thread(&acts);
+        }
+        let (full, _) = exhaust(&mut script, &mut Dfs::new());
+        let (seen, _) = exhaust(&mut script, &mut Dpor::new());
+        let wanted: BTreeSet<u64> = full.iter().map(|run| run.fingerprint).collect();
+        assert_eq!(distinct_fingerprints(&seen), wanted, "program {seed}: {script:?}");
+    }
+}
