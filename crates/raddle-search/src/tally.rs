@@ -59,7 +59,7 @@ pub struct Tally {
 pub struct LaneTally {
     /// Complete runs.
     pub runs: u64,
-    /// Those that passed after the longest one. A strategy that learns how long runs are knew it in all of these.
+    /// Those of PCT that passed after the longest one, whose length it has learnt then; 0 for others once the search is over.
     #[serde(default)]
     pub passed_after_longest: u64,
     /// The steps of the longest one.
@@ -177,8 +177,12 @@ impl Tally {
         self.unlearnt = self.unlearnt.take().or(other.unlearnt);
     }
 
-    /// Sets [`Tally::exhausted`] from what is known of each strategy.
+    /// Sets [`Tally::exhausted`] from what is known of each strategy, and takes out what depends on the number of jobs.
     pub(crate) fn settle(&mut self, lanes: &Lanes) {
+        // Runs of PCT are made in order by one job; those of others may not be.
+        for (_, tally) in lanes.iter().zip(&mut self.lanes).filter(|(lane, _)| lane.pct_depth.is_none()) {
+            tally.passed_after_longest = 0;
+        }
         let all = self.lanes.iter().all(|lane| lane.exhausted_at.is_some());
         // What comes after the step limit was not seen.
         self.exhausted = (all || self.covered_at(lanes).is_some()) && self.inconclusive == 0;
