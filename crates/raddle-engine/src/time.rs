@@ -28,6 +28,7 @@ impl Engine {
         if info.timed && operation.argument != Operation::UNTIMED {
             // The clock stops at the last moment that is not "never".
             entry.deadline = now.saturating_add(operation.argument).min(u64::MAX - 1);
+            self.timed = true;
         } else if info.waits == Waits::Quiet && self.trace.exit_last {
             entry.deadline = now;
             self.exit_due = self.steps.saturating_add(LONGEST_EXIT);
@@ -39,8 +40,8 @@ impl Engine {
     #[inline]
     pub(crate) fn may_time_out(&self, thread: ThreadId) -> bool {
         let entry = self.threads.get(thread);
-        entry.wake == Wake::TimedOut
-            || (entry.deadline != u64::MAX && self.config.timeouts == Timeouts::Anytime)
+        let anytime = self.config.timeouts == Timeouts::Anytime && entry.wake == Wake::None;
+        entry.wake == Wake::TimedOut || (entry.deadline != u64::MAX && anytime)
     }
 
     /// Whether `thread`, which is about to end the program, may do so now.
@@ -61,9 +62,29 @@ impl Engine {
         }
     }
 
+    /// Whether a thread of the run slept or was about to wait with a time limit.
+    pub fn has_time_limits(&self) -> bool {
+        self.timed
+    }
+
+    /// Sets [`Config::timeouts`](crate::Config) for the runs that begin from now on.
+    pub fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.config.timeouts = timeouts;
+    }
+
     /// Sets [`Config::time_limit`](crate::Config) for what is left of the run and for those after it.
     pub fn limit_time(&mut self, limit: u64) {
         self.config.time_limit = limit;
+    }
+
+    /// Moves the clock to the end of the wait of `thread`, which has timed out, be it before others could go on: the thread sees that
+    /// its time is over.
+    #[cold]
+    pub(crate) fn pass_deadline(&mut self, thread: ThreadId) {
+        let deadline = self.threads.get(thread).deadline;
+        if deadline != u64::MAX && self.threads.get(thread).wake == Wake::None {
+            self.now = self.now.max(deadline);
+        }
     }
 
     /// The end of a run that has taken all the time it may.
@@ -75,6 +96,7 @@ impl Engine {
     /// enables somebody, or that ends the run.
     #[cold]
     pub(crate) fn pass_time(&mut self) -> bool {
+        self.wait_behind_writers();
         while let Some(deadline) = self.next_deadline(None) {
             if deadline > self.config.time_limit {
                 self.end(self.out_of_time());
@@ -152,5 +174,5 @@ impl Engine {
 /// Whether a thread that is not enabled waits for something, be it only the end of its time. A resting one does not: it
 /// could run.
 fn waits(thread: &Thread) -> bool {
-    thread.status == Status::Pending && thread.wake == Wake::None && !thread.resting
+    thread.status == Status::Pending && matches!(thread.wake, Wake::None | Wake::Delayed) && !thread.resting
 }
