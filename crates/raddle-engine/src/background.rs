@@ -20,6 +20,11 @@ impl Engine {
         }
     }
 
+    /// Whether `thread` is the only one left but for those of the background, of which there are some.
+    pub fn is_last_before_background(&self, thread: ThreadId) -> bool {
+        self.background > 0 && self.alive == self.background + 1 && !self.is_background(thread)
+    }
+
     /// Whether `thread` does not keep the run going.
     pub fn is_background(&self, thread: ThreadId) -> bool {
         self.threads.get(thread).background

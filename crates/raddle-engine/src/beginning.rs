@@ -22,6 +22,7 @@ pub struct Beginning {
     alive: usize,
     state: u64,
     told: bool,
+    timed: bool,
 }
 
 impl Engine {
@@ -50,6 +51,7 @@ impl Engine {
             alive: self.alive,
             state: self.state,
             told: self.told,
+            timed: self.timed,
         })
     }
 
@@ -67,6 +69,7 @@ impl Engine {
             self.alive = beginning.alive;
             self.state = beginning.state;
             self.told = beginning.told;
+            self.timed = beginning.timed;
         }
         fits
     }

@@ -2,36 +2,72 @@
 
 /// A count per fingerprint. Fingerprints are well mixed already, so the table uses them as they are; its iteration
 /// order depends only on what was counted, and nothing that is reported depends on that order.
+///
+/// A bounded one counts all fingerprints up to its limit and after that a sample: those that begin with some zero bits, one bit more
+/// each time that the sample reaches the limit (adaptive sampling, Flajolet, Computing 43, 1990). Which ones are in the sample does not
+/// depend on the order in which they came.
 #[derive(Clone, Debug)]
 pub struct Census {
     /// Invariant: a power of two entries, at most half of them used; an entry with count 0 is free.
     table: Vec<(u64, u64)>,
     used: usize,
+    /// Invariant: no less than `used`.
+    limit: usize,
+    /// Invariant: all fingerprints that are counted begin with so many zero bits.
+    zeros: u32,
 }
 
 impl Default for Census {
     fn default() -> Census {
-        Census { table: vec![(0, 0); 64], used: 0 }
+        Census { table: vec![(0, 0); 64], used: 0, limit: usize::MAX, zeros: 0 }
     }
 }
 
 impl Census {
+    /// Counts at most `limit` fingerprints, which is at least 1, and a sample if there are more.
+    #[must_use]
+    pub fn bounded(limit: usize) -> Census {
+        Census { limit, ..Census::default() }
+    }
+
+    /// An empty census with the same limit.
+    #[must_use]
+    pub fn emptied(&self) -> Census {
+        Census::bounded(self.limit)
+    }
+
+    /// Whether all fingerprints are counted, and not a sample.
+    pub fn is_exact(&self) -> bool {
+        self.zeros == 0
+    }
+
+    /// Whether `fingerprint` is counted: always, unless the census has become a sample.
+    #[inline]
+    pub fn samples(&self, fingerprint: u64) -> bool {
+        fingerprint.leading_zeros() >= self.zeros
+    }
+
     /// Counts a fingerprint; tells whether it is new.
     #[inline]
     pub fn count(&mut self, fingerprint: u64) -> bool {
         self.add(fingerprint, 1)
     }
 
-    /// Counts a fingerprint `times` times; tells whether it is new.
+    /// Counts a fingerprint `times` times; tells whether it is new. One that is not in the sample counts as known.
     #[inline]
     pub fn add(&mut self, fingerprint: u64, times: u64) -> bool {
+        if !self.samples(fingerprint) {
+            return false;
+        }
         let slot = self.slot(fingerprint);
         let new = self.table[slot].1 == 0;
         self.table[slot] = (fingerprint, self.table[slot].1 + times);
         if new && times > 0 {
             self.used += 1;
-            if self.used * 2 > self.table.len() {
-                self.grow();
+            if self.used > self.limit {
+                self.thin_out(self.zeros + 1);
+            } else if self.used * 2 > self.table.len() {
+                self.fill(self.table.len() * 2);
             }
         }
         new
@@ -42,9 +78,10 @@ impl Census {
         self.table[self.slot(fingerprint)].1
     }
 
-    /// How many different fingerprints were counted.
+    /// How many different fingerprints were counted; of a sample, how many there were about. The relative standard deviation of that is
+    /// below `sqrt(2 / limit)` where a sample has at least half of its limit, as it has on average after it was halved.
     pub fn distinct(&self) -> usize {
-        self.used
+        self.used << self.zeros
     }
 
     /// The smallest count of any fingerprint that was counted at all.
@@ -64,6 +101,10 @@ impl Census {
 
     /// Adds all counts of another census.
     pub fn merge(&mut self, other: &Census) {
+        self.limit = self.limit.min(other.limit);
+        if other.zeros > self.zeros {
+            self.thin_out(other.zeros);
+        }
         for (fingerprint, count) in other.iter() {
             self.add(fingerprint, count);
         }
@@ -79,12 +120,26 @@ impl Census {
         slot
     }
 
-    fn grow(&mut self) {
-        let doubled = vec![(0, 0); self.table.len() * 2];
-        let old = std::mem::replace(&mut self.table, doubled);
+    /// Keeps the fingerprints that begin with so many zero bits, and more if that is not enough.
+    #[cold]
+    fn thin_out(&mut self, zeros: u32) {
+        self.zeros = zeros;
+        while self.iter().filter(|&(fingerprint, _)| self.samples(fingerprint)).count() > self.limit {
+            self.zeros += 1;
+        }
+        self.fill(self.table.len());
+    }
+
+    /// Makes a table of so many entries out of those that are counted.
+    fn fill(&mut self, length: usize) {
+        let old = std::mem::replace(&mut self.table, vec![(0, 0); length]);
+        self.used = 0;
         for (fingerprint, count) in old.into_iter().filter(|&(_, count)| count > 0) {
-            let slot = self.slot(fingerprint);
-            self.table[slot] = (fingerprint, count);
+            if self.samples(fingerprint) {
+                let slot = self.slot(fingerprint);
+                self.table[slot] = (fingerprint, count);
+                self.used += 1;
+            }
         }
     }
 }
@@ -108,5 +163,40 @@ mod tests {
         assert_eq!(census.distinct(), map.len());
         assert_eq!(census.least(), map.values().min().copied());
         assert_eq!(census.iter().collect::<BTreeMap<_, _>>(), map);
+    }
+
+    /// A census with a limit, after so many different fingerprints.
+    fn bounded(limit: usize, different: u64) -> Census {
+        let mut census = Census::bounded(limit);
+        (1..=different).for_each(|number| _ = census.count(raddle_model::mix(number)));
+        census
+    }
+
+    #[test]
+    fn a_bounded_census_is_exact_up_to_its_limit_and_does_not_grow_after_it() {
+        let exact = bounded(1_000, 1_000);
+        assert!(exact.is_exact());
+        assert_eq!((exact.distinct(), exact.table.len()), (1_000, 2_048));
+        for different in [1_001, 10_000, affordable_rounds(300_000)] {
+            let census = bounded(1_000, different);
+            assert!(!census.is_exact() && census.table.len() == 2_048, "{different}: {}", census.table.len());
+            // The relative standard deviation is below 4.5 %.
+            let estimate = census.distinct() as f64 / different as f64;
+            assert!((estimate - 1.0).abs() < 4.0 * 0.045, "{different}: {}", census.distinct());
+        }
+    }
+
+    #[test]
+    fn a_sample_does_not_depend_on_order_or_parts() {
+        let all = bounded(100, 3_000);
+        let mut parts = Census::bounded(100);
+        for part in [2_000..=3_000, 1..=999, 1_000..=1_999_u64] {
+            let mut census = Census::bounded(100);
+            part.for_each(|number| _ = census.count(raddle_model::mix(number)));
+            parts.merge(&census);
+        }
+        let sorted = |census: &Census| census.iter().collect::<BTreeMap<_, _>>();
+        assert_eq!((sorted(&all), all.distinct()), (sorted(&parts), parts.distinct()));
+        assert!(!parts.samples(u64::MAX) && !parts.clone().count(u64::MAX), "it is not in the sample");
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::Engine;
 use crate::objects::Resource;
-use crate::threads::{Status, Thread};
+use crate::threads::{Status, Thread, Wake};
 use raddle_model::{BlockReason, Blocked, Failure, ObjectId, ThreadId, Verdict, Waits};
 
 impl Engine {
@@ -37,7 +37,11 @@ impl Engine {
             // A thread that waits for nothing but time does so for ever only if it sleeps without a limit.
             Waits::Never | Waits::Time | Waits::Quiet => BlockReason::Mutex,
         };
-        let held_by = object.map_or_else(Vec::new, |object| self.holders(object));
+        let held_by = match object {
+            Some(_) if thread.wake == Wake::Delayed => self.writers_ahead(id),
+            Some(object) => self.holders(object),
+            None => Vec::new(),
+        };
         Blocked { thread: id, reason, object, location: operation.location, held_by }
     }
 

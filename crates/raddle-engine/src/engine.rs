@@ -81,6 +81,8 @@ pub struct Engine {
     pub(crate) ticks: Vec<u32>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) now: u64,
+    /// Whether a wait of the run had a time limit.
+    pub(crate) timed: bool,
     pub(crate) steps: u64,
     /// Invariant: no greater than `turns.next_look` and `exit_due`; 0 while a thread is ready or resting, an exchange is not settled, the run
     /// is over, or points are recorded. As long as `steps` is below it and a thread is enabled, there is nothing to do but to
@@ -125,6 +127,7 @@ impl Engine {
             ticks: Vec::new(),
             verdict: None,
             now: 0,
+            timed: false,
             steps: 0,
             alarm: 0,
             fingerprint: 0,
@@ -160,6 +163,7 @@ impl Engine {
         self.ticks.clear();
         self.verdict = None;
         self.now = 0;
+        self.timed = false;
         self.steps = 0;
         self.alarm = 0;
         self.fingerprint = 0;

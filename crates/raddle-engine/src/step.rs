@@ -79,6 +79,9 @@ impl Engine {
         self.plain_lockers &= !bit(thread);
         let wrote = self.races.is_on() && self.has_for_writing(thread, operation);
         let effect = self.perform(thread, operation, strategy);
+        if effect == Effect::Goes(Reply::TimedOut) {
+            self.pass_deadline(thread);
+        }
         if self.needs.state {
             self.note_objects(operation);
         }

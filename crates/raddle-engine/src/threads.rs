@@ -29,6 +29,8 @@ pub(crate) enum Wake {
     Signalled,
     /// Its time is over.
     TimedOut,
+    /// It may not, before nothing else can run.
+    Delayed,
 }
 
 #[derive(Clone, Copy, Debug)]

@@ -3,9 +3,9 @@
 //! The end of the program can be made to wait in the same way: as a wait that is over at once, but only when nothing else can
 //! run. Time does not pass for it, so threads that sleep are not waited for; a real program would end before them.
 
-use crate::Engine;
 use crate::objects::Resource;
 use crate::threads::{Status, Thread, Wake};
+use crate::{Engine, Timeouts};
 use raddle_model::{BlockReason, Failure, Kind, Operation, ThreadId, Verdict, Waits};
 
 /// How many steps the end of the program waits for other threads. Those that are not done by then may never be: a program may
@@ -27,6 +27,7 @@ impl Engine {
         if info.timed && operation.argument != Operation::UNTIMED {
             // The clock stops at the last moment that is not "never".
             entry.deadline = now.saturating_add(operation.argument).min(u64::MAX - 1);
+            self.timed = true;
         } else if info.waits == Waits::Quiet && self.trace.exit_last {
             entry.deadline = now;
             self.exit_due = self.steps.saturating_add(LONGEST_EXIT);
@@ -38,7 +39,8 @@ impl Engine {
     #[inline]
     pub(crate) fn may_time_out(&self, thread: ThreadId) -> bool {
         let entry = self.threads.get(thread);
-        entry.wake == Wake::TimedOut || (entry.deadline != u64::MAX && self.trace.timeouts_anytime)
+        let anytime = self.trace.timeouts_anytime && entry.wake == Wake::None;
+        entry.wake == Wake::TimedOut || (entry.deadline != u64::MAX && anytime)
     }
 
     /// Whether `thread`, which is about to end the program, may do so now.
@@ -57,6 +59,16 @@ impl Engine {
                 self.wake(thread, Wake::TimedOut);
             }
         }
+    }
+
+    /// Whether a thread of the run slept or was about to wait with a time limit.
+    pub fn has_time_limits(&self) -> bool {
+        self.timed
+    }
+
+    /// Sets [`Config::timeouts`](crate::Config) for the runs that begin from now on.
+    pub fn set_timeouts(&mut self, timeouts: Timeouts) {
+        self.config.timeouts = timeouts;
     }
 
     /// Sets [`Config::time_limit`](crate::Config) for what is left of the run and for those after it.
@@ -83,6 +95,7 @@ impl Engine {
     /// enables somebody, or that ends the run.
     #[cold]
     pub(crate) fn pass_time(&mut self) -> bool {
+        self.wait_behind_writers();
         while let Some(deadline) = self.next_deadline(None) {
             if deadline > self.config.time_limit {
                 self.end(self.out_of_time());
@@ -160,5 +173,5 @@ impl Engine {
 /// Whether a thread that is not enabled waits for something, be it only the end of its time. A resting one does not: it
 /// could run.
 fn waits(thread: &Thread) -> bool {
-    thread.status == Status::Pending && thread.wake == Wake::None && !thread.resting
+    thread.status == Status::Pending && matches!(thread.wake, Wake::None | Wake::Delayed) && !thread.resting
 }

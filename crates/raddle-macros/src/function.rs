@@ -8,6 +8,8 @@ pub(crate) struct Function {
     attributes: TokenStream,
     /// What stands before `fn`.
     visibility: TokenStream,
+    /// Whether it is `async`.
+    is_async: bool,
     name: Ident,
     /// `-> Type`, or nothing.
     output: TokenStream,
@@ -18,6 +20,7 @@ impl Function {
     pub(crate) fn parse(item: TokenStream) -> Result<Function, Mistake> {
         let mut tokens = item.into_iter().peekable();
         let (mut attributes, mut visibility) = (TokenStream::new(), TokenStream::new());
+        let mut is_async = false;
         while let Some(hash) = tokens.next_if(|token| is(token, '#')) {
             let Some(attribute) = tokens.next() else { break };
             if let TokenTree::Group(group) = &attribute
@@ -37,11 +40,7 @@ impl Function {
             match &word.to_string()[..] {
                 "fn" => break,
                 "pub" | "crate" => visibility.extend([token]),
-                "async" => {
-                    let message =
-                        "a test under control is a plain function; futures are not under control yet";
-                    return Mistake::new(message, word.span());
-                }
+                "async" => is_async = true,
                 "const" | "unsafe" | "extern" => {
                     return Mistake::new(format!("a test cannot be `{word}`"), word.span());
                 }
@@ -63,7 +62,8 @@ impl Function {
         let mut rest: Vec<TokenTree> = tokens.collect();
         match rest.pop() {
             Some(TokenTree::Group(body)) if body.delimiter() == Delimiter::Brace => {
-                Ok(Function { attributes, visibility, name, output: rest.into_iter().collect(), body })
+                let output = rest.into_iter().collect();
+                Ok(Function { attributes, visibility, is_async, name, output, body })
             }
             _ => Mistake::new("a test has a body", name.span()),
         }
@@ -71,9 +71,11 @@ impl Function {
 
     /// The test: the function as it was, inside one of the same name that checks it.
     pub(crate) fn into_test(self, settings: TokenStream) -> TokenStream {
-        let Function { attributes, visibility, name, output, body } = self;
-        let test = if output.is_empty() { name.to_string() } else { format!("|| {name}().unwrap()") };
-        let mut inside = tokens(&format!("fn {name}()"));
+        let Function { attributes, visibility, is_async, name, output, body } = self;
+        let value =
+            if is_async { format!("::raddle::future::block_on({name}())") } else { format!("{name}()") };
+        let test = if output.is_empty() { format!("|| {value}") } else { format!("|| {value}.unwrap()") };
+        let mut inside = tokens(&format!("{}fn {name}()", if is_async { "async " } else { "" }));
         inside.extend(output);
         inside.extend([TokenTree::Group(body)]);
         inside.extend(tokens("::raddle::check_named"));

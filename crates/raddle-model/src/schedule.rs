@@ -67,8 +67,9 @@ impl Schedule {
             schedule.segments.push(Segment { thread: ThreadId(thread), until: *until });
         }
         for &(step, arity, value) in &file.picks {
-            let thread = file.steps[step as usize].thread;
-            schedule.answers[thread as usize].push((arity, value));
+            // The steps may be the beginning of a run whose decisions are all there.
+            let Some(step) = file.steps.get(step as usize) else { continue };
+            schedule.answers[step.thread as usize].push((arity, value));
         }
         schedule
     }

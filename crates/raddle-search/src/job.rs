@@ -35,7 +35,7 @@ impl<'a, W: Worker> Job<'a, W> {
             None => (job, jobs),
         };
         let turns = Turns::new(search.lanes, &shared.rounds, index, count);
-        Job { shared, worker, turns, found: Found::new(search.lanes.iter().len()), unseen: 0 }
+        Job { shared, worker, turns, found: Found::new(search.lanes.iter().len(), W::MOST_ORDERS), unseen: 0 }
     }
 
     /// Makes the runs of this job by number, until the search is over.

@@ -31,7 +31,7 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
         end: AtomicU64::new(search.budget.runs),
         traced: AtomicU64::new(u64::MAX),
         stopped: AtomicBool::new(false),
-        found: Mutex::new(Found::new(lanes)),
+        found: Mutex::new(Found::new(lanes, T::Worker::MOST_ORDERS)),
         keeps_log: may_stop && (jobs > 1 || search.shard.is_some()),
     };
     let first = target.start(0)?;

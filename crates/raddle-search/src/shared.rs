@@ -5,6 +5,7 @@ use crate::lanes::Lanes;
 use crate::run::Run;
 use crate::shard::Shard;
 use crate::tally::Tally;
+use raddle_engine::Census;
 use raddle_model::Ledger;
 use raddle_strategies::portfolio::{Rounds, Turn};
 use std::sync::Mutex;
@@ -90,8 +91,9 @@ pub(crate) struct Found<F> {
 }
 
 impl<F> Found<F> {
-    pub(crate) fn new(lanes: usize) -> Found<F> {
-        Found { tally: Tally::new(lanes), first: None, log: Vec::new() }
+    pub(crate) fn new(lanes: usize, most_orders: usize) -> Found<F> {
+        let tally = Tally { census: Census::bounded(most_orders), ..Tally::new(lanes) };
+        Found { tally, first: None, log: Vec::new() }
     }
 
     /// Keeps the failure of a run, unless an earlier one is known.

@@ -197,7 +197,7 @@ impl Tally {
     /// Returns these numbers for the runs of `log` up to number `last` alone. What is not about single runs is kept.
     pub(crate) fn up_to(self, last: u64, log: &mut Vec<(Turn, Run)>) -> Tally {
         log.retain(|(turn, _)| turn.number <= last);
-        let mut again = Tally::new(self.lanes.len());
+        let mut again = Tally { census: self.census.emptied(), ..Tally::new(self.lanes.len()) };
         log.iter().for_each(|(turn, run)| again.count(*turn, run));
         for (new, old) in again.lanes.iter_mut().zip(&self.lanes) {
             new.exhausted_at = old.exhausted_at.filter(|&number| number <= last);
@@ -206,7 +206,7 @@ impl Tally {
         again
     }
 
-    /// Returns how many partial orders were seen.
+    /// Returns how many partial orders were seen; about, if they were too many to count one by one ([`Census::is_exact`]).
     pub fn partial_orders(&self) -> u64 {
         self.census.distinct() as u64
     }

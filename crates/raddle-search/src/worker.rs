@@ -25,6 +25,9 @@ pub trait Worker {
     /// Whether it is another process, to which several requests can be on their way.
     const IS_REMOTE: bool;
 
+    /// How many partial orders are counted one by one; of more, a sample is. All of them, unless a front end says otherwise.
+    const MOST_ORDERS: usize = usize::MAX;
+
     /// Asks for runs, to be made in this order.
     fn request(&mut self, requests: &[Request]) -> Result<(), Self::Error>;
 

@@ -47,6 +47,8 @@ const HEAD_START: u64 = 16;
 const FIRST: u64 = 32;
 /// No round has more turns for each strategy, on average.
 const LONGEST: u64 = 4096;
+/// So many partial orders of earlier rounds are known one by one; of more, a sample is, and only what would be in it counts as found.
+const MOST_KNOWN: usize = 1 << 16;
 /// How much more often the most successful strategy has its turn than one that finds nothing new.
 const PREFERENCE: u64 = 4;
 
@@ -159,7 +161,7 @@ impl Rounds {
             count: 0,
             round: Round::new(shares.clone(), head, end),
             shares,
-            known: Census::default(),
+            known: Census::bounded(MOST_KNOWN),
             new: vec![Census::default(); lanes],
             exhausted: vec![false; lanes],
         };
@@ -217,7 +219,7 @@ impl Rounds {
 impl State {
     fn note(&mut self, seen: &[(usize, u64)], exhausted: &[usize]) {
         for &(lane, fingerprint) in seen {
-            if self.known.of(fingerprint) == 0 {
+            if self.known.samples(fingerprint) && self.known.of(fingerprint) == 0 {
                 self.new[lane].count(fingerprint);
             }
         }

@@ -42,6 +42,41 @@
 //! use the same one, then the check that notices begins again, alone and with one job, when no other check runs. What it
 //! finds is what it would have found with one job; only the values of kept locks may show the runs that were given up.
 //!
+//! # What std leaves open
+//!
+//! A check with its defaults makes use of what the documentation of std allows, and its report says what a failing run assumes:
+//!
+//! * [`thread::park`] returns without `unpark`, at most once in each thread of a run.
+//! * [`sync::RwLock::read`] of a thread that reads already waits behind a writer, which is a deadlock.
+//! * A thread begins late: its start is a step, so others may go on before its first statement.
+//! * [`thread::sleep`] and time limits end while other threads could run, in some of the runs; see [`Timeouts`].
+//! * A [task](future) that nobody waits for is given up when all threads have ended, be it before its first poll.
+//!
+//! # Types of std in a check
+//!
+//! Raddle controls its own types only. A run that waits in a lock, channel or barrier of std would wait for ever; after 5 seconds without a step
+//! the process ends with status 2, the call and its line. (`RADDLE_WATCHDOG` sets the seconds, 0 turns that off. A long computation is
+//! told of, and goes on.) An atomic of std is not seen at all: no other thread runs between two accesses to it. Clippy finds such types
+//! in code that a check runs, with this in `clippy.toml`:
+//!
+//! ```toml
+//! disallowed-types = [
+//!     { path = "std::sync::Mutex", replacement = "raddle::sync::Mutex" },
+//!     { path = "std::sync::RwLock", replacement = "raddle::sync::RwLock" },
+//!     { path = "std::sync::Condvar", replacement = "raddle::sync::Condvar" },
+//!     { path = "std::sync::Barrier", replacement = "raddle::sync::Barrier" },
+//!     { path = "std::sync::mpsc::Receiver", replacement = "raddle::sync::mpsc::Receiver" },
+//!     { path = "std::sync::mpsc::Sender", replacement = "raddle::sync::mpsc::Sender" },
+//!     { path = "std::sync::atomic::AtomicBool", replacement = "raddle::sync::atomic::AtomicBool" },
+//!     { path = "std::sync::atomic::AtomicU64", replacement = "raddle::sync::atomic::AtomicU64" },
+//!     { path = "std::sync::atomic::AtomicUsize", replacement = "raddle::sync::atomic::AtomicUsize" },
+//! ]
+//! disallowed-methods = [
+//!     { path = "std::thread::spawn", replacement = "raddle::thread::spawn" },
+//!     { path = "std::thread::sleep", replacement = "raddle::thread::sleep" },
+//! ]
+//! ```
+//!
 //! # In the code under test
 //!
 //! A library can use [`sync`], [`thread`], [`time`], [`hint`], [`cell`] and [`thread_local!`] in its own code. Without the feature `check`,

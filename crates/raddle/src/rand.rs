@@ -125,6 +125,7 @@ impl<R: RngCore + ?Sized> RngCore for &mut R {}
 impl<R: RngCore + ?Sized> Rng for R {}
 
 /// Whether the case chosen is one of the first.
+#[track_caller]
 fn one_of(favourable: u32, cases: u32, place: &'static Location<'static>) -> bool {
     if favourable == 0 || favourable == cases {
         return favourable > 0;
@@ -141,6 +142,7 @@ fn fraction(p: f64) -> (u32, u32) {
 }
 
 /// One choice of the strategy.
+#[track_caller]
 fn choose(arity: u32, place: &'static Location<'static>) -> u32 {
     assert!(arity > 0, "cannot sample empty range");
     let reply = runtime::step(|runtime| {
@@ -150,6 +152,7 @@ fn choose(arity: u32, place: &'static Location<'static>) -> u32 {
 }
 
 /// Random bits, in choices among 65,536.
+#[track_caller]
 fn bits(count: u32, place: &'static Location<'static>) -> u64 {
     if count <= 16 {
         return u64::from(choose(1 << count, place));
@@ -158,6 +161,7 @@ fn bits(count: u32, place: &'static Location<'static>) -> u64 {
 }
 
 /// A number in `range`.
+#[track_caller]
 fn in_range<T: Integer>(range: &impl RangeBounds<T>, place: &'static Location<'static>) -> T {
     let first = match range.start_bound() {
         Bound::Included(first) => first.wide(),
@@ -183,6 +187,7 @@ fn in_range<T: Integer>(range: &impl RangeBounds<T>, place: &'static Location<'s
 pub trait Random: sealed::Sealed {
     /// A random value, chosen at `place`.
     #[doc(hidden)]
+    #[track_caller]
     fn random(place: &'static Location<'static>) -> Self;
 }
 
@@ -212,6 +217,7 @@ macro_rules! integers {
         impl sealed::Sealed for $int {}
 
         impl Random for $int {
+            #[track_caller]
             fn random(place: &'static Location<'static>) -> $int {
                 bits(<$int>::BITS, place) as $int
             }
@@ -237,6 +243,7 @@ integers!(i8, i16, i32, i64, isize, u8, u16, u32, u64, usize);
 impl sealed::Sealed for bool {}
 
 impl Random for bool {
+    #[track_caller]
     fn random(place: &'static Location<'static>) -> bool {
         choose(2, place) == 1
     }
@@ -246,6 +253,7 @@ impl sealed::Sealed for f64 {}
 
 impl Random for f64 {
     /// A number in `0.0..1.0`.
+    #[track_caller]
     fn random(place: &'static Location<'static>) -> f64 {
         bits(53, place) as f64 / (1_u64 << 53) as f64
     }

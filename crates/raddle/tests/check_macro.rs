@@ -58,6 +58,33 @@ fn an_error_is_a_failure() -> Result<(), String> {
     Err("the reason".to_owned())
 }
 
+#[raddle::test]
+async fn a_future_is_polled_to_its_end() {
+    let value = raddle::future::spawn(async { 7 });
+    assert_eq!(value.await.unwrap(), 7);
+}
+
+#[raddle::test(runs = 500)]
+#[should_panic(expected = "a deposit was lost")]
+async fn tasks_are_under_control() {
+    let balance = Arc::new(Mutex::new(0));
+    let other = balance.clone();
+    let deposit = raddle::future::spawn(async move {
+        let before = *other.lock().unwrap();
+        *other.lock().unwrap() = before + 1;
+    });
+    let before = *balance.lock().unwrap();
+    *balance.lock().unwrap() = before + 1;
+    deposit.await.unwrap();
+    assert_eq!(*balance.lock().unwrap(), 2, "a deposit was lost");
+}
+
+#[raddle::test]
+#[should_panic(expected = "the reason")]
+async fn an_error_of_a_future_is_a_failure() -> Result<(), String> {
+    Err("the reason".to_owned())
+}
+
 mod inside {
     #[raddle::test]
     #[should_panic(expected = "cargo test inside::the_test_is_named_by_its_path -- --exact")]

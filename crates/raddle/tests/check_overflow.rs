@@ -49,6 +49,6 @@ fn an_overflow_of_a_thread_under_control_is_told() {
 #[test]
 fn an_overflow_of_another_thread_is_told_by_std() {
     let (output, text) = run("helper_that_overflows_after_a_check");
-    assert!(text.contains("has overflowed its stack") && !text.contains("raddle: "), "{text}");
+    assert!(text.contains("has overflowed its stack") && !text.contains("raddle: a thread"), "{text}");
     assert_eq!(output.status.signal(), Some(6), "{text}");
 }

@@ -134,7 +134,7 @@ impl Engine {
                 mutex.into_iter().for_each(|mutex| races.publish(thread, mutex));
             }
             Kind::ConditionReacquire | Kind::OnceBegin => races.acquire(thread, object),
-            Kind::Lock | Kind::TryLock | Kind::ReadLock | Kind::TryReadLock => {
+            Kind::Lock | Kind::TryLock | Kind::ReadLock | Kind::TryReadLock | Kind::ReadLockAgain => {
                 if reply == Some(Acquired) {
                     races.acquire(thread, object);
                 }
@@ -171,6 +171,7 @@ impl Engine {
             Kind::Local | Kind::Read | Kind::Write | Kind::ReadModifyWrite => {}
             Kind::Signal | Kind::Broadcast | Kind::Spawn | Kind::Fence => {}
             Kind::Yield | Kind::Sleep | Kind::Choose | Kind::Destroy | Kind::Exit => {}
+            Kind::Start | Kind::ParkBegin => {}
         }
     }
 

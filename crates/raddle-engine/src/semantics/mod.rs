@@ -40,7 +40,7 @@ impl Engine {
     fn can_run_otherwise(&self, thread: ThreadId, operation: &Operation) -> bool {
         match operation.kind {
             Kind::Lock => self.can_lock(thread, first(operation)) || self.may_time_out(thread),
-            Kind::ReadLock => self.can_read_lock(first(operation)) || self.may_time_out(thread),
+            Kind::ReadLock => self.can_read_lock(thread, first(operation)) || self.may_time_out(thread),
             Kind::WriteLock => self.can_write_lock(first(operation)) || self.may_time_out(thread),
             Kind::ConditionReacquire => self.can_reacquire(thread, operation),
             Kind::SemaphoreWait => self.can_wait(first(operation)) || self.may_time_out(thread),
@@ -61,6 +61,7 @@ impl Engine {
             }
             Kind::TrySend | Kind::ReceiveBegin | Kind::TryReceive | Kind::Close | Kind::Unpark => true,
             Kind::Spawn | Kind::Yield | Kind::Choose | Kind::Fence | Kind::Destroy => true,
+            Kind::Start | Kind::ParkBegin | Kind::ReadLockAgain => true,
         }
     }
 
@@ -75,11 +76,13 @@ impl Engine {
             Kind::Local | Kind::Read | Kind::Write | Kind::ReadModifyWrite | Kind::Yield | Kind::Fence => {
                 Effect::Goes(Reply::Go)
             }
+            Kind::Start => Effect::Goes(Reply::Go),
             Kind::Sleep => self.slept(thread),
             Kind::Lock => self.lock(thread, operation),
             Kind::TryLock => self.try_lock(thread, operation),
             Kind::Unlock => self.unlock(thread, operation),
             Kind::ReadLock | Kind::TryReadLock => self.read_lock(thread, operation),
+            Kind::ReadLockAgain => self.read_lock_again(thread, operation, strategy),
             Kind::WriteLock | Kind::TryWriteLock => self.write_lock(thread, operation),
             Kind::ReadWriteUnlock => self.read_write_unlock(thread, operation),
             Kind::Downgrade => self.downgrade(thread, operation),
@@ -115,6 +118,7 @@ impl Engine {
                 Effect::Goes(Reply::Number(self.ask(thread, arity, strategy)))
             }
             Kind::Destroy => self.destroy(thread, operation),
+            Kind::ParkBegin => Effect::Goes(Reply::Number(self.ask(thread, 2, strategy))),
             Kind::Park => self.park(thread, operation),
             Kind::Unpark => self.unpark(thread, operation),
             Kind::Exit => {

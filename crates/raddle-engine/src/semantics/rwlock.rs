@@ -1,13 +1,63 @@
-//! Read-write locks: many readers or one writer, no preference for either.
+//! Read-write locks: many readers or one writer, no preference for either. A thread that reads already and asks again may have to
+//! wait behind a writer, if the front end says so ([`Kind::ReadLockAgain`]).
 
 use super::{Effect, first};
 use crate::engine::{Engine, Reply};
 use crate::objects::Resource;
-use raddle_model::{ObjectId, Operation, ThreadId};
+use crate::strategy::Strategy;
+use crate::threads::Wake;
+use raddle_model::{Kind, ObjectId, Operation, ThreadId};
 
 impl Engine {
-    pub(crate) fn can_read_lock(&self, object: ObjectId) -> bool {
+    pub(crate) fn can_read_lock(&self, thread: ThreadId, object: ObjectId) -> bool {
         !matches!(self.objects.get(object).resource, Resource::ReadWriteLock { writer: Some(_), .. })
+            && self.threads.get(thread).wake != Wake::Delayed
+    }
+
+    /// Takes a lock that `thread` reads already, or lets it wait behind the writers that come, as std allows. A writer waits for
+    /// this thread, so that both wait for ever. If none has come when nothing else can run, the thread goes on: it was slow.
+    pub(crate) fn read_lock_again(
+        &mut self,
+        thread: ThreadId,
+        operation: &Operation,
+        strategy: &mut dyn Strategy,
+    ) -> Effect {
+        if self.ask(thread, 2, strategy) == 0 {
+            return self.read_lock(thread, operation);
+        }
+        let later = Operation { kind: Kind::ReadLock, ..*operation };
+        self.advance_local(thread);
+        self.await_turn(thread, later);
+        let now = self.now;
+        let entry = self.threads.get_mut(thread);
+        (entry.wake, entry.deadline) = (Wake::Delayed, now);
+        self.threads.set_enabled(thread, false);
+        Effect::Stays
+    }
+
+    /// Lets threads that have a lock for reading, and wait behind its writers to have it again, wait for ever if there is one.
+    pub(crate) fn wait_behind_writers(&mut self) {
+        for index in 0..self.threads.len() as u32 {
+            let thread = ThreadId(index);
+            if self.threads.get(thread).wake == Wake::Delayed && !self.writers_ahead(thread).is_empty() {
+                self.threads.get_mut(thread).deadline = u64::MAX;
+            }
+        }
+    }
+
+    /// The writers behind which `thread` waits for a lock.
+    pub(crate) fn writers_ahead(&self, thread: ThreadId) -> Vec<ThreadId> {
+        let object = first(self.threads.operation(thread));
+        let pending = self.pending.touching(object).map(|(other, _)| other);
+        pending.filter(|&other| self.threads.operation(other).kind == Kind::WriteLock).collect()
+    }
+
+    /// Says whether `thread` has `object`, a read-write lock, for reading, and another thread may ask for it.
+    pub fn reads_beside_others(&self, thread: ThreadId, object: ObjectId) -> bool {
+        match &self.objects.get(object).resource {
+            Resource::ReadWriteLock { readers, .. } => self.alive > 1 && readers.contains(&thread),
+            _ => false,
+        }
     }
 
     pub(crate) fn can_write_lock(&self, object: ObjectId) -> bool {

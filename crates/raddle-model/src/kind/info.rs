@@ -358,6 +358,14 @@ impl Kind {
                 .progress(Progress::IfAcquired)
                 .takes(Wakeup),
             Kind::Unpark => row("unpark", "unparked").gives(Wakeup),
+            Kind::Start => row("start", "began to run").anonymous().progress(Progress::Ignored).unordered(),
+            Kind::ParkBegin => {
+                row("begin to park", "began to park").anonymous().progress(Progress::Ignored).unordered()
+            }
+            // It is acquired here, or by the `ReadLock` that follows.
+            Kind::ReadLockAgain => {
+                lock("lock again for reading", "read-locked again", Tries(Shared), Progress::LockIfAcquired)
+            }
         }
     }
 }

@@ -121,6 +121,13 @@ pub enum Kind {
     Downgrade,
     /// Waits until a one-time initialisation is over; with the argument 0, also no longer than until it is given up.
     OnceWait,
+    /// Begins to run a thread that was created, before anything that it does.
+    Start,
+    /// Begins to park: asks the strategy whether the wait ends at once, without a token.
+    ParkBegin,
+    /// Acquires a read-write lock for reading that this thread has for reading already: asks the strategy whether it waits behind
+    /// the writers that come until nothing else can run.
+    ReadLockAgain,
 }
 }
 
@@ -196,7 +203,7 @@ mod tests {
              condition-wait condition-reacquire signal broadcast semaphore-wait semaphore-try-wait semaphore-post \
              barrier once-begin once-end spawn join yield sleep choose fence destroy exit try-read-lock \
              try-write-lock once-try send try-send send-end receive-begin receive try-receive close park unpark \
-             downgrade once-wait"
+             downgrade once-wait start park-begin read-lock-again"
         );
     }
 

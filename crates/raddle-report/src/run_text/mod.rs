@@ -4,11 +4,13 @@
 //! two front ends are shown in different ways, that follows from their events: a step with a statement is shown by it, other
 //! steps by a verb, objects and a location.
 
+mod assumptions;
 mod cell;
 pub(crate) mod names;
 mod steps;
 mod verdict;
 
+pub use assumptions::assumptions;
 pub use cell::statement;
 pub use verdict::{sentences, verdict};
 
@@ -59,7 +61,7 @@ impl Terminal {
 pub fn run(file: &TraceFile, context: RunContext<'_>, terminal: Terminal) -> String {
     let mut out = steps(file, context, terminal);
     out.push('\n');
-    for line in verdict(file) {
+    for line in verdict(file).into_iter().chain(assumptions(file)) {
         let _ = writeln!(out, "{line}");
     }
     out.push_str(&printed(context.output));

@@ -178,6 +178,12 @@ impl Names<'_> {
         ]
     }
 
+    /// Whether a thread waits behind a writer for a lock that it has for reading.
+    fn reads_again(&self, entry: &Blocked) -> bool {
+        let last = self.0.steps.iter().rfind(|step| step.thread == entry.thread.0);
+        last.is_some_and(|step| step.operation.kind == Kind::ReadLockAgain)
+    }
+
     fn blocked(&self, entry: &Blocked) -> String {
         let object = entry.object.map_or_else(|| "nothing known".to_owned(), |object| self.object(object));
         let holder = |what: &str| {
@@ -189,6 +195,9 @@ impl Names<'_> {
         };
         let what = match entry.reason {
             BlockReason::Mutex => holder("mutex"),
+            BlockReason::ReadWriteLock if self.reads_again(entry) => {
+                format!("read-write lock {object} again, behind the writer {}", self.threads(&entry.held_by))
+            }
             BlockReason::ReadWriteLock => holder("read-write lock"),
             BlockReason::Condition => format!("a signal of condition {object}"),
             BlockReason::Semaphore => format!("semaphore {object}, which is zero"),

@@ -51,6 +51,7 @@ use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::panic::Location;
 
 /// Executes a plain access to `object`.
+#[track_caller]
 pub(crate) fn step(object: &Object, access: Access, place: &'static Location<'static>) {
     let kind = if access == Access::Read { Kind::Read } else { Kind::Write };
     step_plain(|runtime| {

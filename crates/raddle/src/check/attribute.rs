@@ -2,11 +2,6 @@
 //!
 //! ```compile_fail
 //! #[raddle::test]
-//! async fn waits() {}
-//! ```
-//!
-//! ```compile_fail
-//! #[raddle::test]
 //! fn takes(number: u32) {}
 //! ```
 //!
@@ -41,4 +36,9 @@
 //! ```
 //! #[raddle::test(runs = 500)]
 //! fn counts() {}
+//! ```
+//!
+//! ```
+//! #[raddle::test]
+//! async fn waits() {}
 //! ```

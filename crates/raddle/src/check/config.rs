@@ -10,8 +10,11 @@ use std::time::Duration;
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Timeouts {
     /// When no thread can do anything else: time stands still while there is work. Threads that rest from spinning have none.
-    #[default]
     WhenIdle,
+    /// At any moment in a quarter of the runs of strategies that choose at random, and when no thread can do anything else in all
+    /// other runs: those of PCT and UPO, whose statements are about one way of time to pass, and of strategies that enumerate schedules.
+    #[default]
+    Mixed,
     /// At any moment: a timed wait or a sleep is always enabled, and times out if it is chosen while what it waits for is
     /// not there.
     Anytime,
@@ -22,7 +25,7 @@ pub enum Timeouts {
 /// The environment goes before what is set here: `RADDLE_RUNS`, `RADDLE_SEED`, `RADDLE_STRATEGY`, `RADDLE_JOBS` and
 /// `RADDLE_MINIMIZE` and `RADDLE_EXPLAIN` (0 or 1) replace the field of that name, and `RADDLE_REPLAY` names the file of a failing
 /// run to repeat in the place of the check; with `RADDLE_REPLAY_TOLERANT` (1), a test that has changed follows it as far as possible. Where a test makes several checks, it is repeated in the place of the one that recorded it, the others are done
-/// as always.
+/// as always. `RADDLE_WATCHDOG` is the number of seconds after which a run that makes no step is told of; 0 turns that off.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Config {
@@ -75,7 +78,7 @@ impl Default for Config {
             step_limit: engine.step_limit,
             step_limit_fails: engine.step_limit_fails,
             patience: engine.patience,
-            timeouts: Timeouts::WhenIdle,
+            timeouts: Timeouts::default(),
             jobs: 1,
             failures: Some(PathBuf::from("target/raddle")),
             fail_on_leaked_threads: false,

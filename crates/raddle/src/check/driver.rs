@@ -2,17 +2,19 @@
 
 use super::config::{self, Config};
 use super::failure::{Failed, FailureFile};
+use super::freedoms::{self, Freedoms};
 use super::panics;
 use super::passed::Passed;
 use super::record::{Origin, record};
 use super::turns::{self, Turn};
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Plan, Rng, Strategy};
-use raddle_model::{Pick, Verdict};
+use raddle_model::{Kind, Pick, Verdict};
 use raddle_search::{Budget, Known, Lanes, Made, Request, Run, Search, Stop, Target, Worker, search};
 use raddle_strategies::portfolio::Turn as Number;
 use std::io;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A test as it is run again and again.
 pub(super) type Test = Arc<dyn Fn() + Send + Sync>;
@@ -23,6 +25,10 @@ pub(super) struct Check<'a> {
     pub(super) config: &'a Config,
     pub(super) lanes: &'a Lanes,
     pub(super) test: Test,
+    /// See [`Passed::has_time_limits`].
+    pub(super) has_time_limits: AtomicBool,
+    /// Whether a run ended while tasks were left.
+    pub(super) leaves_tasks: AtomicBool,
 }
 
 impl Check<'_> {
@@ -59,7 +65,12 @@ impl Check<'_> {
         let found = found.unwrap_or_else(|error| panic!("the check cannot be run: {}", error.0));
         Some(match found.first {
             Some((_, failed)) => Err(failed),
-            None => Ok(Passed::of(&found.tally, self.lanes)),
+            None => {
+                let is_set = |flag: &AtomicBool| flag.load(Ordering::Relaxed);
+                let has_time_limits = is_set(&self.has_time_limits);
+                let varied = has_time_limits || is_set(&self.leaves_tasks);
+                Ok(Passed::of(&found.tally, self.lanes, has_time_limits, varied))
+            }
         })
     }
 
@@ -71,7 +82,7 @@ impl Check<'_> {
     ) -> Failed {
         let origin = Origin {
             program: self.name,
-            settings: self.config.settings(),
+            settings: freedoms::of(self.config, self.lanes.get(lane), run).settings,
             fail_on_leaked_threads: self.config.fail_on_leaked_threads,
             strategy: &self.lanes.get(lane).spec,
             seed: self.config.seed,
@@ -102,7 +113,8 @@ impl<'a> Target for Tests<'a> {
             runtime.wind_down_after_cut_off();
         }
         let conflict = self.conflict.clone();
-        Ok(TestWorker { check: self.check, runtime: Some(runtime), strategies, conflict, requested: None })
+        let (check, runtime) = (self.check, Some(runtime));
+        Ok(TestWorker { check, runtime, strategies, conflict, requested: None, watched: false })
     }
 }
 
@@ -125,12 +137,16 @@ struct TestWorker<'a> {
     strategies: Vec<Box<dyn Strategy>>,
     conflict: Conflict,
     requested: Option<Request>,
+    /// Whether the watchdog knows its runs.
+    watched: bool,
 }
 
 impl Worker for TestWorker<'_> {
     type Failure = Box<Failed>;
     type Error = Given;
     const IS_REMOTE: bool = false;
+    /// Two tables of 2 MiB, for the search and its portfolio.
+    const MOST_ORDERS: usize = 1 << 16;
 
     fn request(&mut self, requests: &[Request]) -> Result<(), Given> {
         self.requested = requests.first().copied();
@@ -166,12 +182,26 @@ impl TestWorker<'_> {
     /// Makes one run, under the strategy of the runtime, which has begun.
     fn make(&mut self, runtime: Box<Runtime>, request: Request) -> (Box<Runtime>, Option<Made<Box<Failed>>>) {
         let body = Arc::clone(&self.check.test);
-        let mut runtime = runtime::run(runtime, Box::new(move || body()));
+        let mut runtime = runtime;
+        let Number { lane, run, .. } = request.turn;
+        let Freedoms { settings, free } = freedoms::of(self.check.config, self.check.lanes.get(lane), run);
+        runtime.engine.set_timeouts(config::engine(settings).timeouts);
+        (runtime.exit_last, runtime.free) = (settings.exit_last, free);
+        if !std::mem::replace(&mut self.watched, true) {
+            runtime.watch(self.check.name);
+        }
+        runtime = runtime::run(runtime, Box::new(move || body()));
         let panics = panics::take();
         if self.conflict.is_met() {
             return (runtime, None);
         }
+        if runtime.engine.has_time_limits() && !settings.timeouts_anytime {
+            self.check.has_time_limits.store(true, Ordering::Relaxed);
+        }
         let summary = runtime.engine.summary();
+        if summary.trace.events.last().is_some_and(|event| event.operation.kind == Kind::Exit) {
+            self.check.leaves_tasks.store(true, Ordering::Relaxed);
+        }
         if !runtime.has_learnt() {
             runtime.strategy.learn(&summary);
         }

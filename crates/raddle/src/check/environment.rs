@@ -1,7 +1,9 @@
 //! The settings that come from the environment: the only place that reads it.
 
+use crate::runtime::WATCHDOG;
 use std::path::PathBuf;
 use std::str::FromStr;
+use std::time::Duration;
 
 /// What the environment sets.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
@@ -15,6 +17,8 @@ pub(super) struct Overrides {
     pub(super) serve: Option<PathBuf>,
     pub(super) minimize: Option<bool>,
     pub(super) explain: Option<bool>,
+    /// After how long without a step a run is looked at; never, if there is no time.
+    pub(super) watchdog: Option<Duration>,
 }
 
 impl Overrides {
@@ -30,8 +34,19 @@ impl Overrides {
             serve: text("RADDLE_SERVE").map(PathBuf::from),
             minimize: switch("RADDLE_MINIMIZE"),
             explain: switch("RADDLE_EXPLAIN"),
+            watchdog: watchdog(),
         }
     }
+}
+
+/// The time after which a run without a step is looked at, if the environment does not set it.
+const WATCHDOG_SPAN: Duration = Duration::from_secs(5);
+
+fn watchdog() -> Option<Duration> {
+    let Some(text) = text(WATCHDOG) else { return Some(WATCHDOG_SPAN) };
+    let span = text.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+    let span = span.unwrap_or_else(|| panic!("{WATCHDOG} should be a number of seconds, not `{text}`"));
+    Some(span).filter(|span| !span.is_zero())
 }
 
 fn switch(name: &str) -> Option<bool> {

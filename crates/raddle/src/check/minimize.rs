@@ -3,6 +3,7 @@
 use super::config::{self, Config};
 use super::driver::{Test, failed};
 use super::failure::Failed;
+use super::freedoms;
 use super::panics::{self, Panic};
 use super::record::{Origin, record};
 use super::turns;
@@ -41,6 +42,25 @@ pub(super) fn smaller(found: Box<Failed>, config: &Config, test: &Test) -> Box<F
     let mut small = failed(smallest.run, panics.map(|(_, panics)| panics).unwrap_or_default(), found.number);
     small.trace.id = found.trace.id;
     Box::new(small)
+}
+
+/// The failure without time-outs that come while other threads can run, if it comes under the same schedule.
+pub(super) fn with_idle_timeouts(found: Box<Failed>, config: &Config, test: &Test) -> Box<Failed> {
+    if !found.trace.settings.timeouts_anytime {
+        return found;
+    }
+    let mut trace = found.trace.clone();
+    trace.settings.timeouts_anytime = false;
+    let mut runs = Runs::new(&trace, config.fail_on_leaked_threads, test);
+    let made = runs.execute(&Schedule::of(&trace), Wanted::Failing);
+    let kind = |trace: &TraceFile| trace.verdict.failure().map(raddle_model::Failure::kind);
+    match made.filter(|made| kind(&made.run) == kind(&found.trace)) {
+        Some(made) => {
+            let panics = runs.panics.pop().map(|(_, panics)| panics).unwrap_or_default();
+            Box::new(failed(made.run, panics, found.number))
+        }
+        None => found,
+    }
 }
 
 /// Which two operations have to be swapped for the run of `trace` to pass, in a sentence; nothing if no such pair is found.
@@ -120,6 +140,8 @@ impl<'a> Runs<'a> {
         let mut runtime = Runtime::new(engine, follow, conflict.clone());
         runtime.fail_on_leaked_threads = self.fail_on_leaked_threads;
         runtime.note_values();
+        runtime.free = freedoms::was_free(self.found);
+        runtime.watch(&self.found.program);
         let body = Arc::clone(self.test);
         runtime = runtime::run(runtime, Box::new(move || body()));
         // The run is looked at when it is the turn of others.

@@ -9,6 +9,7 @@ mod config;
 mod driver;
 mod environment;
 mod failure;
+mod freedoms;
 mod minimize;
 mod ordinal;
 mod panics;
@@ -32,12 +33,12 @@ use std::sync::Arc;
 
 /// Runs `test` under many schedules and panics with the report of the first failure.
 ///
-/// See [`Config`] for what the default is and what the environment can change. Prints nothing if no run fails;
-/// [`check_with`] tells what was done.
+/// See [`Config`] for what the default is and what the environment can change. If no run fails, it prints a line to the standard
+/// error that says what was done; [`check_with`] prints nothing and returns that.
 #[track_caller]
 pub fn check(test: impl Fn() + Send + Sync + 'static) {
     let (name, config) = (test_name(), Config::default());
-    report(run(&name, &config, None, Arc::new(test)));
+    report(&name, run(&name, &config, None, Arc::new(test)));
 }
 
 /// Runs `test` as `config` says and returns what came of it.
@@ -54,7 +55,7 @@ pub fn check_with(config: &Config, test: impl Fn() + Send + Sync + 'static) -> R
 #[track_caller]
 pub fn check_named(path: &str, config: &Config, test: impl Fn() + Send + Sync + 'static) {
     let name = path.split_once("::").map_or(path, |(_, name)| name);
-    report(run(name, config, None, Arc::new(test)));
+    report(name, run(name, config, None, Arc::new(test)));
 }
 
 /// Runs `test` once, as the file of a failing run says, and panics with the report if it fails again or does something
@@ -91,9 +92,11 @@ pub(crate) fn test_name() -> String {
 }
 
 #[track_caller]
-fn report(outcome: Result<Passed, Box<Failed>>) {
-    if let Err(failed) = outcome {
-        panic!("{failed}");
+fn report(name: &str, outcome: Result<Passed, Box<Failed>>) {
+    match outcome {
+        // A harness shows it with `--nocapture`, or if the test fails later.
+        Ok(passed) => eprintln!("{}", passed.line(name)),
+        Err(failed) => panic!("{failed}"),
     }
 }
 
@@ -107,6 +110,7 @@ pub(crate) fn run(
     test: driver::Test,
 ) -> Result<Passed, Box<Failed>> {
     let environment = environment::Overrides::read();
+    crate::runtime::start_watchdog(environment.watchdog);
     let test_name = name;
     let name = &ordinal::next(test_name)[..];
     // The other checks of the test are done as always, so that it comes to the one that was recorded.
@@ -138,8 +142,18 @@ pub(crate) fn run(
         Err(error) if environment.strategy.is_some() => panic!("RADDLE_STRATEGY: {error}"),
         Err(error) => panic!("{error}"),
     };
-    let check = driver::Check { name, config, lanes: &lanes, test: Arc::clone(&test) };
+    let check = driver::Check {
+        name,
+        config,
+        lanes: &lanes,
+        test: Arc::clone(&test),
+        has_time_limits: false.into(),
+        leaves_tasks: false.into(),
+    };
     check.run().map_err(|mut failed| {
+        if config.timeouts == Timeouts::Mixed {
+            failed = minimize::with_idle_timeouts(failed, config, &test);
+        }
         failed.trace.id = failed.trace.short_id();
         let wanted = config.minimize && failed.trace.steps.len() <= raddle_explain::MOST_AUTOMATIC_STEPS;
         let mut failed = if wanted { minimize::smaller(failed, config, &test) } else { failed };

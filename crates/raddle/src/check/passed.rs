@@ -1,8 +1,8 @@
 //! What a check that found nothing did, and what that is worth.
 
-use raddle_model::Claims;
+use raddle_model::{Claim, Claims};
 use raddle_report::claim_text;
-use raddle_report::text::count;
+use raddle_report::text::{count, plural};
 use raddle_search::bound::{Guarantee, Size};
 use raddle_search::{Lanes, PctRuns, Tally, claims};
 use std::collections::BTreeMap;
@@ -20,6 +20,8 @@ pub struct Passed {
     pub inconclusive: u64,
     /// How many partial orders were seen.
     pub partial_orders: usize,
+    /// Whether that is an estimate, because there were more than 65,536. Its standard deviation is below 1 percent.
+    pub is_estimated: bool,
     /// Whether no schedule was left that the strategies promise to run.
     pub exhausted: bool,
     /// How many partial orders there are in all, as far as UPO can tell; none if UPO was not among the strategies.
@@ -30,6 +32,8 @@ pub struct Passed {
     pub steps: u64,
     /// How often a spinning thread was held back. No strategy's guarantee accounts for that.
     pub rests: u64,
+    /// Whether a thread slept or waited with a time limit, and time limits were not free to end at any moment in every run.
+    pub has_time_limits: bool,
     /// By depth: the runs that have PCT's guarantee.
     pct_runs: BTreeMap<u64, PctRuns>,
     /// What all of that shows.
@@ -62,29 +66,68 @@ impl Passed {
         claim_text::line(&self.claims)
     }
 
+    /// Returns the line that a check prints when no run of the test `name` has failed.
+    pub(super) fn line(&self, name: &str) -> String {
+        let about = if self.is_estimated { "about " } else { "" };
+        let mut line = format!(
+            "raddle: `{name}` passed {}: {about}{}, {}, at most {} a run; {}",
+            plural(self.runs, "run"),
+            plural(self.partial_orders as u64, "partial order"),
+            plural(self.threads, "thread"),
+            plural(self.steps, "step"),
+            self.shows().unwrap_or_else(|| "what other schedules do is not known".to_owned())
+        );
+        if self.exhausted {
+            line.push_str(self.limits());
+        }
+        if self.threads > 1 && self.partial_orders == 1 {
+            let note =
+                "its threads share nothing that raddle controls; types of std are not seen, use raddle::sync";
+            line.push_str(&format!("\nnote: {note}"));
+        }
+        line
+    }
+
+    /// What "no schedule is left" is limited to.
+    fn limits(&self) -> &'static str {
+        if self.has_time_limits { " in which time limits end when nothing else can run" } else { "" }
+    }
+
     /// Returns what the runs of a search were like, none of which failed.
-    pub(super) fn of(tally: &Tally, lanes: &Lanes) -> Passed {
+    /// Its runs have taken different [freedoms](super::freedoms) with time limits and with tasks, if it has any: `varied`. Then no
+    /// statement about every partial order holds, for a part of the runs could not have had all of them.
+    pub(super) fn of(tally: &Tally, lanes: &Lanes, has_time_limits: bool, varied: bool) -> Passed {
+        let mut claims = claims(tally, lanes);
+        claims.statements.retain(|claim| match claim {
+            Claim::AnyOrder { .. } => !varied,
+            // How many there are is not known then.
+            Claim::Exhausted { .. } | Claim::WithinBounds { .. } => tally.census.is_exact(),
+            _ => true,
+        });
         Passed {
+            has_time_limits,
             runs: tally.runs,
             cut_off: tally.cut_off,
             inconclusive: tally.inconclusive,
             partial_orders: tally.census.distinct(),
+            is_estimated: !tally.census.is_exact(),
             exhausted: tally.exhausted,
             estimate: tally.estimate,
             threads: tally.threads,
             steps: tally.steps,
             rests: tally.rests,
             pct_runs: tally.pct_runs(lanes),
-            claims: claims(tally, lanes),
+            claims,
         }
     }
 }
 
 impl Display for Passed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
-        write!(f, "{} runs, {} partial orders", count(self.runs), count(self.partial_orders as u64))?;
+        let about = if self.is_estimated { "about " } else { "" };
+        write!(f, "{} runs, {about}{} partial orders", count(self.runs), count(self.partial_orders as u64))?;
         if self.exhausted {
-            write!(f, ", and no schedule is left")?;
+            write!(f, ", and no schedule is left{}", self.limits())?;
         }
         write!(f, "\nat most {} threads and {} steps a run", self.threads, count(self.steps))?;
         if self.inconclusive > 0 {
@@ -107,7 +150,6 @@ impl Display for Passed {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::Claim;
 
     fn passed() -> Passed {
         Passed { runs: 100, partial_orders: 7, threads: 2, steps: 10, ..Passed::default() }
@@ -125,6 +167,25 @@ mod tests {
         close(passed.missed(1), (1.0 - 1.0 / 20.0_f64).powi(30));
         close(passed.missed(2), (1.0 - 1.0 / 20.0_f64).powi(30));
         close(passed.missed(3), 1.0);
+    }
+
+    #[test]
+    fn the_line_says_the_strongest_that_is_true() {
+        let with = |passed: Passed| passed.line("counts");
+        assert_eq!(
+            with(passed()),
+            "raddle: `counts` passed 100 runs: 7 partial orders, 2 threads, at most 10 steps a run; \
+             what other schedules do is not known"
+        );
+        let mut done = Passed { exhausted: true, ..passed() };
+        done.claims.statements.push(Claim::Exhausted { partial_orders: 7 });
+        assert!(with(done.clone()).ends_with("; no schedule is left: all 7 partial orders were run"));
+        done.has_time_limits = true;
+        assert!(with(done).ends_with("were run in which time limits end when nothing else can run"));
+        let std = with(Passed { partial_orders: 1, ..passed() });
+        assert!(std.contains("\nnote: its threads share nothing that raddle controls"), "{std}");
+        let many = with(Passed { partial_orders: 70_000, is_estimated: true, ..passed() });
+        assert!(many.contains(": about 70,000 partial orders,"), "{many}");
     }
 
     #[test]

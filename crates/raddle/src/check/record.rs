@@ -1,5 +1,6 @@
 //! A run as a failure file: numbers become texts that mean something in another process.
 
+use super::freedoms::FREE;
 use super::panics::Panic;
 use crate::runtime::Runtime;
 use raddle_model::{
@@ -53,7 +54,10 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         arguments: arguments(origin.program),
         build: None,
         surroundings: surroundings(),
-        parameters: vec![(LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads))],
+        parameters: vec![
+            (LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads)),
+            (FREE.to_owned(), i64::from(runtime.free)),
+        ],
         settings: Settings { timeouts_anytime: summary.trace.timeouts_anytime, ..origin.settings },
         strategy: origin.strategy.to_owned(),
         seed: origin.seed,

@@ -3,6 +3,7 @@
 use super::config;
 use super::driver::{Test, failed};
 use super::failure::{Failed, FailureFile};
+use super::freedoms;
 use super::minimize::Runs;
 use super::panics;
 use super::passed::Passed;
@@ -192,6 +193,8 @@ fn run(file: &TraceFile, test: &Test) -> Option<(Box<Runtime>, Option<Divergence
         file.parameters.iter().any(|(name, value)| name == LEAKED && *value != 0);
     runtime.note_values();
     runtime.locations = Locations::expecting(file.locations.iter().skip(1).map(|text| &text[..]));
+    runtime.free = freedoms::was_free(file);
+    runtime.watch(&file.program);
     let body = Arc::clone(test);
     runtime = runtime::run(runtime, Box::new(move || body()));
     // The run is looked at when it is the turn of others.

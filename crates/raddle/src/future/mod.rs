@@ -5,8 +5,10 @@
 //! operation, so that everything may happen between a poll that is `Pending` and the wake-up. What happens inside of a
 //! poll is under control as far as the future uses the types of this crate.
 //!
-//! Tasks do not keep a run going, as they do not in other executors: a run is over when all threads have ended and no task
-//! can take a step. Tasks that wait then are dropped. For tasks alone the virtual clock stands still.
+//! Tasks do not keep a run going, as they do not in other executors: when all threads have ended, the run may be over at any moment, also
+//! before a task was polled at all, and is over when no task can take a step. Tasks that are left then are dropped. When it ends is a
+//! choice of the strategy; most runs of those that choose at random let tasks go as far as they can. For tasks alone the
+//! virtual clock stands still. A thread that a task starts after that counts as a task.
 //!
 //! The place of a wake-up, of a wait and of the end of a task in reports is where the task was started or [`block_on`]
 //! was called: neither a waker nor a poll knows its caller.

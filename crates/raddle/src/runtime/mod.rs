@@ -13,6 +13,8 @@ mod shuttle;
 mod switch;
 mod tracked;
 mod values;
+mod waits;
+mod watchdog;
 mod wind_down;
 mod workers;
 
@@ -30,6 +32,8 @@ pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
 pub(crate) use tracked::{Lasting, keep, take_kept, track, untrack};
 pub(crate) use values::Word;
+use watchdog::Pulse;
+pub(crate) use watchdog::{VARIABLE as WATCHDOG, start as start_watchdog};
 pub(crate) use workers::Conflict;
 
 use crate::shuttle::scheduler::TaskId;
@@ -60,6 +64,8 @@ struct Thread {
     panicking: bool,
     /// What it parks on, once somebody asked for it.
     token: Option<ObjectId>,
+    /// Whether it was woken without a token.
+    woken: bool,
     /// What it panicked with, until somebody takes notice.
     panic: Option<String>,
     locals: Locals,
@@ -76,6 +82,12 @@ pub(crate) struct Runtime {
     pub(crate) fail_on_leaked_threads: bool,
     /// What steps read and wrote, if somebody wants to know.
     pub(crate) values: Option<Vec<Noted>>,
+    /// Whether the strategy is asked for what std leaves open: late starts, wake-ups without a token, readers behind writers.
+    pub(crate) free: bool,
+    /// Whether tasks are given up only when they can do nothing more, in the run that begins; see [`future`](crate::future).
+    pub(crate) exit_last: bool,
+    /// For whoever looks whether runs still make steps.
+    pulse: Arc<Pulse>,
     threads: Vec<Thread>,
     /// The name of the first thread of every run.
     main_name: Arc<str>,
@@ -105,18 +117,32 @@ const OUTSIDE: &str =
     "raddle's types work only inside raddle::check; run the code inside a check, or use std's types";
 
 /// Does something with the run of this OS thread. Must not run user code.
+#[track_caller]
+#[inline]
 pub(crate) fn with<R>(action: impl FnOnce(&mut Runtime) -> R) -> R {
-    RUNTIME.with_borrow_mut(|slot| action(slot.as_mut().expect(OUTSIDE)))
+    match RUNTIME.with_borrow_mut(|slot| slot.as_mut().map(|runtime| action(runtime))) {
+        Some(result) => result,
+        None => panic_outside(),
+    }
+}
+
+/// Panics at the line that uses a type of this crate outside of a check.
+#[cold]
+#[track_caller]
+fn panic_outside() -> ! {
+    panic!("{OUTSIDE}");
 }
 
 /// Announces the next operation of the current thread and returns when it has been executed.
 #[inline]
+#[track_caller]
 pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
     step_or(operation, |_| {})
 }
 
 /// As [`step`], and calls `closing` in the place of that if the run is over.
 #[inline]
+#[track_caller]
 pub(crate) fn step_or(
     operation: impl FnOnce(&mut Runtime) -> Operation,
     closing: impl FnOnce(&mut Runtime),
@@ -212,6 +238,9 @@ impl Runtime {
             made: Vec::new(),
             fail_on_leaked_threads: false,
             values: None,
+            free: false,
+            exit_last: false,
+            pulse: Pulse::new(),
             threads: Vec::new(),
             main_name: "main".into(),
             current: ThreadId(0),
@@ -223,6 +252,11 @@ impl Runtime {
             cut_off: None,
             close: Closing::default(),
         })
+    }
+
+    /// Lets the runs on this OS thread be looked at by the watchdog, as those of the test `name`.
+    pub(crate) fn watch(&self, name: &str) {
+        self.pulse.watch(name);
     }
 
     /// Gives up what outlives runs, for other workers. There may be further runs.
@@ -294,6 +328,16 @@ impl Runtime {
         token
     }
 
+    /// Whether the current thread may be woken without a token. Once in a run, so that a loop around [`park`](crate::thread::park) ends.
+    pub(crate) fn may_wake(&self) -> bool {
+        self.free && !self.closing && !self.threads[self.current.index()].woken
+    }
+
+    /// Notes that the current thread was woken without a token.
+    pub(crate) fn note_wake(&mut self) {
+        self.threads[self.current.index()].woken = true;
+    }
+
     /// Notes that the current thread ends by a panic. Unless somebody takes notice, the run will have failed.
     pub(crate) fn note_panic(&mut self, message: String) {
         self.threads[self.current.index()].panic = Some(message);
@@ -324,6 +368,7 @@ impl Runtime {
             first_touched: 0,
             panicking: false,
             token: None,
+            woken: false,
             panic: None,
             locals: Locals::default(),
         });

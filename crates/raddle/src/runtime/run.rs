@@ -60,6 +60,7 @@ impl Runtime {
         kind: Kind,
     ) -> Option<Fiber> {
         let me = self.current;
+        self.pulse.beat();
         self.engine.announce(me, Operation { argument, touches, location, kind });
         let next = self.engine.next(&mut *self.strategy);
         if let Next::Resume { thread, reply } = next
@@ -143,6 +144,7 @@ pub(super) fn run_task() -> Fiber {
             super::shuttle::before_end();
         }
         run_part(locals::drop_all);
+        give_up_tasks();
     }
     with(|runtime| {
         if runtime.closing {
@@ -150,6 +152,16 @@ pub(super) fn run_task() -> Fiber {
         }
         runtime.end_task()
     })
+}
+
+/// Ends the run if only tasks are left beside the current thread, which has come to its end. They are given up then, whatever they
+/// could still do, be it their first poll; so when this happens is a choice.
+fn give_up_tasks() {
+    let only_tasks =
+        with(|runtime| !runtime.closing && runtime.engine.is_last_before_background(runtime.current));
+    if only_tasks && !super::is_shuttle() {
+        super::step(|_| Operation::new(Kind::Exit, LocationId(0)));
+    }
 }
 
 /// Runs a part of a thread in which a panic is a failure of the run.
@@ -177,7 +189,8 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         runtime.threads.clear();
         runtime.made.clear();
         tracked::forget();
-        let needs = runtime.strategy.needs();
+        let mut needs = runtime.strategy.needs();
+        needs.exit_last |= runtime.exit_last;
         runtime.engine.begin(needs);
         if super::is_shuttle() {
             runtime.engine.keep_clocks();
@@ -189,8 +202,10 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
     });
     let panicking = std::thread::panicking();
     let first = with(Runtime::ask);
+    with(|runtime| runtime.pulse.set_running(true));
     first.go();
     wind_down();
+    with(|runtime| runtime.pulse.set_running(false));
     with(Runtime::fail_by_unnoticed_panic);
     with(Runtime::fail_by_leaked_value);
     close(panicking);

@@ -23,6 +23,11 @@ pub(crate) mod overflow;
 #[cfg(any(test, feature = "portable-switch", not(all(target_arch = "x86_64", unix))))]
 mod portable;
 mod scope;
+#[cfg(target_os = "linux")]
+pub(super) mod stack;
+#[cfg(not(target_os = "linux"))]
+#[path = "switch/stack_unknown.rs"]
+pub(super) mod stack;
 
 #[cfg(all(target_arch = "x86_64", unix, not(feature = "portable-switch")))]
 use direct::Place;

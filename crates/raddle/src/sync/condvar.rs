@@ -136,6 +136,7 @@ impl Condvar {
         }
     }
 
+    #[track_caller]
     fn step(&self, kind: Kind, place: &'static Location<'static>) {
         runtime::step(|runtime| {
             let object = self.object.id(runtime, |_| Resource::condition());

@@ -49,6 +49,7 @@ impl<T: ?Sized> Mutex<T> {
         self.object.id(runtime, |_| Resource::mutex(MutexKind::Normal))
     }
 
+    #[track_caller]
     fn step(&self, kind: Kind, place: &'static Location<'static>) -> Reply {
         let operation = |runtime: &mut Runtime| {
             let object = self.id(runtime);

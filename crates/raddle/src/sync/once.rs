@@ -54,6 +54,7 @@ impl Once {
         Once { object: Object::new(), poison: Poison::new() }
     }
 
+    #[track_caller]
     fn step(&self, kind: Kind, argument: u64, place: &'static Location<'static>) -> Reply {
         let awaits = kind.info().holding == Holding::AwaitsOnce;
         let access = if awaits { Access::Read } else { Access::Write };
@@ -89,6 +90,7 @@ impl Once {
         self.call(true, Location::caller(), f);
     }
 
+    #[track_caller]
     fn call(&self, force: bool, place: &'static Location<'static>, f: impl FnOnce(&OnceState)) {
         // As in std, one that is over is only read.
         if self.is_over(place) || self.step(Kind::OnceBegin, Operation::UNTIMED, place) != Reply::RunOnce {
@@ -125,11 +127,13 @@ impl Once {
         self.step(Kind::OnceWait, Operation::UNTIMED, Location::caller());
     }
 
+    #[track_caller]
     pub(super) fn is_over(&self, place: &'static Location<'static>) -> bool {
         self.step(Kind::OnceTry, Operation::UNTIMED, place) == Reply::Acquired
     }
 
     /// Runs `f` as [`Once::call_once`] does, called at `place`.
+    #[track_caller]
     pub(super) fn call_at(&self, force: bool, place: &'static Location<'static>, f: impl FnOnce()) {
         self.call(force, place, |_| f());
     }

@@ -62,6 +62,7 @@ impl<T> OnceLock<T> {
         self.value.slot().get().expect("a lock that was waited for has a value, unless the run is over")
     }
 
+    #[track_caller]
     fn initialise(&self, place: &'static Location<'static>, f: impl FnOnce() -> T) -> &T {
         if self.once.is_closing() {
             return self.value.slot().get_or_init(f);

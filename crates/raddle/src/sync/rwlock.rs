@@ -1,4 +1,5 @@
-//! `std::sync::RwLock` under control. It prefers neither readers nor writers: every order that std allows is possible.
+//! `std::sync::RwLock` under control. It prefers neither readers nor writers: every order that std allows is possible. A thread that
+//! reads already and asks again may have to wait behind a writer, which is a deadlock; whether it does is a choice of the strategy.
 
 use super::poison::Poison;
 use crate::runtime::{self, Object, Runtime};
@@ -53,12 +54,17 @@ impl<T> RwLock<T> {
 }
 
 impl<T: ?Sized> RwLock<T> {
+    #[track_caller]
     fn step(&self, kind: Kind, place: &'static Location<'static>) -> Reply {
         // Taking the lock for reading commutes with the same; giving it back may let a writer in.
         let reads = kind == Kind::Read || kind.info().holding.takes() == Some(LockMode::Shared);
         let access = if reads { Access::Read } else { Access::Write };
         let operation = |runtime: &mut Runtime| {
             let object = self.object.id(runtime, |_| Resource::read_write_lock());
+            let again = kind == Kind::ReadLock
+                && runtime.free
+                && runtime.engine.reads_beside_others(runtime.current(), object);
+            let kind = if again { Kind::ReadLockAgain } else { kind };
             Operation::new(kind, runtime.location(place)).on(object, access)
         };
         runtime::step_or(operation, |runtime| self.object.use_closing(runtime, |_| {}))

@@ -66,6 +66,7 @@ impl Builder {
         Ok(ScopedJoinHandle { handle, scope })
     }
 
+    #[track_caller]
     fn start<T>(
         self,
         place: &'static Location<'static>,
@@ -81,11 +82,23 @@ impl Builder {
         if id == ThreadId(u32::MAX) {
             runtime::drop_later(task);
         } else {
-            let task = if runtime::is_shuttle() { runtime::with_start(task, place) } else { task };
+            let task = match runtime::with(|runtime| runtime.free) {
+                _ if runtime::is_shuttle() => runtime::with_start(task, place),
+                true => started(task, place),
+                false => task,
+            };
             runtime::with(|runtime| runtime.start(id, self.name, task));
         }
         Handle { thread: runtime::with(|runtime| Thread::of(runtime, id)), packet }
     }
+}
+
+/// A task that begins with a step, so that what it does before its first operation can come late.
+fn started(task: Task, place: &'static Location<'static>) -> Task {
+    Box::new(move || {
+        runtime::step(|runtime| Operation::new(Kind::Start, runtime.location(place)));
+        task();
+    })
 }
 
 /// Starts a thread, as in std.

@@ -80,6 +80,7 @@ pub(super) fn body<T>(f: impl FnOnce() -> T, packet: Arc<Packet<T>>) -> impl FnO
 }
 
 /// Waits for the end of a thread, without taking its result.
+#[track_caller]
 pub(super) fn wait_for(thread: raddle_model::ThreadId, place: &'static Location<'static>) {
     runtime::step(|runtime| {
         let location = runtime.location(place);
@@ -100,6 +101,7 @@ impl<T> Handle<T> {
         self.thread.id
     }
 
+    #[track_caller]
     pub(super) fn is_finished(&self, place: &'static Location<'static>) -> bool {
         runtime::step(|runtime| {
             let location = runtime.location(place);
@@ -109,6 +111,7 @@ impl<T> Handle<T> {
         self.packet.lock().expect("nobody panics with the result locked").is_some()
     }
 
+    #[track_caller]
     pub(super) fn join(self, place: &'static Location<'static>) -> Result<T> {
         wait_for(self.id(), place);
         runtime::with(|runtime| runtime.take_panic(self.id()));

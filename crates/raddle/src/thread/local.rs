@@ -53,6 +53,7 @@ impl<T: 'static> LocalKey<T> {
     }
 
     /// The current thread's value; `first` makes it, if there is none, of what it is handed.
+    #[track_caller]
     fn value<I>(
         &'static self,
         input: I,
@@ -82,6 +83,7 @@ impl<T: 'static> LocalKey<T> {
     }
 
     /// Calls `f` with the value, unless it was dropped already.
+    #[track_caller]
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
         let (value, _) = self.value((), |()| (self.init)())?;
         Ok(f(&value))

@@ -11,8 +11,9 @@ pub use handle::{JoinHandle, Thread, ThreadId};
 pub use local::{AccessError, LocalKey};
 pub use scoped::{ScopedJoinHandle, scope};
 
-use crate::runtime;
+use crate::runtime::{self, Runtime};
 use crate::time::{Duration, nanoseconds};
+use raddle_engine::Reply;
 use raddle_model::{Access, Kind, Operation};
 use std::num::NonZero;
 use std::panic::Location;
@@ -21,6 +22,7 @@ use std::panic::Location;
 pub type Result<T> = std::thread::Result<T>;
 
 /// The thread that runs, as in std.
+#[track_caller]
 pub fn current() -> Thread {
     runtime::with(|runtime| Thread::of(runtime, runtime.current()))
 }
@@ -51,13 +53,15 @@ pub fn sleep_ms(milliseconds: u32) {
     sleep(Duration::from_millis(u64::from(milliseconds)));
 }
 
-/// Waits until the token of this thread is there and takes it. Unlike std's it does not return without reason.
+/// Waits until the token of this thread is there and takes it. As std's it may return without a reason: whether it does is a choice
+/// of the strategy, and it happens at most once to a thread of a run.
 #[track_caller]
 pub fn park() {
     park_until(Operation::UNTIMED, Location::caller());
 }
 
-/// Waits until the token of this thread is there and takes it, or until the time is over on the virtual clock.
+/// Waits until the token of this thread is there and takes it, or until the time is over on the virtual clock. It may return without
+/// a reason, as [`park`] does.
 #[track_caller]
 pub fn park_timeout(span: Duration) {
     park_until(nanoseconds(span), Location::caller());
@@ -70,7 +74,14 @@ pub fn park_timeout_ms(milliseconds: u32) {
     park_timeout(Duration::from_millis(u64::from(milliseconds)));
 }
 
+#[track_caller]
 fn park_until(span: u64, place: &'static Location<'static>) {
+    if runtime::with(|runtime| runtime.may_wake()) {
+        let reply = runtime::step(|runtime| Operation::new(Kind::ParkBegin, runtime.location(place)));
+        if reply == Reply::Number(1) {
+            return runtime::with(Runtime::note_wake);
+        }
+    }
     runtime::step(|runtime| {
         let token = runtime.token(runtime.current());
         let location = runtime.location(place);

@@ -2,7 +2,7 @@
 
 use crate::plain::Plain;
 use crate::{assert_ordered, assert_races, config};
-use raddle::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+use raddle::loom::sync::Notify;
 use raddle::sync::{Arc, Barrier, Condvar, Mutex, Once, OnceLock, RwLock, mpsc};
 use raddle::{Timeouts, check_with, thread};
 use std::time::Duration;
@@ -372,24 +372,30 @@ fn the_end_of_a_channel_orders() {
 
 #[test]
 fn parking_orders() {
-    let park = |unpark_late: bool| {
-        let data = Arc::new((Plain::default(), AtomicUsize::new(0)));
+    // A token that is taken orders. `thread::park` may return without one.
+    assert_ordered(|| {
+        let data = Arc::new((Plain::default(), Notify::new()));
+        let other = data.clone();
+        let child = thread::spawn(move || {
+            other.0.set(7);
+            other.1.notify();
+        });
+        data.1.wait();
+        assert_eq!(data.0.get(), 7);
+        child.join().unwrap();
+    });
+    assert_races(|| {
+        let data = Arc::new(Plain::default());
         let other = data.clone();
         let main = thread::current();
         let child = thread::spawn(move || {
-            if unpark_late {
-                main.unpark();
-            }
-            other.0.set(7);
-            other.1.store(1, Relaxed);
+            other.set(7);
             main.unpark();
         });
         thread::park();
-        assert!(data.0.get() <= 7);
+        assert!(data.get() <= 7);
         child.join().unwrap();
-    };
-    assert_ordered(move || park(false));
-    assert_races(move || park(true));
+    });
 }
 
 #[test]

@@ -6,6 +6,7 @@ mod common;
 mod atomics;
 mod batch_semaphore;
 mod condvar_barrier;
+mod freedoms;
 mod futures;
 mod locals;
 mod mpsc;

@@ -96,3 +96,21 @@ fn a_source_may_be_lent_and_have_any_name_of_rand() {
     };
     assert_eq!(counts("dfs", 1_000, byte).0, once_each((0..=255).map(|byte| [byte, 0])));
 }
+
+#[test]
+fn more_partial_orders_than_are_counted_are_estimated() {
+    let runs = |runs| {
+        let config = Config::new().with_strategy("random-walk").with_runs(runs);
+        check_with(&config, || _ = thread_rng().gen_range(0..u32::MAX)).unwrap()
+    };
+    let few = runs(1_000);
+    assert!(!few.is_estimated && few.partial_orders == 1_000);
+    // Nearly all of 200,000 draws are different. The standard deviation of the estimate is below 0.6 percent.
+    let many = runs(200_000);
+    assert!(
+        many.is_estimated && many.partial_orders.abs_diff(200_000) < 4 * 1_200,
+        "{}",
+        many.partial_orders
+    );
+    assert!(many.to_string().starts_with("200,000 runs, about "), "{many}");
+}

@@ -100,7 +100,7 @@ fn a_thread_that_is_not_joined_runs_to_its_end() {
 fn whether_a_thread_has_finished_can_be_asked() {
     let seen = std::sync::Arc::new(std::sync::Mutex::new([false; 2]));
     let notes = std::sync::Arc::clone(&seen);
-    let passed = check_with(&config("dfs", 1_000), move || {
+    let passed = check_with(&config("random-walk", 1_000), move || {
         let child = thread::spawn(thread::yield_now);
         notes.lock().unwrap()[usize::from(child.is_finished())] = true;
         while !child.is_finished() {}
@@ -243,18 +243,20 @@ fn a_token_that_comes_first_is_kept_and_a_second_one_is_lost() {
 
 #[test]
 fn a_parked_thread_goes_on_when_it_is_unparked_and_not_before() {
-    let passed = all(|| {
+    all(|| {
         let flag = Arc::new(AtomicBool::new(false));
         let other = Arc::clone(&flag);
         let child = thread::spawn(move || {
             thread::park();
-            assert!(other.load(SC), "nothing but the token lets it go on");
+            if !other.load(SC) {
+                thread::park();
+                assert!(other.load(SC), "nothing but the token lets it go on, but for once");
+            }
         });
         flag.store(true, SC);
         child.thread().unpark();
         child.join().unwrap();
     });
-    assert_eq!(passed.runs, 1);
 }
 
 #[test]
@@ -262,10 +264,11 @@ fn a_park_with_a_time_limit_ends_with_it() {
     all(|| {
         let start = Instant::now();
         thread::park_timeout(Duration::from_secs(3));
-        assert_eq!(start.elapsed(), Duration::from_secs(3));
+        let first = start.elapsed();
+        assert!(first == Duration::from_secs(3) || first.is_zero(), "{first:?}");
         thread::current().unpark();
         thread::park_timeout(Duration::from_secs(3));
-        assert_eq!(start.elapsed(), Duration::from_secs(3), "the token was there");
+        assert_eq!(start.elapsed(), first, "the token was there");
     });
 }
 

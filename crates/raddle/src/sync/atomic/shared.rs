@@ -10,6 +10,7 @@ use std::sync::atomic::Ordering;
 /// an exchange that reads in that one if it fails. `renew` is called before the first access in a run. Tells whether somebody wants
 /// to know the values of it, see [`note`].
 #[inline]
+#[track_caller]
 pub(super) fn step(
     object: &Object,
     kind: Kind,
@@ -36,6 +37,7 @@ pub(super) fn step(
 }
 
 /// Executes a plain read of an atomic.
+#[track_caller]
 pub(super) fn plain_read(object: &Object, place: &'static Location<'static>, renew: impl Fn(Past)) {
     let operation = |runtime: &mut Runtime| {
         let object = object.id(runtime, |past| {

@@ -49,6 +49,7 @@ impl<T> Channel<T> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    #[track_caller]
     fn step(&self, kind: Kind, argument: u64, place: &'static Location<'static>) -> Reply {
         runtime::step(|runtime| {
             let object = self.id(runtime);
@@ -74,6 +75,7 @@ impl<T> Channel<T> {
         oldest.expect("the engine lets a receiver take what was sent").1
     }
 
+    #[track_caller]
     pub(super) fn send(&self, value: T, place: &'static Location<'static>) -> Result<(), SendError<T>> {
         match self.step(Kind::Send, Operation::UNTIMED, place) {
             Reply::Acquired => {}
@@ -168,6 +170,7 @@ impl<T> Channel<T> {
         }
     }
 
+    #[track_caller]
     pub(super) fn try_receive(&self, place: &'static Location<'static>) -> Result<T, TryRecvError> {
         match self.step(Kind::TryReceive, Operation::UNTIMED, place) {
             Reply::Acquired => Ok(self.pop()),
@@ -193,6 +196,7 @@ impl<T> Channel<T> {
     }
 
     /// Gives up a sender.
+    #[track_caller]
     pub(super) fn remove_sender(&self, place: &'static Location<'static>) {
         // In Shuttle, a sender that is not the last one goes unnoticed.
         let is_silent = runtime::is_shuttle() && self.state().senders > 1;
@@ -209,6 +213,7 @@ impl<T> Channel<T> {
 
     /// Gives up the receiver, and with it the values that nobody will receive. A sender that waits for its value to be
     /// taken gets it back.
+    #[track_caller]
     pub(super) fn remove_receiver(&self, place: &'static Location<'static>) {
         if !runtime::is_closing() {
             self.step(Kind::Close, 1, place);

@@ -1,0 +1,176 @@
+//! What an OS thread of this process waits for, and the call of std that it waits in.
+
+/// What an OS thread waits for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Wait {
+    /// A futex, as locks, channels and barriers of std do.
+    Lock,
+    /// Something else of the operating system.
+    System,
+    /// Nothing: it computes.
+    None,
+}
+
+/// What OS thread `number` of this process waits for, as far as the system tells.
+pub(super) fn of(number: i32) -> Wait {
+    let Ok(status) = std::fs::read_to_string(format!("/proc/self/task/{number}/stat")) else {
+        return Wait::None;
+    };
+    // The state follows the name, which is in parentheses and may have any characters.
+    let state = status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
+    if state.is_none_or(|state| state == 'R') {
+        return Wait::None;
+    }
+    let called = std::fs::read_to_string(format!("/proc/self/task/{number}/syscall")).unwrap_or_default();
+    let futex = called.split_whitespace().next().is_some_and(|call| call == FUTEX);
+    if futex { Wait::Lock } else { Wait::System }
+}
+
+/// The number of the system call `futex`, as the system writes it.
+const FUTEX: &str = if cfg!(target_arch = "x86_64") { "202" } else { "98" };
+
+/// A function on a stack.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(super) struct Frame {
+    function: String,
+    /// File, line and column, if the program has debug information.
+    place: Option<String>,
+}
+
+impl Frame {
+    fn is_of_std(&self) -> bool {
+        let std = ["std::", "core::", "alloc::", "<std::", "<core::", "<alloc::"];
+        std.iter().any(|start| self.function.starts_with(start))
+            || self.place.as_ref().is_some_and(|place| place.contains("/library/"))
+    }
+}
+
+impl Frame {
+    /// The function with its path. That of one that was inlined is not known, but that of its type.
+    pub(super) fn name(&self) -> String {
+        match self.import() {
+            Some((std, _)) if !self.function.contains("::") => {
+                let name = self.function.split('<').next().unwrap_or_default();
+                format!("{std}::{name}")
+            }
+            _ => self.function.clone(),
+        }
+    }
+
+    /// The type of std that the function belongs to, and what is to be used in its place.
+    pub(super) fn import(&self) -> Option<(&'static str, &'static str)> {
+        let path = format!("{} {}", self.function, self.place.as_deref().unwrap_or_default());
+        let path = path.replace("::", "/").to_lowercase();
+        let found = IMPORTS.iter().find(|(word, ..)| path.contains(word));
+        found.filter(|_| self.is_of_std()).map(|&(_, std, ours)| (std, ours))
+    }
+}
+
+/// The functions of a stack as std writes it, the innermost first.
+pub(super) fn frames(text: &str) -> Vec<Frame> {
+    let mut frames: Vec<Frame> = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(place) = line.strip_prefix("at ") {
+            if let Some(frame) = frames.last_mut() {
+                frame.place.get_or_insert_with(|| place.to_owned());
+            }
+        } else if let Some((number, function)) = line.split_once(": ")
+            && number.parse::<u32>().is_ok()
+        {
+            frames.push(Frame { function: function.to_owned(), place: None });
+        }
+    }
+    frames
+}
+
+/// The function of std that the thread is in, and the place in the program that called it. If the thread is in none, only the
+/// place where it is.
+pub(super) fn call(frames: &[Frame]) -> (Option<&Frame>, Option<&str>) {
+    // Before it are the handler of the signal, and what it was called by.
+    let handler = frames.iter().position(|frame| frame.function.contains("on_signal"));
+    let rest = &frames[handler.map_or(0, |handler| handler + 1)..];
+    let user =
+        rest.iter().position(|frame| frame.place.is_some() && !frame.is_of_std() && !is_of_libc(frame));
+    let Some(user) = user else { return (rest.iter().rfind(|frame| frame.import().is_some()), None) };
+    let called = user.checked_sub(1).map(|index| &rest[index]).filter(|frame| frame.is_of_std());
+    (called, rest[user].place.as_deref())
+}
+
+/// Whether a function is one of the C library, with debug information.
+fn is_of_libc(frame: &Frame) -> bool {
+    frame
+        .place
+        .as_ref()
+        .is_some_and(|place| place.starts_with("./") && place.contains(".c:") || place.contains("sysdeps"))
+}
+
+/// Words in the path of a function of std or of its file, the type it belongs to, and what is to be used in its place.
+const IMPORTS: &[(&str, &str, &str)] = &[
+    ("sync/mpsc", "std::sync::mpsc", "raddle::sync::mpsc"),
+    ("sync/mpmc", "std::sync::mpsc", "raddle::sync::mpsc"),
+    ("sync/barrier", "std::sync::Barrier", "raddle::sync::Barrier"),
+    ("condvar", "std::sync::Condvar", "raddle::sync::Condvar"),
+    ("rwlock", "std::sync::RwLock", "raddle::sync::RwLock"),
+    ("mutex", "std::sync::Mutex", "raddle::sync::Mutex"),
+    ("sync/once_lock", "std::sync::OnceLock", "raddle::sync::OnceLock"),
+    ("sync/lazy_lock", "std::sync::LazyLock", "raddle::sync::LazyLock"),
+    ("sync/once", "std::sync::Once", "raddle::sync::Once"),
+    ("sync/poison/once", "std::sync::Once", "raddle::sync::Once"),
+    ("std/thread", "std::thread", "raddle::thread"),
+    ("std/src/thread", "std::thread", "raddle::thread"),
+];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const STACK: &str = "   0: raddle::runtime::switch::stack::on_signal
+             at /raddle/src/runtime/switch/stack.rs:50:17
+   1: <unknown>
+   2: syscall
+   3: std::sys::pal::unix::futex::futex_wait
+             at /rustc/1234/library/std/src/sys/pal/unix/futex.rs:72:21
+   4: std::sync::poison::mutex::Mutex<T>::lock
+             at /rustc/1234/library/std/src/sync/poison/mutex.rs:317:24
+   5: tests::hangs::{{closure}}
+             at ./tests/hangs.rs:12:30
+   6: core::ops::function::FnOnce::call_once
+             at /rustc/1234/library/core/src/ops/function.rs:250:5";
+
+    #[test]
+    fn the_call_of_std_and_its_place_are_found() {
+        let frames = frames(STACK);
+        assert_eq!(frames.len(), 7);
+        let (function, place) = call(&frames);
+        let function = function.unwrap();
+        assert_eq!(function.name(), "std::sync::poison::mutex::Mutex<T>::lock");
+        assert_eq!(place, Some("./tests/hangs.rs:12:30"));
+        assert_eq!(function.import(), Some(("std::sync::Mutex", "raddle::sync::Mutex")));
+    }
+
+    #[test]
+    fn an_inlined_call_is_known_by_its_file() {
+        let text = STACK.replace("std::sync::poison::mutex::Mutex<T>::lock", "lock<i32>");
+        let frames = frames(&text);
+        assert_eq!(call(&frames).0.unwrap().name(), "std::sync::Mutex::lock");
+    }
+
+    #[test]
+    fn a_thread_that_computes_is_in_no_call_of_std() {
+        let text = "   0: raddle::runtime::switch::stack::on_signal\n   1: <unknown>\n   2: tests::spins\n             at ./tests/spins.rs:3:5";
+        assert_eq!(call(&frames(text)), (None, Some("./tests/spins.rs:3:5")));
+        assert_eq!(call(&[]), (None, None));
+    }
+
+    #[test]
+    fn types_of_std_have_a_counterpart() {
+        let of = |function: &str| {
+            let frame = Frame { function: function.to_owned(), place: None };
+            frame.import().map(|(std, _)| std)
+        };
+        assert_eq!(of("std::sync::mpsc::Receiver<T>::recv"), Some("std::sync::mpsc"));
+        assert_eq!(of("std::sync::barrier::Barrier::wait"), Some("std::sync::Barrier"));
+        assert_eq!(of("std::thread::JoinHandle<T>::join"), Some("std::thread"));
+        assert_eq!(of("std::io::stdio::read"), None);
+    }
+}
