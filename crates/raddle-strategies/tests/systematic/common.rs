@@ -26,6 +26,7 @@ impl Seen {
             verdict: match run.verdict {
                 Verdict::Passed => "passed",
                 Verdict::CutOff => "cut off",
+                Verdict::Inconclusive { .. } => "inconclusive",
                 Verdict::Failed { failure } => failure.kind(),
             },
             fingerprint: run.fingerprint,
