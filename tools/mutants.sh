@@ -5,7 +5,7 @@
 #   tools/mutants.sh                                        raddle-strategies and raddle-engine (hours)
 #   tools/mutants.sh crates/raddle-strategies/src/rpro.rs   the files given
 #
-# Installs cargo-mutants if it is missing. Results are in target/mutants. docs/design/mutants.md explains survivors.
+# Installs cargo-mutants if it is missing. Results are in target/mutants.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo mutants --version >/dev/null 2>&1 || cargo install --locked cargo-mutants
