@@ -112,8 +112,13 @@ fn split(spec: &str) -> (&str, &str) {
 /// Creates the strategy that `spec` names, for the wrapper `entry`.
 fn inner(wrapper: &Entry, spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
     let fits = |inner: &Entry| {
-        let sees_enough = !(wrapper.capabilities.skips_steps && inner.capabilities.every_step);
-        inner.family == Family::Randomized && sees_enough
+        let skips = wrapper.capabilities.skips_steps;
+        match inner.family {
+            Family::Randomized => !(skips && inner.capabilities.every_step),
+            // Two wrappers that only set how a run goes on do not get in each other's way.
+            Family::Wrapper => !skips && !inner.capabilities.skips_steps && inner.name != wrapper.name,
+            Family::Systematic => false,
+        }
     };
     if entry(spec).is_some_and(fits) {
         return build(spec);
