@@ -9,7 +9,7 @@ use super::record::{Origin, record};
 use super::turns::{self, Turn};
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Plan, Rng, Strategy};
-use raddle_model::{Pick, Verdict};
+use raddle_model::{Kind, Pick, Verdict};
 use raddle_search::{Budget, Known, Lanes, Made, Request, Run, Search, Stop, Target, Worker, search};
 use raddle_strategies::portfolio::Turn as Number;
 use std::io;

@@ -142,8 +142,14 @@ pub(crate) fn run(
         Err(error) if environment.strategy.is_some() => panic!("RADDLE_STRATEGY: {error}"),
         Err(error) => panic!("{error}"),
     };
-    let has_time_limits = false.into();
-    let check = driver::Check { name, config, lanes: &lanes, test: Arc::clone(&test), has_time_limits };
+    let check = driver::Check {
+        name,
+        config,
+        lanes: &lanes,
+        test: Arc::clone(&test),
+        has_time_limits: false.into(),
+        leaves_tasks: false.into(),
+    };
     check.run().map_err(|mut failed| {
         if config.timeouts == Timeouts::Mixed {
             failed = minimize::with_idle_timeouts(failed, config, &test);
