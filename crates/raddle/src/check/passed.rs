@@ -192,7 +192,7 @@ mod tests {
     fn the_text_claims_no_more_than_is_known() {
         let text = passed().to_string();
         assert!(
-            text.starts_with("100 runs, 7 partial orders\nat most 2 threads and 10 steps a run\n"),
+            text.starts_with("100 runs, 7 partial orders\nat most 2 threads and 10 steps a run"),
             "{text}"
         );
         assert!(!text.contains("depth"), "no run of PCT was made: {text}");
