@@ -33,7 +33,7 @@ pub(super) fn of(config: &Config, lane: &Lane, run: u64) -> Freedoms {
     }
     let mut drawn = mix(mix(config.seed) ^ mix(!run));
     let mut one_of = |number: u64| {
-        let is_drawn = drawn % number == 0;
+        let is_drawn = drawn.is_multiple_of(number);
         drawn /= number;
         is_drawn
     };

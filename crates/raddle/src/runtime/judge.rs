@@ -5,6 +5,7 @@
 //! are unordered is not known.
 
 use super::run::wait_for_turn;
+use super::waits::{Frame, frames as frames_of};
 use super::{Runtime, with};
 use std::backtrace::Backtrace;
 
@@ -21,9 +22,15 @@ pub(crate) fn judge_race() {
 /// Returns whether the innermost `Arc` of std that drops its value, on a stack shown as `frames`, has a count that is not under
 /// control.
 fn is_dropped_by_arc(frames: &str) -> bool {
-    let mut functions =
-        frames.lines().map(str::trim_start).filter(|line| line.starts_with(|c: char| c.is_ascii_digit()));
-    let is_drop = |line: &&str| line.contains("sync::Arc") && line.contains("drop_slow");
+    let frames = frames_of(frames);
+    // Where debug information has only lines, an inlined function is known without its path, and by its file.
+    let is_of_arc = |frame: &Frame| {
+        frame.function.contains("sync::Arc")
+            || frame.place.as_ref().is_some_and(|place| place.contains("alloc/src/sync.rs"))
+    };
+    let mut functions = frames.iter();
+    let is_drop = |frame: &&Frame| frame.function.contains("drop_slow") && is_of_arc(frame);
     // Between the two are at most functions that are made for each type to drop its fields.
-    functions.find(is_drop).is_some() && !functions.take(5).any(|line| line.contains("drop_last_owner"))
+    functions.find(is_drop).is_some()
+        && !functions.take(5).any(|frame| frame.function.contains("drop_last_owner"))
 }

@@ -32,9 +32,9 @@ const FUTEX: &str = if cfg!(target_arch = "x86_64") { "202" } else { "98" };
 /// A function on a stack.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Frame {
-    function: String,
+    pub(super) function: String,
     /// File, line and column, if the program has debug information.
-    place: Option<String>,
+    pub(super) place: Option<String>,
 }
 
 impl Frame {

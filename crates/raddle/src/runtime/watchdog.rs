@@ -111,7 +111,7 @@ fn watch_all(span: Duration) {
             };
             entry.looks = if entry.beats == beats { entry.looks + 1 } else { 0 };
             entry.beats = beats;
-            if entry.looks > 0 && entry.looks % u64::from(LOOKS) == 0 {
+            if entry.looks > 0 && entry.looks.is_multiple_of(u64::from(LOOKS)) {
                 tell(&pulse, span, entry.looks / u64::from(LOOKS));
             }
         }

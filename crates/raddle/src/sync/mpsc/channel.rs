@@ -154,6 +154,7 @@ impl<T> Channel<T> {
         }
     }
 
+    #[track_caller]
     pub(super) fn receive(
         &self,
         nanoseconds: u64,
