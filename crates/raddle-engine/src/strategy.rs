@@ -313,6 +313,11 @@ impl<'a> RunSummary<'a> {
         self.ticks
     }
 
+    /// Whether a thread runs in the background.
+    pub fn is_background(&self, thread: ThreadId) -> bool {
+        self.threads.get(thread).background
+    }
+
     /// Whether an object is a mailbox: nobody waits to send to it, and its owner waits until something has come.
     pub fn is_mailbox(&self, object: ObjectId) -> bool {
         matches!(self.objects.get(object).resource, Resource::Mailbox { .. })

@@ -145,41 +145,21 @@ arrival(Me, Node, {named, Name, Node, _}) -> local(Me, Node, {Name, Node});
 arrival(Me, Node, {alias, Alias, _}) -> local(Me, Node, Alias);
 arrival(Me, Node, {down, _, To, _, _}) -> local(Me, Node, To);
 arrival(Me, _, {Exit, _, To, _}) when Exit =:= exit; Exit =:= linked -> hits(Me, To);
-arrival(#me{table = Table} = Me, _, {monitor, _, From, {Name, Node}}) ->
+arrival(Me, _, {monitor, _, _, {Name, Node}}) ->
     Object = ?READS(raddle_table:object(Me, {name, Node, Name})),
-    case raddle_table:process(Table, raddle_name:owner(Me, Name, Node)) of
-        #process{state = alive, life = Life} -> {?READ, Object, ?READS(Life)};
-        _ -> {?READ, Object, back(Me, Node, From)}
+    case raddle_name:owner(Me, Name, Node) of
+        undefined -> {?READ, Object, ?NONE};
+        Pid -> {_, Life, _} = looks(Me, Pid), {?READ, Object, Life}
     end;
-arrival(#me{table = Table} = Me, Node, {monitor, _, From, To}) ->
-    case raddle_table:process(Table, To) of
-        #process{state = alive} -> looks(Me, To);
-        _ -> {Kind, First, _} = looks(Me, To), {Kind, First, back(Me, Node, From)}
-    end;
-arrival(#me{table = Table} = Me, Node, {link, From, To}) ->
-    case raddle_table:process(Table, To) of
-        none -> {Kind, First, _} = looks(Me, To), {Kind, First, back(Me, Node, From)};
-        _ -> looks(Me, To)
-    end;
+arrival(Me, _, {monitor, _, _, To}) -> looks(Me, To);
 arrival(_, _, {Word, _, _}) when Word =:= demonitor -> {?YIELD, ?NONE, ?NONE};
 arrival(_, _, {monitor_node, _}) -> {?YIELD, ?NONE, ?NONE};
-arrival(Me, Node, {spawn, _, From, _, _, _, _, _}) -> {?READ, ?READS(raddle_turn:roll(Me#me{node = Node}, processes)), back(Me, Node, From)};
-arrival(#me{table = Table} = Me, Node, {spawned, Reference, To, Child}) ->
-    case {ets:member(Table, {request, Reference}), raddle_table:process(Table, To)} of
-        {true, #process{state = alive}} -> hits(Me, To);
-        %% It has given up, or is no more.
-        {Waits, _} ->
-            {_, Mailbox, Life} = hits(Me, To),
-            {?WRITE, if Waits -> Life; true -> Mailbox end, back(Me, Node, Child)}
-    end;
-arrival(Me, _, {not_spawned, _, To, _}) -> hits(Me, To);
+arrival(Me, Node, {spawn, _, _, _, _, _, _, _}) -> {?YIELD, ?READS(raddle_turn:roll(Me#me{node = Node}, processes)), ?NONE};
+arrival(Me, _, {Answer, _, To, _}) when Answer =:= spawned; Answer =:= not_spawned -> hits(Me, To);
 arrival(Me, Node, {tell, To, _}) -> local(Me, Node, To);
 arrival(Me, Node, {sure, Signal}) -> arrival(Me, Node, Signal);
 arrival(Me, _, Mark) when element(1, Mark) =:= nodeup; element(1, Mark) =:= nodedown -> raddle_line:arrival(Me, Mark);
 arrival(Me, _, {_, _, To}) -> looks(Me, To).
-
-%% The delivery from Node to where a process is, for an arrival that is answered at once.
-back(Me, Node, Pid) -> ?WRITES(element(2, raddle_line:carrier(Me, Node, erlang:node(Pid)))).
 
 hits(#me{table = Table}, To) ->
     case raddle_table:process(Table, To) of

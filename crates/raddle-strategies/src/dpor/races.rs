@@ -61,6 +61,11 @@ impl<'a> Races<'a> {
             let later = Later { thread: event.thread, operation: event.operation, index };
             self.find_before(&later, &mut found);
         }
+        for thread in (0..self.of.len()).map(|thread| ThreadId(thread as u32)) {
+            if let Some(step) = self.removed_at(thread).filter(|&step| step >= first) {
+                found(step, &[thread]);
+            }
+        }
         // Where a run was cut off, those that could have gone on are asleep: what they do is covered by other runs.
         let asleep = self.trace.enabled_at(events.len());
         for (number, pending) in self.trace.pending.iter().enumerate() {
@@ -69,6 +74,15 @@ impl<'a> Races<'a> {
                 self.find_before(&Later { thread, operation, index: events.len() }, &mut found);
             }
         }
+    }
+
+    /// The step at which another thread ended `thread`, which was enabled and has done nothing more.
+    fn removed_at(&self, thread: ThreadId) -> Option<usize> {
+        if self.trace.pending.get(thread.index()).is_some_and(Option::is_some) {
+            return None;
+        }
+        let after = self.of[thread.index()].last().map_or(0, |&last| last + 1);
+        (after..self.trace.events.len()).rev().find(|&step| self.trace.enabled_at(step).contains(&thread))
     }
 
     fn find_before(&self, later: &Later, found: &mut impl FnMut(usize, &[ThreadId])) {
@@ -220,9 +234,11 @@ impl<'a> Races<'a> {
     }
 
     /// Whether an operation waits until something comes to a mailbox. What has come before its thread began to wait does not end the wait, and of
-    /// what comes then the first is needed. So it can be swapped only with what comes when it is enabled already.
+    /// what comes then the first is needed. So it can be swapped only with what comes when it is enabled already. A thread of the background may
+    /// be given something by an operation that does not touch its mailbox, so nothing is said of that.
     fn awaits_mail(&self, later: &Later) -> bool {
         later.operation.kind == Kind::Receive
+            && !self.run.is_background(later.thread)
             && later.operation.object().is_some_and(|object| self.run.is_mailbox(object))
     }
 
