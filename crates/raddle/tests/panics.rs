@@ -3,6 +3,7 @@
 mod common;
 
 use common::{failure, outcomes};
+use raddle::loom::sync::Notify;
 use raddle::sync::atomic::AtomicBool;
 use raddle::sync::{Arc, Mutex, TryLockError};
 use raddle::{Config, check_with, thread};
@@ -126,12 +127,14 @@ fn a_scope_ends_though_a_destructor_waits_for_the_thread_around_it() {
     }
     let failure = failure(|| {
         let mutex = Mutex::new(0);
+        let never = Notify::new();
         thread::scope(|scope| {
             let _guard = mutex.lock().unwrap();
             let waiting = scope.spawn(|| {
                 let _locks = Locks(&mutex);
                 MADE.fetch_add(1, SeqCst);
-                thread::park();
+                // Unlike `park`, it does not return without a reason.
+                never.wait();
             });
             _ = waiting.join();
         });
