@@ -189,10 +189,10 @@ fn a_check_that_passes_says_the_same_for_any_number_of_jobs() {
         let many = config("portfolio").with_runs(300).with_jobs(jobs);
         assert_eq!(check_with(&many, correct).unwrap(), one, "{jobs} jobs");
     }
-    // Half of these runs is PCT's, and the first of them does not count.
+    // Half of these runs is PCT's, and those up to the longest do not count.
     let two = check_with(&config("pos+pct:depth=3").with_runs(300), correct).unwrap();
     let missed = (1.0 - 1.0 / (2.0 * (two.steps as f64).powi(2))).powi(149);
-    assert!((two.missed(3) - missed).abs() < 1e-9, "{} is not {missed}", two.missed(3));
+    assert!((missed - 1e-9..1.0).contains(&two.missed(3)), "{} is below {missed}", two.missed(3));
 }
 
 #[test]
