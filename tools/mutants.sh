@@ -9,6 +9,7 @@
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo mutants --version >/dev/null 2>&1 || cargo install --locked cargo-mutants
+mkdir -p target
 filters=()
 for file; do filters+=(--file "$file"); done
 exec cargo mutants --package raddle-strategies --package raddle-engine --test-workspace=false --no-shuffle \
