@@ -11,7 +11,7 @@
 //! each) up to 8, where the paper leaves the distribution open. Of two change points on one step the one drawn last counts,
 //! as in the loop of the paper's Figure 7. `Count::Choices` is the paper's optimisation for
 //! sequential phases, `At::Synchronisation` the one for synchronisation operations (both section 4.2); they change
-//! what counts as a step in `k`. Synchronisation is all that is no memory access, atomic and volatile accesses,
+//! what counts as a step in `k`. Synchronisation is all that is no memory access, atomic accesses,
 //! read-modify-write operations, and accesses to objects on which a data race was seen in an earlier run; the bound holds once
 //! all of these are known. `Phases::Joins` is the one for join points: a phase begins when a single thread is enabled. It
 //! draws priorities and change points anew, and `k` is the longest phase; the bound then holds for bugs within one phase. The
