@@ -102,7 +102,8 @@ check(P, {P, Outcomes}, Runs, N) ->
 
 %% These have more orders than dpor goes through here; there it must find nothing else.
 long() ->
-    [{litmus_nodes, F} || F <- [l_reconnect_old, l_restart_by_two, l_restart_two_nodes]]
+    [{litmus_files, l_crash_beside_rename}
+     | [{litmus_nodes, F} || F <- [l_crash_in_flight, l_partition_both_hear, l_reconnect_old, l_restart_by_two, l_restart_two_nodes]]]
         %% Since OTP 26 whoever starts a process watches it besides, and each restart multiplies the orders.
         ++ [{litmus_otp, l_sup_too_often} || release() >= 26].
 
