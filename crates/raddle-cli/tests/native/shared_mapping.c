@@ -21,6 +21,8 @@ static void *add(void *unused) {
 
 int main(void) {
     pthread_t threads[2];
+    // All runs share it.
+    *shared = 0;
     for (int i = 0; i < 2; i++) pthread_create(&threads[i], NULL, add, NULL);
     for (int i = 0; i < 2; i++) pthread_join(threads[i], NULL);
     assert(*shared == 2 && block[1 << 12] == 2);
