@@ -40,7 +40,9 @@ pub enum ReplayError {
     #[error("the failure is of the front end `{0}`, not of an Erlang program")]
     FrontEnd(FrontEnd),
     /// It was made under a strategy that there is not.
-    #[error("the strategy that made the run cannot be used: {0}\nhelp: use the version of raddle that wrote the file, or search again")]
+    #[error(
+        "the strategy that made the run cannot be used: {0}\nhelp: use the version of raddle that wrote the file, or search again"
+    )]
     Strategy(#[from] SpecError),
 }
 

@@ -177,9 +177,10 @@ impl Dpor {
             if step == self.stack.len() {
                 // A thread that another one has ended, or made do something else, is awake.
                 let waits = |sleeper: &&Sleeper| next.of(sleeper.thread, step) == Some(&sleeper.operation);
-                let sleep = self.stack.last().map_or_else(Vec::new, |node| {
-                    node.sleep_after().filter(waits).cloned().collect()
-                });
+                let sleep = self
+                    .stack
+                    .last()
+                    .map_or_else(Vec::new, |node| node.sleep_after().filter(waits).cloned().collect());
                 self.stack.push(Node {
                     enabled: trace.enabled_at(step).to_vec(),
                     sleep,

@@ -116,7 +116,8 @@ fn a_run_of_an_unknown_strategy_is_a_mistake_of_the_user() {
     let Some(folder) = folder("unknown") else { return };
     lost(&folder, "bug.json");
     let path = folder.join("bug.json");
-    let mut file: Value = serde_json::from_str(&std::fs::read_to_string(&path).expect("it was written")).expect("JSON");
+    let mut file: Value =
+        serde_json::from_str(&std::fs::read_to_string(&path).expect("it was written")).expect("JSON");
     file["strategy"] = "nothing".into();
     std::fs::write(&path, file.to_string()).expect("the folder can be written to");
     for command in ["replay", "explain", "minimize"] {
