@@ -148,7 +148,7 @@ fn the_interval_covers_the_true_number() {
         let orders = graph.ends().count();
         for share in [0.25, 0.5, 0.75, 0.95] {
             let (tally, claims) = searched(&program, "upo", (orders as f64 * share) as u64);
-            let Some(Claim::Share { seen, estimate, low, high }) = claims.statements.last().copied() else {
+            let Some(&Claim::Share { seen, estimate, low, high }) = claims.statements.first() else {
                 panic!("{claims:?}\n{program}");
             };
             assert_eq!(seen, tally.partial_orders());
@@ -168,9 +168,11 @@ fn good_and_turing_are_close_to_the_true_chance() {
         let shares = shares::random_walk(&graph);
         for runs in [10, 100] {
             let (_, claims) = searched(&program, "random-walk", runs);
-            let Some(Claim::NextNew { chance, high, .. }) = claims.statements.last().copied() else {
-                panic!("{claims:?}");
-            };
+            let found = claims.statements.iter().find_map(|claim| match *claim {
+                Claim::NextNew { chance, high, .. } => Some((chance, high)),
+                _ => None,
+            });
+            let (chance, high) = found.expect("runs of random walk are a sample");
             // The expectation of the mass that no run has hit is that of the estimate for one run more, about.
             let unseen =
                 |node| probability(&shares, node) * (1.0 - probability(&shares, node)).powi(runs as i32);
@@ -182,4 +184,23 @@ fn good_and_turing_are_close_to_the_true_chance() {
     }
     assert_eq!(above, 0, "of {total}");
     assert!((off / f64::from(total)).abs() < 0.05, "on average {}", off / f64::from(total));
+}
+
+#[test]
+fn the_new_orders_of_the_last_tenth_are_counted_for_any_number_of_jobs() {
+    for (program, _) in passing(7, small(), 10) {
+        for strategies in ["pos", "portfolio"] {
+            let lanes = || Lanes::parse(strategies, Portfolio::Tests).unwrap();
+            let orders = |runs, jobs| {
+                let program = Box::new(compile(&program, &[]).unwrap());
+                let budget = Budget { runs, time: None, stop: Stop::Never };
+                let job = Job { program, lanes: lanes(), config: Config::default(), seed: 1, budget };
+                sample(job, jobs).unwrap().tally
+            };
+            let whole = orders(100, 1);
+            let expected = (whole.partial_orders() - orders(90, 1).partial_orders(), 10);
+            assert_eq!(whole.new_at_the_end(), Some(expected), "{strategies}\n{program}");
+            assert_eq!(orders(100, 3).new_at_the_end(), Some(expected), "{strategies}\n{program}");
+        }
+    }
 }

@@ -61,6 +61,13 @@ pub enum Claim {
         /// How many runs.
         runs: u64,
     },
+    /// How many new partial orders came up at the end of the search. This says nothing about those that never come up.
+    Saturation {
+        /// How many of the last runs had a partial order that none before had.
+        new: u64,
+        /// The last runs: a tenth of all.
+        runs: u64,
+    },
 }
 
 /// The statements that hold for a search, the strongest first; none if a run failed or nothing useful is known.

@@ -69,6 +69,11 @@ fn statement(claim: &Claim) -> String {
             share(chance),
             share(high)
         ),
+        Claim::Saturation { new, runs } => format!(
+            "{} of the last {} had a new partial order",
+            if new == 0 { "none".to_owned() } else { count(new) },
+            plural(runs, "run")
+        ),
         _ => unreachable!("every statement has a text"),
     }
 }

@@ -45,6 +45,7 @@ pub fn claims(tally: &Tally, lanes: &Lanes) -> Claims {
     {
         add.push(Claim::NextNew { chance, high, runs: tally.runs });
     }
+    add.extend(tally.new_at_the_end().map(|(new, runs)| Claim::Saturation { new, runs }));
     claims
 }
 

@@ -9,7 +9,7 @@ use raddle_model::{IRoot, Ledger};
 use raddle_strategies::portfolio::Turn;
 use serde::{Deserialize, Serialize};
 use std::cmp::Ordering;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The numbers of a search. They do not depend on the number of jobs, unless a time budget ended it.
 #[derive(Clone, Debug, Default)]
@@ -44,6 +44,8 @@ pub struct Tally {
     pub estimate: Option<f64>,
     /// The 1-based number of the run with the latest new partial order; only if one job made all runs.
     pub last_new: Option<u64>,
+    /// The numbers of the runs that had a partial order new to their job, with its fingerprint; empty for merged shards.
+    pub firsts: Vec<(u64, u64)>,
     /// The iRoots of the runs and the first run that had each, by number.
     pub exposed: BTreeMap<IRoot, u64>,
     /// After how many runs how many iRoots there were, wherever that grew.
@@ -100,6 +102,7 @@ impl Tally {
         self.steps = self.steps.max(run.steps);
         if self.census.count(run.fingerprint) {
             self.last_new = Some(turn.number + 1);
+            self.firsts.push((turn.number, run.fingerprint));
         }
         let lane = &mut self.lanes[turn.lane];
         lane.runs += 1;
@@ -167,6 +170,7 @@ impl Tally {
         }
         self.estimate = other.estimate.or(self.estimate);
         self.last_new = None;
+        self.firsts.extend(other.firsts);
         for (root, number) in other.exposed {
             let first = self.exposed.entry(root).or_insert(number);
             *first = number.min(*first);
@@ -209,6 +213,20 @@ impl Tally {
     /// Returns how many partial orders were seen; about, if they were too many to count one by one ([`Census::is_exact`]).
     pub fn partial_orders(&self) -> u64 {
         self.census.distinct() as u64
+    }
+
+    /// Returns how many of the last tenth of the runs had a partial order that none before had, and how many these are; nothing if
+    /// that is not known or there are too few.
+    pub fn new_at_the_end(&self) -> Option<(u64, u64)> {
+        let (all, last) = (self.runs + self.cut_off, (self.runs + self.cut_off) / 10);
+        if last == 0 || self.firsts.is_empty() {
+            return None;
+        }
+        let mut firsts = self.firsts.clone();
+        firsts.sort_unstable();
+        let mut seen = BTreeSet::new();
+        let new = firsts.iter().filter(|(_, fingerprint)| seen.insert(*fingerprint));
+        Some((new.filter(|(number, _)| *number >= all - last).count() as u64, last))
     }
 
     /// Returns the runs that have PCT's guarantee as published, by depth: those that passed after the strategy had seen its longest
