@@ -155,6 +155,8 @@ struct Builder<'a> {
     /// Per thread: the last event at which what it knows is asked for.
     needed: Vec<usize>,
     now: Vec<Clock>,
+    /// Per thread: what it knows after its next step, because the clock has moved.
+    past: Vec<Option<Clock>>,
     /// Per object: the clock of the last write, and the joined clocks of the reads since.
     writes: BTreeMap<ObjectId, Clock>,
     reads: BTreeMap<ObjectId, Clock>,
@@ -172,6 +174,7 @@ impl<'a> Builder<'a> {
             total,
             needed: needed(run, edges),
             now: vec![Clock::default(); threads],
+            past: vec![None; threads],
             writes: BTreeMap::new(),
             reads: BTreeMap::new(),
         }
@@ -232,6 +235,9 @@ impl<'a> Builder<'a> {
                 next_thread += 1;
             }
             each(index, &before, &self.now[thread]);
+            if let Some(past) = self.past[thread].take() {
+                self.now[thread].join(&past);
+            }
             let count = freed.iter().take_while(|(step, _)| *step as usize == index).count();
             let (mine, later) = freed.split_at(count);
             freed = later;
@@ -291,15 +297,15 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The clock moves: in the partial order all that comes after it comes after all that was before. It moves only when no thread is
-    /// enabled, so no step before it can be swapped with one after it.
+    /// The clock moves, which it does only when no thread is enabled. What a thread does after its next step comes after all that was
+    /// before. The next step itself was announced before: it could have come before others that it waited for.
     fn pass_time(&mut self) {
         if self.edges != Edges::All {
             return;
         }
         let mut all = Clock::default();
         self.now.iter().for_each(|clock| all.join(clock));
-        self.now.iter_mut().for_each(|clock| clock.clone_from(&all));
+        self.past.iter_mut().for_each(|past| *past = Some(all.clone()));
     }
 
     /// Makes `thread` know what `other` knows.

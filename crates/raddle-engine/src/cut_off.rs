@@ -11,6 +11,7 @@ pub struct CutOffAt {
     freed: usize,
     steps: u64,
     fingerprint: u64,
+    silent: u64,
     rests: u64,
 }
 
@@ -31,6 +32,7 @@ impl Engine {
             freed: self.freed.len(),
             steps: self.steps,
             fingerprint: self.fingerprint,
+            silent: self.silent,
             rests: self.rests,
         }
     }
@@ -40,7 +42,8 @@ impl Engine {
         self.trace.events.truncate(at.events);
         self.trace.picks.truncate(at.picks);
         self.freed.truncate(at.freed);
-        (self.steps, self.fingerprint, self.rests) = (at.steps, at.fingerprint, at.rests);
+        (self.steps, self.rests) = (at.steps, at.rests);
+        (self.fingerprint, self.silent) = (at.fingerprint, at.silent);
         self.end(Verdict::CutOff);
     }
 }

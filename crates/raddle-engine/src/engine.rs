@@ -89,6 +89,8 @@ pub struct Engine {
     /// choose and to execute.
     pub(crate) alarm: u64,
     pub(crate) fingerprint: u64,
+    /// What [`Engine::unprint`] takes out of the fingerprint at the end.
+    pub(crate) silent: u64,
     pub(crate) state: u64,
     /// Whether the front end tells what threads know and objects hold.
     pub(crate) told: bool,
@@ -131,6 +133,7 @@ impl Engine {
             steps: 0,
             alarm: 0,
             fingerprint: 0,
+            silent: 0,
             state: 0,
             told: false,
             rests: 0,
@@ -167,6 +170,7 @@ impl Engine {
         self.steps = 0;
         self.alarm = 0;
         self.fingerprint = 0;
+        self.silent = 0;
         self.state = 0;
         self.told = false;
         self.rests = 0;
@@ -478,7 +482,7 @@ impl Engine {
         RunSummary {
             trace: &self.trace,
             verdict,
-            fingerprint: self.fingerprint,
+            fingerprint: self.fingerprint.wrapping_sub(self.silent),
             rests: self.rests,
             freed: &self.freed,
             ticks: &self.ticks,

@@ -79,9 +79,6 @@ impl Engine {
         self.plain_lockers &= !bit(thread);
         let wrote = self.races.is_on() && self.has_for_writing(thread, operation);
         let effect = self.perform(thread, operation, strategy);
-        if effect == Effect::Goes(Reply::TimedOut) {
-            self.pass_deadline(thread);
-        }
         if self.needs.state {
             self.note_objects(operation);
         }
@@ -115,6 +112,12 @@ impl Engine {
             self.trace.picks.push(Pick { step, arity, value });
         }
         value
+    }
+
+    /// Takes the latest step of `thread` out of the fingerprint of the run: only some runs have such a step, and it is in no order
+    /// with others.
+    pub(crate) fn unprint(&mut self, thread: ThreadId) {
+        self.silent = self.silent.wrapping_add(mix(self.threads.get_mut(thread).retreat()));
     }
 
     /// Adds to the fingerprint how the latest step of `thread` turned out, where the order of accesses does not tell.

@@ -86,6 +86,15 @@ impl Thread {
     }
 }
 
+impl Thread {
+    /// Takes its latest step out of its version; tells the part of the fingerprint that the step had.
+    pub(crate) fn retreat(&mut self) -> u64 {
+        let version = self.version;
+        self.version = version.wrapping_sub(STEP);
+        version
+    }
+}
+
 /// All threads of a run. Tables keep their memory between runs.
 #[derive(Default, Debug)]
 pub(crate) struct Threads {

@@ -54,11 +54,15 @@ pub fn summary(report: &NativeRun, front_end: FrontEnd) -> String {
     out.push_str(match (report.exhausted, report.synchronisation_only) {
         (false, _) => ".\n",
         _ if report.predicts => "; no predicted interleaving is left.\n",
+        _ if report.claims.statements.iter().any(|claim| matches!(claim, Claim::WithinBounds { .. })) => {
+            "; no schedule is left within the bounds of the strategy.\n"
+        }
+        (true, false) if report.rests > 0 => "; no schedule is left, except some with longer spin loops.\n",
         (true, false) => "; no schedule is left.\n",
         (true, true) => "; no order of synchronisation is left to be tried.\n",
     });
     if report.rests > 0 {
-        let _ = writeln!(out, "Spinning {threads} were held back {} times.", count(report.rests));
+        let _ = writeln!(out, "Spinning {threads} were held back {}.", plural(report.rests, "time"));
     }
     if report.inconclusive > 0 {
         let _ = writeln!(out, "Note: {}.", inconclusive(report.inconclusive, report.runs, report.steps));

@@ -12,11 +12,13 @@
 //! made do something else, leaves the sleep set.
 //! Limits: the guarantee presumes that independent operations commute. That does not hold for time-outs, for a barrier
 //! that more threads use than it takes, for runs in which the engine held a spinning thread back, and for the step
-//! limit; partial orders may then be missed.
+//! limit; partial orders may then be missed. Where time-outs came at any moment, which moves the clock that all threads read, all
+//! schedules are run once more, by depth-first search.
 
 mod races;
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
+use crate::dfs::Dfs;
 use races::Races;
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::{Failure, Operation, Reads, ThreadId, Trace, Verdict, dependent};
@@ -44,6 +46,10 @@ pub struct Dpor {
     steps: usize,
     picks: usize,
     asleep: Vec<Sleeper>,
+    /// A run had time-outs that could come at any moment.
+    early: bool,
+    /// What comes when every partial order was run, if `early`.
+    rest: Option<Dfs>,
 }
 
 /// A thread together with what it would do, where all that it leads to is covered by other runs.
@@ -226,6 +232,13 @@ impl<'a> NextOperations<'a> {
     }
 }
 
+/// Whether a thread waited, or was about to wait, with a time limit.
+fn has_time_limits(trace: &Trace) -> bool {
+    let mut operations =
+        trace.events.iter().map(|event| event.operation).chain(trace.pending.iter().flatten().copied());
+    operations.any(|operation| operation.kind.info().timed && operation.argument != Operation::UNTIMED)
+}
+
 /// Whether the last event of a run ended it while others could have gone on.
 pub(crate) fn was_ended(verdict: &Verdict) -> bool {
     match verdict.failure() {
@@ -235,13 +248,19 @@ pub(crate) fn was_ended(verdict: &Verdict) -> bool {
 }
 
 impl Strategy for Dpor {
-    fn begin(&mut self, _rng: Rng) -> Plan {
+    fn begin(&mut self, rng: Rng) -> Plan {
         self.steps = 0;
         self.asleep.clear();
+        if self.exhausted && self.early {
+            return self.rest.get_or_insert_default().begin(rng);
+        }
         if self.exhausted { Plan::Exhausted } else { Plan::Run }
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
+        if let Some(rest) = &mut self.rest {
+            return rest.choose(point);
+        }
         let step = self.steps;
         self.steps += 1;
         self.picks = 0;
@@ -266,12 +285,19 @@ impl Strategy for Dpor {
     }
 
     fn pick(&mut self, arity: u32) -> u32 {
+        if let Some(rest) = &mut self.rest {
+            return rest.pick(arity);
+        }
         let planned = self.stack.get(self.steps - 1).and_then(|node| node.taken.picks.get(self.picks));
         self.picks += 1;
         planned.map_or(0, |&(value, _)| value.min(arity - 1))
     }
 
     fn learn(&mut self, run: &RunSummary<'_>) {
+        if let Some(rest) = &mut self.rest {
+            return rest.learn(run);
+        }
+        self.early |= run.trace.timeouts_anytime && has_time_limits(run.trace);
         if let Some(first_new) = self.extend(run) {
             let ended = was_ended(run.verdict);
             if let (true, Some(node)) = (ended, self.stack.last_mut()) {

@@ -76,7 +76,10 @@ impl Engine {
             Kind::Local | Kind::Read | Kind::Write | Kind::ReadModifyWrite | Kind::Yield | Kind::Fence => {
                 Effect::Goes(Reply::Go)
             }
-            Kind::Start => Effect::Goes(Reply::Go),
+            Kind::Start => {
+                self.unprint(thread);
+                Effect::Goes(Reply::Go)
+            }
             Kind::Sleep => self.slept(thread),
             Kind::Lock => self.lock(thread, operation),
             Kind::TryLock => self.try_lock(thread, operation),
@@ -118,10 +121,18 @@ impl Engine {
                 Effect::Goes(Reply::Number(self.ask(thread, arity, strategy)))
             }
             Kind::Destroy => self.destroy(thread, operation),
-            Kind::ParkBegin => Effect::Goes(Reply::Number(self.ask(thread, 2, strategy))),
+            Kind::ParkBegin => {
+                let value = self.draw(2, strategy);
+                match value {
+                    0 => self.unprint(thread),
+                    _ => self.print_outcome(thread, u64::from(value)),
+                }
+                Effect::Goes(Reply::Number(value))
+            }
             Kind::Park => self.park(thread, operation),
             Kind::Unpark => self.unpark(thread, operation),
             Kind::Exit => {
+                self.unprint(thread);
                 self.end(Verdict::Passed);
                 Effect::Stays
             }

@@ -22,9 +22,11 @@ impl Engine {
         operation: &Operation,
         strategy: &mut dyn Strategy,
     ) -> Effect {
-        if self.ask(thread, 2, strategy) == 0 {
+        let value = self.draw(2, strategy);
+        if value == 0 {
             return self.read_lock(thread, operation);
         }
+        self.print_outcome(thread, u64::from(value));
         let later = Operation { kind: Kind::ReadLock, ..*operation };
         self.advance_local(thread);
         self.await_turn(thread, later);
