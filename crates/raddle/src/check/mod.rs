@@ -151,7 +151,8 @@ pub(crate) fn run(
         leaves_tasks: false.into(),
     };
     check.run().map_err(|mut failed| {
-        if config.timeouts == Timeouts::Mixed {
+        // The second run is like those of minimization: without that, the run is reported as it was found.
+        if config.minimize && config.timeouts == Timeouts::Mixed {
             failed = minimize::with_idle_timeouts(failed, config, &test);
         }
         failed.trace.id = failed.trace.short_id();
