@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 fn message(test: impl Fn() + Send + Sync + 'static) -> String {
     let config = Config::new().with_strategy("random-walk").with_runs(500).without_failure_files();
     match check_with(&config, test).expect_err("some run fails").failure {
-        Failure::Assertion { message, .. } => message,
+        raddle::Failure::Assertion { message, .. } => message,
         other => panic!("another failure: {other:?}"),
     }
 }

@@ -18,6 +18,7 @@ mod record;
 mod replay;
 mod serve;
 mod turns;
+mod verdict;
 
 pub use config::{Config, Timeouts};
 pub use failure::{Failed, FailureFile};
@@ -25,6 +26,7 @@ pub use panics::Panic;
 pub use passed::Passed;
 pub use raddle_strategies::portfolio::PORTFOLIO;
 pub use replay::ReplayError;
+pub use verdict::Failure;
 
 use raddle_engine::Strategy;
 use raddle_search::{Lanes, Portfolio};
