@@ -250,7 +250,9 @@ impl Engine {
             return;
         }
         self.turns.looks = 0;
-        self.turns.next_look = (self.steps + self.turns.span).min(limit);
+        // A look takes as long as there are threads, so that many steps come between two.
+        let span = self.turns.span.max(self.threads.len() as u64);
+        self.turns.next_look = (self.steps + span).min(limit);
     }
 
     /// Lets the run take as many steps from now on as it could take at its beginning.

@@ -260,7 +260,7 @@ fn a_deadlock_tells_which_messages_are_waited_for() {
 fn what_is_not_a_bug_has_another_status() {
     let Some(folder) = folder("others") else { return };
     for (words, status, part) in [
-        (&["race:fine", "--runs", "50"][..], 0, "No run failed."),
+        (&["race:fine", "--runs", "50"][..], 0, "No run failed"),
         (&["race:waits"], 1, "waits for never"),
         (&["race:fine", "--strategy", "dpor"], 0, "no schedule is left"),
         (&["race:calls"], 2, "erlang:open_port/2 at race.erl:"),

@@ -69,7 +69,8 @@ fn in_c(program: &Path, strategy: &str) -> Sample {
 /// A check ends with the first failing run, so each is one run, with a seed of its own.
 fn in_rust(test: fn(), strategy: &str) -> Sample {
     let config = Config::default().with_strategy(strategy).with_runs(1).with_jobs(1);
-    let config = config.without_failure_files().with_minimize(false).with_races(false);
+    let config =
+        config.without_failure_files().with_minimize(false).with_races(false).with_std_freedoms(false);
     let fails = |&seed: &u64| check_with(&config.clone().with_seed(seed), test).is_err();
     ((0..CHEAP_RUNS).filter(fails).count() as u64, CHEAP_RUNS)
 }
@@ -78,7 +79,8 @@ fn in_rust(test: fn(), strategy: &str) -> Sample {
 /// counted is the second run, where the first one has passed.
 fn in_rust_after_a_run(test: fn(), strategy: &str) -> Sample {
     let config = Config::default().with_strategy(strategy).with_runs(2).with_jobs(1);
-    let config = config.without_failure_files().with_minimize(false).with_races(false);
+    let config =
+        config.without_failure_files().with_minimize(false).with_races(false).with_std_freedoms(false);
     let mut sample = (0, 0);
     for seed in 0..CHEAP_RUNS {
         let failing = check_with(&config.clone().with_seed(seed), test).err().map(|failed| failed.run);

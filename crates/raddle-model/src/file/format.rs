@@ -88,9 +88,9 @@ impl TraceFile {
             (None, None) => return Err(FileError::Foreign),
         };
         file.check()?;
-        // Files from before there was this setting do not name it.
-        file.settings.step_limit_fails |=
-            matches!(file.verdict.failure(), Some(crate::Failure::StepLimit { .. }));
+        // Files from before there was this setting do not name it. A run whose threads spun fails without it.
+        let at_limit = |failure: &crate::Failure| matches!(failure, crate::Failure::StepLimit { spinning, .. } if spinning.is_empty());
+        file.settings.step_limit_fails |= file.verdict.failure().is_some_and(at_limit);
         Ok(file)
     }
 

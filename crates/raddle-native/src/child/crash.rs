@@ -57,6 +57,11 @@ unsafe extern "C" fn asked(_: c_int, _: *const libc::siginfo_t, context: *const 
     // SAFETY: the kernel hands over a context of this type.
     let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     shared_memory::note_late(registers[libc::REG_RIP as usize] as u64);
+    // The run is lost, and the server ends it.
+    loop {
+        // SAFETY: it waits, and touches no memory.
+        unsafe { raw::syscall(libc::SYS_pause, [0; 6]) };
+    }
 }
 
 unsafe extern "C" fn caught(signal: c_int, info: *const libc::siginfo_t, context: *const c_void) {

@@ -83,8 +83,9 @@ fn object(made: &ObjectRecord, modules: &Modules) -> String {
     }
 }
 
-/// Why a run that has not ended after `patience` milliseconds cannot go on, as far as the kernel and the runtime tell.
-pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules) -> String {
+/// Why a run that has not ended after `patience` milliseconds cannot go on, as far as the kernel and the runtime tell. Calls `ask` if it
+/// computes, for [`shared_memory::late`].
+pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules, ask: impl FnOnce()) -> String {
     let carrier = match shared_memory::carrier() {
         0 => process as u64,
         other => other,
@@ -95,6 +96,7 @@ pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules) -> String {
             "no thread can go on before something comes from outside".to_owned()
         }
         Some("running") => {
+            ask();
             let at = match shared_memory::late() {
                 0 => String::new(),
                 instruction => format!("at {} ", modules.text(instruction)),

@@ -73,7 +73,9 @@ impl Server {
                 (End::Ended(status), Results::None) => status,
             };
             if crash::is_from_outside(status) {
-                if !std::mem::replace(&mut was_killed, true) {
+                // A single run may have been killed on purpose, by a debugger for instance.
+                let is_single = self.setup.strategies.is_empty();
+                if !is_single && !std::mem::replace(&mut was_killed, true) {
                     continue;
                 }
                 if libc::WTERMSIG(status) == libc::SIGKILL {
@@ -161,10 +163,7 @@ impl Server {
                 break status;
             }
             if !in_time {
-                if late.is_none() {
-                    self.ask(child);
-                }
-                late.get_or_insert_with(|| record::stuck(child, patience, self.modules));
+                late.get_or_insert_with(|| record::stuck(child, patience, self.modules, || self.ask(child)));
                 // SAFETY: the child was not waited for, so the number is still its own.
                 unsafe { libc::kill(child, libc::SIGKILL) };
             }
@@ -174,7 +173,8 @@ impl Server {
             _ => End::Ended(status),
         }
     }
-    /// Asks a child which instruction it is at, and waits a moment for the answer.
+
+    /// Asks a child that computes which instruction it is at, and waits a moment for the answer. The child does not go on after it.
     fn ask(&self, child: i32) {
         const TURNS: usize = 20;
         const TURN_MS: i32 = 10;

@@ -59,6 +59,9 @@ pub struct Config {
     /// Whether a run fails with a data race on a [cell](crate::cell), which it does by default: a race is undefined behaviour
     /// in Rust, whatever values came of it.
     pub races: bool,
+    /// Whether runs use what std allows and most machines rarely do, which is the default: a thread starts late, `park` returns
+    /// without a token, and a thread that already reads waits behind a writer.
+    pub std_freedoms: bool,
     /// Whether a failing run is reported with as few switches between threads as can be found by up to 1,000 further runs, and
     /// not as it was found. The default, but for runs of more than 100,000 steps.
     pub minimize: bool,
@@ -83,6 +86,7 @@ impl Default for Config {
             failures: Some(PathBuf::from("target/raddle")),
             fail_on_leaked_threads: false,
             races: true,
+            std_freedoms: true,
             minimize: true,
             explain: true,
         }
@@ -184,6 +188,13 @@ impl Config {
     #[must_use]
     pub fn with_races(mut self, fail: bool) -> Config {
         self.races = fail;
+        self
+    }
+
+    /// With [`std_freedoms`](Config::std_freedoms) as given.
+    #[must_use]
+    pub fn with_std_freedoms(mut self, free: bool) -> Config {
+        self.std_freedoms = free;
         self
     }
 

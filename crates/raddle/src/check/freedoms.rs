@@ -29,7 +29,7 @@ pub(super) fn of(config: &Config, lane: &Lane, run: u64) -> Freedoms {
     let exact = raddle_strategies::entry(&lane.spec)
         .is_none_or(|entry| entry.capabilities.counts_orders || entry.family == Family::Systematic);
     if exact || lane.pct_depth.is_some() {
-        return Freedoms { settings, free: true };
+        return Freedoms { settings, free: config.std_freedoms };
     }
     let mut drawn = mix(mix(config.seed) ^ mix(!run));
     let mut one_of = |number: u64| {
@@ -40,7 +40,10 @@ pub(super) fn of(config: &Config, lane: &Lane, run: u64) -> Freedoms {
     let early = one_of(PERIOD) && config.timeouts == Timeouts::Mixed;
     let exit_last = !one_of(PERIOD);
     let timeouts_anytime = settings.timeouts_anytime || early;
-    Freedoms { settings: Settings { timeouts_anytime, exit_last, ..settings }, free: one_of(2) }
+    Freedoms {
+        settings: Settings { timeouts_anytime, exit_last, ..settings },
+        free: one_of(2) && config.std_freedoms,
+    }
 }
 
 /// Returns whether the run of a file was [free](Freedoms::free). Files of earlier versions do not say so, and were not.
