@@ -3,8 +3,10 @@
 //! * `cargo xtask check-layers` checks that dependencies point downwards, that unsafe code is denied where it has no place,
 //!   and that the modules of some crates are free of cycles. With `--modules CRATE` it checks only the modules of that
 //!   crate, and lists all uses between modules in a cycle.
+//! * `cargo xtask check-api` checks that the public API of `raddle` has no types of the crates below it.
 //! * `cargo xtask bless` rewrites the golden texts after a wanted change.
 
+mod api;
 mod layers;
 mod modules;
 
@@ -20,8 +22,11 @@ fn main() -> ExitCode {
     let done = match words[..] {
         ["check-layers"] => check_layers(),
         ["check-layers", "--modules", name] => check_modules(name),
+        ["check-api"] => check_api(),
         ["bless"] => bless(),
-        _ => Err(anyhow::anyhow!("say `check-layers`, `check-layers --modules CRATE` or `bless`")),
+        _ => {
+            Err(anyhow::anyhow!("say `check-layers`, `check-layers --modules CRATE`, `check-api` or `bless`"))
+        }
     };
     let (text, status) = match done {
         Ok(text) => (text, ExitCode::SUCCESS),
@@ -63,6 +68,26 @@ fn check_modules(name: &str) -> Result<String> {
         .map(|cycle| format!("{cycle}\nall uses between these modules:\n{}", cycle.edges()))
         .collect();
     bail!("{name}: {}", texts.join(&format!("\nerror: {name}: ")))
+}
+
+/// Checks the public API of `raddle` by its documentation, in which types of other crates are links to their pages.
+fn check_api() -> Result<String> {
+    let packages = packages()?;
+    let raddle = packages.iter().find(|package| package.name == "raddle").context("there is no `raddle`")?;
+    let is_below = |name: &&str| raddle.text.contains(&format!("\n{name} = "));
+    let below: Vec<&str> = packages.iter().map(|package| &package.name[..]).filter(is_below).collect();
+    // Pages of earlier states would stay.
+    let pages = root().join("target/doc/raddle");
+    if pages.exists() {
+        std::fs::remove_dir_all(&pages)?;
+    }
+    let mut words = vec!["doc", "--no-deps", "--target-dir", "target", "-p", "raddle"];
+    words.extend(below.iter().flat_map(|name| ["-p", name]));
+    ensure!(cargo(&words).status()?.success(), "the documentation cannot be made");
+    let crates: Vec<String> = below.iter().map(|name| name.replace('-', "_")).collect();
+    let (count, wrong) = api::links(&pages, &crates)?;
+    ensure!(wrong.is_empty(), "types of other crates in the API of raddle:\n  {}", wrong.join("\n  "));
+    Ok(format!("{count} pages of the API of raddle have no types of {}", below.join(", ")))
 }
 
 /// Finds the module cycles in the libraries and programs of a package.

@@ -105,7 +105,7 @@
 //! is deprecated since long, `ONCE_INIT` and `ATOMIC_*_INIT`.
 //!
 //! The root has Raddle's own names, in the shape of std where std has them. Shuttle's are in [`shuttle`] and Loom's in
-//! [`loom`], so tests written for these need another import only. What a failure is made of is in [`trace`].
+//! [`loom`], so tests written for these need another import only.
 
 #[cfg(feature = "check")]
 pub mod cell;
@@ -131,18 +131,14 @@ pub mod sync;
 pub mod thread;
 #[cfg(feature = "check")]
 pub mod time;
-#[cfg(feature = "check")]
-pub mod trace;
 
 #[cfg(feature = "check")]
 pub use check::{
-    Config, Failed, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, Timeouts, check, check_named,
-    check_with, replay, try_replay, try_replay_tolerantly,
+    Config, Failed, Failure, FailureFile, PORTFOLIO, Panic, Passed, ReplayError, Timeouts, check,
+    check_named, check_with, replay, try_replay, try_replay_tolerantly,
 };
 #[cfg(feature = "check")]
 pub use raddle_macros::test;
-#[cfg(feature = "check")]
-pub use trace::{Failure, TraceFile};
 
 #[cfg(not(feature = "check"))]
 #[path = "plain_cell.rs"]

@@ -1,5 +1,8 @@
 //! Files that cannot be replayed, and tests that have changed since.
 
+#[path = "common/recorded.rs"]
+mod recorded;
+
 use raddle::sync::atomic::{AtomicUsize, Ordering};
 use raddle::sync::{Arc, Mutex};
 use raddle::{Config, FailureFile, ReplayError, check_with, thread, try_replay, try_replay_tolerantly};
@@ -118,7 +121,7 @@ fn places_are_known_by_their_text() {
     location.0 = last - location.0;
     std::fs::write(&path, file.to_json()).unwrap();
     match try_replay(test(1, true), &path) {
-        Err(ReplayError::Failed(failed)) => assert_eq!(failed.trace, file),
+        Err(ReplayError::Failed(failed)) => assert_eq!(recorded::trace(&failed), file),
         other => panic!("{other:?}"),
     }
 }

@@ -1,9 +1,13 @@
 //! The classic bugs of `benchmarks/corpus` as Rust tests: each is found by the default within 10,000 runs, and each is gone
 //! from the version without the bug.
 
+#[path = "common/recorded.rs"]
+mod recorded;
+
 use raddle::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::SeqCst};
 use raddle::sync::{Arc, Condvar, Mutex};
 use raddle::{Config, FailureFile, ReplayError, check_with, thread, try_replay};
+use recorded::trace;
 use std::path::Path;
 
 /// Checks a program with its bug (`false`) and without (`true`); the failure is of this kind. A run that is found is made as
@@ -24,10 +28,10 @@ fn check_both(name: &str, kind: &str, fewest: u64, program: fn(bool)) {
     // `benchmarks/minimize/run` reads these files.
     config.failures = Some(Path::new(env!("CARGO_TARGET_TMPDIR")).join("corpus").join(name));
     let small = check_with(&config, move || program(false)).expect_err("the bug is found");
-    assert_eq!((small.failure.kind(), small.trace.switches()), (kind, fewest), "{small}");
+    assert_eq!((small.failure.kind(), trace(&small).switches()), (kind, fewest), "{small}");
     let FailureFile::At(path) = &small.file else { panic!("{small}") };
     match try_replay(move || program(false), path) {
-        Err(ReplayError::Failed(again)) => assert_eq!(again.trace, small.trace),
+        Err(ReplayError::Failed(again)) => assert_eq!(trace(&again), trace(&small)),
         other => panic!("{other:?}"),
     }
 }

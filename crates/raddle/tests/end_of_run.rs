@@ -234,7 +234,7 @@ fn a_receive_of_a_thread_that_unwinds_is_not_answered_for_another() {
         assert!(thread.is_finished(), "{MESSAGE}");
         _ = thread.join();
     });
-    let Failure::Assertion { message, .. } = failed.expect_err("some run fails").failure else {
+    let raddle::Failure::Assertion { message, .. } = failed.expect_err("some run fails").failure else {
         panic!("another failure");
     };
     assert_eq!(message, MESSAGE);

@@ -6,7 +6,7 @@ use common::{failure, outcomes};
 use raddle::loom::sync::Notify;
 use raddle::sync::atomic::AtomicBool;
 use raddle::sync::{Arc, Mutex, TryLockError};
-use raddle::{Config, check_with, thread};
+use raddle::{Config, check_with, future, shuttle, thread};
 use raddle_model::Failure;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 fn message(test: impl Fn() + Send + Sync + 'static) -> String {
     let config = Config::new().with_strategy("random-walk").with_runs(500).without_failure_files();
     match check_with(&config, test).expect_err("some run fails").failure {
-        Failure::Assertion { message, .. } => message,
+        raddle::Failure::Assertion { message, .. } => message,
         other => panic!("another failure: {other:?}"),
     }
 }
@@ -141,4 +141,66 @@ fn a_scope_ends_though_a_destructor_waits_for_the_thread_around_it() {
     });
     assert!(matches!(failure, Failure::Deadlock { .. }));
     assert!(MADE.load(SeqCst) > 0 && DROPPED.load(SeqCst) == MADE.load(SeqCst));
+}
+
+/// The panics of all runs.
+type Count = std::sync::Arc<AtomicUsize>;
+
+/// Checks that exactly those runs fail in which `test` panics. `check` runs it once with a seed, and returns whether it failed.
+#[track_caller]
+fn fails_whenever_it_panics(test: fn(Count), check: fn(u64, Box<dyn Fn() + Send + Sync>) -> bool) {
+    let panics = Count::default();
+    let failures = (0..200).filter(|&seed| {
+        let (before, count) = (panics.load(SeqCst), panics.clone());
+        let failed = check(seed, Box::new(move || test(count.clone())));
+        assert_eq!(panics.load(SeqCst) - before, usize::from(failed), "seed {seed}");
+        assert!(!std::thread::panicking(), "no panic is left behind");
+        failed
+    });
+    // A task may be given up before it panics.
+    assert!(failures.count() > 20);
+}
+
+fn once(seed: u64, test: Box<dyn Fn() + Send + Sync>) -> bool {
+    let config = Config::new().with_strategy("random-walk").with_runs(1).with_seed(seed);
+    let config = config.with_minimize(false).with_explain(false).without_failure_files();
+    check_with(&config, test).is_err()
+}
+
+fn once_as_shuttle(seed: u64, test: Box<dyn Fn() + Send + Sync>) -> bool {
+    catch_unwind(AssertUnwindSafe(|| shuttle::check_random_with_seed(test, seed, 1))).is_err()
+}
+
+/// Panics with a lock held: its release is a step in the middle of the unwinding.
+fn panic_with_a_lock(panics: &Count) {
+    let mutex = Mutex::new(0);
+    let _guard = mutex.lock().unwrap();
+    panics.fetch_add(1, SeqCst);
+    panic!("detached");
+}
+
+fn detached_thread(panics: Count) {
+    drop(thread::spawn(move || panic_with_a_lock(&panics)));
+    (0..3).for_each(|_| thread::yield_now());
+}
+
+fn detached_task(panics: Count) {
+    drop(future::spawn(async move { panic_with_a_lock(&panics) }));
+    (0..3).for_each(|_| thread::yield_now());
+}
+
+#[test]
+fn a_panic_of_a_detached_thread_is_not_lost() {
+    fails_whenever_it_panics(detached_thread, once);
+    fails_whenever_it_panics(detached_thread, once_as_shuttle);
+}
+
+#[test]
+fn a_panic_of_a_detached_task_is_not_lost() {
+    fails_whenever_it_panics(detached_task, once);
+}
+
+#[test]
+fn a_panic_of_a_detached_task_of_shuttle_is_not_lost() {
+    fails_whenever_it_panics(detached_task, once_as_shuttle);
 }

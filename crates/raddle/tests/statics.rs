@@ -1,5 +1,8 @@
 //! Statics: what they hold at the start of a run, and what happens when several jobs or checks use the same ones.
 
+#[path = "common/recorded.rs"]
+mod recorded;
+
 use raddle::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::SeqCst};
 use raddle::sync::{Arc, LazyLock, Mutex, OnceLock, RwLock};
 use raddle::{Config, Failed, Passed, check_with, thread};
@@ -14,10 +17,7 @@ fn config(runs: u64, jobs: usize) -> Config {
 fn told(outcome: Result<Passed, Box<Failed>>) -> String {
     match outcome {
         Ok(passed) => format!("{passed:?}"),
-        Err(mut failed) => {
-            failed.trace.program = "test".to_owned();
-            format!("{failed}")
-        }
+        Err(failed) => failed.to_string().replace(&recorded::trace(&failed).program, "test"),
     }
 }
 

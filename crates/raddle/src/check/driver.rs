@@ -7,6 +7,7 @@ use super::panics;
 use super::passed::Passed;
 use super::record::{Origin, record};
 use super::turns::{self, Turn};
+use super::verdict::Failure;
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Plan, Rng, Strategy};
 use raddle_model::{Kind, Pick, Verdict};
@@ -232,9 +233,8 @@ pub(super) fn failed(
     panics: Vec<panics::Panic>,
     number: Option<u64>,
 ) -> Failed {
-    let failure = trace.verdict.failure().expect("only a failed run is reported").clone();
     Failed {
-        failure,
+        failure: Failure::of(&trace),
         run: trace.run,
         number,
         seed: trace.seed,

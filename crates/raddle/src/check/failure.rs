@@ -2,7 +2,8 @@
 
 use super::ordinal;
 use super::panics::Panic;
-use raddle_model::{Failure, ThreadId, TraceFile};
+use super::verdict::Failure;
+use raddle_model::TraceFile;
 use raddle_report::run_text::{RunContext, Terminal, reduction, run, verdict};
 use std::fmt::{self, Display, Formatter};
 use std::fs;
@@ -13,7 +14,7 @@ use std::path::{Path, PathBuf};
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Failed {
-    /// What was wrong. Its places are those of [`Failed::trace`].
+    /// What was wrong.
     pub failure: Failure,
     /// Which run of [`Failed::strategy`] it was, from 0.
     pub run: u64,
@@ -26,7 +27,7 @@ pub struct Failed {
     /// The panics of the run, in order, with those that the test caught or never looked at.
     pub panics: Vec<Panic>,
     /// Everything that happened.
-    pub trace: TraceFile,
+    pub(crate) trace: TraceFile,
     /// Which two operations have to be swapped for the run to pass, if a pair was looked for and found.
     pub explanation: Option<String>,
     /// Where and why the run left the recorded one, if it is a replay that went on from there.
@@ -48,6 +49,11 @@ pub enum FailureFile {
 }
 
 impl Failed {
+    /// Returns everything that happened, as the text of a failure file.
+    pub fn to_json(&self) -> String {
+        self.trace.to_json()
+    }
+
     /// The first line of the failure, for a list.
     pub fn headline(&self) -> String {
         verdict(&self.trace).into_iter().next().unwrap_or_default()
@@ -105,14 +111,14 @@ impl Display for Failed {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
         writeln!(f, "`{}` fails under this schedule:\n", self.trace.program)?;
         f.write_str(&run(&self.trace, RunContext::default(), Terminal::of_width(WIDTH)))?;
-        let failing = |panic: &Panic| match &self.failure {
-            Failure::Assertion { thread, message, .. } => {
-                panic.thread == *thread && panic.message == *message
+        let failing = |panic: &Panic| match self.trace.verdict.failure() {
+            Some(raddle_model::Failure::Assertion { thread, message, .. }) => {
+                panic.thread == thread.0 && panic.message == *message
             }
             _ => false,
         };
         for panic in self.panics.iter().filter(|panic| !failing(panic)) {
-            let name = thread_name(&self.trace, panic.thread);
+            let name = self.trace.threads.get(panic.thread as usize).map_or("an unknown thread", |name| name);
             writeln!(f, "also in this run, {name} panicked at {}: {}", panic.place, panic.message)?;
         }
         if let Some(explanation) = &self.explanation {
@@ -138,8 +144,4 @@ impl Display for Failed {
             _ => write!(f, "it was not recorded: the settings name no directory for failures"),
         }
     }
-}
-
-fn thread_name(trace: &TraceFile, thread: ThreadId) -> &str {
-    trace.threads.get(thread.index()).map_or("an unknown thread", |name| name)
 }

@@ -18,6 +18,7 @@ mod record;
 mod replay;
 mod serve;
 mod turns;
+mod verdict;
 
 pub use config::{Config, Timeouts};
 pub use failure::{Failed, FailureFile};
@@ -25,6 +26,7 @@ pub use panics::Panic;
 pub use passed::Passed;
 pub use raddle_strategies::portfolio::PORTFOLIO;
 pub use replay::ReplayError;
+pub use verdict::Failure;
 
 use raddle_engine::Strategy;
 use raddle_search::{Lanes, Portfolio};
@@ -151,7 +153,8 @@ pub(crate) fn run(
         leaves_tasks: false.into(),
     };
     check.run().map_err(|mut failed| {
-        if config.timeouts == Timeouts::Mixed {
+        // The second run is like those of minimization: without that, the run is reported as it was found.
+        if config.minimize && config.timeouts == Timeouts::Mixed {
             failed = minimize::with_idle_timeouts(failed, config, &test);
         }
         failed.trace.id = failed.trace.short_id();

@@ -1,7 +1,6 @@
 //! Panics of the test's threads: kept for the report, and not printed, because a check may see thousands of them.
 
 use crate::runtime;
-use raddle_model::ThreadId;
 use std::cell::RefCell;
 use std::panic;
 use std::sync::Once;
@@ -10,8 +9,8 @@ use std::sync::Once;
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Panic {
-    /// Whose it was.
-    pub thread: ThreadId,
+    /// The number of the thread, in the order in which threads were started; 0 is the main thread.
+    pub thread: u32,
     /// What it said.
     pub message: String,
     /// Where, as `file:line:column`.
@@ -43,7 +42,7 @@ pub(super) fn install() {
             runtime::begin_panic();
             let message = runtime::panic_message(info.payload());
             let place = info.location().map_or_else(String::new, ToString::to_string);
-            PANICS.with_borrow_mut(|panics| panics.push(Panic { thread, message, place }));
+            PANICS.with_borrow_mut(|panics| panics.push(Panic { thread: thread.0, message, place }));
         }));
     });
 }

@@ -128,7 +128,8 @@ impl Places<'_> {
     fn renumber_failure(&mut self, failure: &mut Failure, panics: &[Panic]) {
         match failure {
             Failure::Assertion { thread, location, message } => {
-                let panic = panics.iter().rfind(|panic| panic.thread == *thread && panic.message == *message);
+                let panic =
+                    panics.iter().rfind(|panic| panic.thread == thread.0 && panic.message == *message);
                 *location = match panic {
                     Some(panic) => self.number(panic.place.clone()),
                     None => self.renumber(*location),

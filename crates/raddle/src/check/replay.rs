@@ -11,7 +11,7 @@ use super::record::{LEAKED, Origin, record};
 use super::turns;
 use crate::runtime::{self, Conflict, Locations, Runtime};
 use raddle_engine::{Choice, Divergence, Engine, Needs, Plan, Point, Replay, Resemble, Rng, Strategy};
-use raddle_model::{Event, FileError, FrontEnd, ThreadId, TraceFile, Verdict};
+use raddle_model::{Event, FrontEnd, ThreadId, TraceFile, Verdict};
 use raddle_report::run_text::statement;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
@@ -56,7 +56,7 @@ pub enum ReplayError {
         /// The file.
         path: PathBuf,
         /// Why.
-        error: FileError,
+        error: String,
     },
     /// The file holds a run of something else.
     #[error("{}: {message}", path.display())]
@@ -83,7 +83,7 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
     };
     let file = match TraceFile::from_json(&text) {
         Ok(file) => file,
-        Err(error) => return Err(ReplayError::Damaged { path, error }),
+        Err(error) => return Err(ReplayError::Damaged { path, error: error.to_string() }),
     };
     if file.front_end != FrontEnd::Rust {
         let message =
@@ -120,8 +120,8 @@ pub(super) fn tolerant(path: &Path, name: Option<&str>, test: &Test) -> Result<P
     };
     let text = std::fs::read_to_string(path)
         .map_err(|error| ReplayError::Unreadable { path: path.to_owned(), error })?;
-    let file =
-        TraceFile::from_json(&text).map_err(|error| ReplayError::Damaged { path: path.to_owned(), error })?;
+    let file = TraceFile::from_json(&text)
+        .map_err(|error| ReplayError::Damaged { path: path.to_owned(), error: error.to_string() })?;
     let event =
         |step: &raddle_model::TraceStep| Event { thread: ThreadId(step.thread), operation: step.operation };
     let strategy = Resemble::new(file.steps.iter().map(event).collect(), file.picks().collect());

@@ -209,6 +209,8 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
     with(Runtime::fail_by_unnoticed_panic);
     with(Runtime::fail_by_leaked_value);
     close(panicking);
+    // A task that was unwinding when it was given up has come to its end only now.
+    with(Runtime::fail_by_unnoticed_panic);
     let mut runtime = RUNTIME.with_borrow_mut(|slot| slot.take().expect("the run was not taken away"));
     if let Some(at) = runtime.cut_off {
         runtime.engine.return_to(at);

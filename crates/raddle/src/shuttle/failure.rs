@@ -32,13 +32,15 @@ pub(super) fn raise(failure: Failure, persistence: &FailurePersistence) -> ! {
     if let Some(payload) = payload {
         resume_unwind(payload);
     }
-    match &failed.failure {
-        Verdict::Assertion { message, .. } => panic!("{message}"),
-        Verdict::Deadlock { blocked, .. } => match blocked.iter().find_map(own_lock) {
+    match failed.trace.verdict.failure() {
+        Some(Verdict::Assertion { message, .. }) => panic!("{message}"),
+        Some(Verdict::Deadlock { blocked, .. }) => match blocked.iter().find_map(own_lock) {
             Some(lock) => panic!("deadlock! a task tried to acquire a {lock} it already holds"),
             None => panic!("deadlock! {}", failed.headline()),
         },
-        Verdict::StepLimit { limit, .. } => panic!("exceeded max_steps bound {}", limit.saturating_add(1)),
+        Some(Verdict::StepLimit { limit, .. }) => {
+            panic!("exceeded max_steps bound {}", limit.saturating_add(1))
+        }
         _ => panic!("{}", failed.headline()),
     }
 }

@@ -1,5 +1,7 @@
 //! What the tests of the primitives share.
 
+pub(crate) mod recorded;
+
 use raddle::{Config, check_with};
 use raddle_model::Failure;
 use std::collections::BTreeSet;
@@ -41,7 +43,7 @@ pub(crate) fn failure(test: impl Fn() + Send + Sync + 'static) -> Failure {
     let [dpor, dfs] = ["dpor", "dfs"].map(|strategy| {
         let test = Arc::clone(&test);
         let failed = check_with(&config(strategy), move || test()).expect_err("some schedule fails");
-        failed.failure
+        recorded::trace(&failed).verdict.failure().expect("it failed").clone()
     });
     assert_eq!(dpor.kind(), dfs.kind());
     dpor

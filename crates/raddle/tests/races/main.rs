@@ -4,10 +4,13 @@ mod atomics;
 mod cells;
 mod owners;
 mod plain;
+#[path = "../common/recorded.rs"]
+mod recorded;
 mod report;
 mod synchronisation;
 
-use raddle::{Config, Failed, Failure, check_with};
+use raddle::{Config, Failed, check_with};
+use raddle_model::{Failure, Verdict};
 
 fn config(strategy: &str) -> Config {
     Config::new().with_strategy(strategy).without_failure_files()
@@ -32,10 +35,13 @@ fn assert_ordered(test: impl Fn() + Send + Sync + Copy + 'static) {
 fn assert_races(test: impl Fn() + Send + Sync + Copy + 'static) -> Box<Failed> {
     let failures = ["pos", "pct:depth=2", "random-walk", "dpor"].map(|strategy| {
         let failed = check_with(&config(strategy).with_runs(1_000), test).expect_err(strategy);
-        let Failure::DataRace { first, second, .. } = failed.failure else { panic!("{failed}") };
+        let trace = recorded::trace(&failed);
+        let Verdict::Failed { failure: Failure::DataRace { first, second, .. } } = trace.verdict else {
+            panic!("{failed}")
+        };
         assert_ne!(first.thread, second.thread);
         assert!(first.step < second.step);
-        assert_eq!(second.step as usize + 1, failed.trace.steps.len(), "the run ends with the race");
+        assert_eq!(second.step as usize + 1, trace.steps.len(), "the run ends with the race");
         failed
     });
     let without = config("pos").with_races(false);

@@ -1,10 +1,11 @@
 //! What is told of a race, and its replay.
 
 use crate::plain::Plain;
+use crate::recorded::trace;
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use raddle::{Config, Failure, FailureFile, ReplayError, TraceFile, check_with, thread, try_replay};
-use raddle_model::{Access, MemoryOrder};
+use raddle::{Config, Failure, FailureFile, ReplayError, check_with, thread, try_replay};
+use raddle_model::{Access, MemoryOrder, TraceFile, Verdict};
 use std::path::PathBuf;
 
 fn relaxed_message() {
@@ -30,11 +31,18 @@ fn a_race_is_told_with_places_and_replays() {
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("races");
     let config = Config::new().with_failures(directory);
     let failed = check_with(&config, relaxed_message).unwrap_err();
-    let Failure::DataRace { first, second, .. } = failed.failure else { panic!("{failed}") };
+    let Verdict::Failed { failure: raddle_model::Failure::DataRace { first, second, .. } } =
+        trace(&failed).verdict
+    else {
+        panic!("{failed}")
+    };
     assert_eq!((first.access, second.access), (Access::Write, Access::Read));
     assert_eq!((first.order, second.order), (MemoryOrder::Plain, MemoryOrder::Plain));
     let text = failed.to_string();
     let place = |below: u32| format!("{}:{}:", file!(), WRITE + below);
+    let Failure::DataRace { threads, locations, .. } = &failed.failure else { panic!("{failed}") };
+    assert_eq!(threads, &["writer", "main"]);
+    assert!(locations[0].starts_with(&place(0)) && locations[1].starts_with(&place(5)), "{locations:?}");
     for part in [
         "data race on #".to_owned(),
         format!("step {}: writer writes it; {}", first.step + 1, place(0)),
@@ -47,10 +55,10 @@ fn a_race_is_told_with_places_and_replays() {
     }
     let FailureFile::At(path) = &failed.file else { panic!("{text}") };
     let written = TraceFile::from_json(&std::fs::read_to_string(path).unwrap()).unwrap();
-    assert_eq!(written, failed.trace);
+    assert_eq!(written, trace(&failed));
     for _ in 0..100 {
         match try_replay(relaxed_message, path) {
-            Err(ReplayError::Failed(again)) => assert_eq!(again.trace, failed.trace),
+            Err(ReplayError::Failed(again)) => assert_eq!(trace(&again), written),
             other => panic!("{other:?}"),
         }
     }
@@ -60,7 +68,7 @@ fn a_race_is_told_with_places_and_replays() {
 fn any_number_of_jobs_finds_the_same_race() {
     let found = [1, 2, 3].map(|jobs| {
         let config = Config::new().with_jobs(jobs).without_failure_files();
-        let mut trace = check_with(&config, relaxed_message).unwrap_err().trace;
+        let mut trace = trace(&check_with(&config, relaxed_message).unwrap_err());
         // Each is a check of its own in this test.
         trace.program.clear();
         trace.id.clear();

@@ -4,8 +4,7 @@ use raddle::sync::Arc;
 use raddle::sync::atomic::{
     AtomicBool, AtomicI8, AtomicI32, AtomicPtr, AtomicU8, AtomicU64, AtomicUsize, Ordering, fence,
 };
-use raddle::{Config, Passed, check_with, hint, thread};
-use raddle_model::Failure;
+use raddle::{Config, Failure, Passed, check_with, hint, thread};
 use std::collections::BTreeSet;
 use std::sync::Mutex;
 

@@ -1,12 +1,13 @@
 //! What std allows and hardly ever does: each is found by a check with its defaults, and a correct test passes.
 
 use crate::common::outcomes;
+use crate::common::recorded::trace;
 use raddle::future::{self, block_on};
 use raddle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use raddle::sync::{Condvar, Mutex, RwLock};
 use raddle::time::{Duration, Instant};
-use raddle::{Config, Failed, Timeouts, check_with, thread, try_replay};
-use raddle_model::{Failure, Kind};
+use raddle::{Config, Failed, Failure, Timeouts, check_with, thread, try_replay};
+use raddle_model::Kind;
 use std::sync::Arc;
 use std::sync::atomic::AtomicUsize as Counter;
 
@@ -20,7 +21,7 @@ fn found(name: &str, test: impl Fn() + Clone + Send + Sync + 'static) -> Box<Fai
     let Err(raddle::ReplayError::Failed(again)) = try_replay(test, path) else {
         panic!("it does not come again")
     };
-    assert_eq!(again.trace.steps, failed.trace.steps);
+    assert_eq!(trace(&again).steps, trace(&failed).steps);
     std::fs::remove_dir_all(&directory).unwrap();
     failed
 }
@@ -60,7 +61,7 @@ fn readers(again: bool) {
 #[test]
 fn a_reader_that_reads_again_waits_behind_a_writer() {
     let failed = found("readers", || readers(true));
-    let Failure::Deadlock { blocked, cycle } = &failed.failure else { panic!("{failed}") };
+    let Failure::Deadlock { blocked, cycle, .. } = &failed.failure else { panic!("{failed}") };
     assert_eq!((blocked.len(), cycle.len()), (2, 2), "{failed}");
     let text = failed.to_string();
     assert!(text.contains("again, behind the writer thread 1;"), "{text}");
@@ -132,7 +133,7 @@ fn sleeper(waits: bool) {
 #[test]
 fn a_sleeper_overtakes_a_thread_that_can_run() {
     let failed = found("sleeper", || sleeper(false));
-    assert!(failed.trace.settings.timeouts_anytime);
+    assert!(trace(&failed).settings.timeouts_anytime);
     let text = failed.to_string();
     assert!(
         text.contains("This run assumes that time limits can end while other threads could run"),
@@ -159,7 +160,7 @@ fn a_failure_that_needs_no_early_time_out_assumes_none() {
         threads.into_iter().for_each(|thread| thread.join().unwrap());
         assert_eq!(last.load(SC), 1);
     });
-    assert!(!failed.trace.settings.timeouts_anytime, "{failed}");
+    assert!(!trace(&failed).settings.timeouts_anytime, "{failed}");
     assert!(!failed.to_string().contains("This run assumes"), "{failed}");
 }
 
@@ -200,7 +201,7 @@ fn late(waits: bool) {
 #[test]
 fn a_thread_begins_late() {
     let failed = found("late", || late(false));
-    assert!(failed.trace.steps.iter().any(|step| step.operation.kind == Kind::Start));
+    assert!(trace(&failed).steps.iter().any(|step| step.operation.kind == Kind::Start));
     assert!(failed.to_string().contains("the value is gone"), "{failed}");
     clean(|| late(true));
 }

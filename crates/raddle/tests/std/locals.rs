@@ -2,8 +2,7 @@
 
 use raddle::sync::atomic::{AtomicUsize, Ordering};
 use raddle::sync::{Arc, Mutex};
-use raddle::{Config, check_with, thread};
-use raddle_model::Failure;
+use raddle::{Config, Failure, check_with, thread};
 use std::cell::{Cell, RefCell};
 
 fn config(strategy: &str, runs: u64) -> Config {

@@ -171,7 +171,7 @@ fn a_closure_that_outlives_its_run_is_refused() {
     let failed =
         raddle::check_with(&raddle::Config::new().with_runs(2), move || assert_eq!(**lazy, 1)).unwrap_err();
     assert_eq!(failed.number, Some(1), "the first run is fine");
-    let Failure::Assertion { message, .. } = &failed.failure else { panic!("{failed}") };
+    let raddle::Failure::Assertion { message, .. } = &failed.failure else { panic!("{failed}") };
     assert!(message.starts_with("a LazyLock with a closure was used in an earlier run"), "{message}");
 }
 

@@ -1,8 +1,7 @@
 //! Random numbers that the strategy chooses.
 
 use raddle::rand::{Rng, RngCore, random, random_range, rngs, thread_rng};
-use raddle::{Config, check_with};
-use raddle_model::Failure;
+use raddle::{Config, Failure, check_with};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 

@@ -1,11 +1,12 @@
 //! Threads: starting, joining, scopes, panics, names, parking and sleeping.
 
+use crate::common::recorded::trace;
 use raddle::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use raddle::sync::{Arc, Mutex};
 use raddle::thread::{self, Builder};
 use raddle::time::{Duration, Instant};
-use raddle::{Config, Failed, Passed, check_with};
-use raddle_model::{BlockReason, Failure};
+use raddle::{Config, Failed, Failure, Passed, check_with};
+use raddle_model::{BlockReason, Failure as Found};
 
 const SC: Ordering = Ordering::SeqCst;
 
@@ -221,7 +222,8 @@ fn a_task_that_never_began_is_dropped_before_what_it_borrowed() {
             thread::park();
         });
     });
-    let Failure::Deadlock { blocked, .. } = &failed.failure else { panic!("{failed}") };
+    let trace = trace(&failed);
+    let Some(Found::Deadlock { blocked, .. }) = trace.verdict.failure() else { panic!("{failed}") };
     assert_eq!(blocked[0].reason, BlockReason::Park);
 }
 
@@ -237,7 +239,8 @@ fn a_token_that_comes_first_is_kept_and_a_second_one_is_lost() {
         thread::park();
         thread::park();
     });
-    let Failure::Deadlock { blocked, .. } = &failed.failure else { panic!("{failed}") };
+    let trace = trace(&failed);
+    let Some(Found::Deadlock { blocked, .. }) = trace.verdict.failure() else { panic!("{failed}") };
     assert_eq!(blocked[0].reason, BlockReason::Park);
 }
 
