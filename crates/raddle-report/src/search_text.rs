@@ -3,7 +3,7 @@
 use crate::claim_text::unless_exhausted;
 use crate::shape::{NativeRun, Races};
 use crate::text::{count, kinds, plural};
-use raddle_model::FrontEnd;
+use raddle_model::{Claim, FrontEnd};
 use std::fmt::Write;
 
 /// Returns the summary of runs that were not under control.

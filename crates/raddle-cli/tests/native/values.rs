@@ -59,8 +59,7 @@ fn values_are_told_as_their_types_are() {
     assert_eq!(&deeds[from..][..WRITTEN.len()], WRITTEN, "{text}");
     let at = |deed: &str| deeds.iter().position(|d| *d == deed).unwrap_or_else(|| panic!("{deed}: {text}"));
     // Two variables at once, and more than eight bytes, have no value.
-    let rest =
-        ["write place = null", "write both.a", "update count -7 -> 3", "update count = 3, unchanged"];
+    let rest = ["write place = null", "write both.a", "update count -7 -> 3", "update count = 3, unchanged"];
     assert!(rest.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{text}");
     for deed in [
         "write target.value = 42",
