@@ -91,7 +91,8 @@ global_case() ->
     ?assertEqual([[{n, 2}]], values(global_lock, 20)),
     ?assertEqual([7], values(global_server, 20)),
     %% A node that comes back before all have heard that it went may be disconnected again, as global keeps partitions from overlapping.
-    ?assertEqual([{false, false}, {true, true}], values(global_restart, 120)).
+    %% It may also be connected again and not know the name yet.
+    ?assertEqual([{false, false}, {false, true}, {true, true}], values(global_restart, 120)).
 
 %% The servers start when they are first needed, whatever has become of lines, nodes and of whoever needed them first.
 global_cut() -> raddle:partition('a@x', ['b@x', 'c@x']), R = global:register_name(n, self()), raddle:heal('a@x', ['b@x', 'c@x']), R.
@@ -101,7 +102,8 @@ global_killed() -> P = spawn(fun() -> global:register_name(x, self()) end), exit
 rpc_killed() -> P = spawn(fun() -> rpc:abcast(['a@x'], n, hello) end), exit(P, kill), rpc:abcast(['a@x'], n, hello).
 
 services_start_case() ->
-    [?assertEqual([yes], values(F, Runs)) || {F, Runs} <- [{global_cut, 40}, {global_cut_meanwhile, 40}, {global_crash_meanwhile, 150}, {global_killed, 40}]],
+    %% In a run of global_killed under pct the lockers of global keep each other from the lock until the step limit.
+    [?assertEqual([yes], values(F, Runs) -- [inconclusive]) || {F, Runs} <- [{global_cut, 40}, {global_cut_meanwhile, 40}, {global_crash_meanwhile, 150}, {global_killed, 40}]],
     ?assertEqual([abcast], values(rpc_killed, 40)).
 
 %% ---- groups
