@@ -52,11 +52,17 @@
 //! * [`thread::sleep`] and time limits end while other threads could run, in some of the runs; see [`Timeouts`].
 //! * A [task](future) that nobody waits for is given up when all threads have ended, be it before its first poll.
 //!
+//! Not explored: spurious wake-ups of a `Condvar`, more than one of a `park` in a thread, and readers that wait behind a writer without reading
+//! already.
+//!
 //! # Types of std in a check
 //!
 //! Raddle controls its own types only. A run that waits in a lock, channel or barrier of std would wait for ever; after 5 seconds without a step
 //! the process ends with status 2, the call and its line. (`RADDLE_WATCHDOG` sets the seconds, 0 turns that off. A long computation is
-//! told of, and goes on.) An atomic of std is not seen at all: no other thread runs between two accesses to it. Clippy finds such types
+//! told of, and goes on.) An atomic of std is not seen at all: no other thread runs between two accesses to it, and it orders nothing.
+//! `raddle::sync::Arc` and `Weak` are those of std, so that `Arc<dyn Trait>` works; their counts are no operations. Bugs that depend on who drops or
+//! upgrades first are found only where the start of a thread decides, and a cell that is reached by `Arc::get_mut` or `try_unwrap` may be
+//! reported as a race. `raddle::loom::sync::Arc` counts under control. Clippy finds such types
 //! in code that a check runs, with this in `clippy.toml`:
 //!
 //! ```toml
