@@ -3,7 +3,7 @@
 use crate::record::{self, ReplayError, Told};
 use crate::session::{Caller, Session};
 use raddle_engine::{Config, Follow, Strategy, Timeouts};
-use raddle_model::native::{Answer, Ran};
+use raddle_model::native::{Answer, RunResult};
 use raddle_model::{Event, Pick, Settings, TraceFile, Verdict};
 use raddle_strategies::SpecError;
 use rustler::{LocalPid, Resource, ResourceArc};
@@ -124,7 +124,7 @@ impl Handle {
         let trace = told.map(|told| Box::new(self.record(told)));
         let session = self.lock();
         let summary = session.engine().summary();
-        let ran = Ran {
+        let ran = RunResult {
             kind: summary.verdict.failure().map(|failure| failure.kind().to_owned()),
             cut_off: *summary.verdict == Verdict::CutOff,
             inconclusive: matches!(summary.verdict, Verdict::Inconclusive { .. }),
@@ -138,8 +138,8 @@ impl Handle {
             trace,
             output,
             callers: if callers.is_empty() { Vec::new() } else { session.callers(callers) },
-            ..Ran::default()
+            ..RunResult::default()
         };
-        serde_json::to_string(&Answer::Ran(Box::new(ran))).map_err(|error| error.to_string())
+        serde_json::to_string(&Answer::RunResult(Box::new(ran))).map_err(|error| error.to_string())
     }
 }

@@ -3,7 +3,7 @@
 use crate::session::Session;
 use raddle_engine::{Config, Timeouts};
 use raddle_model::{
-    Event, FileError, FrontEnd, MADE, Settings, Surroundings, ThreadId, TraceFile, TraceStep, Values,
+    Environment, Event, FileError, FrontEnd, MADE, Settings, ThreadId, TraceFile, TraceStep, Values,
 };
 use raddle_report::run_text::{RunContext, Terminal, reduction, steps};
 use raddle_strategies::SpecError;
@@ -93,7 +93,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
         program: told.program,
         arguments: told.arguments,
         build: None,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         parameters: made.collect(),
         settings: Settings {
             step_limit: config.step_limit,

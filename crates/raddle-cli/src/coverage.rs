@@ -92,7 +92,7 @@ fn exposed(entries: &[Entry]) -> impl Iterator<Item = &Entry> {
 }
 
 fn in_words(entry: &Entry) -> String {
-    IRoot::in_words(entry.sites.iter().map(|(place, deed)| (*deed, place.shown.clone())))
+    IRoot::in_words(entry.sites.iter().map(|(place, action)| (*action, place.shown.clone())))
 }
 
 /// Forgets what is about changed functions of `program`.

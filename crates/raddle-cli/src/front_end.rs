@@ -38,7 +38,7 @@ fn changed(front_end: FrontEnd) -> &'static str {
 pub(crate) fn source_folders(file: &TraceFile) -> Vec<PathBuf> {
     match file.front_end {
         FrontEnd::Beam => beam::folders(file),
-        FrontEnd::Rust => file.surroundings.directory.iter().map(PathBuf::from).collect(),
+        FrontEnd::Rust => file.environment.directory.iter().map(PathBuf::from).collect(),
         FrontEnd::Lab | FrontEnd::Native => Vec::new(),
     }
 }

@@ -1,7 +1,7 @@
 //! Servers: processes that make runs by order. They are the workers of a search.
 
 use anyhow::{Context, Result, anyhow};
-use raddle_model::native::{Answer, Order, Ran, Setup};
+use raddle_model::native::{Answer, Order, RunResult, Setup};
 use raddle_model::{Ledger, Operation, Settings, TraceFile, TraceStep};
 use raddle_report::shape::NativeRun;
 use raddle_report::text;
@@ -55,7 +55,7 @@ impl<S: Server> Remote<S> {
 }
 
 impl<S: Server> Worker for Remote<S> {
-    type Failure = Box<Ran>;
+    type Failure = Box<RunResult>;
     type Error = anyhow::Error;
     const IS_REMOTE: bool = true;
 
@@ -68,11 +68,11 @@ impl<S: Server> Worker for Remote<S> {
         self.server.send(&orders)
     }
 
-    fn receive(&mut self) -> Result<Option<Made<Box<Ran>>>> {
+    fn receive(&mut self) -> Result<Option<Made<Box<RunResult>>>> {
         let answer = self.server.receive()?;
         let number = self.numbers.pop_front().context("a server has answered more than it was asked")?;
         match answer {
-            Answer::Ran(ran) => Ok(Some(made(ran))),
+            Answer::RunResult(ran) => Ok(Some(made(ran))),
             Answer::Exhausted => Ok(None),
             Answer::Lost { message } => {
                 let what = format!("{}: run {number} cannot be controlled", self.program);
@@ -105,7 +105,7 @@ impl<S: Server> Worker for Remote<S> {
 }
 
 /// A run as the search sees it.
-fn made(mut ran: Box<Ran>) -> Made<Box<Ran>> {
+fn made(mut ran: Box<RunResult>) -> Made<Box<RunResult>> {
     let details = Details {
         kind: ran.kind.clone(),
         inconclusive: ran.inconclusive,

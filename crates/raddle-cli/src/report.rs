@@ -8,9 +8,9 @@ use crate::outcome::Outcome;
 use anyhow::{Context, Result, ensure};
 use raddle_explain::{Effort, Pair};
 use raddle_model::{EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
-use raddle_report::events::Stream;
+use raddle_report::events::Timeline;
 use raddle_report::format::{Terminal, html, json, junit, perfetto, sarif, text};
-use raddle_report::{PairRole, Source, Story};
+use raddle_report::{FailureReport, PairRole, Source};
 use raddle_symbols::Symbols;
 use std::path::{Path, PathBuf};
 
@@ -35,20 +35,20 @@ pub(crate) fn run(args: &ReportArgs, width: usize) -> Result<Outcome> {
     let shown = shown(&args.file);
     let format = format(args)?;
     let file = failure(&args.file)?;
-    let mut story = tell(args, &file, shown);
+    let mut report = tell(args, &file, shown);
     let text = match format {
         FormatArg::Html => {
-            sources(&mut story, &file, &args.source);
-            html(&story)
+            sources(&mut report, &file, &args.source);
+            html(&report)
         }
-        FormatArg::Junit => junit(&story),
-        FormatArg::Sarif => sarif(&story),
-        FormatArg::Perfetto => perfetto(&story),
-        FormatArg::Json => json(&story),
+        FormatArg::Junit => junit(&report),
+        FormatArg::Sarif => sarif(&report),
+        FormatArg::Perfetto => perfetto(&report),
+        FormatArg::Json => json(&report),
         FormatArg::Text => {
             // The library looks at the terminal and at `NO_COLOR`.
             let colours = args.output.is_none() && console::colors_enabled();
-            text(&story, Terminal { width, colours, ..Terminal::default() })
+            text(&report, Terminal { width, colours, ..Terminal::default() })
         }
     };
     let Some(path) = &args.output else {
@@ -76,23 +76,23 @@ fn format(args: &ReportArgs) -> Result<FormatArg> {
 }
 
 /// All that is known of the failure. Where it cannot be explained, the report says why.
-fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> Story {
+fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> FailureReport {
     if args.no_explain || file.verdict.failure().is_none() {
-        return Story::of(file);
+        return FailureReport::of(file);
     }
     let few = (MOST_STEPS / (file.steps.len() as u64).max(1)).clamp(100, MOST_RUNS);
     let effort = Effort { executions: args.runs.unwrap_or(few), samples: SAMPLES, depth: true };
     let (run, found, sources) = match explain::search(file, shown, effort, args.time) {
         Ok(explained) => explained,
         Err(error) => {
-            let mut story = Story::of(file);
-            story.notes.push(format!("Not explained: {error:#}."));
-            return story;
+            let mut report = FailureReport::of(file);
+            report.notes.push(format!("Not explained: {error:#}."));
+            return report;
         }
     };
     // How the run was found is told by the file only.
     let minimized = file.minimized.or(run.minimized);
-    let mut story = Story::of(&TraceFile {
+    let mut report = FailureReport::of(&TraceFile {
         verdict: run.verdict,
         threads: run.threads,
         objects: run.objects,
@@ -104,38 +104,38 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> Story {
         ..file.clone()
     });
     let run = found.run.as_ref().unwrap_or(file);
-    story.why = explain::why(run, &found, effort, &sources).lines().map(str::to_owned).collect();
+    report.why = explain::why(run, &found, effort, &sources).lines().map(str::to_owned).collect();
     for (pairs, role) in [(&found.swapped, PairRole::Swap), (&found.constraints, PairRole::Enough)] {
         for &Pair { first, second } in pairs {
             let step = |index: usize| (index, &found.steps[index]);
-            story.add_pair(step(first), step(second), role);
+            report.add_pair(step(first), step(second), role);
         }
     }
     if let Some(idiom) = found.idiom {
         let pairs: Vec<(usize, usize)> =
             found.constraints.iter().map(|pair| (pair.first, pair.second)).collect();
-        story.set_idiom(idiom, explain::IDIOMS[usize::from(idiom) - 1], &pairs, &found.steps);
+        report.set_idiom(idiom, explain::IDIOMS[usize::from(idiom) - 1], &pairs, &found.steps);
     }
-    story.passing = found.passing.as_ref().map(Stream::of);
-    story
+    report.passing = found.passing.as_ref().map(Timeline::of);
+    report
 }
 
-/// Puts the texts of the source files into the story, as far as they are found.
-fn sources(story: &mut Story, file: &TraceFile, folders: &[PathBuf]) {
+/// Puts the texts of the source files into the report, as far as they are found.
+fn sources(report: &mut FailureReport, file: &TraceFile, folders: &[PathBuf]) {
     let program = (file.front_end == FrontEnd::Native).then(|| Path::new(&file.program));
     let named: Vec<PathBuf> = match program {
         Some(program) => Symbols::new().sources(program).into_iter().map(PathBuf::from).collect(),
         None => Vec::new(),
     };
     let known_folders = source_folders(file);
-    let names: Vec<String> = story.files().into_iter().map(str::to_owned).collect();
+    let names: Vec<String> = report.files().into_iter().map(str::to_owned).collect();
     for name in names {
         let beside = program.and_then(Path::parent).map(|folder| folder.join(&name));
         let known = named.iter().filter(|path| path.ends_with(&name)).cloned();
         let candidates = folders.iter().chain(&known_folders).map(|folder| folder.join(&name));
         let candidates = candidates.chain(known).chain([PathBuf::from(&name)]).chain(beside);
         if let Some(text) = candidates.into_iter().find_map(|path| source(&path)) {
-            story.sources.push(Source { name, text });
+            report.sources.push(Source { name, text });
         }
     }
 }

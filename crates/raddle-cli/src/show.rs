@@ -16,7 +16,7 @@ pub(crate) fn found(out: &mut String, file: &TraceFile, output: &Output, width: 
 
 /// Prints the steps of a run, what was wrong, and what the program printed.
 pub(crate) fn run(out: &mut String, file: &TraceFile, output: &Output, width: usize) {
-    let own = file.surroundings.test.as_ref().map(|test| without_harness(&output.printed, test));
+    let own = file.environment.test.as_ref().map(|test| without_harness(&output.printed, test));
     let context = RunContext { output: own.as_deref().unwrap_or(&output.printed), callers: &output.callers };
     out.push('\n');
     out.push_str(&run_text::run(file, context, Terminal::of_width(width)));

@@ -16,7 +16,7 @@ pub(crate) use raddle_symbols::runs::Sources;
 pub(crate) struct Output {
     /// What it printed.
     pub(crate) printed: String,
-    /// For each step the user's line that a step of a library was made for; see [`raddle_model::native::Ran::callers`].
+    /// For each step the user's line that a step of a library was made for; see [`raddle_model::native::RunResult::callers`].
     pub(crate) callers: Vec<String>,
 }
 
@@ -160,7 +160,7 @@ pub(crate) fn explain(
     let (mut sources, mut name) = (Sources::new(), subject.namer());
     for run in found.passing.iter_mut().chain(found.run.as_mut()) {
         subject.observe(run);
-        run.surroundings = file.surroundings.clone();
+        run.environment = file.environment.clone();
         sources.extend(name(run));
     }
     Ok(Some((found, sources)))

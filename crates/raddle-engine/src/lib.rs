@@ -52,4 +52,4 @@ pub use races::Races;
 pub use replay::{Divergence, Replay};
 pub use resemble::Resemble;
 pub use rng::Rng;
-pub use strategy::{Choice, Few, Needs, Plan, Point, RunSummary, Strategy};
+pub use strategy::{Choice, Needs, Plan, Point, RunSummary, SmallPoint, Strategy};

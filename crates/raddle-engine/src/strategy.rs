@@ -188,9 +188,13 @@ impl<'a> Point<'a> {
 
     /// The same as bits, if the run has had at most `most` threads so far and a word has that many bits.
     #[inline]
-    pub fn few(&self, most: usize) -> Option<Few<'a>> {
+    pub fn few(&self, most: usize) -> Option<SmallPoint<'a>> {
         let count = self.thread_count();
-        (count <= most.min(64)).then_some(Few { engine: self.engine, changed: self.changed.few(), count })
+        (count <= most.min(64)).then_some(SmallPoint {
+            engine: self.engine,
+            changed: self.changed.few(),
+            count,
+        })
     }
 
     /// How many threads the run has had so far; their ids are below this number.
@@ -252,7 +256,7 @@ impl<'a> Point<'a> {
 
 /// A [`Point`] of a run with few threads: sets of threads are words, in which thread number `i` is the bit of value `1 << i`.
 #[derive(Clone, Copy)]
-pub struct Few<'a> {
+pub struct SmallPoint<'a> {
     engine: &'a Engine,
     /// See [`Point::changed`].
     pub changed: u64,
@@ -260,7 +264,7 @@ pub struct Few<'a> {
     pub count: usize,
 }
 
-impl Few<'_> {
+impl SmallPoint<'_> {
     /// See [`Point::enabled`].
     #[inline]
     pub fn enabled(&self) -> u64 {

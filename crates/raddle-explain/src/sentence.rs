@@ -24,12 +24,12 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
     };
     if let Some(name) = told {
         let [one, other] = &changes;
-        let deed = |change: &Option<Change>, step: &TraceStep, object: &str| match change {
+        let action = |change: &Option<Change>, step: &TraceStep, object: &str| match change {
             Some(change) => placed(run, step, &change.words(object)),
-            None => deed(run, step, object),
+            None => action(run, step, object),
         };
-        let first = deed(one, first, &format!("`{name}`"));
-        return format!("{}{first} before {}", noun(run, &first), deed(other, second, "it"));
+        let first = action(one, first, &format!("`{name}`"));
+        return format!("{}{first} before {}", noun(run, &first), action(other, second, "it"));
     }
     let named = |step: &TraceStep| {
         // What both touch is what their order matters for.
@@ -42,8 +42,8 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
         [_] => "it".to_owned(),
         _ => "them".to_owned(),
     };
-    let first = deed(run, first, &named(first));
-    format!("{}{first} before {}", noun(run, &first), deed(run, second, &again))
+    let first = action(run, first, &named(first));
+    format!("{}{first} before {}", noun(run, &first), action(run, second, &again))
 }
 
 /// The word before a sentence that begins with the name of a thread; nothing if the name begins with it.
@@ -110,18 +110,18 @@ fn object_name(run: &TraceFile, object: ObjectId) -> &str {
     name.split_once(" made at ").map_or(name, |(name, _)| name)
 }
 
-fn deed(run: &TraceFile, step: &TraceStep, objects: &str) -> String {
+fn action(run: &TraceFile, step: &TraceStep, objects: &str) -> String {
     let gap = if objects.is_empty() { "" } else { " " };
     placed(run, step, &format!("{}{gap}{objects}", step.operation.kind.info().past))
 }
 
 /// Who did it, and where.
-fn placed(run: &TraceFile, step: &TraceStep, deed: &str) -> String {
+fn placed(run: &TraceFile, step: &TraceStep, action: &str) -> String {
     let thread = run.threads.get(step.thread as usize).map_or("?", |name| name);
-    let deed = format!("{thread} {deed}");
+    let action = format!("{thread} {action}");
     match run.locations.get(step.operation.location.index()).filter(|text| *text != NOWHERE) {
-        Some(text) => format!("{deed} at {}", place(text)),
-        None => deed,
+        Some(text) => format!("{action} at {}", place(text)),
+        None => action,
     }
 }
 

@@ -1,7 +1,7 @@
 //! The accesses of a run: steps that touch memory, take a lock or give one back.
 
 use raddle_engine::RunSummary;
-use raddle_model::{Deed, Holding, Kind, LockMode, Name, ObjectId, Operation, Site, ThreadId};
+use raddle_model::{Action, Holding, Kind, LockMode, Name, ObjectId, Operation, Site, ThreadId};
 use std::collections::BTreeMap;
 
 /// One access of a run.
@@ -55,21 +55,21 @@ impl Accesses {
                 let object = event.operation.objects().map(|(object, _)| object);
                 object.for_each(|object| locks.entry(object).or_default().downgrade(thread));
             }
-            for (object, deed, writes) in deeds(&event.operation) {
+            for (object, action, writes) in actions(&event.operation) {
                 let open = &mut found.open[thread.index()];
-                let counts = match deed {
-                    Deed::Lock => {
+                let counts = match action {
+                    Action::Lock => {
                         // Of one that was destroyed: only who does not wait may be refused and go on.
                         let again = run.counts_again(object);
                         let again = again.unwrap_or(event.operation.kind == Kind::Lock);
                         locks.entry(object).or_default().take(thread, writes, again)
                     }
-                    Deed::Unlock => locks.entry(object).or_default().give_back(thread),
-                    Deed::Read | Deed::Write => Some(writes),
+                    Action::Unlock => locks.entry(object).or_default().give_back(thread),
+                    Action::Read | Action::Write => Some(writes),
                 };
                 // A try in vain is no access, nor is a lock taken again by who has it.
                 let Some(writes) = counts else { continue };
-                if deed == Deed::Unlock {
+                if action == Action::Unlock {
                     open.retain(|section| section.lock != object);
                 }
                 let number = found.all.len() as u32;
@@ -81,12 +81,12 @@ impl Accesses {
                     thread,
                     nth: nth[thread.index()],
                     object,
-                    site: Site { place: run.place_name(event.operation.location), deed },
+                    site: Site { place: run.place_name(event.operation.location), action },
                     writes,
                     before: latest.insert((thread, object), number),
                     sections: (from, found.sections.len() as u32),
                 });
-                if deed == Deed::Lock {
+                if action == Action::Lock {
                     open.push(Section { lock: object, taken: number });
                 }
             }
@@ -101,24 +101,25 @@ impl Accesses {
 }
 
 /// What an operation would do, with which object, and whether it writes it. Of a wait for a condition only the lock counts.
-pub(crate) fn deeds(operation: &Operation) -> impl Iterator<Item = (ObjectId, Deed, bool)> + use<> {
+pub(crate) fn actions(operation: &Operation) -> impl Iterator<Item = (ObjectId, Action, bool)> + use<> {
     let kind = operation.kind;
     let skipped = usize::from(kind.info().holding == Holding::GivesBackToWait);
-    let deed = move |writes: bool| match kind.info().holding {
+    let action = move |writes: bool| match kind.info().holding {
         Holding::None if !kind.accesses_memory() => None,
-        Holding::None => Some((if writes { Deed::Write } else { Deed::Read }, writes)),
-        Holding::Takes(mode) | Holding::Tries(mode) => Some((Deed::Lock, mode == LockMode::Exclusive)),
-        Holding::TakesBack => Some((Deed::Lock, true)),
-        Holding::GivesBack | Holding::GivesBackToWait => Some((Deed::Unlock, true)),
+        Holding::None => Some((if writes { Action::Write } else { Action::Read }, writes)),
+        Holding::Takes(mode) | Holding::Tries(mode) => Some((Action::Lock, mode == LockMode::Exclusive)),
+        Holding::TakesBack => Some((Action::Lock, true)),
+        Holding::GivesBack | Holding::GivesBackToWait => Some((Action::Unlock, true)),
         Holding::Downgrades | Holding::BeginsOnce | Holding::AwaitsOnce | Holding::EndsOnce => None,
     };
     let objects = operation.objects().skip(skipped);
-    objects.filter_map(move |(object, writes)| deed(writes).map(|(deed, writes)| (object, deed, writes)))
+    objects
+        .filter_map(move |(object, writes)| action(writes).map(|(action, writes)| (object, action, writes)))
 }
 
 /// What an operation at `place` would do with each object that it accesses, and whether it writes it: its static accesses.
 pub fn site(operation: &Operation, place: Name) -> impl Iterator<Item = (ObjectId, Site, bool)> + use<> {
-    deeds(operation).map(move |(object, deed, writes)| (object, Site { place, deed }, writes))
+    actions(operation).map(move |(object, action, writes)| (object, Site { place, action }, writes))
 }
 
 /// Who has a lock.

@@ -3,7 +3,7 @@
 use crate::access::{Access, Accesses, Section};
 use crate::predict::{Entries, Entry, Order};
 use raddle_engine::Clocks;
-use raddle_model::{Deed, IRoot, Idiom, ObjectId, Site, ThreadId};
+use raddle_model::{Action, IRoot, Idiom, ObjectId, Site, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// How many accesses of a thread a new one is paired with, two of each entry.
@@ -49,7 +49,7 @@ impl Pairs {
             for earlier in recent.iter() {
                 pairs.add((earlier.entry, entry), &all[earlier.access as usize], access, accesses);
             }
-            if access.site.deed == Deed::Lock {
+            if access.site.action == Action::Lock {
                 let taken = sections.iter().map(|section| section.taken as usize);
                 let near = taken.filter(|&taken| access.nth - all[taken].nth <= window);
                 pairs.nested.extend(near.filter_map(|taken| Some((entries.of_access[taken]?, entry))));

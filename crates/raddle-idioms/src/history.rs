@@ -1,7 +1,7 @@
 //! Immediate dependencies between accesses, object by object.
 
 use crate::access::Access;
-use raddle_model::Deed;
+use raddle_model::Action;
 
 /// What an object has seen that a later access may depend on.
 #[derive(Default)]
@@ -15,13 +15,13 @@ pub(crate) struct History {
 impl History {
     /// Calls `found` with each access that `access` depends on immediately, then makes it part of the history.
     pub(crate) fn add(&mut self, access: &Access, mut found: impl FnMut(&Access)) {
-        if access.site.deed != Deed::Unlock {
+        if access.site.action != Action::Unlock {
             let from =
                 if access.writes && !self.reads.is_empty() { &self.reads[..] } else { self.write.as_slice() };
             from.iter().filter(|earlier| earlier.thread != access.thread).for_each(&mut found);
         }
         // To take a lock is not what others depend on.
-        if access.site.deed == Deed::Lock {
+        if access.site.action == Action::Lock {
             return;
         }
         if access.writes {

@@ -4,10 +4,10 @@
 //! places: the time is linear in the length of the run, however wide the window. What lies further back than that is
 //! overlooked.
 
-use crate::access::{Access, Accesses, deeds};
+use crate::access::{Access, Accesses, actions};
 use crate::history::History;
 use raddle_engine::RunSummary;
-use raddle_model::{Deed, IRoot, Idiom, ObjectId, Site, ThreadId};
+use raddle_model::{Action, IRoot, Idiom, ObjectId, Site, ThreadId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// The most dependencies between two threads that are looked at together with a new one.
@@ -85,8 +85,8 @@ impl Observer {
     fn circles(&mut self, run: &RunSummary<'_>, accesses: &Accesses) {
         let attempts = run.trace.pending.iter().enumerate().filter_map(|(thread, operation)| {
             let operation = operation.as_ref()?;
-            let (lock, ..) = deeds(operation).find(|(_, deed, _)| *deed == Deed::Lock)?;
-            let site = Site { place: run.place_name(operation.location), deed: Deed::Lock };
+            let (lock, ..) = actions(operation).find(|(_, action, _)| *action == Action::Lock)?;
+            let site = Site { place: run.place_name(operation.location), action: Action::Lock };
             Some((ThreadId(thread as u32), lock, site))
         });
         let attempts: Vec<(ThreadId, ObjectId, Site)> = attempts.collect();

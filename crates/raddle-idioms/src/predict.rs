@@ -15,7 +15,7 @@
 use crate::access::{Access, Accesses};
 use crate::compound::{self, Pairs};
 use raddle_engine::{Clocks, RunSummary};
-use raddle_model::{Deed, IRoot, Idiom, ObjectId, Site, ThreadId};
+use raddle_model::{Action, IRoot, Idiom, ObjectId, Site, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most entries of one place, thread and object.
@@ -99,11 +99,11 @@ impl Entry {
     /// Whether `other` may depend immediately on this.
     fn may_precede(&self, other: &Entry, clocks: &Clocks) -> bool {
         let conflict = self.thread != other.thread && (self.writes || other.writes);
-        let deeds = match (self.site.deed, other.site.deed) {
-            (Deed::Unlock, Deed::Lock) => true,
+        let actions = match (self.site.action, other.site.action) {
+            (Action::Unlock, Action::Lock) => true,
             (first, second) => !first.is_of_lock() && !second.is_of_lock(),
         };
-        if !conflict || !deeds || clocks.ordered(other.thread, other.nth, self.event as usize) {
+        if !conflict || !actions || clocks.ordered(other.thread, other.nth, self.event as usize) {
             return false;
         }
         // Whether any access of the thread ends the dependency, or only one that writes.

@@ -11,7 +11,7 @@ use std::fmt;
 /// What a place in the code does with an object.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Deed {
+pub enum Action {
     /// Reads memory.
     Read,
     /// Writes memory, or reads and writes it in one step.
@@ -22,20 +22,20 @@ pub enum Deed {
     Unlock,
 }
 
-impl Deed {
+impl Action {
     /// As a verb.
     pub fn word(self) -> &'static str {
         match self {
-            Deed::Read => "read",
-            Deed::Write => "write",
-            Deed::Lock => "lock",
-            Deed::Unlock => "unlock",
+            Action::Read => "read",
+            Action::Write => "write",
+            Action::Lock => "lock",
+            Action::Unlock => "unlock",
         }
     }
 
     /// Whether it is about a lock, not about memory.
     pub fn is_of_lock(self) -> bool {
-        matches!(self, Deed::Lock | Deed::Unlock)
+        matches!(self, Action::Lock | Action::Unlock)
     }
 }
 
@@ -45,7 +45,7 @@ pub struct Site {
     /// The place, by a name that is the same in all runs.
     pub place: Name,
     /// What is done there.
-    pub deed: Deed,
+    pub action: Action,
 }
 
 /// A pattern of dependencies between two threads.
@@ -104,7 +104,7 @@ pub struct IRoot {
 }
 
 /// Stands where an idiom has no access.
-const UNUSED: Site = Site { place: Name(0), deed: Deed::Read };
+const UNUSED: Site = Site { place: Name(0), action: Action::Read };
 
 impl IRoot {
     /// The iRoot with the accesses `A`, `B` and so on. In idiom 5 the two threads are alike, so that of its two readings
@@ -129,12 +129,12 @@ impl IRoot {
 
     /// The iRoot in words, with `place` for the words of a place.
     pub fn told(&self, place: impl Fn(Name) -> String) -> String {
-        IRoot::in_words(self.sites().iter().map(|site| (site.deed, place(site.place))))
+        IRoot::in_words(self.sites().iter().map(|site| (site.action, place(site.place))))
     }
 
     /// The accesses of an iRoot in words: `write at a.c:3 => read at b.c:7`.
-    pub fn in_words(accesses: impl IntoIterator<Item = (Deed, String)>) -> String {
-        let word = |(deed, place): (Deed, String)| format!("{} at {place}", deed.word());
+    pub fn in_words(accesses: impl IntoIterator<Item = (Action, String)>) -> String {
+        let word = |(action, place): (Action, String)| format!("{} at {place}", action.word());
         let words: Vec<String> = accesses.into_iter().map(word).collect();
         match &words[..] {
             [a, b, c, d] => format!("{a} => {b}; {c} => {d}"),
@@ -277,7 +277,7 @@ mod tests {
     use super::*;
 
     fn sites(places: &[u64]) -> Vec<Site> {
-        places.iter().map(|&place| Site { place: Name(place), deed: Deed::Write }).collect()
+        places.iter().map(|&place| Site { place: Name(place), action: Action::Write }).collect()
     }
 
     #[test]

@@ -22,11 +22,11 @@ mod verdict;
 pub use claim::{Claim, Claims};
 pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
 pub use file::{
-    FORMAT_VERSION, FileError, FrontEnd, MADE, MOST_FILE_STEPS, Minimized, Settings, Surroundings, TraceFile,
+    Environment, FORMAT_VERSION, FileError, FrontEnd, MADE, MOST_FILE_STEPS, Minimized, Settings, TraceFile,
     TraceStep, UnknownFrontEnd,
 };
 pub use ids::{LocationId, ObjectId, ThreadId};
-pub use iroot::{Count, Deed, IRoot, Idiom, Ledger, Site, Standing};
+pub use iroot::{Action, Count, IRoot, Idiom, Ledger, Site, Standing};
 pub use kind::{Handoff, Holding, Kind, KindInfo, LockMode, Memory, Notifies, Progress, Token, Waits};
 pub use memory_order::MemoryOrder;
 pub use name::{Name, mix};

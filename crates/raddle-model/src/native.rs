@@ -171,7 +171,7 @@ pub enum Answer {
         fibers: bool,
     },
     /// A run was made.
-    Ran(Box<Ran>),
+    RunResult(Box<RunResult>),
     /// The strategy has no schedule left.
     Exhausted,
     /// What a strategy knows of iRoots.
@@ -237,7 +237,7 @@ pub struct Covered {
 /// A run that was made. What is as in most runs that pass is not told.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Ran {
+pub struct RunResult {
     /// The kind of failure, or nothing if it passed.
     #[serde(skip_serializing_if = "is_default")]
     pub kind: Option<String>,

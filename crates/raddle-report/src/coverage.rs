@@ -2,7 +2,7 @@
 
 use crate::table::{Align, Table};
 use crate::text;
-use raddle_model::{Count, Deed, IRoot, Idiom, Ledger, Name, Standing};
+use raddle_model::{Action, Count, IRoot, Idiom, Ledger, Name, Standing};
 use serde::Serialize;
 use std::fmt::Write;
 
@@ -38,7 +38,7 @@ pub struct Root {
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Place {
     /// What is done.
-    pub deed: Deed,
+    pub action: Action,
     /// Where.
     pub at: String,
 }
@@ -51,7 +51,7 @@ impl Coverage {
             accesses: root
                 .sites()
                 .iter()
-                .map(|site| Place { deed: site.deed, at: place(site.place) })
+                .map(|site| Place { action: site.action, at: place(site.place) })
                 .collect(),
             standing,
             told: root.told(&place),
@@ -146,10 +146,10 @@ mod tests {
 
     #[test]
     fn the_table_and_what_is_left() {
-        let site = |place, deed| Site { place: Name(place), deed };
+        let site = |place, action| Site { place: Name(place), action };
         let mut ledger = Ledger::default();
-        let one = IRoot::new(Idiom::One, &[site(1, Deed::Write), site(2, Deed::Read)]);
-        let other = IRoot::new(Idiom::One, &[site(2, Deed::Read), site(1, Deed::Write)]);
+        let one = IRoot::new(Idiom::One, &[site(1, Action::Write), site(2, Action::Read)]);
+        let other = IRoot::new(Idiom::One, &[site(2, Action::Read), site(1, Action::Write)]);
         ledger.expose(one);
         ledger.predict(one);
         ledger.predict(other);

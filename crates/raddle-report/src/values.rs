@@ -4,7 +4,7 @@ use raddle_model::{Cell, Kind, Operation, TraceFile, Value};
 
 /// What a step read from a variable and wrote to it, ready to be shown.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Told {
+pub struct ShownValue {
     /// The object that the variable is, or is a part of: an index into the names of objects.
     pub object: u32,
     /// What the variable is called.
@@ -17,14 +17,14 @@ pub struct Told {
     pub is_unchanged: bool,
 }
 
-impl Told {
-    fn of(file: &TraceFile, operation: &Operation, cell: &Cell, value: &Value) -> Told {
+impl ShownValue {
+    fn of(file: &TraceFile, operation: &Operation, cell: &Cell, value: &Value) -> ShownValue {
         let object = file.objects.get(cell.object.index()).map_or("?", |name| name);
         // Names of objects of Rust tests tell where they were made.
         let object = object.split(" made at ").next().unwrap_or(object);
         let writes = operation.kind == Kind::ReadModifyWrite
             && operation.objects().any(|(object, writes)| object == cell.object && writes);
-        Told {
+        ShownValue {
             object: cell.object.0,
             name: if cell.name.is_empty() { object } else { &cell.name }.to_owned(),
             read: value.read.map(|read| cell.text(read)),
@@ -50,15 +50,15 @@ impl Told {
 }
 
 /// What a step of `file` read and wrote, as far as that is known.
-pub(crate) fn told(file: &TraceFile, step: usize) -> Vec<Told> {
+pub(crate) fn told(file: &TraceFile, step: usize) -> Vec<ShownValue> {
     let Some(entry) = file.steps.get(step) else { return Vec::new() };
     let own = file.values.of(step);
-    own.map(|(cell, value)| Told::of(file, &entry.operation, cell, value)).collect()
+    own.map(|(cell, value)| ShownValue::of(file, &entry.operation, cell, value)).collect()
 }
 
 /// Adds values to a statement of the source, but for what it says itself: `x = 1` needs no value.
-pub(crate) fn beside(statement: &str, told: &[Told]) -> String {
-    let texts: Vec<String> = told.iter().map(Told::text).filter(|text| text != statement).collect();
+pub(crate) fn beside(statement: &str, told: &[ShownValue]) -> String {
+    let texts: Vec<String> = told.iter().map(ShownValue::text).filter(|text| text != statement).collect();
     if texts.is_empty() { statement.to_owned() } else { format!("{statement} ({})", texts.join(", ")) }
 }
 
@@ -70,7 +70,7 @@ mod tests {
     fn a_value_is_told_with_its_variable() {
         let told = |read: Option<&str>, written: Option<&str>, is_unchanged| {
             let (read, written) = (read.map(str::to_owned), written.map(str::to_owned));
-            Told { object: 0, name: "x".to_owned(), read, written, is_unchanged }
+            ShownValue { object: 0, name: "x".to_owned(), read, written, is_unchanged }
         };
         assert_eq!(told(Some("1"), None, false).text(), "x = 1");
         assert_eq!(told(None, Some("2"), false).text(), "x = 2");

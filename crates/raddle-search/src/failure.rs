@@ -116,7 +116,7 @@ pub fn origin(file: &TraceFile) -> TraceFile {
         program: file.program.clone(),
         arguments: file.arguments.clone(),
         build: file.build.clone(),
-        surroundings: file.surroundings.clone(),
+        environment: file.environment.clone(),
         parameters: file.parameters.clone(),
         settings: file.settings,
         strategy: file.strategy.clone(),
@@ -162,7 +162,7 @@ fn with_origin(file: &TraceFile, run: TraceFile) -> TraceFile {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use raddle_model::{FrontEnd, Settings, Surroundings};
+    use raddle_model::{Environment, FrontEnd, Settings};
 
     fn file(parameters: &[(&str, i64)]) -> TraceFile {
         let settings = Settings {
@@ -179,7 +179,7 @@ mod tests {
             program: String::new(),
             arguments: Vec::new(),
             build: None,
-            surroundings: Surroundings::default(),
+            environment: Environment::default(),
             parameters: parameters.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
             settings,
             strategy: String::new(),

@@ -1,6 +1,6 @@
 //! What is kept, as plain data.
 
-use raddle_model::{Deed, Idiom, Standing};
+use raddle_model::{Action, Idiom, Standing};
 use std::collections::BTreeMap;
 
 /// A place in the code that another build of the program knows again.
@@ -31,7 +31,7 @@ impl Place {
 
 /// What tells an iRoot from all others, in whichever store it is: of each access the place with its callers and what is done.
 /// Lines of the source are no part of it, for they change with what stands above.
-pub type Identity<'a> = (Idiom, Vec<(Vec<(&'a str, &'a str, u64, u64)>, Deed)>);
+pub type Identity<'a> = (Idiom, Vec<(Vec<(&'a str, &'a str, u64, u64)>, Action)>);
 
 /// An iRoot and what is known of it.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -39,7 +39,7 @@ pub struct Entry {
     /// The idiom.
     pub idiom: Idiom,
     /// Its accesses in order.
-    pub sites: Vec<(Place, Deed)>,
+    pub sites: Vec<(Place, Action)>,
     /// What is known of it.
     pub standing: Standing,
 }
@@ -47,11 +47,11 @@ pub struct Entry {
 impl Entry {
     /// What tells it from all other iRoots.
     pub fn identity(&self) -> Identity<'_> {
-        let sites = self.sites.iter().map(|(place, deed)| {
+        let sites = self.sites.iter().map(|(place, action)| {
             let way = place.way();
             let way =
                 way.map(|place| (place.module.as_str(), place.function.as_str(), place.body, place.offset));
-            (way.collect(), *deed)
+            (way.collect(), *action)
         });
         (self.idiom, one_reading(self.idiom, sites.collect()))
     }
@@ -83,12 +83,12 @@ pub struct Stored<T> {
     pub fresh: u64,
 }
 
-fn letter(deed: Deed) -> char {
-    match deed {
-        Deed::Read => 'r',
-        Deed::Write => 'w',
-        Deed::Lock => 'l',
-        Deed::Unlock => 'u',
+fn letter(action: Action) -> char {
+    match action {
+        Action::Read => 'r',
+        Action::Write => 'w',
+        Action::Lock => 'l',
+        Action::Unlock => 'u',
     }
 }
 
@@ -105,7 +105,7 @@ fn one_reading<T: Ord + Clone>(idiom: Idiom, sites: Vec<T>) -> Vec<T> {
 /// The sites of an entry by the numbers of their places: `,3r,17w,`.
 pub(crate) fn key(entry: &Entry, ids: &[i64]) -> String {
     let sites: Vec<(i64, char)> =
-        ids.iter().zip(&entry.sites).map(|(&id, &(_, deed))| (id, letter(deed))).collect();
+        ids.iter().zip(&entry.sites).map(|(&id, &(_, action))| (id, letter(action))).collect();
     one_reading(entry.idiom, sites)
         .iter()
         .fold(",".to_owned(), |text, (id, letter)| format!("{text}{id}{letter},"))
@@ -125,11 +125,11 @@ pub(crate) fn from_row(
 ) -> Option<Entry> {
     let idiom = Idiom::ALL.into_iter().find(|known| known.number() as i64 == idiom)?;
     let site = |text: &str| {
-        let deed = [Deed::Read, Deed::Write, Deed::Lock, Deed::Unlock]
+        let action = [Action::Read, Action::Write, Action::Lock, Action::Unlock]
             .into_iter()
-            .find(|&deed| text.ends_with(letter(deed)))?;
+            .find(|&action| text.ends_with(letter(action)))?;
         let id: i64 = text.get(..text.len() - 1)?.parse().ok()?;
-        Some((places.get(&id)?.clone(), deed))
+        Some((places.get(&id)?.clone(), action))
     };
     let sites: Option<Vec<_>> = sites.split(',').filter(|text| !text.is_empty()).map(site).collect();
     let sites = sites.filter(|sites| sites.len() == idiom.accesses())?;

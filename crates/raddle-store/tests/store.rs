@@ -1,6 +1,6 @@
 //! Stores that are written, shared, damaged and forgotten.
 
-use raddle_model::{Deed, Idiom, Standing};
+use raddle_model::{Action, Idiom, Standing};
 use raddle_store::{Entry, FILE_NAME, Place, Search, Store, StoreError};
 use std::path::{Path, PathBuf};
 
@@ -30,7 +30,7 @@ fn place(function: &str, body: u64, offset: u64) -> Place {
     }
 }
 
-fn entry(idiom: Idiom, sites: &[(Place, Deed)], standing: Standing) -> Entry {
+fn entry(idiom: Idiom, sites: &[(Place, Action)], standing: Standing) -> Entry {
     Entry { idiom, sites: sites.to_vec(), standing }
 }
 
@@ -38,7 +38,7 @@ const EXPOSED: Standing = Standing { exposed: true, predicted: false, failed: 0,
 const FAILED: Standing = Standing { exposed: false, predicted: true, failed: 2, met: 1 };
 
 fn pair(offset: u64, standing: Standing) -> Entry {
-    let sites = [(place("set", 1, offset), Deed::Write), (place("get", u64::MAX, 4), Deed::Read)];
+    let sites = [(place("set", 1, offset), Action::Write), (place("get", u64::MAX, 4), Action::Read)];
     entry(Idiom::One, &sites, standing)
 }
 
@@ -69,7 +69,7 @@ fn what_is_added_is_there_when_it_is_opened_again() {
 #[test]
 fn the_two_readings_of_idiom_5_are_one() {
     let mut store = open(&fresh("five"));
-    let sites: Vec<(Place, Deed)> = (0..4).map(|n| (place("f", 1, n), Deed::Lock)).collect();
+    let sites: Vec<(Place, Action)> = (0..4).map(|n| (place("f", 1, n), Action::Lock)).collect();
     let mut turned = sites.clone();
     turned.rotate_left(2);
     store.add(&[entry(Idiom::Five, &sites, EXPOSED)], &search(1)).expect("it is written");
@@ -85,13 +85,13 @@ fn changed_code_is_forgotten_and_nothing_else() {
     let mut store = open(&fresh("forget"));
     let other = entry(
         Idiom::One,
-        &[(place("other", 7, 1), Deed::Write), (place("other", 7, 21), Deed::Read)],
+        &[(place("other", 7, 1), Action::Write), (place("other", 7, 21), Action::Read)],
         EXPOSED,
     );
     let all: Vec<Entry> = (1..=30).map(|offset| pair(offset, EXPOSED)).chain([other.clone()]).collect();
     store.add(&all, &search(1)).expect("it is written");
     // A place with the number 1 must not take those with 10 or 21 with it.
-    let set_1 = |(place, _): &(Place, Deed)| place.offset == 1 && place.function == "set";
+    let set_1 = |(place, _): &(Place, Action)| place.offset == 1 && place.function == "set";
     assert_eq!(store.forget(|entry| !entry.sites.iter().any(set_1)).expect("it is written"), 1);
     // What others share stays, and is used for what comes later.
     assert_eq!(store.entries().expect("it is read"), all[1..]);
@@ -109,7 +109,8 @@ fn a_place_is_another_one_where_it_has_another_caller() {
             .iter()
             .rev()
             .fold(None, |caller, &offset| Some(Box::new(Place { caller, ..place("main", 9, offset) })));
-        let sites = [(Place { caller, ..place("set", 1, 2) }, Deed::Write), (place("get", 3, 4), Deed::Read)];
+        let sites =
+            [(Place { caller, ..place("set", 1, 2) }, Action::Write), (place("get", 3, 4), Action::Read)];
         entry(Idiom::One, &sites, EXPOSED)
     };
     let all = [called(&[]), called(&[1]), called(&[2]), called(&[1, 2]), called(&[2, 1])];
@@ -140,7 +141,7 @@ fn a_store_of_the_first_version_is_read_and_brought_up_when_it_is_changed() {
     let connection = rusqlite::Connection::open(&path).expect("a database can be made");
     connection.execute_batch(FIRST).expect("tables can be made");
     drop(connection);
-    let sites = [(place("set", 1, 2), Deed::Write), (place("get", 3, 4), Deed::Read)];
+    let sites = [(place("set", 1, 2), Action::Write), (place("get", 3, 4), Action::Read)];
     let known = entry(Idiom::One, &sites, Standing { failed: 5, met: 0, ..FAILED });
     let before = std::fs::read(&path).expect("the file is there");
     let mut read = Store::open_to_read(&path).expect("it is a store");
@@ -295,9 +296,9 @@ fn an_iroot_is_the_same_wherever_its_lines_are() {
     let one = pair(1, EXPOSED);
     assert_eq!(one.identity(), moved(&one).identity());
     assert_ne!(one.identity(), pair(2, EXPOSED).identity());
-    let changed = |place: Place| entry(Idiom::One, &[(place, Deed::Write), one.sites[1].clone()], EXPOSED);
+    let changed = |place: Place| entry(Idiom::One, &[(place, Action::Write), one.sites[1].clone()], EXPOSED);
     assert_ne!(one.identity(), changed(place("set", 2, 1)).identity());
-    let sites: Vec<(Place, Deed)> = (0..4).map(|n| (place("f", 1, n), Deed::Lock)).collect();
+    let sites: Vec<(Place, Action)> = (0..4).map(|n| (place("f", 1, n), Action::Lock)).collect();
     let mut turned = sites.clone();
     turned.rotate_left(2);
     let same = |idiom| entry(idiom, &sites, EXPOSED).identity() == entry(idiom, &turned, EXPOSED).identity();

@@ -14,7 +14,7 @@ use crate::catalogue::{Build, Capabilities, Entry, Exact, Family, parameter};
 use crate::spec::SpecError;
 use crate::tournament::Tournament;
 use crate::values::Values;
-use raddle_engine::{Choice, Few, Plan, Point, Rng, Strategy};
+use raddle_engine::{Choice, Plan, Point, Rng, SmallPoint, Strategy};
 use raddle_model::{ObjectId, Reads, ThreadId};
 
 /// The entry in the catalogue.
@@ -97,7 +97,7 @@ impl Pos {
 
     /// A choice between few threads.
     #[inline(always)] // Called once.
-    fn choose_of_few(&mut self, point: &Point<'_>, few: Few<'_>) -> Choice {
+    fn choose_of_few(&mut self, point: &Point<'_>, few: SmallPoint<'_>) -> Choice {
         let enabled = few.enabled();
         self.draw_of_few(few.changed & enabled);
         self.priorities.remove_few(few.changed & !enabled);

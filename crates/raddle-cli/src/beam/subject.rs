@@ -6,7 +6,7 @@ use crate::remote::Server;
 use crate::subject::{Namer, Output, Repeated, Sources, Subject};
 use anyhow::{Context, Error, Result, anyhow, bail};
 use raddle_explain::{Execute, Execution, Wanted};
-use raddle_model::native::{Answer, Order, Ran};
+use raddle_model::native::{Answer, Order, RunResult};
 use raddle_model::{Schedule, TraceFile};
 
 /// How long a run may take without an operation, in milliseconds: a replay, and one of many.
@@ -63,7 +63,7 @@ impl Beam {
     fn make(&mut self, order: &Order) -> Result<Repeated> {
         let shown = self.shown.clone();
         match self.start(REPLAY)?.order(order)? {
-            Answer::Ran(ran) => repeated(*ran),
+            Answer::RunResult(ran) => repeated(*ran),
             Answer::Lost { message } | Answer::Refused { message } => {
                 bail!("{shown}: the run cannot be repeated: {message}")
             }
@@ -75,11 +75,11 @@ impl Beam {
 }
 
 /// What only the VM knows of a run.
-pub(super) fn output(ran: &Ran) -> Output {
+pub(super) fn output(ran: &RunResult) -> Output {
     Output { printed: ran.output.clone(), callers: ran.callers.clone() }
 }
 
-fn repeated(ran: Ran) -> Result<Repeated> {
+fn repeated(ran: RunResult) -> Result<Repeated> {
     let output = output(&ran);
     let run = *ran.trace.context("the Erlang VM has told nothing of the run")?;
     Ok(Repeated { run, output, divergence: ran.divergence })
@@ -100,7 +100,7 @@ impl Execute for Beam {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
         let order = Order::follow(&self.origin, schedule, 0, wanted == Wanted::Any);
         let ran = match self.follower()?.order(&order) {
-            Ok(Answer::Ran(ran)) => ran,
+            Ok(Answer::RunResult(ran)) => ran,
             Ok(Answer::Refused { message }) => {
                 (self.vm, self.silent) = (None, Some(anyhow!(message)));
                 return None;
@@ -133,7 +133,7 @@ impl Subject for Beam {
 
     fn observe(&mut self, run: &mut TraceFile) -> Output {
         match self.follower().map(|vm| vm.order(&Order::replay(run, 0))) {
-            Some(Ok(Answer::Ran(ran))) if ran.divergence.is_none() => output(&ran),
+            Some(Ok(Answer::RunResult(ran))) if ran.divergence.is_none() => output(&ran),
             _ => Output::default(),
         }
     }

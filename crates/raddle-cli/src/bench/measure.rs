@@ -6,7 +6,7 @@ use anyhow::{Context, Result};
 use raddle_cc::Source;
 use raddle_engine::Census;
 use raddle_lab::{Machine, compile, config};
-use raddle_model::{Settings, Surroundings};
+use raddle_model::{Environment, Settings};
 use raddle_report::bench::Cell;
 use raddle_search::{Budget, InProcess, Lanes, Portfolio, Search, Seen, Stop, bound, search as search_one};
 use std::sync::Mutex;
@@ -160,8 +160,8 @@ fn runs(
     match ready {
         Ready::Native(words) => {
             let setup = native::setup(&lanes, seed, settings(), PATIENCE);
-            let surroundings = Surroundings::default();
-            Native::new(words, &surroundings, &setup)?.search(&lanes, budget, 1, &watch)?;
+            let environment = Environment::default();
+            Native::new(words, &environment, &setup)?.search(&lanes, budget, 1, &watch)?;
         }
         Ready::Lab(machine) => {
             let target = InProcess { program: &**machine, lanes: &lanes, config: config(settings()), seed };

@@ -6,7 +6,7 @@ use crate::args::BuildArgs;
 use anyhow::{Context, Result, ensure};
 use cargo_metadata::camino::Utf8PathBuf;
 use cargo_metadata::{Artifact, Message, Package, PackageId, TargetKind};
-use raddle_model::Surroundings;
+use raddle_model::Environment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufReader;
 use std::path::{Path, PathBuf};
@@ -20,7 +20,7 @@ pub(super) struct Binary {
     /// The folder of its package.
     pub(super) folder: PathBuf,
     /// What its tests are started in.
-    pub(super) surroundings: Surroundings,
+    pub(super) environment: Environment,
     /// Whether it is the one that its package names by `default-run`.
     pub(super) is_default: bool,
 }
@@ -160,10 +160,10 @@ fn binary(
         },
         folder: folder(package).to_owned(),
         is_default: kind == Some(&TargetKind::Bin) && package.default_run.as_ref() == Some(name),
-        surroundings: Surroundings {
+        environment: Environment {
             directory: Some(text(folder(package))?),
             environment,
-            ..Surroundings::default()
+            ..Environment::default()
         },
     })
 }

@@ -7,7 +7,7 @@ use crate::native::{self, Native, find};
 use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_model::native::Setup;
-use raddle_model::{EXIT_NOTHING_FOUND, EXIT_USAGE, Settings, Surroundings};
+use raddle_model::{EXIT_NOTHING_FOUND, EXIT_USAGE, Environment, Settings};
 use raddle_report::shape::{self, Doctor, Finding};
 use raddle_search::{Budget, Lanes, Portfolio, Stop};
 use std::fmt::Write;
@@ -143,8 +143,8 @@ fn control(program: &Path) -> Result<u64> {
     let lanes = Lanes::parse("random-walk", Portfolio::Programs)?;
     let setup = Setup { panics: Some("main".to_owned()), ..native::setup(&lanes, 1, settings, PATIENCE) };
     let budget = Budget { stop: Stop::FirstFailure, ..Budget::all(RUNS) };
-    let surroundings = Surroundings::default();
-    let found = Native::new(&words, &surroundings, &setup)
+    let environment = Environment::default();
+    let found = Native::new(&words, &environment, &setup)
         .and_then(|probe| probe.search(&lanes, budget, 1, &|_| ()))
         .context("the probe cannot be controlled")?;
     match found.first {

@@ -56,7 +56,7 @@ fn is_standard(binary: &Binary) -> Result<Result<(), String>> {
 fn told(binary: &Binary, words: &[&str]) -> Result<Result<String, String>> {
     let mut command = Command::new(&binary.path);
     command.args(words).current_dir(&binary.folder);
-    command.envs(binary.surroundings.environment.iter().map(|(name, value)| (name, value)));
+    command.envs(binary.environment.environment.iter().map(|(name, value)| (name, value)));
     let output =
         output(&mut command, PATIENCE).with_context(|| format!("cannot start {}", binary.path.display()))?;
     let Some(output) = output else {

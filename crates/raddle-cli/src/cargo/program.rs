@@ -5,7 +5,7 @@ use super::workspace::Workspace;
 use crate::args::{CargoRunArgs, NativeArgs, PointsArg, RacesArg, StoreArgs, ThreadsArg};
 use crate::outcome::Outcome;
 use anyhow::{Context, Result, bail, ensure};
-use raddle_model::Surroundings;
+use raddle_model::Environment;
 
 pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
     let workspace = Workspace::find(args.build.manifest_path.as_deref())?;
@@ -48,6 +48,6 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
     // A program is started where the user is, as by `cargo run`.
     let here = std::env::current_dir().context("there is no current folder")?;
     let here = here.to_str().context("the path of the current folder is no text")?.to_owned();
-    let surroundings = Surroundings { directory: Some(here), ..binary.surroundings };
-    crate::native::run_in(&native, &binary.path, &surroundings, Some("main".to_owned()), width)
+    let environment = Environment { directory: Some(here), ..binary.environment };
+    crate::native::run_in(&native, &binary.path, &environment, Some("main".to_owned()), width)
 }

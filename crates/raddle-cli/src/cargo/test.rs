@@ -14,7 +14,7 @@ use crate::show;
 use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result};
 use raddle_model::native::{Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Surroundings, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::shape::{self, CargoTest, CargoTests, MissedBug, TestStatus};
 use raddle_report::{cargo_text, search_text};
@@ -212,7 +212,7 @@ impl Session<'_> {
         let begun = now();
         let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
         let words: Vec<String> = [path].into_iter().chain(harness::arguments(test)).collect();
-        let surroundings = Surroundings { test: Some(test.name.clone()), ..binary.surroundings.clone() };
+        let environment = Environment { test: Some(test.name.clone()), ..binary.environment.clone() };
         let lanes = Lanes::parse(&budget.strategy, self.args.search.portfolio())?;
         let setup = self.setup(&test.name, &lanes, budget);
         let progress = (budget.runs != u64::MAX).then(|| Progress::new(budget.runs));
@@ -224,7 +224,7 @@ impl Session<'_> {
         };
         // Whether it has threads at all shows in the first run, for which one process is enough.
         let first = raddle_search::Budget { runs: 1, ..whole.clone() };
-        let target = Native::new(&words, &surroundings, &setup)?;
+        let target = Native::new(&words, &environment, &setup)?;
         let explored = target.search(&lanes, first, 1, &|_| ()).and_then(|found| {
             let is_over = found.tally.failures > 0 && !self.args.search.keep_going || is_single(&found.tally);
             if is_over { Ok(found) } else { target.search(&lanes, whole, budget.jobs, &watch) }
@@ -257,7 +257,7 @@ impl Session<'_> {
                     let keep =
                         Keep { path: Some(&self.folder), minimize, namer: native::namer(), open: &open };
                     let output = Output { printed: ran.output.clone(), ..Output::default() };
-                    let kept = keep.keep(native::trace_file(ran, &words, &surroundings, &setup), output);
+                    let kept = keep.keep(native::trace_file(ran, &words, &environment, &setup), output);
                     tested.notes.extend(early_timeouts(&kept.file, setup.settings));
                     self.fail(&mut tested, &mut report, turn.number, &kept, &test.name);
                 } else if tested.status == TestStatus::Passed {

@@ -12,7 +12,7 @@ use raddle_explain::MOST_AUTOMATIC_STEPS;
 use raddle_lab::exact::{self, Exact, Limits};
 use raddle_lab::{Job, Lab, Machine, SeenOrder, SeenOrders, compile, config, sample_all};
 use raddle_model::{
-    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Name, Settings, Surroundings, TraceFile, Values,
+    EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, FrontEnd, Name, Settings, TraceFile, Values,
 };
 use raddle_report::run_text::{RunContext, Terminal, reduction, run as shown_run, verdict};
 use raddle_report::shape::{self, FirstFailure, ListedOrder, Run};
@@ -239,7 +239,7 @@ fn trace_file(
         program: source.to_owned(),
         arguments: Vec::new(),
         build: None,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         parameters: machine.program().params.clone(),
         settings,
         strategy: spec.to_owned(),

@@ -6,8 +6,8 @@
 use super::launch::{self, preload, receive, send, surround};
 use crate::temporary::Temporary;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use raddle_model::Surroundings;
-use raddle_model::native::{Answer, Order, Ran, SOCKET, Setup, Threads};
+use raddle_model::Environment;
+use raddle_model::native::{Answer, Order, RunResult, SOCKET, Setup, Threads};
 use std::ffi::OsStr;
 use std::fmt::Write;
 use std::io::IsTerminal;
@@ -29,11 +29,11 @@ const GO_ON: &str = "delete\nwhile $_thread != 0\n  continue\nend\n";
 /// Makes the run of `order` under gdb, with more arguments for gdb. Returns when gdb has ended.
 pub(super) fn replay(
     words: &[String],
-    surroundings: &Surroundings,
+    environment: &Environment,
     setup: &Setup,
     order: &Order,
     more: &[String],
-) -> Result<Box<Ran>> {
+) -> Result<Box<RunResult>> {
     let there = Command::new("gdb").arg("--version").stdout(Stdio::null()).stderr(Stdio::null()).status();
     there.context("cannot start gdb; is it installed?")?;
     let library = launch::library()?;
@@ -43,7 +43,7 @@ pub(super) fn replay(
 
     let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
     let mut shell = Command::new("sh");
-    surround(&mut shell, surroundings)?;
+    surround(&mut shell, environment)?;
     shell.arg("-c").arg(if interactive { AT_TERMINAL } else { IN_BATCH }).args(["sh", "-q"]);
     if !interactive {
         shell.arg("-batch");
@@ -103,7 +103,7 @@ fn quoted(word: &str) -> Result<String> {
 }
 
 /// Orders the run from every server that says it is there, because gdb can start the program again. Gives the last answer.
-fn talk(mut stream: &UnixStream, setup: &Setup, order: &Order) -> Option<Result<Box<Ran>, String>> {
+fn talk(mut stream: &UnixStream, setup: &Setup, order: &Order) -> Option<Result<Box<RunResult>, String>> {
     let mut last = None;
     loop {
         match receive(&mut stream) {
@@ -111,7 +111,7 @@ fn talk(mut stream: &UnixStream, setup: &Setup, order: &Order) -> Option<Result<
                 last = None;
                 send(stream, from_ref(setup)).and_then(|()| send(stream, from_ref(order))).ok()?;
             }
-            Ok(Answer::Ran(ran)) => last = Some(Ok(ran)),
+            Ok(Answer::RunResult(ran)) => last = Some(Ok(ran)),
             Ok(Answer::Lost { message } | Answer::Refused { message }) => last = Some(Err(message)),
             Ok(Answer::Exhausted | Answer::Coverage(_)) => {}
             Err(_) => return last,

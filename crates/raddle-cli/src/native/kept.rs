@@ -132,8 +132,8 @@ impl Keeper {
     pub(crate) fn load(&mut self, store: &Store) -> Result<Kept> {
         let mut kept = Kept { known: Ledger::default(), stale: 0 };
         for entry in store.entries()? {
-            let site = |(place, deed): &(Place, raddle_model::Deed)| match self.find(place) {
-                Found::Here(name) => Some(Site { place: name, deed: *deed }),
+            let site = |(place, action): &(Place, raddle_model::Action)| match self.find(place) {
+                Found::Here(name) => Some(Site { place: name, action: *action }),
                 Found::Gone | Found::Unknown => None,
             };
             let sites: Option<Vec<Site>> = entry.sites.iter().map(site).collect();
@@ -166,7 +166,7 @@ impl Keeper {
             }
             let sites = root.sites().iter().map(|site| {
                 let place = places.get(&site.place)?.clone()?;
-                Some((place, site.deed))
+                Some((place, site.action))
             });
             // What lies in no file cannot be known again.
             let Some(sites) = sites.collect::<Option<Vec<_>>>() else { continue };

@@ -3,7 +3,7 @@
 use crate::remote::{self, NotControllable};
 use crate::temporary::Temporary;
 use anyhow::{Context, Result, anyhow, bail, ensure};
-use raddle_model::Surroundings;
+use raddle_model::Environment;
 use raddle_model::native::{Answer, Order, SOCKET, Setup, Threads};
 use serde::Serialize;
 use std::ffi::{OsStr, OsString};
@@ -38,16 +38,16 @@ pub(super) fn preload(library: &OsStr) -> (OsString, Option<OsString>) {
     (preload, theirs)
 }
 
-/// Lets a command start its program in `surroundings`.
-pub(super) fn surround(command: &mut Command, surroundings: &Surroundings) -> Result<()> {
-    if let Some(directory) = &surroundings.directory {
+/// Lets a command start its program in `environment`.
+pub(super) fn surround(command: &mut Command, environment: &Environment) -> Result<()> {
+    if let Some(directory) = &environment.directory {
         ensure!(
             Path::new(directory).is_dir(),
             "{directory}: the program is to be started there, and it is no directory"
         );
         command.current_dir(directory);
     }
-    command.envs(surroundings.environment.iter().map(|(name, value)| (name, value)));
+    command.envs(environment.environment.iter().map(|(name, value)| (name, value)));
     Ok(())
 }
 
@@ -89,13 +89,13 @@ impl Server {
     pub(crate) fn start(
         library: &Temporary,
         words: &[String],
-        surroundings: &Surroundings,
+        environment: &Environment,
         setup: &Setup,
     ) -> Result<Server> {
         let program = words[0].clone();
         let (mine, theirs) = UnixStream::pair().context("cannot make a socket")?;
         let mut command = Command::new(&program);
-        surround(&mut command, surroundings)?;
+        surround(&mut command, environment)?;
         let (preload, theirs_before) = preload(library.path().as_os_str());
         if let Some(theirs) = theirs_before {
             command.env("RADDLE_LD_PRELOAD", theirs);

@@ -3,7 +3,7 @@
 use super::kept::{Keeper, Kept};
 use crate::args::NativeArgs;
 use anyhow::Result;
-use raddle_model::native::Ran;
+use raddle_model::native::RunResult;
 use raddle_model::{IRoot, Ledger, Name};
 use raddle_report::{Coverage, text};
 use raddle_search::Tally;
@@ -98,7 +98,7 @@ pub(super) fn covered(tally: &Tally) -> Coverage {
 }
 
 /// The iRoots that the failing run `number` had and none before it, in words, those of simple idioms first.
-pub(super) fn first_had(tally: &Tally, number: u64, ran: &Ran) -> Vec<String> {
+pub(super) fn first_had(tally: &Tally, number: u64, ran: &RunResult) -> Vec<String> {
     // Another strategy may have had one earlier.
     let is_first = |root: &&IRoot| tally.exposed.get(root) == Some(&number);
     let mut roots: Vec<&IRoot> = ran.exposed.iter().filter(is_first).collect();

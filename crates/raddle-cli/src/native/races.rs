@@ -4,7 +4,7 @@
 use super::program::is_instrumented;
 use super::target::Native;
 use anyhow::Result;
-use raddle_model::Surroundings;
+use raddle_model::Environment;
 use raddle_model::native::Setup;
 use raddle_report::run_text::verdict;
 use raddle_report::shape::Races;
@@ -19,7 +19,7 @@ const MOST: u64 = 200;
 /// Looks for data races in a tenth of the runs of a search, unless the program is not instrumented, so that none could be seen.
 pub(super) fn look(
     words: &[String],
-    surroundings: &Surroundings,
+    environment: &Environment,
     setup: &Setup,
     lanes: &Lanes,
     budget: &Budget,
@@ -36,7 +36,7 @@ pub(super) fn look(
         time: budget.time.map(|time| time / SHARE as u32),
         stop: Stop::Never,
     };
-    let found = Native::new(words, surroundings, &setup)?.search(lanes, budget, jobs, &|_| ())?;
+    let found = Native::new(words, environment, &setup)?.search(lanes, budget, jobs, &|_| ())?;
     let racing = found.tally.kinds.get(KIND).copied().unwrap_or(0);
     let first = found.first.iter().filter(|(_, ran)| ran.kind.as_deref() == Some(KIND));
     let message =

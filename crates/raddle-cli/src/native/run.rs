@@ -15,7 +15,7 @@ use crate::subject::{Keep, Kept, Output, Subject};
 use anyhow::{Context, Result, ensure};
 use raddle_cc::Source;
 use raddle_model::native::{Points, Setup, Threads};
-use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, FrontEnd, Settings, Surroundings, TraceFile};
+use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, FrontEnd, Settings, TraceFile};
 use raddle_report::run_text::verdict;
 use raddle_report::shape;
 use raddle_report::{coverage, search_text};
@@ -24,11 +24,11 @@ use raddle_strategies::coverage::WINDOW;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// Told where threads could not be what was asked for.
+/// ShownValue where threads could not be what was asked for.
 const NO_FIBERS: &str = "this machine does not let programs set the FS base (FSGSBASE), so threads were OS threads, as with \
      --threads os: the runs are the same, but slower";
 
-/// Told where data races of a Rust program count as failures.
+/// ShownValue where data races of a Rust program count as failures.
 const FALSE_RACES: &str = "the data race may be none: Rust's standard library is not instrumented, so that locks and messages \
      of its own may have ordered the accesses unseen";
 
@@ -38,15 +38,15 @@ const FALSE_RACES_OF_OPENMP: &str = "the data race may be none: the library of O
 
 pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     let program = program(args)?;
-    run_in(args, &program, &Surroundings::default(), None, width)
+    run_in(args, &program, &Environment::default(), None, width)
 }
 
-/// Does what `raddle run` does, with `program` in the place of the first word, started in `surroundings`. A run fails that a panic of
+/// Does what `raddle run` does, with `program` in the place of the first word, started in `environment`. A run fails that a panic of
 /// the thread called `panics` ends.
 pub(crate) fn run_in(
     args: &NativeArgs,
     program: &Path,
-    surroundings: &Surroundings,
+    environment: &Environment,
     panics: Option<String>,
     width: usize,
 ) -> Result<Outcome> {
@@ -70,7 +70,7 @@ pub(crate) fn run_in(
         progress.add(seen.turns);
         progress.note(&|| in_short(&seen, &setup.strategies));
     };
-    let target = Native::new(&words, surroundings, &setup)?;
+    let target = Native::new(&words, environment, &setup)?;
     let Found { tally, first, lost, .. } = target.search(&lanes, budget.clone(), jobs, &watch)?;
     // Rust's standard library and those of OpenMP are not instrumented, so that much of what orders accesses is not seen: a lock that was
     // taken in its slow path, a message through a channel, the end of a parallel region. Races would mostly be false alarms.
@@ -78,7 +78,7 @@ pub(crate) fn run_in(
     let uses_openmp = uses_openmp(program)?;
     let second_look = args.races == RacesArg::Report && tally.failures == 0 && !is_rust && !uses_openmp;
     let races =
-        if second_look { races::look(&words, surroundings, &setup, &lanes, &budget, jobs) } else { Ok(None) };
+        if second_look { races::look(&words, environment, &setup, &lanes, &budget, jobs) } else { Ok(None) };
     drop(progress);
 
     let mut report = report(&tally, args.search.strategy(), args.search.seed());
@@ -124,7 +124,7 @@ pub(crate) fn run_in(
         let (path, minimize) = (args.record.as_deref(), !args.search.no_minimize);
         let keep = Keep { path, minimize, namer: namer(), open: &open };
         let output = Output { printed: ran.output.clone(), ..Output::default() };
-        let kept = keep.keep(trace_file(ran, &words, surroundings, &setup), output);
+        let kept = keep.keep(trace_file(ran, &words, environment, &setup), output);
         report.kind = ran.kind.clone();
         report.failure_file = kept.path.as_ref().map(|path| path.display().to_string());
         if let Some(why) = &kept.not_kept {

@@ -9,8 +9,8 @@ use crate::temporary::Temporary;
 use anyhow::{Context, Result, bail, ensure};
 use raddle_cc::was_compiled_here;
 use raddle_explain::{Execute, Execution, Wanted};
-use raddle_model::native::{Answer, LAYOUTS, Order, Points, Ran, SHARED, Setup, Threads};
-use raddle_model::{Failure, FrontEnd, Schedule, Surroundings, TraceFile};
+use raddle_model::native::{Answer, LAYOUTS, Order, Points, RunResult, SHARED, Setup, Threads};
+use raddle_model::{Environment, Failure, FrontEnd, Schedule, TraceFile};
 use raddle_search::{Lanes, Portfolio};
 use raddle_symbols::Symbols;
 use raddle_symbols::runs::translate;
@@ -33,16 +33,16 @@ const REPLAY: Duration = Duration::from_secs(600);
 
 /// Returns the failing run `ran` with the program that it is of.
 pub(crate) fn trace_file(
-    ran: &Ran,
+    ran: &RunResult,
     words: &[String],
-    surroundings: &Surroundings,
+    environment: &Environment,
     setup: &Setup,
 ) -> TraceFile {
     let mut file = ran.trace.as_deref().cloned().expect("the first failing run was asked for with its trace");
     file.front_end = FrontEnd::Native;
     file.program = words[0].clone();
     file.arguments = words[1..].to_vec();
-    file.surroundings = surroundings.clone();
+    file.environment = environment.clone();
     file.build = raddle_symbols::build(Path::new(&words[0])).ok();
     file.parameters = vec![(POINTS.to_owned(), setup.points as i64), (LAYOUTS.to_owned(), 1)];
     if setup.callers {
@@ -90,7 +90,7 @@ impl Program {
     pub(crate) fn debug(&self, file: &TraceFile, more: &[String]) -> Result<Repeated> {
         let (words, setup) = setup(&self.origin, &self.shown, self.threads, REPLAY)?;
         let order = Order::replay(file, random(file));
-        let ran = debug::replay(&words, &file.surroundings, &setup, &order, more)
+        let ran = debug::replay(&words, &file.environment, &setup, &order, more)
             .with_context(|| self.shown.clone())?;
         if let Some((step, what)) = &ran.divergence {
             let (shown, step, of) = (&self.shown, step + 1, file.steps.len());
@@ -99,17 +99,17 @@ impl Program {
         self.repeated(*ran)
     }
 
-    fn start(&self, surroundings: &Surroundings, threads: Threads, time: Duration) -> Result<Server> {
+    fn start(&self, environment: &Environment, threads: Threads, time: Duration) -> Result<Server> {
         let (words, setup) = setup(&self.origin, &self.shown, threads, time)?;
-        Server::start(&self.library, &words, surroundings, &setup)
+        Server::start(&self.library, &words, environment, &setup)
     }
 
     /// Makes one run of its own process.
     fn make(&self, order: &Order) -> Result<Repeated> {
         let shown = &self.shown;
-        let mut server = self.start(&self.origin.surroundings, self.threads, REPLAY)?;
+        let mut server = self.start(&self.origin.environment, self.threads, REPLAY)?;
         match server.order(order)? {
-            Answer::Ran(ran) => self.repeated(*ran),
+            Answer::RunResult(ran) => self.repeated(*ran),
             Answer::Lost { message } | Answer::Refused { message } => {
                 bail!("{shown}: the run cannot be repeated: {message}")
             }
@@ -119,7 +119,7 @@ impl Program {
         }
     }
 
-    fn repeated(&self, ran: Ran) -> Result<Repeated> {
+    fn repeated(&self, ran: RunResult) -> Result<Repeated> {
         let mut run = *ran.trace.context("the native runtime has told nothing of the run")?;
         translate(&mut run, &mut self.symbols.borrow_mut());
         let output = Output { printed: ran.output, callers: Vec::new() };
@@ -130,7 +130,7 @@ impl Program {
     fn follower(&mut self) -> Option<&mut Server> {
         if self.server.is_none() {
             // The backtrace of a Rust panic takes longer than the run, and nobody sees it.
-            let mut quiet = self.origin.surroundings.clone();
+            let mut quiet = self.origin.environment.clone();
             quiet.environment.push(("RUST_BACKTRACE".to_owned(), "0".to_owned()));
             self.server = Some(self.start(&quiet, Threads::Fibers, ONE_OF_MANY).ok()?);
         }
@@ -142,7 +142,7 @@ impl Execute for Program {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
         let order = Order::follow(&self.origin, schedule, random(&self.origin), wanted == Wanted::Any);
         // A server that does not answer any more makes no run, and so do those after it.
-        let Ok(Answer::Ran(ran)) = self.follower()?.order(&order) else { return None };
+        let Ok(Answer::RunResult(ran)) = self.follower()?.order(&order) else { return None };
         let run = *ran.trace?;
         if !ran.output.is_empty() {
             self.printed.push((run.fingerprint, ran.output));
@@ -166,7 +166,7 @@ impl Subject for Program {
 
     fn observe(&mut self, run: &mut TraceFile) -> Output {
         let order = Order::show(&self.origin, run, random(&self.origin));
-        if let Some(Ok(Answer::Ran(ran))) = self.follower().map(|server| server.order(&order))
+        if let Some(Ok(Answer::RunResult(ran))) = self.follower().map(|server| server.order(&order))
             && let Some(again) = ran.trace.filter(|again| again.steps == run.steps)
         {
             run.values = again.values;

@@ -4,20 +4,20 @@ use super::launch::{Server, library};
 use crate::remote::Remote;
 use crate::temporary::Temporary;
 use anyhow::{Error, Result};
-use raddle_model::native::{Points, Ran, Setup, Threads};
-use raddle_model::{Ledger, Settings, Surroundings};
+use raddle_model::native::{Points, RunResult, Setup, Threads};
+use raddle_model::{Environment, Ledger, Settings};
 use raddle_search::{Budget, Lanes, Outcome, Search, Seen, Target, search};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 /// What a search of a program has found.
-pub(crate) type Found = Outcome<Box<Ran>, Error>;
+pub(crate) type Found = Outcome<Box<RunResult>, Error>;
 
 /// A program, started once for each job with the native runtime inside.
 pub(crate) struct Native<'a> {
     /// The program and its arguments.
     words: &'a [String],
-    surroundings: &'a Surroundings,
+    environment: &'a Environment,
     setup: &'a Setup,
     library: Temporary,
     /// Whether the machine lets threads be fibers.
@@ -27,10 +27,10 @@ pub(crate) struct Native<'a> {
 impl<'a> Native<'a> {
     pub(crate) fn new(
         words: &'a [String],
-        surroundings: &'a Surroundings,
+        environment: &'a Environment,
         setup: &'a Setup,
     ) -> Result<Native<'a>> {
-        Ok(Native { words, surroundings, setup, library: library()?, fibers: AtomicBool::new(false) })
+        Ok(Native { words, environment, setup, library: library()?, fibers: AtomicBool::new(false) })
     }
 
     /// Makes runs under the strategies of the setup, which are those of `lanes`.
@@ -55,7 +55,7 @@ impl Target for Native<'_> {
     type Worker = Remote<Server>;
 
     fn start(&self, _job: usize) -> Result<Remote<Server>> {
-        let server = Server::start(&self.library, self.words, self.surroundings, self.setup)?;
+        let server = Server::start(&self.library, self.words, self.environment, self.setup)?;
         self.fibers.fetch_or(server.fibers, Ordering::Relaxed);
         Ok(Remote::new(server, &self.words[0], self.setup))
     }

@@ -45,7 +45,7 @@ impl Process {
             }
             None => command.args(&file.arguments),
         };
-        if let Some(directory) = &file.surroundings.directory {
+        if let Some(directory) = &file.environment.directory {
             ensure!(
                 Path::new(directory).is_dir(),
                 "{shown}: {directory}, where the test ran, is no directory"
@@ -92,7 +92,7 @@ impl Process {
 
 /// The binary of the test, if it is still there.
 fn executable<'a>(file: &'a TraceFile, shown: &str) -> Result<&'a str> {
-    let Some(executable) = &file.surroundings.executable else {
+    let Some(executable) = &file.environment.executable else {
         bail!("{shown}: the file does not name the test binary; {}", by_hand(file, shown));
     };
     ensure!(

@@ -24,7 +24,7 @@ impl RustTest {
 
     fn make(&mut self, order: &Order) -> Result<Repeated> {
         match self.process.order(order).with_context(|| self.shown.clone())? {
-            Answer::Ran(ran) => {
+            Answer::RunResult(ran) => {
                 let run = *ran.trace.context("the test has told nothing of the run")?;
                 Ok(Repeated { run, output: Output::default(), divergence: ran.divergence })
             }
@@ -40,7 +40,7 @@ impl Execute for RustTest {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
         let order = Order::follow(&self.origin, schedule, 0, wanted == Wanted::Any);
         // A test that has ended makes no run, and so do those after it.
-        let Ok(Answer::Ran(ran)) = self.process.order(&order) else { return None };
+        let Ok(Answer::RunResult(ran)) = self.process.order(&order) else { return None };
         Some(Execution { run: *ran.trace?, preemptions: ran.preemptions })
     }
 }

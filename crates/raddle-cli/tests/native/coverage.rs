@@ -33,7 +33,7 @@ fn iroots_are_told_by_their_places_in_the_source() {
     let accesses = lost["accesses"].as_array().expect("accesses");
     let told = |access: &Value| {
         assert_eq!(access["at"], "add at lost_update.c:6");
-        access["deed"].clone()
+        access["action"].clone()
     };
     assert_eq!(accesses.iter().map(told).collect::<Vec<_>>(), ["read", "write", "write"]);
     // Names of places are the same in another process, and in two at once.

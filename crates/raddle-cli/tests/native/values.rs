@@ -18,7 +18,7 @@ fn told(folder: &Path, words: &[&str]) -> String {
 }
 
 /// The words of the steps, without numbers, threads and places.
-fn deeds(text: &str) -> Vec<&str> {
+fn actions(text: &str) -> Vec<&str> {
     text.lines()
         .filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()))
         .filter_map(|line| line.split_once(" at "))
@@ -54,14 +54,16 @@ const WRITTEN: &[&str] = &[
 fn values_are_told_as_their_types_are() {
     let folder = folder("values");
     let text = told(&folder, &["run", "--runs", "1", &source("values.c"), "assert"]);
-    let deeds = deeds(&text);
-    let from = deeds.iter().position(|deed| *deed == WRITTEN[0]).unwrap_or_else(|| panic!("{text}"));
-    assert_eq!(&deeds[from..][..WRITTEN.len()], WRITTEN, "{text}");
-    let at = |deed: &str| deeds.iter().position(|d| *d == deed).unwrap_or_else(|| panic!("{deed}: {text}"));
+    let actions = actions(&text);
+    let from = actions.iter().position(|action| *action == WRITTEN[0]).unwrap_or_else(|| panic!("{text}"));
+    assert_eq!(&actions[from..][..WRITTEN.len()], WRITTEN, "{text}");
+    let at = |action: &str| {
+        actions.iter().position(|d| *d == action).unwrap_or_else(|| panic!("{action}: {text}"))
+    };
     // Two variables at once, and more than eight bytes, have no value.
     let rest = ["write place = null", "write both.a", "update count -7 -> 3", "update count = 3, unchanged"];
     assert!(rest.windows(2).all(|pair| at(pair[0]) < at(pair[1])), "{text}");
-    for deed in [
+    for action in [
         "write target.value = 42",
         "write count = -1",
         "write last = 4",
@@ -69,22 +71,25 @@ fn values_are_told_as_their_types_are() {
         "write last = 5",
         "read state = OPEN",
     ] {
-        at(deed);
+        at(action);
     }
     assert!(
-        deeds.iter().any(|deed| deed.starts_with("write many.numbers[0]") && !deed.contains('=')),
+        actions.iter().any(|action| action.starts_with("write many.numbers[0]") && !action.contains('=')),
         "{text}"
     );
     // The second block is freed just after the write.
     for value in [" = 77", " = 78"] {
-        assert!(deeds.iter().any(|deed| deed.starts_with("write 0x") && deed.ends_with(value)), "{text}");
+        assert!(
+            actions.iter().any(|action| action.starts_with("write 0x") && action.ends_with(value)),
+            "{text}"
+        );
     }
     // The file has them, and so has a replay, whether the file does or not.
     let path = only_file(&folder);
     let mut file = TraceFile::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
     assert!(!file.values.is_empty());
     let shown = told(&folder, &["replay", path.to_str().unwrap()]);
-    assert_eq!(self::deeds(&shown), deeds);
+    assert_eq!(self::actions(&shown), actions);
     file.values = raddle_model::Values::default();
     std::fs::write(folder.join("old.json"), file.to_json()).unwrap();
     assert_eq!(told(&folder, &["replay", "old.json"]), shown);
@@ -99,9 +104,9 @@ fn a_run_that_crashes_has_its_values() {
             &folder,
             &["run", "--runs", "1", "--points", "all", "--no-minimize", &source("values.c"), way],
         );
-        let deeds = deeds(&text);
-        assert!(deeds.ends_with(last), "{way}: {text}");
-        assert!(deeds.contains(&"write rate = 1.5"), "{way}: {text}");
+        let actions = actions(&text);
+        assert!(actions.ends_with(last), "{way}: {text}");
+        assert!(actions.contains(&"write rate = 1.5"), "{way}: {text}");
     }
 }
 
@@ -110,7 +115,7 @@ fn a_run_that_crashes_has_its_values() {
 fn what_was_not_written_has_no_value() {
     let folder = folder("values_refused");
     let text = told(&folder, &["run", "--runs", "1", &source("values.c"), "refused"]);
-    let last = deeds(&text).last().map(|&deed| deed.to_owned()).expect("there are steps");
+    let last = actions(&text).last().map(|&action| action.to_owned()).expect("there are steps");
     assert!(last.starts_with("write 0x") && !last.contains('='), "{text}");
 }
 
@@ -119,9 +124,12 @@ fn what_was_not_written_has_no_value() {
 fn freed_memory_has_no_value() {
     let folder = folder("values_freed");
     let text = told(&folder, &["run", &source("../../../../tests/c/fail/use_after_free.c")]);
-    let deeds = deeds(&text);
-    assert!(deeds.contains(&"write current = null"), "{text}");
-    assert!(deeds.last().is_some_and(|deed| deed.starts_with("read 0x") && !deed.contains('=')), "{text}");
+    let actions = actions(&text);
+    assert!(actions.contains(&"write current = null"), "{text}");
+    assert!(
+        actions.last().is_some_and(|action| action.starts_with("read 0x") && !action.contains('=')),
+        "{text}"
+    );
 }
 
 /// A data race ends the run at its second access, which is not executed: what it would have read is known, and what it would have
@@ -131,8 +139,8 @@ fn the_accesses_of_a_race_have_values() {
     let folder = folder("values_race");
     let text =
         told(&folder, &["run", "-s", "pos", "--races", "fail", "--record", "run.json", &source("bank.c")]);
-    let deeds = deeds(&text);
-    assert_eq!(deeds, ["read balance = 100", "write balance = 110", "read balance = 110"], "{text}");
+    let actions = actions(&text);
+    assert_eq!(actions, ["read balance = 100", "write balance = 110", "read balance = 110"], "{text}");
 }
 
 /// The order of the two accesses is told with what they read and wrote, before and after the run was made small.

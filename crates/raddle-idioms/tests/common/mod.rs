@@ -1,17 +1,17 @@
 //! iRoots as short texts: `2 R0 W10 W1` is idiom 2 of a read at place 0, a write at place 10 and a write at place 1.
 
-use raddle_model::{Deed, IRoot};
+use raddle_model::{Action, IRoot};
 use std::collections::BTreeSet;
 
 pub(crate) fn shown(roots: &BTreeSet<IRoot>) -> BTreeSet<String> {
-    let letter = |deed| match deed {
-        Deed::Read => 'R',
-        Deed::Write => 'W',
-        Deed::Lock => 'L',
-        Deed::Unlock => 'U',
+    let letter = |action| match action {
+        Action::Read => 'R',
+        Action::Write => 'W',
+        Action::Lock => 'L',
+        Action::Unlock => 'U',
     };
     let text = |root: &IRoot| {
-        let sites = root.sites().iter().map(|site| format!(" {}{}", letter(site.deed), site.place.0));
+        let sites = root.sites().iter().map(|site| format!(" {}{}", letter(site.action), site.place.0));
         format!("{}{}", root.idiom.number(), sites.collect::<String>())
     };
     roots.iter().map(text).collect()

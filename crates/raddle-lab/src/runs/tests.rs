@@ -6,7 +6,7 @@ use super::{Lab, compile, config};
 use raddle_engine::{Engine, Plan, Rng, run as run_once};
 use raddle_explain::{Execute, Symptom, Wanted};
 use raddle_model::{
-    Failure, FrontEnd, Schedule, Settings, Surroundings, TraceFile, TraceStep, Values, Verdict,
+    Environment, Failure, FrontEnd, Schedule, Settings, TraceFile, TraceStep, Values, Verdict,
 };
 use raddle_search::Limits;
 use std::convert::Infallible;
@@ -48,7 +48,7 @@ fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
         program: std::fs::read_to_string(path).unwrap(),
         arguments: Vec::new(),
         build: None,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         parameters: parameters.to_vec(),
         settings: SETTINGS,
         strategy: String::new(),

@@ -1,7 +1,7 @@
 //! Failure files as text: what of them is readable, what is packed, and how old versions are read.
 
 use super::{
-    FORMAT_VERSION, FileError, FrontEnd, MOST_FILE_STEPS, Minimized, Settings, Surroundings, TraceFile,
+    Environment, FORMAT_VERSION, FileError, FrontEnd, MOST_FILE_STEPS, Minimized, Settings, TraceFile,
     base64, packed, values,
 };
 use crate::native::SHARED;
@@ -17,8 +17,8 @@ struct Readable {
     program: String,
     arguments: Vec<String>,
     build: Option<String>,
-    #[serde(default, skip_serializing_if = "Surroundings::are_plain")]
-    surroundings: Surroundings,
+    #[serde(rename = "surroundings", default, skip_serializing_if = "Environment::are_plain")]
+    environment: Environment,
     parameters: Vec<(String, i64)>,
     settings: Settings,
     strategy: String,
@@ -113,7 +113,7 @@ impl TraceFile {
             program: self.program.clone(),
             arguments: self.arguments.clone(),
             build: self.build.clone(),
-            surroundings: self.surroundings.clone(),
+            environment: self.environment.clone(),
             parameters: others,
             settings: self.settings,
             strategy: self.strategy.clone(),
@@ -171,7 +171,7 @@ impl Readable {
             program: self.program,
             arguments: self.arguments,
             build: self.build,
-            surroundings: self.surroundings,
+            environment: self.environment,
             parameters,
             settings: self.settings,
             strategy: self.strategy,

@@ -45,7 +45,7 @@ pub struct TraceFile {
     pub build: Option<String>,
     /// Where and in what the program was started, if not in the folder and environment of whoever recorded or repeats the run.
     #[serde(default)]
-    pub surroundings: Surroundings,
+    pub environment: Environment,
     /// Values that replace the program's own parameters. Those with names that front ends give, [`SHARED`](crate::native::SHARED) and
     /// [`MADE`], are no parameters of the program.
     pub parameters: Vec<(String, i64)>,
@@ -81,7 +81,7 @@ pub struct TraceFile {
 
 /// What a program is started in, besides its arguments.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
-pub struct Surroundings {
+pub struct Environment {
     /// The working directory; that of whoever starts it if there is none.
     #[serde(default)]
     pub directory: Option<String>,
@@ -96,10 +96,10 @@ pub struct Surroundings {
     pub executable: Option<String>,
 }
 
-impl Surroundings {
+impl Environment {
     /// Whether there is nothing in particular about them.
     pub fn are_plain(&self) -> bool {
-        *self == Surroundings::default()
+        *self == Environment::default()
     }
 }
 

@@ -11,7 +11,7 @@ pub(super) fn sample() -> TraceFile {
         program: "shared x = 0\nthread A { x = 1 }".into(),
         arguments: vec!["-v".into()],
         build: Some("gnu:00ff".into()),
-        surroundings: Surroundings {
+        environment: Environment {
             directory: Some("here".into()),
             environment: vec![("NAME".into(), "value".into())],
             test: None,

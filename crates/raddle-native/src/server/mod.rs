@@ -22,7 +22,7 @@ use crate::child::results::RunData;
 use crate::child::{control, fiber, pool, shared_memory, switching};
 use crate::platform::{huge_pages, raw};
 use raddle_engine::{Follow, Needs, Plan, Replay, Resemble, Rng, Strategy};
-use raddle_model::native::{Answer, Order, Ran, Setup, Threads};
+use raddle_model::native::{Answer, Order, RunResult, Setup, Threads};
 use raddle_model::{Pick, ThreadId, Verdict};
 use state::{Server, Wanted};
 use wire::Wire;
@@ -49,7 +49,7 @@ pub(crate) fn serve(socket: i32) {
     loop {
         let Ok(order) = serde_json::from_slice::<Order>(server.wire.receive()) else { raw::exit(0) };
         let Some(answer) = server.obey(&order) else { return };
-        let passed = matches!(&answer, Answer::Ran(ran) if ran.kind.is_none());
+        let passed = matches!(&answer, Answer::RunResult(ran) if ran.kind.is_none());
         if passed && matches!(order, Order::Run { awaited: false, .. }) {
             server.wire.hold_or_send(&answer);
         } else {
@@ -97,7 +97,7 @@ impl Server {
                     }
                     self.add_trace(&mut ran, &whole, String::new(), 0);
                 }
-                Some(Answer::Ran(Box::new(ran)))
+                Some(Answer::RunResult(Box::new(ran)))
             }
         }
     }
@@ -135,7 +135,7 @@ impl Server {
                 trace.settings.timeouts_anytime |= needs.timeouts_anytime;
             }
         }
-        Some(Answer::Ran(Box::new(ran)))
+        Some(Answer::RunResult(Box::new(ran)))
     }
 
     /// Makes a run with `strategy`, which follows `steps`, and tells where it left them.
@@ -163,11 +163,11 @@ impl Server {
         let mut ran = self.ran(&whole);
         ran.divergence = divergence(steps, &whole);
         self.add_trace(&mut ran, &whole, String::new(), 0);
-        Some(Answer::Ran(Box::new(ran)))
+        Some(Answer::RunResult(Box::new(ran)))
     }
 
-    fn ran(&self, whole: &RunData) -> Ran {
-        Ran {
+    fn ran(&self, whole: &RunData) -> RunResult {
+        RunResult {
             kind: whole.verdict.failure().map(|failure| failure.kind().to_owned()),
             cut_off: whole.verdict == Verdict::CutOff,
             inconclusive: matches!(whole.verdict, Verdict::Inconclusive { .. }),
@@ -180,11 +180,11 @@ impl Server {
             outside_waits: whole.outside_waits,
             processes: whole.processes,
             unlearnt: self.unlearnt.clone(),
-            ..Ran::default()
+            ..RunResult::default()
         }
     }
 
-    fn add_trace(&self, ran: &mut Ran, whole: &RunData, strategy: String, run: u64) {
+    fn add_trace(&self, ran: &mut RunResult, whole: &RunData, strategy: String, run: u64) {
         ran.trace = Some(Box::new(record::record(whole, self.modules, &self.setup, strategy, run)));
         ran.output = self.printed();
         ran.shared = self.known.packed();

@@ -5,7 +5,7 @@ use crate::child::results::RunData;
 use crate::child::{outside, shared_memory};
 use crate::platform::modules::Modules;
 use raddle_model::native::Setup;
-use raddle_model::{Cell, Format, FrontEnd, Gathered, ObjectId, Surroundings, TraceFile, TraceStep, Values};
+use raddle_model::{Cell, Environment, Format, FrontEnd, Gathered, ObjectId, TraceFile, TraceStep, Values};
 
 /// The text of place 0.
 const NOWHERE: &str = "no place in the code";
@@ -32,7 +32,7 @@ pub(crate) fn record(
         program: String::new(),
         arguments: Vec::new(),
         build: None,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         parameters: Vec::new(),
         settings: setup.settings,
         strategy,

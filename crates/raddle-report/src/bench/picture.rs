@@ -14,7 +14,7 @@ pub struct Picture {
     pub svg: String,
 }
 
-/// Told apart by people who see colours differently, too; from Okabe and Ito.
+/// ShownValue apart by people who see colours differently, too; from Okabe and Ito.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c8c00", "#666666"];
 const SHAPES: usize = 3;

@@ -1,6 +1,6 @@
 //! Which step let which other one go on, but for locks.
 
-use super::{Edge, EdgeKind, Stream};
+use super::{Edge, EdgeKind, Timeline};
 use raddle_model::{
     BlockReason, Failure, FrontEnd, Handoff, Holding, Kind, MADE, Notifies, ObjectId, Token, TraceFile,
 };
@@ -21,47 +21,47 @@ pub(super) struct Orders {
     pub(super) joined: BTreeMap<u32, u32>,
 }
 
-pub(super) fn follow(stream: &Stream, file: &TraceFile) -> Orders {
-    let mut own: Vec<Vec<u32>> = vec![Vec::new(); stream.threads.len()];
-    for (step, event) in stream.events[..stream.executed].iter().enumerate() {
+pub(super) fn follow(timeline: &Timeline, file: &TraceFile) -> Orders {
+    let mut own: Vec<Vec<u32>> = vec![Vec::new(); timeline.threads.len()];
+    for (step, event) in timeline.events[..timeline.executed].iter().enumerate() {
         if let Some(own) = own.get_mut(event.thread as usize) {
             own.push(step as u32);
         }
     }
     let is_beam = file.front_end == FrontEnd::Beam;
-    let made_at = if is_beam { spawned_at(file, stream) } else { made_at(stream, &own) };
-    let joined = joined(stream, file, &own);
+    let made_at = if is_beam { spawned_at(file, timeline) } else { made_at(timeline, &own) };
+    let joined = joined(timeline, file, &own);
     let mut orders = Orders { made_at, joined, own, ..Orders::default() };
-    threads(stream, &mut orders);
-    conditions(stream, file, &mut orders);
+    threads(timeline, &mut orders);
+    conditions(timeline, file, &mut orders);
     if is_beam {
-        messages(stream, &mut orders)
+        messages(timeline, &mut orders)
     } else {
-        tokens(stream, &mut orders)
+        tokens(timeline, &mut orders)
     }
     orders
 }
 
 /// The processes of an Erlang program are made by a spawn, or by the delivery of one to another node; in between are timers and
 /// deliveries, which nobody spawns.
-fn spawned_at(file: &TraceFile, stream: &Stream) -> Vec<Option<u32>> {
+fn spawned_at(file: &TraceFile, timeline: &Timeline) -> Vec<Option<u32>> {
     let made = file.parameters.iter().filter(|(name, _)| name == MADE).map(|&(_, step)| step);
-    let made = made.chain(std::iter::repeat(0)).zip(&stream.threads);
+    let made = made.chain(std::iter::repeat(0)).zip(&timeline.threads);
     let step = |(step, name): (i64, &String)| {
         let is_process = !name.starts_with("timer ") && !name.starts_with("delivery ");
         // A file may say anything.
         let step = u32::try_from(step).ok()?.checked_sub(1)?;
-        (is_process && (step as usize) < stream.executed).then_some(step)
+        (is_process && (step as usize) < timeline.executed).then_some(step)
     };
     made.map(step).collect()
 }
 
 /// Messages of an Erlang program: what was sent to a mailbox since its owner looked last is there when it looks again. A message that was
 /// there before anybody waited for it is taken without a step; the next step of the owner is after that.
-fn messages(stream: &Stream, orders: &mut Orders) {
+fn messages(timeline: &Timeline, orders: &mut Orders) {
     let mut there: BTreeMap<ObjectId, Vec<u32>> = BTreeMap::new();
     let mut owners: BTreeMap<ObjectId, u32> = BTreeMap::new();
-    for (step, event) in stream.events[..stream.executed].iter().enumerate() {
+    for (step, event) in timeline.events[..timeline.executed].iter().enumerate() {
         let Some(mailbox) = event.operation.object() else { continue };
         match event.operation.kind.info().handoff {
             Handoff::Gives(Token::Message) => there.entry(mailbox).or_default().push(step as u32),
@@ -84,21 +84,21 @@ fn messages(stream: &Stream, orders: &mut Orders) {
             }
         }
     }
-    let events = &stream.events;
+    let events = &timeline.events;
     orders.edges.retain(|edge| events[edge.from as usize].thread != events[edge.to as usize].thread);
 }
 
 /// Threads are numbered in the order in which they are made, after those that are there from the start.
-fn made_at(stream: &Stream, own: &[Vec<u32>]) -> Vec<Option<u32>> {
-    let executed = stream.events[..stream.executed].iter().enumerate();
+fn made_at(timeline: &Timeline, own: &[Vec<u32>]) -> Vec<Option<u32>> {
+    let executed = timeline.events[..timeline.executed].iter().enumerate();
     let spawns: Vec<u32> = executed
         .filter(|(_, event)| event.operation.kind == Kind::Spawn)
         .map(|(step, _)| step as u32)
         .collect();
-    let first = stream.threads.len().saturating_sub(spawns.len());
+    let first = timeline.threads.len().saturating_sub(spawns.len());
     let mut made: Vec<Option<u32>> = vec![None; first];
     made.extend(spawns.into_iter().map(Some));
-    made.truncate(stream.threads.len());
+    made.truncate(timeline.threads.len());
     // A thread that ran before it was made was not made by that step.
     for (made, own) in made.iter_mut().zip(own) {
         *made = made.filter(|made| own.first().is_none_or(|first| first > made));
@@ -107,7 +107,7 @@ fn made_at(stream: &Stream, own: &[Vec<u32>]) -> Vec<Option<u32>> {
 }
 
 /// The verdict and the names tell some; where only one thread has ended and was not joined otherwise, it is that.
-fn joined(stream: &Stream, file: &TraceFile, own: &[Vec<u32>]) -> BTreeMap<u32, u32> {
+fn joined(timeline: &Timeline, file: &TraceFile, own: &[Vec<u32>]) -> BTreeMap<u32, u32> {
     let mut joined: BTreeMap<u32, u32> = BTreeMap::new();
     if let Some(Failure::Deadlock { blocked, .. }) = file.verdict.failure() {
         for entry in blocked.iter().filter(|entry| entry.reason == BlockReason::Join) {
@@ -116,15 +116,16 @@ fn joined(stream: &Stream, file: &TraceFile, own: &[Vec<u32>]) -> BTreeMap<u32, 
             }
         }
     }
-    let joins = stream.events[..stream.executed].iter().enumerate();
+    let joins = timeline.events[..timeline.executed].iter().enumerate();
     let joins: Vec<(u32, u32, u32)> = joins
         .filter(|(_, event)| event.operation.kind == Kind::Join)
         .filter_map(|(step, event)| Some((step as u32, event.thread, event.operation.object()?.0)))
         .collect();
     for &(_, _, object) in &joins {
-        let name = stream.object(object);
-        let name = name.strip_prefix("thread ").filter(|_| !stream.threads.contains(&name)).unwrap_or(&name);
-        let mut same = stream.threads.iter().enumerate().filter(|(_, thread)| *thread == name);
+        let name = timeline.object(object);
+        let name =
+            name.strip_prefix("thread ").filter(|_| !timeline.threads.contains(&name)).unwrap_or(&name);
+        let mut same = timeline.threads.iter().enumerate().filter(|(_, thread)| *thread == name);
         if let (Some((thread, _)), None) = (same.next(), same.next()) {
             joined.entry(object).or_insert(thread as u32);
         }
@@ -144,13 +145,13 @@ fn joined(stream: &Stream, file: &TraceFile, own: &[Vec<u32>]) -> BTreeMap<u32, 
     joined
 }
 
-fn threads(stream: &Stream, orders: &mut Orders) {
+fn threads(timeline: &Timeline, orders: &mut Orders) {
     for (made, own) in orders.made_at.iter().zip(&orders.own) {
         if let (&Some(from), Some(&to)) = (made, own.first()) {
             orders.edges.push(Edge { from, to, kind: EdgeKind::Spawn });
         }
     }
-    for (step, event) in stream.events[..stream.executed].iter().enumerate() {
+    for (step, event) in timeline.events[..timeline.executed].iter().enumerate() {
         let object = event.operation.object().filter(|_| event.operation.kind == Kind::Join);
         let target = object.and_then(|object| orders.joined.get(&object.0));
         let last = target.and_then(|&target| orders.own.get(target as usize)?.last());
@@ -162,11 +163,11 @@ fn threads(stream: &Stream, orders: &mut Orders) {
 }
 
 /// Waiters stand in a queue, and a signal says which of them it wakes.
-fn conditions(stream: &Stream, file: &TraceFile, orders: &mut Orders) {
+fn conditions(timeline: &Timeline, file: &TraceFile, orders: &mut Orders) {
     let mut queues: BTreeMap<u32, VecDeque<(u32, u32)>> = BTreeMap::new();
     let mut woken: BTreeMap<u32, u32> = BTreeMap::new();
     let mut picks = file.picks.iter().peekable();
-    for (step, event) in stream.events[..stream.executed].iter().enumerate() {
+    for (step, event) in timeline.events[..timeline.executed].iter().enumerate() {
         let mut pick = 0;
         while let Some(&&(_, _, value)) = picks.peek().filter(|&&&(at, ..)| at as usize <= step) {
             pick = value as usize;
@@ -210,8 +211,8 @@ fn conditions(stream: &Stream, file: &TraceFile, orders: &mut Orders) {
 
 /// Semaphores, channels and tokens: what is put there is taken. Which of several was taken is known for channels only; of the
 /// others it is the latest. Attempts at a channel may have been in vain, so that nothing is told of it.
-fn tokens(stream: &Stream, orders: &mut Orders) {
-    let executed = &stream.events[..stream.executed];
+fn tokens(timeline: &Timeline, orders: &mut Orders) {
+    let executed = &timeline.events[..timeline.executed];
     let tried = executed.iter().filter(|event| {
         let info = event.operation.kind.info();
         info.attempt

@@ -1,6 +1,6 @@
 //! Who held which lock, concluded from the order of the steps.
 
-use super::{Edge, EdgeKind, Span, Stream};
+use super::{Edge, EdgeKind, Span, Timeline};
 use raddle_model::{Holding, LockMode, Operation};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -35,12 +35,13 @@ struct Holder {
 }
 
 /// Follows the locks through the executed steps.
-pub(super) fn follow(stream: &Stream) -> Locks {
-    let mut state = State { stream, locks: BTreeMap::new(), over: BTreeSet::new(), found: Locks::default() };
-    for step in 0..stream.executed {
+pub(super) fn follow(timeline: &Timeline) -> Locks {
+    let mut state =
+        State { timeline, locks: BTreeMap::new(), over: BTreeSet::new(), found: Locks::default() };
+    for step in 0..timeline.executed {
         state.step(step as u32);
     }
-    let end = stream.events.len() as u32;
+    let end = timeline.events.len() as u32;
     let left = std::mem::take(&mut state.locks);
     for (object, lock) in left {
         lock.holders.iter().for_each(|holder| state.close(object, holder, end));
@@ -50,7 +51,7 @@ pub(super) fn follow(stream: &Stream) -> Locks {
 }
 
 struct State<'a> {
-    stream: &'a Stream,
+    timeline: &'a Timeline,
     locks: BTreeMap<u32, Lock>,
     /// One-time initialisations that are over.
     over: BTreeSet<u32>,
@@ -59,7 +60,7 @@ struct State<'a> {
 
 impl State<'_> {
     fn step(&mut self, step: u32) {
-        let operation = self.stream.events[step as usize].operation;
+        let operation = self.timeline.events[step as usize].operation;
         let Some(object) = operation.object().map(|object| object.0) else { return };
         let untimed = operation.argument == Operation::UNTIMED;
         match operation.kind.info().holding {
@@ -91,7 +92,7 @@ impl State<'_> {
     /// Takes a lock. If somebody has it, an attempt and a wait with a time limit were in vain; one without a limit was not,
     /// so nobody can have had it.
     fn take(&mut self, step: u32, object: u32, is_shared: bool, certainly: bool) {
-        let thread = self.stream.events[step as usize].thread;
+        let thread = self.timeline.events[step as usize].thread;
         let lock = self.locks.entry(object).or_default();
         if let Some(own) = lock.holders.iter_mut().find(|holder| holder.thread == thread) {
             own.depth += 1;
@@ -108,7 +109,7 @@ impl State<'_> {
     }
 
     fn give_back(&mut self, step: u32, object: u32) {
-        let thread = self.stream.events[step as usize].thread;
+        let thread = self.timeline.events[step as usize].thread;
         let lock = self.locks.entry(object).or_default();
         // Whoever gives it back for another one is the last to have touched it.
         let own = lock.holders.iter().position(|holder| holder.thread == thread);
@@ -124,7 +125,7 @@ impl State<'_> {
 
     /// The latest release was needed for this step.
     fn order(&mut self, step: u32, object: u32) {
-        let events = &self.stream.events;
+        let events = &self.timeline.events;
         let released = self.locks.get(&object).and_then(|lock| lock.given_back);
         if let Some(from) =
             released.filter(|&from| events[from as usize].thread != events[step as usize].thread)

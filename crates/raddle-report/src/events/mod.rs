@@ -14,7 +14,7 @@ pub use place::Place;
 use crate::operations::{answer, verb};
 use crate::run_text::names::{self, Names};
 use crate::run_text::verdict;
-use crate::values::{Told, beside, told};
+use crate::values::{ShownValue, beside, told};
 use raddle_model::{
     Access, BlockReason, Failure, FrontEnd, Holding, Kind, LocationId, ObjectId, Operation, TraceFile,
 };
@@ -22,7 +22,7 @@ use std::collections::BTreeSet;
 
 /// A run, ready to be shown. Numbers of steps are indices into `events`.
 #[derive(Clone, PartialEq, Debug, Default)]
-pub struct Stream {
+pub struct Timeline {
     /// A name for every thread.
     pub threads: Vec<String>,
     /// A name for every object.
@@ -55,9 +55,9 @@ pub struct Stream {
 /// One step of a run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct DisplayEvent {
-    /// An index into [`Stream::threads`].
+    /// An index into [`Timeline::threads`].
     pub thread: u32,
-    /// What was done, where and to what: indices into [`Stream::places`] and [`Stream::objects`].
+    /// What was done, where and to what: indices into [`Timeline::places`] and [`Timeline::objects`].
     pub operation: Operation,
     /// False for what a thread waits to do when the run ends.
     pub executed: bool,
@@ -66,7 +66,7 @@ pub struct DisplayEvent {
     /// What else was decided in it, such as the value of a choice.
     pub answer: Option<String>,
     /// What it read and wrote, as far as that is known.
-    pub values: Vec<Told>,
+    pub values: Vec<ShownValue>,
     /// Whether it gives a lock back and its location is where the lock was taken, as for a guard of Rust.
     pub is_at_lock: bool,
 }
@@ -78,7 +78,7 @@ pub struct Span {
     pub from: u32,
     /// The first step after which it is no longer so; the number of events if it is so at the end.
     pub to: u32,
-    /// Whose it is: an index into [`Stream::threads`].
+    /// Whose it is: an index into [`Timeline::threads`].
     pub thread: u32,
     /// What is held or waited for; nothing if that is not known.
     pub object: Option<u32>,
@@ -140,10 +140,10 @@ impl EdgeKind {
     }
 }
 
-impl Stream {
+impl Timeline {
     /// The run of `file`.
-    pub fn of(file: &TraceFile) -> Stream {
-        let mut stream = Stream {
+    pub fn of(file: &TraceFile) -> Timeline {
+        let mut timeline = Timeline {
             threads: file.threads.clone(),
             objects: file.objects.clone(),
             places: file.locations.iter().map(|text| Place::parse(text)).collect(),
@@ -154,26 +154,26 @@ impl Stream {
             names_first: file.front_end == FrontEnd::Beam,
             noun: Names(file).noun(),
             harness: Names(file).harness(),
-            ..Stream::default()
+            ..Timeline::default()
         };
-        stream.events.extend(pending(file));
-        let locks = locks::follow(&stream);
-        let orders = edges::follow(&stream, file);
-        stream.waits = waits::follow(&stream, file, &locks, &orders);
+        timeline.events.extend(pending(file));
+        let locks = locks::follow(&timeline);
+        let orders = edges::follow(&timeline, file);
+        timeline.waits = waits::follow(&timeline, file, &locks, &orders);
         // What is joined is a thread for the reader.
         for (&object, &thread) in &orders.joined {
-            let name = stream.thread(thread);
-            if let Some(object) = stream.objects.get_mut(object as usize) {
+            let name = timeline.thread(thread);
+            if let Some(object) = timeline.objects.get_mut(object as usize) {
                 *object = name;
             }
         }
-        stream.edges = locks.edges;
-        stream.edges.extend(orders.edges);
-        stream.edges.sort_unstable();
-        stream.edges.dedup();
-        stream.holds = locks.holds.into_iter().map(|hold| hold.span).collect();
-        stream.holds.sort_unstable();
-        stream
+        timeline.edges = locks.edges;
+        timeline.edges.extend(orders.edges);
+        timeline.edges.sort_unstable();
+        timeline.edges.dedup();
+        timeline.holds = locks.holds.into_iter().map(|hold| hold.span).collect();
+        timeline.holds.sort_unstable();
+        timeline
     }
 
     /// The name of a thread; a damaged file may lack it.
@@ -205,7 +205,7 @@ impl Stream {
                 let objects = event.operation.objects().map(|(object, _)| self.short_object(object.0));
                 objects.take(most).collect()
             }
-            values => values.iter().map(Told::text).collect(),
+            values => values.iter().map(ShownValue::text).collect(),
         };
         // A variable of more than eight bytes is several objects.
         objects.dedup();

@@ -1,6 +1,6 @@
 use super::*;
 use raddle_model::{
-    Blocked, FrontEnd, LocationId, ObjectId, Settings, Surroundings, ThreadId, TraceStep, Values, Verdict,
+    Blocked, Environment, FrontEnd, LocationId, ObjectId, Settings, ThreadId, TraceStep, Values, Verdict,
 };
 
 /// A run of `(thread, kind, objects)`; every step has the place with its thread's number.
@@ -18,7 +18,7 @@ pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile 
         program: "a_test".into(),
         arguments: Vec::new(),
         build: None,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         parameters: Vec::new(),
         settings: Settings {
             step_limit: 99,
@@ -43,8 +43,8 @@ pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile 
     }
 }
 
-fn edges(stream: &Stream) -> Vec<(u32, u32, &'static str)> {
-    stream.edges.iter().map(|edge| (edge.from, edge.to, edge.kind.name())).collect()
+fn edges(timeline: &Timeline) -> Vec<(u32, u32, &'static str)> {
+    timeline.edges.iter().map(|edge| (edge.from, edge.to, edge.kind.name())).collect()
 }
 
 fn spans(spans: &[Span]) -> Vec<(u32, u32, u32, Option<u32>)> {
@@ -65,13 +65,13 @@ fn locks_are_held_and_waited_for_and_handed_over() {
             (1, Kind::Lock, &[0]),
         ],
     );
-    let stream = Stream::of(&file);
-    assert_eq!(spans(&stream.holds), [(0, 0, 5, Some(0)), (1, 6, 7, Some(0))]);
-    assert_eq!(spans(&stream.waits), [(1, 3, 5, Some(0))]);
-    assert_eq!(edges(&stream), [(5, 6, "unlock")]);
-    let held: Vec<usize> = stream.held().iter().map(Vec::len).collect();
+    let timeline = Timeline::of(&file);
+    assert_eq!(spans(&timeline.holds), [(0, 0, 5, Some(0)), (1, 6, 7, Some(0))]);
+    assert_eq!(spans(&timeline.waits), [(1, 3, 5, Some(0))]);
+    assert_eq!(edges(&timeline), [(5, 6, "unlock")]);
+    let held: Vec<usize> = timeline.held().iter().map(Vec::len).collect();
     assert_eq!(held, [1, 1, 0, 0, 1, 0, 1]);
-    let switches: Vec<bool> = stream.events.iter().map(|event| event.is_switch).collect();
+    let switches: Vec<bool> = timeline.events.iter().map(|event| event.is_switch).collect();
     assert_eq!(switches, [false, false, true, false, true, false, true]);
 }
 
@@ -91,15 +91,15 @@ fn a_signal_wakes_the_waiter_it_names() {
         ],
     );
     file.picks = vec![(5, 2, 1)];
-    let stream = Stream::of(&file);
-    assert!(edges(&stream).contains(&(5, 7, "signal")), "{:?}", edges(&stream));
-    assert!(edges(&stream).contains(&(1, 2, "unlock")), "a wait gives the mutex back");
-    assert!(edges(&stream).contains(&(6, 7, "unlock")));
+    let timeline = Timeline::of(&file);
+    assert!(edges(&timeline).contains(&(5, 7, "signal")), "{:?}", edges(&timeline));
+    assert!(edges(&timeline).contains(&(1, 2, "unlock")), "a wait gives the mutex back");
+    assert!(edges(&timeline).contains(&(6, 7, "unlock")));
     // A is a waiter to the end; B until the signal, and then it waits for the mutex.
     let expected =
         [(1, 0, 1, Some(0)), (2, 0, 3, Some(0)), (0, 1, 8, Some(2)), (1, 3, 5, Some(2)), (1, 5, 6, Some(0))];
-    assert_eq!(spans(&stream.waits), expected);
-    assert_eq!(stream.statement(&stream.events[5]), "notify one c -> waiter 2 of 2");
+    assert_eq!(spans(&timeline.waits), expected);
+    assert_eq!(timeline.statement(&timeline.events[5]), "notify one c -> waiter 2 of 2");
 }
 
 #[test]
@@ -118,15 +118,15 @@ fn threads_begin_after_their_spawn_and_end_before_their_join() {
         ],
     );
     let named = TraceFile { objects: vec!["thread C".into(), "B".into(), "c".into(), "s".into()], ..file };
-    let stream = Stream::of(&named);
+    let timeline = Timeline::of(&named);
     assert_eq!(
-        edges(&stream),
+        edges(&timeline),
         [(1, 2, "spawn"), (0, 3, "spawn"), (4, 5, "post"), (2, 6, "join"), (4, 7, "join")]
     );
-    assert_eq!(stream.statement(&stream.events[6]), "join C");
+    assert_eq!(timeline.statement(&timeline.events[6]), "join C");
     // Without a name it is the only one that has ended and was not joined.
     let nameless = TraceFile { objects: vec!["C".into(), "#1, a thread".into()], ..named };
-    assert_eq!(edges(&Stream::of(&nameless)).last(), Some(&(4, 7, "join")));
+    assert_eq!(edges(&Timeline::of(&nameless)).last(), Some(&(4, 7, "join")));
 }
 
 #[test]
@@ -144,14 +144,14 @@ fn what_a_deadlock_waits_for_is_shown_after_the_run() {
         cycle: vec![ThreadId(0), ThreadId(1)],
     };
     file.verdict = Verdict::Failed { failure };
-    let stream = Stream::of(&file);
-    assert_eq!((stream.executed, stream.events.len()), (2, 4));
-    assert_eq!(stream.statement(&stream.events[2]), "lock n");
+    let timeline = Timeline::of(&file);
+    assert_eq!((timeline.executed, timeline.events.len()), (2, 4));
+    assert_eq!(timeline.statement(&timeline.events[2]), "lock n");
     file.objects[1] = "#1 made at src/t.rs:9:1".to_owned();
-    let made = Stream::of(&file);
+    let made = Timeline::of(&file);
     assert_eq!(made.statement(&made.events[2]), "lock #1");
-    assert!(!stream.events[2].executed);
-    assert_eq!(spans(&stream.waits), [(0, 1, 4, Some(1)), (1, 1, 4, Some(0))]);
+    assert!(!timeline.events[2].executed);
+    assert_eq!(spans(&timeline.waits), [(0, 1, 4, Some(1)), (1, 1, 4, Some(0))]);
 }
 
 #[test]
@@ -171,13 +171,13 @@ fn messages_of_erlang_processes_arrive_where_their_owner_looks() {
     );
     file.front_end = FrontEnd::Beam;
     file.parameters = [0, 1, 1].map(|steps| ("made".to_owned(), steps)).into();
-    let stream = Stream::of(&file);
-    assert_eq!(edges(&stream), [(0, 1, "spawn"), (1, 3, "send"), (2, 3, "send"), (4, 5, "send")]);
+    let timeline = Timeline::of(&file);
+    assert_eq!(edges(&timeline), [(0, 1, "spawn"), (1, 3, "send"), (2, 3, "send"), (4, 5, "send")]);
     // A process that came with another step than a spawn, and a step that the run does not have.
     file.parameters[2].1 = 2;
-    assert_eq!(edges(&Stream::of(&file))[0], (1, 3, "send"));
+    assert_eq!(edges(&Timeline::of(&file))[0], (1, 3, "send"));
     file.parameters = vec![("made".to_owned(), 1 << 40); 3];
-    assert_eq!(edges(&Stream::of(&file))[0], (1, 3, "send"));
-    assert_eq!(stream.statement(&stream.events[0]), "spawn");
-    assert_eq!(stream.statement(&stream.events[7]), "write s");
+    assert_eq!(edges(&Timeline::of(&file))[0], (1, 3, "send"));
+    assert_eq!(timeline.statement(&timeline.events[0]), "spawn");
+    assert_eq!(timeline.statement(&timeline.events[7]), "write s");
 }

@@ -2,31 +2,31 @@
 
 use super::edges::Orders;
 use super::locks::{Hold, Locks};
-use super::{DisplayEvent, Span, Stream};
+use super::{DisplayEvent, Span, Timeline};
 use raddle_model::{BlockReason, Failure, Holding, Kind, LockMode, TraceFile};
 use std::collections::BTreeMap;
 
 /// A thread waits between its last step and the next one, as long as that one is not possible.
-pub(super) fn follow(stream: &Stream, file: &TraceFile, locks: &Locks, orders: &Orders) -> Vec<Span> {
+pub(super) fn follow(timeline: &Timeline, file: &TraceFile, locks: &Locks, orders: &Orders) -> Vec<Span> {
     let mut by_object: BTreeMap<u32, Vec<Hold>> = BTreeMap::new();
     for hold in &locks.holds {
         by_object.entry(hold.span.object.unwrap_or(u32::MAX)).or_default().push(*hold);
     }
     let mut waits = Vec::new();
     for (&(thread, from), &(condition, to)) in &orders.waiters {
-        let to = to.unwrap_or(stream.events.len() as u32);
+        let to = to.unwrap_or(timeline.events.len() as u32);
         waits.push(Span { from, to, thread, object: Some(condition) });
     }
     for (thread, own) in orders.own.iter().enumerate() {
         let mut before = orders.made_at[thread];
         for &step in own {
-            let event = &stream.events[step as usize];
+            let event = &timeline.events[step as usize];
             between(before.unwrap_or(0), step, event, &by_object, orders, &mut waits);
             before = Some(step);
         }
     }
-    for event in &stream.events[stream.executed..] {
-        at_the_end(stream, file, event, &by_object, orders, &mut waits);
+    for event in &timeline.events[timeline.executed..] {
+        at_the_end(timeline, file, event, &by_object, orders, &mut waits);
     }
     waits.retain(|wait| wait.from < wait.to);
     waits.sort_unstable();
@@ -93,7 +93,7 @@ fn while_held(
 
 /// The wait in which the run ends. What is waited for has not changed since the last step that touched it.
 fn at_the_end(
-    stream: &Stream,
+    timeline: &Timeline,
     file: &TraceFile,
     event: &DisplayEvent,
     holds: &BTreeMap<u32, Vec<Hold>>,
@@ -102,7 +102,7 @@ fn at_the_end(
 ) {
     let Some(Failure::Deadlock { blocked, .. }) = file.verdict.failure() else { return };
     let Some(entry) = blocked.iter().find(|entry| entry.thread.0 == event.thread) else { return };
-    let (thread, end) = (event.thread, stream.events.len() as u32);
+    let (thread, end) = (event.thread, timeline.events.len() as u32);
     let own = orders.own.get(thread as usize).and_then(|own| own.last().copied());
     let own = own.or(orders.made_at.get(thread as usize).copied().flatten()).unwrap_or(0);
     let object = entry.object.map(|object| object.0);
@@ -117,7 +117,7 @@ fn at_the_end(
             waits.push(Span { from: own, to: end, thread, object });
         }
         (_, object) => {
-            let touched = stream.events[..stream.executed]
+            let touched = timeline.events[..timeline.executed]
                 .iter()
                 .rposition(|event| event.operation.objects().any(|(touched, _)| Some(touched.0) == object));
             let from = own.max(touched.map_or(0, |step| step as u32));

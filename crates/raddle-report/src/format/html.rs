@@ -4,9 +4,9 @@
 //! names, as JSON that cannot end the element it is in.
 
 use super::escaped;
-use crate::events::{DisplayEvent, EdgeKind, Span, Stream};
+use crate::events::{DisplayEvent, EdgeKind, Span, Timeline};
+use crate::failure_report::{FailureReport, PairRole};
 use crate::operations::verb;
-use crate::story::{PairRole, Story};
 use raddle_model::{Kind, Touch};
 use serde_json::{Value, json};
 
@@ -19,10 +19,10 @@ const SCRIPTS: [&str; 3] = [
 ];
 
 /// The page.
-pub fn html(story: &Story) -> String {
+pub fn html(report: &FailureReport) -> String {
     // Neither `</script>` nor `<!--` can come about without this sign.
-    let data = data(story).to_string().replace('<', "\\u003c");
-    let title = escaped(&format!("{}: {}", story.program, story.kind()));
+    let data = data(report).to_string().replace('<', "\\u003c");
+    let title = escaped(&format!("{}: {}", report.program, report.kind()));
     let script = SCRIPTS.concat();
     let parts = [("@TITLE@", &title[..]), ("@STYLE@", STYLE), ("@DATA@", &data), ("@SCRIPT@", &script)];
     // Each marker is looked for after the one before it, so that nothing is looked for in what was put in.
@@ -37,48 +37,48 @@ pub fn html(story: &Story) -> String {
     out
 }
 
-fn data(story: &Story) -> Value {
-    let mut runs = vec![run(story, &story.failing)];
-    let mut labels = vec![match story.failing.failure {
+fn data(report: &FailureReport) -> Value {
+    let mut runs = vec![run(report, &report.failing)];
+    let mut labels = vec![match report.failing.failure {
         Some(kind) => format!("the run that fails: {kind}"),
         None => "the run".to_owned(),
     }];
-    if let Some(passing) = &story.passing {
-        runs.push(run(story, passing));
+    if let Some(passing) = &report.passing {
+        runs.push(run(report, passing));
         labels.push("the closest run that passes".to_owned());
     }
     // The kind stands beside the title.
-    let kind = format!("{}: ", story.kind());
-    let headline = story.headline().strip_prefix(&kind).unwrap_or(story.headline());
+    let kind = format!("{}: ", report.kind());
+    let headline = report.headline().strip_prefix(&kind).unwrap_or(report.headline());
     let happened =
-        [&story.failing.message[..], &[String::new(), format!("Found in {}.", story.found)]].concat();
-    let reason = [&story.why[..], &story.notes].concat();
+        [&report.failing.message[..], &[String::new(), format!("Found in {}.", report.found)]].concat();
+    let reason = [&report.why[..], &report.notes].concat();
     let number = |role: PairRole| PairRole::ALL.iter().position(|known| *known == role).unwrap_or(0) as u32;
-    let pairs = story.pairs.iter().flat_map(|pair| [pair.first, pair.second, number(pair.role)]);
+    let pairs = report.pairs.iter().flat_map(|pair| [pair.first, pair.second, number(pair.role)]);
     json!({
-        "kind": story.kind(),
-        "title": format!("{}: {headline}", story.program),
+        "kind": report.kind(),
+        "title": format!("{}: {headline}", report.program),
         "happened": happened.join("\n"),
         "reason": reason.join("\n"),
         "labels": labels,
         "runs": runs,
         "pairs": pairs.collect::<Vec<u32>>(),
-        "idiom": story.idiom.as_ref().map(|idiom| json!({
+        "idiom": report.idiom.as_ref().map(|idiom| json!({
             "text": format!("Maple's idiom {}: {}.", idiom.number, idiom.words),
             "events": idiom.events,
         })),
         "roles": PairRole::ALL.map(PairRole::name),
         "edgeKinds": EdgeKind::ALL.map(EdgeKind::name),
-        "sources": story.sources.iter().map(|source| [source.title(), &source.text]).collect::<Vec<_>>(),
-        "start": story.last().unwrap_or(0),
+        "sources": report.sources.iter().map(|source| [source.title(), &source.text]).collect::<Vec<_>>(),
+        "start": report.last().unwrap_or(0),
     })
 }
 
 /// A run as columns.
-fn run(story: &Story, stream: &Stream) -> Value {
+fn run(report: &FailureReport, timeline: &Timeline) -> Value {
     let mut kinds: Vec<Kind> = Vec::new();
-    let mut numbers: Vec<usize> = Vec::with_capacity(stream.events.len());
-    for event in &stream.events {
+    let mut numbers: Vec<usize> = Vec::with_capacity(timeline.events.len());
+    for event in &timeline.events {
         let known = kinds.iter().position(|kind| *kind == event.operation.kind);
         numbers.push(known.unwrap_or_else(|| {
             kinds.push(event.operation.kind);
@@ -89,48 +89,48 @@ fn run(story: &Story, stream: &Stream) -> Value {
         touch.object().map_or(-1, |object| i64::from(object.0) << 1 | i64::from(touch.writes()))
     };
     let touches = |which: usize| -> Vec<i64> {
-        stream.events.iter().map(|event| touch(event.operation.touches[which])).collect()
+        timeline.events.iter().map(|event| touch(event.operation.touches[which])).collect()
     };
     let source = |file: Option<&str>, line: Option<u32>| {
         let name = file.unwrap_or("");
-        let known = story.sources.iter().position(|source| source.name == name);
+        let known = report.sources.iter().position(|source| source.name == name);
         known.filter(|_| line.is_some()).map_or(-1, |index| index as i64)
     };
     // One more place for a step of a damaged file that has none.
-    let places = stream.places.iter().map(|place| {
+    let places = timeline.places.iter().map(|place| {
         let statement = place.statement.as_deref().unwrap_or("");
         let index = source(place.file.as_deref(), place.line);
         json!([place.text, place.short(), index, place.line.unwrap_or(0), statement])
     });
     let places: Vec<Value> = places.chain([json!(["?", "?", -1, 0, ""])]).collect();
     let place = |index: usize| index.min(places.len() - 1);
-    let answers = stream.events.iter().enumerate();
+    let answers = timeline.events.iter().enumerate();
     let answers: Vec<Value> =
         answers.filter_map(|(step, event)| Some(json!([step, event.answer.as_ref()?]))).collect();
-    let values = stream.events.iter().enumerate().filter(|(_, event)| !event.values.is_empty());
+    let values = timeline.events.iter().enumerate().filter(|(_, event)| !event.values.is_empty());
     let texts = |event: &DisplayEvent| {
         event.values.iter().map(|told| (told.name.clone(), told.value())).collect::<Vec<_>>()
     };
     let values: Vec<Value> = values.map(|(step, event)| json!([step, texts(event)])).collect();
     let kind_of = |kind: EdgeKind| EdgeKind::ALL.iter().position(|known| *known == kind).unwrap_or(0) as u32;
-    let edges = stream.edges.iter().flat_map(|edge| [edge.from, edge.to, kind_of(edge.kind)]);
+    let edges = timeline.edges.iter().flat_map(|edge| [edge.from, edge.to, kind_of(edge.kind)]);
     json!({
-        "failure": stream.failure,
-        "threads": stream.threads,
-        "objects": stream.objects,
+        "failure": timeline.failure,
+        "threads": timeline.threads,
+        "objects": timeline.objects,
         "places": places,
         "verbs": kinds.iter().map(|&kind| verb(kind)).collect::<Vec<_>>(),
-        "thread": stream.events.iter().map(|event| event.thread).collect::<Vec<_>>(),
+        "thread": timeline.events.iter().map(|event| event.thread).collect::<Vec<_>>(),
         "verb": numbers,
-        "place": stream.events.iter().map(|event| place(event.operation.location.index())).collect::<Vec<_>>(),
+        "place": timeline.events.iter().map(|event| place(event.operation.location.index())).collect::<Vec<_>>(),
         "first": touches(0),
         "second": touches(1),
-        "executed": stream.executed,
+        "executed": timeline.executed,
         "answers": answers,
         "values": values,
         "edges": edges.collect::<Vec<u32>>(),
-        "holds": flat(&stream.holds),
-        "waits": flat(&stream.waits),
+        "holds": flat(&timeline.holds),
+        "waits": flat(&timeline.waits),
     })
 }
 

@@ -2,27 +2,27 @@
 //! each.
 
 use super::text::text;
+use crate::failure_report::FailureReport;
 use crate::run_text::Terminal;
 use crate::shape::{CargoTest, TestStatus};
-use crate::story::Story;
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 
 /// A test suite with one case. A recorded run has no time, but some readers want one.
-pub fn junit(story: &Story) -> String {
-    let name = format!("raddle.{}", story.front_end);
-    let told = text(story, Terminal { width: 120, ..Terminal::default() });
-    let mut case = if story.failing.failure.is_some() {
+pub fn junit(report: &FailureReport) -> String {
+    let name = format!("raddle.{}", report.front_end);
+    let told = text(report, Terminal { width: 120, ..Terminal::default() });
+    let mut case = if report.failing.failure.is_some() {
         let mut failure = TestCaseStatus::non_success(NonSuccessKind::Failure);
-        failure.set_type(story.kind()).set_message(story.headline()).set_description(told);
-        TestCase::new(story.program.as_str(), failure)
+        failure.set_type(report.kind()).set_message(report.headline()).set_description(told);
+        TestCase::new(report.program.as_str(), failure)
     } else {
-        let mut passed = TestCase::new(story.program.as_str(), TestCaseStatus::success());
+        let mut passed = TestCase::new(report.program.as_str(), TestCaseStatus::success());
         passed.set_system_out(told);
         passed
     };
     case.set_classname(name.as_str()).set_time(Duration::ZERO);
-    if let Some((file, line)) = place(story) {
+    if let Some((file, line)) = place(report) {
         case.extra.extend([("file".into(), file.into()), ("line".into(), line.to_string().into())]);
     }
     let mut suite = TestSuite::new(name);
@@ -31,9 +31,9 @@ pub fn junit(story: &Story) -> String {
 }
 
 /// Where the run ended, for those who show it.
-fn place(story: &Story) -> Option<(String, u32)> {
-    let event = story.failing.events.get(story.last()? as usize)?;
-    let place = story.failing.place(event)?;
+fn place(report: &FailureReport) -> Option<(String, u32)> {
+    let event = report.failing.events.get(report.last()? as usize)?;
+    let place = report.failing.place(event)?;
     Some((place.file.clone()?, place.line?))
 }
 

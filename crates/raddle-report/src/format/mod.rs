@@ -1,4 +1,4 @@
-//! The formats of a report: one module each, all made from the same [`Story`](crate::Story).
+//! The formats of a report: one module each, all made from the same [`FailureReport`](crate::FailureReport).
 
 mod html;
 mod json;

@@ -2,29 +2,29 @@
 //!
 //! A run has no times. A step is shown as long as 10 microseconds, so that the order is what is seen.
 
-use crate::events::Stream;
+use crate::events::Timeline;
+use crate::failure_report::FailureReport;
 use crate::operations::verb;
-use crate::story::Story;
-use crate::values::Told;
+use crate::values::ShownValue;
 use serde_json::{Value, json};
 
 /// How long a step is shown, in microseconds.
 const STEP: usize = 10;
 
 /// The failing run as process 1, the passing one as process 2.
-pub fn perfetto(story: &Story) -> String {
+pub fn perfetto(report: &FailureReport) -> String {
     let mut events = Vec::new();
-    run(&mut events, 1, &format!("fails: {}", story.kind()), &story.failing);
-    if let Some(passing) = &story.passing {
+    run(&mut events, 1, &format!("fails: {}", report.kind()), &report.failing);
+    if let Some(passing) = &report.passing {
         run(&mut events, 2, "passes: the closest run", passing);
     }
-    for (index, pair) in story.pairs.iter().enumerate() {
+    for (index, pair) in report.pairs.iter().enumerate() {
         let name = format!("conflict: {}", pair.role.name());
-        flow(&mut events, 1, (1 << 40) + index, &name, &story.failing, [pair.first, pair.second]);
+        flow(&mut events, 1, (1 << 40) + index, &name, &report.failing, [pair.first, pair.second]);
     }
     let value = json!({
         "displayTimeUnit": "ms",
-        "otherData": { "program": story.program, "found": story.found, "verdict": story.headline() },
+        "otherData": { "program": report.program, "found": report.found, "verdict": report.headline() },
         "traceEvents": events,
     });
     let mut text = value.to_string();
@@ -32,18 +32,18 @@ pub fn perfetto(story: &Story) -> String {
     text
 }
 
-fn run(events: &mut Vec<Value>, process: u32, title: &str, stream: &Stream) {
+fn run(events: &mut Vec<Value>, process: u32, title: &str, timeline: &Timeline) {
     let meta = |name: &str, thread: u32, value: Value| json!({ "ph": "M", "ts": 0, "pid": process, "tid": thread, "name": name, "args": value });
     events.push(meta("process_name", 0, json!({ "name": title })));
-    for (thread, name) in stream.threads.iter().enumerate() {
+    for (thread, name) in timeline.threads.iter().enumerate() {
         // Some viewers take a track 0 for the process.
         let track = thread as u32 + 1;
         events.push(meta("thread_name", track, json!({ "name": name })));
         events.push(meta("thread_sort_index", track, json!({ "sort_index": track })));
     }
-    let held = stream.held();
-    for (step, (event, held)) in stream.events.iter().zip(&held).enumerate() {
-        let held: Vec<String> = held.iter().map(|&object| stream.object(object)).collect();
+    let held = timeline.held();
+    for (step, (event, held)) in timeline.events.iter().zip(&held).enumerate() {
+        let held: Vec<String> = held.iter().map(|&object| timeline.object(object)).collect();
         events.push(json!({
             "ph": "X",
             "ts": step * STEP,
@@ -51,26 +51,26 @@ fn run(events: &mut Vec<Value>, process: u32, title: &str, stream: &Stream) {
             "pid": process,
             "tid": event.thread + 1,
             "cat": if event.executed { verb(event.operation.kind) } else { "waits" },
-            "name": stream.statement(event),
+            "name": timeline.statement(event),
             "args": {
                 "step": step + 1,
-                "place": stream.place(event).map(|place| &place.text),
+                "place": timeline.place(event).map(|place| &place.text),
                 "held": held.join(", "),
-                "values": event.values.iter().map(Told::text).collect::<Vec<_>>().join(", "),
+                "values": event.values.iter().map(ShownValue::text).collect::<Vec<_>>().join(", "),
                 "switch": event.is_switch,
             },
         }));
     }
-    for (index, edge) in stream.edges.iter().enumerate() {
+    for (index, edge) in timeline.edges.iter().enumerate() {
         let id = ((process as usize) << 32) + index;
-        flow(events, process, id, edge.kind.name(), stream, [edge.from, edge.to]);
+        flow(events, process, id, edge.kind.name(), timeline, [edge.from, edge.to]);
     }
 }
 
 /// An arrow from within one step into another.
-fn flow(events: &mut Vec<Value>, process: u32, id: usize, name: &str, stream: &Stream, steps: [u32; 2]) {
+fn flow(events: &mut Vec<Value>, process: u32, id: usize, name: &str, timeline: &Timeline, steps: [u32; 2]) {
     for (phase, step) in ["s", "f"].into_iter().zip(steps) {
-        let Some(event) = stream.events.get(step as usize) else { return };
+        let Some(event) = timeline.events.get(step as usize) else { return };
         let mut value = json!({
             "ph": phase,
             "ts": step as usize * STEP + STEP / 4,

@@ -1,7 +1,7 @@
 //! SARIF 2.1.0: one result whose code flow has a thread flow for each thread, in the order of execution.
 
-use crate::events::{DisplayEvent, Place, Stream};
-use crate::story::Story;
+use crate::events::{DisplayEvent, Place, Timeline};
+use crate::failure_report::FailureReport;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
@@ -12,13 +12,13 @@ const MOST: usize = 2_000;
 const ROOT: &str = "%SRCROOT%";
 
 /// The whole log.
-pub fn sarif(story: &Story) -> String {
-    let run = &story.failing;
-    let last = story.last().and_then(|step| run.events.get(step as usize));
-    let rule = format!("raddle/{}", story.kind());
+pub fn sarif(report: &FailureReport) -> String {
+    let run = &report.failing;
+    let last = report.last().and_then(|step| run.events.get(step as usize));
+    let rule = format!("raddle/{}", report.kind());
     let mut message = run.message.join("\n");
-    if !story.why.is_empty() {
-        message = format!("{message}\n\n{}", story.why.join("\n"));
+    if !report.why.is_empty() {
+        message = format!("{message}\n\n{}", report.why.join("\n"));
     }
     let mut result = json!({
         "ruleId": rule,
@@ -27,13 +27,13 @@ pub fn sarif(story: &Story) -> String {
         "kind": if run.failure.is_some() { "fail" } else { "pass" },
         "message": { "text": message },
         "locations": last.map(|event| location(run, event)).into_iter().collect::<Vec<_>>(),
-        "relatedLocations": related(story),
-        "partialFingerprints": { "raddleFailure/v1": story.id, "raddlePlace/v2": fingerprint(story, last) },
+        "relatedLocations": related(report),
+        "partialFingerprints": { "raddleFailure/v1": report.id, "raddlePlace/v2": fingerprint(report, last) },
     });
     // A code flow has at least one thread flow.
     let flows = flows(run);
     if !flows.is_empty() {
-        result["codeFlows"] = json!([{ "message": { "text": story.found }, "threadFlows": flows }]);
+        result["codeFlows"] = json!([{ "message": { "text": report.found }, "threadFlows": flows }]);
     }
     let log = json!({
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -44,7 +44,7 @@ pub fn sarif(story: &Story) -> String {
                 "version": env!("CARGO_PKG_VERSION"),
                 "rules": [{
                     "id": rule,
-                    "shortDescription": { "text": rule_text(story.kind()) },
+                    "shortDescription": { "text": rule_text(report.kind()) },
                     "defaultConfiguration": { "level": "error" },
                 }],
             } },
@@ -60,11 +60,11 @@ pub fn sarif(story: &Story) -> String {
 
 /// The steps of the pairs, each once. Two of them may be the same place in a loop; their numbers tell them apart, since the standard
 /// wants no two equal ones.
-fn related(story: &Story) -> Vec<Value> {
-    let steps: BTreeSet<u32> = story.pairs.iter().flat_map(|pair| [pair.first, pair.second]).collect();
-    let events = steps.into_iter().filter_map(|step| Some((step, story.failing.events.get(step as usize)?)));
+fn related(report: &FailureReport) -> Vec<Value> {
+    let steps: BTreeSet<u32> = report.pairs.iter().flat_map(|pair| [pair.first, pair.second]).collect();
+    let events = steps.into_iter().filter_map(|step| Some((step, report.failing.events.get(step as usize)?)));
     let numbered = events.map(|(step, event)| {
-        let mut location = location(&story.failing, event);
+        let mut location = location(&report.failing, event);
         location["id"] = json!(step + 1);
         location
     });
@@ -73,9 +73,9 @@ fn related(story: &Story) -> Vec<Value> {
 
 /// What stays the same when the bug is found again by another run: how and where it ends. Threads that wait for each other come to
 /// their places in any order.
-fn fingerprint(story: &Story, last: Option<&DisplayEvent>) -> String {
-    let run = &story.failing;
-    let ends: Vec<&DisplayEvent> = match story.kind() {
+fn fingerprint(report: &FailureReport, last: Option<&DisplayEvent>) -> String {
+    let run = &report.failing;
+    let ends: Vec<&DisplayEvent> = match report.kind() {
         "deadlock" => run.events[run.executed..].iter().collect(),
         _ => last.into_iter().collect(),
     };
@@ -83,7 +83,7 @@ fn fingerprint(story: &Story, last: Option<&DisplayEvent>) -> String {
         ends.into_iter().filter_map(|event| run.place(event)).map(Place::short).collect();
     let places: Vec<String> = places.into_iter().collect();
     let told = if places.is_empty() { "no place".to_owned() } else { places.join(", ") };
-    format!("{} at {told}", story.kind())
+    format!("{} at {told}", report.kind())
 }
 
 fn rule_text(kind: &str) -> &'static str {
@@ -100,7 +100,7 @@ fn rule_text(kind: &str) -> &'static str {
 }
 
 /// Every thread with its steps. The order over all threads is in `executionOrder`, which counts from 1.
-fn flows(run: &Stream) -> Vec<Value> {
+fn flows(run: &Timeline) -> Vec<Value> {
     let from = run.events.len().saturating_sub(MOST);
     let held = run.held();
     let shown = |thread: u32| {
@@ -136,7 +136,7 @@ fn flows(run: &Stream) -> Vec<Value> {
     threads.collect()
 }
 
-fn location(run: &Stream, event: &DisplayEvent) -> Value {
+fn location(run: &Timeline, event: &DisplayEvent) -> Value {
     let waits = if event.executed { "" } else { "waits: " };
     let text = format!("{}: {waits}{}", run.thread(event.thread), run.statement(event));
     let mut location = json!({ "message": { "text": text } });

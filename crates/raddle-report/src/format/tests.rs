@@ -1,9 +1,9 @@
 use super::*;
-use crate::events::Stream;
-use crate::story::{ConflictPair, PairRole, Source, Story};
+use crate::events::Timeline;
+use crate::failure_report::{ConflictPair, FailureReport, PairRole, Source};
 use raddle_model::{
-    Access, BlockReason, Blocked, Cell, Failure, Format, FrontEnd, Kind, LocationId, ObjectId, Operation,
-    Settings, Surroundings, ThreadId, TraceFile, TraceStep, Values, Verdict,
+    Access, BlockReason, Blocked, Cell, Environment, Failure, Format, FrontEnd, Kind, LocationId, ObjectId,
+    Operation, Settings, ThreadId, TraceFile, TraceStep, Values, Verdict,
 };
 use serde_json::Value;
 
@@ -37,7 +37,7 @@ fn file() -> TraceFile {
         program: "transfers".into(),
         arguments: Vec::new(),
         build: None,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         parameters: Vec::new(),
         settings: Settings {
             step_limit: 99,
@@ -64,16 +64,18 @@ fn file() -> TraceFile {
     }
 }
 
-fn story(name: &str) -> Story {
+fn report(name: &str) -> FailureReport {
     let mut file = file();
     file.objects[0] = name.to_owned();
     file.threads[1] = format!("worker{name}");
-    let mut story = Story::of(&file);
-    story.passing = Some(Stream::of(&TraceFile { verdict: Verdict::Passed, ..file }));
-    story.pairs.push(ConflictPair { first: 9, second: 14, role: PairRole::Swap });
-    story.why.push("swap them and the run passes.".to_owned());
-    story.sources.push(Source { name: "src/a b.rs".into(), text: format!("fn main() {{ /* {name} */ }}\n") });
-    story
+    let mut report = FailureReport::of(&file);
+    report.passing = Some(Timeline::of(&TraceFile { verdict: Verdict::Passed, ..file }));
+    report.pairs.push(ConflictPair { first: 9, second: 14, role: PairRole::Swap });
+    report.why.push("swap them and the run passes.".to_owned());
+    report
+        .sources
+        .push(Source { name: "src/a b.rs".into(), text: format!("fn main() {{ /* {name} */ }}\n") });
+    report
 }
 
 fn parsed(text: &str) -> Value {
@@ -107,7 +109,7 @@ fn well_formed(text: &str) -> Vec<String> {
 
 #[test]
 fn a_page_holds_all_it_needs_and_nothing_ends_it_early() {
-    let page = html(&story(NASTY));
+    let page = html(&report(NASTY));
     assert_eq!(page.matches("</script>").count(), 2, "the data and the script, and no name of the program");
     assert_eq!(page.matches("<!--").count(), 0);
     for outside in
@@ -129,7 +131,7 @@ fn a_page_holds_all_it_needs_and_nothing_ends_it_early() {
 
 #[test]
 fn junit_is_one_failed_case() {
-    let text = junit(&story(NASTY));
+    let text = junit(&report(NASTY));
     let tags = well_formed(&text);
     let names: Vec<&str> = tags.iter().filter_map(|tag| tag.split(' ').next()).collect();
     assert_eq!(names, ["testsuites", "testsuite", "testcase", "failure"]);
@@ -145,13 +147,13 @@ fn junit_is_one_failed_case() {
     ] {
         assert!(tags[tag].contains(part), "{}", tags[tag]);
     }
-    let passed = Story::of(&TraceFile { verdict: Verdict::Passed, ..file() });
+    let passed = FailureReport::of(&TraceFile { verdict: Verdict::Passed, ..file() });
     assert!(well_formed(&junit(&passed)).iter().all(|tag| !tag.starts_with("failure ")));
 }
 
 #[test]
 fn sarif_has_what_the_standard_asks_for() {
-    let log = parsed(&sarif(&story(NASTY)));
+    let log = parsed(&sarif(&report(NASTY)));
     assert_eq!(log["version"], "2.1.0");
     let run = &log["runs"][0];
     assert_eq!(run["tool"]["driver"]["name"], "Raddle");
@@ -182,19 +184,19 @@ fn sarif_has_what_the_standard_asks_for() {
     // A program may fail before its first step.
     let failure = Failure::StepLimit { limit: 0, spinning: Vec::new() };
     let empty = TraceFile { steps: Vec::new(), verdict: Verdict::Failed { failure }, ..file() };
-    let result = &parsed(&sarif(&Story::of(&empty)))["runs"][0]["results"][0];
+    let result = &parsed(&sarif(&FailureReport::of(&empty)))["runs"][0]["results"][0];
     assert!(result["codeFlows"].is_null() && result["message"]["text"].is_string(), "{result}");
-    assert!(text(&Story::of(&empty), Terminal::default()).contains("step limit"));
+    assert!(text(&FailureReport::of(&empty), Terminal::default()).contains("step limit"));
 }
 
 /// The standard wants no two related locations that are equal, and a fingerprint that another run of the bug has too.
 #[test]
 fn sarif_can_be_compared() {
-    let mut story = story("m");
+    let mut report = report("m");
     // The same step in two pairs, and two steps at one place.
-    story.pairs.push(ConflictPair { first: 9, second: 10, role: PairRole::Enough });
-    story.pairs.push(ConflictPair { first: 3, second: 4, role: PairRole::Enough });
-    let log = parsed(&sarif(&story));
+    report.pairs.push(ConflictPair { first: 9, second: 10, role: PairRole::Enough });
+    report.pairs.push(ConflictPair { first: 3, second: 4, role: PairRole::Enough });
+    let log = parsed(&sarif(&report));
     let result = &log["runs"][0]["results"][0];
     let related = result["relatedLocations"].as_array().expect("a list");
     let ids: Vec<u64> = related.iter().filter_map(|location| location["id"].as_u64()).collect();
@@ -202,31 +204,31 @@ fn sarif_can_be_compared() {
     assert!(
         result["partialFingerprints"].as_object().is_some_and(|prints| prints.values().all(Value::is_string))
     );
-    let place = |story: &Story| {
-        let log = parsed(&sarif(story));
+    let place = |report: &FailureReport| {
+        let log = parsed(&sarif(report));
         log["runs"][0]["results"][0]["partialFingerprints"]["raddlePlace/v2"].as_str().map(str::to_owned)
     };
-    let again = Story::of(&TraceFile { id: "another".into(), run: 99, ..file() });
-    assert_eq!(place(&story), place(&again));
-    assert!(place(&story).is_some_and(|print| print.starts_with("deadlock at ")));
+    let again = FailureReport::of(&TraceFile { id: "another".into(), run: 99, ..file() });
+    assert_eq!(place(&report), place(&again));
+    assert!(place(&report).is_some_and(|print| print.starts_with("deadlock at ")));
     // Who takes the last lock does not matter.
     let mut other = file();
     other.steps.swap(9, 10);
     other.steps.truncate(11);
-    let before = Story::of(&TraceFile { steps: file().steps[..11].to_vec(), ..file() });
-    assert_eq!(place(&Story::of(&other)), place(&before));
+    let before = FailureReport::of(&TraceFile { steps: file().steps[..11].to_vec(), ..file() });
+    assert_eq!(place(&FailureReport::of(&other)), place(&before));
     let rule = &log["runs"][0]["tool"]["driver"]["rules"][0];
     assert!(rule["id"].is_string() && rule["shortDescription"]["text"].is_string(), "{rule}");
     // A path from the root needs no base.
     let rooted = TraceFile { locations: vec!["/x/a.rs:1:1".into(), "/x/a.rs:2:1".into()], ..file() };
-    let log = parsed(&sarif(&Story::of(&rooted)));
+    let log = parsed(&sarif(&FailureReport::of(&rooted)));
     let artifact = &log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"];
     assert_eq!(*artifact, serde_json::json!({ "uri": "file:///x/a.rs" }));
 }
 
 #[test]
 fn perfetto_has_a_track_for_each_thread_and_both_ends_of_each_flow() {
-    let trace = parsed(&perfetto(&story(NASTY)));
+    let trace = parsed(&perfetto(&report(NASTY)));
     let events = trace["traceEvents"].as_array().expect("a list of events");
     for event in events {
         assert!(event["ph"].is_string() && event["name"].is_string(), "{event}");
@@ -255,7 +257,7 @@ fn perfetto_has_a_track_for_each_thread_and_both_ends_of_each_flow() {
 
 #[test]
 fn json_tells_every_step() {
-    let report = parsed(&json(&story("m")));
+    let report = parsed(&json(&report("m")));
     assert_eq!(report["verdict"], "deadlock");
     let events = report["run"]["events"].as_array().expect("a list of events");
     assert_eq!(events.len(), 15);
@@ -296,12 +298,12 @@ deadlock: 2 threads wait and none can go on
 
 swap them and the run passes.
 ";
-    assert_eq!(text(&story("m"), Terminal { width: 80, most: 10, ..Terminal::default() }), expected);
+    assert_eq!(text(&report("m"), Terminal { width: 80, most: 10, ..Terminal::default() }), expected);
 }
 
 #[test]
 fn a_narrow_terminal_loses_columns_but_no_locations() {
-    let narrow = text(&story("m"), Terminal::of_width(33));
+    let narrow = text(&report("m"), Terminal::of_width(33));
     for part in [
         "\nstep  thread   statement\n   1  main     read count at src/a b.rs:12:5\n",
         "\n  10* main     lock m at src/a b.rs:12:5 [m]\n",
@@ -313,13 +315,13 @@ fn a_narrow_terminal_loses_columns_but_no_locations() {
 
 #[test]
 fn colours_are_only_where_they_are_wanted() {
-    let plain = text(&story(NASTY), Terminal::default());
+    let plain = text(&report(NASTY), Terminal::default());
     assert!(!plain.contains('\x1b') && !plain.contains('\u{1}'), "{plain:?}");
-    let coloured = text(&story("m"), Terminal { colours: true, ..Terminal::default() });
+    let coloured = text(&report("m"), Terminal { colours: true, ..Terminal::default() });
     assert!(coloured.contains("\x1b[36mlock m at src/a b.rs:12:5 [m]\x1b[0m"), "{coloured}");
     let without =
         ["\x1b[36m", "\x1b[33m", "\x1b[0m"].iter().fold(coloured, |text, code| text.replace(code, ""));
-    assert_eq!(without, text(&story("m"), Terminal::default()), "colours take no room");
+    assert_eq!(without, text(&report("m"), Terminal::default()), "colours take no room");
 }
 
 #[test]
@@ -332,14 +334,14 @@ fn of_many_switches_the_middle_is_left_out() {
         TraceStep { thread, operation }
     };
     file.steps = (0..1_000).map(step).collect();
-    let found = text(&Story::of(&file), Terminal { most: 4, ..Terminal::default() });
+    let found = text(&FailureReport::of(&file), Terminal { most: 4, ..Terminal::default() });
     let rows: Vec<&str> = found.lines().skip(3).take_while(|line| !line.is_empty()).collect();
     let ends: Vec<&str> = rows.iter().map(|row| row.split_whitespace().next().unwrap_or("")).collect();
     assert_eq!(ends, ["1", "2", "...", "999", "1000"], "{found}");
     assert_eq!(rows[2].trim(), "... 996 steps");
 }
 
-/// All formats get values from the one stream of events.
+/// All formats get values from the one timeline of events.
 #[test]
 fn values_are_told_in_all_formats() {
     let mut file = crate::events::tests::run(
@@ -363,19 +365,19 @@ fn values_are_told_in_all_formats() {
     let failure =
         Failure::Assertion { thread: ThreadId(0), location: LocationId(0), message: "it is wrong".into() };
     file.verdict = Verdict::Failed { failure };
-    let story = Story::of(&file);
+    let report = FailureReport::of(&file);
     let told = ["write m.part = -1", "update n null -> 0x10", "update n = 0x10, unchanged"];
-    for shown in [text(&story, Terminal::default()), junit(&story).replace("&gt;", ">")] {
+    for shown in [text(&report, Terminal::default()), junit(&report).replace("&gt;", ">")] {
         assert!(told.iter().all(|told| shown.contains(told)), "{shown}");
     }
-    let events = &parsed(&json(&story))["run"]["events"];
+    let events = &parsed(&json(&report))["run"]["events"];
     let values = serde_json::json!([{ "name": "n", "read": "null", "written": "0x10" }]);
     assert_eq!((&events[1]["values"], &events[1]["statement"]), (&values, &told[1].into()));
-    let sarif = parsed(&sarif(&story));
+    let sarif = parsed(&sarif(&report));
     let steps = &sarif["runs"][0]["results"][0]["codeFlows"][0]["threadFlows"][0]["locations"];
     assert_eq!(steps[0]["state"]["m.part"]["text"], "-1", "{steps}");
     assert_eq!(steps[1]["location"]["message"]["text"], format!("A: {}", told[1]));
-    let perfetto = parsed(&perfetto(&story));
+    let perfetto = parsed(&perfetto(&report));
     let slices = perfetto["traceEvents"].as_array().expect("a list");
     let slices: Vec<&Value> = slices.iter().filter(|event| event["ph"] == "X").collect();
     assert_eq!(
@@ -383,8 +385,8 @@ fn values_are_told_in_all_formats() {
         (&told[1].into(), &"n null -> 0x10".into())
     );
     file.values.from = 2;
-    let told = text(&Story::of(&file), Terminal::default());
+    let told = text(&FailureReport::of(&file), Terminal::default());
     assert!(told.contains("What steps before step 3 read and wrote was not kept"), "{told}");
-    let page = html(&story);
+    let page = html(&report);
     assert!(page.contains(r#"[2,[["n","= 0x10, unchanged"]]]"#), "{page}");
 }

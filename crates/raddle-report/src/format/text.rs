@@ -1,17 +1,17 @@
 //! The report for a terminal: the run, how it ended, and why.
 
+use crate::failure_report::{FailureReport, PairRole};
 use crate::run_text::{Terminal, plain, table};
-use crate::story::{PairRole, Story};
 use crate::table::wrap;
 use std::fmt::Write;
 
 /// The run that fails, how it ended, and why.
-pub fn text(story: &Story, terminal: Terminal) -> String {
+pub fn text(report: &FailureReport, terminal: Terminal) -> String {
     let mut out = String::new();
-    paragraph(&mut out, &format!("{}: {}", story.program, story.found), terminal.width);
+    paragraph(&mut out, &format!("{}: {}", report.program, report.found), terminal.width);
     out.push('\n');
-    out.push_str(&table(&story.failing, &story.callers, &story.pairs, terminal));
-    if !story.pairs.is_empty() {
+    out.push_str(&table(&report.failing, &report.callers, &report.pairs, terminal));
+    if !report.pairs.is_empty() {
         let legend = |role: PairRole| match role {
             PairRole::Swap => "* if these two steps change places, the run passes",
             PairRole::Enough => "+ the order of these steps is enough for the failure",
@@ -19,12 +19,12 @@ pub fn text(story: &Story, terminal: Terminal) -> String {
         };
         out.push('\n');
         for role in PairRole::ALL {
-            if story.pairs.iter().any(|pair| pair.role == role) {
+            if report.pairs.iter().any(|pair| pair.role == role) {
                 paragraph(&mut out, legend(role), terminal.width);
             }
         }
     }
-    for lines in [&story.failing.message, &story.why, &story.notes] {
+    for lines in [&report.failing.message, &report.why, &report.notes] {
         if !lines.is_empty() {
             out.push('\n');
         }

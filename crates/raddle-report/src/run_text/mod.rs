@@ -16,7 +16,7 @@ pub use verdict::{sentences, verdict};
 
 pub(crate) use steps::{plain, table};
 
-use crate::events::Stream;
+use crate::events::Timeline;
 use crate::text::{count, plural};
 use names::Names;
 use raddle_model::TraceFile;
@@ -71,7 +71,7 @@ pub fn run(file: &TraceFile, context: RunContext<'_>, terminal: Terminal) -> Str
 /// Returns the steps thread by thread, time going down, each with its objects, values and location. Steps of a test's harness
 /// are left out.
 pub fn steps(file: &TraceFile, context: RunContext<'_>, terminal: Terminal) -> String {
-    table(&Stream::of(file), context.callers, &[], terminal)
+    table(&Timeline::of(file), context.callers, &[], terminal)
 }
 
 /// Returns the output of a program, indented, below a blank line and a title; nothing if it printed nothing.

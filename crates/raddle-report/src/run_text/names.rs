@@ -43,7 +43,7 @@ impl Names<'_> {
 
     /// The thread that a test's harness runs on, if the run is one of a test.
     pub(crate) fn harness(&self) -> Option<u32> {
-        self.0.surroundings.test.is_some().then_some(HARNESS)
+        self.0.environment.test.is_some().then_some(HARNESS)
     }
 }
 

@@ -2,8 +2,8 @@
 
 use super::Terminal;
 use super::cell::cell;
-use crate::events::Stream;
-use crate::story::{ConflictPair, PairRole};
+use crate::events::Timeline;
+use crate::failure_report::{ConflictPair, PairRole};
 use crate::table::length;
 use crate::text::plural;
 use std::collections::BTreeMap;
@@ -25,7 +25,12 @@ enum Columns {
 }
 
 /// Returns the steps of `run`. Those of `pairs` are marked.
-pub(crate) fn table(run: &Stream, callers: &[String], pairs: &[ConflictPair], terminal: Terminal) -> String {
+pub(crate) fn table(
+    run: &Timeline,
+    callers: &[String],
+    pairs: &[ConflictPair],
+    terminal: Terminal,
+) -> String {
     let (lines, held) = (lines(run, pairs, terminal), run.held());
     let shown = lines.iter().filter_map(|line| if let Line::Step(step) = line { Some(*step) } else { None });
     let cells = shown.map(|step| {
@@ -63,7 +68,7 @@ pub(crate) fn table(run: &Stream, callers: &[String], pairs: &[ConflictPair], te
     out
 }
 
-fn heading(out: &mut String, run: &Stream, columns: &Columns, number: usize, terminal: Terminal) {
+fn heading(out: &mut String, run: &Timeline, columns: &Columns, number: usize, terminal: Terminal) {
     let mut line = format!("{:>number$}", "step");
     match columns {
         Columns::Beside(columns) => {
@@ -83,7 +88,7 @@ fn heading(out: &mut String, run: &Stream, columns: &Columns, number: usize, ter
 }
 
 /// Puts the threads that are shown beside each other if they fit into `room`.
-fn columns(run: &Stream, cells: &BTreeMap<usize, String>, room: usize) -> Columns {
+fn columns(run: &Timeline, cells: &BTreeMap<usize, String>, room: usize) -> Columns {
     let mut widths: BTreeMap<u32, usize> = BTreeMap::new();
     for (&step, text) in cells {
         let thread = run.events[step].thread;
@@ -104,7 +109,7 @@ fn columns(run: &Stream, cells: &BTreeMap<usize, String>, room: usize) -> Column
 }
 
 /// Selects all steps of the program if they are few enough; else those around switches, at both ends, and those of pairs.
-fn lines(run: &Stream, pairs: &[ConflictPair], terminal: Terminal) -> Vec<Line> {
+fn lines(run: &Timeline, pairs: &[ConflictPair], terminal: Terminal) -> Vec<Line> {
     let is_marked = |step: usize| mark(pairs, step) != ' ';
     let is_harness = |step: &usize| Some(run.events[*step].thread) == run.harness;
     let steps: Vec<usize> =
@@ -131,7 +136,7 @@ fn lines(run: &Stream, pairs: &[ConflictPair], terminal: Terminal) -> Vec<Line> 
 }
 
 fn around_switches(
-    run: &Stream,
+    run: &Timeline,
     steps: &[usize],
     is_marked: &dyn Fn(usize) -> bool,
     around: usize,

@@ -1,7 +1,7 @@
 use super::*;
 use crate::events::tests;
+use crate::failure_report::FailureReport;
 use crate::format::text;
-use crate::story::Story;
 use raddle_model::{
     Access, BlockReason, Blocked, Cell, Failure, Format, FrontEnd, Kind, LocationId, MemoryOrder, Minimized,
     ObjectId, Operation, Panicked, RacingAccess, ThreadId, TraceStep, Value, Verdict,
@@ -146,11 +146,11 @@ fn a_report_has_the_same_steps_and_the_same_end() {
             let context = RunContext { output: "", callers: &callers };
             let terminal = Terminal { width, ..Terminal::default() };
             let run = run(&file, context, terminal);
-            let story = Story { callers: callers.clone(), ..Story::of(&file) };
-            let report = text(&story, terminal);
-            assert_eq!(rows(&report), rows(&run), "{}", file.front_end);
+            let report = FailureReport { callers: callers.clone(), ..FailureReport::of(&file) };
+            let shown = text(&report, terminal);
+            assert_eq!(rows(&shown), rows(&run), "{}", file.front_end);
             assert!(rows(&run).len() > file.steps.len(), "{run}");
-            assert_eq!(story.failing.message, verdict(&file));
+            assert_eq!(report.failing.message, verdict(&file));
         }
     }
 }
@@ -186,7 +186,7 @@ fn the_steps_of_a_harness_are_left_out() {
         &["harness", "test"],
         &[(0, Kind::Spawn, &[]), (1, Kind::Read, &[0]), (0, Kind::Join, &[1]), (1, Kind::Read, &[0])],
     );
-    file.surroundings.test = Some("a_test".into());
+    file.environment.test = Some("a_test".into());
     let told = steps(&file, RunContext::default(), Terminal::default());
     assert_eq!(
         told, "step  test\n   2  read m at src/t.rs:2:5\n   4  read m at src/t.rs:2:5\n",

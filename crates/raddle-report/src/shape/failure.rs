@@ -1,7 +1,7 @@
 //! What is told of a failing run that was replayed, made smaller or explained.
 
 use crate::operations::verb;
-use crate::values::{Told, told};
+use crate::values::{ShownValue, told};
 use raddle_model::{TraceFile, TraceStep};
 use serde::Serialize;
 
@@ -139,7 +139,7 @@ impl ExplainedStep {
             thread: file.threads.get(*thread as usize).cloned().unwrap_or_default(),
             operation: verb(operation.kind).to_owned(),
             location: file.locations.get(operation.location.index()).cloned().unwrap_or_default(),
-            values: told(file, index).iter().map(Told::text).collect(),
+            values: told(file, index).iter().map(ShownValue::text).collect(),
         }
     }
 }

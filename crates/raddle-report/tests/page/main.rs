@@ -3,7 +3,7 @@
 //! `tools/install.sh` installs the browser. Without one the test says so and passes, unless `RADDLE_BROWSER` or `CI` is set.
 
 mod browser;
-mod stories;
+mod reports;
 
 use browser::Browser;
 use serde_json::json;
@@ -29,9 +29,9 @@ fn browser(name: &str) -> Option<(Browser, PathBuf)> {
     Some((Browser::start(program, &folder), folder))
 }
 
-fn open(browser: &mut Browser, folder: &Path, story: &raddle_report::Story) {
+fn open(browser: &mut Browser, folder: &Path, report: &raddle_report::FailureReport) {
     let path = folder.join("page.html");
-    std::fs::write(&path, raddle_report::format::html(story)).expect("the target folder can be written to");
+    std::fs::write(&path, raddle_report::format::html(report)).expect("the target folder can be written to");
     browser.open(&path);
 }
 
@@ -43,15 +43,15 @@ const NOW: &str = "[document.querySelector('.line.now')?.dataset.line, \
 #[test]
 fn the_page_of_a_deadlock() {
     let Some((mut browser, folder)) = browser("page_deadlock") else { return };
-    open(&mut browser, &folder, &stories::deadlock());
+    open(&mut browser, &folder, &reports::deadlock());
     assert_eq!(browser.complaints(), [""; 0]);
 
     // A program may fail before its first step.
-    open(&mut browser, &folder, &stories::long(1, 0));
+    open(&mut browser, &folder, &reports::long(1, 0));
     browser.press("End");
     assert_eq!(browser.ask("document.querySelectorAll('.row').length"), 0);
     assert_eq!(browser.complaints(), [""; 0]);
-    open(&mut browser, &folder, &stories::deadlock());
+    open(&mut browser, &folder, &reports::deadlock());
 
     // It begins at the last step; both threads are at their lines.
     assert_eq!(browser.ask(NOW), json!(["9", "3", "Step 4 of 4"]));
@@ -121,10 +121,10 @@ fn the_page_of_a_deadlock() {
 #[test]
 fn a_run_of_a_hundred_threads_and_a_hundred_thousand_steps() {
     let Some((mut browser, folder)) = browser("page_long") else { return };
-    let story = stories::long(100, 100_000);
-    let size = raddle_report::format::html(&story).len();
+    let report = reports::long(100, 100_000);
+    let size = raddle_report::format::html(&report).len();
     assert!(size < 5_000_000, "a page of {size} bytes");
-    open(&mut browser, &folder, &story);
+    open(&mut browser, &folder, &report);
     assert_eq!(browser.complaints(), [""; 0]);
     let rows = "document.querySelectorAll('.row').length";
     let at =
@@ -152,7 +152,7 @@ fn a_run_of_a_hundred_threads_and_a_hundred_thousand_steps() {
 #[test]
 fn the_idiom_of_a_failure_is_marked() {
     let Some((mut browser, folder)) = browser("page_idiom") else { return };
-    open(&mut browser, &folder, &stories::lost_update());
+    open(&mut browser, &folder, &reports::lost_update());
     let marks = |run: usize| {
         format!(
             "[...document.querySelectorAll('.run')[{run}].querySelectorAll('.row')].filter((row) => row.querySelector('.mark'))\
@@ -170,7 +170,7 @@ fn the_idiom_of_a_failure_is_marked() {
     browser.ask("document.querySelectorAll('#idiom button')[1].click()");
     assert_eq!(browser.ask("document.querySelector('.run .row.now').dataset.step"), "2");
     // What is no idiom has no line.
-    open(&mut browser, &folder, &stories::deadlock());
+    open(&mut browser, &folder, &reports::deadlock());
     assert_eq!(
         browser.ask("[document.getElementById('idiom').hidden, document.querySelectorAll('.mark').length]"),
         json!([true, 0])
@@ -182,7 +182,7 @@ fn the_idiom_of_a_failure_is_marked() {
 #[test]
 fn values_are_shown_with_the_steps() {
     let Some((mut browser, folder)) = browser("page_values") else { return };
-    open(&mut browser, &folder, &stories::lost_update());
+    open(&mut browser, &folder, &reports::lost_update());
     let cells = |run: usize| {
         format!(
             "[...document.querySelectorAll('.run')[{run}].querySelectorAll('.cell')].map((cell) => \
@@ -215,7 +215,7 @@ fn values_are_shown_with_the_steps() {
 #[test]
 fn a_run_of_a_million_steps() {
     let Some((mut browser, folder)) = browser("page_million") else { return };
-    open(&mut browser, &folder, &stories::long(4, 1_000_000));
+    open(&mut browser, &folder, &reports::long(4, 1_000_000));
     assert_eq!(browser.complaints(), [""; 0]);
     // The first and the last row that can be seen.
     let seen = "(() => { const box = document.querySelector('.lanes').getBoundingClientRect(); \

@@ -2,7 +2,7 @@
 
 use super::base::{Base, Ranks};
 use raddle_engine::{Point, Rng};
-use raddle_model::{Deed, IRoot, Idiom, ObjectId, Operation, Site, ThreadId};
+use raddle_model::{Action, IRoot, Idiom, ObjectId, Operation, Site, ThreadId};
 
 /// How often a thread is held at places of the iRoot for certain.
 const HELD: u32 = 4;
@@ -251,7 +251,7 @@ impl Attempt {
             if point.is_enabled(thread) {
                 return Some(self.make(point, thread, next, object));
             }
-            if self.idiom == Idiom::Five && self.sites[next.site].deed == Deed::Lock {
+            if self.idiom == Idiom::Five && self.sites[next.site].action == Action::Lock {
                 // To wait for the lock is all that there is to it.
                 self.make(point, thread, next, object);
                 return if self.stage < self.goals.len() {
@@ -277,7 +277,7 @@ impl Attempt {
         open(self.idiom, self.stage).iter().any(|&(from, to)| {
             let (from, to) = (self.goals[from], self.goals[to]);
             let Some(object) = self.objects[from.object] else { return false };
-            let writes = |goal: Goal| self.sites[goal.site].deed != Deed::Read;
+            let writes = |goal: Goal| self.sites[goal.site].action != Action::Read;
             operation.objects().filter(|&(touched, _)| touched == object).any(|(_, written)| {
                 written || writes(to) && (writes(from) || Some(thread) == self.threads[from.thread])
             })

@@ -1,7 +1,7 @@
 //! The iRoots that are predicted, and which of them is worth a run.
 
 use super::base::Recorded;
-use raddle_model::{Deed, IRoot, Idiom, Ledger};
+use raddle_model::{Action, IRoot, Idiom, Ledger};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -74,7 +74,7 @@ fn parts(root: &IRoot) -> [Option<IRoot>; 2] {
     match root.idiom {
         Idiom::One => [None, None],
         Idiom::Two => [part(0, 1), part(1, 2)],
-        Idiom::Five if sites.iter().any(|site| site.deed == Deed::Lock) => [None, None],
+        Idiom::Five if sites.iter().any(|site| site.action == Action::Lock) => [None, None],
         Idiom::Three | Idiom::Four | Idiom::Five | Idiom::Six => [part(0, 1), part(2, 3)],
     }
 }

@@ -64,7 +64,7 @@ pub(crate) fn program(seed: u64) -> Script {
     let mut rng = Rng::for_run(seed, 0);
     let count = 2 + rng.below(2);
     let most = if count == 2 { 5 } else { 3 };
-    // Few kinds of pieces, so that the threads meet.
+    // SmallPoint kinds of pieces, so that the threads meet.
     let palette: Vec<u64> = (0..3).map(|_| rng.below(22)).collect();
     let mut threads: Vec<Vec<Act>> = Vec::new();
     for _ in 0..count {

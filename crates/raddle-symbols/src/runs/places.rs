@@ -43,7 +43,7 @@ pub fn translate(file: &mut TraceFile, symbols: &mut Symbols) -> Sources {
         }
     }
     values::translate(file, symbols);
-    if file.surroundings.test.is_some() {
+    if file.environment.test.is_some() {
         name_harness(file);
     }
     named

@@ -64,7 +64,7 @@ impl Failed {
         let FailureFile::At(path) = &self.file else { return None };
         let path = quoted(&path.display().to_string());
         let name = ordinal::test(&self.trace.program);
-        let Some(executable) = self.trace.surroundings.executable.as_ref().filter(|_| name == "main") else {
+        let Some(executable) = self.trace.environment.executable.as_ref().filter(|_| name == "main") else {
             return Some(format!(
                 "RADDLE_REPLAY={path} cargo test {} -- --exact --include-ignored",
                 quoted(name)

@@ -4,7 +4,7 @@ use super::freedoms::FREE;
 use super::panics::Panic;
 use crate::runtime::Runtime;
 use raddle_model::{
-    Failure, FrontEnd, LocationId, ObjectId, Settings, Surroundings, ThreadId, TraceFile, TraceStep, Verdict,
+    Environment, Failure, FrontEnd, LocationId, ObjectId, Settings, ThreadId, TraceFile, TraceStep, Verdict,
 };
 use std::collections::BTreeMap;
 
@@ -53,7 +53,7 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         program: origin.program.to_owned(),
         arguments: arguments(origin.program),
         build: None,
-        surroundings: surroundings(),
+        environment: environment(),
         parameters: vec![
             (LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads)),
             (FREE.to_owned(), i64::from(runtime.free)),
@@ -84,12 +84,12 @@ fn arguments(program: &str) -> Vec<String> {
 }
 
 /// The test binary and its folder, so that others can run the test again.
-fn surroundings() -> Surroundings {
+fn environment() -> Environment {
     let text = |path: std::io::Result<std::path::PathBuf>| path.ok()?.into_os_string().into_string().ok();
-    Surroundings {
+    Environment {
         directory: text(std::env::current_dir()),
         executable: text(std::env::current_exe()),
-        ..Surroundings::default()
+        ..Environment::default()
     }
 }
 

@@ -9,7 +9,7 @@ use super::record::LEAKED;
 use super::replay::{Left, Repeated, repeat};
 use raddle_engine::Resemble;
 use raddle_explain::{Execute, Execution, Wanted};
-use raddle_model::native::{Answer, Order, Ran, framed, unframed};
+use raddle_model::native::{Answer, Order, RunResult, framed, unframed};
 use raddle_model::{Event, ThreadId, TraceFile, TraceStep};
 use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
@@ -81,7 +81,7 @@ fn answer(order: &Order, file: &TraceFile, test: &Test) -> Answer {
 
 fn ran(trace: Option<TraceFile>, preemptions: u64, divergence: Option<(usize, String)>) -> Answer {
     let made = trace.as_ref();
-    Answer::Ran(Box::new(Ran {
+    Answer::RunResult(Box::new(RunResult {
         kind: made.and_then(|run| Some(run.verdict.failure()?.kind().to_owned())),
         fingerprint: made.map_or(0, |run| run.fingerprint),
         steps: made.map_or(0, |run| run.steps.len() as u64),
@@ -89,6 +89,6 @@ fn ran(trace: Option<TraceFile>, preemptions: u64, divergence: Option<(usize, St
         preemptions,
         divergence,
         trace: trace.map(Box::new),
-        ..Ran::default()
+        ..RunResult::default()
     }))
 }

@@ -1,11 +1,11 @@
 //! What the pages show.
 
 use raddle_model::{
-    Access, BlockReason, Blocked, Cell, Failure, Format, FrontEnd, Kind, LocationId, ObjectId, Operation,
-    Settings, Surroundings, ThreadId, TraceFile, TraceStep, Value, Values, Verdict,
+    Access, BlockReason, Blocked, Cell, Environment, Failure, Format, FrontEnd, Kind, LocationId, ObjectId,
+    Operation, Settings, ThreadId, TraceFile, TraceStep, Value, Values, Verdict,
 };
-use raddle_report::events::Stream;
-use raddle_report::{ConflictPair, PairRole, Source, Story};
+use raddle_report::events::Timeline;
+use raddle_report::{ConflictPair, FailureReport, PairRole, Source};
 
 fn step(thread: u32, kind: Kind, object: u32, location: u32) -> TraceStep {
     let operation = Operation::new(kind, LocationId(location)).on(ObjectId(object), Access::Write);
@@ -19,7 +19,7 @@ fn file(threads: Vec<String>, objects: Vec<String>, lines: u32, steps: Vec<Trace
         program: "/usr/bin/a<b>".into(),
         arguments: Vec::new(),
         build: None,
-        surroundings: Surroundings::default(),
+        environment: Environment::default(),
         parameters: Vec::new(),
         settings: Settings {
             step_limit: 1 << 20,
@@ -50,7 +50,7 @@ fn source(lines: u32) -> Source {
 }
 
 /// Two threads, four steps, and a passing run beside.
-pub(crate) fn deadlock() -> Story {
+pub(crate) fn deadlock() -> FailureReport {
     let (threads, objects) = (vec!["A".to_owned(), "B".to_owned()], vec!["m<1>".to_owned(), "n".to_owned()]);
     let steps = vec![
         step(0, Kind::Lock, 0, 0),
@@ -74,16 +74,16 @@ pub(crate) fn deadlock() -> Story {
     let failing = TraceFile { verdict: Verdict::Failed { failure }, ..failing };
     // Its third step is another one.
     passing.steps[2].operation.location = LocationId(5);
-    let mut story = Story::of(&failing);
-    story.passing = Some(Stream::of(&passing));
-    story.pairs = vec![ConflictPair { first: 3, second: 4, role: PairRole::Swap }];
-    story.why = vec!["swap them and the run passes".to_owned()];
-    story.sources = vec![source(12)];
-    story
+    let mut report = FailureReport::of(&failing);
+    report.passing = Some(Timeline::of(&passing));
+    report.pairs = vec![ConflictPair { first: 3, second: 4, role: PairRole::Swap }];
+    report.why = vec!["swap them and the run passes".to_owned()];
+    report.sources = vec![source(12)];
+    report
 }
 
 /// Two threads that add to a number, of which one addition is lost: Maple's second idiom.
-pub(crate) fn lost_update() -> Story {
+pub(crate) fn lost_update() -> FailureReport {
     let step = |thread, kind, location| {
         let access = if kind == Kind::Read { Access::Read } else { Access::Write };
         let operation = Operation::new(kind, LocationId(location)).on(ObjectId(0), access);
@@ -115,16 +115,16 @@ pub(crate) fn lost_update() -> Story {
     let mut passing = TraceFile { values: Values::default(), ..failing.clone() };
     passing.steps.swap(0, 2);
     passing.steps.swap(0, 1);
-    let mut story = Story::of(&failing);
-    story.passing = Some(Stream::of(&passing));
+    let mut report = FailureReport::of(&failing);
+    report.passing = Some(Timeline::of(&passing));
     // In the order in which a search may find them.
     for (first, second) in [(2, 3), (0, 2)] {
-        story.pairs.push(ConflictPair { first, second, role: PairRole::Enough });
+        report.pairs.push(ConflictPair { first, second, role: PairRole::Enough });
     }
-    story.pairs.push(ConflictPair { first: 0, second: 1, role: PairRole::Swap });
-    story.set_idiom(2, "A=>B=>C", &[(2, 3), (0, 2)], &failing.steps);
-    story.sources = vec![source(2)];
-    story
+    report.pairs.push(ConflictPair { first: 0, second: 1, role: PairRole::Swap });
+    report.set_idiom(2, "A=>B=>C", &[(2, 3), (0, 2)], &failing.steps);
+    report.sources = vec![source(2)];
+    report
 }
 
 fn value(step: u32, read: Option<u64>, written: Option<u64>) -> Value {
@@ -132,7 +132,7 @@ fn value(step: u32, read: Option<u64>, written: Option<u64>) -> Value {
 }
 
 /// Many threads that take a lock in turn.
-pub(crate) fn long(threads: u32, steps: u32) -> Story {
+pub(crate) fn long(threads: u32, steps: u32) -> FailureReport {
     let kinds = [Kind::Lock, Kind::ReadModifyWrite, Kind::ReadModifyWrite, Kind::Unlock];
     let of = |number: u32| {
         let (turn, part) = (number / 4, number % 4);
@@ -141,7 +141,7 @@ pub(crate) fn long(threads: u32, steps: u32) -> Story {
     };
     let names = (0..threads).map(|thread| format!("worker {thread}")).collect();
     let objects = (0..51).map(|object| format!("object {object}")).collect();
-    let mut story = Story::of(&file(names, objects, 4, (0..steps).map(of).collect()));
-    story.sources = vec![source(4)];
-    story
+    let mut report = FailureReport::of(&file(names, objects, 4, (0..steps).map(of).collect()));
+    report.sources = vec![source(4)];
+    report
 }

@@ -1,12 +1,12 @@
 //! One failure with all that is known of it.
 
-use crate::events::{Place, Stream};
+use crate::events::{Place, Timeline};
 use raddle_model::{Failure, FrontEnd, TraceFile, TraceStep};
 use std::collections::BTreeSet;
 
 /// What a report tells: the failing run, and if it was explained, why it fails.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Story {
+pub struct FailureReport {
     /// The short name of the failure.
     pub id: String,
     /// The front end that ran the program.
@@ -16,15 +16,15 @@ pub struct Story {
     /// How the run was found: strategy, seed, number of the run.
     pub found: String,
     /// The failing run.
-    pub failing: Stream,
+    pub failing: Timeline,
     /// The lines that called for the steps of the failing run, see [`RunContext::callers`](crate::run_text::RunContext::callers).
     pub callers: Vec<String>,
     /// The closest run that passes, if it is known.
-    pub passing: Option<Stream>,
+    pub passing: Option<Timeline>,
     /// The pairs of steps of the failing run that matter.
     pub pairs: Vec<ConflictPair>,
     /// Which of Maple's idioms the orders are that are enough for the failure, if they are one.
-    pub idiom: Option<StoryIdiom>,
+    pub idiom: Option<ReportedIdiom>,
     /// Why it fails, a line each; empty if nobody has found out.
     pub why: Vec<String>,
     /// What the reader has to know of the report itself, such as why there is no explanation.
@@ -46,7 +46,7 @@ pub struct ConflictPair {
 
 /// The iRoot of a failure: an instance of one of Maple's idioms.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub struct StoryIdiom {
+pub struct ReportedIdiom {
     /// Which idiom, from 1 to 6.
     pub number: u8,
     /// What it looks like, with letters for its events.
@@ -96,15 +96,15 @@ impl Source {
     }
 }
 
-impl Story {
+impl FailureReport {
     /// What the file alone tells.
-    pub fn of(file: &TraceFile) -> Story {
-        let mut story = Story {
+    pub fn of(file: &TraceFile) -> FailureReport {
+        let mut report = FailureReport {
             id: if file.id.is_empty() { file.short_id() } else { file.id.clone() },
             front_end: file.front_end,
             program: program(file),
             found: format!("run {} of seed {} under {}", file.run, file.seed, file.strategy),
-            failing: Stream::of(file),
+            failing: Timeline::of(file),
             passing: None,
             pairs: Vec::new(),
             idiom: None,
@@ -114,26 +114,26 @@ impl Story {
             callers: Vec::new(),
         };
         if let Some(Failure::DataRace { first, second, .. }) = file.verdict.failure()
-            && (second.step as usize) < story.failing.events.len()
+            && (second.step as usize) < report.failing.events.len()
         {
-            story.pairs.push(ConflictPair { first: first.step, second: second.step, role: PairRole::Race });
+            report.pairs.push(ConflictPair { first: first.step, second: second.step, role: PairRole::Race });
         }
         if let Some(minimized) = file.minimized {
             let (before, now) = (minimized.switches_before, file.switches());
             if before > now {
-                story.found += &format!("; made smaller from {before} to {now} switches between threads");
+                report.found += &format!("; made smaller from {before} to {now} switches between threads");
             }
         }
         if file.values.from > 0 {
             let first = file.values.from + 1;
-            story.notes.push(format!(
+            report.notes.push(format!(
                 "What steps before step {first} read and wrote was not kept: the run is long."
             ));
         }
         if file.front_end == FrontEnd::Lab {
-            story.sources.push(Source { name: String::new(), text: file.program.clone() });
+            report.sources.push(Source { name: String::new(), text: file.program.clone() });
         }
-        story
+        report
     }
 
     /// Adds a pair of steps, each with its number among the steps of the explanation: those of the run, and some that it has
@@ -145,7 +145,7 @@ impl Story {
     }
 
     /// Says which idiom the `pairs` are that are enough for the failure, each of two steps of the `explained` ones as for
-    /// [`Story::add_pair`]. Events that are not shown have no mark.
+    /// [`FailureReport::add_pair`]. Events that are not shown have no mark.
     pub fn set_idiom(&mut self, number: u8, words: &str, pairs: &[(usize, usize)], explained: &[TraceStep]) {
         let mut pairs = pairs.to_vec();
         pairs.sort_unstable();
@@ -154,7 +154,7 @@ impl Story {
         steps.dedup();
         let marks = ('A'..='D').zip(steps);
         let shown = marks.filter_map(|(mark, step)| Some((mark, self.shown((step, explained.get(step)?))?)));
-        self.idiom = Some(StoryIdiom { number, words: words.to_owned(), events: shown.collect() });
+        self.idiom = Some(ReportedIdiom { number, words: words.to_owned(), events: shown.collect() });
     }
 
     fn shown(&self, (index, step): (usize, &TraceStep)) -> Option<u32> {
@@ -173,9 +173,9 @@ impl Story {
     /// The source files that places name.
     pub fn files(&self) -> BTreeSet<&str> {
         let streams = [Some(&self.failing), self.passing.as_ref()];
-        let places = streams.into_iter().flatten().flat_map(|stream| {
-            let of = |event| stream.place(event).and_then(|place: &Place| place.file.as_deref());
-            stream.events.iter().filter_map(of)
+        let places = streams.into_iter().flatten().flat_map(|timeline| {
+            let of = |event| timeline.place(event).and_then(|place: &Place| place.file.as_deref());
+            timeline.events.iter().filter_map(of)
         });
         places.collect()
     }
