@@ -101,6 +101,9 @@ impl Operation {
     /// The argument of an operation that waits without a time limit.
     pub const UNTIMED: u64 = u64::MAX;
 
+    /// The argument of a [`Kind::Exit`] that is no operation of the program: its front end adds it to some runs, to choose when they end.
+    pub const ADDED: u64 = 0;
+
     /// An operation that touches nothing.
     #[inline]
     pub fn new(kind: Kind, location: LocationId) -> Operation {

@@ -132,7 +132,9 @@ impl Engine {
             Kind::Park => self.park(thread, operation),
             Kind::Unpark => self.unpark(thread, operation),
             Kind::Exit => {
-                self.unprint(thread);
+                if operation.argument == Operation::ADDED {
+                    self.unprint(thread);
+                }
                 self.end(Verdict::Passed);
                 Effect::Stays
             }

@@ -160,7 +160,7 @@ fn give_up_tasks() {
     let only_tasks =
         with(|runtime| !runtime.closing && runtime.engine.is_last_before_background(runtime.current));
     if only_tasks && !super::is_shuttle() {
-        super::step(|_| Operation::new(Kind::Exit, LocationId(0)));
+        super::step(|_| Operation::new(Kind::Exit, LocationId(0)).with_argument(Operation::ADDED));
     }
 }
 
