@@ -14,8 +14,8 @@ field() { sed -n "s/^$1: //p" "$2" | head -1; }
 
 if [ "${1-}" = --table ]; then
     printf '%s\n' '# Planted faults' '' \
-        'Each row is a patch in `tools/faults`; `tools/faults.sh` applies it and expects the test to fail.' \
-        'This table is the output of `tools/faults.sh --table`. All rows were seen to fail.' '' \
+        'Each row is a patch in `tools/faults`. `tools/faults.sh` applies it and expects the test to fail; all of them have failed.' \
+        '`tools/faults.sh --table` prints this table.' '' \
         '| fault | what is wrong | caught by `cargo test` |' '|---|---|---|'
     for patch in tools/faults/*.patch; do
         printf '| %s | %s | `%s` |\n' "$(basename "$patch" .patch)" "$(field Fault "$patch")" "$(field Test "$patch")"
