@@ -38,6 +38,8 @@ fn before(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)], plain: bool) -> B
     // Waits for a signal: condition variable, waiter.
     let mut queues: BTreeMap<u32, Vec<ThreadId>> = BTreeMap::new();
     let mut woken_by: BTreeMap<ThreadId, Vec<usize>> = BTreeMap::new();
+    // The number of events, from the first on, that a thread knows because the virtual clock moved.
+    let mut passed: BTreeMap<ThreadId, usize> = BTreeMap::new();
     let mut round: Vec<usize> = Vec::new();
     let mut last: BTreeMap<ThreadId, usize> = BTreeMap::new();
     let mut children = run.trace.parents.iter().filter(|parent| parent.is_none()).count() as u32;
@@ -50,9 +52,12 @@ fn before(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)], plain: bool) -> B
         for earlier in past {
             known.extend(&result.at[earlier]);
         }
-        // All that comes after a moment at which the clock moved comes after all that was before it.
+        known.extend(0..passed.get(&thread).copied().unwrap_or(0));
+        // When the clock has moved, whatever a thread does after its next step is ordered after everything before. The next step itself was
+        // announced before the clock moved.
         let tick = run.ticks().iter().filter(|tick| plain && **tick as usize <= index).max();
-        known.extend(0..tick.map_or(0, |&tick| tick as usize));
+        let tick = tick.map_or(0, |&tick| tick as usize);
+        passed.insert(thread, tick);
         let mut at = known.clone();
         for (earlier, other) in events[..index].iter().enumerate() {
             let ends = event.operation.kind == Kind::Exit && !plain;
@@ -91,11 +96,13 @@ fn before(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)], plain: bool) -> B
                 if !queue.is_empty() {
                     let woken = queue.remove(pick.map_or(0, |pick| pick.value as usize));
                     woken_by.entry(woken).or_default().push(index);
+                    passed.insert(woken, tick);
                 }
             }
             (Kind::Broadcast, Some(condition)) => {
                 for woken in queues.remove(&condition).unwrap_or_default() {
                     woken_by.entry(woken).or_default().push(index);
+                    passed.insert(woken, tick);
                 }
             }
             (Kind::Barrier, _) => {
@@ -103,6 +110,7 @@ fn before(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)], plain: bool) -> B
                 if round.len() == NEEDED {
                     for &arrival in &round {
                         woken_by.entry(events[arrival].thread).or_default().extend(&round);
+                        passed.insert(events[arrival].thread, tick);
                     }
                     round.clear();
                 }

@@ -102,7 +102,7 @@ impl Operation {
     pub const UNTIMED: u64 = u64::MAX;
 
     /// The argument of a [`Kind::Exit`] that is no operation of the program: its front end adds it to some runs, to choose when they end.
-    pub const ADDED: u64 = 0;
+    pub const ADDED: u64 = u64::MAX - 1;
 
     /// An operation that touches nothing.
     #[inline]
