@@ -11,8 +11,8 @@ programs() ->
     [{Module, F} || Module <- [litmus_messages, litmus_exits, litmus_watch, litmus_shared, litmus_otp, litmus_nodes, litmus_files, litmus_otp27],
                     {F, 0} <- lists:sort(Module:module_info(exports)), lists:prefix("l_", atom_to_list(F))].
 
-%% So many runs are enough for dpor to come to an end with all programs but those in long/0, and these have so many.
--define(SEARCH, 4000).
+%% Runs for dpor: it finishes every program within SEARCH, except those in long/0, which get LOOK.
+-define(SEARCH, 8000).
 -define(LOOK, 600).
 
 %% The outcomes under control, and how they were found.
