@@ -118,7 +118,8 @@ fn open<'a>(env: Env<'a>, spec: &str, step_limit: u64, patience: u32, anytime: b
 fn open_replay<'a>(env: Env<'a>, text: &str) -> Term<'a> {
     match Handle::replay(text) {
         Ok((handle, file)) => {
-            let told = (&file.program, &file.arguments, &file.locations, file.fingerprint);
+            let is_own = raddle_search::is_signed(&file);
+            let told = (&file.program, &file.arguments, &file.locations, file.fingerprint, is_own);
             (atoms::ok(), ResourceArc::new(handle), told).encode(env)
         }
         Err(error) => (atoms::error(), error.to_string()).encode(env),
@@ -485,7 +486,8 @@ fn record(
     (seed, run): (u64, u64),
     (threads, objects, locations): Names,
 ) -> String {
-    shared.record(Told { program, arguments, seed, run, threads, objects, locations }).to_json()
+    let told = Told { program, arguments, seed, run, threads, objects, locations };
+    raddle_search::signed(&shared.record(told))
 }
 
 /// The run for the command line, with its trace if there are names for it, what it has printed, and lines that called.

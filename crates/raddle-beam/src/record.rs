@@ -94,6 +94,7 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
         arguments: told.arguments,
         build: None,
         environment: Environment::default(),
+        signature: None,
         parameters: made.collect(),
         settings: Settings {
             step_limit: config.step_limit,

@@ -1,9 +1,8 @@
 //! `raddle explain`.
 
 use crate::args::ExplainArgs;
-use crate::beam;
-use crate::front_end::open_repeating;
-use crate::input::{failure, shown};
+use crate::front_end::{open_repeating, recorded};
+use crate::input::shown;
 use crate::outcome::Outcome;
 use crate::subject::{self, Sources};
 use anyhow::{Context, Result, bail};
@@ -28,7 +27,7 @@ pub(crate) const IDIOMS: [&str; 6] = [
 
 pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     let shown = shown(&args.file);
-    let file = beam::moved(failure(&args.file)?, &args.pa, shown)?;
+    let file = recorded(&args.file, &args.pa, args.trust)?;
     let effort = Effort { executions: args.runs, samples: args.samples, depth: true };
     let (run, found, sources) = search(&file, shown, effort, args.time)?;
     let text = if args.json { json(&run, &found, effort) } else { told(&run, &found, effort, &sources) };

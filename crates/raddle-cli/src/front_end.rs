@@ -1,15 +1,27 @@
 //! The front ends, by what a failure file says.
 
 use crate::beam::{self, Beam};
+use crate::input::{failure, shown};
 use crate::lab;
 use crate::native::Program;
 use crate::rust::RustTest;
 use crate::subject::{Repeated, Subject};
+use crate::trust;
 use anyhow::{Error, Result, anyhow};
 use raddle_model::native::Threads;
 use raddle_model::{FrontEnd, TraceFile};
 use raddle_report::run_text::verdict;
 use std::path::PathBuf;
+
+/// Reads a failure file whose program is going to run, with Erlang modules in `pa` if there are any. Refuses a file of somebody else
+/// unless the user trusts it, and says what is going to run.
+pub(crate) fn recorded(path: &str, pa: &[PathBuf], trusts: bool) -> Result<TraceFile> {
+    let (file, shown) = (failure(path)?, shown(path));
+    trust::admit(&file, shown, trusts)?;
+    let file = beam::moved(file, pa, shown)?;
+    trust::announce(&file);
+    Ok(file)
+}
 
 /// Prepares the program of `file`, which messages call `shown`, to make more runs. Threads of pthreads programs are `threads`.
 pub(crate) fn open(file: &TraceFile, shown: &str, threads: Threads) -> Result<Box<dyn Subject>> {

@@ -22,6 +22,8 @@ mod show;
 mod strategies;
 mod subject;
 mod temporary;
+mod terminal;
+mod trust;
 
 use args::{BeamCommand, Cli, Command, LabCommand};
 use clap::Parser;
@@ -30,6 +32,7 @@ use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
 use std::ffi::OsString;
 use std::io::Write;
 use std::process::ExitCode;
+use terminal::printable;
 
 fn main() -> ExitCode {
     let cli = Cli::parse();
@@ -62,7 +65,7 @@ fn main() -> ExitCode {
         Err(error) => (error, EXIT_USAGE),
     };
     // There is nobody left to tell if this fails.
-    let _ = writeln!(std::io::stderr().lock(), "error: {error:#}");
+    let _ = writeln!(std::io::stderr().lock(), "{}", printable(&format!("error: {error:#}")));
     ExitCode::from(status)
 }
 

@@ -1,9 +1,8 @@
 //! `raddle minimize`.
 
 use crate::args::MinimizeArgs;
-use crate::beam;
-use crate::front_end::open_repeating;
-use crate::input::{failure, shown};
+use crate::front_end::{open_repeating, recorded};
+use crate::input::shown;
 use crate::outcome::Outcome;
 use crate::subject;
 use anyhow::{Context, Result, bail};
@@ -16,7 +15,7 @@ use std::path::PathBuf;
 
 pub(crate) fn run(args: &MinimizeArgs) -> Result<Outcome> {
     let shown = shown(&args.file);
-    let file = beam::moved(failure(&args.file)?, &args.pa, shown)?;
+    let file = recorded(&args.file, &args.pa, args.trust)?;
     if file.verdict.failure().is_none() {
         bail!("{shown}: the recorded run passed; only a failing run is made smaller");
     }

@@ -1,5 +1,6 @@
 //! What a command prints, and how it ends.
 
+use crate::terminal::printable;
 use std::io::{ErrorKind, Write};
 
 /// The text and exit status of a command.
@@ -13,6 +14,7 @@ const PLAIN_WIDTH: usize = 100;
 
 /// Prints a text. A reader that does not read it to the end is no error.
 pub(crate) fn emit(text: &str) -> anyhow::Result<()> {
+    let text = printable(text);
     let mut out = std::io::stdout().lock();
     match out.write_all(text.as_bytes()).and_then(|()| out.flush()) {
         Err(error) if error.kind() != ErrorKind::BrokenPipe => {

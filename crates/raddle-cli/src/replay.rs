@@ -1,9 +1,8 @@
 //! `raddle replay`.
 
 use crate::args::ReplayArgs;
-use crate::beam;
-use crate::front_end::{Left, departure, does_not_repeat, open};
-use crate::input::{failure, shown};
+use crate::front_end::{Left, departure, does_not_repeat, open, recorded};
+use crate::input::shown;
 use crate::native::{self, Program};
 use crate::outcome::Outcome;
 use crate::show;
@@ -16,7 +15,7 @@ use raddle_report::text;
 
 pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
     let shown = shown(&args.trace);
-    let file = beam::moved(failure(&args.trace)?, &args.pa, shown)?;
+    let file = recorded(&args.trace, &args.pa, args.trust)?;
     let threads = native::threads(args.threads);
     if args.gdb {
         ensure!(

@@ -2,9 +2,10 @@
 
 use crate::args::{FormatArg, ReportArgs};
 use crate::explain;
-use crate::front_end::source_folders;
+use crate::front_end::{recorded, source_folders};
 use crate::input::{failure, shown};
 use crate::outcome::Outcome;
+use crate::trust::is_own;
 use anyhow::{Context, Result, ensure};
 use raddle_explain::{Effort, Pair};
 use raddle_model::{EXIT_NOTHING_FOUND, FrontEnd, TraceFile};
@@ -25,7 +26,7 @@ const SAMPLES: u64 = 50;
 /// A longer source file is not put into a page.
 const LONGEST_SOURCE: u64 = 4 << 20;
 
-/// The ends of names of source files. A failure file of somebody else may name any file, and a page may be passed on.
+/// The ends of names of source files.
 const SOURCES: &[&str] = &[
     "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "c++", "h++", "inc", "inl", "ipp", "tcc", "rs", "s",
     "erl", "hrl", "ex", "exs",
@@ -34,7 +35,7 @@ const SOURCES: &[&str] = &[
 pub(crate) fn run(args: &ReportArgs, width: usize) -> Result<Outcome> {
     let shown = shown(&args.file);
     let format = format(args)?;
-    let file = failure(&args.file)?;
+    let file = if args.explain { recorded(&args.file, &[], args.trust)? } else { failure(&args.file)? };
     let mut report = tell(args, &file, shown);
     let text = match format {
         FormatArg::Html => {
@@ -77,7 +78,7 @@ fn format(args: &ReportArgs) -> Result<FormatArg> {
 
 /// All that is known of the failure. Where it cannot be explained, the report says why.
 fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> FailureReport {
-    if args.no_explain || file.verdict.failure().is_none() {
+    if !args.explain || file.verdict.failure().is_none() {
         return FailureReport::of(file);
     }
     let few = (MOST_STEPS / (file.steps.len() as u64).max(1)).clamp(100, MOST_RUNS);
@@ -121,23 +122,36 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> FailureReport {
 }
 
 /// Puts the texts of the source files into the report, as far as they are found.
+///
+/// A file may name any path, and a page may be passed on. So a name is looked up below folders only, those that the user names and the
+/// current one, and for a file of the user also those that the program and the file itself name.
 fn sources(report: &mut FailureReport, file: &TraceFile, folders: &[PathBuf]) {
-    let program = (file.front_end == FrontEnd::Native).then(|| Path::new(&file.program));
+    let program = (file.front_end == FrontEnd::Native && is_own(file)).then(|| Path::new(&file.program));
     let named: Vec<PathBuf> = match program {
         Some(program) => Symbols::new().sources(program).into_iter().map(PathBuf::from).collect(),
         None => Vec::new(),
     };
-    let known_folders = source_folders(file);
+    let mut folders = folders.to_vec();
+    folders.push(PathBuf::from("."));
+    if is_own(file) {
+        folders.extend(source_folders(file));
+        folders.extend(program.and_then(Path::parent).map(Path::to_owned));
+    }
     let names: Vec<String> = report.files().into_iter().map(str::to_owned).collect();
     for name in names {
-        let beside = program.and_then(Path::parent).map(|folder| folder.join(&name));
         let known = named.iter().filter(|path| path.ends_with(&name)).cloned();
-        let candidates = folders.iter().chain(&known_folders).map(|folder| folder.join(&name));
-        let candidates = candidates.chain(known).chain([PathBuf::from(&name)]).chain(beside);
-        if let Some(text) = candidates.into_iter().find_map(|path| source(&path)) {
+        let mut candidates = folders.iter().filter_map(|folder| below(folder, &name)).chain(known);
+        if let Some(text) = candidates.find_map(|path| source(&path)) {
             report.sources.push(Source { name, text });
         }
     }
+}
+
+/// Returns the file `name` of `folder`, if it is below it, wherever links lead.
+fn below(folder: &Path, name: &str) -> Option<PathBuf> {
+    let folder = std::fs::canonicalize(folder).ok()?;
+    let path = std::fs::canonicalize(folder.join(name)).ok()?;
+    path.starts_with(&folder).then_some(path)
 }
 
 fn source(path: &Path) -> Option<String> {

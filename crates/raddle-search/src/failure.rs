@@ -6,6 +6,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use crate::budget::Deadline;
+use crate::signature::sign;
 
 /// How much is done to reduce a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -91,9 +92,14 @@ fn so_far(found: &Explanation) -> String {
     }
 }
 
-/// Writes a failure file, so that no reader ever sees half of it.
+/// Returns the text of a failure file with the user's signature.
+pub fn signed(file: &TraceFile) -> String {
+    TraceFile { signature: sign(file), ..file.clone() }.to_json()
+}
+
+/// Signs a failure file and writes it, so that no reader ever sees half of it.
 pub fn write(path: &Path, file: &TraceFile) -> std::io::Result<()> {
-    let text = file.to_json();
+    let text = signed(file);
     // What is there already and is no plain file, such as a pipe, is not replaced.
     if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return std::fs::write(path, text);
@@ -117,6 +123,7 @@ pub fn origin(file: &TraceFile) -> TraceFile {
         arguments: file.arguments.clone(),
         build: file.build.clone(),
         environment: file.environment.clone(),
+        signature: None,
         parameters: file.parameters.clone(),
         settings: file.settings,
         strategy: file.strategy.clone(),
@@ -180,6 +187,7 @@ mod tests {
             arguments: Vec::new(),
             build: None,
             environment: Environment::default(),
+            signature: None,
             parameters: parameters.iter().map(|&(name, value)| (name.to_owned(), value)).collect(),
             settings,
             strategy: String::new(),

@@ -17,7 +17,7 @@
 %% crashes, gave_up for one in which a supervisor gives up), allow (a list, empty by default: native functions and such that
 %% run as they are because they depend on nothing but their arguments, as module, {Module, Function, Arity} or "module:function/1"), faults
 %% (none: how many faults of each sort the search may put into a run, such as "crash=1,restart=1,partition=2,disconnect=1" or a map; see
-%% raddle_faults).
+%% raddle_faults), trust (false: raddle:replay runs the function that a file names only if Raddle on this machine wrote the file).
 %%
 %% A test may let nodes fail itself. Each of these is an operation, so that a strategy chooses when:
 %%
@@ -110,16 +110,17 @@ replay(File, Given) ->
     in_process(fun() ->
         case raddle_nif:open_replay(Text) of
             {error, Error} -> #{error => Error};
-            {ok, Session, {Program, Arguments, Places, Fingerprint}} ->
-                [code:add_patha(binary_to_list(Path)) || Path <- paths(Arguments)],
-                Options = options(Given),
+            {ok, Session, {Program, Arguments, Places, Fingerprint, IsOwn}} ->
+                #{trust := Trust} = Options = options(Given),
+                may_run(IsOwn orelse Trust, File, Program, Options),
+                [code:add_patha(binary_to_list(Path)) || IsOwn orelse Trust, Path <- paths(Arguments)],
                 Nodes = nodes_of(Arguments, maps:get(nodes, Options)),
                 Test = case maps:find(test, Options) of
                            {ok, Fun} -> prepare(Fun);
                            error -> prepare(program(Program))
                        end,
                 FailOn = lists:usort(maps:get(fail_on, Options) ++ fail_on(Arguments)),
-                Allow = maps:get(allow, Options) ++ allow(Arguments),
+                Allow = maps:get(allow, Options) ++ [Allowed || IsOwn orelse Trust, Allowed <- allow(Arguments)],
                 Time = min(maps:get(virtual_time, Options), virtual_time(Arguments)), % An atom is more than any number.
                 Result = raddle_run:run(Session, {0, 0}, Options#{test => Test, nodes => Nodes, fail_on => FailOn, allow => Allow,
                                                                   virtual_time => Time, faults => faults(Arguments), callers => true}, fun look_closely/3),
@@ -130,6 +131,15 @@ replay(File, Given) ->
                 maps:merge((maps:remove(callers, Result))#{divergence => Divergence}, maps:from_list(Steps))
         end
     end).
+
+%% A file of somebody else names a function and where modules are. Neither is used unless the user says so; a test that the user
+%% names is the user's own.
+may_run(true, _, _, _) -> ok;
+may_run(false, _, _, #{test := _}) -> ok;
+may_run(false, File, Program, _) ->
+    Message = io_lib:format("~ts: raddle on this machine did not write this file, which would run ~tp; "
+                            "if you trust it: raddle:replay(File, #{trust => true})", [File, Program]),
+    erlang:error({raddle_error, lists:flatten(Message)}).
 
 paths([<<"--pa">>, Path | Rest]) -> [Path | paths(Rest)];
 paths([_ | Rest]) -> paths(Rest);
@@ -192,7 +202,7 @@ options(Given) ->
     Usual = #{strategy => "portfolio", runs => 1000, seed => 1, first => 0, nodes => ['test@raddle'], step_limit => 100000, virtual_time => infinity,
               patience => 64, timeouts => when_idle, wall => 60000, file => default, stop => true, minimize => true,
               tell => fun(Text) -> io:put_chars(user, Text) end,
-              each => fun(_) -> ok end, program => "", arguments => [], fail_on => [], allow => [], faults => none},
+              each => fun(_) -> ok end, program => "", arguments => [], fail_on => [], allow => [], faults => none, trust => false},
     case maps:keys(Given) -- [test | maps:keys(Usual)] of
         [] ->
             #{allow := Allow, faults := Faults} = All = maps:merge(Usual, Given),

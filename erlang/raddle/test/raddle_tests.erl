@@ -184,7 +184,13 @@ replay_repeats_exactly_case() ->
         ?assertMatch({match, _}, re:run(What, "^the steps repeat but the end does not: ")),
         ok = file:write_file(File, Text),
         %% Another program leaves the recorded run, and it is said where.
-        ?assertMatch(#{divergence := {Step, _}} when is_integer(Step), raddle:replay(File, #{test => fun ?MODULE:waits/0}))
+        ?assertMatch(#{divergence := {Step, _}} when is_integer(Step), raddle:replay(File, #{test => fun ?MODULE:waits/0})),
+        %% A file that somebody else has written or changed names a function that does not run unless it is trusted.
+        Foreign = binary:replace(Text, <<"raddle_tests:counter">>, <<"raddle_tests:waits">>),
+        ?assertNotEqual(Text, Foreign),
+        ok = file:write_file(File, Foreign),
+        ?assertError({raddle_error, _}, raddle:replay(File)),
+        ?assertMatch(#{divergence := {_, _}}, raddle:replay(File, #{trust => true}))
     after
         file:delete(File)
     end.

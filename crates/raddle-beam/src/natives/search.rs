@@ -40,7 +40,9 @@ fn candidate<'a>(env: Env<'a>, search: &Search) -> Term<'a> {
     match search.next() {
         Next::Run(shared, Wanted::Failing) => (shared, atoms::failing()).encode(env),
         Next::Run(shared, Wanted::Any) => (shared, atoms::any()).encode(env),
-        Next::Over(Some(found)) => (atoms::over(), found.file.to_json(), found.explained).encode(env),
+        Next::Over(Some(found)) => {
+            (atoms::over(), raddle_search::signed(&found.file), found.explained).encode(env)
+        }
         Next::Over(None) => atoms::over().encode(env),
     }
 }

@@ -17,6 +17,9 @@ Example:
 The program, its parameters and every decision are in the file. If the run does not repeat, the step and the cause
 are told and the exit status is 2.
 
+What is about to run is printed first. A file that was not recorded by you on this machine, or was changed since, is refused
+unless you say --trust.
+
 --gdb begins at `main` of the recorded run, with the threads as OS threads: breakpoints, watchpoints, `info threads` and the
 stacks of all threads are as usual, and every `run` is the same run again. One thread runs at a time, and the schedule is the
 recorded one: a step that waits for another thread lets that one run. `set scheduler-locking on` and `call` of
@@ -37,6 +40,9 @@ pub(crate) struct ReplayArgs {
     /// The directory with the modules of an Erlang test, where it has moved since
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
+    /// Run what the file names, though somebody else recorded it
+    #[arg(long)]
+    pub(crate) trust: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -71,6 +77,9 @@ pub(crate) struct MinimizeArgs {
     /// The directory with the modules of an Erlang test, where it has moved since
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
+    /// Run what the file names, though somebody else recorded it
+    #[arg(long)]
+    pub(crate) trust: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,
@@ -101,6 +110,9 @@ pub(crate) struct ExplainArgs {
     /// The directory with the modules of an Erlang test, where it has moved since
     #[arg(long, value_name = "DIR")]
     pub(crate) pa: Vec<PathBuf>,
+    /// Run what the file names, though somebody else recorded it
+    #[arg(long)]
+    pub(crate) trust: bool,
     /// Print JSON
     #[arg(long)]
     pub(crate) json: bool,

@@ -16,9 +16,9 @@ Examples:
 Without --format, the end of OUT's name tells it: .html, .txt, .xml (JUnit), .sarif, .trace.json or .perfetto.json (for
 ui.perfetto.dev), .json (the events). Without OUT it is text.
 
-The failure is explained before, as by `raddle explain` but with less effort, and the closest run that passes is shown beside.
-For that the program is run again; where it cannot be, or with --no-explain, the report is made from the file alone. Source files
-are put into a page if they are found: where the program's debugging information says, here, beside the program, or in --source.
+The report is made from the file alone; no program runs. With --explain the program is run again: the failure is explained, as by
+`raddle explain` but with less effort, and the closest run that passes is shown beside. Source files are put into a page if they are
+found: below this folder, below --source, and, if you recorded the run on this machine, where its program was built.
 
 Exit status: 0 the report was made, 2 a mistake in arguments or files.")]
 pub(crate) struct ReportArgs {
@@ -33,11 +33,14 @@ pub(crate) struct ReportArgs {
     /// The same as --format json
     #[arg(long, conflicts_with = "format")]
     pub(crate) json: bool,
-    /// Run nothing
+    /// Run the program again to explain the failure
     #[arg(long)]
-    pub(crate) no_explain: bool,
+    pub(crate) explain: bool,
+    /// Run what the file names, though somebody else recorded it
+    #[arg(long, requires = "explain")]
+    pub(crate) trust: bool,
     /// Make at most so many runs for the explanation; if not given, 3000, and fewer of a run with many steps
-    #[arg(long, short = 'n', value_name = "N", value_parser = runs)]
+    #[arg(long, short = 'n', value_name = "N", requires = "explain", value_parser = runs)]
     pub(crate) runs: Option<u64>,
     /// Begin no run for the explanation after so much time, such as 30s or 5m
     #[arg(long, value_name = "T", default_value = "30s", value_parser = duration)]

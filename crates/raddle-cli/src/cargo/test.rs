@@ -12,7 +12,7 @@ use crate::progress::Progress;
 use crate::remote::{NotControllable, early_timeouts, missed_memory};
 use crate::show;
 use crate::subject::{Keep, Kept, Output, Subject};
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, bail};
 use raddle_model::native::{Setup, Threads};
 use raddle_model::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, Environment, TraceFile};
 use raddle_report::run_text::verdict;
@@ -26,6 +26,8 @@ use std::time::Instant;
 
 /// The threads of a test that makes none: the harness's, and its own.
 const FEWEST: u64 = 2;
+/// So many names are listed where a filter matches none.
+const MOST_NAMES: usize = 8;
 /// The depths of bugs for which PCT's guarantee is told.
 const DEPTHS: [u64; 3] = [1, 2, 3];
 
@@ -51,9 +53,9 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     let begun = now();
     // Cargo runs them only for libraries, and only if nothing in particular is asked for.
     let has_documentation = targets.is_empty() && binaries.iter().any(|binary| !binary.name.contains("::"));
-    let (tests, all) = (Vec::new(), CargoTests::default());
-    let mut session = Session { args, width, folder, tests, all, has_documentation };
-    let ended = session.all_of(&binaries, &workspace, &selection);
+    let (tests, all, others) = (Vec::new(), CargoTests::default(), Vec::new());
+    let mut session = Session { args, width, folder, tests, all, others, has_documentation };
+    let ended = session.all_of(&binaries, &workspace, &selection).and_then(|()| session.has_any());
     session.all.seconds = seconds(begun);
     session.finish(ended, junit)
 }
@@ -109,6 +111,8 @@ struct Session<'a> {
     folder: PathBuf,
     tests: Vec<CargoTest>,
     all: CargoTests,
+    /// The first names that the filter leaves out.
+    others: Vec<String>,
     /// Whether `cargo test` would also run tests in the documentation.
     has_documentation: bool,
 }
@@ -129,6 +133,9 @@ impl Session<'_> {
                 match selection.leaves_out(test) {
                     Some(LeftOut::Filtered) => {
                         self.all.filtered += 1;
+                        if self.others.len() < MOST_NAMES {
+                            self.others.push(test.name.clone());
+                        }
                         continue;
                     }
                     Some(LeftOut::Ignored) => {
@@ -149,6 +156,15 @@ impl Session<'_> {
                     return Ok(());
                 }
             }
+        }
+        Ok(())
+    }
+
+    /// Fails if there are tests, and the filter leaves all of them out.
+    fn has_any(&self) -> Result<()> {
+        if self.tests.is_empty() && self.all.filtered > 0 {
+            let more = if self.all.filtered > MOST_NAMES as u64 { ", .." } else { "" };
+            bail!("no test matches the filter\nhelp: the tests are {}{more}", self.others.join(", "));
         }
         Ok(())
     }

@@ -240,6 +240,7 @@ fn trace_file(
         arguments: Vec::new(),
         build: None,
         environment: Environment::default(),
+        signature: None,
         parameters: machine.program().params.clone(),
         settings,
         strategy: spec.to_owned(),

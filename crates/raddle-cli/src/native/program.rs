@@ -3,6 +3,7 @@
 use anyhow::{Context, Result, bail, ensure};
 use object::read::elf::{FileHeader, ProgramHeader};
 use object::{Endianness, FileKind, elf};
+use std::collections::VecDeque;
 use std::fs::Metadata;
 use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
@@ -151,12 +152,52 @@ fn script(path: &Path, rest: &[u8]) -> Result<()> {
     let line = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
     let line = String::from_utf8_lossy(line).trim().to_owned();
     ensure!(!line.is_empty(), "{shown}: it is a script that names no interpreter after `#!`");
-    // `env NAME` looks NAME up in PATH, which we do as well.
-    let mut words = line.split_whitespace().peekable();
-    words.next_if(|word| *word == "/usr/bin/env" || *word == "/bin/env");
-    let words = words.collect::<Vec<_>>().join(" ");
+    let script = path.to_string_lossy();
     bail!(
         "{shown}: it is a script, run by `{line}`; name the program that the script starts, or, to put the interpreter itself \
-         under control: raddle run -- {words} {shown}"
+         under control: {}",
+        interpreted(&line, &script)
     )
+}
+
+/// Returns the command that controls the interpreter of a script, which names it in `line` after `#!`.
+fn interpreted(line: &str, script: &str) -> String {
+    let mut words: VecDeque<&str> = line.split_whitespace().collect();
+    let mut variables = Vec::new();
+    // `env NAME` looks NAME up in PATH, which we do as well. Its -S splits what the kernel gives it as one word.
+    if words.front().is_some_and(|word| word.rsplit('/').next() == Some("env")) {
+        words.pop_front();
+        while let Some(word) = words.front_mut() {
+            let attached = word.strip_prefix("-S").or_else(|| word.strip_prefix("--split-string="));
+            match attached {
+                Some(first) if !first.is_empty() => *word = first,
+                _ if word.starts_with('-') => drop(words.pop_front()),
+                _ if word.contains('=') => variables.extend(words.pop_front()),
+                _ => break,
+            }
+        }
+    }
+    let script = shlex::try_quote(script).map_or_else(|_| script.to_owned(), |quoted| quoted.into_owned());
+    let words = variables.into_iter().chain(["raddle", "run", "--"]).chain(words).chain([&script[..]]);
+    words.collect::<Vec<_>>().join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_remedy_for_a_script_names_its_interpreter() {
+        for (line, remedy) in [
+            ("/bin/sh", "raddle run -- /bin/sh ./s"),
+            ("/usr/bin/env python3", "raddle run -- python3 ./s"),
+            ("/usr/bin/env -S python3 -u", "raddle run -- python3 -u ./s"),
+            ("/usr/bin/env -Spython3 -u", "raddle run -- python3 -u ./s"),
+            ("/usr/bin/env --split-string=python3 -u", "raddle run -- python3 -u ./s"),
+            ("/usr/bin/env -S A=1 python3 -u", "A=1 raddle run -- python3 -u ./s"),
+            ("/usr/bin/env -i perl", "raddle run -- perl ./s"),
+        ] {
+            assert_eq!(interpreted(line, "./s"), remedy);
+        }
+    }
 }

@@ -80,7 +80,7 @@ fn a_page_has_sources_of_a_mix_project() {
     let Some(beams) = project("elixir-page") else { return };
     let words = ["beam", "run", "Race.waits", "--pa", ".", "--record", "bug.json", "--no-minimize"];
     assert_eq!(raddle(&beams, &words).status.code(), Some(1));
-    let made = raddle(&beams, &["report", "bug.json", "--no-explain", "-o", "bug.html"]);
+    let made = raddle(&beams, &["report", "bug.json", "-o", "bug.html"]);
     assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
     let page = std::fs::read_to_string(beams.join("bug.html")).expect("the page was written");
     assert!(page.contains("{:ok, agent} = Agent.start_link"), "the source is not in the page");

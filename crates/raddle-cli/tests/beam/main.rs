@@ -219,7 +219,7 @@ fn a_page_has_the_source_of_the_module() {
     lost(&folder, "bug.json");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/beam/race.erl");
     std::fs::copy(source, folder.join("race.erl")).expect("the folder can be written to");
-    let made = raddle(&folder, &["report", "bug.json", "--no-explain", "-o", "bug.html"]);
+    let made = raddle(&folder, &["report", "bug.json", "-o", "bug.html"]);
     assert_eq!(made.status.code(), Some(0), "{}", text(&made.stderr));
     let page = std::fs::read_to_string(folder.join("bug.html")).expect("the page was written");
     assert!(page.contains("ets:lookup(Table, count)"), "the source is not in the page");
@@ -332,7 +332,7 @@ fn a_vm_that_makes_no_runs_is_not_waited_for() {
     words.extend(["--fail-on", "nonsense"].map(Value::from));
     std::fs::write(folder.join("other.json"), file.to_string()).expect("the folder can be written to");
     for command in ["minimize", "replay", "explain"] {
-        let output = raddle(&folder, &[command, "other.json"]);
+        let output = raddle(&folder, &[command, "--trust", "other.json"]);
         assert_eq!(output.status.code(), Some(2), "{command}: {}", text(&output.stdout));
         let told = text(&output.stderr);
         assert!(

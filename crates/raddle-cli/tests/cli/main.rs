@@ -9,3 +9,4 @@ mod lab_run;
 mod mistakes;
 mod replay;
 mod report;
+mod trust;

@@ -103,7 +103,7 @@ fn an_old_file_repeats() {
     let ran = raddle(&["replay", "crates/raddle-cli/tests/traces/format-2-lost-update.json", "--json"]);
     assert_eq!(ran.status, 1, "{}", ran.err);
     assert_eq!(ran.json()["verdict"], "assertion");
-    let ran = raddle(&["report", "crates/raddle-cli/tests/traces/format-2-values.json", "--no-explain"]);
+    let ran = raddle(&["report", "crates/raddle-cli/tests/traces/format-2-values.json"]);
     assert!(ran.out.contains("line 19: a = x (x = 2)"), "{}{}", ran.out, ran.err);
 }
 

@@ -28,9 +28,9 @@ fn data(page: &str) -> Value {
 #[test]
 fn standard_input_is_as_good_as_a_file() {
     let file = recorded("lost_wakeup", "text");
-    let found = raddle(&["report", &file, "--no-explain"]);
+    let found = raddle(&["report", &file]);
     let recorded = std::fs::read_to_string(&file).expect("the failure is recorded");
-    let piped = raddle_with_input(&["report", "-", "--no-explain"], &recorded);
+    let piped = raddle_with_input(&["report", "-"], &recorded);
     assert_eq!((piped.out, piped.status), (found.out, 0), "{}", piped.err);
 }
 
@@ -53,13 +53,13 @@ fn the_end_of_the_name_tells_the_format() {
 #[test]
 fn a_page_has_the_program_and_the_closest_run_that_passes() {
     let file = recorded("abba", "page");
-    let page = data(&written(&file, "html", &[]));
+    let page = data(&written(&file, "html", &["--explain"]));
     let program = page["sources"][0][1].as_str().expect("the program's text");
     assert!(program.contains("lock m1\n    lock m2"), "{program}");
     assert_eq!(page["runs"].as_array().map(Vec::len), Some(2));
     assert_eq!(page["runs"][1]["failure"], Value::Null);
     assert!(page["reason"].as_str().is_some_and(|reason| reason.contains("swap them and the run passes")));
-    let alone = data(&written(&file, "html", &["--no-explain"]));
+    let alone = data(&written(&file, "html", &[]));
     assert_eq!((alone["runs"].as_array().map(Vec::len), &alone["reason"]), (Some(1), &"".into()));
 }
 
@@ -68,7 +68,7 @@ fn the_source_of_a_c_program_is_found_by_its_debugging_information() {
     let file = scratch("report_native.json");
     let found = raddle(&["run", "--record", &file, "tests/c/fail/abba_deadlock.c"]);
     assert_eq!(found.status, 1, "{}", found.err);
-    let page = data(&written(&file, "html", &[]));
+    let page = data(&written(&file, "html", &["--explain"]));
     let names: Vec<&str> = page["sources"]
         .as_array()
         .expect("there are sources")
@@ -86,7 +86,7 @@ fn what_cannot_be_run_is_reported_from_the_file_alone() {
     let text = std::fs::read_to_string(&file).expect("the failure is recorded");
     let foreign = text.replace("\"front_end\": \"lab\"", "\"front_end\": \"rust\"");
     assert_ne!(foreign, text);
-    let found = raddle_with_input(&["report", "-"], &foreign);
+    let found = raddle_with_input(&["report", "-", "--explain", "--trust"], &foreign);
     assert_eq!(found.status, 0, "{}", found.err);
     assert!(found.out.contains("deadlock: 3 threads wait"), "{}", found.out);
     assert!(

@@ -55,7 +55,7 @@ fn a_failure_is_replayed_reduced_explained_and_reported() {
     let explained = raddle(&["explain"], &small);
     assert_eq!(explained.status.code(), Some(1), "{}", text(&explained));
     assert!(text(&explained).contains("swap them and the run passes"), "{}", text(&explained));
-    let report = raddle(&["report"], &small);
+    let report = raddle(&["report", "--explain"], &small);
     assert!(report.status.success() && text(&report).contains("swap them"), "{}", text(&report));
     let steps = |text: String| {
         let rows = text.lines().filter(|line| line.contains(" at ") && line.contains("rust_files.rs:"));
@@ -76,11 +76,11 @@ fn a_test_that_is_not_there_any_more_is_an_error_with_a_remedy() {
         path
     };
     let test = "rust_files::a_test_that_is_not_there_any_more_is_an_error_with_a_remedy";
-    let renamed = raddle(&["replay"], &change("renamed", test, "rust_files::no_such_test"));
+    let renamed = raddle(&["replay", "--trust"], &change("renamed", test, "rust_files::no_such_test"));
     assert_eq!(renamed.status.code(), Some(2));
     assert!(text(&renamed).contains("without coming to the check"), "{}", text(&renamed));
     let binary = std::env::current_exe().expect("this has a path").display().to_string();
-    let gone = raddle(&["explain"], &change("gone", &binary, "/no/such/binary"));
+    let gone = raddle(&["explain", "--trust"], &change("gone", &binary, "/no/such/binary"));
     assert_eq!(gone.status.code(), Some(2));
     let message = text(&gone);
     assert!(message.contains("is not there any more") && message.contains("--include-ignored"), "{message}");

@@ -391,7 +391,7 @@ fn a_run_that_hangs_is_given_up() {
     refused(
         &folder,
         &words("accept"),
-        &["thread T1", "no thread can go on before something comes from outside"],
+        &["thread T1", "at work at hangs.c:24", "until file descriptor 5 is ready", "raise --run-time"],
     );
 }
 

@@ -35,7 +35,7 @@ impl Normal {
 
 /// Times, rates, versions, hashes, and lines of the standard library. Replacements are as wide as what they replace, where columns
 /// depend on it.
-const PATTERNS: [(&str, &str); 16] = [
+const PATTERNS: [(&str, &str); 17] = [
     (r"[0-9][0-9,]*/s\b", "1,000/s"),
     (r"\[ *[0-9.]+s\]", "[   0.001s]"),
     (r"\bin [0-9.]+m?s\b", "in 0.01s"),
@@ -46,6 +46,7 @@ const PATTERNS: [(&str, &str); 16] = [
     (r"\braddle-failure-[0-9a-f]{8}\b", "raddle-failure-01234567"),
     (r#""raddleFailure/v1": "[0-9a-f]{8}""#, r#""raddleFailure/v1": "01234567""#),
     (r#""id": "[0-9a-f]{8}""#, r#""id": "01234567""#),
+    (r#""signature": "[0-9a-f]{64}""#, r#""signature": "0123456789abcdef""#),
     (r"\bgnu:[0-9a-f]+", "gnu:0123456789abcdef"),
     (r"\b(hooks|fixture)-[0-9a-f]{16}\b", "$1-0123456789abcdef"),
     (r"' \([0-9]+\) panicked", "' (1000001) panicked"),

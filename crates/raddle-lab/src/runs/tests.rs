@@ -49,6 +49,7 @@ fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
         arguments: Vec::new(),
         build: None,
         environment: Environment::default(),
+        signature: None,
         parameters: parameters.to_vec(),
         settings: SETTINGS,
         strategy: String::new(),

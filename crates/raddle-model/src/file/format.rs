@@ -19,6 +19,8 @@ struct Readable {
     build: Option<String>,
     #[serde(rename = "surroundings", default, skip_serializing_if = "Environment::are_plain")]
     environment: Environment,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    signature: Option<String>,
     parameters: Vec<(String, i64)>,
     settings: Settings,
     strategy: String,
@@ -114,6 +116,7 @@ impl TraceFile {
             arguments: self.arguments.clone(),
             build: self.build.clone(),
             environment: self.environment.clone(),
+            signature: self.signature.clone(),
             parameters: others,
             settings: self.settings,
             strategy: self.strategy.clone(),
@@ -172,6 +175,7 @@ impl Readable {
             arguments: self.arguments,
             build: self.build,
             environment: self.environment,
+            signature: self.signature,
             parameters,
             settings: self.settings,
             strategy: self.strategy,

@@ -46,6 +46,9 @@ pub struct TraceFile {
     /// Where and in what the program was started, if not in the folder and environment of whoever recorded or repeats the run.
     #[serde(default)]
     pub environment: Environment,
+    /// The signature of whoever wrote the file over what a replay starts; see `raddle_search::sign`.
+    #[serde(default)]
+    pub signature: Option<String>,
     /// Values that replace the program's own parameters. Those with names that front ends give, [`SHARED`](crate::native::SHARED) and
     /// [`MADE`], are no parameters of the program.
     pub parameters: Vec<(String, i64)>,

@@ -17,6 +17,7 @@ pub(super) fn sample() -> TraceFile {
             test: None,
             executable: Some("/t/deps/q-1".into()),
         },
+        signature: None,
         parameters: vec![("n".into(), 3), (SHARED.into(), 1 << 44), (SHARED.into(), 7)],
         settings: Settings {
             step_limit: 1_000,

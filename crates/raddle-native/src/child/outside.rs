@@ -12,7 +12,7 @@
 //! are files, are virtual.
 #![expect(unsafe_code, reason = "the operating system is asked")]
 
-use crate::platform::raw;
+use crate::platform::{raw, signals};
 use libc::{c_int, pollfd};
 use raddle_model::{Kind, ObjectId, Operation, ThreadId};
 
@@ -34,6 +34,18 @@ pub(crate) enum Awaited {
 }
 
 impl Awaited {
+    /// Returns a number, not 0, that [`awaited_text`] puts into words: the kind, and in higher bits the file or signal.
+    pub(super) fn code(&self) -> u64 {
+        match self {
+            Awaited::Files(files) => 1 | files.first().map_or(0, |file| u64::from(file.fd as u32) << 8),
+            Awaited::Signals(set) => 2 | u64::from(set.trailing_zeros() + 1) << 8,
+            Awaited::Child(..) => 3,
+            Awaited::Handler => 4,
+            Awaited::Chance(_) => 5,
+            Awaited::Stream(_) => 6,
+        }
+    }
+
     /// Whether it is there, if `held` are the streams that threads are inside of. Changes nothing.
     pub(crate) fn is_there(&self, held: &[(usize, ThreadId)]) -> bool {
         match self {
@@ -55,6 +67,19 @@ impl Awaited {
             Awaited::Handler | Awaited::Chance(_) => false,
             Awaited::Stream(stream) => held.iter().all(|(held, _)| held != stream),
         }
+    }
+}
+
+/// Says until when a thread waits, by the number of what it waits for.
+pub(crate) fn awaited_text(code: u64) -> String {
+    let number = (code >> 8) as c_int;
+    match code & 0xff {
+        1 => format!("file descriptor {number} is ready"),
+        2 => format!("{} arrives", signals::name(number)),
+        3 => "a child process changes its state".to_owned(),
+        4 => "a signal arrives".to_owned(),
+        6 => "a stream is unlocked".to_owned(),
+        _ => "another process lets the call return".to_owned(),
     }
 }
 

@@ -107,7 +107,7 @@ pub(crate) fn write(runtime: &mut Runtime) {
     if whole {
         shared_memory::state().store(COMPLETE, Ordering::Release);
     } else {
-        write_loss("the run is too long to be recorded; lower the step limit");
+        write_loss("the run is too long to be recorded; lower --step-limit");
     }
 }
 

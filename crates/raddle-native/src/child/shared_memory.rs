@@ -56,14 +56,14 @@ pub(crate) fn steps() -> u64 {
     number(4).load(Ordering::Relaxed)
 }
 
-/// Takes note whether the run waits for something from outside.
-pub(crate) fn note_outside(waits: bool) {
-    number(3).store(u64::from(waits), Ordering::Relaxed);
+/// Takes note what the run waits for that has to come from outside; 0 is nothing.
+pub(crate) fn note_outside(awaited: u64) {
+    number(3).store(awaited, Ordering::Relaxed);
 }
 
-/// Whether the run waits for something from outside.
-pub(crate) fn is_outside() -> bool {
-    number(3).load(Ordering::Relaxed) != 0
+/// Returns what the run waits for that has to come from outside; 0 is nothing.
+pub(crate) fn outside() -> u64 {
+    number(3).load(Ordering::Relaxed)
 }
 
 /// Who ran last, and after which place in the code.
@@ -106,7 +106,7 @@ pub(crate) fn clear() {
     state().store(NONE, Ordering::Release);
     note_running(0, 0);
     note_carrier(0);
-    note_outside(false);
+    note_outside(0);
     note_steps(0);
     note_sent(0);
     note_late(0);

@@ -97,10 +97,10 @@ impl Runtime {
             eager = chances;
             if let Some(waiter) = self.outside.waiters.iter().find(|waiter| self.outside.is_outside(waiter)) {
                 self.note_running(waiter.thread);
+                shared_memory::note_outside(waiter.awaited.code());
             }
-            shared_memory::note_outside(true);
             interrupted = poll(&mut files, left.min(slice)) == -(libc::EINTR as isize);
-            shared_memory::note_outside(false);
+            shared_memory::note_outside(0);
         }
     }
 

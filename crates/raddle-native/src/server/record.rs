@@ -33,6 +33,7 @@ pub(crate) fn record(
         arguments: Vec::new(),
         build: None,
         environment: Environment::default(),
+        signature: None,
         parameters: Vec::new(),
         settings: setup.settings,
         strategy,
@@ -92,8 +93,12 @@ pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules, ask: impl Fn
     };
     let call = std::fs::read_to_string(format!("/proc/{process}/task/{carrier}/syscall")).unwrap_or_default();
     let doing = match call.split_whitespace().next() {
-        _ if shared_memory::is_outside() => {
-            "no thread can go on before something comes from outside".to_owned()
+        _ if shared_memory::outside() != 0 => {
+            let until = outside::awaited_text(shared_memory::outside());
+            format!(
+                "no thread can go on until {until}, which something outside of the program has to bring about; let it come in time, \
+                 or raise --run-time"
+            )
         }
         Some("running") => {
             ask();
@@ -111,10 +116,10 @@ pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules, ask: impl Fn
     };
     let (thread, place) = shared_memory::running();
     let thread = if thread == 0 { "main".to_owned() } else { format!("T{thread}") };
-    let place = if place == 0 {
-        "from its start on".to_owned()
-    } else {
-        format!("after {}", modules.text(place - 1))
+    let place = match (place, shared_memory::outside()) {
+        (0, _) => "from its start on".to_owned(),
+        (_, 0) => format!("after {}", modules.text(place - 1)),
+        _ => format!("at {}", modules.text(place - 1)),
     };
     format!("a run did not end within {patience} ms: thread {thread}, {place}: {doing}")
 }

@@ -19,6 +19,7 @@ pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile 
         arguments: Vec::new(),
         build: None,
         environment: Environment::default(),
+        signature: None,
         parameters: Vec::new(),
         settings: Settings {
             step_limit: 99,

@@ -38,6 +38,7 @@ fn file() -> TraceFile {
         arguments: Vec::new(),
         build: None,
         environment: Environment::default(),
+        signature: None,
         parameters: Vec::new(),
         settings: Settings {
             step_limit: 99,

@@ -103,7 +103,9 @@ impl Names<'_> {
                 lines
             }
             Failure::StepLimit { limit, spinning } => {
-                let mut lines = vec![format!("step limit: the run did not end within {limit} steps")];
+                let mut lines = vec![format!(
+                    "step limit: the run did not end within {limit} steps; --step-limit sets the limit"
+                )];
                 if !spinning.is_empty() {
                     lines.push(format!("  spinning at the end: {}", self.threads(spinning)));
                 }

@@ -20,6 +20,7 @@ fn file(threads: Vec<String>, objects: Vec<String>, lines: u32, steps: Vec<Trace
         arguments: Vec::new(),
         build: None,
         environment: Environment::default(),
+        signature: None,
         parameters: Vec::new(),
         settings: Settings {
             step_limit: 1 << 20,

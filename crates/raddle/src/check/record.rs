@@ -54,6 +54,7 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         arguments: arguments(origin.program),
         build: None,
         environment: environment(),
+        signature: None,
         parameters: vec![
             (LEAKED.to_owned(), i64::from(origin.fail_on_leaked_threads)),
             (FREE.to_owned(), i64::from(runtime.free)),

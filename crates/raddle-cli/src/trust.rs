@@ -1,0 +1,92 @@
+//! Whose failure file it is. A file names a program, and to replay a run is to start that program.
+//!
+//! A file that this user's Raddle has signed starts only what the user has started before; see `raddle_search::is_signed`. Any other
+//! file starts nothing without `--trust`: its arguments, variables and paths may be hostile even if the program is the user's own.
+
+use crate::terminal::printable;
+use anyhow::{Result, bail};
+use raddle_model::{Environment, FrontEnd, TraceFile};
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+
+/// Returns whether the file starts nothing that this user has not started before.
+pub(crate) fn is_own(file: &TraceFile) -> bool {
+    file.front_end == FrontEnd::Lab || raddle_search::is_signed(file)
+}
+
+/// Refuses `file`, which messages call `shown`, if it is somebody else's and the user has not said `--trust`.
+pub(crate) fn admit(file: &TraceFile, shown: &str, trusts: bool) -> Result<()> {
+    if trusts || is_own(file) {
+        return Ok(());
+    }
+    bail!(
+        "{shown}: this file was not recorded by you on this machine, and would run a program\n{}help: read the command; if you trust \
+         it, repeat yours with --trust",
+        command(file)
+    )
+}
+
+/// Says on standard error what is about to run, all of it if the file is somebody else's.
+pub(crate) fn announce(file: &TraceFile) {
+    if file.front_end == FrontEnd::Lab {
+        return;
+    }
+    let text = if is_own(file) { line("Running", &words(file)) } else { command(file) };
+    // Whoever closed standard error does not want to know.
+    _ = std::io::stderr().lock().write_all(printable(&text).as_bytes());
+}
+
+/// Returns what a replay of `file` starts, and in which environment.
+fn command(file: &TraceFile) -> String {
+    let mut out = line("runs", &words(file));
+    if let Some(what) = build(file) {
+        out += &line("program", what);
+    }
+    let Environment { directory, environment, .. } = &file.environment;
+    if let Some(directory) = directory {
+        out += &line("in", directory);
+    }
+    for (name, value) in environment {
+        out += &line("with", &quoted(&format!("{name}={value}")));
+    }
+    out
+}
+
+fn line(label: &str, text: &str) -> String {
+    format!("{label:>12} {}\n", printable(text).replace('\n', "\\n"))
+}
+
+/// Returns the command, as a shell would read it.
+fn words(file: &TraceFile) -> String {
+    let mut out = match file.front_end {
+        FrontEnd::Beam => format!("erl, the function {}", quoted(&file.program)),
+        FrontEnd::Rust => {
+            let executable = file.environment.executable.as_deref().unwrap_or("a test binary without a name");
+            format!("{} {}", quoted(executable), quoted(&file.program))
+        }
+        FrontEnd::Native | FrontEnd::Lab => quoted(&file.program),
+    };
+    for word in &file.arguments {
+        let _ = write!(out, " {}", quoted(word));
+    }
+    out
+}
+
+fn quoted(word: &str) -> String {
+    shlex::try_quote(word).map_or_else(|_| format!("{word:?}"), |word| word.into_owned())
+}
+
+/// Compares the build that was recorded with the program that is there.
+fn build(file: &TraceFile) -> Option<&'static str> {
+    if file.front_end != FrontEnd::Native {
+        return None;
+    }
+    let now = raddle_symbols::build(Path::new(&file.program)).ok();
+    Some(match (now, &file.build) {
+        (None, _) => "is not on this machine",
+        (Some(now), Some(then)) if now == *then => "is the build that the file was recorded with",
+        (Some(_), Some(_)) => "is another build than the file was recorded with",
+        (Some(_), None) => "may be another build: the file does not name one",
+    })
+}
