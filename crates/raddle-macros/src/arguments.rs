@@ -1,14 +1,14 @@
 //! The arguments of the attribute: `name = expression`, with commas between them.
 
-use crate::Mistake;
+use crate::UserError;
 use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 
-/// What can be set.
+/// The names of the arguments.
 const NAMES: &[&str] =
     &["strategy", "runs", "seed", "jobs", "step_limit", "patience", "fail_on_leaked_threads"];
 
-/// Calls of the builder of `raddle::Config`: `.with_runs(500).with_seed(3)`.
-pub(crate) fn settings(arguments: TokenStream) -> Result<TokenStream, Mistake> {
+/// Returns the builder calls on `raddle::Config`: `.with_runs(500).with_seed(3)`.
+pub(crate) fn settings(arguments: TokenStream) -> Result<TokenStream, UserError> {
     let mut tokens = arguments.into_iter().peekable();
     let mut calls = TokenStream::new();
     let mut seen: Vec<String> = Vec::new();
@@ -16,16 +16,16 @@ pub(crate) fn settings(arguments: TokenStream) -> Result<TokenStream, Mistake> {
         let name = match &first {
             TokenTree::Ident(name) if NAMES.contains(&&name.to_string()[..]) => name.to_string(),
             other => {
-                let message = format!("`{other}` is no setting; there are: {}", NAMES.join(", "));
-                return Mistake::new(message, other.span());
+                let message = format!("unknown argument `{other}`; expected one of: {}", NAMES.join(", "));
+                return UserError::new(message, other.span());
             }
         };
         if seen.contains(&name) {
-            return Mistake::new(format!("`{name}` is set twice"), first.span());
+            return UserError::new(format!("`{name}` is set twice"), first.span());
         }
         match tokens.next() {
             Some(TokenTree::Punct(equals)) if equals.as_char() == '=' => {}
-            _ => return Mistake::new(format!("expected `{name} = value`"), first.span()),
+            _ => return UserError::new(format!("expected `{name} = value`"), first.span()),
         }
         let is_comma = |token: &TokenTree| matches!(token, TokenTree::Punct(comma) if comma.as_char() == ',');
         let mut value = Vec::new();
@@ -34,7 +34,7 @@ pub(crate) fn settings(arguments: TokenStream) -> Result<TokenStream, Mistake> {
         }
         tokens.next();
         if value.is_empty() {
-            return Mistake::new(format!("expected `{name} = value`"), first.span());
+            return UserError::new(format!("expected `{name} = value`"), first.span());
         }
         let span = value[0].span();
         calls.extend(call(&name, first.span(), value.into_iter().collect(), span));
@@ -43,7 +43,7 @@ pub(crate) fn settings(arguments: TokenStream) -> Result<TokenStream, Mistake> {
     Ok(calls)
 }
 
-/// `.with_NAME(value)`. A value of the wrong type is an error that points to the value.
+/// Returns `.with_NAME(value)`. A value of the wrong type is an error that points to the value.
 fn call(name: &str, span: Span, value: TokenStream, value_span: Span) -> [TokenTree; 3] {
     let mut value = Group::new(Delimiter::Parenthesis, value);
     value.set_span(value_span);

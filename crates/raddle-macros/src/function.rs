@@ -1,23 +1,23 @@
 //! The function under the attribute.
 
-use crate::Mistake;
+use crate::UserError;
 use proc_macro::{Delimiter, Group, Ident, Span, TokenStream, TokenTree};
 
-/// A function, taken apart.
+/// The parts of a function.
 pub(crate) struct Function {
     attributes: TokenStream,
-    /// What stands before `fn`.
+    /// The tokens before `fn`.
     visibility: TokenStream,
-    /// Whether it is `async`.
+    /// True for an `async` function.
     is_async: bool,
     name: Ident,
-    /// `-> Type`, or nothing.
+    /// `-> Type`, or empty.
     output: TokenStream,
     body: Group,
 }
 
 impl Function {
-    pub(crate) fn parse(item: TokenStream) -> Result<Function, Mistake> {
+    pub(crate) fn parse(item: TokenStream) -> Result<Function, UserError> {
         let mut tokens = item.into_iter().peekable();
         let (mut attributes, mut visibility) = (TokenStream::new(), TokenStream::new());
         let mut is_async = false;
@@ -26,7 +26,7 @@ impl Function {
             if let TokenTree::Group(group) = &attribute
                 && group.stream().to_string() == "test"
             {
-                return Mistake::new("leave `#[test]` out: `#[raddle::test]` brings it", attribute.span());
+                return UserError::new("remove `#[test]`: `#[raddle::test]` adds it", attribute.span());
             }
             attributes.extend([hash, attribute]);
         }
@@ -42,7 +42,7 @@ impl Function {
                 "pub" | "crate" => visibility.extend([token]),
                 "async" => is_async = true,
                 "const" | "unsafe" | "extern" => {
-                    return Mistake::new(format!("a test cannot be `{word}`"), word.span());
+                    return UserError::new(format!("a test cannot be `{word}`"), word.span());
                 }
                 _ => return no_function(word.span()),
             }
@@ -51,13 +51,10 @@ impl Function {
         match tokens.next() {
             Some(TokenTree::Group(group)) if group.delimiter() == Delimiter::Parenthesis => {
                 if !group.stream().is_empty() {
-                    return Mistake::new(
-                        "a test has no parameters: nobody could give them values",
-                        group.span(),
-                    );
+                    return UserError::new("a test function cannot have parameters", group.span());
                 }
             }
-            _ => return Mistake::new("a test is not generic: nobody could choose the types", name.span()),
+            _ => return UserError::new("a test function cannot be generic", name.span()),
         }
         let mut rest: Vec<TokenTree> = tokens.collect();
         match rest.pop() {
@@ -65,11 +62,11 @@ impl Function {
                 let output = rest.into_iter().collect();
                 Ok(Function { attributes, visibility, is_async, name, output, body })
             }
-            _ => Mistake::new("a test has a body", name.span()),
+            _ => UserError::new("a test function must have a body", name.span()),
         }
     }
 
-    /// The test: the function as it was, inside one of the same name that checks it.
+    /// Returns the test: the original function nested in one of the same name that checks it.
     pub(crate) fn into_test(self, settings: TokenStream) -> TokenStream {
         let Function { attributes, visibility, is_async, name, output, body } = self;
         let value =
@@ -96,8 +93,8 @@ impl Function {
     }
 }
 
-fn no_function<T>(span: Span) -> Result<T, Mistake> {
-    Mistake::new("`#[raddle::test]` stands before a function", span)
+fn no_function<T>(span: Span) -> Result<T, UserError> {
+    UserError::new("`#[raddle::test]` can only be applied to a function", span)
 }
 
 fn is(token: &TokenTree, character: char) -> bool {
@@ -105,5 +102,5 @@ fn is(token: &TokenTree, character: char) -> bool {
 }
 
 fn tokens(text: &str) -> TokenStream {
-    text.parse().expect("the text of an expansion is Rust")
+    text.parse().expect("the expansion is valid Rust")
 }

@@ -1,14 +1,13 @@
-//! `#[raddle::test]`: a function becomes a plain `#[test]` that checks it.
+//! `#[raddle::test]`: turns a function into a plain `#[test]` that checks it.
 //!
-//! The work is done on tokens, without a parser of Rust: all that has to be known is where the function's name, its
-//! parameters and its body are.
+//! It works on tokens, without a Rust parser: it only needs to find the function's name, parameters and body.
 
 mod arguments;
 mod function;
 
 use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
 
-/// Makes a function a test that runs under many schedules.
+/// Turns a function into a test that runs under many schedules.
 ///
 /// ```ignore
 /// #[raddle::test]
@@ -19,35 +18,36 @@ use proc_macro::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenSt
 /// fn takes_locks_in_two_orders() { .. }
 /// ```
 ///
-/// The function becomes a plain `#[test]`, so that harnesses and editors see it; other attributes (`#[should_panic]`,
-/// `#[ignore]`, `#[cfg(..)]`) keep their meaning. The arguments are fields of `raddle::Config`: `strategy`, `runs`, `seed`,
-/// `jobs`, `step_limit`, `patience` and `fail_on_leaked_threads`, each with an expression. A function that returns a
-/// `Result` fails where it returns `Err`. The future of an `async` function is polled by `raddle::future::block_on`.
+/// The function becomes a plain `#[test]`, so that harnesses and editors see it; other attributes
+/// (`#[should_panic]`, `#[ignore]`, `#[cfg(..)]`) keep their meaning. The arguments are fields of
+/// `raddle::Config`: `strategy`, `runs`, `seed`, `jobs`, `step_limit`, `patience` and
+/// `fail_on_leaked_threads`, each with an expression. A function that returns a `Result` fails when it
+/// returns `Err`. The future of an `async` function is polled by `raddle::future::block_on`.
 #[proc_macro_attribute]
 pub fn test(arguments: TokenStream, item: TokenStream) -> TokenStream {
     let expanded = function::Function::parse(item.clone())
         .and_then(|function| Ok(function.into_test(arguments::settings(arguments)?)));
-    expanded.unwrap_or_else(|Mistake { message, span }| {
-        // The function stays, so that its own mistakes are told too and the editor still knows it.
+    expanded.unwrap_or_else(|UserError { message, span }| {
+        // Keep the function, so that the compiler also reports its own errors and the editor still knows it.
         let mut tokens = compile_error(&message, span);
         tokens.extend(item);
         tokens
     })
 }
 
-/// A mistake of the user.
-struct Mistake {
+/// A user error, with its location.
+struct UserError {
     message: String,
     span: Span,
 }
 
-impl Mistake {
-    fn new<T>(message: impl Into<String>, span: Span) -> Result<T, Mistake> {
-        Err(Mistake { message: message.into(), span })
+impl UserError {
+    fn new<T>(message: impl Into<String>, span: Span) -> Result<T, UserError> {
+        Err(UserError { message: message.into(), span })
     }
 }
 
-/// `::core::compile_error! { "message" }`, so that the error points to `span`.
+/// Returns `::core::compile_error! { "message" }`, located at `span`.
 fn compile_error(message: &str, span: Span) -> TokenStream {
     let mut text = Literal::string(message);
     text.set_span(span);

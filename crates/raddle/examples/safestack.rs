@@ -1,6 +1,6 @@
-//! The hardest of the classic bugs: a stack of indices without a lock, whose pop may put a stale link back. It takes three threads
-//! and five preemptions in the right places. `cargo run --release -p raddle --example safestack [STRATEGY [SEED]]` looks for
-//! it in at most 2,000,000 runs.
+//! The hardest of the classic bugs: a lock-free stack of indices whose pop may restore a stale link. It takes
+//! three threads and five preemptions at specific points. `cargo run --release -p raddle --example safestack
+//! [STRATEGY [SEED]]` searches for it in at most 2,000,000 runs.
 
 use raddle::sync::Arc;
 use raddle::sync::atomic::{AtomicI32, Ordering::SeqCst};

@@ -1,5 +1,5 @@
-//! Two transfers in opposite directions, each of which locks both accounts: a deadlock that a normal test run hardly ever
-//! sees. `cargo run -p raddle --example transfer` finds it and shows it.
+//! Two transfers in opposite directions, each of which locks both accounts: a deadlock that a normal test run
+//! hardly ever hits. `cargo run -p raddle --example transfer` finds and reports it.
 
 use raddle::sync::{Arc, Mutex};
 use raddle::thread;

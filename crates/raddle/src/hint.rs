@@ -2,7 +2,7 @@
 
 pub use std::hint::*;
 
-/// Lets others run: a loop that waits for another thread says so here.
+/// Lets other threads run: declares a loop that waits for another thread.
 #[track_caller]
 pub fn spin_loop() {
     crate::thread::yield_now();

@@ -1,6 +1,6 @@
-//! Statics that are made when they are first used, under the names of the `lazy_static` crate.
+//! Lazily initialized statics, under the names of the `lazy_static` crate.
 //!
-//! They are made anew in each run. New code has [`LazyLock`].
+//! They are initialized again in each run. New code should use [`LazyLock`].
 
 pub use crate::lazy_static;
 use crate::sync::LazyLock;
@@ -8,17 +8,17 @@ use crate::sync::LazyLock;
 pub use crate::thread::{AccessError, panicking, yield_now};
 use std::fmt;
 
-/// A value that is made when it is first used; see [`lazy_static!`](crate::lazy_static!).
+/// A lazily initialized value; see [`lazy_static!`](crate::lazy_static!).
 pub struct Lazy<T: Sync>(LazyLock<T>);
 
 impl<T: Sync> Lazy<T> {
-    /// A value that `make` will make, once in each run.
+    /// Creates a value that `make` initializes once in each run.
     #[track_caller]
     pub const fn new(make: fn() -> T) -> Lazy<T> {
         Lazy(LazyLock::new(make))
     }
 
-    /// The value, which is made if there is none. If another thread makes it now, waits for that.
+    /// Returns the value, and initializes it first if necessary. Waits if another thread is initializing it.
     #[track_caller]
     pub fn get(&'static self) -> &'static T {
         let _lasting = crate::runtime::Lasting::begin();
@@ -32,20 +32,20 @@ impl<T: Sync> fmt::Debug for Lazy<T> {
     }
 }
 
-/// What the types that [`lazy_static!`](crate::lazy_static!) declares have in common.
+/// The common trait of the types that [`lazy_static!`](crate::lazy_static!) declares.
 pub trait LazyStatic {
-    /// For [`initialize`].
+    /// Implements [`initialize`].
     #[doc(hidden)]
     fn initialize(lazy: &Self);
 }
 
-/// Makes the value, if there is none.
+/// Initializes the value, if necessary.
 pub fn initialize<T: LazyStatic>(lazy: &T) {
     T::initialize(lazy);
 }
 
-/// Declares statics that are made when they are first used: `static ref NAME: Type = value;`, as the crate of that name does.
-/// They are made anew in each run.
+/// Declares lazily initialized statics: `static ref NAME: Type = value;`, as the crate of that name does.
+/// They are initialized again in each run.
 #[macro_export]
 macro_rules! lazy_static {
     ($($(#[$attribute:meta])* $visibility:vis static ref $name:ident: $type:ty = $value:expr;)*) => {$(

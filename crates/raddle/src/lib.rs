@@ -1,6 +1,7 @@
-//! Runs a Rust test under schedules of Raddle's choice.
+//! Runs a Rust test under schedules that Raddle chooses.
 //!
-//! Write the test with [`sync`] and [`thread`] in the place of `std::sync` and `std::thread`, and wrap it in [`check`]:
+//! Write the test with [`sync`] and [`thread`] instead of `std::sync` and `std::thread`, and wrap it in
+//! [`check`]:
 //!
 //! ```should_panic
 //! use raddle::sync::{Arc, Mutex};
@@ -20,7 +21,7 @@
 //! });
 //! ```
 //!
-//! With [`macro@test`] the wrapping is done by an attribute:
+//! The attribute [`macro@test`] does the wrapping:
 //!
 //! ```
 //! #[raddle::test(runs = 500)]
@@ -31,39 +32,45 @@
 //!
 //! # Statics
 //!
-//! Runs follow each other in one process, so a static outlives them. [`sync::OnceLock`], [`sync::LazyLock`], [`sync::Once`] and
-//! [`thread_local!`] begin every run anew, and atomics begin it with their first value; so do atomics that the test has
-//! captured. (An [`AtomicPtr`](sync::atomic::AtomicPtr) does only if it was null at first, for an earlier run may have freed
-//! what it pointed to.) The value of a [`sync::Mutex`] or [`sync::RwLock`] cannot be made again and **is kept from run to run**:
-//! wrap it in a `LazyLock` to have a new one in each, or the outcome of a run depends on those before it and cannot be
+//! Runs follow each other in one process, so a static outlives them. [`sync::OnceLock`], [`sync::LazyLock`],
+//! [`sync::Once`] and [`thread_local!`] are reset before every run, and atomics begin it with their initial
+//! value; so do atomics that the test has captured. (An [`AtomicPtr`](sync::atomic::AtomicPtr) does only if
+//! it was initially null, because an earlier run may have freed its target.) The value of a [`sync::Mutex`]
+//! or [`sync::RwLock`] cannot be created again and **is kept from run to run**: wrap it in a `LazyLock` to
+//! get a new one in each run. Otherwise the outcome of a run depends on the previous ones and cannot be
 //! replayed.
 //!
-//! A static is used by one OS thread at a time. If the jobs of a check, or two checks that run beside each other, turn out to
-//! use the same one, then the check that notices begins again, alone and with one job, when no other check runs. What it
-//! finds is what it would have found with one job; only the values of kept locks may show the runs that were given up.
+//! A static is used by one OS thread at a time. If the jobs of a check, or two checks that run in parallel,
+//! use the same one, the check that notices restarts, alone and with one job, when no other check runs. Its
+//! result is that of a check with one job; only the values of kept locks may show the effects of abandoned
+//! runs.
 //!
-//! # What std leaves open
+//! # Behavior that std leaves open
 //!
-//! A check with its defaults makes use of what the documentation of std allows, and its report says what a failing run assumes:
+//! By default, a check explores behavior that the documentation of std allows, and its report states which of
+//! it a failing run assumes:
 //!
 //! * [`thread::park`] returns without `unpark`, at most once in each thread of a run.
-//! * [`sync::RwLock::read`] of a thread that reads already waits behind a writer, which is a deadlock.
-//! * A thread begins late: its start is a step, so others may go on before its first statement.
-//! * [`thread::sleep`] and time limits end while other threads could run, in some of the runs; see [`Timeouts`].
-//! * A [task](future) that nobody waits for is given up when all threads have ended, be it before its first poll.
+//! * [`sync::RwLock::read`] of a thread that already reads waits behind a writer, which is a deadlock.
+//! * A thread begins late: its start is a step, so others may run before its first statement.
+//! * [`thread::sleep`] and time limits end while other threads could run, in some of the runs; see
+//!   [`Timeouts`].
+//! * A detached [task](future) is dropped when all threads have ended, even before its first poll.
 //!
-//! Not explored: spurious wake-ups of a `Condvar`, more than one of a `park` in a thread, and readers that wait behind a writer without reading
-//! already.
+//! Not explored: spurious wake-ups of a `Condvar`, more than one of a `park` in a thread, and first-time
+//! readers that wait behind a writer.
 //!
 //! # Types of std in a check
 //!
-//! Raddle controls its own types only. A run that waits in a lock, channel or barrier of std would wait for ever; after 5 seconds without a step
-//! the process ends with status 2, the call and its line. (`RADDLE_WATCHDOG` sets the seconds, 0 turns that off. A long computation is
-//! told of, and goes on.) An atomic of std is not seen at all: no other thread runs between two accesses to it, and it orders nothing.
-//! `raddle::sync::Arc` and `Weak` are those of std, so that `Arc<dyn Trait>` works; their counts are no operations. Bugs that depend on who drops or
-//! upgrades first are found only where the start of a thread decides, and a cell that is reached by `Arc::get_mut` or `try_unwrap` may be
-//! reported as a race. `raddle::loom::sync::Arc` counts under control. Clippy finds such types
-//! in code that a check runs, with this in `clippy.toml`:
+//! Raddle controls only its own types. A run that waits in a lock, channel or barrier of std would wait
+//! forever; after 5 seconds without a step the process reports the call and its line and exits with status 2.
+//! (`RADDLE_WATCHDOG` sets the seconds; 0 disables it. A long computation is reported and continues.) Atomics
+//! of std are invisible: no other thread runs between two accesses to it, and it orders nothing.
+//! `raddle::sync::Arc` and `Weak` are those of std, so that `Arc<dyn Trait>` works; their counts are not
+//! operations. Bugs that depend on which thread drops or upgrades first are found only if the start of a
+//! thread decides, and a cell that is accessed through `Arc::get_mut` or `try_unwrap` may be reported as a
+//! race. The counts of `raddle::loom::sync::Arc` are operations. Clippy finds such types in code that a check
+//! runs, with this in `clippy.toml`:
 //!
 //! ```toml
 //! disallowed-types = [
@@ -85,8 +92,9 @@
 //!
 //! # In the code under test
 //!
-//! A library can use [`sync`], [`thread`], [`time`], [`hint`], [`cell`] and [`thread_local!`] in its own code. Without the feature `check`,
-//! which is on by default, they *are* the modules of std ([`cell::UnsafeCell`] is std's with two methods more), and this crate has no dependencies:
+//! A library can use [`sync`], [`thread`], [`time`], [`hint`], [`cell`] and [`thread_local!`] in its own
+//! code. Without the feature `check`, which is on by default, they *are* the modules of std
+//! ([`cell::UnsafeCell`] is std's with two additional methods), and this crate has no dependencies:
 //!
 //! ```toml
 //! [dependencies]
@@ -96,22 +104,23 @@
 //! raddle = "0.1"
 //! ```
 //!
-//! Cargo turns features of dev-dependencies on only where tests, examples or benchmarks are built (resolver 2 and later, the
-//! default since edition 2021), so `cargo build`, and whoever depends on the library, gets std's types, and `cargo test` gets
-//! those under control. There they work only inside a check: a test that uses the library outside of one panics and says so.
-//! Everything else ([`check`], [`rand`], ..) has no counterpart in std and exists only with the feature; it belongs into tests.
-//! Nobody but dev-dependencies should turn the feature on, for Cargo then turns it on for all. `examples/passthrough` in the
-//! repository is a library, its test, and a program that uses it.
+//! Cargo enables features of dev-dependencies only when it builds tests, examples or benchmarks (resolver 2
+//! and later, the default since edition 2021). So `cargo build` and dependents of the library get std's
+//! types, and `cargo test` gets the controlled ones. These work only inside a check: a test that uses the
+//! library outside a check panics with a message. Everything else ([`check`], [`rand`], ..) has no
+//! counterpart in std and exists only with the feature; it belongs in tests. Only dev-dependencies should
+//! enable the feature, because Cargo then enables it for all. `examples/passthrough` in the repository is a
+//! library, its test, and a program that uses it.
 //!
 //!
 //! # Names
 //!
-//! Names of std that are not mirrored: `Atomic*::from_ptr` (an atomic here is more than its value), `Builder::spawn_unchecked`
-//! (it would need a promise that nobody can check), `SystemTime` (a test that depends on the date cannot be replayed), and what
-//! is deprecated since long, `ONCE_INIT` and `ATOMIC_*_INIT`.
+//! Names of std that are not mirrored: `Atomic*::from_ptr` (an atomic here is more than its value),
+//! `Builder::spawn_unchecked` (its contract cannot be checked), `SystemTime` (a test that depends on the date
+//! cannot be replayed), and the long-deprecated `ONCE_INIT` and `ATOMIC_*_INIT`.
 //!
-//! The root has Raddle's own names, in the shape of std where std has them. Shuttle's are in [`shuttle`] and Loom's in
-//! [`loom`], so tests written for these need another import only.
+//! The root has Raddle's own names, with std's signatures where std has them. Shuttle's are in [`shuttle`]
+//! and Loom's in [`loom`], so tests written for these need only a different import.
 
 #[cfg(feature = "check")]
 pub mod cell;

@@ -1,4 +1,4 @@
-//! `raddle::cell` where no test runs: std's types, with the methods that the ones under control have besides.
+//! `raddle::cell` without control: std's types, plus the additional methods of the controlled ones.
 
 pub use std::cell::Cell;
 
@@ -8,13 +8,13 @@ pub use std::cell::Cell;
 pub struct UnsafeCell<T: ?Sized>(std::cell::UnsafeCell<T>);
 
 impl<T> UnsafeCell<T> {
-    /// A cell with this value.
+    /// Creates a cell with this value.
     #[inline]
     pub const fn new(value: T) -> UnsafeCell<T> {
         UnsafeCell(std::cell::UnsafeCell::new(value))
     }
 
-    /// The value.
+    /// Returns the value.
     #[inline]
     pub fn into_inner(self) -> T {
         self.0.into_inner()
@@ -34,13 +34,13 @@ impl<T: ?Sized> UnsafeCell<T> {
         f(self.0.get())
     }
 
-    /// A pointer to the value.
+    /// Returns a pointer to the value.
     #[inline]
     pub const fn get(&self) -> *mut T {
         self.0.get()
     }
 
-    /// The value, which nobody else can have.
+    /// Returns the value, which has no other user.
     #[inline]
     pub const fn get_mut(&mut self) -> &mut T {
         self.0.get_mut()

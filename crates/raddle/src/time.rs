@@ -1,7 +1,7 @@
 //! `std::time` on the virtual clock.
 //!
-//! The clock stands still while any thread has something to do, and jumps to the end of the earliest sleep or timed wait
-//! when none has. A thread that only looks at the clock until it has gone on waits for ever if nobody sleeps.
+//! The clock stands still while any thread can run, and jumps to the end of the earliest sleep or timed wait
+//! when none can. A thread that polls the clock until it advances waits forever if no thread sleeps.
 
 use crate::runtime;
 use raddle_model::{Kind, Operation};
@@ -9,46 +9,46 @@ use std::ops::{Add, AddAssign, Sub, SubAssign};
 use std::panic::Location;
 pub use std::time::Duration;
 
-/// A moment of virtual time, as std's `Instant`. It begins at zero in each run.
+/// A moment of virtual time, like std's `Instant`. It begins at zero in each run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Instant(Duration);
 
 impl Instant {
-    /// The present moment. Lets others run, for a loop that looks at the clock waits for them.
+    /// Returns the current time. Lets other threads run, because a loop that polls the clock waits for them.
     #[track_caller]
     pub fn now() -> Instant {
-        let place = Location::caller();
-        runtime::step(|runtime| Operation::new(Kind::Yield, runtime.location(place)));
+        let location = Location::caller();
+        runtime::step(|runtime| Operation::new(Kind::Yield, runtime.location(location)));
         Instant(Duration::from_nanos(runtime::with(|runtime| runtime.engine.now())))
     }
 
-    /// The time since `earlier`, or zero if that is later.
+    /// Returns the time since `earlier`, or zero if that is later.
     pub fn duration_since(&self, earlier: Instant) -> Duration {
         self.saturating_duration_since(earlier)
     }
 
-    /// The time since `earlier`, or nothing if that is later.
+    /// Returns the time since `earlier`, or `None` if that is later.
     pub fn checked_duration_since(&self, earlier: Instant) -> Option<Duration> {
         self.0.checked_sub(earlier.0)
     }
 
-    /// The time since `earlier`, or zero if that is later.
+    /// Returns the time since `earlier`, or zero if that is later.
     pub fn saturating_duration_since(&self, earlier: Instant) -> Duration {
         self.0.saturating_sub(earlier.0)
     }
 
-    /// The time that has passed since this moment.
+    /// Returns the time that has passed since this moment.
     #[track_caller]
     pub fn elapsed(&self) -> Duration {
         Instant::now() - *self
     }
 
-    /// The moment `duration` later, if it can be told.
+    /// Returns the moment `duration` later, if representable.
     pub fn checked_add(&self, duration: Duration) -> Option<Instant> {
         self.0.checked_add(duration).map(Instant)
     }
 
-    /// The moment `duration` earlier, if it can be told.
+    /// Returns the moment `duration` earlier, if representable.
     pub fn checked_sub(&self, duration: Duration) -> Option<Instant> {
         self.0.checked_sub(duration).map(Instant)
     }
@@ -94,7 +94,7 @@ impl SubAssign<Duration> for Instant {
     }
 }
 
-/// A span in virtual nanoseconds; the longest ones are cut to some 580 years.
+/// Returns a duration in virtual nanoseconds, saturated to some 580 years.
 pub(crate) fn nanoseconds(span: Duration) -> u64 {
     u64::try_from(span.as_nanos()).unwrap_or(u64::MAX).min(Operation::UNTIMED - 1)
 }

@@ -1,4 +1,4 @@
-//! Failures that were Raddle's own: lost reports and aborts.
+//! Failures caused by Raddle itself: lost reports and aborts.
 
 use raddle::sync::Arc;
 use raddle::sync::atomic::AtomicUsize;
@@ -42,7 +42,7 @@ fn a_random_value_before_a_panic_is_reported_by_shuttles_functions() {
     assert!(text.contains("seven"), "{text}");
 }
 
-/// Notes when it is dropped whether its work was done.
+/// Records on drop whether its work was done.
 struct Checked(Arc<AtomicUsize>, &'static AtomicBool);
 
 impl Drop for Checked {
@@ -53,7 +53,8 @@ impl Drop for Checked {
     }
 }
 
-/// Each thread writes one more than its predecessor has; the main thread looks for the last zero. Runs are cut off here.
+/// Each thread writes one more than its predecessor's value; the main thread looks for the last zero. The
+/// strategy prunes runs here.
 fn last_zero(early: &'static AtomicBool) {
     let numbers = Arc::new([const { AtomicUsize::new(0) }; 4]);
     let threads: Vec<_> = (1..4)

@@ -1,4 +1,4 @@
-//! What a check does with the runs it makes.
+//! The runs of a check, and its result.
 
 #[path = "common/recorded.rs"]
 mod recorded;
@@ -27,7 +27,7 @@ fn path(failed: &Failed) -> PathBuf {
     }
 }
 
-/// Two threads add to a balance under a lock that they let go in between.
+/// Two threads add to a balance under a lock that they release in between.
 fn lost_update() {
     let balance = Arc::new(Mutex::new(0));
     let other = balance.clone();
@@ -57,7 +57,8 @@ fn lock_order() {
     child.join().unwrap();
 }
 
-/// The line at which the main thread of [`lock_order`] takes its first lock; the child's first is three above.
+/// The line at which the main thread of [`lock_order`] takes its first lock; the child's first is three
+/// above.
 const FIRST_LOCK: u32 = line!() - 7;
 
 fn correct() {
@@ -69,7 +70,7 @@ fn correct() {
     assert_eq!(*balance.lock().unwrap(), 2);
 }
 
-/// Needs five orders that are each as likely as not, so that random runs fail rarely.
+/// Needs five orderings of probability one half each, so random runs rarely fail.
 fn rarely_wrong() {
     let wins = Arc::new(AtomicUsize::new(0));
     for _ in 0..5 {
@@ -92,21 +93,21 @@ fn rarely_wrong() {
 fn a_failure_says_what_where_and_how_to_run_it_again() {
     let failed = check_with(&config("portfolio"), lost_update).unwrap_err();
     let text = failed.to_string();
-    let place = format!("{}:{LOST}:5", file!());
+    let expected = format!("{}:{LOST}:5", file!());
     for part in [
         "`a_failure_says_what_where_and_how_to_run_it_again` fails under this schedule:",
-        &format!("assertion: assertion `left == right` failed: a deposit was lost; thread main, {place}"),
+        &format!("assertion: assertion `left == right` failed: a deposit was lost; thread main, {expected}"),
         concat!("  lock #0 at ", file!()),
         concat!("  unlock #0, locked at ", file!()),
         &format!("  join thread 1 at {}:{}:13", file!(), LOST - 1),
         "seed 1",
-        "replay it: RADDLE_REPLAY=/",
+        "replay: RADDLE_REPLAY=/",
         " cargo test a_failure_says_what_where_and_how_to_run_it_again -- --exact",
     ] {
         assert!(text.contains(part), "`{part}` is not in:\n{text}");
     }
     let Failure::Assertion { thread, location, .. } = &failed.failure else { panic!("{text}") };
-    assert_eq!((&thread[..], location), ("main", &place));
+    assert_eq!((&thread[..], location), ("main", &expected));
     let written = TraceFile::from_json(&std::fs::read_to_string(path(&failed)).unwrap()).unwrap();
     assert_eq!(written, trace(&failed));
     assert_eq!((written.front_end.name(), written.seed), ("rust", 1));
@@ -124,14 +125,14 @@ fn a_deadlock_says_who_holds_what_and_where_it_was_taken() {
         format!("main took #0; {}:{FIRST_LOCK}:", file!()),
         format!("thread 1 took #1; {}:{}:", file!(), FIRST_LOCK - 3),
     ] {
-        // Which lock is used first, and so is number 0, is up to the schedule.
+        // The schedule decides which lock is used first, and so is number 0.
         let swapped = part.replace("#0", "#x").replace("#1", "#0").replace("#x", "#1");
         assert!(text.contains(&part) || text.contains(&swapped), "`{part}` is not in:\n{text}");
     }
 }
 
 #[test]
-fn a_panic_that_the_test_caught_is_told_too() {
+fn a_panic_that_the_test_caught_is_reported_too() {
     let failed = check_with(&config("pos"), || {
         let child = thread::spawn(|| panic!("the cause"));
         child.join().unwrap();
@@ -172,7 +173,7 @@ fn the_first_failure_is_the_same_for_any_number_of_jobs() {
             let one = check_with(&config, rarely_wrong).unwrap_err();
             for jobs in [2, 3] {
                 let many = check_with(&config.clone().with_jobs(jobs), rarely_wrong).unwrap_err();
-                // It is a later check of this test, with a file of its own.
+                // This is a later check of the test, with its own file.
                 let unnamed = |failed: &Failed| TraceFile {
                     program: String::new(),
                     id: String::new(),
@@ -196,7 +197,7 @@ fn a_check_that_passes_says_the_same_for_any_number_of_jobs() {
         let many = config("portfolio").with_runs(300).with_jobs(jobs);
         assert_eq!(check_with(&many, correct).unwrap(), one, "{jobs} jobs");
     }
-    // Half of these runs is PCT's, and those up to the longest do not count.
+    // Half of these runs are PCT's, and those up to the longest do not count.
     let two = check_with(&config("pos+pct:depth=3").with_runs(300), correct).unwrap();
     let missed = (1.0 - 1.0 / (2.0 * (two.steps as f64).powi(2))).powi(149);
     assert!((missed - 1e-9..1.0).contains(&two.missed(3)), "{} is below {missed}", two.missed(3));
@@ -309,7 +310,7 @@ fn check_dfs_finds_as_shuttle_does() {
     raddle::shuttle::check_dfs(lost_update, Some(1_000));
 }
 
-/// Two threads lose an update, among steps that have nothing to do with it.
+/// Two threads lose an update, among unrelated steps.
 fn lost_among_others() {
     let balance = Arc::new(Mutex::new(0));
     let work = |balance: Arc<Mutex<i32>>| {
@@ -344,9 +345,9 @@ fn a_failure_is_shown_with_few_switches() {
     assert_eq!(trace(&again), trace(&shown));
 }
 
-/// Atomics are shown with what was read and written, in the run that was found and made smaller and in its replay.
+/// Reports show the values that atomics read and wrote, in the minimized run and in its replay.
 #[test]
-fn values_of_atomics_are_told() {
+fn reports_show_values_of_atomics() {
     use raddle::sync::atomic::{AtomicBool, AtomicI32, AtomicPtr};
     use std::ptr::{dangling_mut, null_mut};
     let test = || {
@@ -357,16 +358,16 @@ fn values_of_atomics_are_told() {
             other.0.fetch_add(10, Ordering::SeqCst);
             _ = other.2.compare_exchange(9, 1, Ordering::SeqCst, Ordering::SeqCst);
             other.1.store(true, Ordering::SeqCst);
-            // Nothing is told of a pointer, and what is told of the step before stays.
+            // A pointer has no value in the report, and the value of the previous step stays.
             _ = other.3.compare_exchange(dangling_mut(), null_mut(), Ordering::SeqCst, Ordering::SeqCst);
         });
         child.join().unwrap();
         assert!(!shared.1.load(Ordering::SeqCst), "it is set");
     };
     let failed = check_with(&config("pos"), test).unwrap_err();
-    let (text, told) = (failed.to_string(), ["update #1 -7 -> 3 at", "update #2 = 3, unchanged at"]);
-    for told in told.into_iter().chain(["write #3 = true at", "read #3 = true at"]) {
-        assert!(text.contains(told), "{told}: {text}");
+    let (text, report) = (failed.to_string(), ["update #1 -7 -> 3 at", "update #2 = 3, unchanged at"]);
+    for report in report.into_iter().chain(["write #3 = true at", "read #3 = true at"]) {
+        assert!(text.contains(report), "{report}: {text}");
     }
     let recorded = TraceFile::from_json(&std::fs::read_to_string(path(&failed)).unwrap()).unwrap();
     assert_eq!(recorded.values, trace(&failed).values);

@@ -1,4 +1,4 @@
-//! What the environment changes: each test runs a test of this file in a process of its own.
+//! Environment variables of a check: each test runs a test of this file in its own process.
 
 use raddle::sync::{Arc, Mutex};
 use raddle::{Config, check_with, thread};
@@ -22,7 +22,7 @@ fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("check-environment")
 }
 
-/// Whether this process was started by a test of this file.
+/// Returns true if a test of this file started this process.
 fn is_child() -> bool {
     std::env::var_os("CHECK_ENVIRONMENT_CHILD").is_some()
 }
@@ -64,7 +64,7 @@ fn helper_that_panics_outside_of_a_check() {
     }
 }
 
-/// What a helper prints.
+/// Returns the output of a helper.
 fn run(helper: &str, environment: &[(&str, &str)]) -> String {
     let mut command = Command::new(std::env::current_exe().unwrap());
     command.args(["--exact", helper, "--nocapture"]).env("CHECK_ENVIRONMENT_CHILD", "1");
@@ -76,7 +76,7 @@ fn run(helper: &str, environment: &[(&str, &str)]) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned() + &String::from_utf8_lossy(&output.stdout)
 }
 
-/// The file that a report names.
+/// Returns the file that a report names.
 fn recorded(report: &str) -> &str {
     let (_, rest) = report.split_once("RADDLE_REPLAY=").unwrap_or_else(|| panic!("no file in:\n{report}"));
     rest.split_once(' ').unwrap().0
@@ -107,7 +107,7 @@ fn a_failure_is_replayed_by_another_process() {
     let found = run("helper_that_fails", &[("RADDLE_SEED", "11"), ("RADDLE_EXPLAIN", "0")]);
     let file = recorded(&found).to_owned();
     assert!(Path::new(&file).starts_with(directory()), "{file}");
-    // Nothing but the file decides: these settings would find something else, or nothing.
+    // Only the file decides: these settings would find something else, or nothing.
     let others = [("RADDLE_REPLAY", &file[..]), ("RADDLE_RUNS", "0"), ("RADDLE_SEED", "99")];
     let again = run("helper_that_fails", &others);
     let report = |text: &str| {
@@ -121,9 +121,9 @@ fn a_failure_is_replayed_by_another_process() {
 #[test]
 fn a_bad_value_is_named() {
     for (name, value, part) in [
-        ("RADDLE_RUNS", "many", "RADDLE_RUNS should be a whole number, not `many`"),
-        ("RADDLE_SEED", "-1", "RADDLE_SEED should be a whole number, not `-1`"),
-        ("RADDLE_JOBS", "2.5", "RADDLE_JOBS should be a whole number, not `2.5`"),
+        ("RADDLE_RUNS", "many", "RADDLE_RUNS must be a whole number, not `many`"),
+        ("RADDLE_SEED", "-1", "RADDLE_SEED must be a whole number, not `-1`"),
+        ("RADDLE_JOBS", "2.5", "RADDLE_JOBS must be a whole number, not `2.5`"),
         (
             "RADDLE_STRATEGY",
             "psos",

@@ -34,7 +34,7 @@ fn should_panic_keeps_its_meaning() {
 
 const SEED: u64 = 3;
 
-/// With a documentation, and a visibility.
+/// With documentation and a visibility.
 #[raddle::test(strategy = "pct:depth=2", runs = 500, seed = SEED)]
 #[should_panic(expected = "of pct:depth=2, seed 3")]
 pub(crate) fn arguments_are_settings() {

@@ -1,4 +1,5 @@
-//! A stack overflow is told from other faults. Each test runs a helper in a process of its own, which dies.
+//! A stack overflow is distinguished from other faults. Each test runs a helper in its own process, which
+//! dies.
 #![cfg(target_os = "linux")]
 
 use std::hint::black_box;
@@ -40,15 +41,15 @@ fn run(helper: &str) -> (Output, String) {
 }
 
 #[test]
-fn an_overflow_of_a_thread_under_control_is_told() {
+fn an_overflow_of_a_controlled_thread_is_reported() {
     let (output, text) = run("helper_that_overflows_in_a_check");
-    assert!(text.contains("raddle: a thread of the test has overflowed its stack"), "{text}");
+    assert!(text.contains("error: a thread of the test overflowed its stack"), "{text}");
     assert_eq!(output.status.signal(), Some(6), "{text}");
 }
 
 #[test]
-fn an_overflow_of_another_thread_is_told_by_std() {
+fn an_overflow_of_another_thread_is_reported_by_std() {
     let (output, text) = run("helper_that_overflows_after_a_check");
-    assert!(text.contains("has overflowed its stack") && !text.contains("raddle: a thread"), "{text}");
+    assert!(text.contains("has overflowed its stack") && !text.contains("error: a thread"), "{text}");
     assert_eq!(output.status.signal(), Some(6), "{text}");
 }

@@ -13,7 +13,8 @@ fn directory() -> PathBuf {
     PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("check-replay")
 }
 
-/// A test that can be changed after it has been recorded: `extra` operations come first, and the assertion may be left out.
+/// A test that can be changed after it has been recorded: `extra` operations come first, and the assertion is
+/// optional.
 fn test(extra: usize, asserts: bool) -> impl Fn() + Send + Sync + 'static {
     move || {
         let count = AtomicUsize::new(0);
@@ -51,11 +52,11 @@ fn error(path: &Path, test: impl Fn() + Send + Sync + 'static) -> String {
 }
 
 #[test]
-fn a_changed_test_is_told_from_the_step_on_where_it_differs() {
+fn a_changed_test_is_reported_at_the_first_different_step() {
     let path = recorded("changed");
     let more = error(&path, test(2, true));
     for part in [
-        "has left the recorded run at step 2 of ",
+        "diverged from the recorded run at step 2 of ",
         "main did `spawn at ",
         "now it is about to do `read #0 at ",
     ] {
@@ -74,13 +75,13 @@ fn a_changed_test_is_told_from_the_step_on_where_it_differs() {
 }
 
 #[test]
-fn an_end_that_differs_is_told() {
+fn a_different_outcome_is_reported() {
     let path = recorded("end");
     let mut file = TraceFile::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
     file.verdict = Verdict::Passed;
     std::fs::write(&path, file.to_json()).unwrap();
     let text = error(&path, test(1, true));
-    assert!(text.contains("the steps repeat but the end does not: then `passed"), "{text}");
+    assert!(text.contains("the steps are the same but the outcome differs: recorded `passed"), "{text}");
     let path = recorded("end");
     let mut file = TraceFile::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
     file.fingerprint ^= 1;
@@ -106,9 +107,9 @@ fn a_damaged_file_is_named() {
 
 #[test]
 fn places_are_known_by_their_text() {
-    // The numbers of places in a file are those of the order in which the run came to them. Whether another order of
-    // discovery, as in another process, matters is seen by turning the numbers round.
-    let path = recorded("places");
+    // Locations in a file are numbered in the order in which the run reached them. Reversing the numbers
+    // shows whether another order of discovery, as in another process, matters.
+    let path = recorded("locations");
     let mut file = TraceFile::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
     let last = file.locations.len() as u32;
     file.locations[1..].reverse();
@@ -134,33 +135,36 @@ fn a_changed_test_is_followed_as_far_as_possible() {
         Err(ReplayError::Failed(failed)) => failed,
         other => panic!("{other:?}"),
     };
-    let left = failed.left.as_deref().expect("it is another test");
-    assert!(left.starts_with("at step 2 of "), "{left}");
-    let told = ReplayError::Failed(failed).to_string();
-    assert!(told.contains("\nassertion: lost; thread main, "), "{told}");
-    assert!(told.contains("\nthis was a replay; it left the recorded run at step 2 of "), "{told}");
-    assert!(!told.contains("exactly"), "{told}");
-    // Without its assertion the test passes; with nothing changed the run is the recorded one.
+    let divergence = failed.divergence.as_deref().expect("it is another test");
+    assert!(divergence.starts_with("at step 2 of "), "{divergence}");
+    let report = ReplayError::Failed(failed).to_string();
+    assert!(report.contains("\nassertion: lost; thread main, "), "{report}");
+    assert!(
+        report.contains("\nthis was a replay; it diverged from the recorded run at step 2 of "),
+        "{report}"
+    );
+    assert!(!report.contains("exactly"), "{report}");
+    // Without its assertion the test passes; unchanged, it repeats the recorded run.
     let passed = try_replay_tolerantly(test(2, false), &path).expect("nothing is wrong with it");
     assert_eq!((passed.runs, passed.threads), (1, 2));
     match try_replay_tolerantly(test(1, true), &path) {
-        Err(ReplayError::Failed(failed)) => assert_eq!(failed.left, None),
+        Err(ReplayError::Failed(failed)) => assert_eq!(failed.divergence, None),
         other => panic!("{other:?}"),
     }
 }
 
-/// The report of a lost update names the two operations that have to be swapped.
+/// The report of a lost update names the two operations that must be swapped.
 #[test]
 fn a_failure_is_explained() {
     let config = Config::new().without_failure_files();
     let failed = check_with(&config, test(0, true)).unwrap_err();
-    let told = failed.to_string();
-    let explanation = failed.explanation.as_deref().unwrap_or_else(|| panic!("{told}"));
+    let report = failed.to_string();
+    let explanation = failed.explanation.as_deref().unwrap_or_else(|| panic!("{report}"));
     let (first, rest) = explanation.split_once(" before ").expect("two operations");
     assert!(first.starts_with("thread ") && first.contains(" locked `#"), "{explanation}");
     assert!(rest.contains(" locked it at ") && rest.contains("check_replay.rs:"), "{explanation}");
-    assert!(rest.ends_with("; swap them and the run passes"), "{explanation}");
-    assert!(told.contains(&format!("\n\n{explanation}\n\nfound in run ")), "{told}");
+    assert!(rest.ends_with("; if they are swapped, the run passes"), "{explanation}");
+    assert!(report.contains(&format!("\n\n{explanation}\n\nfound in run ")), "{report}");
     let failed = check_with(&config.with_explain(false), test(0, true)).unwrap_err();
     assert_eq!(failed.explanation, None);
     assert!(!failed.to_string().contains("swap them"));

@@ -1,4 +1,4 @@
-//! `raddle::shuttle::current::clock`: what happens before what.
+//! `raddle::shuttle::current::clock`: happens-before.
 
 use raddle::shuttle::sync::atomic::AtomicUsize;
 use raddle::shuttle::sync::{Barrier, Mutex, mpsc};
@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::sync::atomic::Ordering::{self, Acquire, Relaxed, Release, SeqCst};
 
-/// Returns what `test` returns over all schedules.
+/// Returns the results of `test` over all schedules.
 fn outcomes<T: Ord + Send + 'static>(test: impl Fn() -> T + Send + Sync + 'static) -> BTreeSet<T> {
     let seen = Arc::new(std::sync::Mutex::new(BTreeSet::new()));
     let results = Arc::clone(&seen);
@@ -15,12 +15,12 @@ fn outcomes<T: Ord + Send + 'static>(test: impl Fn() -> T + Send + Sync + 'stati
     std::mem::take(&mut *seen.lock().unwrap())
 }
 
-/// Returns whether the current task knows of a step of `task`.
+/// Returns true if the current task knows of a step of `task`.
 fn knows(task: usize) -> bool {
     current::clock().get(task) > 0
 }
 
-/// Returns the value that is read, and whether the reader knows of the writer then.
+/// Returns the value that is read, and whether the reader then knows of the writer.
 fn message(store: Ordering, load: Ordering) -> BTreeSet<(usize, bool)> {
     outcomes(move || {
         let value = Arc::new(AtomicUsize::new(0));

@@ -1,5 +1,5 @@
-//! The classic bugs of `benchmarks/corpus` as Rust tests: each is found by the default within 10,000 runs, and each is gone
-//! from the version without the bug.
+//! The classic bugs of `benchmarks/corpus` as Rust tests: the default strategy finds each within 10,000 runs,
+//! and the version without the bug passes.
 
 #[path = "common/recorded.rs"]
 mod recorded;
@@ -10,8 +10,9 @@ use raddle::{Config, FailureFile, ReplayError, check_with, thread, try_replay};
 use recorded::trace;
 use std::path::Path;
 
-/// Checks a program with its bug (`false`) and without (`true`); the failure is of this kind. A run that is found is made as
-/// small as it can be: no failing run has fewer switches between threads than `fewest`, which follows from the program.
+/// Checks a program with its bug (`false`) and without (`true`); the failure is of this kind. A failing run
+/// is minimized: no failing run has fewer switches between threads than `fewest`, which follows from the
+/// program.
 #[track_caller]
 fn check_both(name: &str, kind: &str, fewest: u64, program: fn(bool)) {
     let mut config = Config::default();
@@ -61,7 +62,8 @@ fn reorder<const N: usize>(fixed: bool) {
 
 #[test]
 fn reorder_3() {
-    // Main, a setter that does not come to its second write, the checker, the rest of both setters, main, which sees the panic.
+    // Main, a setter that does not reach its second write, the checker, the rest of both setters, main, which
+    // sees the panic.
     check_both("reorder_3", "assertion", 5, reorder::<3>);
 }
 
@@ -97,7 +99,7 @@ fn twostage() {
 /// Two locks in opposite order.
 #[test]
 fn deadlock01() {
-    // Main takes one lock, the other thread the other; nobody goes on.
+    // Main takes one lock, the other thread the other; neither continues.
     check_both("deadlock01", "deadlock", 1, |fixed| {
         let locks = Arc::new((Mutex::new(0), Mutex::new(0)));
         let other = {
@@ -136,10 +138,10 @@ fn lost_wakeup() {
     });
 }
 
-/// A worker tests a flag and says only then that it is at work.
+/// A worker tests a flag and only then announces that it is working.
 #[test]
 fn bluetooth_driver() {
-    // The worker tests between the start and the stop of main, and goes on after it. Main sees the panic.
+    // The worker tests between the start and the stop of main, and continues after it. Main sees the panic.
     check_both("bluetooth_driver", "assertion", 4, |fixed| {
         let driver = Arc::new((AtomicBool::new(false), AtomicUsize::new(1), AtomicBool::new(false)));
         let leave = |driver: &(AtomicBool, AtomicUsize, AtomicBool)| driver.1.fetch_sub(1, SeqCst) == 1;
@@ -211,8 +213,8 @@ fn interlocked_work_steal_queue() {
             }
         }
     }
-    // The thief looks at the tail before main moves it, and takes the item after main has looked at the
-    // head. Main sees the panic.
+    // The thief reads the tail before main moves it, and takes the item after main has read the head. Main
+    // sees the panic.
     check_both("interlocked_work_steal_queue", "assertion", 4, |fixed| {
         let queue = Arc::new(Queue {
             fixed,
@@ -230,7 +232,8 @@ fn interlocked_work_steal_queue() {
     });
 }
 
-/// UPO knows states only by the partial orders that led to them, because nobody tells it what threads know.
+/// UPO identifies states only by the partial orders that led to them, because it has no information about
+/// thread states.
 #[test]
 fn upo_sees_every_partial_order() {
     let explored = |strategy: &str, runs| {

@@ -24,10 +24,10 @@ impl<F: FnMut()> Drop for OnDrop<F> {
 /// One test at a time: for a moment the panic hook is not Raddle's.
 static ALONE: StdMutex<()> = StdMutex::new(());
 
-/// Fails with this message in every test.
+/// The message of the failure in every test.
 const MESSAGE: &str = "the failure of the run";
 
-/// Starts a thread that has not ended when the run fails, and calls `action` when it is unwound then.
+/// Starts a thread that has not ended when the run fails, and calls `action` when it is then unwound.
 fn fails_before_a_destructor(action: impl FnMut() + Send + 'static) {
     let (started, start) = mpsc::channel();
     thread::spawn(move || {
@@ -53,7 +53,7 @@ fn survives_with(test: impl Fn() + Send + Sync + 'static) {
     assert!(!std::thread::panicking(), "no panic is left behind");
     let caught = catch_unwind(|| panic!("a later panic"));
     assert!(caught.is_err(), "later panics can be caught");
-    // Waits for ever if a hook has not returned.
+    // Waits forever if a hook has not returned.
     let hook = std::panic::take_hook();
     std::panic::set_hook(hook);
 }
@@ -209,7 +209,7 @@ fn a_destructor_uses_channels_as_in_a_run() {
     assert_eq!(*SEEN.lock().unwrap(), [None, Some(1), Some(2), Some(3), None, Some(5), Some(4)]);
 }
 
-/// The run ends while a thread stands at a receive inside of a destructor, as a panic of its own unwinds it.
+/// The run ends while a thread waits in a receive inside a destructor, during its own unwinding.
 #[test]
 fn a_receive_of_a_thread_that_unwinds_is_not_answered_for_another() {
     let _alone = ALONE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -240,7 +240,7 @@ fn a_receive_of_a_thread_that_unwinds_is_not_answered_for_another() {
     assert_eq!(message, MESSAGE);
 }
 
-/// Starts a thread when it is dropped, which would drop another one.
+/// Starts a thread when dropped, which would drop another one.
 struct Respawns;
 
 impl Drop for Respawns {

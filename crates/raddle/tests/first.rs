@@ -1,4 +1,4 @@
-//! The runtime at work.
+//! The runtime in operation.
 
 #[path = "common/recorded.rs"]
 mod recorded;
@@ -55,7 +55,7 @@ fn a_lost_update_is_found_and_the_same_run_fails_again() {
         let failed = check_with(&config(strategy, 1_000), lost_update).unwrap_err();
         assert!(matches!(failed.failure, Failure::Assertion { .. }), "{strategy}: {failed}");
         let again = check_with(&config(strategy, 1_000), lost_update).unwrap_err();
-        // It is a later check of this test, with a file of its own.
+        // This is a later check of the test, with its own file.
         let unnamed =
             |failed: &Failed| TraceFile { program: String::new(), id: String::new(), ..trace(failed) };
         assert_eq!(unnamed(&again), unnamed(&failed));

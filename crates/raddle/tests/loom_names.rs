@@ -1,4 +1,4 @@
-//! What Loom offers, under the names that Loom gives it.
+//! Loom's API, under Loom's names.
 
 use raddle::loom;
 
@@ -12,7 +12,7 @@ use std::future::poll_fn;
 use std::panic::catch_unwind;
 use std::task::Poll;
 
-/// Runs it as a model, and counts the runs.
+/// Runs `test` as a model, and returns the number of runs.
 fn runs(builder: &Builder, test: impl Fn() + Send + Sync + 'static) -> usize {
     let runs = std::sync::Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counter = std::sync::Arc::clone(&runs);
@@ -56,10 +56,10 @@ fn the_limits_of_a_builder_are_kept() {
     assert!(text.contains("5 steps"), "{text}");
 }
 
-/// Writes a cell, publishes it in this order, and reads it.
+/// Writes a cell, publishes it with this memory order, and reads it.
 fn publish(order: Ordering) {
     struct Slot(UnsafeCell<u32>, AtomicBool);
-    // SAFETY: the flag is meant to keep the two accesses apart, and the model looks whether it does.
+    // SAFETY: the flag is meant to order the two accesses, and the model checks whether it does.
     #[expect(unsafe_code, reason = "a cell that threads share")]
     unsafe impl Sync for Slot {}
 
@@ -83,7 +83,7 @@ fn a_model_fails_with_a_data_race() {
     assert!(text.contains("data race"), "{text}");
 }
 
-/// A task that waits for a flag; `before` tells whether it registers its waker before it looks.
+/// A task that waits for a flag; `before` registers its waker before it reads the flag.
 fn wait_for_flag(before: bool) {
     let shared = Arc::new((AtomicWaker::new(), AtomicBool::new(false)));
     let other = Arc::clone(&shared);
@@ -145,7 +145,7 @@ fn the_last_owner_comes_after_the_others() {
     });
 }
 
-/// The text of the panic of a model that fails.
+/// Returns the panic message of a failing model.
 fn failure(test: impl Fn() + Send + Sync + 'static + std::panic::UnwindSafe) -> String {
     *catch_unwind(|| loom::model(test)).unwrap_err().downcast::<String>().unwrap()
 }
@@ -161,7 +161,7 @@ fn leaks_fail() {
     assert!(text.contains("an Arc leaked"), "{text}");
     loom::model(|| {
         let pointer = Arc::into_raw(Arc::new(7));
-        // SAFETY: the pointer is of the line before.
+        // SAFETY: the pointer comes from `into_raw` on the line before.
         #[expect(unsafe_code, reason = "the function is unsafe in Loom")]
         let owner = unsafe { Arc::from_raw(pointer) };
         assert_eq!(*owner, 7);
@@ -220,7 +220,7 @@ fn an_unsynchronized_load_races_with_a_store() {
             if join {
                 thread.join().unwrap();
             }
-            // SAFETY: what it needs is what the model looks at.
+            // SAFETY: the function has no requirements; the model checks for the race.
             _ = unsafe { value.unsync_load() };
         }
     };

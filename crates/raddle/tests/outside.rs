@@ -1,4 +1,4 @@
-//! Types of Raddle that are used outside of a check say so, at the line that uses them.
+//! Using a type of Raddle outside a check panics at the line that uses it.
 
 use raddle::sync::atomic::{AtomicU32, Ordering};
 use raddle::sync::{Barrier, Condvar, Mutex, Once, RwLock, mpsc};
@@ -6,10 +6,10 @@ use raddle::{future, thread, time};
 use std::panic::{Location, catch_unwind, set_hook, take_hook};
 use std::sync::Mutex as StdMutex;
 
-/// Where the latest panic was.
+/// The location of the latest panic.
 static PLACE: StdMutex<Option<(String, u32)>> = StdMutex::new(None);
 
-/// Calls `f`, which is on the line of the call and panics; returns that line and the place of the panic.
+/// Calls `f`, which is on the line of the call and panics; returns that line and the location of the panic.
 #[track_caller]
 fn outside(f: fn()) -> (u32, Option<(String, u32)>) {
     catch_unwind(f).expect_err("it needs a check");
@@ -21,12 +21,12 @@ raddle::thread_local!(static LOCAL: u32 = 7);
 #[test]
 fn the_place_is_that_of_the_user() {
     set_hook(Box::new(|info| {
-        let place = info.location().map(|place| (place.file().to_owned(), place.line()));
-        // The first panic; unwinding may meet another one.
+        let location = info.location().map(|location| (location.file().to_owned(), location.line()));
+        // The first panic; unwinding may cause another one.
         let mut seen = PLACE.lock().unwrap();
-        *seen = seen.take().or(place);
+        *seen = seen.take().or(location);
     }));
-    let places = [
+    let locations = [
         outside(|| drop(Mutex::new(0).lock())),
         outside(|| drop(RwLock::new(0).read())),
         outside(|| drop(RwLock::new(0).write())),
@@ -47,6 +47,7 @@ fn the_place_is_that_of_the_user() {
         outside(|| thread::scope(|scope| _ = scope.spawn(|| ()))),
     ];
     drop(take_hook());
-    let strange = places.into_iter().filter(|(line, place)| *place != Some((file!().to_owned(), *line)));
+    let strange =
+        locations.into_iter().filter(|(line, location)| *location != Some((file!().to_owned(), *line)));
     assert_eq!(strange.collect::<Vec<_>>(), []);
 }

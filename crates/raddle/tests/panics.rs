@@ -11,7 +11,7 @@ use raddle_model::Failure;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering::SeqCst};
 
-/// What is wrong with the first failing run of `test`.
+/// Returns the message of the first failing run of `test`.
 fn message(test: impl Fn() + Send + Sync + 'static) -> String {
     let config = Config::new().with_strategy("random-walk").with_runs(500).without_failure_files();
     match check_with(&config, test).expect_err("some run fails").failure {
@@ -20,7 +20,7 @@ fn message(test: impl Fn() + Send + Sync + 'static) -> String {
     }
 }
 
-/// Fails where the lock is held by a thread that is about to release it, as a panic unwinds it.
+/// Fails if the lock is held by a thread that is about to release it while it unwinds.
 fn fail_if_held(mutex: &Mutex<u32>) {
     assert!(!matches!(mutex.try_lock(), Err(TryLockError::WouldBlock)), "held");
 }
@@ -88,7 +88,7 @@ fn a_run_ends_while_a_thread_unwinds() {
     assert_eq!(DROPPED.load(SeqCst), 1, "the thread is unwound to its end");
 }
 
-/// What a thread does after it has caught its panic has no effect, and must not go on for ever.
+/// The operations of a thread that has caught its panic have no effect, and must not continue forever.
 #[test]
 fn a_thread_that_catches_after_the_end_is_stopped() {
     let text = message(|| {
@@ -112,7 +112,7 @@ fn a_thread_that_catches_after_the_end_is_stopped() {
     assert_eq!(text, "held");
 }
 
-/// A destructor on a scoped thread waits for a lock that the thread around the scope has.
+/// A destructor on a scoped thread waits for a lock that the thread around the scope holds.
 #[test]
 fn a_scope_ends_though_a_destructor_waits_for_the_thread_around_it() {
     // In all runs: some end before the thread has begun.
@@ -133,7 +133,7 @@ fn a_scope_ends_though_a_destructor_waits_for_the_thread_around_it() {
             let waiting = scope.spawn(|| {
                 let _locks = Locks(&mutex);
                 MADE.fetch_add(1, SeqCst);
-                // Unlike `park`, it does not return without a reason.
+                // Unlike `park`, it does not return spuriously.
                 never.wait();
             });
             _ = waiting.join();
@@ -143,10 +143,11 @@ fn a_scope_ends_though_a_destructor_waits_for_the_thread_around_it() {
     assert!(MADE.load(SeqCst) > 0 && DROPPED.load(SeqCst) == MADE.load(SeqCst));
 }
 
-/// The panics of all runs.
+/// The number of panics in all runs.
 type Count = std::sync::Arc<AtomicUsize>;
 
-/// Checks that exactly those runs fail in which `test` panics. `check` runs it once with a seed, and returns whether it failed.
+/// Checks that exactly the runs in which `test` panics fail. `check` runs it once with a seed, and returns
+/// true if it failed.
 #[track_caller]
 fn fails_whenever_it_panics(test: fn(Count), check: fn(u64, Box<dyn Fn() + Send + Sync>) -> bool) {
     let panics = Count::default();
@@ -157,7 +158,7 @@ fn fails_whenever_it_panics(test: fn(Count), check: fn(u64, Box<dyn Fn() + Send 
         assert!(!std::thread::panicking(), "no panic is left behind");
         failed
     });
-    // A task may be given up before it panics.
+    // A task may be dropped before it panics.
     assert!(failures.count() > 20);
 }
 

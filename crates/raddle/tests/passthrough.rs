@@ -1,10 +1,11 @@
-//! `examples/passthrough`, built both ways: a program gets std's types, the tests of its library those under control.
+//! `examples/passthrough`, built both ways: a program gets std's types, the tests of its library the
+//! controlled ones.
 
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// The example, copied to where it may be built, with the versions of this workspace.
+/// Copies the example to a build directory, with the versions of this workspace.
 fn example() -> PathBuf {
     let crate_path = Path::new(env!("CARGO_MANIFEST_DIR"));
     let root = crate_path.join("../..");
@@ -34,7 +35,7 @@ fn cargo(directory: &Path, words: &[&str]) -> Output {
     for name in ["RUSTFLAGS", "RADDLE_REPLAY", "RADDLE_RUNS", "RADDLE_STRATEGY"] {
         command.env_remove(name);
     }
-    // Most of the time goes into the engine, which nobody debugs here.
+    // The engine takes most of the build time and needs no debug information here.
     command.env("CARGO_PROFILE_DEV_DEBUG", "0");
     command.env("CARGO_TARGET_DIR", directory.join("target")).output().unwrap()
 }
@@ -53,7 +54,7 @@ fn a_program_gets_std_and_a_test_gets_control() {
     let program = cargo(&directory, &["run", "-p", "program"]);
     assert!(program.status.success(), "{}", text(&program));
     assert_eq!(String::from_utf8_lossy(&program.stdout), "1 deposit, balance 2\n");
-    // The library alone is std's as well, though its tests are in the same package.
+    // The library alone uses std's types as well, though its tests are in the same package.
     let library = cargo(&directory, &["build", "-p", "library", "--message-format", "json"]);
     assert!(library.status.success(), "{}", text(&library));
     assert!(!text(&library).contains("raddle-engine"), "{}", text(&library));

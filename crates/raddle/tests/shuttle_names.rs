@@ -1,4 +1,4 @@
-//! What Shuttle offers besides std's names, under the names that Shuttle gives it.
+//! Shuttle's API besides std's names, under Shuttle's names.
 
 use raddle::shuttle;
 use shuttle::current::{
@@ -20,7 +20,7 @@ use std::sync::atomic::AtomicUsize as Plain;
 static MADE: Plain = Plain::new(0);
 
 shuttle::lazy_static! {
-    /// Counts how often it was made.
+    /// Counts its initializations.
     static ref COUNT: usize = MADE.fetch_add(1, Ordering::SeqCst);
     pub(crate) static ref TEXT: String = "text".repeat(2);
 }
@@ -55,7 +55,7 @@ fn lost_update() {
     assert_eq!(counter.load(Ordering::SeqCst), 2, "an update was lost");
 }
 
-/// The text of the panic of a check that fails.
+/// Returns the panic message of a failing check.
 fn text(check: impl FnOnce()) -> String {
     let payload = catch_unwind(AssertUnwindSafe(check)).expect_err("it fails");
     let short = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
@@ -80,7 +80,7 @@ fn two_threads() {
     thread.join().unwrap();
 }
 
-/// How often a runner says that it ran a test, and how often it did.
+/// Returns the number of runs that a runner reports, and the number it executed.
 fn runs_of(runner: Runner<impl Scheduler + 'static>) -> (usize, usize) {
     let (calls, test) = counted(two_threads);
     (runner.run(test), calls.load(Ordering::SeqCst))
@@ -97,7 +97,7 @@ fn runners_run_as_often_as_their_scheduler_says() {
     assert_eq!(runs_of(Runner::new(DfsScheduler::new(None, false), config())), (3, 3));
 }
 
-/// Does what another scheduler does, and counts the steps.
+/// A scheduler that forwards to another one, and counts the steps.
 struct Counting<S>(S, std::sync::Arc<Plain>);
 
 impl<S: Scheduler> Scheduler for Counting<S> {
@@ -216,7 +216,7 @@ fn the_limits_of_a_run_are_kept() {
 }
 
 #[test]
-fn steps_can_be_counted_anew() {
+fn the_step_count_can_be_restarted() {
     let run = |reset: bool| {
         let mut config = Config::new();
         config.max_steps = MaxSteps::FailAfter(10);
@@ -309,7 +309,7 @@ fn a_panic_of_a_thread_fails_the_run_with_what_it_panicked_with() {
 }
 
 #[test]
-fn deadlocks_are_told() {
+fn deadlocks_are_reported() {
     let found = text(|| shuttle::check_dfs(|| thread::park(), None));
     assert!(found.starts_with("deadlock!"), "{found}");
     let twice = || {
@@ -366,7 +366,7 @@ fn labels_are_inherited() {
 }
 
 #[test]
-fn clocks_tell_what_happened_before() {
+fn clocks_show_happens_before() {
     shuttle::check_dfs(
         || {
             let lock = Arc::new(Mutex::new(false));

@@ -1,4 +1,4 @@
-//! Statics: what they hold at the start of a run, and what happens when several jobs or checks use the same ones.
+//! Statics: their values at the start of a run, and several jobs or checks that use the same ones.
 
 #[path = "common/recorded.rs"]
 mod recorded;
@@ -13,17 +13,17 @@ fn config(runs: u64, jobs: usize) -> Config {
     Config::new().with_strategy("random-walk").with_runs(runs).with_jobs(jobs).without_failure_files()
 }
 
-/// What a check says, without the name of the check.
-fn told(outcome: Result<Passed, Box<Failed>>) -> String {
+/// Returns the report of a check, without the name of the check.
+fn report(outcome: Result<Passed, Box<Failed>>) -> String {
     match outcome {
         Ok(passed) => format!("{passed:?}"),
         Err(failed) => failed.to_string().replace(&recorded::trace(&failed).program, "test"),
     }
 }
 
-/// Two threads that add to `counter` with a read and a write; tells whether an update was lost.
+/// Adds to `counter` from two threads with a read and a write; returns true if no update was lost.
 fn adds_up(counter: &'static AtomicUsize) -> bool {
-    assert_eq!(counter.load(SeqCst), 0, "the run begins with a value of another one");
+    assert_eq!(counter.load(SeqCst), 0, "the run begins with the value of another run");
     let add = move || {
         let before = counter.load(SeqCst);
         counter.store(before + 1, SeqCst);
@@ -56,7 +56,7 @@ fn an_atomic_begins_each_run_with_its_first_value() {
     assert_eq!(passed.unwrap().runs, 2);
 }
 
-/// A pointer to something may be to what an earlier run has freed.
+/// A non-null pointer may point to memory that an earlier run has freed.
 #[test]
 fn a_pointer_to_something_and_the_value_of_a_lock_are_kept() {
     static VALUES: [u8; 2] = [0, 1];
@@ -77,11 +77,11 @@ fn a_pointer_to_something_and_the_value_of_a_lock_are_kept() {
 #[test]
 fn jobs_that_share_a_static_do_as_one() {
     static COUNTER: AtomicUsize = AtomicUsize::new(0);
-    let check = |runs, jobs| told(check_with(&config(runs, jobs), || assert!(adds_up(&COUNTER), "lost")));
+    let check = |runs, jobs| report(check_with(&config(runs, jobs), || assert!(adds_up(&COUNTER), "lost")));
     let failed = check(4_000, 1);
     assert!(failed.contains("lost"), "{failed}");
     assert_eq!(check(4_000, 4), failed);
-    let pass = |jobs| told(check_with(&config(4_000, jobs), || _ = adds_up(&COUNTER)));
+    let pass = |jobs| report(check_with(&config(4_000, jobs), || _ = adds_up(&COUNTER)));
     assert_eq!(pass(4), pass(1));
 }
 
@@ -112,20 +112,20 @@ fn jobs_that_share_locks_do_as_one() {
         assert_eq!(*SHARED.read().unwrap(), 2);
         assert_eq!(*LAZY.lock().unwrap(), 2);
     };
-    let check = |jobs| told(check_with(&config(3_000, jobs), test));
+    let check = |jobs| report(check_with(&config(3_000, jobs), test));
     let alone = check(1);
     assert!(alone.contains("runs: 3000"), "{alone}");
     assert_eq!(check(4), alone);
 }
 
-/// Each of two checks uses both statics, one in the other order, so that they meet sooner or later.
+/// Each of two checks uses both statics, one in the other order, so that they conflict sooner or later.
 #[test]
 fn checks_that_share_statics_queue() {
     static LEFT: AtomicUsize = AtomicUsize::new(0);
     static RIGHT: AtomicUsize = AtomicUsize::new(0);
     let check = |first: &'static AtomicUsize, second: &'static AtomicUsize| {
         move || {
-            told(check_with(&config(5_000, 2), move || {
+            report(check_with(&config(5_000, 2), move || {
                 let sums = (adds_up(first), adds_up(second));
                 assert!(sums.0 || sums.1, "both lost");
             }))
@@ -144,9 +144,10 @@ fn checks_that_share_statics_queue() {
     }
 }
 
-/// A check that is given up drops what it has; what its destructors do to a static must not be seen by the other one.
+/// A discarded check drops its values; the other check must not see the effects of its destructors on a
+/// static.
 #[test]
-fn destructors_of_a_run_that_is_given_up_are_not_seen() {
+fn destructors_of_a_discarded_run_are_invisible() {
     static FIRST: AtomicUsize = AtomicUsize::new(0);
     static DROPS: AtomicUsize = AtomicUsize::new(0);
     static DROPPED: Mutex<usize> = Mutex::new(0);
@@ -165,13 +166,14 @@ fn destructors_of_a_run_that_is_given_up_are_not_seen() {
         let other = thread::spawn(|| drop(Noisy));
         drop(Noisy);
         other.join().unwrap();
-        assert_eq!((before, DROPS.load(SeqCst)), (0, 2), "somebody else dropped");
-        assert_eq!(*DROPPED.lock().unwrap(), 2, "somebody else dropped");
+        assert_eq!((before, DROPS.load(SeqCst)), (0, 2), "another check dropped it");
+        assert_eq!(*DROPPED.lock().unwrap(), 2, "another check dropped it");
     };
     for _ in 0..5 {
-        let threads = [(); 3].map(|()| std::thread::spawn(move || told(check_with(&config(2_000, 2), test))));
-        let told = threads.map(|thread| thread.join().unwrap());
-        assert!(told[0].contains("runs: 2000"), "{}", told[0]);
-        assert!(told[1] == told[0] && told[2] == told[0], "{told:#?}");
+        let threads =
+            [(); 3].map(|()| std::thread::spawn(move || report(check_with(&config(2_000, 2), test))));
+        let report = threads.map(|thread| thread.join().unwrap());
+        assert!(report[0].contains("runs: 2000"), "{}", report[0]);
+        assert!(report[1] == report[0] && report[2] == report[0], "{report:#?}");
     }
 }

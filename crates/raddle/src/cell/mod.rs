@@ -1,9 +1,10 @@
-//! `std::cell` under control: plain memory, and the data races on it.
+//! `std::cell` under control: plain memory and data races on it.
 //!
-//! Each access to a cell is an operation, and a run in which two of them race fails: two threads access the same
-//! cell, at least one writes, and nothing makes one happen before the other. The two need not come close to each other in the
-//! run. What orders them is spawning and joining, locks, barriers, channels, parking and the rest of
-//! [`sync`](crate::sync) and [`thread`](crate::thread), and atomics and fences as far as their memory orders go:
+//! Each access to a cell is an operation, and a run in which two of them race fails: two threads access the
+//! same cell, at least one writes, and nothing makes one happen before the other. The two need not be close
+//! to each other in the run. Spawning and joining, locks, barriers, channels, parking and the rest of
+//! [`sync`](crate::sync) and [`thread`](crate::thread) order them, and so do atomics and fences, as their
+//! memory orders specify:
 //!
 //! ```should_panic
 //! use raddle::cell::UnsafeCell;
@@ -29,14 +30,16 @@
 //! });
 //! ```
 //!
-//! The assertion holds in every run, because memory is sequentially consistent under control; the race is reported
-//! nevertheless. What only weaker memory would let a program *read* is not explored. A race fails the check
-//! unless [`Config::races`](crate::Config::races) is turned off.
+//! The assertion holds in every run, because memory is sequentially consistent under control; the race is
+//! reported nevertheless. Values that a program can *read* only under weaker memory models are not explored.
+//! A race fails the check unless [`Config::races`](crate::Config::races) is off.
 //!
-//! Three orders that std makes are not seen. The count of an [`Arc`](crate::sync::Arc) is std's own. Where its last owner accesses
-//! cells while it drops the value, a race that only the count could prevent is not reported; this is seen by the names of
-//! functions on the stack, so not in a stripped binary. Where the last owner was found by `Arc::try_unwrap` or the like, use
-//! [`UnsafeCell::get_mut`], which needs no operation, or Loom's [`Arc`](crate::loom::sync::Arc), whose count is seen. A signal of a [`Condvar`](crate::sync::Condvar) orders nothing, its mutex does. Two readers of an
+//! Three orderings of std are not modeled. The count of an [`Arc`](crate::sync::Arc) is std's own. If its
+//! last owner accesses cells while dropping the value, a race that only the count could prevent is not
+//! reported; this is recognized by function names on the stack, so it does not work in a stripped binary. If
+//! the last owner was found by `Arc::try_unwrap` or similar, use [`UnsafeCell::get_mut`], which is not an
+//! operation, or Loom's [`Arc`](crate::loom::sync::Arc), whose count is modeled. Notifying a
+//! [`Condvar`](crate::sync::Condvar) orders nothing; its mutex does. Two readers of an
 //! [`RwLock`](crate::sync::RwLock) are not ordered.
 
 mod plain;
@@ -52,11 +55,11 @@ use std::panic::Location;
 
 /// Executes a plain access to `object`.
 #[track_caller]
-pub(crate) fn step(object: &Object, access: Access, place: &'static Location<'static>) {
+pub(crate) fn step(object: &Object, access: Access, location: &'static Location<'static>) {
     let kind = if access == Access::Read { Kind::Read } else { Kind::Write };
     step_plain(|runtime| {
         let object = object.id(runtime, |_| Resource::Memory);
-        Operation::new(kind, runtime.location(place)).on(object, access).ordered(MemoryOrder::Plain)
+        Operation::new(kind, runtime.location(location)).on(object, access).ordered(MemoryOrder::Plain)
     });
 }
 

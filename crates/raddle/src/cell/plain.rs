@@ -6,63 +6,63 @@ use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::fmt;
 use std::panic::Location;
 
-/// Memory that is copied in and out, as in std. As there, threads cannot share it, unless it is part of a type that is
-/// declared to be `Sync`; each method is one plain access, and those of different threads may race.
+/// Memory that is copied in and out, as in std. Threads cannot share it, unless it is part of a type that is
+/// declared `Sync`; then each method is one plain access, and accesses of different threads may race.
 pub struct Cell<T: ?Sized> {
     object: Object,
     value: std::cell::Cell<T>,
 }
 
 impl<T> Cell<T> {
-    /// A cell with a first value.
+    /// Creates a cell with an initial value.
     #[track_caller]
     pub const fn new(value: T) -> Cell<T> {
         Cell { object: Object::new(), value: std::cell::Cell::new(value) }
     }
 
-    /// Writes it.
+    /// Writes the value.
     #[track_caller]
     pub fn set(&self, value: T) {
         super::step(&self.object, Access::Write, Location::caller());
         self.value.set(value);
     }
 
-    /// Writes it, and gives the value before.
+    /// Writes the value and returns the previous one.
     #[track_caller]
     pub fn replace(&self, value: T) -> T {
         super::step(&self.object, Access::Write, Location::caller());
         self.value.replace(value)
     }
 
-    /// Exchanges the values of two cells: one write of both.
+    /// Swaps the values of two cells: one write of both.
     #[track_caller]
     pub fn swap(&self, other: &Cell<T>) {
-        let place = Location::caller();
+        let location = Location::caller();
         super::step_plain(|runtime| {
             let mine = self.object.id(runtime, |_| Resource::Memory);
             let theirs = other.object.id(runtime, |_| Resource::Memory);
-            let operation = Operation::new(Kind::ReadModifyWrite, runtime.location(place));
+            let operation = Operation::new(Kind::ReadModifyWrite, runtime.location(location));
             let operation = operation.on(mine, Access::Write).ordered(MemoryOrder::Plain);
             if mine == theirs { operation } else { operation.on(theirs, Access::Write) }
         });
         self.value.swap(&other.value);
     }
 
-    /// The value; no operation.
+    /// Returns the value; not an operation.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
 }
 
 impl<T: Copy> Cell<T> {
-    /// Reads it.
+    /// Reads the value.
     #[track_caller]
     pub fn get(&self) -> T {
         super::step(&self.object, Access::Read, Location::caller());
         self.value.get()
     }
 
-    /// Reads it and then writes what `f` makes of it: two accesses.
+    /// Reads the value and writes the result of `f`: two accesses.
     #[track_caller]
     pub fn update(&self, f: impl FnOnce(T) -> T) {
         let value = f(self.get());
@@ -71,7 +71,7 @@ impl<T: Copy> Cell<T> {
 }
 
 impl<T: Default> Cell<T> {
-    /// Takes the value out and leaves the default: one write.
+    /// Returns the value and leaves the default: one write.
     #[track_caller]
     pub fn take(&self) -> T {
         self.replace(T::default())
@@ -79,12 +79,12 @@ impl<T: Default> Cell<T> {
 }
 
 impl<T: ?Sized> Cell<T> {
-    /// A pointer to the value, as in std. What is done with it is not seen.
+    /// Returns a pointer to the value, as in std. Accesses through it are invisible to the checker.
     pub const fn as_ptr(&self) -> *mut T {
         self.value.as_ptr()
     }
 
-    /// The value, of which there can be no other user; no operation.
+    /// Returns the value, which has no other user; not an operation.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }
@@ -136,7 +136,7 @@ impl<T: Copy + Ord> Ord for Cell<T> {
 
 impl<T: Copy + fmt::Debug> fmt::Debug for Cell<T> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        // Formatting is no operation.
+        // Formatting is not an operation.
         f.debug_struct("Cell").field("value", &self.value.get()).finish()
     }
 }

@@ -1,38 +1,39 @@
-//! `UnsafeCell`, with accesses that can be seen.
+//! `UnsafeCell`, with accesses visible to the checker.
 
 use crate::runtime::{self, Object};
 use raddle_model::Access;
 use std::fmt;
 use std::panic::Location;
 
-/// Memory that is accessed through raw pointers, as in std, and through the methods that Loom gives it.
+/// Memory that is accessed through raw pointers, with the methods of std and of Loom.
 ///
-/// [`with`](UnsafeCell::with) and [`with_mut`](UnsafeCell::with_mut) are a read and a write. They last as long as their
-/// closure: if it executes other operations, the access counts at its beginning and again at its end. The pointer
-/// must not be kept. What is done through the pointer of [`get`](UnsafeCell::get) is not seen.
+/// [`with`](UnsafeCell::with) is a read and [`with_mut`](UnsafeCell::with_mut) is a write. They last as long
+/// as their closure: if it executes other operations, the access counts at its beginning and again at its
+/// end. The pointer must not outlive the closure. Accesses through the pointer of [`get`](UnsafeCell::get)
+/// are invisible to the checker.
 ///
-/// Loom's `get` and `get_mut`, which give guards, would hide std's methods of these names and are not here; `with` and
-/// `with_mut` do the same.
+/// Loom's `get` and `get_mut`, which return guards, would hide std's methods of these names and are not
+/// provided; `with` and `with_mut` do the same.
 pub struct UnsafeCell<T: ?Sized> {
     object: Object,
     value: std::cell::UnsafeCell<T>,
 }
 
 impl<T> UnsafeCell<T> {
-    /// A cell with a first value.
+    /// Creates a cell with an initial value.
     #[track_caller]
     pub const fn new(value: T) -> UnsafeCell<T> {
         UnsafeCell { object: Object::new(), value: std::cell::UnsafeCell::new(value) }
     }
 
-    /// The value; no operation.
+    /// Returns the value; not an operation.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
-    /// Reads the cell: `f` may read what its pointer points to, and nothing else.
+    /// Reads the cell: `f` may only read through its pointer.
     #[inline]
     #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
@@ -42,7 +43,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.during(Access::Read, Location::caller(), || f(self.value.get()))
     }
 
-    /// Writes the cell: `f` may read and write what its pointer points to.
+    /// Writes the cell: `f` may read and write through its pointer.
     #[inline]
     #[track_caller]
     pub fn with_mut<F, R>(&self, f: F) -> R
@@ -52,25 +53,25 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.during(Access::Write, Location::caller(), || f(self.value.get()))
     }
 
-    fn during<R>(&self, access: Access, place: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
-        super::step(&self.object, access, place);
+    fn during<R>(&self, access: Access, location: &'static Location<'static>, f: impl FnOnce() -> R) -> R {
+        super::step(&self.object, access, location);
         let before = runtime::steps();
         let result = f();
-        // If nobody took a step, the end of the access is its beginning.
+        // If no thread took a step, the end of the access coincides with its beginning.
         if runtime::steps() != before {
-            super::step(&self.object, access, place);
+            super::step(&self.object, access, location);
         }
         result
     }
 
-    /// A pointer to the value, as in std. This is no operation, and what is done with the pointer is not seen: races of such
-    /// accesses are not found, and no thread is stopped before them. Counting every call as a write would report
-    /// programs that only read.
+    /// Returns a pointer to the value, as in std. This is not an operation, and accesses through the pointer
+    /// are invisible: their races are not found, and no thread is stopped before them. Counting every call as
+    /// a write would report programs that only read.
     pub const fn get(&self) -> *mut T {
         self.value.get()
     }
 
-    /// The value, of which there can be no other user; no operation.
+    /// Returns the value, which has no other user; not an operation.
     pub fn get_mut(&mut self) -> &mut T {
         self.value.get_mut()
     }

@@ -1,4 +1,4 @@
-//! Mistakes in the use of `#[raddle::test]` do not compile.
+//! Incorrect uses of `#[raddle::test]` do not compile.
 //!
 //! ```compile_fail
 //! #[raddle::test]
@@ -31,7 +31,7 @@
 //! struct Counts;
 //! ```
 //!
-//! What is right does, so that the above fail for their mistakes:
+//! Correct uses compile, so the examples above fail for the intended reason:
 //!
 //! ```
 //! #[raddle::test(runs = 500)]

@@ -17,7 +17,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// A test as it is run again and again.
+/// A test, which is run repeatedly.
 pub(super) type Test = Arc<dyn Fn() + Send + Sync>;
 
 /// One check.
@@ -28,12 +28,12 @@ pub(super) struct Check<'a> {
     pub(super) test: Test,
     /// See [`Passed::has_time_limits`].
     pub(super) has_time_limits: AtomicBool,
-    /// Whether a run ended while tasks were left.
+    /// True if a run ended with tasks left.
     pub(super) leaves_tasks: AtomicBool,
 }
 
 impl Check<'_> {
-    /// Makes the runs. The failure, if there is one, has not been written to a file.
+    /// Executes the runs. A returned failure has not been written to a file.
     pub(super) fn run(&self) -> Result<Passed, Box<Failed>> {
         panics::install();
         runtime::overflow::install();
@@ -43,7 +43,8 @@ impl Check<'_> {
         })
     }
 
-    /// Makes the runs on so many OS threads; returns nothing if they met those of another job or check at a static.
+    /// Executes the runs on `jobs` OS threads; returns `None` if they shared a static with another job or
+    /// check.
     fn run_jobs(&self, jobs: usize) -> Option<Result<Passed, Box<Failed>>> {
         let target = Tests { check: self, conflict: Conflict::default() };
         let Config { runs, time_budget: time, .. } = *self.config;
@@ -63,7 +64,7 @@ impl Check<'_> {
         if target.conflict.is_met() {
             return None;
         }
-        let found = found.unwrap_or_else(|error| panic!("the check cannot be run: {}", error.0));
+        let found = found.unwrap_or_else(|error| panic!("cannot run the check: {}", error.0));
         Some(match found.first {
             Some((_, failed)) => Err(failed),
             None => {
@@ -104,7 +105,7 @@ struct Tests<'a> {
 impl<'a> Target for Tests<'a> {
     type Worker = TestWorker<'a>;
 
-    fn start(&self, _job: usize) -> Result<TestWorker<'a>, Given> {
+    fn start(&self, _job: usize) -> Result<TestWorker<'a>, Abandoned> {
         let Check { config, lanes, .. } = self.check;
         let engine = Engine::new(config::engine(config.settings()));
         let strategies: Vec<_> = lanes.iter().map(|lane| lane.strategy()).collect();
@@ -119,42 +120,42 @@ impl<'a> Target for Tests<'a> {
     }
 }
 
-/// Why a job makes no further runs: no thread, or a static that belongs to another job or check.
+/// The reason why a job makes no further runs: no thread, or a static that belongs to another job or check.
 #[derive(Debug)]
-struct Given(String);
+struct Abandoned(String);
 
-impl From<io::Error> for Given {
-    fn from(error: io::Error) -> Given {
-        Given(error.to_string())
+impl From<io::Error> for Abandoned {
+    fn from(error: io::Error) -> Abandoned {
+        Abandoned(error.to_string())
     }
 }
 
-/// Makes the runs of one job, on the thread that it is on.
+/// Executes the runs of one job on the current thread.
 struct TestWorker<'a> {
     check: &'a Check<'a>,
-    /// Not there while a run goes on.
+    /// `None` during a run.
     runtime: Option<Box<Runtime>>,
     /// Invariant: the runtime's strategy is a placeholder between runs.
     strategies: Vec<Box<dyn Strategy>>,
     conflict: Conflict,
     requested: Option<Request>,
-    /// Whether the watchdog knows its runs.
+    /// True if the watchdog observes its runs.
     watched: bool,
 }
 
 impl Worker for TestWorker<'_> {
     type Failure = Box<Failed>;
-    type Error = Given;
+    type Error = Abandoned;
     const IS_REMOTE: bool = false;
     /// Two tables of 2 MiB, for the search and its portfolio.
     const MOST_ORDERS: usize = 1 << 16;
 
-    fn request(&mut self, requests: &[Request]) -> Result<(), Given> {
+    fn request(&mut self, requests: &[Request]) -> Result<(), Abandoned> {
         self.requested = requests.first().copied();
         Ok(())
     }
 
-    fn receive(&mut self) -> Result<Option<Made<Box<Failed>>>, Given> {
+    fn receive(&mut self) -> Result<Option<Made<Box<Failed>>>, Abandoned> {
         let Some((request, mut runtime)) = self.requested.take().zip(self.runtime.take()) else {
             return Ok(None);
         };
@@ -168,19 +169,19 @@ impl Worker for TestWorker<'_> {
         std::mem::swap(&mut runtime.strategy, &mut self.strategies[lane]);
         self.runtime = Some(runtime);
         if self.conflict.is_met() {
-            return Err(Given("another check uses the same static".to_owned()));
+            return Err(Abandoned("another check uses the same static".to_owned()));
         }
         Ok(made)
     }
 
-    fn knowledge(&mut self, lanes: &[usize]) -> Result<Known, Given> {
+    fn knowledge(&mut self, lanes: &[usize]) -> Result<Known, Abandoned> {
         let mut spaces = lanes.iter().filter_map(|&lane| self.strategies.get(lane)?.space());
         Ok(Known { estimate: spaces.next_back(), ..Known::default() })
     }
 }
 
 impl TestWorker<'_> {
-    /// Makes one run, under the strategy of the runtime, which has begun.
+    /// Executes one run under the runtime's strategy, which has begun.
     fn make(&mut self, runtime: Box<Runtime>, request: Request) -> (Box<Runtime>, Option<Made<Box<Failed>>>) {
         let body = Arc::clone(&self.check.test);
         let mut runtime = runtime;
@@ -227,7 +228,7 @@ impl TestWorker<'_> {
     }
 }
 
-/// The failure that `trace` ends in.
+/// Returns the failure at the end of `trace`.
 pub(super) fn failed(
     trace: raddle_model::TraceFile,
     panics: Vec<panics::Panic>,
@@ -242,7 +243,7 @@ pub(super) fn failed(
         panics,
         trace,
         explanation: None,
-        left: None,
+        divergence: None,
         file: FailureFile::Unwanted,
     }
 }

@@ -1,11 +1,11 @@
-//! The settings that come from the environment: the only place that reads it.
+//! Settings from the environment; no other module reads it.
 
 use crate::runtime::WATCHDOG;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-/// What the environment sets.
+/// The overrides that the environment sets.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(super) struct Overrides {
     pub(super) runs: Option<u64>,
@@ -17,12 +17,12 @@ pub(super) struct Overrides {
     pub(super) serve: Option<PathBuf>,
     pub(super) minimize: Option<bool>,
     pub(super) explain: Option<bool>,
-    /// After how long without a step a run is looked at; never, if there is no time.
+    /// The time without a step after which a run is examined; `None` for never.
     pub(super) watchdog: Option<Duration>,
 }
 
 impl Overrides {
-    /// Reads the environment. Panics if a variable has a value that it cannot have.
+    /// Reads the environment. Panics if a variable has an invalid value.
     pub(super) fn read() -> Overrides {
         Overrides {
             runs: number("RADDLE_RUNS"),
@@ -39,13 +39,13 @@ impl Overrides {
     }
 }
 
-/// The time after which a run without a step is looked at, if the environment does not set it.
+/// The default time without a step after which a run is examined.
 const WATCHDOG_SPAN: Duration = Duration::from_secs(5);
 
 fn watchdog() -> Option<Duration> {
     let Some(text) = text(WATCHDOG) else { return Some(WATCHDOG_SPAN) };
     let span = text.trim().parse().ok().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-    let span = span.unwrap_or_else(|| panic!("{WATCHDOG} should be a number of seconds, not `{text}`"));
+    let span = span.unwrap_or_else(|| panic!("{WATCHDOG} must be a number of seconds, not `{text}`"));
     Some(span).filter(|span| !span.is_zero())
 }
 
@@ -56,17 +56,17 @@ fn switch(name: &str) -> Option<bool> {
 fn number<T: FromStr>(name: &str) -> Option<T> {
     let text = text(name)?;
     let number = text.trim().parse();
-    Some(number.unwrap_or_else(|_| panic!("{name} should be a whole number, not `{text}`")))
+    Some(number.unwrap_or_else(|_| panic!("{name} must be a whole number, not `{text}`")))
 }
 
-/// The value of a variable; an empty one counts as not set.
-#[expect(clippy::disallowed_methods, reason = "a person who replays a test cannot pass it arguments")]
+/// Returns the value of a variable; an empty one counts as unset.
+#[expect(clippy::disallowed_methods, reason = "a test that is replayed receives no arguments")]
 fn text(name: &str) -> Option<String> {
     match std::env::var(name) {
         Ok(value) => Some(value).filter(|value| !value.is_empty()),
         Err(std::env::VarError::NotPresent) => None,
         Err(std::env::VarError::NotUnicode(value)) => {
-            panic!("{name} should be text, not {}", value.display())
+            panic!("{name} is not valid UTF-8: {}", value.display())
         }
     }
 }

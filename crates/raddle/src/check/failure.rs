@@ -1,4 +1,4 @@
-//! A run that failed: as a value, as a text and as a file.
+//! A failed run: as a value, as text and as a file.
 
 use super::ordinal;
 use super::panics::Panic;
@@ -9,57 +9,58 @@ use std::fmt::{self, Display, Formatter};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-/// A run that failed. Its text is the whole report: every step with its place in the code, what was wrong, and how to
-/// run it again.
+/// A failed run. Its text is the whole report: every step with its source location, the failure, and how to
+/// replay it.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Failed {
-    /// What was wrong.
+    /// The failure.
     pub failure: Failure,
-    /// Which run of [`Failed::strategy`] it was, from 0.
+    /// The run number within [`Failed::strategy`], from 0.
     pub run: u64,
-    /// Which run of the check it was, from 0; none for a replay. The same for any number of jobs.
+    /// The run number within the check, from 0; `None` for a replay. The same for any number of jobs.
     pub number: Option<u64>,
     /// The seed.
     pub seed: u64,
     /// The strategy that found it.
     pub strategy: String,
-    /// The panics of the run, in order, with those that the test caught or never looked at.
+    /// The panics of the run, in order, including those that the test caught or ignored.
     pub panics: Vec<Panic>,
-    /// Everything that happened.
+    /// The trace of the run.
     pub(crate) trace: TraceFile,
-    /// Which two operations have to be swapped for the run to pass, if a pair was looked for and found.
+    /// The two operations that must be swapped for the run to pass, if such a pair was found.
     pub explanation: Option<String>,
-    /// Where and why the run left the recorded one, if it is a replay that went on from there.
-    pub left: Option<String>,
+    /// The location and cause of the divergence from the recorded run, if this is a replay that continued
+    /// after it.
+    pub divergence: Option<String>,
     /// The file that holds the trace.
     pub file: FailureFile,
 }
 
-/// Where a failing run was recorded.
+/// The location of a recorded run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FailureFile {
-    /// In this file.
+    /// Recorded in this file.
     At(PathBuf),
-    /// Nowhere, because no file was wanted.
+    /// Not recorded, because no file was requested.
     Unwanted,
-    /// Nowhere, because the file could not be written.
+    /// Not recorded, because the file could not be written.
     Unwritable(String),
 }
 
 impl Failed {
-    /// Returns everything that happened, as the text of a failure file.
+    /// Returns the trace as the text of a failure file.
     pub fn to_json(&self) -> String {
         self.trace.to_json()
     }
 
-    /// The first line of the failure, for a list.
+    /// Returns the first line of the failure, for a list.
     pub fn headline(&self) -> String {
         verdict(&self.trace).into_iter().next().unwrap_or_default()
     }
 
-    /// The command that runs the failing schedule again, if it was recorded.
+    /// Returns the command that replays the failing schedule, if it was recorded.
     pub fn replay_command(&self) -> Option<String> {
         let FailureFile::At(path) = &self.file else { return None };
         let path = quoted(&path.display().to_string());
@@ -96,13 +97,13 @@ impl Failed {
     }
 }
 
-/// `text` as one word of a shell.
+/// Returns `text` as one shell word.
 fn quoted(text: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_./:=,+".contains(c);
     if text.chars().all(plain) { text.to_owned() } else { format!("'{}'", text.replace('\'', r"'\''")) }
 }
 
-/// The columns of the text.
+/// The width of the text in columns.
 const WIDTH: usize = 120;
 
 impl std::error::Error for Failed {}
@@ -119,7 +120,7 @@ impl Display for Failed {
         };
         for panic in self.panics.iter().filter(|panic| !failing(panic)) {
             let name = self.trace.threads.get(panic.thread as usize).map_or("an unknown thread", |name| name);
-            writeln!(f, "also in this run, {name} panicked at {}: {}", panic.place, panic.message)?;
+            writeln!(f, "also in this run, {name} panicked at {}: {}", panic.location, panic.message)?;
         }
         if let Some(explanation) = &self.explanation {
             writeln!(f, "\n{explanation}")?;
@@ -132,16 +133,16 @@ impl Display for Failed {
         if let Some(reduction) = reduction(&self.trace) {
             writeln!(f, "{reduction}")?;
         }
-        if let Some(left) = &self.left {
+        if let Some(divergence) = &self.divergence {
             return write!(
                 f,
-                "this was a replay; it left the recorded run {left}\nand followed it as far as possible"
+                "this was a replay; it diverged from the recorded run {divergence}\nand followed it as far as possible"
             );
         }
         match (&self.file, self.replay_command()) {
-            (_, Some(command)) => write!(f, "replay it: {command}"),
-            (FailureFile::Unwritable(why), _) => write!(f, "it could not be recorded: {why}"),
-            _ => write!(f, "it was not recorded: the settings name no directory for failures"),
+            (_, Some(command)) => write!(f, "replay: {command}"),
+            (FailureFile::Unwritable(why), _) => write!(f, "the failure could not be recorded: {why}"),
+            _ => write!(f, "not recorded: no directory for failures is set\nhelp: set `Config::failures`"),
         }
     }
 }

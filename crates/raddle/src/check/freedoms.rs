@@ -1,29 +1,32 @@
-//! What std leaves open and a run settles before it begins: how time passes for threads that can run, whether tasks are given up
-//! before they can do nothing more, and whether the strategy is asked for late starts, spurious wake-ups and readers that wait behind writers.
+//! Behavior that std leaves open and a run fixes before it begins: how time passes for threads that can run,
+//! whether tasks are dropped before they become idle, and whether the strategy is asked for late starts,
+//! spurious wake-ups and readers that wait behind writers.
 
 use super::config::{Config, Timeouts};
 use raddle_model::{Settings, TraceFile, mix};
 use raddle_search::Lane;
 use raddle_strategies::Family;
 
-/// The parameter of a failure file that tells whether the run was [free](Freedoms::free).
+/// The parameter of a failure file that records whether the run was [free](Freedoms::free).
 pub(super) const FREE: &str = "std_freedoms";
 
-/// How a run uses what std leaves open.
+/// The behavior of a run that std leaves open.
 #[derive(Clone, Copy)]
 pub(super) struct Freedoms {
-    /// With how time passes, and when tasks are given up.
+    /// The settings for time and for dropping tasks.
     pub(super) settings: Settings,
-    /// Whether the start of a thread is a step, `park` may return without a token, and a thread that reads already may wait behind a writer.
+    /// True if the start of a thread is a step, `park` may return without a token, and a thread that already
+    /// reads may wait behind a writer.
     pub(super) free: bool,
 }
 
-/// Of so many runs one has time-outs that come at any moment, and one gives up tasks at any moment.
+/// One in this many runs has time-outs at any moment, and one drops tasks at any moment.
 const PERIOD: u64 = 4;
 
-/// Returns the freedoms of run number `run` of the strategy of `lane`. Strategies that count, enumerate or bound take the test as it is: with
-/// all steps and choices, with time-outs when nothing else can run, and with the end of the run as an operation like any other. For
-/// others they are drawn, apart from the random numbers of the strategy: each step and choice more makes orders of the other ones rarer.
+/// Returns the freedoms of run number `run` of the strategy of `lane`. Strategies that count, enumerate or
+/// bound take the test as it is: with all steps and choices, with time-outs when nothing else can run, and
+/// with the end of the run as an operation like any other. For other strategies they are drawn, independently
+/// of the strategy's random numbers: each additional step or choice makes orders of the others rarer.
 pub(super) fn of(config: &Config, lane: &Lane, run: u64) -> Freedoms {
     let settings = config.settings();
     let exact = raddle_strategies::entry(&lane.spec)
@@ -46,7 +49,8 @@ pub(super) fn of(config: &Config, lane: &Lane, run: u64) -> Freedoms {
     }
 }
 
-/// Returns whether the run of a file was [free](Freedoms::free). Files of earlier versions do not say so, and were not.
+/// Returns true if the run of a file was [free](Freedoms::free). Files of earlier versions have no such
+/// parameter, and their runs were not.
 pub(super) fn was_free(file: &TraceFile) -> bool {
     file.parameters.iter().any(|(name, value)| name == FREE && *value != 0)
 }

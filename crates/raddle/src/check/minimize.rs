@@ -1,4 +1,4 @@
-//! Makes a failing run of a test smaller and explains it, before anybody sees it.
+//! Minimizes and explains a failing run before it is reported.
 
 use super::config::{self, Config};
 use super::driver::{Test, failed};
@@ -19,19 +19,20 @@ use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
-/// The most runs that are made for that.
+/// The maximum number of runs for minimization.
 const RUNS: u64 = 1_000;
-/// No run begins after so many steps, a matter of seconds.
+/// Starts no further run after this many steps, which take seconds.
 const STEPS: u64 = 20_000_000;
-/// No run begins after this time. With it, what is found may depend on the machine, but only where a test does much between its steps.
+/// Starts no further run after this time. The result may then depend on the machine, but only for tests that
+/// compute much between steps.
 const TIME: Duration = Duration::from_secs(60);
 
-/// The most runs that are made to explain a failure, and how many of them are random.
+/// The maximum number of runs to explain a failure, and how many of them are random.
 const EXPLAINING: Effort = Effort { executions: 300, samples: 20, depth: false };
-/// A longer run is not explained unless somebody asks for it.
+/// Longer runs are not explained unless requested.
 const LONGEST_EXPLAINED: usize = 2_000;
 
-/// The failure with the fewest switches that was found, or the one that was given, if it does not come again.
+/// Returns the failure with the fewest switches that was found, or `found` if it does not reproduce.
 pub(super) fn smaller(found: Box<Failed>, config: &Config, test: &Test) -> Box<Failed> {
     let mut runs = Runs::new(&found.trace, config.fail_on_leaked_threads, test);
     let (deadline, steps) = (Deadline::new(Some(TIME)), Rc::clone(&runs.steps));
@@ -44,7 +45,8 @@ pub(super) fn smaller(found: Box<Failed>, config: &Config, test: &Test) -> Box<F
     Box::new(small)
 }
 
-/// The failure without time-outs that come while other threads can run, if it comes under the same schedule.
+/// Returns the failure without time-outs that fire while other threads can run, if the same schedule
+/// reproduces it.
 pub(super) fn with_idle_timeouts(found: Box<Failed>, config: &Config, test: &Test) -> Box<Failed> {
     if !found.trace.settings.timeouts_anytime {
         return found;
@@ -63,7 +65,8 @@ pub(super) fn with_idle_timeouts(found: Box<Failed>, config: &Config, test: &Tes
     }
 }
 
-/// Which two operations have to be swapped for the run of `trace` to pass, in a sentence; nothing if no such pair is found.
+/// Returns a sentence with the two operations that must be swapped for the run of `trace` to pass; `None` if
+/// no such pair is found.
 pub(super) fn explained(trace: &TraceFile, config: &Config, test: &Test) -> Option<String> {
     if trace.steps.len() > LONGEST_EXPLAINED {
         return None;
@@ -74,15 +77,15 @@ pub(super) fn explained(trace: &TraceFile, config: &Config, test: &Test) -> Opti
     let found = explain(trace, EXPLAINING, &mut go_on, &mut runs)?;
     match (&found.swapped[..], &found.run) {
         ([pair], Some(run)) => {
-            Some(format!("{}; swap them and the run passes", sentence(run, &found, *pair)))
+            Some(format!("{}; if they are swapped, the run passes", sentence(run, &found, *pair)))
         }
         _ => None,
     }
 }
 
-/// Makes runs of a test.
+/// Executes runs of a test.
 pub(super) struct Runs<'a> {
-    /// Where the runs come from.
+    /// The original run.
     found: &'a TraceFile,
     fail_on_leaked_threads: bool,
     test: &'a Test,
@@ -107,12 +110,12 @@ impl Execute for Runs<'_> {
 }
 
 impl<'a> Runs<'a> {
-    /// Runs of `test` under the settings of `found`.
+    /// Returns a runner of `test` under the settings of `found`.
     pub(super) fn new(found: &'a TraceFile, fail_on_leaked_threads: bool, test: &'a Test) -> Runs<'a> {
         Runs { found, fail_on_leaked_threads, test, panics: Vec::new(), steps: Rc::default() }
     }
 
-    /// One run under `strategy`, and its panics.
+    /// Returns one run under `strategy`, and its panics.
     pub(super) fn under(&self, strategy: &dyn Strategy) -> (TraceFile, Vec<Panic>) {
         let (runtime, panics) = turns::take(|_| self.run(strategy.fork()));
         (self.record(&runtime, &panics), panics)
@@ -131,11 +134,11 @@ impl<'a> Runs<'a> {
         record(runtime, panics, origin)
     }
 
-    /// Makes the run; gives nothing if it met another check at a static.
+    /// Executes the run; returns `None` if it shared a static with another check.
     fn run(&self, mut follow: Box<dyn Strategy>) -> Option<(Box<Runtime>, Vec<Panic>)> {
         let conflict = Conflict::default();
         let engine = Engine::new(config::engine(self.found.settings));
-        // It draws nothing from this stream.
+        // The strategy draws nothing from this stream.
         follow.begin(Rng::for_run(0, 0));
         let mut runtime = Runtime::new(engine, follow, conflict.clone());
         runtime.fail_on_leaked_threads = self.fail_on_leaked_threads;
@@ -144,7 +147,7 @@ impl<'a> Runs<'a> {
         runtime.watch(&self.found.program);
         let body = Arc::clone(self.test);
         runtime = runtime::run(runtime, Box::new(move || body()));
-        // The run is looked at when it is the turn of others.
+        // The run is examined while others run.
         runtime.let_go();
         let panics = panics::take();
         (!conflict.is_met()).then_some((runtime, panics))

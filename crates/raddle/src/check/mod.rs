@@ -1,8 +1,8 @@
-//! Runs a test many times and says what came of it.
+//! Runs a test many times and returns the outcome.
 //!
-//! A run is over when all of its threads have ended: what the main thread leaves behind when it returns runs to its end,
-//! and a thread that never can is part of a deadlock. ([`Config::fail_on_leaked_threads`] makes leaving threads behind a
-//! failure of its own.) Tasks do not keep a run going; see [`future`](crate::future).
+//! A run is over when all of its threads have ended: threads that the main thread leaves behind run to their
+//! end, and a thread that never can is part of a deadlock. ([`Config::fail_on_leaked_threads`] makes leaving
+//! threads behind a failure of its own.) Tasks do not keep a run going; see [`future`](crate::future).
 
 mod attribute;
 mod config;
@@ -35,33 +35,33 @@ use std::sync::Arc;
 
 /// Runs `test` under many schedules and panics with the report of the first failure.
 ///
-/// See [`Config`] for what the default is and what the environment can change. If no run fails, it prints a line to the standard
-/// error that says what was done; [`check_with`] prints nothing and returns that.
+/// See [`Config`] for the defaults and the environment variables that override them. If no run fails, it
+/// prints a one-line summary to standard error; [`check_with`] prints nothing and returns the summary.
 #[track_caller]
 pub fn check(test: impl Fn() + Send + Sync + 'static) {
     let (name, config) = (test_name(), Config::default());
     report(&name, run(&name, &config, None, Arc::new(test)));
 }
 
-/// Runs `test` as `config` says and returns what came of it.
+/// Runs `test` with `config` and returns the outcome.
 ///
-/// Panics if `config` or the environment make no sense, or if `RADDLE_REPLAY` is set and the recorded run cannot be
-/// repeated.
+/// Panics if `config` or the environment is invalid, or if `RADDLE_REPLAY` is set and the recorded run cannot
+/// be replayed.
 #[track_caller]
 pub fn check_with(config: &Config, test: impl Fn() + Send + Sync + 'static) -> Result<Passed, Box<Failed>> {
     run(&test_name(), config, None, Arc::new(test))
 }
 
-/// As [`check`], with settings and the full path of the test function, whose first part is the crate. This is what
-/// `#[raddle::test]` calls.
+/// Like [`check`], with a configuration and the full path of the test function, whose first component is the
+/// crate. `#[raddle::test]` calls it.
 #[track_caller]
 pub fn check_named(path: &str, config: &Config, test: impl Fn() + Send + Sync + 'static) {
     let name = path.split_once("::").map_or(path, |(_, name)| name);
     report(name, run(name, config, None, Arc::new(test)));
 }
 
-/// Runs `test` once, as the file of a failing run says, and panics with the report if it fails again or does something
-/// else than when the file was recorded.
+/// Runs `test` once under the schedule of a failure file. Panics with the report if the run fails again or
+/// diverges from the recorded one.
 #[track_caller]
 pub fn replay(test: impl Fn() + Send + Sync + 'static, schedule_file: impl AsRef<Path>) {
     if let Err(error) = try_replay(test, schedule_file) {
@@ -69,7 +69,7 @@ pub fn replay(test: impl Fn() + Send + Sync + 'static, schedule_file: impl AsRef
     }
 }
 
-/// As [`replay`], and returns what came of it.
+/// Like [`replay`], but returns the outcome.
 pub fn try_replay(
     test: impl Fn() + Send + Sync + 'static,
     schedule_file: impl AsRef<Path>,
@@ -78,8 +78,8 @@ pub fn try_replay(
     replay::replay(schedule_file.as_ref(), None, &test)
 }
 
-/// As [`try_replay`]; a test that leaves the recorded run goes on from there and follows it as far as possible. Whether it did is told
-/// by [`Failed::left`].
+/// Like [`try_replay`], but a run that diverges from the recorded one continues and follows it as far as
+/// possible. [`Failed::divergence`] then describes the divergence.
 pub fn try_replay_tolerantly(
     test: impl Fn() + Send + Sync + 'static,
     schedule_file: impl AsRef<Path>,
@@ -88,7 +88,8 @@ pub fn try_replay_tolerantly(
     replay::tolerant(schedule_file.as_ref(), None, &test)
 }
 
-/// The name of the test that runs on this OS thread: harnesses name threads after tests. `main` if it is not known.
+/// Returns the name of the test on this OS thread: harnesses name threads after tests. `main` if it is
+/// unknown.
 pub(crate) fn test_name() -> String {
     std::thread::current().name().unwrap_or("main").to_owned()
 }
@@ -102,8 +103,7 @@ fn report(name: &str, outcome: Result<Passed, Box<Failed>>) {
     }
 }
 
-/// Makes the runs of a check; `strategy` takes the place of the one that `config` names, but not of one that the environment
-/// names.
+/// Executes the runs of a check; `strategy` replaces the one of `config`, but not one from the environment.
 #[track_caller]
 pub(crate) fn run(
     name: &str,
@@ -115,7 +115,7 @@ pub(crate) fn run(
     crate::runtime::start_watchdog(environment.watchdog);
     let test_name = name;
     let name = &ordinal::next(test_name)[..];
-    // The other checks of the test are done as always, so that it comes to the one that was recorded.
+    // The other checks of the test run as usual, so that it reaches the recorded one.
     let is_recorded = |path: &&PathBuf| {
         !replay::program(path).is_some_and(|program| program != name && ordinal::test(&program) == test_name)
     };
@@ -153,7 +153,8 @@ pub(crate) fn run(
         leaves_tasks: false.into(),
     };
     check.run().map_err(|mut failed| {
-        // The second run is like those of minimization: without that, the run is reported as it was found.
+        // The second run is like those of minimization: without minimization, the run is reported as it was
+        // found.
         if config.minimize && config.timeouts == Timeouts::Mixed {
             failed = minimize::with_idle_timeouts(failed, config, &test);
         }

@@ -1,15 +1,15 @@
-//! Tells the checks of one test apart.
+//! Distinguishes the checks of one test.
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 
 thread_local! {
-    /// How many checks the tests of this OS thread have begun, by the name of the test.
+    /// The number of checks that the tests of this OS thread have begun, by test name.
     static BEGUN: RefCell<BTreeMap<String, u64>> = const { RefCell::new(BTreeMap::new()) };
 }
 
-/// The name of the next check of a test: the first has the name of the test, later ones have their number after it, as in
-/// `test#2`. Where the name of the test is not known, it is `main` for all.
+/// Returns the name of the next check of a test: the first has the name of the test, later ones have their
+/// number appended, as in `test#2`. If the test name is unknown, it is `main` for all.
 pub(super) fn next(test: &str) -> String {
     if test == "main" {
         return test.to_owned();
@@ -22,7 +22,7 @@ pub(super) fn next(test: &str) -> String {
     if number == 1 { test.to_owned() } else { format!("{test}#{number}") }
 }
 
-/// The test of a check.
+/// Returns the test of a check.
 pub(super) fn test(check: &str) -> &str {
     match check.rsplit_once('#') {
         Some((test, number)) if number.parse::<u64>().is_ok() => test,

@@ -1,4 +1,5 @@
-//! Panics of the test's threads: kept for the report, and not printed, because a check may see thousands of them.
+//! Panics of the test's threads: stored for the report and not printed, because a check may see thousands of
+//! them.
 
 use crate::runtime;
 use std::cell::RefCell;
@@ -11,19 +12,19 @@ use std::sync::Once;
 pub struct Panic {
     /// The number of the thread, in the order in which threads were started; 0 is the main thread.
     pub thread: u32,
-    /// What it said.
+    /// The panic message.
     pub message: String,
-    /// Where, as `file:line:column`.
-    pub place: String,
+    /// The location, as `file:line:column`.
+    pub location: String,
 }
 
 thread_local! {
-    /// The panics of the run that is going on on this OS thread, in order.
+    /// The panics of the current run on this OS thread, in order.
     static PANICS: RefCell<Vec<Panic>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Puts a hook before the one that is there, once in a process. It is silent for threads of a test under control; all
-/// other panics, ours among them, go to the hook before.
+/// Installs a panic hook in front of the current one, once per process. It is silent for threads of a test
+/// under control; all other panics, including internal errors, go to the previous hook.
 pub(super) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -33,7 +34,7 @@ pub(super) fn install() {
                 return;
             }
             let Some(thread) = runtime::running() else {
-                // Others' hooks take measures for the end of the process, such as keeping locks for ever.
+                // Other hooks prepare for the end of the process, for example by keeping locks forever.
                 if !runtime::survives_abort(info) {
                     before(info);
                 }
@@ -41,13 +42,13 @@ pub(super) fn install() {
             };
             runtime::begin_panic();
             let message = runtime::panic_message(info.payload());
-            let place = info.location().map_or_else(String::new, ToString::to_string);
-            PANICS.with_borrow_mut(|panics| panics.push(Panic { thread: thread.0, message, place }));
+            let location = info.location().map_or_else(String::new, ToString::to_string);
+            PANICS.with_borrow_mut(|panics| panics.push(Panic { thread: thread.0, message, location }));
         }));
     });
 }
 
-/// Takes the panics since this was called last on this OS thread.
+/// Returns the panics since the last call on this OS thread.
 pub(super) fn take() -> Vec<Panic> {
     PANICS.take()
 }

@@ -1,4 +1,4 @@
-//! What a check that found nothing did, and what that is worth.
+//! The summary of a check that found nothing, and the evidence it provides.
 
 use raddle_model::{Claim, Claims};
 use raddle_report::claim_text;
@@ -8,65 +8,70 @@ use raddle_search::{Lanes, PctRuns, Tally, claims};
 use std::collections::BTreeMap;
 use std::fmt::{self, Display, Formatter};
 
-/// What a check that found nothing did.
+/// The summary of a check that found nothing.
 #[derive(Clone, PartialEq, Debug, Default)]
 #[non_exhaustive]
 pub struct Passed {
-    /// How many runs there were, without those that a strategy cut off.
+    /// The number of runs, without pruned ones.
     pub runs: u64,
-    /// How many runs a strategy cut off because they would have repeated another one.
+    /// The number of runs that a strategy pruned because they would have repeated another one.
     pub cut_off: u64,
-    /// How many runs reached the step limit while threads made progress; they say nothing about the test.
+    /// The number of runs that reached the step limit while threads made progress; they provide no evidence
+    /// about the test.
     pub inconclusive: u64,
-    /// How many partial orders were seen.
+    /// The number of distinct partial orders.
     pub partial_orders: usize,
-    /// Whether that is an estimate, because there were more than 65,536. Its standard deviation is below 1 percent.
+    /// True if [`partial_orders`](Passed::partial_orders) is an estimate, because there were more than
+    /// 65,536. Its standard deviation is below 1 percent.
     pub is_estimated: bool,
-    /// Whether no schedule was left that the strategies promise to run.
+    /// True if every schedule that the strategies promise to run has been run.
     pub exhausted: bool,
-    /// How many partial orders there are in all, as far as UPO can tell; none if UPO was not among the strategies.
+    /// UPO's estimate of the total number of partial orders; `None` if UPO was not among the strategies.
     pub estimate: Option<f64>,
-    /// The most threads of a run.
+    /// The largest number of threads of a run.
     pub threads: u64,
-    /// The most steps of a run.
+    /// The largest number of steps of a run.
     pub steps: u64,
-    /// How often a spinning thread was held back. No strategy's guarantee accounts for that.
+    /// The number of times a spinning thread was descheduled. No strategy's guarantee accounts for that.
     pub rests: u64,
-    /// Whether a thread slept or waited with a time limit, and time limits were not free to end at any moment in every run.
+    /// True if a thread slept or waited with a time limit, and time limits could not fire at any moment in
+    /// every run.
     pub has_time_limits: bool,
-    /// By depth: the runs that have PCT's guarantee.
+    /// The runs that have PCT's guarantee, by depth.
     pct_runs: BTreeMap<u64, PctRuns>,
-    /// What all of that shows.
+    /// The claims that the runs support.
     claims: Claims,
 }
 
 impl Passed {
-    /// At most the chance that the PCT runs of this check have all missed a bug of this depth: `(1 - p)^r` for `r` runs
-    /// of `pct:depth=D` with `D` at least `depth`, where `p = 1 / (n k^(D-1))` for the threads `n` and steps `k` seen
-    /// (ASPLOS 2010, theorem 9). 1, if there were no such runs. Runs before the longest one do not count, since PCT learns `k`
-    /// from it, and none do if a spinning thread was held back or a number was drawn in one of them.
+    /// Returns an upper bound on the probability that the PCT runs of this check all missed a bug of this
+    /// depth: `(1 - p)^r` for `r` runs of `pct:depth=D` with `D` at least `depth`, where `p = 1 / (n
+    /// k^(D-1))` for the threads `n` and steps `k` seen (ASPLOS 2010, theorem 9). 1 if there were no such
+    /// runs. Runs before the longest one do not count, since PCT learns `k` from it, and none do if one of
+    /// them descheduled a spinning thread or drew a number.
     ///
-    /// That is a statement about runs no longer than those seen, and none about bugs of a greater depth. Other
-    /// strategies may have found the bug as well; nothing is claimed for them.
+    /// The bound covers runs no longer than those seen, and no bugs of a greater depth. Other strategies may
+    /// have found the bug as well; nothing is claimed for them.
     pub fn missed(&self, depth: u64) -> f64 {
         let tally = Tally { threads: self.threads, ..Tally::default() };
         tally.missed_by_pct(depth, &self.pct_runs)
     }
 
-    /// At most the chance that as many runs as this check made would miss a bug of this depth, had they all been runs of
-    /// PCT with that depth. A measure of how many runs a program of this size needs, whatever strategies were used.
+    /// Returns an upper bound on the probability that as many runs as this check made would miss a bug of
+    /// this depth if all of them used PCT with that depth. It measures how many runs a program of this size
+    /// needs, for any strategies.
     pub fn would_miss(&self, depth: u64) -> f64 {
         let size = Size { threads: self.threads, steps: self.steps.max(1) };
         Guarantee::pct(size, depth.max(1)).map_or(1.0, |pct| pct.missed(self.runs))
     }
 
-    /// Returns in one line what the runs show of bugs that were not found, the strongest statement first; nothing if that is
-    /// nothing.
+    /// Returns one line with the evidence about bugs that were not found, the strongest claim first; `None`
+    /// if there is none.
     pub fn shows(&self) -> Option<String> {
         claim_text::line(&self.claims)
     }
 
-    /// Returns the line that a check prints when no run of the test `name` has failed.
+    /// Returns the line that a check prints when no run of the test `name` failed.
     pub(super) fn line(&self, name: &str) -> String {
         let about = if self.is_estimated { "about " } else { "" };
         let mut line = format!(
@@ -75,33 +80,32 @@ impl Passed {
             plural(self.partial_orders as u64, "partial order"),
             plural(self.threads, "thread"),
             plural(self.steps, "step"),
-            self.shows().unwrap_or_else(|| "what other schedules do is not known".to_owned())
+            self.shows().unwrap_or_else(|| "other schedules are untested".to_owned())
         );
         if self.exhausted {
             line.push_str(self.limits());
         }
         if self.threads > 1 && self.partial_orders == 1 {
-            let note =
-                "its threads share nothing that raddle controls; types of std are not seen, use raddle::sync";
+            let note = "its threads share nothing that raddle controls\nhelp: use raddle::sync instead of std::sync; std's types are not controlled";
             line.push_str(&format!("\nnote: {note}"));
         }
         line
     }
 
-    /// What "no schedule is left" is limited to.
+    /// Returns the limits of the claim that no schedule is left.
     fn limits(&self) -> &'static str {
         if self.has_time_limits { " in which time limits end when nothing else can run" } else { "" }
     }
 
-    /// Returns what the runs of a search were like, none of which failed.
-    /// Its runs have taken different [freedoms](super::freedoms) with time limits and with tasks, if it has any: `varied`. Then no
-    /// statement about every partial order holds, for a part of the runs could not have had all of them.
+    /// Returns the summary of a search without failures. `varied`: its runs had different
+    /// [freedoms](super::freedoms) with time limits and tasks. Then no claim about every partial order holds,
+    /// because some of the runs could not have had all of them.
     pub(super) fn of(tally: &Tally, lanes: &Lanes, has_time_limits: bool, varied: bool) -> Passed {
         let mut claims = claims(tally, lanes);
         claims.statements.retain(|claim| match claim {
             Claim::AnyOrder { .. } => !varied,
             Claim::Depth { .. } => true,
-            // The others are about the number of partial orders that were seen.
+            // The others are about the number of distinct partial orders.
             _ => tally.census.is_exact(),
         });
         Passed {
@@ -136,7 +140,7 @@ impl Display for Passed {
         if self.rests > 0 {
             write!(
                 f,
-                "\nspinning threads were held back {} times; no bound accounts for that",
+                "\nspinning threads were descheduled {} times; no bound accounts for that",
                 count(self.rests)
             )?;
         }
@@ -175,7 +179,7 @@ mod tests {
         assert_eq!(
             with(passed()),
             "raddle: `counts` passed 100 runs: 7 partial orders, 2 threads, at most 10 steps a run; \
-             what other schedules do is not known"
+             other schedules are untested"
         );
         let mut done = Passed { exhausted: true, ..passed() };
         done.claims.statements.push(Claim::Exhausted { partial_orders: 7 });
@@ -213,7 +217,7 @@ mod tests {
         assert!(with_pct.to_string().contains("\na bug of depth 2 or less was missed with probability"));
         assert_eq!(with_pct.to_string().lines().last(), with_pct.shows().as_deref());
         let done = Passed { exhausted: true, rests: 3, ..passed() }.to_string();
-        assert!(done.contains("no schedule is left") && done.contains("held back 3 times"), "{done}");
+        assert!(done.contains("no schedule is left") && done.contains("descheduled 3 times"), "{done}");
         assert!(!done.contains("depth"), "{done}");
     }
 }

@@ -1,4 +1,4 @@
-//! A run as a failure file: numbers become texts that mean something in another process.
+//! Records a run as a failure file: numbers become texts that mean the same in another process.
 
 use super::freedoms::FREE;
 use super::panics::Panic;
@@ -8,10 +8,10 @@ use raddle_model::{
 };
 use std::collections::BTreeMap;
 
-/// The text of location 0, which stands for no place in the code.
-const NOWHERE: &str = "no place in the code";
+/// The text of location 0, which stands for no source location.
+pub(super) const NOWHERE: &str = "no place in the code";
 
-/// Where a run comes from.
+/// The origin of a run.
 #[derive(Clone, Copy)]
 pub(super) struct Origin<'a> {
     pub(super) program: &'a str,
@@ -20,31 +20,31 @@ pub(super) struct Origin<'a> {
     pub(super) strategy: &'a str,
     pub(super) seed: u64,
     pub(super) run: u64,
-    /// Texts of places that have their numbers already: those of the file, for a run that repeats one.
+    /// Texts of locations that are already numbered: those of the file, for a run that replays one.
     pub(super) locations: &'a [String],
 }
 
-/// The parameter of a failure file that tells whether a run failed if it left threads behind.
+/// The parameter of a failure file that records whether a run fails if it leaves threads behind.
 pub(super) const LEAKED: &str = "fail_on_leaked_threads";
 
-/// The run that `runtime` has just ended. Places are numbered in the order in which the run came to them, so that the
-/// same run gives the same file whatever ran before.
+/// Records the run that `runtime` has just ended. Locations are numbered in the order in which the run
+/// reached them, so that the same run gives the same file whatever ran before.
 pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) -> TraceFile {
     let summary = runtime.engine.summary();
-    let mut places = Places { runtime, numbers: BTreeMap::new(), texts: Vec::new() };
-    places.number(NOWHERE.to_owned());
+    let mut locations = Places { runtime, numbers: BTreeMap::new(), texts: Vec::new() };
+    locations.number(NOWHERE.to_owned());
     for text in origin.locations {
-        places.number(text.clone());
+        locations.number(text.clone());
     }
     let mut steps = Vec::with_capacity(summary.trace.events.len());
     for event in &summary.trace.events {
         let mut operation = event.operation;
-        operation.location = places.renumber(operation.location);
+        operation.location = locations.renumber(operation.location);
         steps.push(TraceStep { thread: event.thread.0, operation });
     }
     let mut verdict = summary.verdict.clone();
     if let Verdict::Failed { failure } = &mut verdict {
-        places.renumber_failure(failure, panics);
+        locations.renumber_failure(failure, panics);
     }
     let threads = (0..summary.thread_count() as u32).map(|thread| runtime.shown_name(ThreadId(thread)));
     TraceFile {
@@ -68,14 +68,14 @@ pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) ->
         fingerprint: summary.fingerprint,
         threads: threads.collect(),
         objects: object_names(runtime, summary.object_count()),
-        locations: places.texts,
+        locations: locations.texts,
         values: runtime.noted_values(&steps),
         steps,
         picks: summary.trace.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
     }
 }
 
-/// The arguments of a program that is no harness of tests.
+/// Returns the arguments of a program that is not a test harness.
 fn arguments(program: &str) -> Vec<String> {
     if program == "main" {
         std::env::args_os().skip(1).filter_map(|word| word.into_string().ok()).collect()
@@ -84,7 +84,7 @@ fn arguments(program: &str) -> Vec<String> {
     }
 }
 
-/// The test binary and its folder, so that others can run the test again.
+/// Returns the test binary and its folder, so that other tools can run the test again.
 fn environment() -> Environment {
     let text = |path: std::io::Result<std::path::PathBuf>| path.ok()?.into_os_string().into_string().ok();
     Environment {
@@ -94,12 +94,13 @@ fn environment() -> Environment {
     }
 }
 
-/// A name for every object: its number and where it was made. Those that were not made stand for threads.
+/// Returns a name for every object: its number and where it was created. Objects without a creation stand for
+/// threads.
 fn object_names(runtime: &Runtime, count: usize) -> Vec<String> {
     let mut names: Vec<String> = (0..count).map(|index| format!("#{index}, a thread")).collect();
-    for &(ObjectId(index), place) in &runtime.made {
+    for &(ObjectId(index), location) in &runtime.created {
         if let Some(name) = names.get_mut(index as usize) {
-            *name = format!("#{index} made at {place}");
+            *name = format!("#{index} made at {location}");
         }
     }
     names
@@ -122,8 +123,8 @@ impl Places<'_> {
     }
 
     fn renumber(&mut self, location: LocationId) -> LocationId {
-        let place = self.runtime.locations.place(location);
-        self.number(place.map_or_else(|| NOWHERE.to_owned(), ToString::to_string))
+        let location = self.runtime.locations.location(location);
+        self.number(location.map_or_else(|| NOWHERE.to_owned(), ToString::to_string))
     }
 
     fn renumber_failure(&mut self, failure: &mut Failure, panics: &[Panic]) {
@@ -132,7 +133,7 @@ impl Places<'_> {
                 let panic =
                     panics.iter().rfind(|panic| panic.thread == thread.0 && panic.message == *message);
                 *location = match panic {
-                    Some(panic) => self.number(panic.place.clone()),
+                    Some(panic) => self.number(panic.location.clone()),
                     None => self.renumber(*location),
                 };
             }

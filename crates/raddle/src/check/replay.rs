@@ -1,4 +1,4 @@
-//! Runs the schedule of a file again, and says where the test left it.
+//! Replays the schedule of a file, and reports where the test diverged from it.
 
 use super::config;
 use super::driver::{Test, failed};
@@ -7,7 +7,7 @@ use super::freedoms;
 use super::minimize::Runs;
 use super::panics;
 use super::passed::Passed;
-use super::record::{LEAKED, Origin, record};
+use super::record::{LEAKED, NOWHERE, Origin, record};
 use super::turns;
 use crate::runtime::{self, Conflict, Locations, Runtime};
 use raddle_engine::{Choice, Divergence, Engine, Needs, Plan, Point, Replay, Resemble, Rng, Strategy};
@@ -16,19 +16,19 @@ use raddle_report::run_text::statement;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 
-/// The end of the report of a run that was repeated.
-const EXACT: &str = "\nthis was a replay; it repeated the recorded run exactly";
+/// The end of the report of a replayed run.
+const EXACT: &str = "\nthis was a replay; it reproduced the recorded run exactly";
 
-/// What came of a replay that is not a run that passed.
+/// A replay that did not pass.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ReplayError {
-    /// The run failed: as it did when it was recorded, unless it went on from where it left that run.
-    #[error("{}{end}", .0, end = if .0.left.is_some() { "" } else { EXACT })]
+    /// The run failed: as recorded, unless it continued after a divergence.
+    #[error("{}{end}", .0, end = if .0.divergence.is_some() { "" } else { EXACT })]
     Failed(Box<Failed>),
-    /// The test did something else than when the file was recorded.
+    /// The test diverged from the recorded run.
     #[error(
-        "{}: the test has left the recorded run at step {} of {}: {what}\nthe code was changed, or the test depends \
+        "{}: the test diverged from the recorded run at step {} of {}: {what}\nhelp: the code was changed, or the test depends \
          on something besides the schedule (time, random numbers, addresses, state kept between runs)",
         path.display(), step + 1, steps
     )]
@@ -37,9 +37,9 @@ pub enum ReplayError {
         path: PathBuf,
         /// The first step that was different, from 0.
         step: usize,
-        /// How many steps the recorded run has.
+        /// The number of steps of the recorded run.
         steps: usize,
-        /// What was different.
+        /// The difference.
         what: String,
     },
     /// The file cannot be read.
@@ -47,34 +47,34 @@ pub enum ReplayError {
     Unreadable {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: std::io::Error,
     },
-    /// The file holds no run that can be repeated.
+    /// The file contains no run that can be replayed.
     #[error("{}: {error}", path.display())]
     Damaged {
         /// The file.
         path: PathBuf,
-        /// Why.
+        /// The cause.
         error: String,
     },
-    /// The file holds a run of something else.
+    /// The file contains a run of something else.
     #[error("{}: {message}", path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
-        /// What it is.
+        /// A description of its contents.
         message: String,
     },
 }
 
-/// The check that a file was recorded by, if that can be read.
+/// Returns the check that recorded a file, if that can be read.
 pub(super) fn program(path: &Path) -> Option<String> {
     let text = std::fs::read_to_string(path).ok()?;
     Some(TraceFile::from_json(&text).ok()?.program)
 }
 
-/// Runs `test` as the file `path` says; `name` is the name of the test, if it is known.
+/// Runs `test` under the schedule of the file `path`; `name` is the name of the test, if known.
 pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Passed, ReplayError> {
     let path = path.to_owned();
     let text = match std::fs::read_to_string(&path) {
@@ -87,11 +87,11 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
     };
     if file.front_end != FrontEnd::Rust {
         let message =
-            format!("the run was recorded by the front end `{}`, not by a Rust test", file.front_end);
+            format!("the file was recorded by the front end `{}`, not by a Rust test", file.front_end);
         return Err(ReplayError::Foreign { path, message });
     }
     if let Some(name) = name.filter(|&name| name != file.program && file.program != "main") {
-        let message = format!("the run is one of the test `{}`, this is `{name}`", file.program);
+        let message = format!("the file was recorded by the test `{}`; this test is `{name}`", file.program);
         return Err(ReplayError::Foreign { path, message });
     }
     match repeat(&file, test) {
@@ -108,11 +108,13 @@ pub(super) fn replay(path: &Path, name: Option<&str>, test: &Test) -> Result<Pas
                 (summary.thread_count() as u64, summary.trace.events.len() as u64);
             Ok(passed)
         }
-        Err(Left { step, what }) => Err(ReplayError::Diverged { path, step, steps: file.steps.len(), what }),
+        Err(Mismatch { step, what }) => {
+            Err(ReplayError::Diverged { path, step, steps: file.steps.len(), what })
+        }
     }
 }
 
-/// As [`replay`]; if the test leaves the recorded run, makes another run that follows it as far as possible.
+/// Like [`replay`]; if the test diverges, makes another run that follows the recorded one as far as possible.
 pub(super) fn tolerant(path: &Path, name: Option<&str>, test: &Test) -> Result<Passed, ReplayError> {
     let (step, steps, what) = match replay(path, name, test) {
         Err(ReplayError::Diverged { step, steps, what, .. }) => (step, steps, what),
@@ -134,31 +136,31 @@ pub(super) fn tolerant(path: &Path, name: Option<&str>, test: &Test) -> Result<P
         return Ok(passed);
     }
     let mut failed = failed(trace, panics, None);
-    failed.left = Some(format!("at step {} of {steps}: {what}", step + 1));
+    failed.divergence = Some(format!("at step {} of {steps}: {what}", step + 1));
     failed.file = FailureFile::At(path.to_owned());
     Err(ReplayError::Failed(Box::new(failed)))
 }
 
-/// A run that did what the recorded one did.
+/// A run that did the same as the recorded one.
 pub(super) struct Repeated {
     runtime: Box<Runtime>,
     pub(super) trace: TraceFile,
     panics: Vec<panics::Panic>,
 }
 
-/// The first step at which a run did something else than the recorded one, and what.
-pub(super) struct Left {
+/// The first step at which a run diverged from the recorded one, and the difference.
+pub(super) struct Mismatch {
     pub(super) step: usize,
     pub(super) what: String,
 }
 
-/// Makes the recorded run again.
-pub(super) fn repeat(file: &TraceFile, test: &Test) -> Result<Repeated, Left> {
+/// Replays the recorded run.
+pub(super) fn repeat(file: &TraceFile, test: &Test) -> Result<Repeated, Mismatch> {
     panics::install();
     runtime::overflow::install();
     let (runtime, divergence, panics) = turns::take(|_| run(file, test));
     if let Some(divergence) = divergence {
-        return Err(Left { step: divergence.step, what: explain(file, &runtime, &divergence) });
+        return Err(Mismatch { step: divergence.step, what: explain(file, &runtime, &divergence) });
     }
     let origin = Origin {
         program: &file.program,
@@ -172,19 +174,19 @@ pub(super) fn repeat(file: &TraceFile, test: &Test) -> Result<Repeated, Left> {
     let mut trace = record(&runtime, &panics, origin);
     (trace.id, trace.minimized) = (file.id.clone(), file.minimized);
     match difference(file, &trace) {
-        Some(what) => Err(Left { step: file.steps.len().saturating_sub(1), what }),
+        Some(what) => Err(Mismatch { step: file.steps.len().saturating_sub(1), what }),
         None => Ok(Repeated { runtime, trace, panics }),
     }
 }
 
-/// Makes the run; gives nothing if it met another check at a static.
+/// Executes the run; returns `None` if it shared a static with another check.
 fn run(file: &TraceFile, test: &Test) -> Option<(Box<Runtime>, Option<Divergence>, Vec<panics::Panic>)> {
     let event =
         |step: &raddle_model::TraceStep| Event { thread: ThreadId(step.thread), operation: step.operation };
     let replay = Replay::of(file.steps.iter().map(event).collect(), file.picks().collect());
     let replay = Arc::new(Mutex::new(replay));
     let mut strategy = SharedReplay(Arc::clone(&replay));
-    // A replay draws nothing; any stream will do.
+    // A replay draws nothing, so any stream is suitable.
     strategy.begin(Rng::for_run(0, 0));
     let conflict = Conflict::default();
     let engine = Engine::new(config::engine(file.settings));
@@ -197,14 +199,14 @@ fn run(file: &TraceFile, test: &Test) -> Option<(Box<Runtime>, Option<Divergence
     runtime.watch(&file.program);
     let body = Arc::clone(test);
     runtime = runtime::run(runtime, Box::new(move || body()));
-    // The run is looked at when it is the turn of others.
+    // The run is examined while others run.
     runtime.let_go();
     let panics = panics::take();
     let divergence = replay.lock().expect("a replay does not panic").divergence();
     (!conflict.is_met()).then_some((runtime, divergence, panics))
 }
 
-/// A replay that can be asked for its divergence after the runtime has had it.
+/// A replay that can be queried for its divergence after the runtime used it.
 struct SharedReplay(Arc<Mutex<Replay>>);
 
 impl SharedReplay {
@@ -239,13 +241,13 @@ impl Strategy for SharedReplay {
     }
 }
 
-/// What was different, with names and places where they are known.
+/// Describes the divergence, with names and locations where they are known.
 fn explain(file: &TraceFile, runtime: &Runtime, divergence: &Divergence) -> String {
     let Some(step) = file.steps.get(divergence.step) else { return divergence.what.clone() };
     let thread = ThreadId(step.thread);
     let summary = runtime.engine.summary();
     let then = format!("{} did `{}`", file.threads[thread.index()], statement(file, &step.operation));
-    // A run that failed or ended by itself has no next operation that would tell more.
+    // A run that failed or ended by itself has no next operation to describe.
     if *summary.verdict != Verdict::CutOff {
         let now = summary.verdict.failure().map_or("passed", |failure| failure.kind());
         return format!("in the recorded run, {then}; now the run is over ({now})");
@@ -253,11 +255,11 @@ fn explain(file: &TraceFile, runtime: &Runtime, divergence: &Divergence) -> Stri
     let pending = summary.trace.pending.get(thread.index()).copied().flatten();
     match pending.filter(|operation| *operation != step.operation) {
         Some(operation) => {
-            let place = runtime.locations.place(operation.location).map(ToString::to_string);
-            let place = place.unwrap_or_else(|| "no place in the code".to_owned());
-            // Only the words of `statement` are wanted; the place is not one of the file's.
+            let location = runtime.locations.location(operation.location).map(ToString::to_string);
+            let location = location.unwrap_or_else(|| NOWHERE.to_owned());
+            // Only the text of `statement` is needed; the location is not one of the file's.
             let mut shown = file.clone();
-            shown.locations = vec![place];
+            shown.locations = vec![location];
             let operation = raddle_model::Operation { location: raddle_model::LocationId(0), ..operation };
             format!("in the recorded run, {then}; now it is about to do `{}`", statement(&shown, &operation))
         }
@@ -265,12 +267,12 @@ fn explain(file: &TraceFile, runtime: &Runtime, divergence: &Divergence) -> Stri
     }
 }
 
-/// How a run with the same steps differs from the recorded one, if it does.
+/// Returns the difference between a run with the same steps and the recorded one, if any.
 fn difference(file: &TraceFile, trace: &TraceFile) -> Option<String> {
     if trace.verdict != file.verdict {
         let end = |trace: &TraceFile| raddle_report::run_text::verdict(trace).join("; ");
         return Some(format!(
-            "the steps repeat but the end does not: then `{}`, now `{}`",
+            "the steps are the same but the outcome differs: recorded `{}`, now `{}`",
             end(file),
             end(trace)
         ));
@@ -278,12 +280,12 @@ fn difference(file: &TraceFile, trace: &TraceFile) -> Option<String> {
     if trace.fingerprint != file.fingerprint {
         let (then, now) = (file.fingerprint, trace.fingerprint);
         return Some(format!(
-            "the steps repeat but the fingerprint does not: then {then:016x}, now {now:016x}"
+            "the steps are the same but the fingerprint differs: recorded {then:016x}, now {now:016x}"
         ));
     }
     if trace.threads != file.threads {
         return Some(format!(
-            "the threads have other names: then {:?}, now {:?}",
+            "the thread names differ: recorded {:?}, now {:?}",
             file.threads, trace.threads
         ));
     }

@@ -1,12 +1,14 @@
-//! Makes runs of a test for another process: how `raddle replay`, `minimize`, `explain` and `report` repeat and vary a failing run.
+//! Executes runs of a test for another process: `raddle replay`, `minimize`, `explain` and `report` repeat
+//! and vary a failing run this way.
 //!
-//! That process starts the test binary with `RADDLE_REPLAY` and with a socket in `RADDLE_SERVE`. The check that recorded the run
-//! then answers orders as [`raddle_model::native`] has them, and ends the process when there are no more.
+//! That process starts the test binary with `RADDLE_REPLAY` and with a socket in `RADDLE_SERVE`. The check
+//! that recorded the run then answers the requests defined in [`raddle_model::native`], and exits when there
+//! are no more.
 
 use super::driver::Test;
 use super::minimize::Runs;
 use super::record::LEAKED;
-use super::replay::{Left, Repeated, repeat};
+use super::replay::{Mismatch, Repeated, repeat};
 use raddle_engine::Resemble;
 use raddle_explain::{Execute, Execution, Wanted};
 use raddle_model::native::{Answer, Order, RunResult, framed, unframed};
@@ -15,7 +17,8 @@ use std::io::{self, Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 
-/// Answers the orders that come through `socket` with runs of `test` like that of the file `recorded`, then ends the process.
+/// Answers the requests received on `socket` with runs of `test` like that of the file `recorded`, then
+/// exits.
 pub(super) fn serve(socket: &Path, recorded: &Path, test: &Test) -> ! {
     let status = match answer_all(socket, recorded, test) {
         Ok(()) => 0,
@@ -35,10 +38,10 @@ fn answer_all(socket: &Path, recorded: &Path, test: &Test) -> io::Result<()> {
 }
 
 fn send(stream: &mut UnixStream, answer: &Answer) -> io::Result<()> {
-    stream.write_all(&framed(answer).ok_or_else(|| io::Error::other("an answer is too long"))?)
+    stream.write_all(&framed(answer).ok_or_else(|| io::Error::other("a response is too long"))?)
 }
 
-/// Returns the next order, or nothing if there are no more.
+/// Returns the next request, or `None` if there are no more.
 fn receive(stream: &mut UnixStream) -> io::Result<Option<Order>> {
     let mut length = [0; 4];
     if let Err(error) = stream.read_exact(&mut length) {
@@ -46,7 +49,7 @@ fn receive(stream: &mut UnixStream) -> io::Result<Option<Order>> {
     }
     let mut text = vec![0; u32::from_le_bytes(length) as usize];
     stream.read_exact(&mut text)?;
-    unframed(&text).map(Some).ok_or_else(|| io::Error::other("an order cannot be read"))
+    unframed(&text).map(Some).ok_or_else(|| io::Error::other("invalid request"))
 }
 
 fn answer(order: &Order, file: &TraceFile, test: &Test) -> Answer {
@@ -62,11 +65,11 @@ fn answer(order: &Order, file: &TraceFile, test: &Test) -> Answer {
         }
         Order::Replay { steps, picks, .. } => {
             if *steps != file.steps || *picks != file.picks {
-                return refused("repeats the run of its file only");
+                return refused("replays only the run of its failure file");
             }
             match repeat(file, test) {
                 Ok(Repeated { trace, .. }) => ran(Some(trace), 0, None),
-                Err(Left { step, what }) => ran(Some(file.clone()), 0, Some((step, what))),
+                Err(Mismatch { step, what }) => ran(Some(file.clone()), 0, Some((step, what))),
             }
         }
         Order::Resemble { steps, picks, .. } => {
@@ -74,7 +77,7 @@ fn answer(order: &Order, file: &TraceFile, test: &Test) -> Answer {
             let resemble = Resemble::new(steps.iter().map(event).collect(), Order::picks(picks));
             ran(Some(runs.under(&resemble).0), 0, None)
         }
-        Order::Run { .. } => refused("makes no runs of a search for another process"),
+        Order::Run { .. } => refused("does not execute search runs for another process"),
         Order::Coverage { .. } => refused("has no iRoots"),
     }
 }

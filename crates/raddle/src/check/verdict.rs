@@ -2,26 +2,27 @@
 
 use raddle_model::{Failure as Found, LocationId, ThreadId, TraceFile};
 
-/// What was wrong with a run. Threads are given by their names, and locations as `file:line:column`.
+/// The failure of a run. Threads are given by name, and locations as `file:line:column`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum Failure {
     /// A thread panicked, a value was leaked, or threads were left behind where that is a failure.
     #[non_exhaustive]
     Assertion {
-        /// Whose assertion it was.
+        /// The thread that failed.
         thread: String,
-        /// Where it stands, if that is known.
+        /// The location, if known.
         location: String,
-        /// What it says.
+        /// The message.
         message: String,
     },
-    /// Some threads wait and none can ever go on.
+    /// Some threads wait and none can ever continue.
     #[non_exhaustive]
     Deadlock {
-        /// Every thread that waits.
+        /// Every waiting thread.
         blocked: Vec<String>,
-        /// Threads that wait for one another in a ring; empty if there is no ring (a lost wake-up, for instance).
+        /// Threads that wait for one another in a cycle; empty if there is no cycle (a lost wake-up, for
+        /// instance).
         cycle: Vec<String>,
     },
     /// The run reached the step limit, and that is a failure; see [`Config::step_limit`](crate::Config::step_limit).
@@ -35,23 +36,23 @@ pub enum Failure {
     /// Two threads accessed the same memory, at least one of them wrote it, and neither access happens before the other.
     #[non_exhaustive]
     DataRace {
-        /// Who made the first access, and who the second.
+        /// The threads of the first and the second access.
         threads: [String; 2],
-        /// Where the accesses stand, in the same order.
+        /// The locations of the accesses, in the same order.
         locations: [String; 2],
     },
     /// Another failure.
     #[non_exhaustive]
     Other {
-        /// A word for its kind, as it appears in failure files.
+        /// The name of its kind, as in failure files.
         kind: &'static str,
-        /// What was wrong, in a line.
+        /// A description in one line.
         message: String,
     },
 }
 
 impl Failure {
-    /// Returns a word for the kind of failure, as it appears in failure files.
+    /// Returns the name of the failure kind, as in failure files.
     pub fn kind(&self) -> &'static str {
         match self {
             Failure::Assertion { .. } => "assertion",
@@ -62,16 +63,16 @@ impl Failure {
         }
     }
 
-    /// The failure that the run of `trace` ended in.
+    /// Returns the failure at the end of the run of `trace`.
     pub(super) fn of(trace: &TraceFile) -> Failure {
         let name = |thread: &ThreadId| trace.threads.get(thread.index()).cloned().unwrap_or_default();
         let names = |threads: &[ThreadId]| threads.iter().map(name).collect();
-        let place =
+        let location_text =
             |location: &LocationId| trace.locations.get(location.index()).cloned().unwrap_or_default();
         match trace.verdict.failure().expect("only a failed run is reported") {
             Found::Assertion { thread, location, message } => Failure::Assertion {
                 thread: name(thread),
-                location: place(location),
+                location: location_text(location),
                 message: message.clone(),
             },
             Found::Deadlock { blocked, cycle } => Failure::Deadlock {
@@ -83,7 +84,7 @@ impl Failure {
             }
             Found::DataRace { first, second, .. } => Failure::DataRace {
                 threads: [first, second].map(|access| name(&access.thread)),
-                locations: [first, second].map(|access| place(&access.location)),
+                locations: [first, second].map(|access| location_text(&access.location)),
             },
             other => Failure::Other {
                 kind: other.kind(),

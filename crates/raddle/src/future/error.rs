@@ -1,4 +1,4 @@
-//! Why a task has no value.
+//! The reason why a task has no value.
 
 use crate::runtime::panic_message;
 use std::any::Any;
@@ -6,7 +6,7 @@ use std::error::Error;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 
-/// Why a task has no value.
+/// The reason why a task has no value.
 #[non_exhaustive]
 pub enum JoinError {
     /// It was aborted.
@@ -15,7 +15,7 @@ pub enum JoinError {
     Panicked(Payload),
 }
 
-/// What a task panicked with; see [`JoinError::into_panic`].
+/// The panic payload of a task; see [`JoinError::into_panic`].
 pub struct Payload(Mutex<Box<dyn Any + Send>>);
 
 impl JoinError {
@@ -23,19 +23,19 @@ impl JoinError {
         JoinError::Panicked(Payload(Mutex::new(payload)))
     }
 
-    /// Whether the task was aborted.
+    /// Returns true if the task was aborted.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         matches!(self, JoinError::Cancelled)
     }
 
-    /// Whether the task panicked.
+    /// Returns true if the task panicked.
     #[must_use]
     pub fn is_panic(&self) -> bool {
         matches!(self, JoinError::Panicked(_))
     }
 
-    /// What the task panicked with.
+    /// Returns the panic payload of the task.
     ///
     /// # Panics
     ///
@@ -46,7 +46,7 @@ impl JoinError {
         self.try_into_panic().expect("the task was aborted and did not panic")
     }
 
-    /// What the task panicked with, or this error if it did not panic.
+    /// Returns the panic payload of the task, or this error if it did not panic.
     ///
     /// # Errors
     ///

@@ -1,17 +1,18 @@
 //! Futures under control: a deterministic executor.
 //!
-//! Each task is a thread of the run that polls its future. Between two polls it waits to be woken; a wake-up that is lost
-//! leaves it waiting, and the run is reported as a deadlock if anybody waits for the task. Waking another thread is an
-//! operation, so that everything may happen between a poll that is `Pending` and the wake-up. What happens inside of a
-//! poll is under control as far as the future uses the types of this crate.
+//! Each task is a thread of the run that polls its future. Between two polls it waits to be woken; a lost
+//! wake-up leaves it waiting, and the run is reported as a deadlock if another thread waits for the task.
+//! Waking another thread is an operation, so everything may happen between a poll that is `Pending` and the
+//! wake-up. The code inside a poll is under control as far as the future uses the types of this crate.
 //!
-//! Tasks do not keep a run going, as they do not in other executors: when all threads have ended, the run may be over at any moment, also
-//! before a task was polled at all, and is over when no task can take a step. Tasks that are left then are dropped. When it ends is a
-//! choice of the strategy; most runs of those that choose at random let tasks go as far as they can. For tasks alone the
-//! virtual clock stands still. A thread that a task starts after that counts as a task.
+//! Tasks do not keep a run going, as in other executors: when all threads have ended, the run may end at any
+//! moment, even before a task was polled at all, and ends when no task can take a step. Tasks that are left
+//! then are dropped. The strategy chooses when it ends; most runs of strategies that choose at random let
+//! tasks run as far as they can. For tasks alone the virtual clock stands still. A thread that a task starts
+//! after that counts as a task.
 //!
-//! The place of a wake-up, of a wait and of the end of a task in reports is where the task was started or [`block_on`]
-//! was called: neither a waker nor a poll knows its caller.
+//! Reports locate a wake-up, a wait and the end of a task where the task was started or [`block_on`] was
+//! called: neither a waker nor a poll knows its caller.
 
 mod error;
 mod task;
@@ -45,14 +46,14 @@ pub fn block_on<F: Future>(future: F) -> F::Output {
     }
 }
 
-/// Lets others run: pending once, with a wake-up already there.
+/// Lets other threads run: pending once, with a wake-up already set.
 pub fn yield_now() -> YieldNow {
     YieldNow { yielded: false }
 }
 
 /// The future of [`yield_now`].
 #[derive(Debug)]
-#[must_use = "others run only if it is awaited"]
+#[must_use = "other tasks run only if it is awaited"]
 pub struct YieldNow {
     yielded: bool,
 }

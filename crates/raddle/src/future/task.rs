@@ -1,4 +1,4 @@
-//! Tasks: futures that are polled by threads of their own.
+//! Tasks: futures that are polled by their own threads.
 
 use super::JoinError;
 use super::wakeup::Wakeup;
@@ -15,7 +15,7 @@ use std::task::{Context, Poll, Waker};
 /// Stands for the thread of a task that was started after the end of the run.
 const NEVER_RAN: ThreadId = ThreadId(u32::MAX);
 
-/// What all handles of a task know, whatever its value is.
+/// The state that all handles of a task share, for any value type.
 struct Core {
     wakeup: Arc<Wakeup>,
     /// Stands for the end of the task.
@@ -23,32 +23,32 @@ struct Core {
     thread: ThreadId,
     aborted: AtomicBool,
     finished: AtomicBool,
-    /// Where the task was started.
-    place: &'static Location<'static>,
+    /// The location where the task was started.
+    location: &'static Location<'static>,
 }
 
 impl Core {
-    /// Executes an access to the end of the task, unless its run is over. It is none in a run of Shuttle's functions.
-    fn step(&self, kind: Kind, access: Access, place: &'static Location<'static>) {
+    /// Executes an access to the end of the task, unless its run is over or uses Shuttle's functions.
+    fn step(&self, kind: Kind, access: Access, location: &'static Location<'static>) {
         if self.wakeup.is_of_this_run() && !runtime::is_shuttle() {
             runtime::step(|runtime| {
                 let end = self.end.id(runtime, |_| Resource::Memory);
-                Operation::new(kind, runtime.location(place)).on(end, access)
+                Operation::new(kind, runtime.location(location)).on(end, access)
             });
         }
     }
 
-    fn is_finished(&self, place: &'static Location<'static>) -> bool {
-        self.step(Kind::Read, Access::Read, place);
+    fn is_finished(&self, location: &'static Location<'static>) -> bool {
+        self.step(Kind::Read, Access::Read, location);
         self.finished.load(Ordering::Relaxed)
     }
 
-    fn abort(&self, place: &'static Location<'static>) {
-        self.wakeup.put(place);
+    fn abort(&self, location: &'static Location<'static>) {
+        self.wakeup.put(location);
         self.aborted.store(true, Ordering::Relaxed);
     }
 
-    /// Leaves `outcome` for whoever waits for the task.
+    /// Stores `outcome` for the thread that waits for the task.
     fn end<T>(&self, slot: &Mutex<Slot<T>>, outcome: Result<T, JoinError>) {
         self.finished.store(true, Ordering::Relaxed);
         self.end.publish();
@@ -67,7 +67,7 @@ impl Core {
     }
 }
 
-/// What a task leaves for whoever waits for it.
+/// The outcome of a task, for the thread that waits for it.
 struct Slot<T> {
     outcome: Option<Result<T, JoinError>>,
     waiter: Option<Waker>,
@@ -77,7 +77,7 @@ fn open<T>(slot: &Mutex<Slot<T>>) -> MutexGuard<'_, Slot<T>> {
     slot.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Starts a task, which is polled as soon as it is scheduled, whether or not anybody waits for it.
+/// Starts a task, which is polled as soon as it is scheduled, whether or not a thread waits for it.
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
@@ -87,16 +87,17 @@ where
     spawn_local(future)
 }
 
-/// As [`spawn`], for a future that cannot be sent to another thread: all tasks of a run share one OS thread.
+/// Like [`spawn`], for a future that cannot be sent to another thread: all tasks of a run share one OS
+/// thread.
 #[track_caller]
 pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
 where
     F: Future + 'static,
     F::Output: 'static,
 {
-    let place = Location::caller();
-    let reply = runtime::step(|runtime| Operation::new(Kind::Spawn, runtime.location(place)));
-    // Without an effect if the run is over: the handle is of a task that never ran.
+    let location = Location::caller();
+    let reply = runtime::step(|runtime| Operation::new(Kind::Spawn, runtime.location(location)));
+    // No effect if the run is over: the handle is of a task that never ran.
     let thread = if let Reply::Spawned(thread) = reply { thread } else { NEVER_RAN };
     let core = Arc::new(Core {
         wakeup: Wakeup::new(thread),
@@ -104,7 +105,7 @@ where
         thread,
         aborted: AtomicBool::new(false),
         finished: AtomicBool::new(thread == NEVER_RAN),
-        place,
+        location,
     });
     let outcome = (thread == NEVER_RAN).then_some(Err(JoinError::Cancelled));
     let slot = Arc::new(Mutex::new(Slot { outcome, waiter: None }));
@@ -113,7 +114,7 @@ where
     } else {
         let (future, for_task, result) = (Box::pin(future), Arc::clone(&core), Arc::clone(&slot));
         runtime::with(|runtime| {
-            // Known from the start, so that its name does not depend on who comes first.
+            // Registered now, so that its name does not depend on which thread comes first.
             core.end.id(runtime, |_| Resource::Memory);
             runtime.start(thread, None, Box::new(move || run(future, &for_task, &result)));
             runtime.engine.set_background(thread);
@@ -122,10 +123,10 @@ where
     JoinHandle { core, slot }
 }
 
-/// What the thread of a task does.
+/// Runs the thread of a task.
 fn run<F: Future + ?Sized>(future: Pin<Box<F>>, core: &Core, slot: &Mutex<Slot<F::Output>>) {
     let outcome = match runtime::catch(|| drive(future, core)) {
-        // The run is over and this thread is being unwound; that must not stop here.
+        // The run is over and this thread unwinds; the unwinding must not stop here.
         Err(payload) if runtime::with(|runtime| runtime.is_forced()) => {
             core.end(slot, Err(JoinError::Cancelled));
             resume_unwind(payload);
@@ -139,7 +140,7 @@ fn run<F: Future + ?Sized>(future: Pin<Box<F>>, core: &Core, slot: &Mutex<Slot<F
         Ok(Some(value)) => Ok(value),
         Ok(None) => Err(JoinError::Cancelled),
     };
-    core.step(Kind::Write, Access::Write, core.place);
+    core.step(Kind::Write, Access::Write, core.location);
     core.end(slot, outcome);
 }
 
@@ -161,30 +162,31 @@ fn drive<F: Future + ?Sized>(mut future: Pin<Box<F>>, core: &Core) -> Option<F::
     None
 }
 
-/// Waits for a task: a future that gives its value, or tells why there is none. If it is dropped, the task goes on alone.
+/// Waits for a task: a future that returns its value or its error. If the handle is dropped, the task
+/// continues detached.
 ///
-/// A panic of a task fails the run, unless somebody is told of it here.
-#[must_use = "a task is waited for only if its handle is awaited"]
+/// A panic of a task fails the run, unless this handle returns it.
+#[must_use = "the handle waits for the task only if it is awaited"]
 pub struct JoinHandle<T> {
     core: Arc<Core>,
     slot: Arc<Mutex<Slot<T>>>,
 }
 
 impl<T> JoinHandle<T> {
-    /// Cancels the task: it drops its future when it next stands at an `await`, or before it is first polled. A task that
-    /// comes to its end before that has its value nevertheless.
+    /// Cancels the task: it drops its future at the next `await`, or before the first poll. A task that
+    /// completes before that keeps its value.
     #[track_caller]
     pub fn abort(&self) {
         self.core.abort(Location::caller());
     }
 
-    /// Whether the task has its value, has panicked, or has dropped its future after an abort.
+    /// Returns true if the task has its value, has panicked, or has dropped its future after an abort.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         self.core.is_finished(Location::caller())
     }
 
-    /// A handle that can cancel the task, and does not wait for it.
+    /// Returns a handle that can cancel the task and does not wait for it.
     #[must_use]
     pub fn abort_handle(&self) -> AbortHandle {
         AbortHandle { core: Arc::clone(&self.core) }
@@ -194,10 +196,10 @@ impl<T> JoinHandle<T> {
 impl<T> Future for JoinHandle<T> {
     type Output = Result<T, JoinError>;
 
-    /// Panics if it has given the value already.
+    /// Panics if it has already returned the value.
     fn poll(self: Pin<&mut JoinHandle<T>>, context: &mut Context<'_>) -> Poll<Result<T, JoinError>> {
         let waiter = context.waker().clone();
-        self.core.step(Kind::ReadModifyWrite, Access::Write, self.core.place);
+        self.core.step(Kind::ReadModifyWrite, Access::Write, self.core.location);
         let mut slot = open(&self.slot);
         if let Some(outcome) = slot.outcome.take() {
             if self.core.wakeup.is_of_this_run() {
@@ -233,7 +235,7 @@ impl AbortHandle {
         self.core.abort(Location::caller());
     }
 
-    /// Whether the task is over; see [`JoinHandle::is_finished`].
+    /// Returns true if the task is over; see [`JoinHandle::is_finished`].
     #[track_caller]
     #[must_use]
     pub fn is_finished(&self) -> bool {

@@ -1,4 +1,4 @@
-//! Waiting for a wake-up, and the wakers that bring it.
+//! Waiting for a wake-up, and the wakers that deliver it.
 
 use crate::runtime::{self, Object, Runtime};
 use raddle_engine::Resource;
@@ -8,22 +8,24 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::task::Wake;
 
-/// What a thread waits for between two polls: a token of its own, so that a future that parks its thread does no harm.
-/// Waking puts the token there, which is an operation; a token that nobody puts there is a deadlock.
+/// A wake-up that a thread waits for between two polls. It has its own token, so that a future that parks its
+/// thread does not interfere. Waking sets the token, which is an operation; a token that is never set is a
+/// deadlock.
 pub(super) struct Wakeup {
     token: Object,
     /// The thread that polls.
     owner: ThreadId,
-    /// The run that it belongs to.
+    /// The run of this wake-up.
     epoch: u32,
-    /// Whether the owner has woken itself since the last poll. Nobody else sees that, so that it is no operation.
+    /// True if the owner has woken itself since the last poll. No other thread sees that, so it is not an
+    /// operation.
     by_itself: AtomicBool,
-    /// Where polling began: the place of all operations here, as a waker does not know who calls it.
-    place: &'static Location<'static>,
+    /// The location where polling began: that of all operations here, as a waker does not know its caller.
+    location: &'static Location<'static>,
 }
 
 impl Wakeup {
-    /// A wake-up for `owner`, which begins to poll at the place of the caller.
+    /// Creates a wake-up for `owner`, which begins to poll at the caller's location.
     #[track_caller]
     pub(super) fn new(owner: ThreadId) -> Arc<Wakeup> {
         let mut wakeup = Wakeup {
@@ -31,11 +33,11 @@ impl Wakeup {
             owner,
             epoch: 0,
             by_itself: AtomicBool::new(false),
-            place: Location::caller(),
+            location: Location::caller(),
         };
         runtime::with(|runtime| {
             wakeup.epoch = runtime.epoch();
-            // Known from the start, so that its name does not depend on who comes first.
+            // Registered now, so that its name does not depend on which thread comes first.
             wakeup.id(runtime);
         });
         Arc::new(wakeup)
@@ -48,12 +50,12 @@ impl Wakeup {
     fn step(&self, kind: Kind, access: Access) {
         runtime::step(|runtime| {
             let token = self.id(runtime);
-            Operation::new(kind, runtime.location(self.place)).on(token, access)
+            Operation::new(kind, runtime.location(self.location)).on(token, access)
         });
     }
 
-    /// Waits until the owner, which calls this after a poll, has reason to poll again. If it has woken itself, others may
-    /// run.
+    /// Waits until the owner, which calls this after a poll, has reason to poll again. If it has woken
+    /// itself, other threads may run.
     pub(super) fn wait(&self) {
         if self.by_itself.swap(false, Ordering::Relaxed) {
             self.step(Kind::Yield, Access::Read);
@@ -62,28 +64,28 @@ impl Wakeup {
         }
     }
 
-    /// Whether the owner has woken itself since the last poll.
+    /// Returns true if the owner has woken itself since the last poll.
     pub(super) fn has_woken_itself(&self) -> bool {
         self.by_itself.load(Ordering::Relaxed)
     }
 
-    /// Looks at the token, so that what is learnt by that depends on who has put it there.
+    /// Reads the token, so that the result depends on the thread that set it.
     pub(super) fn look(&self) {
         self.step(Kind::Read, Access::Read);
     }
 
-    /// Puts the token there; `place` is where that is done. Without an effect in another run or outside of any.
-    pub(super) fn put(&self, place: &'static Location<'static>) {
+    /// Sets the token at the location `location`. No effect in another run or outside runs.
+    pub(super) fn put(&self, location: &'static Location<'static>) {
         if !self.is_of_this_run() {
             return;
         }
         runtime::step(|runtime| {
             let token = self.id(runtime);
-            Operation::new(Kind::Unpark, runtime.location(place)).on(token, Access::Write)
+            Operation::new(Kind::Unpark, runtime.location(location)).on(token, Access::Write)
         });
     }
 
-    /// Puts the token there without a step.
+    /// Sets the token without a step.
     fn put_silently(&self) {
         runtime::with(|runtime| {
             if !runtime.is_closing() {
@@ -94,7 +96,7 @@ impl Wakeup {
         });
     }
 
-    /// Whether this run is the one it belongs to.
+    /// Returns true if this wake-up belongs to the current run.
     pub(super) fn is_of_this_run(&self) -> bool {
         runtime::epoch() == Some(self.epoch)
     }
@@ -114,7 +116,7 @@ impl Wake for Wakeup {
         } else if runtime::is_shuttle() {
             self.put_silently();
         } else {
-            self.put(self.place);
+            self.put(self.location);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Loom's `alloc`: std's functions, whose allocations are not watched, and values that must not be leaked.
+//! Loom's `alloc`: std's functions, whose allocations are not tracked, and values that must not be leaked.
 
 use crate::runtime;
 use std::panic::Location;
@@ -12,16 +12,16 @@ pub struct Track<T> {
     leak: Leak,
 }
 
-/// Says at its drop that the value was not leaked.
+/// Reports when dropped that the value was not leaked.
 #[derive(Debug)]
 pub(super) struct Leak(Option<u64>);
 
 impl Leak {
-    /// Watches a value. Outside of a run nothing is watched.
+    /// Tracks a value. Outside runs nothing is tracked.
     #[track_caller]
     pub(super) fn watch(what: &'static str) -> Leak {
-        let place = Location::caller();
-        Leak(runtime::epoch().map(|_| runtime::track(what, place)))
+        let location = Location::caller();
+        Leak(runtime::epoch().map(|_| runtime::track(what, location)))
     }
 }
 
@@ -45,12 +45,12 @@ impl<T> Track<T> {
         &self.value
     }
 
-    /// Returns a reference to the value, to change it.
+    /// Returns a mutable reference to the value.
     pub fn get_mut(&mut self) -> &mut T {
         &mut self.value
     }
 
-    /// Returns the value, which is not tracked any more.
+    /// Returns the value and stops tracking it.
     pub fn into_inner(self) -> T {
         drop(self.leak);
         self.value

@@ -4,27 +4,27 @@ pub use crate::future::block_on;
 use crate::sync::Mutex;
 use std::task::Waker;
 
-/// A waker that threads share: the one registered last, until it is woken or taken.
+/// A waker that threads share: the last one registered, until it is woken or taken.
 #[derive(Debug)]
 pub struct AtomicWaker {
     waker: Mutex<Option<Waker>>,
 }
 
 impl AtomicWaker {
-    /// Without a waker.
+    /// Creates an empty waker.
     #[expect(clippy::new_without_default, reason = "Loom's has none")]
     #[track_caller]
     pub const fn new() -> AtomicWaker {
         AtomicWaker { waker: Mutex::new(None) }
     }
 
-    /// Keeps `waker` in the place of the one before.
+    /// Stores `waker` in place of the previous one.
     #[track_caller]
     pub fn register(&self, waker: Waker) {
         self.exchange(Some(waker));
     }
 
-    /// Keeps a copy of `waker` in the place of the one before.
+    /// Stores a clone of `waker` in place of the previous one.
     #[track_caller]
     pub fn register_by_ref(&self, waker: &Waker) {
         self.register(waker.clone());
@@ -44,7 +44,7 @@ impl AtomicWaker {
         self.exchange(None)
     }
 
-    /// Wakers are dropped and woken by the caller, after the lock was released.
+    /// Exchanges the waker. The caller drops or wakes the previous one after the lock was released.
     #[track_caller]
     fn exchange(&self, waker: Option<Waker>) -> Option<Waker> {
         let mut kept = self.waker.lock().unwrap_or_else(crate::sync::PoisonError::into_inner);

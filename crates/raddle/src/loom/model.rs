@@ -1,15 +1,15 @@
-//! Loom's `model`: runs a test under every schedule that matters.
+//! Loom's `model`: runs a test under every distinct schedule.
 
 use crate::{Config, Failed, Passed, check_with};
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// How often a thread may come back to the same operation, without having written, before others go first. In Loom a thread
-/// that yields waits for the others at once; each further round would be another partial order to run.
+/// Returns of a thread to the same operation, without a write, before it is descheduled. In Loom a thread
+/// that yields waits for the others at once; each further iteration would be another partial order to run.
 const PATIENCE: u32 = 1;
 
-/// Runs `test` once for each partial order of its operations and panics with the report of the first failure. The environment
-/// can change that as it can any check; see [`Config`].
+/// Runs `test` once for each partial order of its operations and panics with the report of the first failure.
+/// Environment variables change this as for any check; see [`Config`].
 #[track_caller]
 pub fn model<F>(test: F)
 where
@@ -18,34 +18,34 @@ where
     Builder::new().check(test);
 }
 
-/// How a model is run. The fields have Loom's names.
+/// The configuration of a model. The fields have Loom's names.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Builder {
-    /// Loom's limit to the number of threads. Here is none, and nothing depends on this.
+    /// Loom's limit on the number of threads. No effect: Raddle has none.
     pub max_threads: usize,
-    /// The most steps of a run. One that takes more fails.
+    /// The maximum number of steps of a run. A run that exceeds it fails.
     pub max_branches: usize,
-    /// The most runs, if there is such a number.
+    /// The maximum number of runs, if any.
     pub max_permutations: Option<usize>,
-    /// No run begins after this time.
+    /// Stops starting new runs after this time.
     pub max_duration: Option<Duration>,
-    /// If given, every schedule with at most so many preemptions is run, in the place of one for each partial order.
+    /// Runs every schedule with at most this many preemptions instead of one for each partial order, if set.
     pub preemption_bound: Option<usize>,
-    /// The file in which Loom keeps where it is. Without an effect: a failing run has a failure file.
+    /// The file in which Loom stores its progress. No effect: a failing run has a failure file.
     pub checkpoint_file: Option<PathBuf>,
-    /// How often Loom writes that file. Without an effect.
+    /// The interval at which Loom writes that file. No effect.
     pub checkpoint_interval: usize,
-    /// Makes Loom explore only where it is told to. Without an effect: everything is explored.
+    /// Makes Loom explore only where requested. No effect: everything is explored.
     pub expect_explicit_explore: bool,
-    /// Makes Loom record where operations are. Without an effect: that is always done.
+    /// Makes Loom record source locations. No effect: they are always recorded.
     pub location: bool,
-    /// Makes Loom log. Without an effect.
+    /// Makes Loom log. No effect.
     pub log: bool,
 }
 
 impl Builder {
-    /// Without limits but for the steps of a run, of which a [check](Config) has the same number.
+    /// Creates a builder without limits, except the default step limit of a [check](Config).
     pub fn new() -> Builder {
         let max_branches = usize::try_from(Config::new().step_limit).unwrap_or(usize::MAX);
         Builder {
@@ -62,7 +62,7 @@ impl Builder {
         }
     }
 
-    /// Sets the file in which Loom keeps where it is. Without an effect.
+    /// Sets the file in which Loom stores its progress. No effect.
     pub fn checkpoint_file(&mut self, file: &str) -> &mut Builder {
         self.checkpoint_file = Some(file.into());
         self
@@ -79,7 +79,7 @@ impl Builder {
         }
     }
 
-    /// Runs `test` and tells what came of it; Loom has no such method.
+    /// Runs `test` and returns the outcome; Loom has no such method.
     #[track_caller]
     pub fn outcome<F>(&self, test: F) -> Result<Passed, Box<Failed>>
     where

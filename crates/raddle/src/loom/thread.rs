@@ -14,23 +14,23 @@ where
     crate::thread::Builder::new().spawn_local(f)
 }
 
-/// Starts a thread with a name.
+/// A builder for named threads.
 #[derive(Debug, Default)]
-#[must_use = "it starts a thread only when it is told to"]
+#[must_use = "a builder starts a thread only when `spawn` is called"]
 pub struct Builder(crate::thread::Builder);
 
 impl Builder {
-    /// Starts a thread without a name.
+    /// Creates a builder for a thread without a name.
     pub fn new() -> Builder {
         Builder::default()
     }
 
-    /// Gives the thread a name.
+    /// Sets the name of the thread.
     pub fn name(self, name: String) -> Builder {
         Builder(self.0.name(name))
     }
 
-    /// Has no effect: all stacks are of one size.
+    /// No effect: all stacks have the same size.
     pub fn stack_size(self, size: usize) -> Builder {
         Builder(self.0.stack_size(size))
     }

@@ -1,12 +1,13 @@
-//! The end of a run: dropping what its threads have left.
+//! The end of a run: dropping the remains of its threads.
 //!
-//! Threads that have not ended are unwound one after the other, so that what they own is dropped. The engine is no longer asked:
-//! an operation of a destructor takes effect at once. A destructor that has to wait lets the other threads be unwound first. If it
-//! still has to wait, its fiber is left, and tried again while others get on. A fiber that does not come to its end is
-//! left for good with its stack: it cannot be unwound, as a second panic in a destructor aborts the process. The same holds for a
-//! fiber with a destructor that panics while it is unwound; `switch/abort.rs` tells how that is survived.
+//! Threads that have not ended are unwound one after the other, so that what they own is dropped. The engine
+//! is no longer asked: operations of destructors take effect at once. If a destructor must wait, the other
+//! threads are unwound first. If it still must wait, its fiber is suspended and retried while others make
+//! progress. A fiber that cannot finish is abandoned with its stack: it cannot be unwound, because a second
+//! panic in a destructor aborts the process. The same holds for a fiber with a destructor that panics during
+//! unwinding; `switch/abort.rs` describes how the process survives that.
 
-use super::switch::{Fiber, Leaving, leave_at_abort};
+use super::switch::{Fiber, SuspendReason, abandon_at_abort};
 use super::{REPLY, Task, tracked, with};
 use raddle_engine::Reply;
 use raddle_model::{Failure, LocationId, ThreadId};
@@ -15,48 +16,49 @@ use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, PanicHookInfo, catch_unwind, resume_unwind};
 use std::sync::Once;
 
-/// The number of operations after which a thread that is unwound counts as waiting.
+/// The number of operations after which an unwinding thread counts as waiting.
 const PATIENCE: u32 = 100_000;
-/// How often a thread is unwound again that catches what unwinds it.
+/// The maximum number of times a thread is unwound again after it caught the unwinding.
 const MOST_CAUGHT: u32 = 100;
-/// The number of threads that destructors may start.
+/// The maximum number of threads that destructors may start.
 const MOST_STARTED: u32 = 10_000;
-/// The number of panics that std is made to forget at most.
+/// The maximum number of panics that std is made to forget.
 const MOST_PANICS: u32 = 100_000;
 
 thread_local! {
-    /// Set while a panic is made only to correct std's count of panics.
+    /// Set during a panic that only corrects std's panic count.
     static CORRECTING: Cell<bool> = const { Cell::new(false) };
 }
 
-/// The state of a run that is being closed.
+/// The state of a run during closing.
 #[derive(Default)]
 pub(super) struct Closing {
-    /// The thread that goes on with its own unwinding, if one does.
+    /// The thread that continues its own unwinding, if any.
     pub(super) draining: Option<ThreadId>,
     /// Operations since the current thread was resumed.
     operations: u32,
     /// Operations of all threads.
     pub(super) total: u64,
-    /// The fibers that have been left because their threads wait.
-    waiting: Vec<Left>,
-    /// The number of fibers that were left for good.
+    /// The suspended fibers of waiting threads.
+    waiting: Vec<Suspended>,
+    /// The number of abandoned fibers.
     lost: u32,
-    /// What threads would have done that destructors started.
+    /// The tasks of threads that destructors started.
     started: Vec<Task>,
 }
 
 /// A fiber of a thread that has not ended.
 #[derive(Clone, Copy)]
-struct Left {
+struct Suspended {
     fiber: Fiber,
     thread: ThreadId,
-    /// Whether the thread is unwinding after a panic of its own.
+    /// True if the thread is unwinding after a panic of its own.
     draining: bool,
 }
 
-/// Drops what all threads have left. The youngest goes first: a thread may have borrowed from an older one, whose scope it was
-/// started in, but never from a younger one. `panicking` tells whether this OS thread was unwinding before the run.
+/// Drops the remains of all threads. The youngest thread goes first: a thread may have borrowed from an older
+/// one, in whose scope it was started, but never from a younger one. `panicking`: this OS thread was
+/// unwinding before the run.
 pub(super) fn close(panicking: bool) {
     with(|runtime| {
         runtime.close = Closing::default();
@@ -64,8 +66,8 @@ pub(super) fn close(panicking: bool) {
         runtime.worker.close();
     });
     close_others();
-    if tracked::has_kept() {
-        drop_as(ThreadId(0), tracked::drop_kept);
+    if tracked::has_stored() {
+        drop_as(ThreadId(0), tracked::drop_stored);
     }
     if super::is_shuttle() {
         drop_as(ThreadId(0), crate::shuttle::forget_labels);
@@ -77,21 +79,21 @@ pub(super) fn close(panicking: bool) {
     retry();
     if let Some(task) = with(|runtime| runtime.close.started.pop()) {
         std::mem::forget(task);
-        note_lost("destructors start threads without end");
+        note_lost("destructors start threads endlessly");
     }
     let waiting = with(|runtime| std::mem::take(&mut runtime.close.waiting));
     for left in waiting {
         with(|runtime| runtime.current = left.thread);
         fail_by_blocked();
-        note_lost("a destructor waits for ever");
+        note_lost("a destructor waits forever");
     }
     if !panicking && with(|runtime| runtime.close.lost > 0) {
         correct_panic_count();
     }
 }
 
-/// Unwinds every thread that has not ended and is not being unwound. While the run is closing, this makes others release
-/// what a destructor needs. Returns whether there was one.
+/// Unwinds every thread that has not ended and is not unwinding. While the run is closing, this makes others
+/// release what a destructor needs. Returns true if there was one.
 pub(crate) fn close_others() -> bool {
     let mut any = false;
     let count = with(|runtime| runtime.threads.len());
@@ -106,7 +108,7 @@ pub(crate) fn close_others() -> bool {
         let thread = ThreadId(index as u32);
         match fiber {
             Some(fiber) if fiber.is_busy() => {
-                let left = Left { fiber, thread, draining };
+                let left = Suspended { fiber, thread, draining };
                 if !draining {
                     fiber.throw_next();
                 }
@@ -130,12 +132,12 @@ pub(crate) fn close_others() -> bool {
 fn drop_as(thread: ThreadId, action: impl FnOnce() + 'static) {
     let fiber = Fiber::take();
     with(|runtime| runtime.threads[thread.index()].task = Some(Box::new(action) as Task));
-    resume(Left { fiber, thread, draining: false });
+    resume(Suspended { fiber, thread, draining: false });
 }
 
-/// Resumes a fiber until it has ended or been left. Returns whether it will not be resumed again.
-fn resume(left: Left) -> bool {
-    let Left { fiber, thread, draining } = left;
+/// Resumes a fiber until it has ended or is suspended. Returns true if it will not be resumed again.
+fn resume(left: Suspended) -> bool {
+    let Suspended { fiber, thread, draining } = left;
     let before = with(|runtime| {
         let before = (runtime.current, runtime.close.draining);
         runtime.current = thread;
@@ -143,31 +145,31 @@ fn resume(left: Left) -> bool {
         runtime.close.operations = 0;
         before
     });
-    // The operation in which it was left has not been executed.
+    // The operation at which it was suspended has not been executed.
     REPLY.set(Reply::Go);
     fiber.go_and_return();
     with(|runtime| {
         (runtime.current, runtime.close.draining) = before;
         runtime.close.operations = 0;
     });
-    match fiber.leaving() {
+    match fiber.suspend_reason() {
         None => fiber.give_back(),
-        Some(Leaving::Waits) => {
+        Some(SuspendReason::Waits) => {
             with(|runtime| runtime.close.waiting.push(left));
             return false;
         }
-        Some(Leaving::Stops) => {
+        Some(SuspendReason::Stops) => {
             fiber.throw_next();
-            return resume(Left { draining: false, ..left });
+            return resume(Suspended { draining: false, ..left });
         }
-        Some(Leaving::ForGood) => {
+        Some(SuspendReason::Abandoned) => {
             note_lost("a destructor panicked while its thread was unwound");
         }
     }
     true
 }
 
-/// Resumes the fibers of threads that wait, until none of them gets on.
+/// Resumes the fibers of waiting threads until none of them makes progress.
 fn retry() {
     loop {
         let waiting = with(|runtime| std::mem::take(&mut runtime.close.waiting));
@@ -178,18 +180,18 @@ fn retry() {
     }
 }
 
-/// Executes an operation of a destructor, as far as the thread goes on.
+/// Executes an operation of a destructor, if the thread continues.
 #[cold]
 pub(super) fn operate() -> Reply {
     let (stops, spins) = with(|runtime| {
         runtime.close.total += 1;
         runtime.close.operations += 1;
-        // A thread that caught its panic would go on for ever if nobody stopped it.
+        // A thread that caught its panic would continue forever.
         let stops = runtime.close.draining == Some(runtime.current) && !runtime.is_panicking();
         (stops, runtime.close.operations > PATIENCE)
     });
     if stops {
-        Fiber::leave(Leaving::Stops);
+        Fiber::suspend(SuspendReason::Stops);
     } else if !std::thread::panicking() && (1..MOST_CAUGHT).contains(&Fiber::caught()) {
         Fiber::end_again();
     } else if spins || Fiber::caught() >= MOST_CAUGHT {
@@ -198,26 +200,28 @@ pub(super) fn operate() -> Reply {
     Reply::Go
 }
 
-/// Lets others get on while a destructor has to wait for them. Returns when it is worth to look again.
+/// Lets other threads make progress while a destructor must wait for them. Returns when it should check
+/// again.
 pub(crate) fn make_way() {
-    if !close_others() && !Fiber::leave(Leaving::Waits) {
+    if !close_others() && !Fiber::suspend(SuspendReason::Waits) {
         Fiber::end_again();
     }
 }
 
-/// Lets others get on while a scope has to wait for its threads. Returns whether that is possible.
+/// Lets other threads make progress while a scope must wait for its threads. Returns true if that is
+/// possible.
 pub(super) fn wait_in_scope() -> bool {
-    super::is_closing() && Fiber::leave(Leaving::Waits)
+    super::is_closing() && Fiber::suspend(SuspendReason::Waits)
 }
 
-/// Drops what a thread would have done that a destructor starts: no thread begins after the end of a run. It is not dropped at
-/// once, as its own destructor may start another thread, and so on.
+/// Drops the task of a thread that a destructor starts: no thread begins after the end of a run. The drop is
+/// deferred, because the task's own destructor may start another thread, and so on.
 pub(crate) fn drop_later(task: Task) {
     with(|runtime| runtime.close.started.push(task));
 }
 
-/// Takes notice of a panic that a destructor let pass. It fails a run of Shuttle's functions; in others the thread would not have
-/// been unwound without Raddle.
+/// Records a panic that a destructor did not catch. It fails a run of Shuttle's functions; in other runs,
+/// only Raddle caused the thread to unwind.
 pub(super) fn note_panic(payload: Box<dyn Any + Send>) {
     if super::is_shuttle() {
         super::fail_by_panic(payload);
@@ -226,18 +230,18 @@ pub(super) fn note_panic(payload: Box<dyn Any + Send>) {
     }
 }
 
-/// Drops what a panic carried.
+/// Drops a panic payload.
 pub(super) fn discard(payload: Box<dyn Any + Send>) {
     if let Err(second) = catch_unwind(AssertUnwindSafe(|| drop(payload))) {
         std::mem::forget(second);
     }
 }
 
-/// Fails a run of Shuttle's functions because a destructor cannot go on. A thread that goes on with its own unwinding may have
-/// caught its panic and be no longer in a destructor.
+/// Fails a run of Shuttle's functions because a destructor cannot continue. A thread that continues its own
+/// unwinding may have caught its panic and no longer be in a destructor.
 pub(crate) fn fail_by_blocked() {
     if with(|runtime| runtime.is_forced()) {
-        fail_by("deadlock while dropping what the threads had left at the end of the run");
+        fail_by("deadlock while dropping the threads' values at the end of the run");
     }
 }
 
@@ -250,30 +254,30 @@ fn fail_by(message: &str) {
     }
 }
 
-/// Takes notice of a fiber that was left for good.
+/// Records an abandoned fiber.
 fn note_lost(message: &str) {
     static ONCE: Once = Once::new();
     with(|runtime| runtime.close.lost += 1);
     ONCE.call_once(|| {
         eprintln!(
-            "raddle: at the end of a run, {message}. The rest of its destructors does not run, and its stack is leaked."
+            "warning: at the end of a run, {message}; its remaining destructors do not run, and its stack is leaked"
         );
     });
     fail_by(message);
 }
 
-/// Called by the panic hook. Returns whether std is about to abort the process because of a panic in a destructor that was called to
-/// unwind a thread at the end of the run, and the fiber that runs will be left for good instead.
+/// Handles a panic for the panic hook. Returns true if std is about to abort the process because a destructor
+/// panicked while its thread was unwound at the end of the run; the current fiber is then abandoned instead.
 pub(crate) fn survives_abort(info: &PanicHookInfo<'_>) -> bool {
     const TEXTS: [&str; 2] =
         ["panic in a destructor during cleanup", "panic in a function that cannot unwind"];
     let text = info.payload().downcast_ref::<&str>();
-    text.is_some_and(|text| TEXTS.contains(text)) && super::is_in_closing() && leave_at_abort()
+    text.is_some_and(|text| TEXTS.contains(text)) && super::is_in_closing() && abandon_at_abort()
 }
 
-/// Makes std forget the panics of fibers that were left for good: they would count as panics of this OS thread for ever.
-/// Inside of the hook, std does not count a panic that begins, but one that is caught. Were that to change, the OS thread would count
-/// as panicking, as it does after any panic that is never caught.
+/// Makes std forget the panics of abandoned fibers, which would count as panics of this OS thread forever.
+/// Inside the hook, std does not count a panic that begins, but counts one that is caught. If that changes,
+/// the OS thread counts as panicking, as it does after any panic that is never caught.
 fn correct_panic_count() {
     for _ in 0..MOST_PANICS {
         if !std::thread::panicking() {
@@ -282,12 +286,12 @@ fn correct_panic_count() {
         CORRECTING.set(true);
         _ = catch_unwind(|| panic!("one panic less"));
         if CORRECTING.replace(false) {
-            return; // The hook is another one.
+            return; // Another hook is installed.
         }
     }
 }
 
-/// Called by the panic hook. Returns whether the panic was made only to correct std's count of panics.
+/// Returns true, for the panic hook, if a panic only corrects std's panic count.
 pub(crate) fn corrects_panic_count() -> bool {
     let correcting = CORRECTING.replace(false);
     if correcting {

@@ -1,4 +1,4 @@
-//! The variables that each thread has for itself.
+//! Thread-local variables.
 
 use super::with;
 use std::any::Any;
@@ -7,17 +7,17 @@ use std::rc::Rc;
 /// The values of one thread, in the order in which they were first used.
 #[derive(Default)]
 pub(crate) struct Locals {
-    /// By the address of the key. A value that was dropped leaves an empty entry behind.
+    /// The values by key address. A dropped value leaves an empty entry.
     values: Vec<(usize, Option<Rc<dyn Any>>)>,
 }
 
-/// What a thread has under a key.
+/// The value of a thread under a key.
 pub(crate) enum Local {
-    /// Nothing so far.
+    /// No value yet.
     Absent,
     /// A value.
     Value(Rc<dyn Any>),
-    /// A value that was dropped, as the thread ends.
+    /// A value that was dropped because the thread ends.
     Dropped,
 }
 
@@ -30,7 +30,7 @@ impl Locals {
         }
     }
 
-    /// Sets the value and returns the one before, which the caller has to drop outside of [`with`].
+    /// Sets the value and returns the previous one, which the caller must drop outside [`with`].
     pub(crate) fn set(&mut self, key: usize, value: Rc<dyn Any>) -> Option<Rc<dyn Any>> {
         match self.values.iter_mut().find(|(other, _)| *other == key) {
             Some((_, slot)) => slot.replace(value),
@@ -41,7 +41,7 @@ impl Locals {
         }
     }
 
-    /// Whether there is nothing to drop.
+    /// Returns true if there is nothing to drop.
     pub(super) fn is_empty(&self) -> bool {
         self.values.iter().all(|(_, value)| value.is_none())
     }
@@ -51,7 +51,7 @@ impl Locals {
     }
 }
 
-/// Drops all values of the current thread, the youngest first, and those that come into being by that.
+/// Drops all values of the current thread, the youngest first, including those that destructors create.
 pub(super) fn drop_all() {
     while let Some(value) = with(|runtime| runtime.locals().take_last()) {
         drop(value);

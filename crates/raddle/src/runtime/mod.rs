@@ -1,7 +1,7 @@
-//! One run of a test: its threads as fibers on one OS thread, steered by the engine.
+//! One run of a test: its threads as fibers on one OS thread, controlled by the engine.
 //!
-//! An operation announces itself and asks the engine what comes next, on the stack of its own fiber. If the same thread
-//! goes on, nothing is switched. Otherwise the fiber goes to that of the thread that the answer names.
+//! An operation announces itself and asks the engine for the next step, on the stack of its own fiber. If the
+//! same thread continues, nothing is switched. Otherwise the fiber switches to that of the chosen thread.
 
 mod close;
 mod judge;
@@ -30,7 +30,7 @@ use run::{Turn, run_task, wait_for_turn};
 pub(crate) use shuttle::{as_shuttle, is_shuttle, pause, take_payload, with_start};
 pub use switch::Scope;
 pub(crate) use switch::{lend, overflow};
-pub(crate) use tracked::{Lasting, keep, take_kept, track, untrack};
+pub(crate) use tracked::{Lasting, store_value, take_stored, track, untrack};
 pub(crate) use values::Word;
 use watchdog::Pulse;
 pub(crate) use watchdog::{VARIABLE as WATCHDOG, start as start_watchdog};
@@ -49,7 +49,7 @@ use switch::Fiber;
 use values::Noted;
 use workers::Worker;
 
-/// What a thread has to do.
+/// The function of a thread.
 pub(crate) type Task = Box<dyn FnOnce()>;
 
 /// One thread of the run.
@@ -57,66 +57,67 @@ struct Thread {
     fiber: Option<Fiber>,
     task: Option<Task>,
     name: Option<Arc<str>>,
-    /// How many objects it was the first to touch.
+    /// The number of objects that it was the first to touch.
     first_touched: u32,
-    /// While it is suspended: whether it is unwinding after a panic. While it runs: the same, but only if a suspended thread
-    /// is unwinding too, and false otherwise, for then std knows.
+    /// While suspended: the thread is unwinding after a panic. While running: the same, but only if a
+    /// suspended thread is unwinding too, and false otherwise, because std's answer is then correct.
     panicking: bool,
-    /// What it parks on, once somebody asked for it.
+    /// Its park token, once requested.
     token: Option<ObjectId>,
-    /// Whether it was woken without a token.
+    /// True if it was woken without a token.
     woken: bool,
-    /// What it panicked with, until somebody takes notice.
+    /// Its panic message, until a thread joins it.
     panic: Option<String>,
     locals: Locals,
 }
 
-/// The run that is going on on this OS thread.
+/// The current run on this OS thread.
 pub(crate) struct Runtime {
     pub(crate) engine: Engine,
     pub(crate) strategy: Box<dyn Strategy>,
     pub(crate) locations: Locations,
-    /// Where the objects of the run were made, in the order in which they were first used.
-    pub(crate) made: Vec<(ObjectId, &'static Location<'static>)>,
-    /// Whether a run fails if the main thread returns before all others have ended.
+    /// The locations where the objects of the run were created, in the order of first use.
+    pub(crate) created: Vec<(ObjectId, &'static Location<'static>)>,
+    /// Fails a run if the main thread returns before all others have ended.
     pub(crate) fail_on_leaked_threads: bool,
-    /// What steps read and wrote, if somebody wants to know.
+    /// The values that steps read and wrote, if requested.
     pub(crate) values: Option<Vec<Noted>>,
-    /// Whether the strategy is asked for what std leaves open: late starts, wake-ups without a token, readers behind writers.
+    /// Asks the strategy for behavior that std leaves open: late starts, wake-ups without a token, readers
+    /// behind writers.
     pub(crate) free: bool,
-    /// Whether tasks are given up only when they can do nothing more, in the run that begins; see [`future`](crate::future).
+    /// Drops tasks only when they can do nothing more, in the run that begins; see [`future`](crate::future).
     pub(crate) exit_last: bool,
-    /// For whoever looks whether runs still make steps.
+    /// Progress, for the watchdog.
     pulse: Arc<Pulse>,
     threads: Vec<Thread>,
     /// The name of the first thread of every run.
     main_name: Arc<str>,
     current: ThreadId,
-    /// Tells this run from all others of the process, for objects that outlive a run.
+    /// The id of this run in the process, for objects that outlive a run.
     epoch: u32,
-    /// Where the numbers of runs come from.
+    /// The source of run numbers.
     worker: Worker,
     /// The run is over and fibers are being unwound: operations have no effect.
     closing: bool,
-    /// How many suspended threads are unwinding after a panic.
+    /// The number of suspended threads that are unwinding after a panic.
     panicking: u32,
-    /// Whether runs that are cut off go on, and what the latest one was like then.
+    /// Continues pruned runs, and the summary of the latest one when it was pruned.
     winds_down: bool,
     cut_off: Option<CutOffAt>,
-    /// What is known of the end of the run.
+    /// The state of the end of the run.
     close: Closing,
 }
 
 thread_local! {
     static RUNTIME: RefCell<Option<Box<Runtime>>> = const { RefCell::new(None) };
-    /// What the operation brought of the thread that goes on now.
+    /// The result of the operation of the thread that continues now.
     static REPLY: Cell<Reply> = const { Cell::new(Reply::Go) };
 }
 
 const OUTSIDE: &str =
-    "raddle's types work only inside raddle::check; run the code inside a check, or use std's types";
+    "raddle's types work only inside raddle::check\nhelp: run the code inside a check, or use std's types";
 
-/// Does something with the run of this OS thread. Must not run user code.
+/// Calls `action` with the run of this OS thread. Must not run user code.
 #[track_caller]
 #[inline]
 pub(crate) fn with<R>(action: impl FnOnce(&mut Runtime) -> R) -> R {
@@ -126,7 +127,7 @@ pub(crate) fn with<R>(action: impl FnOnce(&mut Runtime) -> R) -> R {
     }
 }
 
-/// Panics at the line that uses a type of this crate outside of a check.
+/// Panics at the line that uses a type of this crate outside a check.
 #[cold]
 #[track_caller]
 fn panic_outside() -> ! {
@@ -140,7 +141,7 @@ pub(crate) fn step(operation: impl FnOnce(&mut Runtime) -> Operation) -> Reply {
     step_or(operation, |_| {})
 }
 
-/// As [`step`], and calls `closing` in the place of that if the run is over.
+/// Like [`step`], but calls `closing` instead if the run is over.
 #[inline]
 #[track_caller]
 pub(crate) fn step_or(
@@ -162,14 +163,15 @@ pub(crate) fn step_or(
     }
 }
 
-/// Whether the current thread is unwinding after a panic. All threads of a run share one OS thread, and std's answer is
-/// about all of them. So while a suspended thread is unwinding, this goes by what the hook for panics has seen. Limit: a
-/// panic that the test itself catches meanwhile, with std's `catch_unwind`, counts until no suspended thread is unwinding.
+/// Returns true if the current thread is unwinding after a panic. All threads of a run share one OS thread,
+/// and std's answer is about all of them. So while a suspended thread is unwinding, this uses what the panic
+/// hook has seen. Limitation: a panic that the test itself catches meanwhile, with std's `catch_unwind`,
+/// counts until no suspended thread is unwinding.
 pub(crate) fn panicking() -> bool {
     std::thread::panicking() && with(|runtime| runtime.is_panicking())
 }
 
-/// Notes that the current thread begins to panic; called by the hook.
+/// Records that the current thread begins to panic; called by the hook.
 pub(crate) fn begin_panic() {
     let note = |slot: &RefCell<Option<Box<Runtime>>>| {
         if let Ok(mut slot) = slot.try_borrow_mut()
@@ -178,7 +180,7 @@ pub(crate) fn begin_panic() {
             runtime.note_panicking(true);
         }
     };
-    // After the end of the OS thread's variables there is no run.
+    // After the OS thread's variables are destroyed there is no run.
     _ = RUNTIME.try_with(note);
 }
 
@@ -192,13 +194,13 @@ pub(crate) fn catch<R>(f: impl FnOnce() -> R) -> std::thread::Result<R> {
     result
 }
 
-/// Goes on with a panic that was caught.
+/// Resumes a panic that was caught.
 pub(crate) fn resume(payload: Box<dyn Any + Send>) -> ! {
     begin_panic();
     resume_unwind(payload)
 }
 
-/// How many steps the run has taken, with the operations while it is being closed.
+/// Returns the number of steps of the run, including operations during closing.
 pub(crate) fn steps() -> u64 {
     with(|runtime| runtime.engine.step_count() + if runtime.closing { runtime.close.total } else { 0 })
 }
@@ -209,18 +211,18 @@ pub(crate) fn fail_by_panic(payload: Box<dyn Any + Send>) {
     shuttle::keep_payload(payload);
 }
 
-/// The number of the run that is going on on this OS thread.
+/// Returns the number of the current run on this OS thread.
 pub(crate) fn epoch() -> Option<u32> {
     RUNTIME.try_with(|slot| slot.borrow().as_ref().map(|runtime| runtime.epoch)).ok().flatten()
 }
 
-/// Whether the run is over and its threads are being unwound. Also true outside of a run, where values that outlived
-/// theirs are dropped.
+/// Returns true if the run is over and its threads are unwound. Also true outside runs, where values that
+/// outlived their run are dropped.
 pub(crate) fn is_closing() -> bool {
     RUNTIME.try_with(|slot| slot.borrow().as_ref().is_none_or(|runtime| runtime.is_closing())).unwrap_or(true)
 }
 
-/// Whether there is a run that is over and whose threads are being unwound.
+/// Returns true if there is a run that is over and whose threads are unwound.
 fn is_in_closing() -> bool {
     let closing = |slot: &RefCell<Option<Box<Runtime>>>| {
         slot.try_borrow().is_ok_and(|slot| slot.as_ref().is_some_and(|runtime| runtime.closing))
@@ -229,13 +231,13 @@ fn is_in_closing() -> bool {
 }
 
 impl Runtime {
-    /// The runs of one worker of a check, whose workers share `conflict`.
+    /// Creates the runs of one worker of a check, whose workers share `conflict`.
     pub(crate) fn new(engine: Engine, strategy: Box<dyn Strategy>, conflict: Conflict) -> Box<Runtime> {
         Box::new(Runtime {
             engine,
             strategy,
             locations: Locations::default(),
-            made: Vec::new(),
+            created: Vec::new(),
             fail_on_leaked_threads: false,
             values: None,
             free: false,
@@ -254,33 +256,34 @@ impl Runtime {
         })
     }
 
-    /// Lets the runs on this OS thread be looked at by the watchdog, as those of the test `name`.
+    /// Registers the runs on this OS thread with the watchdog, as those of the test `name`.
     pub(crate) fn watch(&self, name: &str) {
         self.pulse.watch(name);
     }
 
-    /// Gives up what outlives runs, for other workers. There may be further runs.
+    /// Releases statics and other objects that outlive runs, for other workers. Further runs may follow.
     pub(crate) fn let_go(&mut self) {
         self.worker = Worker::new(Conflict::default());
     }
 
-    /// The number of a place in the code.
+    /// Returns the number of a source location.
     #[inline]
-    pub(crate) fn location(&mut self, place: &'static Location<'static>) -> LocationId {
-        self.locations.number(place)
+    pub(crate) fn location(&mut self, location: &'static Location<'static>) -> LocationId {
+        self.locations.number(location)
     }
 
-    /// The thread that runs.
+    /// Returns the current thread.
     pub(crate) fn current(&self) -> ThreadId {
         self.current
     }
 
-    /// Whether the run is over and its threads are being unwound.
+    /// Returns true if the run is over and its threads are unwound.
     pub(crate) fn is_closing(&self) -> bool {
         self.closing
     }
 
-    /// Whether the run is over and the current thread is unwound by force; then nobody may catch what unwinds it.
+    /// Returns true if the run is over and the current thread is forced to unwind; then nothing may catch the
+    /// unwinding.
     pub(crate) fn is_forced(&self) -> bool {
         self.closing && self.close.draining != Some(self.current)
     }
@@ -296,27 +299,27 @@ impl Runtime {
         }
     }
 
-    /// The name of a thread, if it was given one.
+    /// Returns the name of a thread, if it has one.
     pub(crate) fn thread_name(&self, thread: ThreadId) -> Option<&str> {
         self.threads.get(thread.index())?.name.as_deref()
     }
 
-    /// The name of a thread, if it was given one, to be kept.
+    /// Returns the shared name of a thread, if it has one.
     pub(crate) fn shared_name(&self, thread: ThreadId) -> Option<Arc<str>> {
         self.threads.get(thread.index())?.name.clone()
     }
 
-    /// Tells this run from all others.
+    /// Returns the id of this run in the process.
     pub(crate) fn epoch(&self) -> u32 {
         self.epoch
     }
 
-    /// Whether a thread has ended.
+    /// Returns true if a thread has ended.
     pub(crate) fn has_ended(&self, thread: ThreadId) -> bool {
         self.threads.get(thread.index()).is_none_or(|thread| thread.fiber.is_none())
     }
 
-    /// The token of a thread.
+    /// Returns the token of a thread.
     pub(crate) fn token(&mut self, thread: ThreadId) -> ObjectId {
         if let Some(token) = self.threads[thread.index()].token {
             return token;
@@ -328,32 +331,33 @@ impl Runtime {
         token
     }
 
-    /// Whether the current thread may be woken without a token. Once in a run, so that a loop around [`park`](crate::thread::park) ends.
+    /// Returns true if the current thread may be woken without a token. Once in a run, so that a loop around
+    /// [`park`](crate::thread::park) ends.
     pub(crate) fn may_wake(&self) -> bool {
         self.free && !self.closing && !self.threads[self.current.index()].woken
     }
 
-    /// Notes that the current thread was woken without a token.
+    /// Records that the current thread was woken without a token.
     pub(crate) fn note_wake(&mut self) {
         self.threads[self.current.index()].woken = true;
     }
 
-    /// Notes that the current thread ends by a panic. Unless somebody takes notice, the run will have failed.
+    /// Records that the current thread ends with a panic. Unless a thread joins it, the run fails.
     pub(crate) fn note_panic(&mut self, message: String) {
         self.threads[self.current.index()].panic = Some(message);
     }
 
-    /// Takes notice of the panic by which `thread` ended; tells whether there was one that nobody had noticed.
+    /// Takes the panic with which `thread` ended; returns true if there was one that no thread had taken.
     pub(crate) fn take_panic(&mut self, thread: ThreadId) -> bool {
         self.threads.get_mut(thread.index()).is_some_and(|thread| thread.panic.take().is_some())
     }
 
-    /// The values of the current thread's own variables.
+    /// Returns the thread-local variables of the current thread.
     pub(crate) fn locals(&mut self) -> &mut Locals {
         &mut self.threads[self.current.index()].locals
     }
 
-    /// Gives the new thread `thread` its task.
+    /// Sets the task of the new thread `thread`.
     pub(crate) fn start(&mut self, thread: ThreadId, name: Option<Arc<str>>, task: Task) {
         debug_assert_eq!(thread.index(), self.threads.len(), "threads are numbered in order of creation");
         let fiber = Fiber::take();
@@ -374,19 +378,19 @@ impl Runtime {
         });
     }
 
-    /// The object that stands for `thread`.
+    /// Returns the object that stands for `thread`.
     pub(crate) fn thread_object(&mut self, thread: ThreadId) -> ObjectId {
         self.engine.thread_object(thread)
     }
 
-    /// A name for an object that the current thread is the first to touch: where it was made, by whom it is touched, and how
-    /// many objects that thread has touched first before.
-    fn object_name(&mut self, place: &'static Location<'static>) -> Name {
+    /// Returns a name for an object that the current thread is the first to touch: where it was created,
+    /// which thread touches it, and how many objects that thread has touched first before.
+    fn object_name(&mut self, location: &'static Location<'static>) -> Name {
         let thread = &mut self.threads[self.current.index()];
         thread.first_touched += 1;
         let ordinal = u64::from(thread.first_touched);
-        let place = u64::from(place.line()) << 32 | u64::from(place.column());
-        self.engine.thread_name(self.current).child(place).child(ordinal)
+        let location = u64::from(location.line()) << 32 | u64::from(location.column());
+        self.engine.thread_name(self.current).child(location).child(ordinal)
     }
 }
 
@@ -398,7 +402,7 @@ impl Runtime {
         self.engine.fail(Failure::Assertion { thread, location: LocationId(0), message });
     }
 
-    /// Fails the run, if it has passed so far, for a panic that nobody noticed.
+    /// Fails the run, if it has passed so far, for a panic that no thread took.
     fn fail_by_unnoticed_panic(&mut self) {
         let unnoticed =
             self.threads.iter_mut().enumerate().find_map(|(index, thread)| {
@@ -411,7 +415,7 @@ impl Runtime {
 }
 
 impl Runtime {
-    /// Fails the run if a thread is left, now that the main thread has ended.
+    /// Fails the run if a thread is left after the main thread has ended.
     fn fail_by_leak(&mut self) {
         let left = (0..self.threads.len() as u32).map(ThreadId).filter(|&thread| {
             self.threads[thread.index()].fiber.is_some() && !self.engine.is_background(thread)
@@ -423,20 +427,20 @@ impl Runtime {
         }
     }
 
-    /// Fails the run, if it has passed so far, for a value that had to be dropped and was not.
+    /// Fails the run, if it has passed so far, for a leaked value that had to be dropped.
     fn fail_by_leaked_value(&mut self) {
         if let Some(message) = tracked::leaked() {
             self.engine.fail(Failure::Assertion { thread: ThreadId(0), location: LocationId(0), message });
         }
     }
 
-    /// The name of a thread, or its number.
+    /// Returns the name of a thread, or its number.
     pub(crate) fn shown_name(&self, thread: ThreadId) -> String {
         self.thread_name(thread).map_or_else(|| format!("thread {}", thread.0), str::to_owned)
     }
 }
 
-/// The thread that runs now on this OS thread, if it is one of a run and user code is what runs.
+/// Returns the thread that runs on this OS thread, if it belongs to a run and executes user code.
 pub(crate) fn running() -> Option<ThreadId> {
     RUNTIME
         .try_with(|slot| {
@@ -446,14 +450,14 @@ pub(crate) fn running() -> Option<ThreadId> {
         .ok()?
 }
 
-/// As [`running`], and also while the thread is unwound after the end of the run.
+/// Like [`running`], but also while the thread is unwound after the end of the run.
 pub(crate) fn unwound_or_running() -> Option<ThreadId> {
     RUNTIME.try_with(|slot| slot.try_borrow().ok()?.as_ref().map(|runtime| runtime.current())).ok()?
 }
 
-/// The text of a panic.
+/// Returns the text of a panic.
 pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> String {
     let text = payload.downcast_ref::<&str>().map(|text| (*text).to_owned());
     text.or_else(|| payload.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "a panic without a text".to_owned())
+        .unwrap_or_else(|| "a panic without a message".to_owned())
 }

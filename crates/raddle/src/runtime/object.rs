@@ -1,4 +1,4 @@
-//! What a mirror of a std type keeps to be known to the engine.
+//! The state by which the engine identifies a mirror of a std type.
 
 use super::Runtime;
 use raddle_engine::{Engine, Resource};
@@ -6,47 +6,49 @@ use raddle_model::{Failure, LocationId, ObjectId, ThreadId};
 use std::panic::Location;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// An object that is known to the engine from its first use in a run on. It may outlive the run, as a static does; then
-/// it is a new object in the next one. See [`super::workers`] for what happens if two workers use it.
+/// An object that the engine knows after its first use in a run. It may outlive the run, as a static does; it
+/// is then a new object in the next one. [`super::workers`] handles objects used by two workers.
 #[derive(Debug)]
 pub(crate) struct Object {
-    /// The epoch of the run in which it is known, and its number there.
+    /// The epoch of the run that knows it, and its number there.
     known: AtomicU64,
-    made_at: &'static Location<'static>,
+    created_at: &'static Location<'static>,
 }
 
-/// Whether an object that is used for the first time in a run was used before.
+/// The use of an object before its first use in a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Past {
     /// Never used.
     None,
     /// Used in an earlier run.
     Used,
-    /// Used by another worker, to whom it belongs: it must not be changed.
+    /// Used by another worker, which owns it: it must not be changed.
     Foreign,
 }
 
-/// The number of an object that is not known to the engine, because the run is over.
+/// The number of an object that the engine does not know, because the run is over.
 const UNNUMBERED: u32 = u32::MAX;
 
 impl Object {
-    /// An object that was made here.
+    /// Creates an object at the caller's location.
     #[track_caller]
     pub(crate) const fn new() -> Object {
-        Object { known: AtomicU64::new(0), made_at: Location::caller() }
+        Object { known: AtomicU64::new(0), created_at: Location::caller() }
     }
 
-    /// Where it was made.
-    pub(crate) fn made_at(&self) -> &'static Location<'static> {
-        self.made_at
+    /// Returns the location where it was created.
+    pub(crate) fn created_at(&self) -> &'static Location<'static> {
+        self.created_at
     }
 
-    /// Publishes what the current thread knows on the object, a piece of memory, without a step. See [`Object::acquire`].
+    /// Publishes the current thread's knowledge on the object, a piece of memory, without a step. See
+    /// [`Object::acquire`].
     pub(crate) fn publish(&self) {
         self.transfer(Engine::publish_silently);
     }
 
-    /// Lets the current thread know what was [published](Object::publish) on the object, without a step.
+    /// Adds what was [published](Object::publish) on the object to the current thread's knowledge, without a
+    /// step.
     pub(crate) fn acquire(&self) {
         self.transfer(Engine::acquire_silently);
     }
@@ -60,7 +62,8 @@ impl Object {
         }
     }
 
-    /// Its number in this run; `resource` says what it is if it is new, after it was taken over from the run before.
+    /// Returns its number in this run; `resource` defines it if it is new, after it was taken over from the
+    /// previous run.
     #[inline]
     pub(crate) fn id(&self, runtime: &mut Runtime, resource: impl FnOnce(Past) -> Resource) -> ObjectId {
         let known = self.known.load(Ordering::Relaxed);
@@ -72,10 +75,10 @@ impl Object {
 
     #[cold]
     fn make_known(&self, runtime: &mut Runtime, resource: impl FnOnce(Past) -> Resource) -> ObjectId {
-        let name = runtime.object_name(self.made_at);
+        let name = runtime.object_name(self.created_at);
         let past = self.take_over(runtime);
         let id = runtime.engine.add_object(name, resource(past));
-        runtime.made.push((id, self.made_at));
+        runtime.created.push((id, self.created_at));
         if past == Past::Foreign {
             // This ends the run at the operation that is about to be announced.
             let message = "a static is used by another check or job".to_owned();
@@ -87,8 +90,8 @@ impl Object {
         id
     }
 
-    /// Takes part in the end of a run: a destructor is about to use it, though the engine is no longer asked. Calls `first`
-    /// if the run has not used it before.
+    /// Marks it as used during the end of a run: a destructor is about to use it, and the engine is no longer
+    /// asked. Calls `first` if the run has not used it before.
     #[cold]
     pub(crate) fn use_closing(&self, runtime: &mut Runtime, first: impl FnOnce(Past)) {
         loop {
@@ -100,7 +103,8 @@ impl Object {
                 Past::Foreign => {}
                 past => return first(past),
             }
-            // All that this check did will be given up, but no other check must see what this destructor does.
+            // The results of this check will be discarded, but no other check may see the effects of this
+            // destructor.
             runtime.worker.close();
             if !runtime.worker.wait_for(epoch(known)) {
                 return;
@@ -108,7 +112,7 @@ impl Object {
         }
     }
 
-    /// Makes it an object of this run, unless it belongs to another worker; then that is noted.
+    /// Makes it an object of this run, unless it belongs to another worker; then records the conflict.
     fn take_over(&self, runtime: &Runtime) -> Past {
         let mine = u64::from(runtime.epoch) << 32 | u64::from(UNNUMBERED);
         let mut known = self.known.load(Ordering::Acquire);
@@ -125,13 +129,13 @@ impl Object {
         }
     }
 
-    /// Whether it was used last in another run than this one.
+    /// Returns true if it was last used in another run.
     pub(crate) fn is_of_another(&self, now: u32) -> bool {
         let then = epoch(self.known.load(Ordering::Acquire));
         then != 0 && then != now
     }
 
-    /// Makes it as new, which needs the only reference to it.
+    /// Resets it, which needs the only reference to it.
     pub(crate) fn forget_past(&mut self) {
         *self.known.get_mut() = 0;
     }

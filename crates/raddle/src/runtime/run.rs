@@ -1,4 +1,4 @@
-//! A run from its begin to its end: whose turn it is. What comes after it is in [`close`].
+//! A run from beginning to end: which thread runs next. [`close`] covers the time after it.
 
 use super::close::{self, close};
 use super::switch::{Fiber, is_forced_end};
@@ -9,18 +9,18 @@ use raddle_model::{Kind, LocationId, Operation, ThreadId, Touch};
 use std::panic::resume_unwind;
 use std::sync::Arc;
 
-/// Who goes on, where a thread has announced an operation or the run is over.
+/// The next thread to run after a thread announced an operation or the run ended.
 pub(super) enum Turn {
-    /// The one who asked, with what its operation brought.
+    /// The same thread, with the result of its operation.
     Mine(Reply),
-    /// Another one, whose fiber this is.
+    /// Another thread, with this fiber.
     Of(Fiber),
-    /// The one who asked, as the run is over.
+    /// The same thread, because the run is over.
     Closing,
 }
 
-/// Lets another one run, and returns when it is the turn of the current thread again.
-#[inline(never)] // Once for all operations: that is what makes switches fast.
+/// Lets another thread run, and returns when it is the turn of the current thread again.
+#[inline(never)] // One copy for all operations: that makes switches fast.
 pub(super) fn wait_for_turn(other: Fiber) -> Reply {
     let panicking = std::thread::panicking();
     other.go();
@@ -31,10 +31,11 @@ pub(super) fn wait_for_turn(other: Fiber) -> Reply {
 }
 
 impl Runtime {
-    /// Executes `operation`, the next one of the current thread, or announces it and asks whose turn it is.
-    #[inline(always)] // A part of each operation of a test.
+    /// Executes `operation`, the next one of the current thread, or announces it and returns the next thread
+    /// to run.
+    #[inline(always)] // On the hot path of every operation.
     pub(super) fn take_step(&mut self, operation: Operation) -> Turn {
-        // In registers: through memory, what is written in pieces would be read as one, for which the processor waits.
+        // In registers: a load that spans several recent stores would stall the processor.
         let Operation { argument, touches, location, kind } = operation;
         if self.engine.runs_on() && self.go_on(argument, touches, location, kind) {
             return Turn::Mine(Reply::Go);
@@ -45,13 +46,14 @@ impl Runtime {
         }
     }
 
-    #[inline(never)] // Once for all operations.
+    #[inline(never)] // One copy for all operations.
     fn go_on(&mut self, argument: u64, touches: [Touch; 2], location: LocationId, kind: Kind) -> bool {
         self.engine.go_on(self.current, Operation { argument, touches, location, kind })
     }
 
-    /// Announces the next operation of the current thread. Tells whose turn it is, if not that of the same thread.
-    #[inline(never)] // Once for all operations.
+    /// Announces the next operation of the current thread. Returns the next fiber to run, if it is another
+    /// one.
+    #[inline(never)] // One copy for all operations.
     fn announce(
         &mut self,
         argument: u64,
@@ -75,7 +77,8 @@ impl Runtime {
         Some(self.turn(next))
     }
 
-    /// Takes note that the current thread is left while it, or another one on this OS thread, is unwinding after a panic.
+    /// Records that the current thread is suspended while it, or another one on this OS thread, is unwinding
+    /// after a panic.
     #[cold]
     fn leave_panicking(&mut self) {
         let panicking = self.is_panicking();
@@ -83,7 +86,7 @@ impl Runtime {
         self.panicking += u32::from(panicking);
     }
 
-    /// Takes note that the current thread goes on, which was left so.
+    /// Records that the current thread, suspended in that state, continues.
     #[cold]
     fn return_panicking(&mut self) {
         let panicking = self.threads[self.current.index()].panicking;
@@ -91,7 +94,7 @@ impl Runtime {
         self.note_panicking(panicking);
     }
 
-    /// Tells whose turn it is, as the current thread does not go on: the run is over.
+    /// Returns the next fiber to run, as the current thread does not continue: the run is over.
     pub(super) fn stop(&mut self) -> Fiber {
         if std::thread::panicking() {
             self.leave_panicking();
@@ -99,7 +102,7 @@ impl Runtime {
         self.ask()
     }
 
-    /// Takes note that the task of the current thread is over, and tells whose turn it is.
+    /// Records that the task of the current thread is over, and returns the next fiber to run.
     fn end_task(&mut self) -> Fiber {
         let thread = self.current;
         if let Some(fiber) = self.threads[thread.index()].fiber.take() {
@@ -115,27 +118,28 @@ impl Runtime {
         self.ask()
     }
 
-    /// Asks the engine what comes next, and tells whose turn it is.
+    /// Asks the engine for the next step, and returns the next fiber to run.
     pub(super) fn ask(&mut self) -> Fiber {
         let next = self.engine.next(&mut *self.strategy);
         self.turn(next)
     }
 
-    /// Whose turn it is by the engine's answer: after the run, that of the one outside.
-    #[inline(always)] // A part of the hot path.
+    /// Returns the fiber that the engine's answer selects: after the run, the one outside.
+    #[inline(always)] // On the hot path.
     fn turn(&mut self, next: Next) -> Fiber {
         if let Next::Resume { thread, reply } = next {
             REPLY.set(reply);
             self.current = thread;
-            self.threads[thread.index()].fiber.expect("a thread that is resumed has not ended")
+            self.threads[thread.index()].fiber.expect("a resumed thread has not ended")
         } else {
-            debug_assert_eq!(next, Next::Done, "nothing comes from outside of a test");
+            debug_assert_eq!(next, Next::Done, "a test receives no external events");
             Fiber::outside()
         }
     }
 }
 
-/// Runs the task of the current thread and drops its variables; called on its fiber. Tells whose turn it is then.
+/// Runs the task of the current thread and drops its variables; called on its fiber. Returns the next fiber
+/// to run.
 pub(super) fn run_task() -> Fiber {
     let task = with(|runtime| runtime.threads[runtime.current.index()].task.take());
     if let Some(task) = task {
@@ -154,8 +158,8 @@ pub(super) fn run_task() -> Fiber {
     })
 }
 
-/// Ends the run if only tasks are left beside the current thread, which has come to its end. They are given up then, whatever they
-/// could still do, be it their first poll; so when this happens is a choice.
+/// Ends the run if only tasks are left besides the current thread, which has ended. The tasks are dropped
+/// even if they could still run or were never polled, so the moment is a choice.
 fn give_up_tasks() {
     let only_tasks =
         with(|runtime| !runtime.closing && runtime.engine.is_last_before_background(runtime.current));
@@ -164,11 +168,11 @@ fn give_up_tasks() {
     }
 }
 
-/// Runs a part of a thread in which a panic is a failure of the run.
+/// Runs a part of a thread in which a panic fails the run.
 fn run_part(task: impl FnOnce()) {
     if let Err(payload) = catch(task) {
         if is_forced_end(&*payload) {
-            // The run is over and this fiber is being unwound; that must not stop here.
+            // The run is over and this fiber unwinds; the unwinding must not stop here.
             resume_unwind(payload);
         }
         if with(|runtime| runtime.is_forced()) {
@@ -187,7 +191,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         runtime.panicking = 0;
         runtime.cut_off = None;
         runtime.threads.clear();
-        runtime.made.clear();
+        runtime.created.clear();
         tracked::forget();
         let mut needs = runtime.strategy.needs();
         needs.exit_last |= runtime.exit_last;
@@ -198,7 +202,7 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
         let thread = runtime.engine.add_thread();
         let name = Arc::clone(&runtime.main_name);
         runtime.start(thread, Some(name), main);
-        assert!(slot.replace(runtime).is_none(), "a check does not run inside another one");
+        assert!(slot.replace(runtime).is_none(), "checks cannot be nested");
     });
     let panicking = std::thread::panicking();
     let first = with(Runtime::ask);
@@ -209,9 +213,10 @@ pub(crate) fn run(runtime: Box<Runtime>, main: Task) -> Box<Runtime> {
     with(Runtime::fail_by_unnoticed_panic);
     with(Runtime::fail_by_leaked_value);
     close(panicking);
-    // A task that was unwinding when it was given up has come to its end only now.
+    // A task that was unwinding when it was dropped has ended only now.
     with(Runtime::fail_by_unnoticed_panic);
-    let mut runtime = RUNTIME.with_borrow_mut(|slot| slot.take().expect("the run was not taken away"));
+    let mut runtime =
+        RUNTIME.with_borrow_mut(|slot| slot.take().expect("the runtime is still there after the run"));
     if let Some(at) = runtime.cut_off {
         runtime.engine.return_to(at);
     }

@@ -1,7 +1,7 @@
-//! What differs in runs that Shuttle's functions make.
+//! Differences of runs that Shuttle's functions make.
 //!
-//! A panic of any thread fails the run at once, threads have labels, the start of a thread is a step, and so is its end after a
-//! spawn, and the wake-ups of tasks are none. Tasks are dropped when all threads have ended.
+//! A panic of any thread fails the run at once. Threads have labels. The start of a thread is a step, and so
+//! is its end after a spawn; wake-ups of tasks are not. Tasks are dropped when all threads have ended.
 
 use super::Task;
 use raddle_model::{Access, Kind, Operation};
@@ -11,11 +11,11 @@ use std::panic::Location;
 
 thread_local! {
     static SHUTTLE: Cell<bool> = const { Cell::new(false) };
-    /// What the first failing thread panicked with.
+    /// The panic payload of the first failing thread.
     static PAYLOAD: RefCell<Option<Box<dyn Any + Send>>> = const { RefCell::new(None) };
 }
 
-/// Whether the runs on this OS thread are made by Shuttle's functions.
+/// Returns true if Shuttle's functions make the runs on this OS thread.
 #[inline]
 pub(crate) fn is_shuttle() -> bool {
     SHUTTLE.get()
@@ -34,7 +34,7 @@ pub(crate) fn as_shuttle<R>(f: impl FnOnce() -> R) -> R {
     f()
 }
 
-/// Keeps what a thread panicked with, if it is the first and somebody will want it.
+/// Stores the panic payload of a thread, if it is the first and will be used.
 pub(super) fn keep_payload(payload: Box<dyn Any + Send>) {
     let unwanted = PAYLOAD.with_borrow_mut(|kept| {
         if is_shuttle() && kept.is_none() { kept.replace(payload) } else { Some(payload) }
@@ -42,28 +42,29 @@ pub(super) fn keep_payload(payload: Box<dyn Any + Send>) {
     unwanted.into_iter().for_each(super::close::discard);
 }
 
-/// What the first failing thread panicked with, if the failure was a panic.
+/// Returns the panic payload of the first failing thread, if the failure was a panic.
 pub(crate) fn take_payload() -> Option<Box<dyn Any + Send>> {
     PAYLOAD.take()
 }
 
-/// Takes a step of the current thread that touches only what stands for it.
-pub(crate) fn pause(place: &'static Location<'static>) {
+/// Takes a step of the current thread that touches only the object of the thread.
+pub(crate) fn pause(location: &'static Location<'static>) {
     super::step(|runtime| {
         let own = runtime.thread_object(runtime.current());
-        Operation::new(Kind::Read, runtime.location(place)).on(own, Access::Read)
+        Operation::new(Kind::Read, runtime.location(location)).on(own, Access::Read)
     });
 }
 
-/// What a thread does, after a step for its start.
-pub(crate) fn with_start(task: Task, place: &'static Location<'static>) -> Task {
+/// Returns `task` preceded by a step for its start.
+pub(crate) fn with_start(task: Task, location: &'static Location<'static>) -> Task {
     Box::new(move || {
-        pause(place);
+        pause(location);
         task();
     })
 }
 
-/// Takes a step if the last one of the current thread was a spawn, before the thread ends: so what it started may run before that.
+/// Takes a step if the last one of the current thread was a spawn, before the thread ends: the spawned thread
+/// may then run first.
 pub(super) fn before_end() {
     let spawned = super::with(|runtime| {
         let run = runtime.engine.summary_so_far();

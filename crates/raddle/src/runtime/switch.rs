@@ -1,11 +1,11 @@
-//! Switching stacks: the unsafe code of this crate, but for a function that `LazyLock` needs.
+//! Stack switching: the unsafe code of this crate, except for a function that `LazyLock` needs.
 //!
-//! A [`Fiber`] runs task after task, so that its stack is set up once and used in many runs. From whatever runs, on a fiber or
-//! outside of all, one goes straight to any fiber that was left: none stands above another. The stacks are corosensei's. The
-//! switch is our own where there is one for the processor (`direct`), and corosensei's elsewhere (`portable`).
-//! A [`Scope`] lets a task borrow from the stack of another fiber.
+//! A [`Fiber`] runs task after task, so that its stack is set up once and used in many runs. Control passes
+//! directly to any suspended fiber, from another fiber or from outside all fibers; fibers have no hierarchy.
+//! The stacks are corosensei's. The switch is our own on supported processors (`direct`), and corosensei's
+//! elsewhere (`portable`). A [`Scope`] lets a task borrow from the stack of another fiber.
 
-#![expect(unsafe_code, reason = "stacks are left and gone back to, and a scope forgets a lifetime")]
+#![expect(unsafe_code, reason = "stack switching, and a scope that extends a lifetime")]
 
 #[cfg(target_os = "linux")]
 mod abort;
@@ -30,69 +30,69 @@ pub(super) mod stack;
 pub(super) mod stack;
 
 #[cfg(all(target_arch = "x86_64", unix, not(feature = "portable-switch")))]
-use direct::Place;
+use direct::Computation;
 #[cfg(any(feature = "portable-switch", not(all(target_arch = "x86_64", unix))))]
-use portable::Place;
+use portable::Computation;
 
-pub(super) use abort::leave_at_abort;
-pub(super) use fiber::{Fiber, Leaving, is_forced_end};
+pub(super) use abort::abandon_at_abort;
+pub(super) use fiber::{Fiber, SuspendReason, is_forced_end};
 pub use scope::Scope;
 pub(crate) use scope::lend;
 
-/// The least size of a stack, without the page that guards its end.
+/// The minimum size of a stack, without the guard page at its end.
 const STACK: usize = 1024 * 1024;
 
 #[cfg(test)]
 mod tests {
-    /// What each way to switch promises.
+    /// The tests that both switches must pass.
     macro_rules! switches {
         ($name:ident) => {
             mod $name {
-                use super::super::$name::Place;
+                use super::super::$name::Computation;
                 use std::cell::{Cell, RefCell};
 
                 thread_local! {
-                    static PLACES: RefCell<Vec<&'static Place>> = const { RefCell::new(Vec::new()) };
+                    static COMPUTATIONS: RefCell<Vec<&'static Computation>> = const { RefCell::new(Vec::new()) };
                     static SEEN: RefCell<Vec<(usize, u64)>> = const { RefCell::new(Vec::new()) };
                     static RUNS: Cell<usize> = const { Cell::new(0) };
                 }
 
                 fn go(to: usize) {
                     let from = RUNS.replace(to);
-                    let (from, to) = PLACES.with_borrow(|places| (places[from], places[to]));
-                    assert!(!from.is_left(), "what runs has not been left");
-                    assert!(to.is_left(), "the other one has");
-                    // SAFETY: `from` runs, `to` was left or has not begun, and both live for ever.
+                    let (from, to) = COMPUTATIONS.with_borrow(|locations| (locations[from], locations[to]));
+                    assert!(!from.is_suspended(), "the running one is not suspended");
+                    assert!(to.is_suspended(), "the other one is");
+                    // SAFETY: `from` runs, `to` is suspended or has not begun, and both are leaked.
                     unsafe { from.switch(to) };
                 }
 
-                /// Goes round the fibers, with numbers that each computes on its own stack.
+                /// Cycles through the fibers, with numbers that each computes on its own stack.
                 extern "C" fn body() -> ! {
                     let me = RUNS.get();
                     let mut product = me as u64;
                     let mut real = 1.0 / me as f64;
                     loop {
-                        let place = std::hint::black_box([product; 32]);
+                        let location = std::hint::black_box([product; 32]);
                         let depth =
-                            (&raw const place as usize) - PLACES.with_borrow(|places| places[me].end());
-                        assert!(depth < 2 * super::super::STACK, "it is its own stack");
+                            (&raw const location as usize) - COMPUTATIONS.with_borrow(|all| all[me].end());
+                        assert!(depth < 2 * super::super::STACK, "each has its own stack");
                         SEEN.with_borrow_mut(|seen| seen.push((me, product)));
                         go(if me == 3 { 0 } else { me + 1 });
-                        assert_eq!(place, [product; 32], "what is on a stack stays there");
+                        assert_eq!(location, [product; 32], "values on a stack are preserved");
                         product *= me as u64 + 1;
                         real /= me as f64 + 1.0;
-                        assert!((real * product as f64 - 1.0).abs() < 1e-9, "so do numbers in registers");
+                        assert!((real * product as f64 - 1.0).abs() < 1e-9, "so are numbers in registers");
                     }
                 }
 
                 #[test]
                 fn each_goes_on_where_it_was_left() {
-                    let places = (0..4).map(|number| -> &'static Place {
-                        let place =
-                            if number == 0 { Place::outside() } else { Place::on_stack(number, body) };
-                        Box::leak(Box::new(place))
+                    let locations = (0..4).map(|number| -> &'static Computation {
+                        let location =
+                            if number == 0 { Computation::outside() } else { Computation::on_stack(number, body) };
+                        Box::leak(Box::new(location))
                     });
-                    PLACES.set(places.collect());
+                    COMPUTATIONS.set(locations.collect());
                     for first in [1, 1, 2, 3, 1] {
                         go(first);
                     }
@@ -101,7 +101,7 @@ mod tests {
                         [(1, 1), (2, 2), (3, 3), (1, 2), (2, 6), (3, 12), (2, 18), (3, 48), (3, 192)];
                     let last = [(1, 4), (2, 54), (3, 768)];
                     assert_eq!(seen, [&rounds[..], &last[..]].concat());
-                    Place::on_stack(4, body).forget();
+                    Computation::on_stack(4, body).forget();
                 }
             }
         };

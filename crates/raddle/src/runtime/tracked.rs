@@ -1,4 +1,5 @@
-//! Values that a run must have dropped at its end, and those that are known by their address alone: both of Loom's types.
+//! Values that must be dropped before the end of a run, and values identified by their address: both for
+//! Loom's types.
 
 use std::any::Any;
 use std::cell::RefCell;
@@ -6,40 +7,42 @@ use std::collections::BTreeMap;
 use std::panic::Location;
 
 thread_local! {
-    /// The values of the run on this OS thread that have not been dropped, by number: what they are, and where they were made.
+    /// The values of the run on this OS thread that have not been dropped, by number: their kind, and where
+    /// they were created.
     static TRACKED: RefCell<Tracked> =
         const { RefCell::new(Tracked { next: 0, lasting: 0, values: BTreeMap::new() }) };
 }
 
 thread_local! {
-    /// The values that were turned into a pointer, by address.
-    static KEPT: RefCell<BTreeMap<usize, Vec<Box<dyn Any>>>> = const { RefCell::new(BTreeMap::new()) };
+    /// The values that were converted into a pointer, by address.
+    static STORED: RefCell<BTreeMap<usize, Vec<Box<dyn Any>>>> = const { RefCell::new(BTreeMap::new()) };
 }
 
 struct Tracked {
     next: u64,
-    /// How many initializations of statics are going on, whose values last until the next run.
+    /// The number of initializations of statics in progress, whose values last until the next run.
     lasting: usize,
     values: BTreeMap<u64, (&'static str, &'static Location<'static>)>,
 }
 
-/// Notes a value that must be dropped in the run, and returns its number.
-pub(crate) fn track(what: &'static str, place: &'static Location<'static>) -> u64 {
+/// Records a value that must be dropped in the run, and returns its number.
+pub(crate) fn track(what: &'static str, location: &'static Location<'static>) -> u64 {
     TRACKED.with_borrow_mut(|tracked| {
         tracked.next += 1;
         if tracked.lasting == 0 {
-            tracked.values.insert(tracked.next, (what, place));
+            tracked.values.insert(tracked.next, (what, location));
         }
         tracked.next
     })
 }
 
-/// Notes that a value was dropped. One of an earlier run is not known any more.
+/// Records that a value was dropped. Values of earlier runs are ignored.
 pub(crate) fn untrack(number: u64) {
     _ = TRACKED.try_with(|tracked| tracked.borrow_mut().values.remove(&number));
 }
 
-/// The time in which a value is made that lasts longer than the run: what else is made meanwhile need not be dropped.
+/// The time during which a value is created that outlives the run: other values created meanwhile need not be
+/// dropped.
 pub(crate) struct Lasting(());
 
 impl Lasting {
@@ -55,7 +58,7 @@ impl Drop for Lasting {
     }
 }
 
-/// Forgets the values of the run before.
+/// Forgets the values of the previous run.
 pub(super) fn forget() {
     TRACKED.with_borrow_mut(|tracked| {
         tracked.values.clear();
@@ -63,22 +66,22 @@ pub(super) fn forget() {
     });
 }
 
-/// The first value that was not dropped.
+/// Returns the first value that was not dropped.
 pub(super) fn leaked() -> Option<String> {
     TRACKED.with_borrow(|tracked| {
-        let (what, place) = tracked.values.values().next()?;
-        Some(format!("{what} leaked: it was made at {place} and not dropped"))
+        let (what, location) = tracked.values.values().next()?;
+        Some(format!("{what} leaked: created at {location} and never dropped"))
     })
 }
 
-/// Keeps a value under an address, which may have several.
-pub(crate) fn keep(address: usize, value: Box<dyn Any>) {
-    KEPT.with_borrow_mut(|kept| kept.entry(address).or_default().push(value));
+/// Stores a value under an address, which may have several.
+pub(crate) fn store_value(address: usize, value: Box<dyn Any>) {
+    STORED.with_borrow_mut(|kept| kept.entry(address).or_default().push(value));
 }
 
-/// Takes a value that was kept under an address.
-pub(crate) fn take_kept(address: usize) -> Option<Box<dyn Any>> {
-    KEPT.with_borrow_mut(|kept| {
+/// Takes a value that was stored under an address.
+pub(crate) fn take_stored(address: usize) -> Option<Box<dyn Any>> {
+    STORED.with_borrow_mut(|kept| {
         let values = kept.get_mut(&address)?;
         let value = values.pop();
         if values.is_empty() {
@@ -88,14 +91,14 @@ pub(crate) fn take_kept(address: usize) -> Option<Box<dyn Any>> {
     })
 }
 
-/// Whether a value is kept.
-pub(super) fn has_kept() -> bool {
-    KEPT.with_borrow(|kept| !kept.is_empty())
+/// Returns true if a value is stored.
+pub(super) fn has_stored() -> bool {
+    STORED.with_borrow(|kept| !kept.is_empty())
 }
 
-/// Drops what is kept, at the end of a run.
-pub(super) fn drop_kept() {
-    while let Some(values) = KEPT.with_borrow_mut(BTreeMap::pop_first) {
+/// Drops the stored values, at the end of a run.
+pub(super) fn drop_stored() {
+    while let Some(values) = STORED.with_borrow_mut(BTreeMap::pop_first) {
         drop(values);
     }
 }

@@ -1,12 +1,12 @@
-//! What the steps of a run read and write, in runs that are made to be shown.
+//! Values that steps read and write, in runs for reports.
 
 use super::Runtime;
 use raddle_model::{Cell, Format, Gathered, TraceStep, Values};
 
-/// A value as its bits, how many bytes it has, and how it is written.
+/// A value as its bits, its size in bytes, and its format.
 pub(crate) type Word = (u64, u8, Format);
 
-/// What one step read and wrote.
+/// The values that one step read and wrote.
 #[derive(Clone, Copy)]
 pub(crate) struct Noted {
     step: u32,
@@ -17,12 +17,12 @@ pub(crate) struct Noted {
 }
 
 impl Runtime {
-    /// From now on values are noted.
+    /// Starts recording values.
     pub(crate) fn note_values(&mut self) {
         self.values = Some(Vec::new());
     }
 
-    /// The latest step, which has just been executed, read and wrote this.
+    /// Records the values that the latest step, which has just been executed, read and wrote.
     pub(crate) fn note_value(&mut self, read: Option<Word>, written: Option<Word>) {
         let step = self.latest_step();
         if let (Some(values), Some((_, width, format))) = (&mut self.values, read.or(written)) {
@@ -31,7 +31,7 @@ impl Runtime {
         }
     }
 
-    /// The latest step has written nothing after all. Nothing may have been noted of it.
+    /// Records that the latest step has written nothing. It must have no record yet.
     pub(crate) fn note_nothing_written(&mut self) {
         let step = self.latest_step();
         let latest = self.values.as_mut().and_then(|values| values.last_mut());
@@ -44,7 +44,7 @@ impl Runtime {
         self.engine.step_count().saturating_sub(1) as u32
     }
 
-    /// What was noted of the run with these steps.
+    /// Returns the recorded values of the run with these steps.
     pub(crate) fn noted_values(&self, steps: &[TraceStep]) -> Values {
         let mut gathered = Gathered::default();
         for &Noted { step, width, format, read, written } in self.values.iter().flatten() {

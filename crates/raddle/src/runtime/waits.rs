@@ -1,22 +1,22 @@
-//! What an OS thread of this process waits for, and the call of std that it waits in.
+//! The wait of an OS thread of this process, and the std call in which it waits.
 
-/// What an OS thread waits for.
+/// The kind of wait of an OS thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Wait {
-    /// A futex, as locks, channels and barriers of std do.
+    /// A futex, as for locks, channels and barriers of std.
     Lock,
-    /// Something else of the operating system.
+    /// Another system call.
     System,
     /// Nothing: it computes.
     None,
 }
 
-/// What OS thread `number` of this process waits for, as far as the system tells.
+/// Returns the wait of OS thread `number` of this process, as far as the system reports it.
 pub(super) fn of(number: i32) -> Wait {
     let Ok(status) = std::fs::read_to_string(format!("/proc/self/task/{number}/stat")) else {
         return Wait::None;
     };
-    // The state follows the name, which is in parentheses and may have any characters.
+    // The state follows the name, which is in parentheses and may contain any characters.
     let state = status.rsplit_once(") ").and_then(|(_, rest)| rest.chars().next());
     if state.is_none_or(|state| state == 'R') {
         return Wait::None;
@@ -26,27 +26,27 @@ pub(super) fn of(number: i32) -> Wait {
     if futex { Wait::Lock } else { Wait::System }
 }
 
-/// The number of the system call `futex`, as the system writes it.
+/// The number of the system call `futex`, as the system prints it.
 const FUTEX: &str = if cfg!(target_arch = "x86_64") { "202" } else { "98" };
 
-/// A function on a stack.
+/// A stack frame.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(super) struct Frame {
     pub(super) function: String,
     /// File, line and column, if the program has debug information.
-    pub(super) place: Option<String>,
+    pub(super) location: Option<String>,
 }
 
 impl Frame {
     fn is_of_std(&self) -> bool {
         let std = ["std::", "core::", "alloc::", "<std::", "<core::", "<alloc::"];
         std.iter().any(|start| self.function.starts_with(start))
-            || self.place.as_ref().is_some_and(|place| place.contains("/library/"))
+            || self.location.as_ref().is_some_and(|location| location.contains("/library/"))
     }
 }
 
 impl Frame {
-    /// The function with its path. That of one that was inlined is not known, but that of its type.
+    /// Returns the function with its path. For an inlined function, only the path of its type is known.
     pub(super) fn name(&self) -> String {
         match self.import() {
             Some((std, _)) if !self.function.contains("::") => {
@@ -57,54 +57,53 @@ impl Frame {
         }
     }
 
-    /// The type of std that the function belongs to, and what is to be used in its place.
+    /// Returns the std type of the function, and its replacement.
     pub(super) fn import(&self) -> Option<(&'static str, &'static str)> {
-        let path = format!("{} {}", self.function, self.place.as_deref().unwrap_or_default());
+        let path = format!("{} {}", self.function, self.location.as_deref().unwrap_or_default());
         let path = path.replace("::", "/").to_lowercase();
         let found = IMPORTS.iter().find(|(word, ..)| path.contains(word));
         found.filter(|_| self.is_of_std()).map(|&(_, std, ours)| (std, ours))
     }
 }
 
-/// The functions of a stack as std writes it, the innermost first.
+/// Returns the frames of a stack as std prints it, the innermost first.
 pub(super) fn frames(text: &str) -> Vec<Frame> {
     let mut frames: Vec<Frame> = Vec::new();
     for line in text.lines().map(str::trim) {
-        if let Some(place) = line.strip_prefix("at ") {
+        if let Some(location) = line.strip_prefix("at ") {
             if let Some(frame) = frames.last_mut() {
-                frame.place.get_or_insert_with(|| place.to_owned());
+                frame.location.get_or_insert_with(|| location.to_owned());
             }
         } else if let Some((number, function)) = line.split_once(": ")
             && number.parse::<u32>().is_ok()
         {
-            frames.push(Frame { function: function.to_owned(), place: None });
+            frames.push(Frame { function: function.to_owned(), location: None });
         }
     }
     frames
 }
 
-/// The function of std that the thread is in, and the place in the program that called it. If the thread is in none, only the
-/// place where it is.
+/// Returns the std function that the thread executes, and the location of its caller in the program. If the
+/// thread is in none, returns only its location.
 pub(super) fn call(frames: &[Frame]) -> (Option<&Frame>, Option<&str>) {
-    // Before it are the handler of the signal, and what it was called by.
+    // The frames before it are the signal handler and its callers.
     let handler = frames.iter().position(|frame| frame.function.contains("on_signal"));
     let rest = &frames[handler.map_or(0, |handler| handler + 1)..];
     let user =
-        rest.iter().position(|frame| frame.place.is_some() && !frame.is_of_std() && !is_of_libc(frame));
+        rest.iter().position(|frame| frame.location.is_some() && !frame.is_of_std() && !is_of_libc(frame));
     let Some(user) = user else { return (rest.iter().rfind(|frame| frame.import().is_some()), None) };
     let called = user.checked_sub(1).map(|index| &rest[index]).filter(|frame| frame.is_of_std());
-    (called, rest[user].place.as_deref())
+    (called, rest[user].location.as_deref())
 }
 
-/// Whether a function is one of the C library, with debug information.
+/// Returns true for a function of the C library with debug information.
 fn is_of_libc(frame: &Frame) -> bool {
-    frame
-        .place
-        .as_ref()
-        .is_some_and(|place| place.starts_with("./") && place.contains(".c:") || place.contains("sysdeps"))
+    frame.location.as_ref().is_some_and(|location| {
+        location.starts_with("./") && location.contains(".c:") || location.contains("sysdeps")
+    })
 }
 
-/// Words in the path of a function of std or of its file, the type it belongs to, and what is to be used in its place.
+/// Substrings of the path of a std function or of its file, the type, and its replacement.
 const IMPORTS: &[(&str, &str, &str)] = &[
     ("sync/mpsc", "std::sync::mpsc", "raddle::sync::mpsc"),
     ("sync/mpmc", "std::sync::mpsc", "raddle::sync::mpsc"),
@@ -141,10 +140,10 @@ mod tests {
     fn the_call_of_std_and_its_place_are_found() {
         let frames = frames(STACK);
         assert_eq!(frames.len(), 7);
-        let (function, place) = call(&frames);
+        let (function, location) = call(&frames);
         let function = function.unwrap();
         assert_eq!(function.name(), "std::sync::poison::mutex::Mutex<T>::lock");
-        assert_eq!(place, Some("./tests/hangs.rs:12:30"));
+        assert_eq!(location, Some("./tests/hangs.rs:12:30"));
         assert_eq!(function.import(), Some(("std::sync::Mutex", "raddle::sync::Mutex")));
     }
 
@@ -165,7 +164,7 @@ mod tests {
     #[test]
     fn types_of_std_have_a_counterpart() {
         let of = |function: &str| {
-            let frame = Frame { function: function.to_owned(), place: None };
+            let frame = Frame { function: function.to_owned(), location: None };
             frame.import().map(|(std, _)| std)
         };
         assert_eq!(of("std::sync::mpsc::Receiver<T>::recv"), Some("std::sync::mpsc"));

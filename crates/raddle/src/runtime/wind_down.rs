@@ -1,17 +1,17 @@
-//! What comes after a run was cut off.
+//! Continues a run after a strategy pruned it.
 //!
-//! A strategy cuts a run off because another one covers it. Its threads are not unwound then, for destructors may rely on what comes
-//! before them. They go on in turns, to their ends, and nobody looks at what comes of that.
+//! A strategy prunes a run because another one covers it. Its threads are not unwound then, because
+//! destructors may rely on the code before them. They take turns until they end, and the outcome is ignored.
 
 use super::{Runtime, with};
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 use raddle_model::ThreadId;
 
-/// How many steps are granted, besides as many as the run had: a multiple of them.
+/// The number of steps granted, as a multiple of those of the run.
 const TIMES: u64 = 10;
 const LEAST: u64 = 10_000;
 
-/// Lets each thread take a step in turn.
+/// A strategy that lets each thread take a step in turn.
 struct Turns {
     last: ThreadId,
     left: u64,
@@ -49,18 +49,18 @@ impl Strategy for Turns {
 }
 
 impl Runtime {
-    /// Makes the strategy learn from runs that are cut off as soon as they are, and lets these go on.
+    /// Makes the strategy learn from pruned runs at the moment of pruning, and continues these runs.
     pub(crate) fn wind_down_after_cut_off(&mut self) {
         self.winds_down = true;
     }
 
-    /// Returns whether the strategy has learnt from the latest run.
+    /// Returns true if the strategy has learned from the latest run.
     pub(crate) fn has_learnt(&self) -> bool {
         self.cut_off.is_some()
     }
 }
 
-/// Goes on with the run if it was cut off. Returns when it is over.
+/// Continues the run if it was pruned. Returns when it is over.
 pub(super) fn wind_down() {
     if !with(|runtime| runtime.winds_down && runtime.engine.is_cut_off()) {
         return;

@@ -19,7 +19,7 @@ pub fn check_random<F: Fn() + Send + Sync + 'static>(test: F, iterations: usize)
     Runner::new(RandomScheduler::new(iterations), Config::new()).run(test);
 }
 
-/// Runs `test` `iterations` times with random schedules that follow from `seed`.
+/// Runs `test` `iterations` times with random schedules derived from `seed`.
 #[track_caller]
 pub fn check_random_with_seed<F: Fn() + Send + Sync + 'static>(test: F, seed: u64, iterations: usize) {
     Runner::new(RandomScheduler::new_from_seed(seed, iterations), Config::new()).run(test);
@@ -31,7 +31,7 @@ pub fn check_pct<F: Fn() + Send + Sync + 'static>(test: F, iterations: usize, de
     Runner::new(PctScheduler::new(depth, iterations), Config::new()).run(test);
 }
 
-/// Runs `test` `iterations` times, drawing interleavings as evenly as the strategy `urw` can.
+/// Runs `test` `iterations` times and samples interleavings as uniformly as the strategy `urw` can.
 #[track_caller]
 pub fn check_urw<F: Fn() + Send + Sync + 'static>(test: F, iterations: usize) {
     Runner::new(UrwRandomScheduler::new(iterations), Config::new()).run(test);
@@ -43,15 +43,16 @@ pub fn check_dfs<F: Fn() + Send + Sync + 'static>(test: F, max_iterations: Optio
     Runner::new(DfsScheduler::new(max_iterations, false), Config::new()).run(test);
 }
 
-/// Runs `test` `max_iterations` times with random schedules and each of these a second time. Panics if the second run
-/// differs from the first: then the test depends on more than the schedule, and its failures cannot be replayed.
+/// Runs `test` `max_iterations` times with random schedules and each of these a second time. Panics if the
+/// second run differs from the first: the test then depends on more than the schedule, and its failures
+/// cannot be replayed.
 #[track_caller]
 pub fn check_uncontrolled_nondeterminism<F: Fn() + Send + Sync + 'static>(test: F, max_iterations: usize) {
     let scheduler = UncontrolledNondeterminismCheckScheduler::new(RandomScheduler::new(max_iterations));
     Runner::new(scheduler, Config::new()).run(test);
 }
 
-/// Runs `test` once with the schedule that the report of a failing run ends with.
+/// Runs `test` once with the schedule at the end of a failure report.
 #[track_caller]
 pub fn replay<F: Fn() + Send + Sync + 'static>(test: F, encoded_schedule: &str) {
     Runner::new(ReplayScheduler::new_from_encoded(encoded_schedule), Config::new()).run(test);

@@ -1,30 +1,31 @@
-//! Shuttle's settings.
+//! Shuttle's configuration.
 
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// The settings of a [`Runner`](super::Runner), under the names that Shuttle gives them.
+/// The configuration of a [`Runner`](super::Runner), under Shuttle's names.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// The size of a thread's stack. Without an effect: all stacks have one size, which is larger than Shuttle's default.
+    /// The size of a thread's stack. No effect: all stacks have the same size, which is larger than Shuttle's
+    /// default.
     pub stack_size: usize,
-    /// What happens to the schedule of a failing run.
+    /// The output of the schedule of a failing run.
     pub failure_persistence: FailurePersistence,
-    /// The most steps of a run.
+    /// The maximum number of steps of a run.
     pub max_steps: MaxSteps,
-    /// No run begins after this time.
+    /// Stops starting new runs after this time.
     pub max_time: Option<Duration>,
-    /// Silences Shuttle's warnings. Without an effect.
+    /// Silences Shuttle's warnings. No effect.
     pub silence_warnings: bool,
-    /// Records steps in spans of the `tracing` crate. Without an effect.
+    /// Records steps in spans of the `tracing` crate. No effect.
     pub record_steps_in_span: bool,
-    /// What happens to unfinished threads after a panic.
+    /// The treatment of unfinished threads after a panic.
     pub ungraceful_shutdown_config: UngracefulShutdownConfig,
 }
 
 impl Config {
-    /// The default settings.
+    /// Returns the default configuration.
     #[must_use]
     pub fn new() -> Config {
         Config {
@@ -38,7 +39,7 @@ impl Config {
         }
     }
 
-    /// The same for a check. Steps are counted from 0 there, and from 1 in Shuttle.
+    /// Returns the equivalent configuration of a check. Its steps are counted from 0, and Shuttle's from 1.
     pub(super) fn to_check(&self) -> crate::Config {
         let mut config = crate::Config::new().with_minimize(false).with_explain(false);
         config.time_budget = self.max_time;
@@ -54,7 +55,7 @@ impl Config {
         config
     }
 
-    /// After how many steps of a check a run is cut off, if it is.
+    /// Returns the number of steps after which a run of a check is ended, if any.
     pub(super) fn cut_off(&self) -> Option<u64> {
         match self.max_steps {
             MaxSteps::ContinueAfter(steps) => Some((steps as u64).saturating_sub(1)),
@@ -69,43 +70,44 @@ impl Default for Config {
     }
 }
 
-/// What happens to the schedule of a failing run.
+/// The output of the schedule of a failing run.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum FailurePersistence {
-    /// It is not kept.
+    /// Discarded.
     None,
-    /// It is printed with the report, for [`replay`](super::replay).
+    /// Printed with the report, for [`replay`](super::replay).
     Print,
-    /// It is written as a failure file into this directory, or the current one, for
+    /// Written as a failure file into this directory, or the current one, for
     /// [`replay_from_file`](super::replay_from_file).
     File(Option<PathBuf>),
 }
 
-/// The most steps of a run.
+/// The maximum number of steps of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum MaxSteps {
     /// No limit.
     None,
-    /// A run that needs more fails.
+    /// A run that exceeds it fails.
     FailAfter(usize),
-    /// A run that needs more is ended there, and the next one begins.
+    /// A run that exceeds it is ended there, and the next one begins.
     ContinueAfter(usize),
 }
 
-/// What happens to unfinished threads after a panic. All of them are unwound, so nothing here has an effect.
+/// The treatment of unfinished threads after a panic. All of them are unwound, so these fields have no
+/// effect.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct UngracefulShutdownConfig {
-    /// Ends the run at the panic, before the panicking thread has unwound its stack. Without an effect.
+    /// Ends the run at the panic, before the panicking thread has unwound its stack. No effect.
     pub immediately_return_on_panic: bool,
-    /// What happens to the functions of threads that have not begun. They are dropped.
+    /// The treatment of the functions of threads that have not begun. They are dropped.
     pub continuation_function_behavior: ContinuationFunctionBehavior,
 }
 
 impl UngracefulShutdownConfig {
-    /// The default settings.
+    /// Returns the default configuration.
     #[must_use]
     pub const fn new() -> UngracefulShutdownConfig {
         UngracefulShutdownConfig {
@@ -115,19 +117,19 @@ impl UngracefulShutdownConfig {
     }
 }
 
-/// What happens to the functions of threads that have not begun when a run fails.
+/// The treatment of the functions of threads that have not begun when a run fails.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub enum ContinuationFunctionBehavior {
-    /// They are dropped.
+    /// Dropped.
     Drop,
-    /// They are leaked in Shuttle, and dropped here.
+    /// Leaked in Shuttle, and dropped here.
     #[default]
     Leak,
 }
 
 impl ContinuationFunctionBehavior {
-    /// Shuttle's default.
+    /// Returns Shuttle's default.
     #[must_use]
     pub const fn new() -> ContinuationFunctionBehavior {
         ContinuationFunctionBehavior::Leak

@@ -1,4 +1,4 @@
-//! What a test can ask about its own run.
+//! Queries of a test about its own run.
 
 pub use super::labels::{ChildLabelFn, ChildLabels, Labels, TaskName};
 pub use super::scheduler::TaskId;
@@ -13,39 +13,39 @@ use std::cmp::Ordering;
 use std::fmt::Debug;
 use std::ops::Deref;
 
-/// Returns how many steps the run has taken, also those that did not switch, and one for its start.
+/// Returns the number of steps of the run, including those without a switch, and one for its start.
 ///
 /// # Panics
 ///
-/// Outside of a check.
+/// Outside a check.
 pub fn context_switches() -> usize {
     runtime::steps() as usize + 1
 }
 
-/// Returns the task that runs.
+/// Returns the current task.
 ///
 /// # Panics
 ///
-/// Outside of a check.
+/// Outside a check.
 pub fn me() -> TaskId {
     TaskId::of(runtime::with(|runtime| runtime.current()))
 }
 
-/// Returns the task that runs.
+/// Returns the current task.
 ///
 /// # Panics
 ///
-/// Outside of a check; see [`try_get_current_task`].
+/// Outside a check; see [`try_get_current_task`].
 pub fn get_current_task() -> Option<TaskId> {
     Some(me())
 }
 
-/// Returns the task that runs, if this is called by one: not outside of a check, and not by a scheduler.
+/// Returns the current task, if a task calls this: `None` outside a check and in a scheduler.
 pub fn try_get_current_task() -> Option<TaskId> {
     runtime::unwound_or_running().map(TaskId::of)
 }
 
-/// Counts the steps of the run anew for [`MaxSteps`](super::MaxSteps).
+/// Restarts the step count of the run for [`MaxSteps`](super::MaxSteps).
 pub fn reset_step_count() {
     runtime::with(|runtime| {
         runtime.engine.restart_step_limit();
@@ -53,27 +53,28 @@ pub fn reset_step_count() {
     });
 }
 
-/// Returns the vector clock of the current task, or an empty one outside of a check.
+/// Returns the vector clock of the current task, or an empty one outside a check.
 pub fn clock() -> VectorClock {
     try_get_current_task().map_or_else(VectorClock::new, clock_for)
 }
 
-/// Returns the vector clock of a task: for each task, how many of its steps happen before the next one of `task`. Happens-before
-/// is that of data races: what locks, joins, channels and the like order, and atomics as far as their memory orders go.
+/// Returns the vector clock of a task: for each task, the number of its steps that happen before the next one
+/// of `task`. Happens-before is that of data races: the order of locks, joins, channels and so on, and of
+/// atomics as their memory orders specify.
 ///
 /// # Panics
 ///
-/// Outside of a check.
+/// Outside a check.
 pub fn clock_for(task: TaskId) -> VectorClock {
     runtime::with(|runtime| {
         let mut time = runtime.engine.clock(task.thread()).to_vec();
-        // The start of a task is a step, and no event of its own.
+        // The start of a task is a step, but not an event of its own.
         time.iter_mut().skip(1).for_each(|steps| *steps = steps.saturating_sub(1));
         VectorClock { time }
     })
 }
 
-/// How many steps of each task happen before something.
+/// The number of steps of each task that happen before an event.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct VectorClock {
     time: Vec<u32>,
@@ -122,7 +123,7 @@ impl PartialOrd for VectorClock {
     }
 }
 
-/// Calls `f` with the labels of a task, which must not look at labels itself.
+/// Calls `f` with the labels of a task. `f` must not access labels itself.
 pub fn with_labels_for_task<R>(task_id: TaskId, f: impl FnOnce(&mut Labels) -> R) -> R {
     labels::with(task_id, f)
 }
@@ -147,7 +148,7 @@ pub fn get_name_for_task(task_id: TaskId) -> Option<TaskName> {
     get_label_for_task(task_id)
 }
 
-/// Gives a task a name, and returns the previous one.
+/// Sets the name of a task, and returns the previous one.
 pub fn set_name_for_task(task_id: TaskId, task_name: impl Into<TaskName>) -> Option<TaskName> {
     set_label_for_task(task_id, task_name.into())
 }

@@ -1,4 +1,4 @@
-//! How a failing run is reported.
+//! Reports of failing runs.
 
 use super::FailurePersistence;
 use super::scheduler::Schedule;
@@ -7,9 +7,9 @@ use raddle_model::{BlockReason, Blocked, Failure as Verdict};
 use std::any::Any;
 use std::panic::resume_unwind;
 
-/// Why the runs of a scheduler ended.
+/// The reason why the runs of a scheduler ended.
 pub(super) enum Failure {
-    /// A run failed, by this panic if it was one.
+    /// A run failed, with the payload if it was a panic.
     Run(Box<Failed>, Option<Box<dyn Any + Send>>),
     /// The scheduler panicked.
     Scheduler(Box<dyn Any + Send>),
@@ -27,7 +27,7 @@ pub(super) fn raise(failure: Failure, persistence: &FailurePersistence) -> ! {
     }
     if *persistence == FailurePersistence::Print {
         let schedule = Schedule::of(&failed.trace).encode();
-        eprintln!("failing schedule:\n\"\n{schedule}\n\"\npass it to `shuttle::replay` to run it again");
+        eprintln!("failing schedule:\n\"\n{schedule}\n\"\npass it to `shuttle::replay` to replay it");
     }
     if let Some(payload) = payload {
         resume_unwind(payload);
@@ -45,7 +45,7 @@ pub(super) fn raise(failure: Failure, persistence: &FailurePersistence) -> ! {
     }
 }
 
-/// The kind of lock that a thread has and waits for, if it does.
+/// Returns the kind of lock that a thread both holds and waits for, if any.
 fn own_lock(blocked: &Blocked) -> Option<&'static str> {
     let name = match blocked.reason {
         BlockReason::Mutex => "Mutex",

@@ -14,11 +14,12 @@ thread_local! {
 
 /// Forgets the labels of a run that is over.
 pub(crate) fn forget() {
-    // The destructors of labels may look at others.
+    // The destructors of labels may access other labels.
     drop(LABELS.take());
 }
 
-/// Gives a new task the labels of its parent, with its own name, and those that the parent's [`ChildLabelFn`] sets.
+/// Copies the labels of the parent to a new task, with its own name and those that the parent's
+/// [`ChildLabelFn`] sets.
 pub(crate) fn inherit(parent: TaskId, child: TaskId, name: Option<&str>) {
     let mut labels = with(parent, |labels| labels.clone());
     labels.remove::<TaskName>();
@@ -50,7 +51,7 @@ pub struct Labels {
 }
 
 impl Labels {
-    /// Creates labels without values.
+    /// Creates an empty set of labels.
     pub fn new() -> Labels {
         Labels::default()
     }
@@ -65,7 +66,7 @@ impl Labels {
         (**self.values.get(&TypeId::of::<T>())?).as_any().downcast_ref()
     }
 
-    /// Returns the value of type `T`, to be changed.
+    /// Returns a mutable reference to the value of type `T`.
     pub fn get_mut<T: 'static>(&mut self) -> Option<&mut T> {
         (**self.values.get_mut(&TypeId::of::<T>())?).as_any_mut().downcast_mut()
     }
@@ -75,18 +76,18 @@ impl Labels {
         self.values.remove(&TypeId::of::<T>()).and_then(taken)
     }
 
-    /// Returns the value of its type, which is `value` if there was none.
+    /// Returns the value of its type, and inserts `value` first if there was none.
     pub fn get_or_insert<T: Clone + 'static>(&mut self, value: T) -> &mut T {
         self.get_or_insert_with(|| value)
     }
 
-    /// Returns the value of its type, which is made by `make` if there was none.
+    /// Returns the value of its type, and inserts the result of `make` first if there was none.
     pub fn get_or_insert_with<T: Clone + 'static>(&mut self, make: impl FnOnce() -> T) -> &mut T {
         let value = self.values.entry(TypeId::of::<T>()).or_insert_with(|| Box::new(make()));
         (**value).as_any_mut().downcast_mut().expect("a value is kept under its own type")
     }
 
-    /// Returns the value of its type, which is the default one if there was none.
+    /// Returns the value of its type, and inserts the default first if there was none.
     pub fn get_or_insert_default<T: Default + Clone + 'static>(&mut self) -> &mut T {
         self.get_or_insert_with(T::default)
     }
@@ -96,7 +97,7 @@ impl Labels {
         self.values.clear();
     }
 
-    /// Says whether there are no values.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.values.is_empty()
     }
@@ -122,7 +123,7 @@ impl fmt::Debug for Labels {
     }
 }
 
-/// A value that can be copied without knowing its type.
+/// A value that can be cloned without knowing its type.
 trait Label: Any {
     fn copy(&self) -> Box<dyn Label>;
     fn as_any(&self) -> &dyn Any;
@@ -154,7 +155,7 @@ impl Clone for Box<dyn Label> {
     }
 }
 
-/// The label that is the name of a task.
+/// The label with the name of a task.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TaskName(String);
 
@@ -188,11 +189,11 @@ impl fmt::Debug for TaskName {
     }
 }
 
-/// The label that sets labels of the tasks that its task starts.
+/// The label that sets labels of tasks started by its task.
 #[derive(Clone)]
 pub struct ChildLabelFn(pub Arc<ChildLabels>);
 
-/// What [`ChildLabelFn`] calls, with the new task and its labels.
+/// The function in [`ChildLabelFn`], called with the new task and its labels.
 pub type ChildLabels = dyn Fn(TaskId, &mut Labels) + 'static;
 
 impl fmt::Debug for ChildLabelFn {

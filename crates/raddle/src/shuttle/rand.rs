@@ -8,21 +8,21 @@ use rngs::ThreadRng;
 use std::cell::RefCell;
 use std::panic::Location;
 
-/// The seed of the numbers that a test gets under depth-first search.
+/// The seed of a test's random numbers under depth-first search.
 pub(super) const DFS_SEED: u64 = 0x12345678;
 
-/// The message for a test that asks for numbers it may not have.
+/// The message for a test that requests random numbers where they are not allowed.
 pub(super) const FORBIDDEN: &str =
     "requested random data from DFS scheduler, which was created without `allow_random_data`";
 
-/// Where the random numbers of a test come from.
+/// The source of a test's random numbers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Data {
     /// The strategy.
     Strategy,
-    /// A source that gives the same ones in each run.
+    /// A source with the same numbers in each run.
     Fixed,
-    /// Nowhere: a test that asks for one fails.
+    /// None: a test that requests one fails.
     Forbidden,
 }
 
@@ -30,7 +30,7 @@ thread_local! {
     static SOURCE: RefCell<(Data, Option<Numbers>)> = const { RefCell::new((Data::Strategy, None)) };
 }
 
-/// Says where the random numbers of the runs on this OS thread come from.
+/// Sets the source of random numbers for the runs on this OS thread.
 pub(super) fn set_data(data: Data) {
     SOURCE.set((data, None));
 }
@@ -42,7 +42,7 @@ pub(super) fn begin() {
 
 /// The kinds of sources.
 pub mod rngs {
-    /// Gives random numbers to whichever thread asks.
+    /// A source of random numbers for all threads.
     #[derive(Clone, Debug, Default)]
     pub struct ThreadRng {
         pub(super) _private: (),
@@ -60,10 +60,10 @@ impl RngCore for ThreadRng {
         self.next_u64() as u32
     }
 
-    /// Returns 64 bits that follow from one choice of the strategy among 2^32 - 1.
+    /// Returns 64 bits derived from one choice of the strategy among 2^32 - 1.
     #[track_caller]
     fn next_u64(&mut self) -> u64 {
-        let place = Location::caller();
+        let location = Location::caller();
         let fixed = SOURCE.with_borrow_mut(|(data, numbers)| match data {
             Data::Strategy => None,
             Data::Fixed => Some(Some(numbers.get_or_insert_with(|| Numbers::for_run(DFS_SEED, 0)).bits())),
@@ -73,7 +73,7 @@ impl RngCore for ThreadRng {
             return number.unwrap_or_else(|| panic!("{FORBIDDEN}"));
         }
         let reply = runtime::step(|runtime| {
-            Operation::new(Kind::Choose, runtime.location(place)).with_argument(u64::from(u32::MAX))
+            Operation::new(Kind::Choose, runtime.location(location)).with_argument(u64::from(u32::MAX))
         });
         let choice = if let Reply::Number(number) = reply { number } else { 0 };
         Numbers::for_run(u64::from(choice), 0).bits()

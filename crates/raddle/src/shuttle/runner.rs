@@ -8,12 +8,12 @@ use crate::{check, runtime};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-mod asked;
+mod ask;
 mod native;
 
 pub(super) use native::count_from;
 
-/// A test that is run again and again.
+/// A test, which is run repeatedly.
 type Test = Arc<dyn Fn() + Send + Sync>;
 
 /// Runs a test with one scheduler.
@@ -29,11 +29,11 @@ impl<S: Scheduler + 'static> Runner<S> {
         Runner { scheduler, config }
     }
 
-    /// Runs `test` as often as the scheduler says, and returns how often that was.
+    /// Runs `test` as often as the scheduler requests, and returns the number of runs.
     ///
     /// # Panics
     ///
-    /// If a run fails: with what the test panicked with, or a text that says what was wrong.
+    /// If a run fails: with the payload of the test, or a text that describes the failure.
     #[track_caller]
     pub fn run<F>(self, test: F) -> usize
     where
@@ -45,7 +45,7 @@ impl<S: Scheduler + 'static> Runner<S> {
     }
 }
 
-/// Runs a test with several schedulers, each on an OS thread of its own.
+/// Runs a test with several schedulers, each on its own OS thread.
 pub struct PortfolioRunner {
     stop_on_first_failure: bool,
     config: Config,
@@ -109,7 +109,7 @@ impl PortfolioRunner {
     }
 }
 
-/// Makes the runs of a scheduler on this OS thread, until `stop` is set, and returns how many there were.
+/// Executes the runs of a scheduler on this OS thread until `stop` is set, and returns their number.
 fn execute(
     name: &str,
     scheduler: Box<dyn Scheduler>,
@@ -136,9 +136,9 @@ fn execute(
         passed
     } else {
         rand::set_data(rand::Data::Strategy);
-        // A scheduler is to see all tasks that can run, also those that spin.
+        // A scheduler must see all tasks that can run, including those that spin.
         check_config = check_config.with_strategy("scheduler").with_runs(u64::MAX).with_patience(0);
-        let outcome = asked::with(scheduler, || run(&check_config, asked::Asked::boxed(limits)));
+        let outcome = ask::with(scheduler, || run(&check_config, ask::AskScheduler::boxed(limits)));
         outcome.map_err(Failure::Scheduler)??
     };
     Ok((passed.runs + passed.cut_off) as usize)

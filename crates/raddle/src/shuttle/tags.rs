@@ -1,4 +1,4 @@
-//! Shuttle's older way to attach a value to a task.
+//! Shuttle's older API for attaching a value to a task.
 
 use super::current::{get_label_for_task, me, set_label_for_task};
 use super::scheduler::TaskId;
@@ -6,9 +6,9 @@ use std::any::Any;
 use std::fmt::Debug;
 use std::sync::Arc;
 
-/// A value that a task is tagged with. Every [`Taggable`] type is one.
+/// A value attached to a task. Every [`Taggable`] type is one.
 pub trait Tag: Taggable {
-    /// Returns it, to be downcast.
+    /// Returns it as `Any`, for downcasting.
     fn as_any(&self) -> &dyn Any;
 }
 

@@ -1,4 +1,4 @@
-//! Threads, as in std. A panic of a thread fails the run at once, before anybody joins it.
+//! Threads, as in std. A panic of a thread fails the run at once, before it is joined.
 
 use crate::runtime;
 use std::panic::Location;

@@ -1,5 +1,5 @@
-//! `std::sync::Condvar` under control. Which waiter a notification wakes is the strategy's choice; time-outs come from
-//! the virtual clock. Limit: no waiter wakes without a reason, though std allows that.
+//! `std::sync::Condvar` under control. The strategy chooses which waiter a notification wakes; time-outs come
+//! from the virtual clock. Limitation: there are no spurious wake-ups, though std allows them.
 
 use super::{LockResult, MutexGuard, PoisonError};
 use crate::runtime::{self, Object};
@@ -14,12 +14,12 @@ pub struct Condvar {
     object: Object,
 }
 
-/// Whether a wait ended because its time was over.
+/// The result of a wait with a time limit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct WaitTimeoutResult(bool);
 
 impl WaitTimeoutResult {
-    /// Whether the wait ended because its time was over.
+    /// Returns true if the wait timed out.
     #[must_use]
     pub fn timed_out(&self) -> bool {
         self.0
@@ -27,7 +27,7 @@ impl WaitTimeoutResult {
 }
 
 impl Condvar {
-    /// A condition variable without waiters.
+    /// Creates a condition variable without waiters.
     #[track_caller]
     #[must_use]
     pub const fn new() -> Condvar {
@@ -38,19 +38,19 @@ impl Condvar {
         &self,
         mut guard: MutexGuard<'a, T>,
         nanoseconds: u64,
-        place: &'static Location<'static>,
+        location: &'static Location<'static>,
     ) -> (LockResult<MutexGuard<'a, T>>, WaitTimeoutResult) {
         let mutex = guard.mutex();
         guard.release();
         let reply = runtime::step(|runtime| {
             let object = self.object.id(runtime, |_| Resource::condition());
             let mutex = mutex.id(runtime);
-            Operation::new(Kind::ConditionWait, runtime.location(place))
+            Operation::new(Kind::ConditionWait, runtime.location(location))
                 .on(object, Access::Write)
                 .on(mutex, Access::Write)
                 .with_argument(nanoseconds)
         });
-        // After the end of the run nobody notifies.
+        // After the end of the run there are no notifications.
         let timed_out =
             reply == Reply::TimedOut || nanoseconds != Operation::UNTIMED && runtime::is_closing();
         (guard.retake(), WaitTimeoutResult(timed_out))
@@ -91,7 +91,7 @@ impl Condvar {
         }
     }
 
-    /// Waits as [`Condvar::wait_timeout`] does; tells whether a notification came in time.
+    /// Waits like [`Condvar::wait_timeout`]; returns true if a notification came in time.
     #[deprecated(note = "use wait_timeout")]
     #[track_caller]
     pub fn wait_timeout_ms<'a, T>(
@@ -137,10 +137,10 @@ impl Condvar {
     }
 
     #[track_caller]
-    fn step(&self, kind: Kind, place: &'static Location<'static>) {
+    fn step(&self, kind: Kind, location: &'static Location<'static>) {
         runtime::step(|runtime| {
             let object = self.object.id(runtime, |_| Resource::condition());
-            Operation::new(kind, runtime.location(place)).on(object, Access::Write)
+            Operation::new(kind, runtime.location(location)).on(object, Access::Write)
         });
     }
 
@@ -164,7 +164,7 @@ impl Default for Condvar {
     }
 }
 
-/// A span of time for an operation; what is too long for a `u64` is as long as can be.
+/// Returns a duration for an operation, saturated to the range of `u64`.
 pub(super) fn nanoseconds(duration: Duration) -> u64 {
     u64::try_from(duration.as_nanos()).unwrap_or(u64::MAX).min(Operation::UNTIMED - 1)
 }

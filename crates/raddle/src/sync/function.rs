@@ -1,23 +1,23 @@
-//! Tells a function from a closure, so that it can be called in each run.
+//! Distinguishes functions from closures: a function can be called in each run.
 
-#![expect(unsafe_code, reason = "a bound that said the same would be one that std does not ask for")]
+#![expect(unsafe_code, reason = "an equivalent trait bound would be one that std does not require")]
 
 use std::any::TypeId;
 use std::marker::PhantomData;
 use std::mem;
 use std::ptr;
 
-/// A copy of `f`, if its type is that of a function pointer, `fn() -> T`.
+/// Returns a copy of `f`, if its type is that of a function pointer, `fn() -> T`.
 pub(super) fn copy<T, F: FnOnce() -> T>(f: &F) -> Option<F> {
     if identity::<F>() != identity::<fn() -> T>() {
         return None;
     }
-    // SAFETY: `F` and `fn() -> T` differ at most in lifetimes. A function pointer is `Copy` whatever lifetimes its
-    // signature has, so that its bits may be used twice.
+    // SAFETY: `F` and `fn() -> T` differ at most in lifetimes. A function pointer is `Copy` whatever
+    // lifetimes its signature has, so its bits may be duplicated.
     Some(unsafe { ptr::read(f) })
 }
 
-/// A number for a type, the same for types that differ only in lifetimes.
+/// Returns a type id that is the same for types that differ only in lifetimes.
 fn identity<X>() -> TypeId {
     trait Identity {
         fn identity(&self) -> TypeId
@@ -35,8 +35,9 @@ fn identity<X>() -> TypeId {
     }
 
     let of: &dyn Identity = &PhantomData::<X>;
-    // SAFETY: only the lifetime in the type is changed. The value has no content, the reference does not leave this
-    // function, and what is called with it asks only for the number of the type, which does not depend on lifetimes.
+    // SAFETY: only the lifetime in the type is changed. The value has no content, the reference does not
+    // leave this function, and the method called with it only returns the type id, which does not depend on
+    // lifetimes.
     let of = unsafe { mem::transmute::<&dyn Identity, &(dyn Identity + 'static)>(of) };
     of.identity()
 }
@@ -49,7 +50,7 @@ mod tests {
         7
     }
 
-    /// A copy of a function whose type has a lifetime that ends before the program.
+    /// Returns a copy of a function whose type has a lifetime that ends before the program.
     fn of_reference<'a>(f: fn() -> &'a str) -> Option<fn() -> &'a str> {
         copy(&f)
     }

@@ -7,45 +7,46 @@ use std::fmt;
 use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 
-/// A value that is made when it is first needed, as in std. One that outlives a run, as a static does, is made anew in
-/// the next. This needs a function, as statics have; a closure is called once, and one that outlives its run panics.
+/// A lazily initialized value, as in std. One that outlives a run, such as a static, is initialized again in
+/// the next. This needs a function, as statics have; a closure is called once, and one that outlives its run
+/// panics.
 pub struct LazyLock<T, F = fn() -> T> {
     once: Once,
     value: PerRun<T>,
-    /// Absent if it was a closure and was called.
+    /// `None` after a closure was called.
     make: std::sync::Mutex<Option<F>>,
 }
 
 impl<T, F: FnOnce() -> T> LazyLock<T, F> {
-    /// A value that `f` will make.
+    /// Creates a value that `f` will initialize.
     #[track_caller]
     pub const fn new(f: F) -> LazyLock<T, F> {
         LazyLock { once: Once::new(), value: PerRun::new(), make: std::sync::Mutex::new(Some(f)) }
     }
 
-    /// The value, which is made if there is none. If another thread makes it now, waits for that.
+    /// Returns the value, and initializes it first if necessary. Waits if another thread is initializing it.
     ///
     /// # Panics
     ///
     /// If the closure has panicked.
     #[track_caller]
     pub fn force(this: &LazyLock<T, F>) -> &T {
-        let place = Location::caller();
+        let location = Location::caller();
         if this.once.is_closing() {
             return this.value.slot().get_or_init(|| this.make());
         }
-        this.once.call_at(false, place, || {
+        this.once.call_at(false, location, || {
             let value = this.make();
-            assert!(this.value.slot().set(value).is_ok(), "the engine lets one thread make the value");
+            assert!(this.value.slot().set(value).is_ok(), "the engine lets one thread initialize the value");
         });
-        this.value.slot().get().expect("an initialisation that is over has made the value")
+        this.value.slot().get().expect("a completed initialization has set the value")
     }
 
-    /// As [`LazyLock::force`], for a value that nobody else can have.
+    /// Like [`LazyLock::force`], for a value without other users.
     #[track_caller]
     pub fn force_mut(this: &mut LazyLock<T, F>) -> &mut T {
         LazyLock::force(this);
-        this.value.slot_mut().get_mut().expect("the value was made a moment ago")
+        this.value.slot_mut().get_mut().expect("the value was just initialized")
     }
 
     fn make(&self) -> T {
@@ -53,20 +54,20 @@ impl<T, F: FnOnce() -> T> LazyLock<T, F> {
             let mut make = self.make.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
             make.as_ref().and_then(function::copy).or_else(|| make.take())
         };
-        make.expect("a LazyLock with a closure was used in an earlier run; give it a function")()
+        make.expect("a LazyLock with a closure was used in an earlier run; use a function instead")()
     }
 }
 
 impl<T, F> LazyLock<T, F> {
-    /// The value, if it was made.
+    /// Returns the value, if it is initialized.
     #[track_caller]
     pub fn get(this: &LazyLock<T, F>) -> Option<&T> {
-        let place = Location::caller();
-        let there = this.once.is_closing() || this.once.is_over(place);
+        let location = Location::caller();
+        let there = this.once.is_closing() || this.once.is_over(location);
         if there { this.value.slot().get() } else { None }
     }
 
-    /// The value, if it was made; nobody else can have it.
+    /// Returns the value, if it is initialized; it has no other user.
     pub fn get_mut(this: &mut LazyLock<T, F>) -> Option<&mut T> {
         this.value.slot_mut().get_mut()
     }

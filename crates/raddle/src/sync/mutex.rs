@@ -9,8 +9,9 @@ use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
-/// A mutex, as in std. The value lives in one of std's, which is never contended: the engine decides who gets it.
-/// The value of one that outlives a run, as a static does, is kept (see [statics](crate#statics)).
+/// A mutex, as in std. The value is stored in one of std's, which is never contended: the engine decides
+/// which thread gets it. The value of a mutex that outlives a run, such as a static, is kept (see
+/// [statics](crate#statics)).
 pub struct Mutex<T: ?Sized> {
     object: Object,
     poison: Poison,
@@ -21,21 +22,21 @@ pub struct Mutex<T: ?Sized> {
 #[must_use = "if unused the Mutex will immediately unlock"]
 pub struct MutexGuard<'a, T: ?Sized> {
     mutex: &'a Mutex<T>,
-    /// Present until the guard is dropped, but for the time it waits for a condition.
+    /// `Some` until the guard is dropped, except while it waits for a condition.
     value: Option<std::sync::MutexGuard<'a, T>>,
     locked_at: &'static Location<'static>,
-    /// Whether the thread was panicking when it locked the mutex; then it does not poison it.
+    /// True if the thread was panicking when it locked the mutex; then it does not poison it.
     panicking: bool,
 }
 
 impl<T> Mutex<T> {
-    /// A mutex around `value`.
+    /// Creates a mutex around `value`.
     #[track_caller]
     pub const fn new(value: T) -> Mutex<T> {
         Mutex { object: Object::new(), poison: Poison::new(), value: std::sync::Mutex::new(value) }
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn into_inner(self) -> LockResult<T> {
         let poisoned = self.poison.is_set();
         let value = self.value.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -44,22 +45,22 @@ impl<T> Mutex<T> {
 }
 
 impl<T: ?Sized> Mutex<T> {
-    /// Its number in this run.
+    /// Returns its number in this run.
     pub(super) fn id(&self, runtime: &mut Runtime) -> ObjectId {
         self.object.id(runtime, |_| Resource::mutex(MutexKind::Normal))
     }
 
     #[track_caller]
-    fn step(&self, kind: Kind, place: &'static Location<'static>) -> Reply {
+    fn step(&self, kind: Kind, location: &'static Location<'static>) -> Reply {
         let operation = |runtime: &mut Runtime| {
             let object = self.id(runtime);
             let access = if kind == Kind::Read { Access::Read } else { Access::Write };
-            Operation::new(kind, runtime.location(place)).on(object, access)
+            Operation::new(kind, runtime.location(location)).on(object, access)
         };
         runtime::step_or(operation, |runtime| self.object.use_closing(runtime, |_| {}))
     }
 
-    /// The value of a mutex that the engine gave to the current thread.
+    /// Returns the value of a mutex that the engine gave to the current thread.
     fn value(&self) -> std::sync::MutexGuard<'_, T> {
         loop {
             match self.value.try_lock() {
@@ -82,29 +83,29 @@ impl<T: ?Sized> Mutex<T> {
         if self.poison.is_set() { Err(PoisonError::new(guard)) } else { Ok(guard) }
     }
 
-    /// Locks it, waiting if need be.
+    /// Locks the mutex, and waits if necessary.
     #[track_caller]
     pub fn lock(&self) -> LockResult<MutexGuard<'_, T>> {
-        let place = Location::caller();
-        self.step(Kind::Lock, place);
-        self.guard(place)
+        let location = Location::caller();
+        self.step(Kind::Lock, location);
+        self.guard(location)
     }
 
-    /// Locks it if it is free.
+    /// Locks the mutex if it is free.
     #[track_caller]
     pub fn try_lock(&self) -> TryLockResult<MutexGuard<'_, T>> {
-        let place = Location::caller();
-        match self.step(Kind::TryLock, place) {
-            Reply::Acquired => self.guard(place).map_err(TryLockError::Poisoned),
-            // After the end of the run the engine answers nothing.
+        let location = Location::caller();
+        match self.step(Kind::TryLock, location) {
+            Reply::Acquired => self.guard(location).map_err(TryLockError::Poisoned),
+            // After the end of the run the engine does not answer.
             Reply::Go if !matches!(self.value.try_lock(), Err(TryLockError::WouldBlock)) => {
-                self.guard(place).map_err(TryLockError::Poisoned)
+                self.guard(location).map_err(TryLockError::Poisoned)
             }
             _ => Err(TryLockError::WouldBlock),
         }
     }
 
-    /// Whether a thread panicked while it had the mutex.
+    /// Returns true if a thread panicked while it held the mutex.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         if !runtime::is_closing() {
@@ -113,7 +114,7 @@ impl<T: ?Sized> Mutex<T> {
         self.poison.is_set()
     }
 
-    /// Forgets that a thread panicked while it had the mutex.
+    /// Clears the poison flag.
     #[track_caller]
     pub fn clear_poison(&self) {
         if !runtime::is_closing() {
@@ -122,7 +123,7 @@ impl<T: ?Sized> Mutex<T> {
         self.poison.clear();
     }
 
-    /// The value, which nobody else can have.
+    /// Returns the value, which has no other user.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         let poisoned = self.poison.is_set();
         let value = self.value.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -131,17 +132,18 @@ impl<T: ?Sized> Mutex<T> {
 }
 
 impl<'a, T: ?Sized> MutexGuard<'a, T> {
-    /// The mutex.
+    /// Returns the mutex.
     pub(super) fn mutex(&self) -> &'a Mutex<T> {
         self.mutex
     }
 
-    /// Lets go of the value, before the engine gives the mutex to others while this thread waits for a condition.
+    /// Releases the value, before the engine gives the mutex to others while this thread waits for a
+    /// condition.
     pub(super) fn release(&mut self) {
         self.value = None;
     }
 
-    /// Takes the value back, after the engine gave the mutex back.
+    /// Takes the value again, after the engine returned the mutex.
     pub(super) fn retake(mut self) -> LockResult<MutexGuard<'a, T>> {
         self.value = Some(self.mutex.value());
         self.mutex.checked(self)
@@ -153,7 +155,7 @@ impl<T: ?Sized> Drop for MutexGuard<'_, T> {
         let poisons = !self.panicking && self.value.is_some() && runtime::panicking();
         self.value = None;
         self.mutex.step(Kind::Unlock, self.locked_at);
-        // Others see it from the moment of the unlock on, which is an operation.
+        // Other threads see it after the unlock, which is an operation.
         if poisons {
             self.mutex.poison.set();
         }

@@ -7,38 +7,39 @@ use std::fmt;
 use std::mem;
 use std::panic::Location;
 
-/// A value that is set once, as in std. One that outlives a run, as a static does, is empty at the start of the next.
+/// A value that is set once, as in std. One that outlives a run, such as a static, is empty at the start of
+/// the next.
 pub struct OnceLock<T> {
     once: Once,
     value: PerRun<T>,
 }
 
 impl<T> OnceLock<T> {
-    /// A lock without a value.
+    /// Creates a lock without a value.
     #[track_caller]
     #[must_use]
     pub const fn new() -> OnceLock<T> {
         OnceLock { once: Once::new(), value: PerRun::new() }
     }
 
-    /// The value, if it was set.
+    /// Returns the value, if it was set.
     #[track_caller]
     pub fn get(&self) -> Option<&T> {
-        let place = Location::caller();
-        let there = self.once.is_closing() || self.once.is_over(place);
+        let location = Location::caller();
+        let there = self.once.is_closing() || self.once.is_over(location);
         if there { self.value.slot().get() } else { None }
     }
 
-    /// The value, if it was set; nobody else can have it.
+    /// Returns the value, if it was set; it has no other user.
     pub fn get_mut(&mut self) -> Option<&mut T> {
         self.value.slot_mut().get_mut()
     }
 
-    /// Sets the value, or gives it back if there is one already.
+    /// Sets the value, or returns it if there already is one.
     ///
     /// # Errors
     ///
-    /// If there is a value already.
+    /// If there already is a value.
     #[track_caller]
     pub fn set(&self, value: T) -> Result<(), T> {
         let mut value = Some(value);
@@ -46,13 +47,14 @@ impl<T> OnceLock<T> {
         value.map_or(Ok(()), Err)
     }
 
-    /// The value, which is made by `f` if there is none. If another thread makes one now, waits for that.
+    /// Returns the value, and initializes it with `f` first if necessary. Waits if another thread is
+    /// initializing it.
     #[track_caller]
     pub fn get_or_init<F: FnOnce() -> T>(&self, f: F) -> &T {
         self.initialise(Location::caller(), f)
     }
 
-    /// The value, waiting until somebody has set it.
+    /// Returns the value, after waiting until a thread has set it.
     #[track_caller]
     pub fn wait(&self) -> &T {
         self.once.wait_force();
@@ -63,24 +65,24 @@ impl<T> OnceLock<T> {
     }
 
     #[track_caller]
-    fn initialise(&self, place: &'static Location<'static>, f: impl FnOnce() -> T) -> &T {
+    fn initialise(&self, location: &'static Location<'static>, f: impl FnOnce() -> T) -> &T {
         if self.once.is_closing() {
             return self.value.slot().get_or_init(f);
         }
-        // As in std, a closure that panicked does not keep others from trying.
-        self.once.call_at(true, place, || {
+        // As in std, other threads may retry after a closure panicked.
+        self.once.call_at(true, location, || {
             let value = f();
             assert!(self.value.slot().set(value).is_ok(), "the engine lets one thread set the value");
         });
-        self.value.slot().get().expect("an initialisation that is over has set the value")
+        self.value.slot().get().expect("a completed initialization has set the value")
     }
 
-    /// The value, if it was set.
+    /// Returns the value, if it was set.
     pub fn into_inner(mut self) -> Option<T> {
         self.value.slot_mut().take()
     }
 
-    /// Takes the value out, if it was set, and leaves the lock as new.
+    /// Takes the value, if it was set, and resets the lock.
     #[track_caller]
     pub fn take(&mut self) -> Option<T> {
         mem::take(self).into_inner()

@@ -10,14 +10,14 @@ const SEGMENTS: usize = 32;
 /// Segment `n` has `2^n` slots.
 type Segments<T> = [OnceLock<Box<[OnceLock<T>]>>; SEGMENTS];
 
-/// A place for one value in each run. A static outlives runs, and each begins without a value; but references to the
-/// values of earlier runs may have been given out for as long as this lives, so they are kept.
+/// A slot for one value in each run. A static outlives runs, and each run begins without a value; but
+/// references to the values of earlier runs may live as long as the slot, so these values are kept.
 pub(super) struct PerRun<T> {
     /// The value of the first run that used it.
     first: OnceLock<T>,
-    /// Those of later runs.
+    /// The values of later runs.
     later: OnceLock<Box<Segments<T>>>,
-    /// The latest run that used it, and how many did before that one.
+    /// The latest run that used it, and the number of runs that did before.
     used: AtomicU64,
 }
 
@@ -26,21 +26,23 @@ impl<T> PerRun<T> {
         PerRun { first: OnceLock::new(), later: OnceLock::new(), used: AtomicU64::new(0) }
     }
 
-    /// The place of this run; outside of one, that of the latest. The caller has made it an object of its run.
+    /// Returns the slot of this run; outside runs, that of the latest. The caller has made it an object of
+    /// its run.
     pub(super) fn slot(&self) -> &OnceLock<T> {
         self.at(self.index())
     }
 
-    /// The place of this run, which nobody else has.
+    /// Returns the slot of this run, which has no other user.
     pub(super) fn slot_mut(&mut self) -> &mut OnceLock<T> {
         let Some((segment, offset)) = position(self.index()) else { return &mut self.first };
         self.at_later(segment);
-        let segments = self.later.get_mut().expect("the segments were made a moment ago");
-        let slots = segments[segment].get_mut().expect("the segment was made a moment ago");
+        let segments = self.later.get_mut().expect("the segments were just created");
+        let slots = segments[segment].get_mut().expect("the segment was just created");
         &mut slots[offset]
     }
 
-    /// The value of this run, if there is one; outside of a run, that of the latest. May be asked while others use it.
+    /// Returns the value of this run, if there is one; outside runs, that of the latest. May be called while
+    /// others use it.
     pub(super) fn peek(&self) -> Option<&T> {
         let used = self.used.load(Ordering::Acquire);
         let (epoch, index) = (used >> 32, used & u64::from(u32::MAX));
@@ -77,7 +79,7 @@ impl<T> PerRun<T> {
     }
 }
 
-/// The segment of a slot and its place there; none for the first slot.
+/// Returns the segment of a slot and its index there; `None` for the first slot.
 fn position(index: u64) -> Option<(usize, usize)> {
     let segment = index.checked_ilog2()? as usize;
     Some((segment, (index - (1 << segment)) as usize))
@@ -90,10 +92,10 @@ mod tests {
     #[test]
     fn every_run_has_a_place_of_its_own() {
         assert_eq!(position(0), None);
-        let places: Vec<_> = (1..8).filter_map(position).collect();
-        assert_eq!(places, [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)]);
+        let locations: Vec<_> = (1..8).filter_map(position).collect();
+        assert_eq!(locations, [(0, 0), (1, 0), (1, 1), (2, 0), (2, 1), (2, 2), (2, 3)]);
         let values = PerRun::new();
-        (0..100).for_each(|index| values.at(index).set(index).expect("the place is empty"));
+        (0..100).for_each(|index| values.at(index).set(index).expect("the location is empty"));
         assert!((0..100).all(|index| values.at(index).get() == Some(&index)));
     }
 }

@@ -1,14 +1,16 @@
-//! Poisoning: what a panic leaves behind in a lock.
+//! Poisoning of locks by panics.
 //!
-//! Std's own flags cannot be used, because they ask whether the OS thread panics, and all threads of a run share one.
+//! Std's own flags cannot be used, because they depend on whether the OS thread panics, and all threads of a
+//! run share one.
 
 use crate::runtime;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// Whether a thread panicked while it had the lock. A lock that outlives a run is sound again in the next one.
+/// A poison flag: a thread panicked while it held the lock. A lock that outlives a run is no longer poisoned
+/// in the next one.
 #[derive(Debug)]
 pub(super) struct Poison {
-    /// The run in which that happened, or 0.
+    /// The run that poisoned it, or 0.
     epoch: AtomicU32,
 }
 
@@ -24,7 +26,7 @@ impl Poison {
         }
     }
 
-    /// Sets it, unless the panic is only the end of a run that was given up.
+    /// Sets the flag, unless the panic only ends a run.
     pub(super) fn set(&self) {
         if !runtime::is_closing() {
             self.epoch.store(runtime::epoch().unwrap_or(0), Ordering::Relaxed);

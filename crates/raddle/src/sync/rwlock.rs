@@ -1,5 +1,6 @@
-//! `std::sync::RwLock` under control. It prefers neither readers nor writers: every order that std allows is possible. A thread that
-//! reads already and asks again may have to wait behind a writer, which is a deadlock; whether it does is a choice of the strategy.
+//! `std::sync::RwLock` under control. It prefers neither readers nor writers: every order that std allows is
+//! possible. A thread that already reads and asks again may have to wait behind a writer, which is a
+//! deadlock; the strategy chooses whether it does.
 
 use super::poison::Poison;
 use crate::runtime::{self, Object, Runtime};
@@ -10,8 +11,9 @@ use std::ops::{Deref, DerefMut};
 use std::panic::Location;
 use std::sync::{LockResult, PoisonError, TryLockError, TryLockResult};
 
-/// A lock for many readers or one writer, as in std. The value lives in one of std's, which is never contended.
-/// The value of one that outlives a run, as a static does, is kept (see [statics](crate#statics)).
+/// A lock for many readers or one writer, as in std. The value is stored in one of std's, which is never
+/// contended. The value of a lock that outlives a run, such as a static, is kept (see
+/// [statics](crate#statics)).
 pub struct RwLock<T: ?Sized> {
     object: Object,
     poison: Poison,
@@ -22,30 +24,30 @@ pub struct RwLock<T: ?Sized> {
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockReadGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    /// Present until the guard is dropped.
+    /// `Some` until the guard is dropped.
     value: Option<std::sync::RwLockReadGuard<'a, T>>,
     locked_at: &'static Location<'static>,
 }
 
-/// Sole access to the value of an [`RwLock`], which is unlocked when this is dropped.
+/// Exclusive access to the value of an [`RwLock`], which is unlocked when this is dropped.
 #[must_use = "if unused the RwLock will immediately unlock"]
 pub struct RwLockWriteGuard<'a, T: ?Sized> {
     lock: &'a RwLock<T>,
-    /// Present until the guard is dropped or downgraded.
+    /// `Some` until the guard is dropped or downgraded.
     value: Option<std::sync::RwLockWriteGuard<'a, T>>,
     locked_at: &'static Location<'static>,
-    /// Whether the thread was panicking when it locked; then it does not poison the lock.
+    /// True if the thread was panicking when it locked; then it does not poison the lock.
     panicking: bool,
 }
 
 impl<T> RwLock<T> {
-    /// A lock around `value`.
+    /// Creates a lock around `value`.
     #[track_caller]
     pub const fn new(value: T) -> RwLock<T> {
         RwLock { object: Object::new(), poison: Poison::new(), value: std::sync::RwLock::new(value) }
     }
 
-    /// The value.
+    /// Returns the value.
     pub fn into_inner(self) -> LockResult<T> {
         let poisoned = self.poison.is_set();
         let value = self.value.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -55,8 +57,8 @@ impl<T> RwLock<T> {
 
 impl<T: ?Sized> RwLock<T> {
     #[track_caller]
-    fn step(&self, kind: Kind, place: &'static Location<'static>) -> Reply {
-        // Taking the lock for reading commutes with the same; giving it back may let a writer in.
+    fn step(&self, kind: Kind, location: &'static Location<'static>) -> Reply {
+        // Acquiring the lock for reading commutes with the same; releasing it may let a writer in.
         let reads = kind == Kind::Read || kind.info().holding.takes() == Some(LockMode::Shared);
         let access = if reads { Access::Read } else { Access::Write };
         let operation = |runtime: &mut Runtime| {
@@ -65,7 +67,7 @@ impl<T: ?Sized> RwLock<T> {
                 && runtime.free
                 && runtime.engine.reads_beside_others(runtime.current(), object);
             let kind = if again { Kind::ReadLockAgain } else { kind };
-            Operation::new(kind, runtime.location(place)).on(object, access)
+            Operation::new(kind, runtime.location(location)).on(object, access)
         };
         runtime::step_or(operation, |runtime| self.object.use_closing(runtime, |_| {}))
     }
@@ -95,18 +97,19 @@ impl<T: ?Sized> RwLock<T> {
         if self.poison.is_set() { Err(PoisonError::new(guard)) } else { Ok(guard) }
     }
 
-    /// Locks it for reading, waiting if need be.
+    /// Locks it for reading, and waits if necessary.
     #[track_caller]
     pub fn read(&self) -> LockResult<RwLockReadGuard<'_, T>> {
-        let place = Location::caller();
+        let location = Location::caller();
         if runtime::is_shuttle() {
             self.assert_not_mine();
         }
-        self.step(Kind::ReadLock, place);
-        self.read_guard(place)
+        self.step(Kind::ReadLock, location);
+        self.read_guard(location)
     }
 
-    /// Panics if the current thread has it, as Shuttle does. That waits for ever where a writer comes in between.
+    /// Panics if the current thread holds it, as Shuttle does. Waiting would never end if a writer comes in
+    /// between.
     #[cold]
     fn assert_not_mine(&self) {
         let mine = runtime::with(|runtime| {
@@ -116,42 +119,42 @@ impl<T: ?Sized> RwLock<T> {
         assert!(!mine, "deadlock! the task tried to acquire a RwLock it already holds");
     }
 
-    /// Locks it for reading if nobody writes.
+    /// Locks it for reading if no thread writes.
     #[track_caller]
     pub fn try_read(&self) -> TryLockResult<RwLockReadGuard<'_, T>> {
-        let place = Location::caller();
-        match self.step(Kind::TryReadLock, place) {
-            Reply::Acquired => self.read_guard(place).map_err(TryLockError::Poisoned),
-            // After the end of the run the engine answers nothing.
+        let location = Location::caller();
+        match self.step(Kind::TryReadLock, location) {
+            Reply::Acquired => self.read_guard(location).map_err(TryLockError::Poisoned),
+            // After the end of the run the engine does not answer.
             Reply::Go if !matches!(self.value.try_read(), Err(TryLockError::WouldBlock)) => {
-                self.read_guard(place).map_err(TryLockError::Poisoned)
+                self.read_guard(location).map_err(TryLockError::Poisoned)
             }
             _ => Err(TryLockError::WouldBlock),
         }
     }
 
-    /// Locks it for writing, waiting if need be.
+    /// Locks it for writing, and waits if necessary.
     #[track_caller]
     pub fn write(&self) -> LockResult<RwLockWriteGuard<'_, T>> {
-        let place = Location::caller();
-        self.step(Kind::WriteLock, place);
-        self.write_guard(place)
+        let location = Location::caller();
+        self.step(Kind::WriteLock, location);
+        self.write_guard(location)
     }
 
-    /// Locks it for writing if nobody has it.
+    /// Locks it for writing if it is free.
     #[track_caller]
     pub fn try_write(&self) -> TryLockResult<RwLockWriteGuard<'_, T>> {
-        let place = Location::caller();
-        match self.step(Kind::TryWriteLock, place) {
-            Reply::Acquired => self.write_guard(place).map_err(TryLockError::Poisoned),
+        let location = Location::caller();
+        match self.step(Kind::TryWriteLock, location) {
+            Reply::Acquired => self.write_guard(location).map_err(TryLockError::Poisoned),
             Reply::Go if !matches!(self.value.try_write(), Err(TryLockError::WouldBlock)) => {
-                self.write_guard(place).map_err(TryLockError::Poisoned)
+                self.write_guard(location).map_err(TryLockError::Poisoned)
             }
             _ => Err(TryLockError::WouldBlock),
         }
     }
 
-    /// Whether a thread panicked while it had the lock for writing.
+    /// Returns true if a thread panicked while it held the lock for writing.
     #[track_caller]
     pub fn is_poisoned(&self) -> bool {
         if !runtime::is_closing() {
@@ -160,7 +163,7 @@ impl<T: ?Sized> RwLock<T> {
         self.poison.is_set()
     }
 
-    /// Forgets that a thread panicked while it had the lock.
+    /// Clears the poison flag.
     #[track_caller]
     pub fn clear_poison(&self) {
         if !runtime::is_closing() {
@@ -169,7 +172,7 @@ impl<T: ?Sized> RwLock<T> {
         self.poison.clear();
     }
 
-    /// The value, which nobody else can have.
+    /// Returns the value, which has no other user.
     pub fn get_mut(&mut self) -> LockResult<&mut T> {
         let poisoned = self.poison.is_set();
         let value = self.value.get_mut().unwrap_or_else(PoisonError::into_inner);
@@ -177,21 +180,21 @@ impl<T: ?Sized> RwLock<T> {
     }
 }
 
-/// Makes others give up a lock that a destructor wants while the run is closing.
+/// Makes others release a lock that a destructor needs while the run is closing.
 fn make_way() {
     assert!(runtime::is_closing(), "the engine gives a lock to readers or to one writer");
     runtime::make_way();
 }
 
 impl<'a, T: ?Sized> RwLockWriteGuard<'a, T> {
-    /// Turns this into a guard for reading; no other writer gets the lock in between.
+    /// Converts this into a guard for reading; no other writer gets the lock in between.
     #[track_caller]
     pub fn downgrade(mut this: RwLockWriteGuard<'a, T>) -> RwLockReadGuard<'a, T> {
-        let place = Location::caller();
+        let location = Location::caller();
         let lock = this.lock;
-        lock.step(Kind::Downgrade, place);
+        lock.step(Kind::Downgrade, location);
         this.value = None;
-        lock.read_guard(place).unwrap_or_else(PoisonError::into_inner)
+        lock.read_guard(location).unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -204,14 +207,14 @@ impl<T: ?Sized> Drop for RwLockReadGuard<'_, T> {
 
 impl<T: ?Sized> Drop for RwLockWriteGuard<'_, T> {
     fn drop(&mut self) {
-        // Without the value it is a guard for reading that has the lock now.
+        // Without the value, a guard for reading now holds the lock.
         if self.value.is_none() {
             return;
         }
         let poisons = !self.panicking && runtime::panicking();
         self.value = None;
         self.lock.step(Kind::ReadWriteUnlock, self.locked_at);
-        // Others see it from the moment of the unlock on, which is an operation.
+        // Other threads see it after the unlock, which is an operation.
         if poisons {
             self.lock.poison.set();
         }

@@ -9,26 +9,26 @@ use std::io;
 use std::panic::Location;
 use std::sync::Arc;
 
-/// Starts a thread with a name, as in std.
+/// A builder for named threads, as in std.
 #[derive(Debug, Default)]
-#[must_use = "it starts a thread only when it is told to"]
+#[must_use = "a builder starts a thread only when `spawn` is called"]
 pub struct Builder {
     name: Option<Arc<str>>,
 }
 
 impl Builder {
-    /// Starts a thread without a name.
+    /// Creates a builder for a thread without a name.
     pub fn new() -> Builder {
         Builder::default()
     }
 
-    /// Gives the thread a name.
+    /// Sets the name of the thread.
     pub fn name(mut self, name: String) -> Builder {
         self.name = Some(name.into());
         self
     }
 
-    /// Has no effect: all stacks are of one size.
+    /// No effect: all stacks have the same size.
     pub fn stack_size(self, _size: usize) -> Builder {
         self
     }
@@ -62,29 +62,29 @@ impl Builder {
         T: Send + 'scope,
     {
         let handle = self.start(Location::caller(), |packet| scope.task(Box::new(body(f, packet))));
-        scope.threads.lock().expect("nobody panics with the threads locked").push(handle.id());
+        scope.threads.lock().expect("no code panics while the threads are locked").push(handle.id());
         Ok(ScopedJoinHandle { handle, scope })
     }
 
     #[track_caller]
     fn start<T>(
         self,
-        place: &'static Location<'static>,
+        location: &'static Location<'static>,
         task: impl FnOnce(Arc<Packet<T>>) -> Task,
     ) -> Handle<T> {
         let zero = self.name.as_ref().is_some_and(|name| name.contains('\0'));
         assert!(!zero, "thread name may not contain interior null bytes");
         let packet = Arc::new(Packet::default());
-        let reply = runtime::step(|runtime| Operation::new(Kind::Spawn, runtime.location(place)));
-        // Without an effect if the run is over: the handle is of a thread that never ran.
+        let reply = runtime::step(|runtime| Operation::new(Kind::Spawn, runtime.location(location)));
+        // No effect if the run is over: the handle is of a thread that never ran.
         let id = if let Reply::Spawned(id) = reply { id } else { ThreadId(u32::MAX) };
         let task = task(Arc::clone(&packet));
         if id == ThreadId(u32::MAX) {
             runtime::drop_later(task);
         } else {
             let task = match runtime::with(|runtime| runtime.free) {
-                _ if runtime::is_shuttle() => runtime::with_start(task, place),
-                true => started(task, place),
+                _ if runtime::is_shuttle() => runtime::with_start(task, location),
+                true => started(task, location),
                 false => task,
             };
             runtime::with(|runtime| runtime.start(id, self.name, task));
@@ -93,10 +93,10 @@ impl Builder {
     }
 }
 
-/// A task that begins with a step, so that what it does before its first operation can come late.
-fn started(task: Task, place: &'static Location<'static>) -> Task {
+/// Returns a task that begins with a step, so that the code before its first operation can be delayed.
+fn started(task: Task, location: &'static Location<'static>) -> Task {
     Box::new(move || {
-        runtime::step(|runtime| Operation::new(Kind::Start, runtime.location(place)));
+        runtime::step(|runtime| Operation::new(Kind::Start, runtime.location(location)));
         task();
     })
 }

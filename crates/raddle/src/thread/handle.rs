@@ -6,12 +6,12 @@ use raddle_model::{Access, Kind, Operation};
 use std::panic::{Location, resume_unwind};
 use std::sync::{Arc, Mutex};
 
-/// Tells the threads of a run apart. The same in each run for the n-th thread started.
+/// The id of a thread within a run. The same in each run for the n-th thread started.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub struct ThreadId(raddle_model::ThreadId);
 
 impl From<ThreadId> for usize {
-    /// The number: 0 for the main thread, and so on in the order in which threads were started.
+    /// Returns the number: 0 for the main thread, and so on in the order in which threads were started.
     fn from(id: ThreadId) -> usize {
         id.0.index()
     }
@@ -22,7 +22,7 @@ impl From<ThreadId> for usize {
 pub struct Thread {
     id: raddle_model::ThreadId,
     name: Option<Arc<str>>,
-    /// The run that it belongs to.
+    /// The run of the thread.
     epoch: u32,
 }
 
@@ -31,39 +31,39 @@ impl Thread {
         Thread { id, name: runtime.shared_name(id), epoch: runtime.epoch() }
     }
 
-    /// Its number.
+    /// Returns its id.
     pub fn id(&self) -> ThreadId {
         ThreadId(self.id)
     }
 
-    /// Its name, if it was given one; the first thread is called `main`.
+    /// Returns its name, if it has one; the first thread is called `main`.
     pub fn name(&self) -> Option<&str> {
         self.name.as_deref()
     }
 
-    /// Puts its token there, so that it goes on if it is parked, or does not wait when it parks next. A thread of an earlier
-    /// run is left alone.
+    /// Sets its token, so that it continues if it is parked, or does not wait when it parks next. No effect
+    /// on a thread of an earlier run.
     #[track_caller]
     pub fn unpark(&self) {
-        let place = Location::caller();
+        let location = Location::caller();
         if runtime::with(|runtime| runtime.epoch()) != self.epoch {
             return;
         }
         runtime::step(|runtime| {
             let token = runtime.token(self.id);
-            Operation::new(Kind::Unpark, runtime.location(place)).on(token, Access::Write)
+            Operation::new(Kind::Unpark, runtime.location(location)).on(token, Access::Write)
         });
     }
 }
 
-/// Where a thread leaves its result.
+/// The result of a thread, for its handle.
 pub(super) type Packet<T> = Mutex<Option<Result<T>>>;
 
-/// What a thread does: `f`, and then leaves the result.
+/// Returns the function of a thread: calls `f` and stores the result.
 pub(super) fn body<T>(f: impl FnOnce() -> T, packet: Arc<Packet<T>>) -> impl FnOnce() {
     move || {
         let outcome = match runtime::catch(f) {
-            // The run is over and this thread is being unwound; that must not stop here.
+            // The run is over and this thread unwinds; the unwinding must not stop here.
             Err(payload) if runtime::with(|runtime| runtime.is_forced()) => resume_unwind(payload),
             outcome => outcome,
         };
@@ -75,21 +75,21 @@ pub(super) fn body<T>(f: impl FnOnce() -> T, packet: Arc<Packet<T>>) -> impl FnO
             let message = panic_message(&**payload);
             runtime::with(|runtime| runtime.note_panic(message));
         }
-        *packet.lock().expect("nobody panics with the result locked") = Some(outcome);
+        *packet.lock().expect("no code panics while the result is locked") = Some(outcome);
     }
 }
 
 /// Waits for the end of a thread, without taking its result.
 #[track_caller]
-pub(super) fn wait_for(thread: raddle_model::ThreadId, place: &'static Location<'static>) {
+pub(super) fn wait_for(thread: raddle_model::ThreadId, location: &'static Location<'static>) {
     runtime::step(|runtime| {
-        let location = runtime.location(place);
+        let location = runtime.location(location);
         let object = runtime.thread_object(thread);
         Operation::new(Kind::Join, location).on(object, Access::Read)
     });
 }
 
-/// What every kind of handle does.
+/// The common part of all handles.
 #[derive(Debug)]
 pub(super) struct Handle<T> {
     pub(super) thread: Thread,
@@ -102,45 +102,45 @@ impl<T> Handle<T> {
     }
 
     #[track_caller]
-    pub(super) fn is_finished(&self, place: &'static Location<'static>) -> bool {
+    pub(super) fn is_finished(&self, location: &'static Location<'static>) -> bool {
         runtime::step(|runtime| {
-            let location = runtime.location(place);
+            let location = runtime.location(location);
             let object = runtime.thread_object(self.thread.id);
             Operation::new(Kind::Read, location).on(object, Access::Read)
         });
-        self.packet.lock().expect("nobody panics with the result locked").is_some()
+        self.packet.lock().expect("no code panics while the result is locked").is_some()
     }
 
     #[track_caller]
-    pub(super) fn join(self, place: &'static Location<'static>) -> Result<T> {
-        wait_for(self.id(), place);
+    pub(super) fn join(self, location: &'static Location<'static>) -> Result<T> {
+        wait_for(self.id(), location);
         runtime::with(|runtime| runtime.take_panic(self.id()));
-        let result = self.packet.lock().expect("nobody panics with the result locked").take();
+        let result = self.packet.lock().expect("no code panics while the result is locked").take();
         result.unwrap_or_else(|| {
             assert!(runtime::with(|runtime| runtime.is_closing()), "a thread that was joined has a result");
-            Err(Box::new("the run was over before the thread"))
+            Err(Box::new("the run ended before the thread"))
         })
     }
 }
 
-/// Waits for a thread, as in std. If it is dropped, the thread goes on alone.
+/// Waits for a thread, as in std. If the handle is dropped, the thread continues detached.
 #[derive(Debug)]
 pub struct JoinHandle<T>(pub(super) Handle<T>);
 
 impl<T> JoinHandle<T> {
-    /// The thread.
+    /// Returns the thread.
     pub fn thread(&self) -> &Thread {
         &self.0.thread
     }
 
-    /// Waits for the thread to end and gives what it returned, or what it panicked with.
+    /// Waits for the thread to end and returns its result or its panic payload.
     #[track_caller]
     pub fn join(self) -> Result<T> {
         self.0.join(Location::caller())
     }
 
-    /// Whether the thread has done its work. The exhaustive strategies do not know that the answer depends on the thread's
-    /// last step, and may miss one of the two.
+    /// Returns true if the thread has finished. The exhaustive strategies do not know that the answer depends
+    /// on the thread's last step, and may miss one of the two.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         self.0.is_finished(Location::caller())

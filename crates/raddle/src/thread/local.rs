@@ -1,4 +1,4 @@
-//! Variables that each thread has for itself.
+//! Thread-local variables.
 
 use crate::runtime::{self, Local};
 use std::cell::{Cell, RefCell};
@@ -8,7 +8,7 @@ use std::marker::PhantomData;
 use std::ptr;
 use std::rc::Rc;
 
-/// Declares variables that each thread has for itself, as in std. They are set up at their first use by a thread, dropped
+/// Declares thread-local variables, as in std. They are initialized at their first use by a thread, dropped
 /// at its end, the youngest first, and new in each run.
 #[macro_export]
 macro_rules! thread_local {
@@ -18,16 +18,16 @@ macro_rules! thread_local {
     };
 }
 
-/// A variable that each thread has for itself; see [`thread_local!`](crate::thread_local).
+/// A thread-local variable; see [`thread_local!`](crate::thread_local).
 pub struct LocalKey<T: 'static> {
-    /// Makes the first value. Public as in Shuttle and Loom, for their macros.
+    /// The initializer. Public as in Shuttle and Loom, for their macros.
     #[doc(hidden)]
     pub init: fn() -> T,
     #[doc(hidden)]
     pub _p: PhantomData<fn(T)>,
 }
 
-/// The variable was dropped already, as the thread ends.
+/// The variable was already dropped, because the thread ends.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct AccessError;
 
@@ -46,13 +46,13 @@ impl<T> fmt::Debug for LocalKey<T> {
 }
 
 impl<T: 'static> LocalKey<T> {
-    /// For [`thread_local!`](crate::thread_local).
+    /// Implements [`thread_local!`](crate::thread_local).
     #[doc(hidden)]
     pub const fn new(first: fn() -> T) -> LocalKey<T> {
         LocalKey { init: first, _p: PhantomData }
     }
 
-    /// The current thread's value; `first` makes it, if there is none, of what it is handed.
+    /// Returns the current thread's value; if there is none, `first` creates it from `input`.
     #[track_caller]
     fn value<I>(
         &'static self,
@@ -76,20 +76,20 @@ impl<T: 'static> LocalKey<T> {
         }
     }
 
-    /// Calls `f` with the value. Panics if it was dropped already.
+    /// Calls `f` with the value. Panics if it was already dropped.
     #[track_caller]
     pub fn with<R>(&'static self, f: impl FnOnce(&T) -> R) -> R {
         self.try_with(f).expect("cannot access a Thread Local Storage value during or after destruction")
     }
 
-    /// Calls `f` with the value, unless it was dropped already.
+    /// Calls `f` with the value, unless it was already dropped.
     #[track_caller]
     pub fn try_with<R>(&'static self, f: impl FnOnce(&T) -> R) -> Result<R, AccessError> {
         let (value, _) = self.value((), |()| (self.init)())?;
         Ok(f(&value))
     }
 
-    /// Makes the first value out of `input`, or hands it back with the value there is.
+    /// Creates the initial value from `input`, or returns `input` with the existing value.
     #[track_caller]
     fn begin_with<I>(&'static self, input: I, first: impl FnOnce(I) -> T) -> (Rc<T>, Option<I>) {
         self.value(input, first)
@@ -98,7 +98,7 @@ impl<T: 'static> LocalKey<T> {
 }
 
 impl<T: 'static> LocalKey<Cell<T>> {
-    /// Sets the value; it need not have been set up.
+    /// Sets the value; it need not be initialized.
     #[track_caller]
     pub fn set(&'static self, value: T) {
         if let (cell, Some(value)) = self.begin_with(value, Cell::new) {
@@ -106,7 +106,7 @@ impl<T: 'static> LocalKey<Cell<T>> {
         }
     }
 
-    /// The value.
+    /// Returns the value.
     #[track_caller]
     pub fn get(&'static self) -> T
     where
@@ -115,7 +115,7 @@ impl<T: 'static> LocalKey<Cell<T>> {
         self.with(Cell::get)
     }
 
-    /// The value, leaving the default.
+    /// Takes the value and leaves the default.
     #[track_caller]
     pub fn take(&'static self) -> T
     where
@@ -124,7 +124,7 @@ impl<T: 'static> LocalKey<Cell<T>> {
         self.with(Cell::take)
     }
 
-    /// Sets the value, and gives the one before.
+    /// Sets the value, and returns the previous one.
     #[track_caller]
     pub fn replace(&'static self, value: T) -> T {
         self.with(|cell| cell.replace(value))
@@ -138,13 +138,13 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(|cell| f(&cell.borrow()))
     }
 
-    /// Calls `f` with the value, to be changed.
+    /// Calls `f` with a mutable reference to the value.
     #[track_caller]
     pub fn with_borrow_mut<R>(&'static self, f: impl FnOnce(&mut T) -> R) -> R {
         self.with(|cell| f(&mut cell.borrow_mut()))
     }
 
-    /// Sets the value; it need not have been set up.
+    /// Sets the value; it need not be initialized.
     #[track_caller]
     pub fn set(&'static self, value: T) {
         if let (cell, Some(value)) = self.begin_with(value, RefCell::new) {
@@ -152,7 +152,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         }
     }
 
-    /// The value, leaving the default.
+    /// Takes the value and leaves the default.
     #[track_caller]
     pub fn take(&'static self) -> T
     where
@@ -161,7 +161,7 @@ impl<T: 'static> LocalKey<RefCell<T>> {
         self.with(RefCell::take)
     }
 
-    /// Sets the value, and gives the one before.
+    /// Sets the value, and returns the previous one.
     #[track_caller]
     pub fn replace(&'static self, value: T) -> T {
         self.with(|cell| cell.replace(value))

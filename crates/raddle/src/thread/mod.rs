@@ -18,31 +18,31 @@ use raddle_model::{Access, Kind, Operation};
 use std::num::NonZero;
 use std::panic::Location;
 
-/// The result of a thread: what it returned, or what it panicked with.
+/// The result of a thread: its return value or its panic payload.
 pub type Result<T> = std::thread::Result<T>;
 
-/// The thread that runs, as in std.
+/// Returns the current thread, as in std.
 #[track_caller]
 pub fn current() -> Thread {
     runtime::with(|runtime| Thread::of(runtime, runtime.current()))
 }
 
-/// Lets others run, as in std.
+/// Lets other threads run, as in std.
 #[track_caller]
 pub fn yield_now() {
-    let place = Location::caller();
-    runtime::step(|runtime| Operation::new(Kind::Yield, runtime.location(place)));
+    let location = Location::caller();
+    runtime::step(|runtime| Operation::new(Kind::Yield, runtime.location(location)));
 }
 
-/// Sleeps on the virtual clock, which takes no time; a span of zero lets others run.
+/// Sleeps on the virtual clock, which takes no real time; a duration of zero lets others run.
 #[track_caller]
 pub fn sleep(span: Duration) {
     if span.is_zero() {
         return yield_now();
     }
-    let place = Location::caller();
+    let location = Location::caller();
     runtime::step(|runtime| {
-        Operation::new(Kind::Sleep, runtime.location(place)).with_argument(nanoseconds(span))
+        Operation::new(Kind::Sleep, runtime.location(location)).with_argument(nanoseconds(span))
     });
 }
 
@@ -53,21 +53,21 @@ pub fn sleep_ms(milliseconds: u32) {
     sleep(Duration::from_millis(u64::from(milliseconds)));
 }
 
-/// Waits until the token of this thread is there and takes it. As std's it may return without a reason: whether it does is a choice
-/// of the strategy, and it happens at most once to a thread of a run.
+/// Waits until the token of this thread is set and takes it. Like std's, it may return spuriously: the
+/// strategy chooses, and it happens at most once to a thread of a run.
 #[track_caller]
 pub fn park() {
     park_until(Operation::UNTIMED, Location::caller());
 }
 
-/// Waits until the token of this thread is there and takes it, or until the time is over on the virtual clock. It may return without
-/// a reason, as [`park`] does.
+/// Waits until the token of this thread is set and takes it, or until the time is over on the virtual clock.
+/// It may return spuriously, as [`park`] does.
 #[track_caller]
 pub fn park_timeout(span: Duration) {
     park_until(nanoseconds(span), Location::caller());
 }
 
-/// As [`park_timeout`], as in std.
+/// Like [`park_timeout`], with milliseconds, as in std.
 #[deprecated(note = "use park_timeout")]
 #[track_caller]
 pub fn park_timeout_ms(milliseconds: u32) {
@@ -75,26 +75,26 @@ pub fn park_timeout_ms(milliseconds: u32) {
 }
 
 #[track_caller]
-fn park_until(span: u64, place: &'static Location<'static>) {
+fn park_until(span: u64, location: &'static Location<'static>) {
     if runtime::with(|runtime| runtime.may_wake()) {
-        let reply = runtime::step(|runtime| Operation::new(Kind::ParkBegin, runtime.location(place)));
+        let reply = runtime::step(|runtime| Operation::new(Kind::ParkBegin, runtime.location(location)));
         if reply == Reply::Number(1) {
             return runtime::with(Runtime::note_wake);
         }
     }
     runtime::step(|runtime| {
         let token = runtime.token(runtime.current());
-        let location = runtime.location(place);
+        let location = runtime.location(location);
         Operation::new(Kind::Park, location).on(token, Access::Write).with_argument(span)
     });
 }
 
-/// Always two, so that a test does the same on every machine.
+/// Returns always two, so that a test behaves the same on every machine.
 pub fn available_parallelism() -> std::io::Result<NonZero<usize>> {
     Ok(NonZero::<usize>::MIN.saturating_add(1))
 }
 
-/// Whether the current thread is unwinding after a panic, as in std.
+/// Returns true if the current thread is unwinding after a panic, as in std.
 pub fn panicking() -> bool {
     crate::runtime::panicking()
 }

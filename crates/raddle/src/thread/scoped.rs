@@ -1,24 +1,24 @@
-//! Threads that borrow.
+//! Scoped threads.
 
 use super::handle::{Handle, wait_for};
 use super::{Builder, Result, Scope, Thread};
 use crate::runtime;
 use std::panic::Location;
 
-/// Calls `f` with a scope, and waits for all threads that were started in it, as in std. Panics if one of them did and
-/// nobody joined it.
+/// Calls `f` with a scope, and waits for all threads that were started in it, as in std. Panics if one of
+/// them panicked and was not joined.
 #[track_caller]
 pub fn scope<'env, F, T>(f: F) -> T
 where
     F: for<'scope> FnOnce(&'scope Scope<'scope, 'env>) -> T,
 {
-    let place = Location::caller();
+    let location = Location::caller();
     runtime::lend(|scope| {
         let result = runtime::catch(|| f(scope));
         let mut panicked = false;
-        // Threads may go on starting others while we wait.
+        // Threads may start others during the wait.
         while let Some(thread) = first(scope) {
-            wait_for(thread, place);
+            wait_for(thread, location);
             panicked |= runtime::with(|runtime| runtime.take_panic(thread));
         }
         match result {
@@ -29,9 +29,9 @@ where
     })
 }
 
-/// Takes the thread out of the scope that was started first.
+/// Removes the thread from the scope that was started first.
 fn first(scope: &Scope<'_, '_>) -> Option<raddle_model::ThreadId> {
-    let mut threads = scope.threads.lock().expect("nobody panics with the threads locked");
+    let mut threads = scope.threads.lock().expect("no code panics while the threads are locked");
     (!threads.is_empty()).then(|| threads.remove(0))
 }
 
@@ -55,12 +55,12 @@ pub struct ScopedJoinHandle<'scope, T> {
 }
 
 impl<T> ScopedJoinHandle<'_, T> {
-    /// The thread.
+    /// Returns the thread.
     pub fn thread(&self) -> &Thread {
         &self.handle.thread
     }
 
-    /// Waits for the thread to end and gives what it returned, or what it panicked with.
+    /// Waits for the thread to end and returns its result or its panic payload.
     #[track_caller]
     pub fn join(self) -> Result<T> {
         let id = self.handle.id();
@@ -69,14 +69,15 @@ impl<T> ScopedJoinHandle<'_, T> {
         result
     }
 
-    /// Whether the thread has done its work; see [`JoinHandle::is_finished`](super::JoinHandle::is_finished).
+    /// Returns true if the thread has finished; see
+    /// [`JoinHandle::is_finished`](super::JoinHandle::is_finished).
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         self.handle.is_finished(Location::caller())
     }
 }
 
-/// What a handle needs of its scope, whatever the scope's lifetimes.
+/// The part of a scope that a handle needs, independent of lifetimes.
 pub(super) trait Members: std::fmt::Debug + Sync {
     /// Forgets a thread that was joined.
     fn forget(&self, thread: raddle_model::ThreadId);
@@ -84,6 +85,9 @@ pub(super) trait Members: std::fmt::Debug + Sync {
 
 impl Members for Scope<'_, '_> {
     fn forget(&self, thread: raddle_model::ThreadId) {
-        self.threads.lock().expect("nobody panics with the threads locked").retain(|&other| other != thread);
+        self.threads
+            .lock()
+            .expect("no code panics while the threads are locked")
+            .retain(|&other| other != thread);
     }
 }

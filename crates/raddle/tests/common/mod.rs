@@ -1,4 +1,4 @@
-//! What the tests of the primitives share.
+//! Helpers for the tests of the primitives.
 
 pub(crate) mod recorded;
 
@@ -7,7 +7,7 @@ use raddle_model::Failure;
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 
-/// More runs than any of these tests has.
+/// More runs than any of these tests needs.
 const ALL: u64 = 200_000;
 
 fn config(strategy: &str) -> Config {
@@ -17,7 +17,8 @@ fn config(strategy: &str) -> Config {
     config
 }
 
-/// What `test` returns over all schedules. Explores them twice, with and without partial-order reduction, and compares.
+/// Returns the results of `test` over all schedules. Explores them twice, with and without partial-order
+/// reduction, and compares.
 pub(crate) fn outcomes<T: Ord + Clone + Send + std::fmt::Debug + 'static>(
     test: impl Fn() -> T + Send + Sync + 'static,
 ) -> BTreeSet<T> {
@@ -37,7 +38,7 @@ pub(crate) fn outcomes<T: Ord + Clone + Send + std::fmt::Debug + 'static>(
     dpor
 }
 
-/// How `test` fails under some schedule; the same kind of failure must be found by both strategies.
+/// Returns the failure of `test` under some schedule; both strategies must find the same kind of failure.
 pub(crate) fn failure(test: impl Fn() + Send + Sync + 'static) -> Failure {
     let test = Arc::new(test);
     let [dpor, dfs] = ["dpor", "dfs"].map(|strategy| {

@@ -1,4 +1,4 @@
-//! The data of a failing run, as a failure file has it.
+//! The data of a failing run, as in a failure file.
 
 use raddle::Failed;
 use raddle_model::TraceFile;

@@ -1,4 +1,4 @@
-//! Atomics order accesses as their memory orders say.
+//! Atomics order accesses as their memory orders specify.
 
 use crate::plain::Plain;
 use crate::{assert_ordered, assert_races};
@@ -52,7 +52,7 @@ fn one_half_orders_nothing() {
     assert_races(|| message(Relaxed, SeqCst));
 }
 
-/// Data published by a flag with relaxed accesses and fences; none stands for no fence.
+/// Data published by a flag with relaxed accesses and fences; `None` stands for no fence.
 fn fenced(before_store: Option<Ordering>, after_load: Option<Ordering>) {
     pass(
         move |shared| {
@@ -124,7 +124,7 @@ fn a_fence_in_the_wrong_place_orders_nothing() {
     });
 }
 
-/// The release sequence of a publication: a third thread does something to the flag in between.
+/// The release sequence of a publication: a third thread accesses the flag in between.
 fn sequence(between: fn(&AtomicUsize)) {
     let shared = Arc::new(Shared::default());
     let (writer, other) = (shared.clone(), shared.clone());
@@ -159,7 +159,7 @@ fn a_store_breaks_a_release_sequence() {
             }
         });
     });
-    // Since C++20, also one of the same thread.
+    // Since C++20, this also holds for an access by the same thread.
     assert_races(|| {
         pass(
             |shared| {
@@ -176,7 +176,7 @@ fn a_store_breaks_a_release_sequence() {
     });
 }
 
-/// A lock made of an exchange: taken in the order `success`, found taken in the order `failure`.
+/// A lock built on an exchange: acquired with the order `success`, found taken with the order `failure`.
 fn exchange_lock(success: Ordering, failure: Ordering, unlock: Ordering) {
     let enter = move |shared: &Shared| {
         if shared.flag.compare_exchange(0, 1, success, failure).is_ok() {
@@ -197,8 +197,8 @@ fn an_exchange_that_succeeds_has_the_order_of_success() {
     assert_races(|| exchange_lock(Release, Acquire, Release));
 }
 
-/// A reader that is told by an exchange that it makes fail.
-fn told_by_failure(failure: Ordering) {
+/// A reader that synchronizes through its own failing exchange.
+fn synchronized_by_failure(failure: Ordering) {
     pass(
         |shared| {
             shared.data.set(7);
@@ -214,8 +214,8 @@ fn told_by_failure(failure: Ordering) {
 
 #[test]
 fn an_exchange_that_fails_is_a_read_in_the_order_of_failure() {
-    assert_ordered(|| told_by_failure(Acquire));
-    assert_races(|| told_by_failure(Relaxed));
+    assert_ordered(|| synchronized_by_failure(Acquire));
+    assert_races(|| synchronized_by_failure(Relaxed));
     // It writes nothing, so it publishes nothing.
     assert_races(|| {
         pass(
@@ -253,7 +253,7 @@ fn an_update_that_changes_nothing_still_publishes() {
     assert_races(move || touch(Acquire));
 }
 
-/// A sequence lock, the data of which is read without the lock, once plainly and once as an atomic.
+/// A sequence lock whose data is read without the lock, once plainly and once as an atomic.
 fn sequence_lock(write: fn(&Shared, &AtomicUsize), read: fn(&Shared, &AtomicUsize)) {
     let shared = Arc::new((Shared::default(), AtomicUsize::new(0)));
     let writer = shared.clone();

@@ -98,7 +98,7 @@ fn what_is_done_through_a_pointer_is_not_seen() {
 
 #[test]
 fn accesses_need_not_come_close_to_each_other() {
-    // The first run of a strategy that never preempts: all of the child comes before or after the rest of main.
+    // The first run of a strategy that never preempts: the whole child runs before or after the rest of main.
     let far = || {
         let shared = Arc::new((Plain::default(), Mutex::new(0)));
         let other = shared.clone();
@@ -118,7 +118,7 @@ fn accesses_need_not_come_close_to_each_other() {
 
 #[test]
 fn cells_are_scheduling_points() {
-    // Four writes in two threads whose order is all that there is: 4! / (2! 2!) partial orders.
+    // Four writes in two threads that differ only in their order: 4! / (2! 2!) partial orders.
     let passed = check_with(&config("dpor").with_runs(1_000).with_races(false), || {
         let cells = Arc::new(Cells::default());
         let other = cells.clone();

@@ -1,4 +1,4 @@
-//! Data races on cells: what orders two accesses, what does not, and what a report says.
+//! Data races on cells: which operations order two accesses, which do not, and the report.
 
 mod atomics;
 mod cells;
@@ -16,7 +16,7 @@ fn config(strategy: &str) -> Config {
     Config::new().with_strategy(strategy).without_failure_files()
 }
 
-/// Checks that `test` has no race under any schedule, and is otherwise right.
+/// Checks that `test` has no race under any schedule, and passes otherwise.
 #[track_caller]
 fn assert_ordered(test: impl Fn() + Send + Sync + Copy + 'static) {
     for strategy in ["random-walk", "pos", "pct:depth=3", "surw"] {
@@ -30,7 +30,7 @@ fn assert_ordered(test: impl Fn() + Send + Sync + Copy + 'static) {
     }
 }
 
-/// Checks that a race of `test` is found by several strategies, and by the first run of some.
+/// Checks that several strategies find a race of `test`, some of them in the first run.
 #[track_caller]
 fn assert_races(test: impl Fn() + Send + Sync + Copy + 'static) -> Box<Failed> {
     let failures = ["pos", "pct:depth=2", "random-walk", "dpor"].map(|strategy| {

@@ -1,4 +1,4 @@
-//! The last of several owners frees what they share.
+//! The last of several owners frees the shared memory.
 
 use crate::plain::Plain;
 use crate::{assert_ordered, assert_races};
@@ -8,7 +8,7 @@ use raddle::sync::atomic::Ordering::{Acquire, Relaxed, Release};
 use raddle::sync::atomic::{AtomicUsize, fence};
 use raddle::thread;
 
-/// Counts as `Arc` does, with plain memory that the last owner frees.
+/// A counter like `Arc`'s, with plain memory that the last owner frees.
 struct Owned<const FENCED: bool>(Arc<Inner>);
 
 struct Inner {
@@ -43,7 +43,7 @@ fn the_drop_of_the_last_owner_needs_a_fence() {
     assert_races(owned_by_two::<false>);
 }
 
-/// Accesses its memory when it is dropped.
+/// Accesses its memory when dropped.
 struct Freed(Plain);
 
 impl Drop for Freed {
@@ -64,7 +64,7 @@ fn the_drop_of_the_last_arc_is_no_race() {
     });
 }
 
-/// Accesses memory that others have, too, when it is dropped.
+/// Accesses memory that other threads also access, when dropped.
 struct Resets(&'static Plain);
 
 impl Drop for Resets {

@@ -3,7 +3,7 @@
 
 use raddle::cell::{Cell, UnsafeCell};
 
-/// A plain value that threads may share if they keep to the rules.
+/// A plain value that threads may share if they follow the rules.
 #[derive(Default)]
 pub(crate) struct Plain(UnsafeCell<u32>);
 
@@ -29,16 +29,16 @@ impl Plain {
         self.0.with_mut(|_| meanwhile());
     }
 
-    /// Writes it in a way that is not seen.
+    /// Writes it without a visible access.
     pub(crate) fn set_unseen(&self, to: u32) {
         // SAFETY: the pointer is valid, and all accesses are made on one OS thread.
         unsafe { *self.0.get() = to };
     }
 }
 
-/// Two cells that threads may share if they keep to the rules.
+/// Two cells that threads may share if they follow the rules.
 #[derive(Default)]
 pub(crate) struct Cells(pub(crate) Cell<u32>, pub(crate) Cell<u32>);
 
-// SAFETY: threads under control share one OS thread, and a cell gives out no references.
+// SAFETY: threads under control share one OS thread, and a cell returns no references.
 unsafe impl Sync for Cells {}

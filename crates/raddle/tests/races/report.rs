@@ -1,4 +1,4 @@
-//! What is told of a race, and its replay.
+//! The report of a race, and its replay.
 
 use crate::plain::Plain;
 use crate::recorded::trace;
@@ -27,7 +27,7 @@ fn relaxed_message() {
 const WRITE: u32 = line!() - 10;
 
 #[test]
-fn a_race_is_told_with_places_and_replays() {
+fn a_race_is_reported_with_locations_and_replays() {
     let directory = PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join("races");
     let config = Config::new().with_failures(directory);
     let failed = check_with(&config, relaxed_message).unwrap_err();
@@ -39,16 +39,19 @@ fn a_race_is_told_with_places_and_replays() {
     assert_eq!((first.access, second.access), (Access::Write, Access::Read));
     assert_eq!((first.order, second.order), (MemoryOrder::Plain, MemoryOrder::Plain));
     let text = failed.to_string();
-    let place = |below: u32| format!("{}:{}:", file!(), WRITE + below);
+    let location = |below: u32| format!("{}:{}:", file!(), WRITE + below);
     let Failure::DataRace { threads, locations, .. } = &failed.failure else { panic!("{failed}") };
     assert_eq!(threads, &["writer", "main"]);
-    assert!(locations[0].starts_with(&place(0)) && locations[1].starts_with(&place(5)), "{locations:?}");
+    assert!(
+        locations[0].starts_with(&location(0)) && locations[1].starts_with(&location(5)),
+        "{locations:?}"
+    );
     for part in [
         "data race on #".to_owned(),
-        format!("step {}: writer writes it; {}", first.step + 1, place(0)),
-        format!("step {}: main reads it; {}", second.step + 1, place(5)),
-        format!("(relaxed; {}", place(4)),
-        format!(") reads what step {} (relaxed; {}", first.step + 2, place(1)),
+        format!("step {}: writer writes it; {}", first.step + 1, location(0)),
+        format!("step {}: main reads it; {}", second.step + 1, location(5)),
+        format!("(relaxed; {}", location(4)),
+        format!(") reads what step {} (relaxed; {}", first.step + 2, location(1)),
         "orders nothing without a release there and an acquire here".to_owned(),
     ] {
         assert!(text.contains(&part), "`{part}` is not in:\n{text}");
@@ -69,7 +72,7 @@ fn any_number_of_jobs_finds_the_same_race() {
     let found = [1, 2, 3].map(|jobs| {
         let config = Config::new().with_jobs(jobs).without_failure_files();
         let mut trace = trace(&check_with(&config, relaxed_message).unwrap_err());
-        // Each is a check of its own in this test.
+        // Each is its own check in this test.
         trace.program.clear();
         trace.id.clear();
         trace

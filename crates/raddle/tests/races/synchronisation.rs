@@ -1,4 +1,4 @@
-//! What locks, channels and the like order. Each test takes the synchronisation away and expects a race.
+//! The orderings of locks, channels and so on. Each test removes the synchronization and expects a race.
 
 use crate::plain::Plain;
 use crate::{assert_ordered, assert_races, config};
@@ -86,7 +86,7 @@ fn a_mutex_orders() {
         };
         both(Default::default(), leave, leave);
     });
-    // One of the two forgets it.
+    // One of the two omits it.
     assert_races(|| {
         let enter = |shared: &(Mutex<()>, Plain)| {
             let _guard = shared.0.lock().unwrap();
@@ -372,7 +372,7 @@ fn the_end_of_a_channel_orders() {
 
 #[test]
 fn parking_orders() {
-    // A token that is taken orders. `thread::park` may return without one.
+    // Taking a token orders accesses. `thread::park` may return without one.
     assert_ordered(|| {
         let data = Arc::new((Plain::default(), Notify::new()));
         let other = data.clone();

@@ -1,4 +1,4 @@
-//! Atomics: what each method does, and that it is one operation.
+//! Atomics: the effect of each method, and that it is one operation.
 
 use raddle::sync::Arc;
 use raddle::sync::atomic::{
@@ -23,7 +23,7 @@ fn all(test: impl Fn() + Send + Sync + 'static) -> Passed {
     passed
 }
 
-/// What `outcome` gives over all schedules.
+/// Returns the results of `outcome` over all schedules.
 fn outcomes<T: Ord + Send + 'static>(outcome: impl Fn() -> T + Send + Sync + 'static) -> BTreeSet<T> {
     let seen = std::sync::Arc::new(Mutex::new(BTreeSet::new()));
     let notes = std::sync::Arc::clone(&seen);
@@ -34,7 +34,7 @@ fn outcomes<T: Ord + Send + 'static>(outcome: impl Fn() -> T + Send + Sync + 'st
     std::mem::take(&mut *seen.lock().unwrap())
 }
 
-/// Calls the same methods on ours and on std's, and compares all answers.
+/// Calls the same methods on ours and on std's, and compares all results.
 macro_rules! same_as_std {
     ($($name:ident: $int:ty),*) => { $({
         let ours = raddle::sync::atomic::$name::new(5);
@@ -205,7 +205,7 @@ fn orders_that_std_refuses_are_refused() {
     }
 }
 
-/// A lock that spins, and an update under it; `acquire` tries once.
+/// A spin lock, and an update under it; `acquire` tries once.
 fn spin_lock(acquire: fn(&AtomicBool) -> bool) -> impl Fn() + Send + Sync + 'static {
     move || {
         let shared = Arc::new((AtomicBool::new(false), AtomicU8::new(0)));
@@ -259,7 +259,7 @@ fn a_lock_that_does_not_exclude_is_found() {
 }
 
 #[test]
-fn a_static_atomic_is_known_anew_in_each_run() {
+fn a_static_atomic_is_a_new_object_in_each_run() {
     static SHARED: AtomicI8 = AtomicI8::new(0);
     let passed = all(|| {
         let child = thread::spawn(|| SHARED.store(1, SC));

@@ -1,4 +1,4 @@
-//! The semaphore that Shuttle has.
+//! Shuttle's semaphore.
 
 use raddle::future::{block_on, spawn, yield_now};
 use raddle::shuttle::future::batch_semaphore::{AcquireError, BatchSemaphore, Fairness, TryAcquireError};
@@ -9,7 +9,7 @@ use std::task::{Context, Poll, Waker};
 
 const BOTH: [Fairness; 2] = [Fairness::StrictlyFair, Fairness::Unfair];
 
-/// All schedules of `test`, for both kinds of semaphores.
+/// Runs all schedules of `test`, for both kinds of semaphores.
 fn check_all(test: impl Fn(Fairness) + Send + Sync + Copy + 'static) {
     for fairness in BOTH {
         let config = Config::new().with_strategy("dpor").with_runs(u64::MAX);

@@ -1,4 +1,4 @@
-//! `Condvar` and `Barrier`: whom they keep waiting, and std's contract.
+//! `Condvar` and `Barrier`: which threads wait, and std's contract.
 
 use crate::common::{failure, outcomes};
 use raddle::sync::atomic::{AtomicUsize, Ordering};
@@ -45,7 +45,8 @@ fn a_signal_that_comes_before_the_wait_is_lost() {
     assert_eq!(blocked[0].reason, BlockReason::Condition);
 }
 
-/// Two threads wait; how many of them wake up by `notify`, where a long wait tells that it did not come.
+/// Lets two threads wait, and returns which of them `notify` wakes; a long timed wait detects those it does
+/// not.
 fn woken(notify: fn(&Condvar)) -> BTreeSet<[bool; 2]> {
     outcomes(move || {
         let shared = Arc::new((Mutex::new(0), Condvar::new()));
@@ -64,7 +65,7 @@ fn woken(notify: fn(&Condvar)) -> BTreeSet<[bool; 2]> {
         notify(&shared.1);
         drop(waiting);
         let woken = waiters.map(|waiter| waiter.join().unwrap());
-        // What happens to a waiter that comes too late is another test.
+        // A waiter that comes too late is covered by another test.
         if both { woken } else { [true, true] }
     })
 }
@@ -148,7 +149,7 @@ fn a_wait_gives_the_poison_back() {
 }
 
 #[test]
-fn a_barrier_lets_nobody_through_before_all_are_there_and_makes_one_the_leader() {
+fn a_barrier_blocks_until_all_arrive_and_has_one_leader() {
     let seen = outcomes(|| {
         let shared = Arc::new((Barrier::new(2), AtomicUsize::new(0)));
         let pass = |shared: &(Barrier, AtomicUsize)| {
@@ -184,7 +185,7 @@ fn a_barrier_for_none_or_one_is_open_and_one_for_more_waits_for_ever() {
 
 #[test]
 #[expect(deprecated, reason = "the old name is there for old code")]
-fn the_old_timed_wait_tells_whether_it_was_in_time() {
+fn the_old_timed_wait_returns_whether_it_was_in_time() {
     let seen = outcomes(|| {
         let shared = Arc::new((Mutex::new(()), Condvar::new()));
         let other = Arc::clone(&shared);

@@ -1,4 +1,5 @@
-//! What std allows and hardly ever does: each is found by a check with its defaults, and a correct test passes.
+//! Behavior that std allows and hardly ever shows: a check with its defaults finds each, and a correct test
+//! passes.
 
 use crate::common::outcomes;
 use crate::common::recorded::trace;
@@ -13,7 +14,7 @@ use std::sync::atomic::AtomicUsize as Counter;
 
 const SC: Ordering = Ordering::SeqCst;
 
-/// The failure that a check with its defaults finds. It is found again by a replay of its file.
+/// Returns the failure that a check with its defaults finds. A replay of its file reproduces it.
 fn found(name: &str, test: impl Fn() + Clone + Send + Sync + 'static) -> Box<Failed> {
     let directory = std::env::temp_dir().join(format!("raddle-freedoms-{}-{name}", std::process::id()));
     let failed = check_with(&Config::new().with_failures(&directory), test.clone()).expect_err("a run fails");
@@ -26,7 +27,7 @@ fn found(name: &str, test: impl Fn() + Clone + Send + Sync + 'static) -> Box<Fai
     failed
 }
 
-/// Passes with the defaults, and under every schedule of both exhaustive strategies.
+/// Checks that `test` passes with the defaults, and under every schedule of both exhaustive strategies.
 fn clean(test: impl Fn() + Clone + Send + Sync + 'static) {
     for strategy in ["portfolio", "dpor", "dfs"] {
         let config = Config::new().with_strategy(strategy).without_failure_files();
@@ -37,7 +38,7 @@ fn clean(test: impl Fn() + Clone + Send + Sync + 'static) {
     }
 }
 
-/// Fails under both exhaustive strategies.
+/// Checks that `test` fails under both exhaustive strategies.
 fn fails_exhaustively(test: impl Fn() + Clone + Send + Sync + 'static) {
     for strategy in ["dpor", "dfs"] {
         let config = Config::new().with_strategy(strategy).with_runs(500_000).without_failure_files();
@@ -45,7 +46,7 @@ fn fails_exhaustively(test: impl Fn() + Clone + Send + Sync + 'static) {
     }
 }
 
-/// A reader that reads again, or only once, beside a writer.
+/// A reader that reads again, or only once, next to a writer.
 fn readers(again: bool) {
     let lock = Arc::new(RwLock::new(0));
     let other = Arc::clone(&lock);
@@ -71,7 +72,7 @@ fn a_reader_that_reads_again_waits_behind_a_writer() {
     );
     fails_exhaustively(|| readers(true));
     clean(|| readers(false));
-    // Nobody else is there, or nobody writes.
+    // There is no other thread, or no writer.
     clean(|| {
         let lock = Arc::new(RwLock::new(0));
         let other = Arc::clone(&lock);
@@ -84,7 +85,7 @@ fn a_reader_that_reads_again_waits_behind_a_writer() {
     });
 }
 
-/// A thread that parks until a flag is set, looking at it once or in a loop.
+/// A thread that parks until a flag is set, and checks it once or in a loop.
 fn parked(looks_again: bool) {
     let flag = Arc::new(AtomicBool::new(false));
     let other = Arc::clone(&flag);
@@ -110,7 +111,7 @@ fn park_returns_without_unpark() {
     assert!(text.contains("This run assumes a spurious wake-up: `park` of thread 1 returned"), "{text}");
     fails_exhaustively(|| parked(false));
     clean(|| parked(true));
-    // A thread that nobody unparks is still a deadlock, also of one that would be woken once.
+    // A thread that is never unparked is still a deadlock, even one that would be woken once.
     let lost = || drop(thread::spawn(thread::park).join());
     let failed = found("lost", lost);
     assert!(matches!(failed.failure, Failure::Deadlock { .. }), "{failed}");
@@ -118,7 +119,7 @@ fn park_returns_without_unpark() {
     fails_exhaustively(lost);
 }
 
-/// A thread that sleeps and then relies on what another one has done meanwhile, or waits for it.
+/// A thread that sleeps and then relies on the work of another one, or waits for it.
 fn sleeper(waits: bool) {
     let done = Arc::new(AtomicBool::new(false));
     let other = Arc::clone(&done);
@@ -149,7 +150,7 @@ fn a_sleeper_overtakes_a_thread_that_can_run() {
 
 #[test]
 fn a_failure_that_needs_no_early_time_out_assumes_none() {
-    // Fails in every run in which the second thread is last, whatever time does.
+    // Fails in every run in which the second thread is last, independent of time.
     let failed = found("needless", || {
         thread::sleep(Duration::from_millis(1));
         let last = Arc::new(AtomicUsize::new(0));
@@ -183,7 +184,8 @@ fn a_wait_that_times_out_early_sees_its_time_passed() {
     }
 }
 
-/// A thread that needs a value from its first statement on, which the main thread drops after an operation or after the join.
+/// A thread that needs a value from its first statement on, which the main thread drops after an operation or
+/// after the join.
 fn late(waits: bool) {
     let value = std::sync::Arc::new(1);
     let weak = std::sync::Arc::downgrade(&value);
@@ -223,7 +225,7 @@ fn threads_begin_in_any_order() {
     assert_eq!(orders, [2].into());
 }
 
-/// Starts a task that nobody waits for, and counts how often it was polled.
+/// Starts a detached task, and counts its polls.
 fn detached(polled: &Arc<Counter>) {
     let polled = Arc::clone(polled);
     block_on(async move {
@@ -248,7 +250,7 @@ fn a_detached_task_is_never_polled() {
         let (polled, runs) = (polled.load(SC), runs.load(SC));
         assert!(0 < polled && polled < runs, "{strategy}: polled in {polled} of {runs} runs");
     }
-    // A task that is waited for is polled in every run.
+    // A task that is awaited is polled in every run.
     clean(|| {
         let value = block_on(async { future::spawn(async { 7 }).await.unwrap() });
         assert_eq!(value, 7);

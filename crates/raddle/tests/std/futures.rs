@@ -16,7 +16,7 @@ use std::task::{Context, Poll, Waker};
 
 const SC: Ordering = Ordering::SeqCst;
 
-/// A flag that a future waits for, done right or with a wake-up that can be lost.
+/// A flag that a future waits for, correctly or with a wake-up that can be lost.
 #[derive(Default)]
 struct Event {
     set: AtomicBool,
@@ -32,7 +32,7 @@ impl Event {
         }
     }
 
-    /// Leaves the waker and looks again.
+    /// Stores the waker and checks again.
     async fn wait(&self) {
         poll_fn(|context| {
             *self.waiter.lock().unwrap() = Some(context.waker().clone());
@@ -41,7 +41,7 @@ impl Event {
         .await;
     }
 
-    /// Looks, and leaves the waker too late.
+    /// Checks, and stores the waker too late.
     async fn wait_badly(&self) {
         poll_fn(|context| {
             if self.set.load(SC) {
@@ -54,7 +54,7 @@ impl Event {
     }
 }
 
-/// Both, whichever is ready first.
+/// Awaits both, whichever is ready first.
 async fn both<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
     let (mut a, mut b) = (pin!(a), pin!(b));
     let (mut first, mut second) = (None, None);
@@ -83,7 +83,7 @@ async fn both<A: Future, B: Future>(a: A, b: B) -> (A::Output, B::Output) {
     .await
 }
 
-/// Says when it is dropped.
+/// Counts its drops.
 struct Token(Arc<AtomicUsize>);
 
 impl Drop for Token {
@@ -155,7 +155,7 @@ fn a_lost_wake_up_is_a_deadlock() {
 }
 
 #[test]
-fn a_task_that_is_never_woken_is_a_deadlock_of_whoever_waits_for_it() {
+fn a_task_that_is_never_woken_deadlocks_its_waiter() {
     let failure = failure(|| {
         let task = spawn(pending::<()>());
         _ = block_on(task);
@@ -232,7 +232,7 @@ fn an_abort_drops_the_future_and_what_it_owns() {
         handle.abort();
         (polled.load(SC), early)
     });
-    // Not polled at all or once; the task is dropped before or after the first look at the counter.
+    // Polled not at all or once; the task is dropped before or after the first read of the counter.
     assert_eq!(seen, BTreeSet::from([(0, 0), (0, 1), (1, 0), (1, 1)]));
 }
 
@@ -266,7 +266,7 @@ fn the_end_of_a_task_is_seen_or_not() {
 }
 
 #[test]
-fn a_panic_is_an_error_for_whoever_waits() {
+fn a_panic_is_an_error_for_the_waiter() {
     outcomes(|| {
         let dropped = Arc::new(AtomicUsize::new(0));
         let token = Token(Arc::clone(&dropped));
@@ -288,8 +288,8 @@ fn a_panic_is_an_error_for_whoever_waits() {
 }
 
 #[test]
-fn a_panic_of_a_task_that_nobody_waits_for_fails_the_run() {
-    // Also if another task waits for ever.
+fn a_panic_of_a_detached_task_fails_the_run() {
+    // Even if another task waits forever.
     let failure = failure(|| {
         drop(spawn(pending::<()>()));
         drop(spawn(async { panic!("unseen") }));
@@ -314,7 +314,7 @@ fn a_task_alone_runs_on_and_does_not_keep_the_run_going() {
         send.send(1).unwrap();
     });
     assert_eq!(*seen.lock().unwrap(), BTreeSet::from([1]));
-    // Neither do tasks that sleep or spin.
+    // The same holds for tasks that sleep or spin.
     let run = |test: fn()| check_with(&Config::new().with_runs(50).with_step_limit(2_000), test).unwrap();
     run(|| {
         drop(spawn(async {

@@ -1,4 +1,4 @@
-//! Variables that each thread has for itself.
+//! Thread-local variables.
 
 use raddle::sync::atomic::{AtomicUsize, Ordering};
 use raddle::sync::{Arc, Mutex};
@@ -18,7 +18,7 @@ fn all(test: impl Fn() + Send + Sync + 'static) {
 
 raddle::thread_local! {
     static NUMBER: Cell<u32> = const { Cell::new(7) };
-    /// Of this file alone.
+    /// Private to this file.
     pub(crate) static TEXT: RefCell<String> = RefCell::new(String::from("first"));
 }
 
@@ -63,7 +63,7 @@ fn setting_does_not_need_a_first_value() {
     });
 }
 
-/// Notes when it is dropped, under the lock that it shares.
+/// Records its drop, under the lock that it shares.
 struct Last(Arc<Mutex<Vec<&'static str>>>, &'static str);
 
 impl Drop for Last {
@@ -109,7 +109,7 @@ fn values_are_dropped_when_the_run_fails() {
     struct Owned(std::sync::Arc<()>, AtomicUsize);
     impl Drop for Owned {
         fn drop(&mut self) {
-            // Works only while the run is there.
+            // Works only during the run.
             self.1.fetch_add(std::sync::Arc::strong_count(&self.0), Ordering::SeqCst);
         }
     }

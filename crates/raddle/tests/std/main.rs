@@ -1,4 +1,4 @@
-//! What mirrors std: what each part does, and that it would be seen if it did not.
+//! The mirrors of std: their behavior, and tests that fail without it.
 
 #[path = "../common/mod.rs"]
 mod common;

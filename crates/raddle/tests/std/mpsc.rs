@@ -156,7 +156,7 @@ fn a_channel_without_a_receiver_drops_what_is_in_it_and_gives_back_what_is_sent(
         let sent = Arc::clone(&value);
         let thread = thread::spawn(move || {
             let first = sender.send(Arc::clone(&sent)).is_ok();
-            // There is no room, so this waits for the receiver to go.
+            // There is no room, so this waits until the receiver is dropped.
             let back = sender.send(sent).unwrap_err().0;
             assert!(matches!(sender.try_send(back), Err(TrySendError::Disconnected(_))));
             first

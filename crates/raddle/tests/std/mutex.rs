@@ -80,7 +80,7 @@ fn a_panic_poisons_only_what_the_panicking_thread_has() {
             let _guard = first[0].lock().unwrap();
             panic!("with the guard");
         });
-        // Its section may begin or end while the other thread is in the middle of unwinding.
+        // Its section may begin or end during the unwinding of the other thread.
         let other = thread::spawn(move || drop(second[1].lock().unwrap()));
         assert!(panics.join().is_err());
         other.join().unwrap();
@@ -127,7 +127,7 @@ fn a_static_is_unlocked_and_sound_at_the_start_of_each_run() {
 }
 
 #[test]
-fn a_destructor_may_lock_what_a_thread_that_is_given_up_has() {
+fn a_destructor_may_lock_a_mutex_of_an_unwound_thread() {
     struct Pool(Arc<Mutex<bool>>);
     impl Drop for Pool {
         fn drop(&mut self) {
@@ -277,7 +277,7 @@ fn a_writer_that_becomes_a_reader_lets_no_writer_in_between() {
         assert!(lock.try_write().is_ok(), "all guards are gone");
         seen
     });
-    // The other reader comes first, while somebody writes, after the downgrade, or last.
+    // The other reader comes first, during the write, after the downgrade, or last.
     assert_eq!(seen, BTreeSet::from([None, Some(0), Some(1), Some(2)]));
 }
 

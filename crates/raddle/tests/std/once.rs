@@ -1,4 +1,4 @@
-//! `Once`, `OnceLock` and `LazyLock`: what is run once, and std's contract.
+//! `Once`, `OnceLock` and `LazyLock`: single execution, and std's contract.
 
 use crate::common::{failure, outcomes};
 use raddle::sync::atomic::{AtomicUsize, Ordering};
@@ -130,11 +130,11 @@ fn a_lazy_value_whose_closure_panics_stays_poisoned() {
         for _ in 0..2 {
             assert!(catch_unwind(AssertUnwindSafe(|| *lazy)).is_err());
         }
-        // A closure that can be called once and not be cloned will do.
+        // A closure that can be called once and not be cloned suffices.
         struct NotClone(&'static str);
         let text = NotClone("moved");
-        let lazy = LazyLock::new(move || drop_and_tell(text));
-        fn drop_and_tell(NotClone(text): NotClone) -> String {
+        let lazy = LazyLock::new(move || drop_and_report(text));
+        fn drop_and_report(NotClone(text): NotClone) -> String {
             text.to_owned()
         }
         assert_eq!(format!("{lazy:?}"), "LazyLock(<uninit>)");
@@ -197,7 +197,7 @@ fn waiting_for_a_once_ends_with_its_initialisation() {
 }
 
 #[test]
-fn waiting_for_a_once_that_nobody_runs_is_a_deadlock() {
+fn waiting_for_a_once_that_never_runs_is_a_deadlock() {
     let failure = failure(|| Once::new().wait());
     let Failure::Deadlock { blocked, .. } = failure else { panic!("{failure:?}") };
     assert_eq!(blocked[0].reason, BlockReason::Once);

@@ -1,11 +1,11 @@
-//! Random numbers that the strategy chooses.
+//! Random numbers chosen by the strategy.
 
 use raddle::rand::{Rng, RngCore, random, random_range, rngs, thread_rng};
 use raddle::{Config, Failure, check_with};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-/// How often each outcome came, and how many runs there were.
+/// Returns the frequency of each outcome, and the number of runs.
 fn counts<T: Ord + Send + 'static>(
     strategy: &str,
     runs: u64,
@@ -77,7 +77,7 @@ fn an_empty_range_is_refused() {
     );
 }
 
-/// As in code that is generic over its source of randomness.
+/// Code that is generic over its source of randomness.
 fn throw<R: Rng + ?Sized>(source: &mut R) -> u8 {
     source.gen_range(1..=6)
 }

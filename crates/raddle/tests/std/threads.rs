@@ -17,7 +17,7 @@ fn config(strategy: &str, runs: u64) -> Config {
     config
 }
 
-/// Passes under every schedule, by both exhaustive strategies.
+/// Checks that `test` passes under every schedule, by both exhaustive strategies.
 fn all(test: impl Fn() + Send + Sync + 'static) -> Passed {
     let test = std::sync::Arc::new(test);
     let again = std::sync::Arc::clone(&test);
@@ -70,10 +70,10 @@ fn a_panic_that_is_joined_is_an_error_with_its_payload() {
 }
 
 #[test]
-fn a_panic_that_nobody_joins_fails_the_run() {
+fn a_panic_of_an_unjoined_thread_fails_the_run() {
     let failed = fails("dfs", || drop(thread::spawn(|| panic!("unseen"))));
     assert_eq!(message(&failed), "unseen");
-    // Also if it comes after the end of the first thread, and if only some schedules have it.
+    // Even if it comes after the end of the first thread, and if only some schedules have it.
     let failed = fails("pos", || {
         let flag = Arc::new(AtomicBool::new(false));
         let other = Arc::clone(&flag);
@@ -149,7 +149,7 @@ fn a_scope_waits_for_threads_that_its_threads_started() {
 }
 
 #[test]
-fn a_scope_panics_if_a_thread_did_that_nobody_joined() {
+fn a_scope_panics_if_an_unjoined_thread_did() {
     all(|| {
         let finished = AtomicBool::new(false);
         let caught = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
@@ -160,10 +160,10 @@ fn a_scope_panics_if_a_thread_did_that_nobody_joined() {
         }));
         assert_eq!(*caught.unwrap_err().downcast::<&str>().unwrap(), "a scoped thread panicked");
         assert!(finished.into_inner(), "it waits for the others first");
-        // One that was joined is no longer the scope's business.
+        // The scope ignores threads that were joined.
         let seen = thread::scope(|scope| scope.spawn(|| panic!("seen")).join().is_err());
         assert!(seen);
-        // A panic of the scope itself comes out as it is.
+        // A panic of the scope itself is passed on unchanged.
         let caught = std::panic::catch_unwind(|| {
             thread::scope(|scope| {
                 scope.spawn(|| panic!("inside"));
@@ -176,7 +176,7 @@ fn a_scope_panics_if_a_thread_did_that_nobody_joined() {
 
 #[test]
 fn a_scope_that_never_ends_is_taken_down_with_its_threads_first() {
-    /// Looks at what it borrowed when it is dropped.
+    /// Accesses its borrow when dropped.
     struct Look<'a>(&'a std::sync::Mutex<Vec<&'static str>>, &'static str);
     impl Drop for Look<'_> {
         fn drop(&mut self) {
@@ -212,7 +212,7 @@ fn a_scope_that_never_ends_is_taken_down_with_its_threads_first() {
 
 #[test]
 fn a_task_that_never_began_is_dropped_before_what_it_borrowed() {
-    // The first thread fails while the scoped one has not begun, or has, as the schedule wills.
+    // The first thread fails before or after the scoped one has begun, depending on the schedule.
     let failed = fails("dfs", || {
         let text = String::from("lent");
         thread::spawn(|| ());

@@ -1,4 +1,4 @@
-//! Loom's `cell`: memory whose accesses are seen, and the data races on it. See [`raddle::cell`](crate::cell).
+//! Loom's `cell`: memory with visible accesses, and data races on it. See [`raddle::cell`](crate::cell).
 
 mod pointers;
 
@@ -11,28 +11,28 @@ use std::sync::Arc;
 
 /// Memory that is accessed through raw pointers, with Loom's methods.
 ///
-/// Each access is a read or a write, at its beginning and, if it executes other operations meanwhile, at its end. An access
-/// that begins while another one of the cell has not ended fails if one of them writes, whoever makes them.
+/// Each access is a read or a write, at its beginning and, if it executes other operations meanwhile, at its
+/// end. Overlapping accesses to the cell fail if one of them writes, even within one thread.
 pub struct UnsafeCell<T: ?Sized> {
     state: Arc<State>,
     value: std::cell::UnsafeCell<T>,
 }
 
 impl<T> UnsafeCell<T> {
-    /// Creates a cell with a first value.
+    /// Creates a cell with an initial value.
     #[track_caller]
     pub fn new(value: T) -> UnsafeCell<T> {
         UnsafeCell { state: Arc::new(State::new()), value: std::cell::UnsafeCell::new(value) }
     }
 
-    /// Returns the value; no operation.
+    /// Returns the value; not an operation.
     pub fn into_inner(self) -> T {
         self.value.into_inner()
     }
 }
 
 impl<T: ?Sized> UnsafeCell<T> {
-    /// Reads the cell: `f` may read what its pointer points to, and nothing else.
+    /// Reads the cell: `f` may only read through its pointer.
     #[track_caller]
     pub fn with<F, R>(&self, f: F) -> R
     where
@@ -41,7 +41,7 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.get().with(f)
     }
 
-    /// Writes the cell: `f` may read and write what its pointer points to.
+    /// Writes the cell: `f` may read and write through its pointer.
     #[track_caller]
     pub fn with_mut<F, R>(&self, f: F) -> R
     where
@@ -50,13 +50,13 @@ impl<T: ?Sized> UnsafeCell<T> {
         self.get_mut().with(f)
     }
 
-    /// Begins to read the cell, until the pointer is dropped.
+    /// Begins to read the cell; the read ends when the pointer is dropped.
     #[track_caller]
     pub fn get(&self) -> ConstPtr<T> {
         ConstPtr::new(&self.state, self.value.get())
     }
 
-    /// Begins to write the cell, until the pointer is dropped.
+    /// Begins to write the cell; the write ends when the pointer is dropped.
     #[track_caller]
     pub fn get_mut(&self) -> MutPtr<T> {
         MutPtr::new(&self.state, self.value.get())

@@ -6,11 +6,11 @@ use std::panic::Location;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicIsize, Ordering};
 
-/// What a cell and the pointers to it share. Only one OS thread works at it during a run.
+/// The state that a cell and its pointers share. Only one OS thread accesses it during a run.
 #[derive(Debug)]
 pub(super) struct State {
     object: Object,
-    /// How many reads have not ended, or -1 for a write.
+    /// The number of open reads, or -1 for a write.
     open: AtomicIsize,
 }
 
@@ -21,21 +21,21 @@ impl State {
     }
 }
 
-/// An access that has begun, and ends when it is dropped.
+/// An open access, which ends when this is dropped.
 #[derive(Debug)]
 struct Open {
     state: Arc<State>,
     access: Access,
-    place: &'static Location<'static>,
-    /// The step that it began with.
+    location: &'static Location<'static>,
+    /// The step at which it began.
     begun: u64,
 }
 
 impl Open {
     #[track_caller]
     fn new(state: &Arc<State>, access: Access) -> Open {
-        let place = Location::caller();
-        crate::cell::step(&state.object, access, place);
+        let location = Location::caller();
+        crate::cell::step(&state.object, access, location);
         let open = state.open.load(Ordering::Relaxed);
         let (allowed, change) = if access == Access::Read { (open >= 0, 1) } else { (open == 0, -1) };
         if !runtime::is_closing() {
@@ -43,15 +43,15 @@ impl Open {
             assert!(allowed, "causality violation: a cell is accessed while it is being {what}");
         }
         state.open.store(open + change, Ordering::Relaxed);
-        Open { state: Arc::clone(state), access, place, begun: runtime::steps() }
+        Open { state: Arc::clone(state), access, location, begun: runtime::steps() }
     }
 }
 
 impl Drop for Open {
     fn drop(&mut self) {
-        // If nobody took a step, the end of the access is its beginning.
+        // If no thread took a step, the end of the access coincides with its beginning.
         if runtime::epoch().is_some() && !runtime::panicking() && runtime::steps() != self.begun {
-            crate::cell::step(&self.state.object, self.access, self.place);
+            crate::cell::step(&self.state.object, self.access, self.location);
         }
         let change = if self.access == Access::Read { -1 } else { 1 };
         let open = self.state.open.load(Ordering::Relaxed);
@@ -59,14 +59,14 @@ impl Drop for Open {
     }
 }
 
-/// A read of a cell that lasts as long as this.
+/// A read of a cell that lasts as long as this value.
 #[derive(Debug)]
 pub struct ConstPtr<T: ?Sized> {
     _open: Open,
     pointer: *const T,
 }
 
-/// A write of a cell that lasts as long as this.
+/// A write of a cell that lasts as long as this value.
 #[derive(Debug)]
 pub struct MutPtr<T: ?Sized> {
     _open: Open,
@@ -79,7 +79,7 @@ impl<T: ?Sized> ConstPtr<T> {
         ConstPtr { _open: Open::new(state, Access::Read), pointer }
     }
 
-    /// Calls `f` with the pointer, which it must not keep.
+    /// Calls `f` with the pointer, which must not outlive the call.
     pub fn with<F, R>(&self, f: F) -> R
     where
         F: FnOnce(*const T) -> R,
@@ -91,10 +91,10 @@ impl<T: ?Sized> ConstPtr<T> {
     ///
     /// # Safety
     ///
-    /// The cell must outlive this, and nobody may write it meanwhile.
-    #[expect(unsafe_code, reason = "the caller promises what the reference needs, as in Loom")]
+    /// The cell must outlive this value, and nothing may write it meanwhile.
+    #[expect(unsafe_code, reason = "the caller guarantees that the reference is valid, as in Loom")]
     pub unsafe fn deref(&self) -> &T {
-        // SAFETY: the caller promises that the cell is there and not written.
+        // SAFETY: per the contract of this function, the cell is alive and nothing writes it.
         unsafe { &*self.pointer }
     }
 }
@@ -105,7 +105,7 @@ impl<T: ?Sized> MutPtr<T> {
         MutPtr { _open: Open::new(state, Access::Write), pointer }
     }
 
-    /// Calls `f` with the pointer, which it must not keep.
+    /// Calls `f` with the pointer, which must not outlive the call.
     pub fn with<F, R>(&self, f: F) -> R
     where
         F: FnOnce(*mut T) -> R,
@@ -113,18 +113,19 @@ impl<T: ?Sized> MutPtr<T> {
         f(self.pointer)
     }
 
-    /// Returns the value, to change it.
+    /// Returns a mutable reference to the value.
     ///
     /// # Safety
     ///
-    /// The cell must outlive this, and nobody else may access it meanwhile.
+    /// The cell must outlive this value, and nothing else may access it meanwhile.
     #[expect(
         unsafe_code,
         clippy::mut_from_ref,
-        reason = "the caller promises what the reference needs, as in Loom"
+        reason = "the caller guarantees that the reference is valid, as in Loom"
     )]
     pub unsafe fn deref(&self) -> &mut T {
-        // SAFETY: the caller promises that the cell is there and that there is no other reference to its value.
+        // SAFETY: per the contract of this function, the cell is alive and there is no other reference to its
+        // value.
         unsafe { &mut *self.pointer }
     }
 }

@@ -13,10 +13,11 @@ use std::sync::Arc as Counted;
 
 /// A value with several owners.
 ///
-/// Dropping an owner and looking at the count are operations: what an owner did before its drop happens before what the last
-/// one does. Cloning is none, for nobody can tell when it happened. A run fails if the value is leaked.
+/// Dropping an owner and reading the count are operations: what an owner did before its drop happens before
+/// what the last owner does. Cloning is not, because no thread can observe when it happened. A run fails if
+/// the value is leaked.
 pub struct Arc<T: ?Sized> {
-    /// Absent only after the owner has given it away.
+    /// `None` only after the owner has given it away.
     value: Option<Counted<T>>,
     count: Counted<Count>,
 }
@@ -33,7 +34,7 @@ impl<T> Arc<T> {
         Arc::from_std(Counted::new(value))
     }
 
-    /// Creates the first owner of a value that does not move.
+    /// Creates the first owner of a pinned value.
     #[track_caller]
     pub fn pin(value: T) -> Pin<Arc<T>>
     where
@@ -61,8 +62,7 @@ impl<T> Arc<T> {
 }
 
 impl<T: ?Sized> Arc<T> {
-    /// Takes the place of an owner of std's, of which there must be no other. This is how a value without a known size gets
-    /// here.
+    /// Converts an owner of std's, which must be the only one. This is how an unsized value gets here.
     #[track_caller]
     pub fn from_std(mut std: Counted<T>) -> Arc<T> {
         assert!(Counted::get_mut(&mut std).is_some(), "Arc provided to `from_std` is not unique");
@@ -74,12 +74,12 @@ impl<T: ?Sized> Arc<T> {
         self.value.as_ref().expect("an owner has the value until it is dropped")
     }
 
-    fn step(&self, kind: Kind, access: Access, place: &'static Location<'static>) {
+    fn step(&self, kind: Kind, access: Access, location: &'static Location<'static>) {
         if runtime::epoch().is_some() {
             let order = if kind == Kind::Read { MemoryOrder::Acquire } else { MemoryOrder::AcquireRelease };
             runtime::step(|runtime| {
                 let count = self.count.object.id(runtime, |_| Resource::Memory);
-                Operation::new(kind, runtime.location(place)).on(count, access).ordered(order)
+                Operation::new(kind, runtime.location(location)).on(count, access).ordered(order)
             });
         }
     }
@@ -91,14 +91,14 @@ impl<T: ?Sized> Arc<T> {
         Counted::strong_count(this.value())
     }
 
-    /// Returns the value, to change it, if there is no other owner.
+    /// Returns a mutable reference to the value, if there is no other owner.
     #[track_caller]
     pub fn get_mut(this: &mut Arc<T>) -> Option<&mut T> {
         this.step(Kind::Read, Access::Read, Location::caller());
         this.value.as_mut().and_then(Counted::get_mut)
     }
 
-    /// Says whether both own the same value.
+    /// Returns true if both own the same value.
     pub fn ptr_eq(this: &Arc<T>, other: &Arc<T>) -> bool {
         Counted::ptr_eq(this.value(), other.value())
     }
@@ -109,38 +109,38 @@ impl<T: ?Sized> Arc<T> {
     }
 }
 
-/// An owner that is known by its pointer is kept until the pointer is turned into an owner again.
+/// An owner in the form of a pointer is stored until the pointer is converted back.
 impl<T: 'static> Arc<T> {
-    /// Turns the owner into a pointer, for [`Arc::from_raw`].
+    /// Converts the owner into a pointer, for [`Arc::from_raw`].
     pub fn into_raw(this: Arc<T>) -> *const T {
         let pointer = Arc::as_ptr(&this);
-        runtime::keep(pointer.addr(), Box::new(this));
+        runtime::store_value(pointer.addr(), Box::new(this));
         pointer
     }
 
-    /// Turns a pointer of [`Arc::into_raw`] into the owner that it was.
+    /// Converts a pointer of [`Arc::into_raw`] back into its owner.
     ///
     /// # Panics
     ///
-    /// If the pointer is of none, or was turned into an owner already.
+    /// If the pointer has no owner, or was already converted.
     ///
     /// # Safety
     ///
-    /// None is needed; Loom's function is unsafe too.
+    /// No requirements; Loom's function is unsafe too.
     #[expect(unsafe_code, reason = "as in Loom")]
     pub unsafe fn from_raw(pointer: *const T) -> Arc<T> {
-        let kept = runtime::take_kept(pointer.addr()).and_then(|owner| owner.downcast().ok());
-        *kept.expect("the pointer is of no Arc that `into_raw` was called with")
+        let kept = runtime::take_stored(pointer.addr()).and_then(|owner| owner.downcast().ok());
+        *kept.expect("the pointer does not come from `into_raw`")
     }
 
     /// Adds an owner to those that [`Arc::from_raw`] returns for a pointer of [`Arc::into_raw`].
     ///
     /// # Safety
     ///
-    /// None is needed; Loom's function is unsafe too.
+    /// No requirements; Loom's function is unsafe too.
     #[expect(unsafe_code, reason = "as in Loom")]
     pub unsafe fn increment_strong_count(pointer: *const T) {
-        // SAFETY: the function needs no promise.
+        // SAFETY: the function has no requirements.
         let owner = unsafe { Arc::from_raw(pointer) };
         _ = Arc::into_raw(owner.clone());
         _ = Arc::into_raw(owner);
@@ -150,10 +150,10 @@ impl<T: 'static> Arc<T> {
     ///
     /// # Safety
     ///
-    /// None is needed; Loom's function is unsafe too.
+    /// No requirements; Loom's function is unsafe too.
     #[expect(unsafe_code, reason = "as in Loom")]
     pub unsafe fn decrement_strong_count(pointer: *const T) {
-        // SAFETY: the function needs no promise.
+        // SAFETY: the function has no requirements.
         drop(unsafe { Arc::from_raw(pointer) });
     }
 }
@@ -166,15 +166,16 @@ impl<T: ?Sized> Clone for Arc<T> {
 
 impl<T: ?Sized> Drop for Arc<T> {
     fn drop(&mut self) {
-        // The place of a drop is where the value was made: a destructor does not know its caller.
+        // A drop is located where the value was created: a destructor does not know its caller.
         if self.value.is_some() {
-            self.step(Kind::ReadModifyWrite, Access::Write, self.count.object.made_at());
+            self.step(Kind::ReadModifyWrite, Access::Write, self.count.object.created_at());
             drop_last_owner(self.value.take());
         }
     }
 }
 
-/// Drops an owner whose count is under control. The name is looked for where a data race is judged.
+/// Drops an owner whose count is under control. The race judgment looks for this function's name on the
+/// stack.
 #[inline(never)]
 fn drop_last_owner<T: ?Sized>(owner: Option<Counted<T>>) {
     drop(owner);

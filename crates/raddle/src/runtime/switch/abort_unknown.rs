@@ -1,6 +1,6 @@
-//! Where it is not known how to survive an abort, a panic in a destructor during cleanup ends the process.
+//! On platforms where an abort cannot be survived, a panic in a destructor during cleanup ends the process.
 
-/// Returns that the process will end.
-pub(crate) fn leave_at_abort() -> bool {
+/// Returns false: the process will end.
+pub(crate) fn abandon_at_abort() -> bool {
     false
 }

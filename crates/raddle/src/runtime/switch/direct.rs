@@ -1,8 +1,9 @@
-//! The switch for x86-64: the registers that a function has to keep go on the stack that is left, and no others.
+//! The switch for x86-64: only the callee-saved registers are pushed on the suspended stack.
 //!
-//! It goes on by a jump to the place where the other stack was left. As all threads are left in one function, the jump has one
-//! target, and the calls that lead there are the same on both stacks, so that the processor predicts the jump and the
-//! returns after it. A switch that ends in a return, as corosensei's does, is predicted wrong every time.
+//! It continues with a jump to the address where the other stack was suspended. All threads are suspended in
+//! one function, so the jump has one target, and the calls that lead there are the same on both stacks; the
+//! processor predicts the jump and the returns after it. A switch that ends in a return, such as
+//! corosensei's, is mispredicted every time.
 
 use super::STACK;
 use corosensei::stack::{DefaultStack, Stack};
@@ -10,62 +11,64 @@ use std::arch::asm;
 use std::cell::Cell;
 use std::ptr;
 
-/// How many stacks begin at different places within a page and a set of the cache: all at the same place, they would push each
-/// other out of it.
+/// The number of different offsets of stacks within a page and a cache set: with equal offsets, stacks would
+/// evict each other from the cache.
 const COLOURS: usize = 128;
-/// By how much they differ: five lines of the cache.
+/// The difference between two offsets: five cache lines.
 const COLOUR: usize = 5 * 64;
 
-/// Where a computation goes on, and its stack.
-pub(super) struct Place {
+/// A suspended computation, and its stack.
+pub(super) struct Computation {
     /// The stack pointer; null while it runs.
-    left_at: Cell<*mut usize>,
-    /// None for what runs outside of all fibers, on the stack of its OS thread.
+    suspended_at: Cell<*mut usize>,
+    /// `None` for the computation outside all fibers, on the stack of its OS thread.
     stack: Option<DefaultStack>,
 }
 
-impl Place {
-    /// What runs outside of all fibers.
-    pub(super) fn outside() -> Place {
-        Place { left_at: Cell::new(ptr::null_mut()), stack: None }
+impl Computation {
+    /// Returns the computation outside all fibers.
+    pub(super) fn outside() -> Computation {
+        Computation { suspended_at: Cell::new(ptr::null_mut()), stack: None }
     }
 
-    /// The beginning of `body` on a stack of its own.
-    pub(super) fn on_stack(number: usize, body: extern "C" fn() -> !) -> Place {
+    /// Returns the beginning of `body` on a new stack.
+    pub(super) fn on_stack(number: usize, body: extern "C" fn() -> !) -> Computation {
         let stack = DefaultStack::new(STACK + COLOURS * COLOUR).expect("there is memory for a stack");
         let begin = (stack.base().get() - number % COLOURS * COLOUR) as *mut usize;
-        // SAFETY: there is more than a mebibyte below, which nobody else uses. `begin` is a multiple of 16, so that the stack
-        // is aligned at the first instruction of `body` as if it had been called. It has no caller: walkers of stacks end at 0.
-        let left_at = unsafe {
+        // SAFETY: more than a mebibyte below `begin` is unused memory of this stack. `begin` is a multiple of
+        // 16, so that the stack is aligned at the first instruction of `body` as after a call. It has no
+        // caller: stack walkers stop at 0.
+        let suspended_at = unsafe {
             begin.sub(1).write(0);
             begin.sub(2).write(body as *const () as usize);
             begin.sub(2)
         };
-        Place { left_at: Cell::new(left_at), stack: Some(stack) }
+        Computation { suspended_at: Cell::new(suspended_at), stack: Some(stack) }
     }
 
-    /// Whether it was left, or has not begun.
-    #[inline(always)] // A part of each switch.
-    pub(super) fn is_left(&self) -> bool {
-        !self.left_at.get().is_null()
+    /// Returns true if it is suspended or has not begun.
+    #[inline(always)] // On the path of every switch.
+    pub(super) fn is_suspended(&self) -> bool {
+        !self.suspended_at.get().is_null()
     }
 
-    /// The lowest address of its stack; 0 outside of all fibers.
+    /// Returns the lowest address of its stack; 0 outside all fibers.
     pub(super) fn end(&self) -> usize {
         self.stack.as_ref().map_or(0, |stack| stack.limit().get())
     }
 
-    /// Leaves `self` and goes on with `to`; returns when somebody goes on with `self`.
+    /// Suspends `self` and continues `to`; returns when another computation continues `self`.
     ///
     /// # Safety
     ///
-    /// `self` is what runs on this OS thread, and `to` was left on it or has not begun. Both live until `self` is gone on with, or
-    /// for ever if it is not.
-    #[inline(always)] // One place in the code for all operations: see above.
-    pub(super) unsafe fn switch(&self, to: &Place) {
-        let sp = to.left_at.replace(ptr::null_mut());
-        // SAFETY: what a function has to keep is on the stack, or named as changed. `sp` points to the address at which the
-        // other goes on, below that what it expects there: it was put there by this code or by `on_stack`.
+    /// `self` runs on this OS thread, and `to` was suspended on it or has not begun. Both live until `self`
+    /// is continued, or forever if it is not.
+    #[inline(always)] // One copy for all operations: see above.
+    pub(super) unsafe fn switch(&self, to: &Computation) {
+        let sp = to.suspended_at.replace(ptr::null_mut());
+        // SAFETY: callee-saved registers are on the stack or declared as clobbered. `sp` points to the
+        // address at which the other computation continues, followed by the registers it expects: this code
+        // or `on_stack` put them there.
         unsafe {
             asm!(
                 "push rbp",
@@ -79,7 +82,7 @@ impl Place {
                 "2:",
                 "pop rbx",
                 "pop rbp",
-                inout("rdi") self.left_at.as_ptr() => _,
+                inout("rdi") self.suspended_at.as_ptr() => _,
                 inout("rsi") sp => _,
                 lateout("r12") _, lateout("r13") _, lateout("r14") _, lateout("r15") _,
                 clobber_abi("sysv64"),
@@ -87,7 +90,7 @@ impl Place {
         }
     }
 
-    /// Gives up the stack without a look at what is on it, as if it was used for ever.
+    /// Leaks the stack without dropping its contents.
     pub(super) fn forget(self) {
         std::mem::forget(self);
     }

@@ -1,28 +1,30 @@
-//! A stack overflow of a fiber is told as such, and not as a bare SIGSEGV.
+//! Reports a stack overflow of a fiber as such, and not as a bare SIGSEGV.
 //!
-//! The lowest page of a fiber's stack cannot be accessed. std's own handler knows only the stacks of OS threads, so ours
-//! comes before it, looks whether the fault is near the end of the stack of the fiber that runs, and hands everything
-//! else on. It runs on the alternative stack that std gives to every thread it starts.
+//! The lowest page of a fiber's stack cannot be accessed. std's own handler knows only the stacks of OS
+//! threads. Our handler runs first, checks whether the fault is near the end of the current fiber's stack,
+//! and forwards everything else. It runs on the alternate stack that std provides for every thread it starts.
 
 use super::fiber::running_end;
 use std::sync::{Once, OnceLock};
 use std::{mem, process, ptr};
 
-/// How far from the end of a stack a fault is told as its overflow: the page that guards it may be as large.
+/// The maximum distance from the end of a stack at which a fault is reported as overflow: the guard page may
+/// be as large.
 const NEAR: usize = 64 * 1024;
 
-const MESSAGE: &str = "\nraddle: a thread of the test has overflowed its stack of 1 MiB\n";
+const MESSAGE: &str = "\nerror: a thread of the test overflowed its stack of 1 MiB\nhelp: reduce the recursion depth or the size of local variables; raddle's stacks have a fixed size\n";
 
-/// What was done on a fault before.
+/// The previous action for SIGSEGV.
 static BEFORE: OnceLock<libc::sigaction> = OnceLock::new();
 
-/// Puts the handler in place, once in a process.
+/// Installs the handler, once per process.
 pub(crate) fn install() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
-        // SAFETY: all bits zero are an action: the default one, with no flags and no signals blocked.
+        // SAFETY: all-zero bits are a valid `sigaction`: the default action, with no flags and no blocked
+        // signals.
         let (mut before, mut action): (libc::sigaction, libc::sigaction) = unsafe { mem::zeroed() };
-        // SAFETY: both pointers are as the function wants them: null for no new action, and a place for the old one.
+        // SAFETY: null stands for no new action, and `before` is valid for writes.
         if unsafe { libc::sigaction(libc::SIGSEGV, ptr::null(), &mut before) } != 0 {
             return;
         }
@@ -30,24 +32,25 @@ pub(crate) fn install() {
         action.sa_sigaction = handler as usize;
         action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK;
         _ = BEFORE.set(before);
-        // SAFETY: the action is complete, its handler has the signature that SA_SIGINFO asks for and calls nothing that a
-        // signal handler must not, and BEFORE is there for it.
+        // SAFETY: the action is complete, its handler has the signature that SA_SIGINFO requires and calls
+        // only async-signal-safe functions, and BEFORE is set.
         unsafe { libc::sigaction(libc::SIGSEGV, &action, ptr::null_mut()) };
     });
 }
 
 extern "C" fn on_fault(_signal: libc::c_int, info: *mut libc::siginfo_t, _context: *mut libc::c_void) {
-    // SAFETY: the kernel hands a handler with SA_SIGINFO a valid description, and for SIGSEGV it has an address.
+    // SAFETY: the kernel passes a valid description to a handler with SA_SIGINFO, and for SIGSEGV it has an
+    // address.
     let address = unsafe { (*info).si_addr() } as usize;
     let end = running_end();
     if end > NEAR && (end - NEAR..end + NEAR).contains(&address) {
-        // SAFETY: the message is as long as is said, and `write` may be called in a handler.
+        // SAFETY: the pointer and the length are those of the message, and `write` is async-signal-safe.
         unsafe { libc::write(libc::STDERR_FILENO, MESSAGE.as_ptr().cast(), MESSAGE.len()) };
         process::abort();
     }
     if let Some(before) = BEFORE.get() {
-        // The fault happens again when this returns, and then to whom it belongs.
-        // SAFETY: the action is the one that was in place before.
+        // The fault occurs again when this returns, and then reaches the previous action. SAFETY: `before` is
+        // the action that `sigaction` returned at installation.
         unsafe { libc::sigaction(libc::SIGSEGV, before, ptr::null_mut()) };
     }
 }

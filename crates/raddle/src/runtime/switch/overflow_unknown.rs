@@ -1,4 +1,4 @@
-//! Where it is not known how to tell a stack overflow, it ends the process as the system sees fit.
+//! On platforms without overflow detection, a stack overflow ends the process as the system does it.
 
 /// Does nothing.
 pub(crate) fn install() {}

@@ -1,7 +1,7 @@
-//! The switch by corosensei, for all its processors, and for AddressSanitizer, which it tells what it does.
+//! The switch by corosensei, for all its processors, and for AddressSanitizer, which it informs of switches.
 //!
-//! A coroutine can only suspend to the one who resumed it. So all are resumed from outside, and the way from one to another goes by
-//! there.
+//! A coroutine can only suspend to the one that resumed it. So all are resumed from outside, and a switch
+//! between two of them passes through there.
 
 use super::STACK;
 use corosensei::stack::{DefaultStack, Stack};
@@ -10,13 +10,13 @@ use std::cell::{Cell, UnsafeCell};
 use std::ptr;
 
 thread_local! {
-    /// The place that is resumed next, or that runs.
-    static TURN: Cell<*const Place> = const { Cell::new(ptr::null()) };
+    /// The computation that is resumed next, or that runs.
+    static TURN: Cell<*const Computation> = const { Cell::new(ptr::null()) };
 }
 
-/// Where a computation goes on, and its stack.
-pub(super) struct Place {
-    /// None for what runs outside of all fibers. Used only by the loop in `switch`.
+/// A suspended computation, and its stack.
+pub(super) struct Computation {
+    /// `None` for the computation outside all fibers. Used only by the loop in `switch`.
     coroutine: UnsafeCell<Option<Coroutine<(), (), (), DefaultStack>>>,
     /// Set when the coroutine begins.
     yielder: Cell<*const Yielder<(), ()>>,
@@ -24,69 +24,71 @@ pub(super) struct Place {
     end: usize,
 }
 
-impl Place {
-    /// What runs outside of all fibers.
-    pub(super) fn outside() -> Place {
+impl Computation {
+    /// Returns the computation outside all fibers.
+    pub(super) fn outside() -> Computation {
         let (coroutine, yielder) = (UnsafeCell::new(None), Cell::new(ptr::null()));
-        Place { coroutine, yielder, left: Cell::new(false), end: 0 }
+        Computation { coroutine, yielder, left: Cell::new(false), end: 0 }
     }
 
-    /// The beginning of `body` on a stack of its own.
-    pub(super) fn on_stack(_number: usize, body: extern "C" fn() -> !) -> Place {
+    /// Returns the beginning of `body` on a new stack.
+    pub(super) fn on_stack(_number: usize, body: extern "C" fn() -> !) -> Computation {
         let stack = DefaultStack::new(STACK).expect("there is memory for a stack");
         let end = stack.limit().get();
         let coroutine = Coroutine::with_stack(stack, move |yielder: &Yielder<(), ()>, ()| {
-            // SAFETY: the turn is that of the place with this coroutine, which was just resumed for the first time.
+            // SAFETY: `TURN` points to the computation with this coroutine, which was just resumed for the
+            // first time.
             unsafe { (*TURN.get()).yielder.set(yielder) };
             body()
         });
         let (coroutine, yielder) = (UnsafeCell::new(Some(coroutine)), Cell::new(ptr::null()));
-        Place { coroutine, yielder, left: Cell::new(true), end }
+        Computation { coroutine, yielder, left: Cell::new(true), end }
     }
 
-    /// Whether it was left, or has not begun.
-    pub(super) fn is_left(&self) -> bool {
+    /// Returns true if it is suspended or has not begun.
+    pub(super) fn is_suspended(&self) -> bool {
         self.left.get()
     }
 
-    /// The lowest address of its stack; 0 outside of all fibers.
+    /// Returns the lowest address of its stack; 0 outside all fibers.
     pub(super) fn end(&self) -> usize {
         self.end
     }
 
-    /// Leaves `self` and goes on with `to`; returns when somebody goes on with `self`.
+    /// Suspends `self` and continues `to`; returns when another computation continues `self`.
     ///
     /// # Safety
     ///
-    /// `self` is what runs on this OS thread, and `to` was left on it or has not begun. Both live until `self` is gone on with, or
-    /// for ever if it is not.
-    pub(super) unsafe fn switch(&self, to: &Place) {
+    /// `self` runs on this OS thread, and `to` was suspended on it or has not begun. Both live until `self`
+    /// is continued, or forever if it is not.
+    pub(super) unsafe fn switch(&self, to: &Computation) {
         self.left.set(true);
         to.left.set(false);
         TURN.set(to);
         if !self.yielder.get().is_null() {
-            // SAFETY: the yielder is on the stack of the coroutine that runs, which is that of `self`.
+            // SAFETY: the yielder is on the stack of the running coroutine, which is that of `self`.
             unsafe { (*self.yielder.get()).suspend(()) };
             return;
         }
         while !ptr::eq(TURN.get(), self) {
-            // SAFETY: whose turn it is was handed to this function, here or on a fiber, and lives. No other reference to its
-            // coroutine exists: nobody else makes one, and this one ends before the next is made.
+            // SAFETY: `TURN` was passed to this function, here or on a fiber, and is alive. No other
+            // reference to its coroutine exists: only this loop creates one, and it ends before the next is
+            // created.
             let coroutine = unsafe { &mut *(*TURN.get()).coroutine.get() };
-            coroutine.as_mut().expect("a turn is that of a fiber or of what runs outside").resume(());
+            coroutine.as_mut().expect("the resumed computation has a coroutine").resume(());
         }
     }
 
-    /// Gives up the stack without a look at what is on it, as if it was used for ever.
+    /// Leaks the stack without dropping its contents.
     pub(super) fn forget(self) {
         std::mem::forget(self);
     }
 }
 
-impl Drop for Place {
+impl Drop for Computation {
     fn drop(&mut self) {
         if let Some(coroutine) = self.coroutine.get_mut() {
-            // SAFETY: a place is dropped only where its stack has nothing on it that anyone will use.
+            // SAFETY: a computation is dropped only when nothing on its stack will be used.
             unsafe { coroutine.force_reset() };
         }
     }

@@ -1,31 +1,32 @@
-//! The stack of another OS thread, captured by a signal to it: how a check that hangs tells where.
+//! Captures the stack of another OS thread with a signal: locates a hanging check.
 //!
-//! The handler runs on the stack of the fiber that hangs. It allocates, which a handler must not do in general: the thread may hold the
-//! lock of the allocator. A thread is asked only where it has made no step for seconds, and whoever asks gives up after a moment.
+//! The handler runs on the stack of the hanging fiber. It allocates, which is not async-signal-safe in
+//! general: the thread may hold the allocator's lock. It is used only for a thread without a step for
+//! seconds, and the caller has a timeout.
 
 use std::backtrace::Backtrace;
 use std::sync::{Mutex, Once, PoisonError};
 use std::time::Duration;
 use std::{mem, ptr};
 
-/// The latest stack that was asked for.
+/// The latest captured stack.
 static CAPTURED: Mutex<Option<Backtrace>> = Mutex::new(None);
 
-/// Programs hardly ever use it, and it is ignored where nobody handles it.
+/// Programs rarely use it, and it is ignored without a handler.
 const SIGNAL: libc::c_int = libc::SIGURG;
 
-/// The number of the current OS thread, for [`capture`].
+/// Returns the number of the current OS thread, for [`capture`].
 pub(crate) fn thread_number() -> i32 {
     // SAFETY: the call has no arguments and cannot fail.
     unsafe { libc::gettid() }
 }
 
-/// Returns the stack of the OS thread `number` of this process; nothing if the thread does not answer.
+/// Returns the stack of the OS thread `number` of this process; `None` if the thread does not respond.
 pub(crate) fn capture(number: i32) -> Option<Backtrace> {
     static ONCE: Once = Once::new();
     ONCE.call_once(install);
     drop(take());
-    // SAFETY: the numbers are those of this process, a thread that was one of it, and a signal with a handler.
+    // SAFETY: the arguments are this process, a thread that belonged to it, and a signal with a handler.
     let sent = unsafe { libc::syscall(libc::SYS_tgkill, libc::getpid(), number, SIGNAL) };
     if sent != 0 {
         return None;
@@ -41,12 +42,13 @@ fn take() -> Option<Backtrace> {
 }
 
 fn install() {
-    // SAFETY: all bits zero are an action: the default one, with no flags and no signals blocked.
+    // SAFETY: all-zero bits are a valid `sigaction`: the default action, with no flags and no blocked
+    // signals.
     let mut action: libc::sigaction = unsafe { mem::zeroed() };
     let handler: extern "C" fn(libc::c_int) = on_signal;
     action.sa_sigaction = handler as usize;
     action.sa_flags = libc::SA_RESTART;
-    // SAFETY: the action is complete and its handler has the signature that goes without SA_SIGINFO.
+    // SAFETY: the action is complete and its handler has the signature required without SA_SIGINFO.
     unsafe { libc::sigaction(SIGNAL, &action, ptr::null_mut()) };
 }
 

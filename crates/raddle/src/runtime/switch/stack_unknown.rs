@@ -1,4 +1,4 @@
-//! The stack of another OS thread, where nobody knows how to get it.
+//! The stack of another OS thread, on platforms where it is not available.
 
 use std::backtrace::Backtrace;
 

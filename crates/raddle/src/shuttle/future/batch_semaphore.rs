@@ -1,7 +1,7 @@
-//! Shuttle's semaphore, of which several permits are taken at once.
+//! Shuttle's semaphore, which acquires several permits at once.
 //!
-//! Taking, giving back and closing are one operation each. In a run of Shuttle's functions, looking at it is none; in any
-//! other run, so that no strategy misses an order, it is.
+//! Acquiring, releasing and closing are one operation each. Reading its state is not an operation in a run of
+//! Shuttle's functions; it is in any other run, so that no strategy misses an order.
 
 mod state;
 
@@ -16,17 +16,17 @@ use std::pin::Pin;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
-/// Who gets permits.
+/// The order in which waiters get permits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fairness {
-    /// Whoever has waited longest; nobody overtakes, but for [`BatchSemaphore::acquire_bypassable`] and
+    /// The longest waiter first; none overtakes, except by [`BatchSemaphore::acquire_bypassable`] and
     /// [`BatchSemaphore::upgrade`].
     StrictlyFair,
-    /// Whoever comes first while there are enough; a waiter may starve.
+    /// The first to ask while there are enough; a waiter may starve.
     Unfair,
 }
 
-/// Why permits were not taken at once.
+/// The reason why permits were not acquired immediately.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TryAcquireError {
     /// The semaphore is closed.
@@ -58,32 +58,32 @@ impl Display for AcquireError {
 
 impl std::error::Error for AcquireError {}
 
-/// Tells resources apart, and is the same in each run for a resource that the same task makes at the same place as its
-/// n-th.
+/// The identity of a resource, which is the same in each run for the n-th resource that the same task creates
+/// at the same location.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct ResourceSignature {
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
     name: u64,
 }
 
 impl ResourceSignature {
-    /// Returns a hash of all that it is made of.
+    /// Returns a hash of all components.
     pub fn signature_hash(&self) -> u64 {
         self.static_create_location_hash().rotate_left(32) ^ self.name
     }
 
-    /// Returns a hash of the place in the code.
+    /// Returns a hash of the creation location.
     pub fn static_create_location_hash(&self) -> u64 {
         let file = self
-            .place
+            .location
             .file()
             .bytes()
             .fold(0_u64, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3));
-        file ^ (u64::from(self.place.line()) << 32 | u64::from(self.place.column()))
+        file ^ (u64::from(self.location.line()) << 32 | u64::from(self.location.column()))
     }
 }
 
-/// A number of permits that are taken and given back.
+/// A counter of permits that are acquired and released.
 #[derive(Debug)]
 pub struct BatchSemaphore {
     object: Object,
@@ -105,13 +105,13 @@ impl BatchSemaphore {
         semaphore
     }
 
-    /// As [`new`](BatchSemaphore::new), for constants. Those made at one place have equal signatures.
+    /// Like [`new`](BatchSemaphore::new), for constants. Constants at one location have equal signatures.
     #[track_caller]
     pub const fn const_new(num_permits: usize, fairness: Fairness) -> BatchSemaphore {
         BatchSemaphore {
             object: Object::new(),
             state: Mutex::new(State::new(num_permits, fairness)),
-            signature: ResourceSignature { place: Location::caller(), name: 0 },
+            signature: ResourceSignature { location: Location::caller(), name: 0 },
         }
     }
 
@@ -121,19 +121,19 @@ impl BatchSemaphore {
     }
 
     /// Executes an operation.
-    fn step(&self, kind: Kind, access: Access, place: &'static Location<'static>) {
+    fn step(&self, kind: Kind, access: Access, location: &'static Location<'static>) {
         if runtime::epoch().is_some() {
             runtime::step(|runtime| {
                 let object = self.object.id(runtime, |_| Resource::Memory);
-                Operation::new(kind, runtime.location(place)).on(object, access)
+                Operation::new(kind, runtime.location(location)).on(object, access)
             });
         }
     }
 
-    /// Executes an operation that is none in Shuttle.
-    fn look(&self, kind: Kind, access: Access, place: &'static Location<'static>) {
+    /// Executes an operation that is not one in Shuttle.
+    fn look(&self, kind: Kind, access: Access, location: &'static Location<'static>) {
         if !runtime::is_shuttle() {
-            self.step(kind, access, place);
+            self.step(kind, access, location);
         }
     }
 
@@ -141,35 +141,35 @@ impl BatchSemaphore {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the state, and wakes those whom `change` names.
+    /// Changes the state, and wakes the wakers that `change` returns.
     fn change(&self, change: impl FnOnce(&mut State) -> Vec<Waker>) {
         self.object.publish();
         let wakers = change(&mut self.lock());
         wakers.into_iter().for_each(Waker::wake);
     }
 
-    /// Returns how many permits nobody has; none while they are kept for a reservation.
+    /// Returns the number of free permits; 0 while they are kept for a reservation.
     #[track_caller]
     pub fn available_permits(&self) -> usize {
         self.look(Kind::Read, Access::Read, Location::caller());
         self.lock().available()
     }
 
-    /// Refuses all who wait and who come. Permits can still be given back.
+    /// Rejects all current and future waiters. Permits can still be released.
     #[track_caller]
     pub fn close(&self) {
         self.step(Kind::Write, Access::Write, Location::caller());
         self.change(State::close);
     }
 
-    /// As [`close`](BatchSemaphore::close), without a step in Shuttle.
+    /// Like [`close`](BatchSemaphore::close), without a step in Shuttle.
     #[track_caller]
     pub fn close_no_scheduling_point(&self) {
         self.look(Kind::Write, Access::Write, Location::caller());
         self.change(State::close);
     }
 
-    /// Says whether it was closed.
+    /// Returns true if it was closed.
     #[track_caller]
     pub fn is_closed(&self) -> bool {
         self.look(Kind::Read, Access::Read, Location::caller());
@@ -184,7 +184,7 @@ impl BatchSemaphore {
         taken
     }
 
-    /// Takes permits, if that is possible without waiting.
+    /// Acquires permits, if possible without waiting.
     ///
     /// # Errors
     ///
@@ -195,38 +195,40 @@ impl BatchSemaphore {
         self.try_take(num_permits, Priority::Back)
     }
 
-    /// Takes permits, all at once, as soon as there are enough. It waits in line from its first poll on, until it is
-    /// ready or dropped.
+    /// Acquires permits, all at once, as soon as there are enough. It waits in line from its first poll until
+    /// it is ready or dropped.
     #[track_caller]
     pub fn acquire(&self, num_permits: usize) -> Acquire<'_> {
         self.request(Request::new(num_permits, Priority::Back))
     }
 
-    /// As [`acquire`](BatchSemaphore::acquire); others may pass while there are too few permits for this one.
+    /// Like [`acquire`](BatchSemaphore::acquire), but others may overtake while there are too few permits for
+    /// this one.
     #[track_caller]
     pub fn acquire_bypassable(&self, num_permits: usize) -> Acquire<'_> {
         self.request(Request::new(num_permits, Priority::Bypassable))
     }
 
-    /// As [`acquire`](BatchSemaphore::acquire), and keeps all permits from others as soon as `min_permits` are there.
+    /// Like [`acquire`](BatchSemaphore::acquire), but withholds all permits from others as soon as
+    /// `min_permits` are free.
     ///
     /// # Panics
     ///
-    /// If the semaphore is strictly fair, if `num_permits` is zero or less than `min_permits`.
+    /// If the semaphore is strictly fair, or if `num_permits` is zero or less than `min_permits`.
     #[track_caller]
     pub fn acquire_reserving(&self, min_permits: usize, num_permits: usize) -> Acquire<'_> {
-        assert!(!self.lock().is_fair(), "only an unfair semaphore can be reserved");
-        assert!(num_permits > 0, "a reservation is for at least one permit");
-        assert!(min_permits <= num_permits, "a reservation begins with at most the permits that it is for");
+        assert!(!self.lock().is_fair(), "only unfair semaphores support reservations");
+        assert!(num_permits > 0, "a reservation needs at least one permit");
+        assert!(min_permits <= num_permits, "`min_permits` must not exceed `num_permits`");
         self.request(Request::new(num_permits, Priority::Reserving(min_permits)))
     }
 
     #[track_caller]
     fn request(&self, request: Request) -> Acquire<'_> {
-        Acquire { semaphore: self, request, ticket: None, done: false, place: Location::caller() }
+        Acquire { semaphore: self, request, ticket: None, done: false, location: Location::caller() }
     }
 
-    /// As [`acquire`](BatchSemaphore::acquire), and blocks the thread.
+    /// Like [`acquire`](BatchSemaphore::acquire), but blocks the thread.
     ///
     /// # Errors
     ///
@@ -236,7 +238,7 @@ impl BatchSemaphore {
         block_on(self.acquire(num_permits))
     }
 
-    /// Takes the permits that are missing to one who has `permits_currently_held`, before all others who wait.
+    /// Acquires the permits that a holder of `permits_currently_held` lacks, before all other waiters.
     #[track_caller]
     pub fn upgrade(&self, permits_currently_held: usize, permits_to_be_held: usize) -> Acquire<'_> {
         let missing = missing(permits_currently_held, permits_to_be_held);
@@ -244,7 +246,7 @@ impl BatchSemaphore {
         self.request(Request::new(missing, priority))
     }
 
-    /// As [`upgrade`](BatchSemaphore::upgrade), if that is possible without waiting.
+    /// Like [`upgrade`](BatchSemaphore::upgrade), if possible without waiting.
     ///
     /// # Errors
     ///
@@ -260,7 +262,7 @@ impl BatchSemaphore {
         self.try_take(missing, Priority::Front)
     }
 
-    /// Gives permits back, or adds them.
+    /// Releases permits, or adds them.
     #[track_caller]
     pub fn release(&self, num_permits: usize) {
         if num_permits == 0 {
@@ -273,19 +275,19 @@ impl BatchSemaphore {
 
 #[track_caller]
 fn missing(held: usize, wanted: usize) -> usize {
-    wanted.checked_sub(held).expect("an upgrade is to more permits")
+    wanted.checked_sub(held).expect("an upgrade needs more permits than are held")
 }
 
 /// The future of [`BatchSemaphore::acquire`].
 #[derive(Debug)]
-#[must_use = "nothing is taken unless it is awaited"]
+#[must_use = "permits are acquired only if it is awaited"]
 pub struct Acquire<'a> {
     semaphore: &'a BatchSemaphore,
     request: Request,
-    /// While it waits in line, or has been granted its permits there.
+    /// Set while it waits in line, or after its permits were granted there.
     ticket: Option<u64>,
     done: bool,
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
 }
 
 impl Future for Acquire<'_> {
@@ -293,10 +295,10 @@ impl Future for Acquire<'_> {
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Result<(), AcquireError>> {
         assert!(!self.done, "an acquired permit is awaited once");
-        // A later poll comes after a step that was a wait.
+        // A later poll follows a step that was a wait.
         match self.ticket {
-            None => self.semaphore.step(Kind::ReadModifyWrite, Access::Write, self.place),
-            Some(_) => self.semaphore.look(Kind::ReadModifyWrite, Access::Write, self.place),
+            None => self.semaphore.step(Kind::ReadModifyWrite, Access::Write, self.location),
+            Some(_) => self.semaphore.look(Kind::ReadModifyWrite, Access::Write, self.location),
         }
         let waker = context.waker();
         let poller = runtime::unwound_or_running();
@@ -315,7 +317,7 @@ impl Future for Acquire<'_> {
 impl Drop for Acquire<'_> {
     fn drop(&mut self) {
         if let Some(ticket) = self.ticket.take() {
-            self.semaphore.look(Kind::ReadModifyWrite, Access::Write, self.place);
+            self.semaphore.look(Kind::ReadModifyWrite, Access::Write, self.location);
             self.semaphore.change(|state| state.leave(ticket));
         }
     }

@@ -1,7 +1,7 @@
 //! Futures under control. A panic of a task fails the run at once.
 //!
-//! Wake-ups are no steps here, as they are none in Shuttle: a task that is woken can go on at the next step of whoever woke
-//! it.
+//! Wake-ups are not steps here, as in Shuttle: a woken task can continue at the next step of the thread that
+//! woke it.
 
 pub mod batch_semaphore;
 
@@ -12,7 +12,7 @@ use std::fmt;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// Starts a task, which is polled as soon as it is scheduled, whether or not anybody waits for it.
+/// Starts a task, which is polled as soon as it is scheduled, whether or not a thread waits for it.
 #[track_caller]
 pub fn spawn<F>(future: F) -> JoinHandle<F::Output>
 where
@@ -22,7 +22,7 @@ where
     JoinHandle(crate::future::spawn(future))
 }
 
-/// As [`spawn`], for a future that cannot be sent to another thread.
+/// Like [`spawn`], for a future that cannot be sent to another thread.
 #[track_caller]
 pub fn spawn_local<F>(future: F) -> JoinHandle<F::Output>
 where
@@ -32,9 +32,9 @@ where
     JoinHandle(crate::future::spawn_local(future))
 }
 
-/// Waits for a task: a future that gives its value.
+/// Waits for a task: a future that returns its value.
 #[derive(Debug)]
-#[must_use = "a task is waited for only if its handle is awaited"]
+#[must_use = "the handle waits for the task only if it is awaited"]
 pub struct JoinHandle<T>(crate::future::JoinHandle<T>);
 
 impl<T> JoinHandle<T> {
@@ -44,7 +44,7 @@ impl<T> JoinHandle<T> {
         self.0.abort();
     }
 
-    /// Says whether the task is over.
+    /// Returns true if the task is over.
     #[track_caller]
     pub fn is_finished(&self) -> bool {
         self.0.is_finished()
@@ -66,7 +66,7 @@ impl<T> Future for JoinHandle<T> {
     }
 }
 
-/// Why a task has no value.
+/// The reason why a task has no value.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum JoinError {
     /// It was cancelled.

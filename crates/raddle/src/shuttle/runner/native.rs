@@ -7,26 +7,26 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 thread_local! {
-    /// The number of steps that the run had taken when they were last counted anew.
+    /// The number of steps of the run when the count was last restarted.
     static COUNTED_FROM: Cell<u64> = const { Cell::new(0) };
 }
 
-/// Counts steps anew from `step` on.
+/// Restarts the step count at `step`.
 pub(in crate::shuttle) fn count_from(step: u64) {
     COUNTED_FROM.set(step);
 }
 
-/// Where a run is cut off.
+/// The conditions that end a run early.
 #[derive(Clone, Debug)]
 pub(super) struct Limits {
-    /// After so many steps.
+    /// The number of steps.
     pub(super) cut_off: Option<u64>,
-    /// When another scheduler has found a failure.
+    /// Set when another scheduler has found a failure.
     pub(super) stop: Arc<AtomicBool>,
 }
 
 impl Limits {
-    /// Begins a run, unless there is to be none.
+    /// Begins a run, unless there must be no more.
     pub(super) fn begin(&self) -> Plan {
         count_from(0);
         labels::forget();
@@ -34,7 +34,7 @@ impl Limits {
         if self.stop.load(Ordering::Relaxed) { Plan::Exhausted } else { Plan::Run }
     }
 
-    /// How many steps are left.
+    /// Returns the number of steps left.
     pub(super) fn left(&self, point: &Point<'_>) -> u64 {
         if self.stop.load(Ordering::Relaxed) {
             return 0;
@@ -43,7 +43,7 @@ impl Limits {
     }
 }
 
-/// A strategy whose runs are cut off.
+/// A strategy whose runs are ended by limits.
 pub(super) struct Limited {
     inner: Box<dyn Strategy>,
     limits: Limits,
@@ -85,7 +85,7 @@ impl Strategy for Limited {
         self.inner.needs()
     }
 
-    /// Always: all runs are made on the OS thread of the runner.
+    /// Always true: all runs execute on the OS thread of the runner.
     fn learns(&self) -> bool {
         true
     }

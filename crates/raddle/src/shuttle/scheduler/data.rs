@@ -2,19 +2,19 @@
 
 use raddle_engine::Rng;
 
-/// A source of random numbers that begins anew for each run.
+/// A source of random numbers that restarts for each run.
 pub trait DataSource {
-    /// Creates a source whose numbers follow from `seed`.
+    /// Creates a source whose numbers are derived from `seed`.
     fn initialize(seed: u64) -> Self;
 
-    /// Begins anew, and returns the seed of the numbers that follow.
+    /// Restarts, and returns the seed of the following numbers.
     fn reinitialize(&mut self) -> u64;
 
     /// Returns the next number.
     fn next_u64(&mut self) -> u64;
 }
 
-/// A source with other numbers in each run.
+/// A source with different numbers in each run.
 #[derive(Debug)]
 pub struct RandomDataSource {
     seed: u64,
@@ -23,7 +23,7 @@ pub struct RandomDataSource {
 }
 
 impl RandomDataSource {
-    /// A number below `bound`, which must be positive.
+    /// Returns a number below `bound`, which must be positive.
     pub(super) fn below(&mut self, bound: usize) -> usize {
         self.numbers.below(bound as u64) as usize
     }

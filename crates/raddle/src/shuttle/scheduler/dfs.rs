@@ -9,16 +9,17 @@ pub struct DfsScheduler {
     runs: Option<usize>,
     allows_random: bool,
     done: usize,
-    /// The choices of this run, each with the tasks that are left to try in its place. The last with any is taken next.
+    /// The choices of this run, each with the tasks that are left to try instead. The last one with any is
+    /// taken next.
     path: Vec<(TaskId, Vec<TaskId>)>,
-    /// How many choices this run has made.
+    /// The number of choices in this run.
     depth: usize,
     data: RandomDataSource,
 }
 
 impl DfsScheduler {
-    /// Creates a scheduler for all runs, or the first `max_iterations`. A test may ask for random numbers only with
-    /// `allow_random_data`; then it gets the same ones in each run.
+    /// Creates a scheduler for all runs, or the first `max_iterations`. A test may request random numbers
+    /// only with `allow_random_data`; it then gets the same ones in each run.
     pub fn new(max_iterations: Option<usize>, allow_random_data: bool) -> DfsScheduler {
         let data = RandomDataSource::initialize(DFS_SEED);
         let (runs, allows_random) = (max_iterations, allow_random_data);

@@ -1,8 +1,8 @@
 //! Shuttle's schedulers.
 //!
-//! A scheduler of one's own implements [`Scheduler`]. It is asked before each operation of the test, but for random
-//! numbers, and once before the main thread begins. Which of several waiters a signal wakes follows from
-//! [`Schedule::seed`].
+//! A custom scheduler implements [`Scheduler`]. It is asked before each operation of the test, except random
+//! numbers, and once before the main thread begins. [`Schedule::seed`] determines which of several waiters a
+//! signal wakes.
 
 mod data;
 mod dfs;
@@ -26,7 +26,7 @@ pub use schedule::{Schedule, ScheduleStep};
 pub use task::{Task, TaskId};
 pub use urw::UrwRandomScheduler;
 
-/// A strategy of Raddle that does what a scheduler does.
+/// A strategy of Raddle that is equivalent to a scheduler.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Native {
@@ -41,8 +41,9 @@ pub trait Scheduler {
     /// Begins a run; `None` if there is none left.
     fn new_execution(&mut self) -> Option<Schedule>;
 
-    /// Names one of the `runnable_tasks`, of which there is at least one; `None` ends the run. `current_task` took the last
-    /// step, and `is_yielding` says that its next operation only lets others run.
+    /// Selects one of the `runnable_tasks`, of which there is at least one; `None` ends the run.
+    /// `current_task` took the last step, and `is_yielding` means that its next operation only lets others
+    /// run.
     fn next_task(
         &mut self,
         runnable_tasks: &[&Task],
@@ -53,7 +54,7 @@ pub trait Scheduler {
     /// Returns a random number. Random values of the test are derived from it.
     fn next_u64(&mut self) -> u64;
 
-    /// The strategy that a runner uses in the place of this scheduler, if there is one.
+    /// Returns the strategy that a runner uses instead of this scheduler, if there is one.
     #[doc(hidden)]
     fn native(&self) -> Option<Native> {
         None

@@ -2,28 +2,28 @@
 
 use super::{Schedule, Scheduler, Task, TaskId};
 
-/// Makes each run of another scheduler twice, and panics where the second one asks something else than the first.
+/// Executes each run of another scheduler twice, and panics if the second run makes different requests.
 #[derive(Debug)]
 pub struct UncontrolledNondeterminismCheckScheduler<S: Scheduler> {
     inner: S,
     schedule: Schedule,
-    /// What the first run asked, and what it was answered.
-    record: Vec<Asked>,
-    /// How many questions of the second run have been answered; `None` during the first.
+    /// The requests of the first run, and the answers.
+    record: Vec<Request>,
+    /// The number of requests of the second run that have been answered; `None` during the first.
     repeated: Option<usize>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
-enum Asked {
+enum Request {
     Task { runnable: Vec<TaskId>, yielding: bool, answer: Option<TaskId> },
     Number(u64),
 }
 
 impl<S: Scheduler> UncontrolledNondeterminismCheckScheduler<S> {
-    /// Creates a scheduler that makes the runs of `scheduler` twice.
+    /// Creates a scheduler that executes the runs of `scheduler` twice.
     pub fn new(scheduler: S) -> UncontrolledNondeterminismCheckScheduler<S> {
         let schedule = Schedule::new(0);
-        // As after a second run that had nothing to repeat.
+        // The state after a second run that had nothing to repeat.
         UncontrolledNondeterminismCheckScheduler {
             inner: scheduler,
             schedule,
@@ -32,8 +32,8 @@ impl<S: Scheduler> UncontrolledNondeterminismCheckScheduler<S> {
         }
     }
 
-    /// What the first run asked in the place of the question that comes now.
-    fn expected(&mut self, at: usize) -> Asked {
+    /// Returns the request of the first run at the position of the current one.
+    fn expected(&mut self, at: usize) -> Request {
         self.repeated = Some(at + 1);
         let steps = self.record.len();
         let asked = self.record.get(at).cloned();
@@ -70,14 +70,14 @@ impl<S: Scheduler> Scheduler for UncontrolledNondeterminismCheckScheduler<S> {
         let now: Vec<TaskId> = runnable_tasks.iter().map(|task| task.id()).collect();
         let Some(at) = self.repeated else {
             let answer = self.inner.next_task(runnable_tasks, current_task, is_yielding);
-            self.record.push(Asked::Task { runnable: now, yielding: is_yielding, answer });
+            self.record.push(Request::Task { runnable: now, yielding: is_yielding, answer });
             return answer;
         };
         match self.expected(at) {
-            Asked::Number(_) => panic!(
+            Request::Number(_) => panic!(
                 "possible nondeterminism: next step was context switch, but recording expected random number generation"
             ),
-            Asked::Task { runnable, yielding, answer } => {
+            Request::Task { runnable, yielding, answer } => {
                 assert!(
                     runnable == now,
                     "possible nondeterminism: set of runnable tasks is different than expected: {now:?} at step {}, and \
@@ -98,12 +98,12 @@ impl<S: Scheduler> Scheduler for UncontrolledNondeterminismCheckScheduler<S> {
     fn next_u64(&mut self) -> u64 {
         let Some(at) = self.repeated else {
             let number = self.inner.next_u64();
-            self.record.push(Asked::Number(number));
+            self.record.push(Request::Number(number));
             return number;
         };
         match self.expected(at) {
-            Asked::Number(number) => number,
-            Asked::Task { .. } => panic!(
+            Request::Number(number) => number,
+            Request::Task { .. } => panic!(
                 "possible nondeterminism: next step was random number generation, but recording expected context switch"
             ),
         }

@@ -11,9 +11,9 @@ pub struct PctScheduler {
     seed: Option<u64>,
     done: usize,
     data: RandomDataSource,
-    /// The priority of each task; the highest goes on.
+    /// The priority of each task; the highest one runs.
     priorities: Vec<u64>,
-    /// The steps at which the priority of the task that would go on becomes the lowest.
+    /// The steps at which the priority of the task that would run becomes the lowest.
     changes: Vec<usize>,
     step: usize,
     longest: usize,
@@ -27,19 +27,19 @@ impl PctScheduler {
         PctScheduler::with_seed(None, max_depth, max_iterations)
     }
 
-    /// Creates a scheduler for bugs up to this depth and `max_iterations` runs that follow from `seed`.
+    /// Creates a scheduler for bugs up to this depth and `max_iterations` runs derived from `seed`.
     pub fn new_from_seed(seed: u64, max_depth: usize, max_iterations: usize) -> PctScheduler {
         PctScheduler::with_seed(Some(seed), max_depth, max_iterations)
     }
 
     fn with_seed(seed: Option<u64>, depth: usize, runs: usize) -> PctScheduler {
-        assert!(depth > 0, "the depth of a bug is at least 1");
+        assert!(depth > 0, "the bug depth must be at least 1");
         let data = RandomDataSource::initialize(seed.unwrap_or(crate::Config::new().seed));
         let (priorities, changes) = (Vec::new(), Vec::new());
         PctScheduler { depth, runs, seed, done: 0, data, priorities, changes, step: 0, longest: 1, lowest: 0 }
     }
 
-    /// The priority of a task, which is drawn when it is first seen, above all that were lowered.
+    /// Returns the priority of a task, which is drawn when it is first seen, above all lowered ones.
     fn priority(&mut self, task: TaskId) -> u64 {
         let index = usize::from(task);
         while self.priorities.len() <= index {

@@ -3,7 +3,7 @@
 use super::{DataSource, Native, RandomDataSource, Schedule, Scheduler, Task, TaskId};
 use crate::shuttle::rand::Data;
 
-/// Any task that can go on, at every step: the strategy `random-walk`.
+/// Any enabled task, at every step: the strategy `random-walk`.
 #[derive(Debug)]
 pub struct RandomScheduler {
     runs: usize,
@@ -18,7 +18,7 @@ impl RandomScheduler {
         RandomScheduler::with_seed(None, max_iterations)
     }
 
-    /// Creates a scheduler for `max_iterations` runs that follow from `seed`.
+    /// Creates a scheduler for `max_iterations` runs derived from `seed`.
     pub fn new_from_seed(seed: u64, max_iterations: usize) -> RandomScheduler {
         RandomScheduler::with_seed(Some(seed), max_iterations)
     }

@@ -10,7 +10,7 @@ use std::path::Path;
 #[derive(Debug)]
 pub struct ReplayScheduler {
     schedule: Schedule,
-    /// How many steps were followed.
+    /// The number of steps followed.
     at: usize,
     begun: bool,
     allows_incomplete: bool,
@@ -22,7 +22,7 @@ impl ReplayScheduler {
     ///
     /// # Panics
     ///
-    /// If `encoded_schedule` is none of Raddle's: Shuttle's steps are others.
+    /// If `encoded_schedule` was not encoded by Raddle: Shuttle has different steps.
     pub fn new_from_encoded(encoded_schedule: &str) -> ReplayScheduler {
         let schedule = Schedule::decode(encoded_schedule);
         ReplayScheduler::new_from_schedule(schedule.expect("invalid schedule: Raddle's begin with `raddle1`"))
@@ -48,12 +48,12 @@ impl ReplayScheduler {
         ReplayScheduler { schedule, at: 0, begun: false, allows_incomplete: false, data }
     }
 
-    /// Ends the run where the schedule ends or names a task that cannot run, which is a failure otherwise.
+    /// Ends the run if the schedule ends or selects a task that cannot run, instead of failing.
     pub fn set_allow_incomplete(&mut self) {
         self.allows_incomplete = true;
     }
 
-    /// Without an effect: all steps are followed, also those that the failure does not depend on.
+    /// No effect: all steps are followed, including those that the failure does not depend on.
     pub fn set_target_clock(&mut self, _clock: impl Into<VectorClock>) {}
 }
 
@@ -79,12 +79,12 @@ impl Scheduler for ReplayScheduler {
             _ if self.allows_incomplete => None,
             Some(ScheduleStep::Task(next)) => {
                 panic!(
-                    "step {} of the schedule is of {next:?}, which cannot run: {runnable_tasks:?}",
+                    "step {} of the schedule selects {next:?}, which is not runnable: {runnable_tasks:?}",
                     self.at
                 )
             }
             Some(ScheduleStep::Random) => {
-                panic!("step {} of the schedule is a random number, and the test asks for none", self.at)
+                panic!("step {} of the schedule is a random number, but the test requests none", self.at)
             }
             None => {
                 panic!("the schedule ended before the test: schedule ended early after {} steps", self.at - 1)
@@ -97,7 +97,7 @@ impl Scheduler for ReplayScheduler {
         let is_random = matches!(step, Some(ScheduleStep::Random));
         assert!(
             is_random || self.allows_incomplete,
-            "the test asks for a random number at step {}",
+            "the test requests a random number at step {}",
             self.at + 1
         );
         self.at += 1;

@@ -2,7 +2,7 @@
 
 use super::{Native, Schedule, Scheduler, Task, TaskId};
 
-/// The tasks take turns, one step each.
+/// A scheduler whose tasks take turns, one step each.
 #[derive(Debug)]
 pub struct RoundRobinScheduler {
     left: usize,
@@ -36,12 +36,13 @@ impl Scheduler for RoundRobinScheduler {
     }
 }
 
-/// Does what the scheduler inside does. In Shuttle it writes annotations; here a failure file holds all that they tell.
+/// A scheduler that forwards to another one. In Shuttle it writes annotations; here a failure file contains
+/// the same information.
 #[derive(Debug)]
 pub struct AnnotationScheduler<S: Scheduler>(S);
 
 impl<S: Scheduler> AnnotationScheduler<S> {
-    /// Creates a scheduler that does what `inner` does.
+    /// Creates a scheduler that forwards to `inner`.
     pub fn new(inner: S) -> AnnotationScheduler<S> {
         AnnotationScheduler(inner)
     }

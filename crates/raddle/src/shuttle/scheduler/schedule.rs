@@ -11,7 +11,7 @@ pub struct Schedule {
     pub seed: u64,
     /// The steps.
     pub steps: Vec<ScheduleStep>,
-    /// The answers where a number was asked for: random numbers of the test and which waiter a signal woke.
+    /// The answers to requests for a number: random numbers of the test and which waiter a signal woke.
     pub(crate) answers: Vec<u32>,
 }
 
@@ -24,7 +24,7 @@ pub enum ScheduleStep {
     Random,
 }
 
-/// What the text of a schedule begins with. Shuttle's begins with `91`.
+/// The prefix of the text of a schedule. Shuttle's begins with `91`.
 const MARK: &str = "raddle1";
 
 impl Schedule {
@@ -54,12 +54,12 @@ impl Schedule {
         self.steps.len()
     }
 
-    /// Says whether there are no steps.
+    /// Returns true if there are no steps.
     pub fn is_empty(&self) -> bool {
         self.steps.is_empty()
     }
 
-    /// The schedule of a recorded run.
+    /// Returns the schedule of a recorded run.
     pub(crate) fn of(trace: &TraceFile) -> Schedule {
         let mut schedule = Schedule::new(trace.seed);
         // The start of the main thread.
@@ -75,8 +75,8 @@ impl Schedule {
         schedule
     }
 
-    /// A text for [`Schedule::decode`]: the seed, the tasks as `number` or `number*times`, `r` for random numbers, and the
-    /// answers.
+    /// Returns a text for [`Schedule::decode`]: the seed, the tasks as `number` or `number*times`, `r` for
+    /// random numbers, and the answers.
     pub(crate) fn encode(&self) -> String {
         let mut text = format!("{MARK} {:x} ", self.seed);
         for run in self.steps.chunk_by(PartialEq::eq) {
@@ -96,7 +96,7 @@ impl Schedule {
         text
     }
 
-    /// The schedule that [`Schedule::encode`] made `text` of.
+    /// Returns the schedule that [`Schedule::encode`] encoded as `text`.
     pub(crate) fn decode(text: &str) -> Option<Schedule> {
         let mut words = text.trim().strip_prefix(MARK)?.split_whitespace();
         let mut schedule = Schedule::new(u64::from_str_radix(words.next()?, 16).ok()?);

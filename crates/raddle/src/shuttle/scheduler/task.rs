@@ -1,10 +1,11 @@
-//! What a scheduler is told of a task.
+//! A scheduler's view of a task.
 
 use crate::shuttle::current;
 use crate::thread::ThreadId;
 use std::fmt;
 
-/// The number of a task: 0 for the main thread, and so on in the order in which threads and tasks were started.
+/// The number of a task: 0 for the main thread, and so on in the order in which threads and tasks were
+/// started.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TaskId(usize);
 
@@ -74,7 +75,7 @@ impl Task {
         current::get_name_for_task(self.id).map(String::from)
     }
 
-    /// Says whether it can take the next step, which is so for all tasks that a scheduler sees.
+    /// Returns true if it can take the next step, as all tasks that a scheduler sees.
     pub fn runnable(&self) -> bool {
         true
     }

@@ -3,18 +3,19 @@
 use super::{DataSource, Native, RandomDataSource, Schedule, Scheduler, Task, TaskId};
 use crate::shuttle::rand::Data;
 
-/// A walk that draws interleavings as evenly as it has learnt to: the strategy `urw`.
+/// A walk that samples interleavings as uniformly as it has learned to: the strategy `urw`.
 ///
-/// The first run counts the steps of each task. Later runs draw a task in proportion to the steps that it has left.
+/// The first run counts the steps of each task. Later runs draw a task in proportion to the steps that it has
+/// left.
 #[derive(Debug)]
 pub struct UrwRandomScheduler {
     runs: usize,
     seed: Option<u64>,
     done: usize,
     data: RandomDataSource,
-    /// How many steps each task took in the first run.
+    /// The number of steps of each task in the first run.
     expected: Vec<usize>,
-    /// How many it has taken in this one.
+    /// The number of steps of each task in this run.
     taken: Vec<usize>,
 }
 
@@ -24,7 +25,7 @@ impl UrwRandomScheduler {
         UrwRandomScheduler::with_seed(None, max_iterations)
     }
 
-    /// Creates a scheduler for `max_iterations` runs that follow from `seed`.
+    /// Creates a scheduler for `max_iterations` runs derived from `seed`.
     pub fn new_from_seed(seed: u64, max_iterations: usize) -> UrwRandomScheduler {
         UrwRandomScheduler::with_seed(Some(seed), max_iterations)
     }
@@ -34,7 +35,7 @@ impl UrwRandomScheduler {
         UrwRandomScheduler { runs, seed, done: 0, data, expected: Vec::new(), taken: Vec::new() }
     }
 
-    /// The steps that a task has left, and one, as the first run may have been short.
+    /// Returns the number of steps that a task has left, plus one, because the first run may have been short.
     fn weight(&self, task: TaskId) -> usize {
         let count = |steps: &[usize]| steps.get(usize::from(task)).copied().unwrap_or(0);
         count(&self.expected).saturating_sub(count(&self.taken)).max(1)

@@ -11,7 +11,7 @@ use std::sync::atomic::Ordering;
 pub struct AtomicBool {
     object: Object,
     value: std::sync::atomic::AtomicBool,
-    /// The value that the first run began with.
+    /// The initial value of the first run.
     first: std::sync::atomic::AtomicBool,
 }
 
@@ -26,31 +26,31 @@ impl Default for AtomicBool {
 }
 
 impl AtomicBool {
-    /// And with `value`; gives the value before.
+    /// Logical and with `value`; returns the previous value.
     #[track_caller]
     pub fn fetch_and(&self, value: bool, order: Ordering) -> bool {
         self.modify(order, |before| before & value)
     }
 
-    /// Not-and with `value`; gives the value before.
+    /// Logical nand with `value`; returns the previous value.
     #[track_caller]
     pub fn fetch_nand(&self, value: bool, order: Ordering) -> bool {
         self.modify(order, |before| !(before & value))
     }
 
-    /// Or with `value`; gives the value before.
+    /// Logical or with `value`; returns the previous value.
     #[track_caller]
     pub fn fetch_or(&self, value: bool, order: Ordering) -> bool {
         self.modify(order, |before| before | value)
     }
 
-    /// Exclusive or with `value`; gives the value before.
+    /// Logical exclusive or with `value`; returns the previous value.
     #[track_caller]
     pub fn fetch_xor(&self, value: bool, order: Ordering) -> bool {
         self.modify(order, |before| before ^ value)
     }
 
-    /// Negates it; gives the value before.
+    /// Negates the value; returns the previous value.
     #[track_caller]
     pub fn fetch_not(&self, order: Ordering) -> bool {
         self.modify(order, |before| !before)

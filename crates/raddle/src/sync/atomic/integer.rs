@@ -21,7 +21,7 @@ macro_rules! integer {
         pub struct $name {
             object: Object,
             value: $std,
-            /// The value that the first run began with.
+            /// The initial value of the first run.
             first: $std,
         }
 
@@ -35,51 +35,51 @@ macro_rules! integer {
         }
 
         impl $name {
-            /// Adds, wrapping around; gives the value before.
+            /// Adds, wrapping around; returns the previous value.
             #[inline]
             #[track_caller]
             pub fn fetch_add(&self, value: $int, order: Ordering) -> $int {
                 self.modify(order, |before| before.wrapping_add(value))
             }
 
-            /// Subtracts, wrapping around; gives the value before.
+            /// Subtracts, wrapping around; returns the previous value.
             #[inline]
             #[track_caller]
             pub fn fetch_sub(&self, value: $int, order: Ordering) -> $int {
                 self.modify(order, |before| before.wrapping_sub(value))
             }
 
-            /// Bitwise and; gives the value before.
+            /// Bitwise and; returns the previous value.
             #[track_caller]
             pub fn fetch_and(&self, value: $int, order: Ordering) -> $int {
                 self.modify(order, |before| before & value)
             }
 
-            /// Bitwise not-and; gives the value before.
+            /// Bitwise nand; returns the previous value.
             #[track_caller]
             pub fn fetch_nand(&self, value: $int, order: Ordering) -> $int {
                 self.modify(order, |before| !(before & value))
             }
 
-            /// Bitwise or; gives the value before.
+            /// Bitwise or; returns the previous value.
             #[track_caller]
             pub fn fetch_or(&self, value: $int, order: Ordering) -> $int {
                 self.modify(order, |before| before | value)
             }
 
-            /// Bitwise exclusive or; gives the value before.
+            /// Bitwise exclusive or; returns the previous value.
             #[track_caller]
             pub fn fetch_xor(&self, value: $int, order: Ordering) -> $int {
                 self.modify(order, |before| before ^ value)
             }
 
-            /// Keeps the larger value; gives the value before.
+            /// Stores the maximum; returns the previous value.
             #[track_caller]
             pub fn fetch_max(&self, value: $int, order: Ordering) -> $int {
                 self.modify(order, |before| before.max(value))
             }
 
-            /// Keeps the smaller value; gives the value before.
+            /// Stores the minimum; returns the previous value.
             #[track_caller]
             pub fn fetch_min(&self, value: $int, order: Ordering) -> $int {
                 self.modify(order, |before| before.min(value))
@@ -99,6 +99,6 @@ integer!(AtomicU32, u32);
 integer!(AtomicU64, u64);
 integer!(AtomicUsize, usize);
 
-// Std has none that are stable. Reports say nothing of their values.
+// Std has no stable ones. Reports do not show their values.
 integer!(AtomicI128, i128, Wide<i128>, |_| None);
 integer!(AtomicU128, u128, Wide<u128>, |_| None);

@@ -1,9 +1,10 @@
 //! `std::sync::atomic` under control.
 //!
-//! Each method is one operation, sequentially consistent whatever order is asked for: values that only a weaker order
-//! allows to be read are not found. The orders do decide what is a data race on a [cell](crate::cell). Orders that std
-//! refuses are refused. A `compare_exchange_weak` fails only where the values differ. An atomic that outlives a run begins the
-//! next with its first value (see [statics](crate#statics)). Formatting, `get_mut` and `into_inner` are no operations.
+//! Each method is one operation, sequentially consistent whatever the memory order: values that only a weaker
+//! order allows to be read are not found. The orders do decide what is a data race on a [cell](crate::cell).
+//! Orders that std rejects are rejected. A `compare_exchange_weak` fails only if the values differ. An atomic
+//! that outlives a run begins the next with its initial value (see [statics](crate#statics)). Formatting,
+//! `get_mut` and `into_inner` are not operations.
 
 mod boolean;
 mod integer;
@@ -23,22 +24,23 @@ use crate::runtime;
 use raddle_model::{Kind, Operation};
 use std::panic::Location;
 
-/// A fence, as in std: an operation that touches nothing, and tells what is a data race on a [cell](crate::cell).
+/// A fence, as in std: an operation that touches no memory, and affects which accesses to a
+/// [cell](crate::cell) are data races.
 #[track_caller]
 pub fn fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed fence");
-    let place = Location::caller();
+    let location = Location::caller();
     let order = shared::memory_order(order);
-    runtime::step(|runtime| Operation::new(Kind::Fence, runtime.location(place)).ordered(order));
+    runtime::step(|runtime| Operation::new(Kind::Fence, runtime.location(location)).ordered(order));
 }
 
-/// A fence for the compiler, as in std. No operation: the compiler does not reorder operations.
+/// A compiler fence, as in std. Not an operation: the compiler does not reorder operations.
 #[track_caller]
 pub fn compiler_fence(order: Ordering) {
     assert!(order != Ordering::Relaxed, "there is no such thing as a relaxed compiler fence");
 }
 
-/// Lets others run; std's old name of [`hint::spin_loop`](crate::hint::spin_loop).
+/// Lets other threads run; std's old name of [`hint::spin_loop`](crate::hint::spin_loop).
 #[deprecated(note = "use hint::spin_loop")]
 #[track_caller]
 pub fn spin_loop_hint() {

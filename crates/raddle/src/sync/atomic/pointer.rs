@@ -12,52 +12,52 @@ use std::sync::atomic::Ordering;
 pub struct AtomicPtr<T> {
     object: Object,
     value: std::sync::atomic::AtomicPtr<T>,
-    /// The value that the first run began with.
+    /// The initial value of the first run.
     first: std::sync::atomic::AtomicPtr<T>,
 }
 
 pointed!([<T>] AtomicPtr<T>, *mut T);
-// An address is another one in every process, so nothing is told of it.
+// An address differs in every process, so reports do not show it.
 common!([<T>] AtomicPtr<T>, *mut T, std::sync::atomic::AtomicPtr<T>, |first| first.is_null(), |_| None);
 
 impl<T> AtomicPtr<T> {
-    /// Moves it on by so many values, wrapping around; gives the pointer before.
+    /// Advances it by `count` values, wrapping around; returns the previous pointer.
     #[track_caller]
     pub fn fetch_ptr_add(&self, count: usize, order: Ordering) -> *mut T {
         self.modify(order, |before| before.wrapping_add(count))
     }
 
-    /// Moves it back by so many values, wrapping around; gives the pointer before.
+    /// Moves it back by `count` values, wrapping around; returns the previous pointer.
     #[track_caller]
     pub fn fetch_ptr_sub(&self, count: usize, order: Ordering) -> *mut T {
         self.modify(order, |before| before.wrapping_sub(count))
     }
 
-    /// Moves it on by so many bytes, wrapping around; gives the pointer before.
+    /// Advances it by `count` bytes, wrapping around; returns the previous pointer.
     #[track_caller]
     pub fn fetch_byte_add(&self, count: usize, order: Ordering) -> *mut T {
         self.modify(order, |before| before.wrapping_byte_add(count))
     }
 
-    /// Moves it back by so many bytes, wrapping around; gives the pointer before.
+    /// Moves it back by `count` bytes, wrapping around; returns the previous pointer.
     #[track_caller]
     pub fn fetch_byte_sub(&self, count: usize, order: Ordering) -> *mut T {
         self.modify(order, |before| before.wrapping_byte_sub(count))
     }
 
-    /// Bitwise or of the address; gives the pointer before.
+    /// Bitwise or of the address; returns the previous pointer.
     #[track_caller]
     pub fn fetch_or(&self, value: usize, order: Ordering) -> *mut T {
         self.modify(order, |before| before.map_addr(|address| address | value))
     }
 
-    /// Bitwise and of the address; gives the pointer before.
+    /// Bitwise and of the address; returns the previous pointer.
     #[track_caller]
     pub fn fetch_and(&self, value: usize, order: Ordering) -> *mut T {
         self.modify(order, |before| before.map_addr(|address| address & value))
     }
 
-    /// Bitwise exclusive or of the address; gives the pointer before.
+    /// Bitwise exclusive or of the address; returns the previous pointer.
     #[track_caller]
     pub fn fetch_xor(&self, value: usize, order: Ordering) -> *mut T {
         self.modify(order, |before| before.map_addr(|address| address ^ value))

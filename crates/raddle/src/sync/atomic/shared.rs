@@ -1,4 +1,4 @@
-//! What all atomics have in common.
+//! The common parts of all atomics.
 
 use crate::runtime::{self, Object, Past, Runtime, Word};
 use raddle_engine::Resource;
@@ -6,9 +6,9 @@ use raddle_model::{Access, Kind, MemoryOrder, Operation};
 use std::panic::Location;
 use std::sync::atomic::Ordering;
 
-/// Executes one access to the atomic `object`, in the order that `orders` begins with; if there is a second, the access is
-/// an exchange that reads in that one if it fails. `renew` is called before the first access in a run. Tells whether somebody wants
-/// to know the values of it, see [`note`].
+/// Executes one access to the atomic `object` with the first memory order of `orders`; a second one makes the
+/// access an exchange that reads with that order if it fails. `renew` is called before the first access in a
+/// run. Returns true if the values of the access are requested, see [`note`].
 #[inline]
 #[track_caller]
 pub(super) fn step(
@@ -16,7 +16,7 @@ pub(super) fn step(
     kind: Kind,
     access: Access,
     orders: (Ordering, Option<Ordering>),
-    place: &'static Location<'static>,
+    location: &'static Location<'static>,
     renew: impl Fn(Past),
 ) -> bool {
     let mut is_noted = false;
@@ -26,7 +26,7 @@ pub(super) fn step(
             renew(past);
             Resource::Memory
         });
-        let operation = Operation::new(kind, runtime.location(place)).on(object, access);
+        let operation = Operation::new(kind, runtime.location(location)).on(object, access);
         match orders {
             (order, None) => operation.ordered(memory_order(order)),
             (success, Some(failure)) => operation.exchanging(memory_order(success), memory_order(failure)),
@@ -38,20 +38,21 @@ pub(super) fn step(
 
 /// Executes a plain read of an atomic.
 #[track_caller]
-pub(super) fn plain_read(object: &Object, place: &'static Location<'static>, renew: impl Fn(Past)) {
+pub(super) fn plain_read(object: &Object, location: &'static Location<'static>, renew: impl Fn(Past)) {
     let operation = |runtime: &mut Runtime| {
         let object = object.id(runtime, |past| {
             renew(past);
             Resource::Memory
         });
-        Operation::new(Kind::Read, runtime.location(place))
+        Operation::new(Kind::Read, runtime.location(location))
             .on(object, Access::Read)
             .ordered(MemoryOrder::Plain)
     };
     runtime::step_or(operation, |runtime| object.use_closing(runtime, &renew));
 }
 
-/// Says what the access executed last read and wrote. One that was announced and goes on after the end of the run is no step.
+/// Records the values that the last access read and wrote. An access that was announced and continues after
+/// the end of the run is not a step.
 #[cold]
 pub(super) fn note(read: Option<Word>, written: Option<Word>) {
     runtime::with(|runtime| {
@@ -61,7 +62,7 @@ pub(super) fn note(read: Option<Word>, written: Option<Word>) {
     });
 }
 
-/// The engine's name of an order.
+/// Returns the engine's name of a memory order.
 #[inline]
 pub(super) fn memory_order(order: Ordering) -> MemoryOrder {
     match order {
@@ -74,7 +75,7 @@ pub(super) fn memory_order(order: Ordering) -> MemoryOrder {
     }
 }
 
-/// Says that the exchange executed last found another value and wrote nothing.
+/// Records that the last exchange found another value and wrote nothing.
 pub(super) fn failed() {
     runtime::with(|runtime| {
         if !runtime.is_closing() {
@@ -85,7 +86,7 @@ pub(super) fn failed() {
     });
 }
 
-/// Says that the access executed last left the value as it was, so that a loop around it is known to be idle.
+/// Records that the last access left the value unchanged, so that a loop around it is known to be idle.
 pub(super) fn unchanged() {
     runtime::with(|runtime| {
         if !runtime.is_closing() {
@@ -95,7 +96,7 @@ pub(super) fn unchanged() {
     });
 }
 
-/// Refuses the orders that std refuses for a load.
+/// Rejects the orders that std rejects for a load.
 #[inline]
 #[track_caller]
 pub(super) fn assert_loads(order: Ordering) {
@@ -106,7 +107,7 @@ pub(super) fn assert_loads(order: Ordering) {
     }
 }
 
-/// Refuses the orders that std refuses for a store.
+/// Rejects the orders that std rejects for a store.
 #[inline]
 #[track_caller]
 pub(super) fn assert_stores(order: Ordering) {
@@ -117,7 +118,7 @@ pub(super) fn assert_stores(order: Ordering) {
     }
 }
 
-/// Refuses the orders that std refuses for an exchange that fails.
+/// Rejects the orders that std rejects for a failing exchange.
 #[inline]
 #[track_caller]
 pub(super) fn assert_fails(order: Ordering) {
@@ -128,21 +129,21 @@ pub(super) fn assert_fails(order: Ordering) {
     }
 }
 
-/// The methods that every atomic has. The value is kept in one of std's, but only one OS thread works at it during a run, so
-/// that plain loads and stores do for all. `$begins_anew` tells of a first value whether every run begins with it, `$word`
-/// what a report says of a value.
+/// Defines the methods of every atomic. The value is stored in one of std's, but only one OS thread accesses
+/// it during a run, so plain loads and stores suffice. `$begins_anew` decides whether every run begins with
+/// an initial value, `$word` formats a value for reports.
 macro_rules! common {
     ([$($generics:tt)*] $atomic:ty, $value:ty, $std:ty, $begins_anew:expr, $word:expr) => {
         impl $($generics)* $atomic {
-            /// An atomic with a first value.
+            /// Creates an atomic with an initial value.
             #[track_caller]
             pub const fn new(value: $value) -> Self {
                 let (value, first) = (<$std>::new(value), <$std>::new(value));
                 Self { object: Object::new(), value, first }
             }
 
-            /// The value, of which there can be no other user. What is written here while no run is going on is the value
-            /// that later runs begin with.
+            /// Returns the value, which has no other user. A value written here outside runs is the initial
+            /// value of later runs.
             pub fn get_mut(&mut self) -> &mut $value {
                 match runtime::epoch() {
                     Some(now) if self.object.is_of_another(now) => self.renew(Past::Used),
@@ -152,17 +153,17 @@ macro_rules! common {
                 self.value.get_mut()
             }
 
-            /// Calls `f` with the value, of which there can be no other user, as `get_mut` gives it; Loom's name.
+            /// Calls `f` with the value, which has no other user, as in `get_mut`; Loom's name.
             pub fn with_mut<R>(&mut self, f: impl FnOnce(&mut $value) -> R) -> R {
                 f(self.get_mut())
             }
 
-            /// The value.
+            /// Returns the value.
             pub fn into_inner(mut self) -> $value {
                 *self.get_mut()
             }
 
-            /// Begins a run: with the value that the first run began with.
+            /// Begins a run with the initial value of the first run.
             #[cold]
             fn renew(&self, past: Past) {
                 let begins_anew: fn($value) -> bool = $begins_anew;
@@ -180,13 +181,13 @@ macro_rules! common {
                 shared::step(&self.object, kind, access, orders, Location::caller(), |past| self.renew(past))
             }
 
-            /// A value for reports.
+            /// Returns a value for reports.
             fn word(value: $value) -> Option<Word> {
                 let word: fn($value) -> Option<Word> = $word;
                 word(value)
             }
 
-            /// Reads it.
+            /// Reads the value.
             #[inline]
             #[track_caller]
             pub fn load(&self, order: Ordering) -> $value {
@@ -199,11 +200,12 @@ macro_rules! common {
                 value
             }
 
-            /// Reads it without synchronization: a plain read, which races with all writes that nothing orders. Loom's name.
+            /// Reads the value without synchronization: a plain read, which races with all unordered writes.
+            /// Loom's name.
             ///
             /// # Safety
             ///
-            /// None is needed; Loom's function is unsafe too.
+            /// No requirements; Loom's function is unsafe too.
             #[expect(unsafe_code, reason = "as in Loom")]
             #[track_caller]
             pub unsafe fn unsync_load(&self) -> $value {
@@ -211,7 +213,7 @@ macro_rules! common {
                 self.value.load(Ordering::Relaxed)
             }
 
-            /// Writes it.
+            /// Writes the value.
             #[inline]
             #[track_caller]
             pub fn store(&self, value: $value, order: Ordering) {
@@ -222,14 +224,15 @@ macro_rules! common {
                 self.value.store(value, Ordering::Relaxed);
             }
 
-            /// Writes it, and gives the value before.
+            /// Writes the value, and returns the previous one.
             #[inline]
             #[track_caller]
             pub fn swap(&self, value: $value, order: Ordering) -> $value {
                 self.modify(order, |_| value)
             }
 
-            /// Writes `new` if the value is `current`. Gives the value before, as an error if nothing was written.
+            /// Writes `new` if the value is `current`. Returns the previous value, as an error if nothing was
+            /// written.
             #[inline]
             #[track_caller]
             pub fn compare_exchange(
@@ -250,7 +253,7 @@ macro_rules! common {
                 }
             }
 
-            /// As `compare_exchange`; it never fails without reason.
+            /// Like `compare_exchange`; it never fails spuriously.
             #[inline]
             #[track_caller]
             pub fn compare_exchange_weak(
@@ -263,7 +266,7 @@ macro_rules! common {
                 self.compare_exchange(current, new, success, failure)
             }
 
-            /// As `compare_exchange`, without telling apart what happened; std's old name.
+            /// Like `compare_exchange`, but returns only the previous value; std's old name.
             #[deprecated(note = "use compare_exchange or compare_exchange_weak")]
             #[track_caller]
             pub fn compare_and_swap(&self, current: $value, new: $value, order: Ordering) -> $value {
@@ -275,8 +278,8 @@ macro_rules! common {
                 self.compare_exchange(current, new, order, failure).unwrap_or_else(|before| before)
             }
 
-            /// Reads it and exchanges it for what `f` makes of it, again until nobody came in between: one operation for
-            /// the read and one for each exchange.
+            /// Reads the value and exchanges it for the result of `f`, until no other thread has changed it
+            /// in between: one operation for the read and one for each exchange.
             #[track_caller]
             pub fn fetch_update(
                 &self,
@@ -294,7 +297,7 @@ macro_rules! common {
                 Err(before)
             }
 
-            /// As `fetch_update`, under its newer name.
+            /// Like `fetch_update`, under its newer name.
             #[track_caller]
             pub fn try_update(
                 &self,
@@ -305,7 +308,7 @@ macro_rules! common {
                 self.fetch_update(set_order, fetch_order, f)
             }
 
-            /// As `fetch_update`, for a function that never refuses.
+            /// Like `fetch_update`, for a function that never returns `None`.
             #[track_caller]
             pub fn update(
                 &self,
@@ -314,17 +317,17 @@ macro_rules! common {
                 mut f: impl FnMut($value) -> $value,
             ) -> $value {
                 self.fetch_update(set_order, fetch_order, |before| Some(f(before)))
-                    .expect("the function never refuses")
+                    .expect("the function always returns a value")
             }
 
-            /// Reads and writes it in one operation, and gives the value before.
+            /// Reads and writes the value in one operation, and returns the previous value.
             #[inline]
             #[track_caller]
             fn modify(&self, order: Ordering, change: impl FnOnce($value) -> $value) -> $value {
                 self.modify_in((order, None), change)
             }
 
-            /// As `modify`, in the orders that `shared::step` explains.
+            /// Like `modify`, with the orders that `shared::step` defines.
             #[inline]
             #[track_caller]
             fn modify_in(
@@ -362,11 +365,11 @@ macro_rules! common {
     };
 }
 
-/// The method that the atomics have of which std has one.
+/// Defines the method of atomics that have a std counterpart.
 macro_rules! pointed {
     ([$($generics:tt)*] $atomic:ty, $value:ty) => {
         impl $($generics)* $atomic {
-            /// A pointer to the value. What is done through it is no operation, and not under control.
+            /// Returns a pointer to the value. Accesses through it are not operations, and not under control.
             pub const fn as_ptr(&self) -> *mut $value {
                 self.value.as_ptr()
             }

@@ -1,10 +1,10 @@
-//! The value of an atomic that the processor may have no instructions for.
+//! The value of an atomic for which the processor may have no instructions.
 
 use std::fmt;
 use std::sync::atomic::Ordering;
 use std::sync::{Mutex, PoisonError};
 
-/// A value with the part of the interface of std's atomics that those under control need.
+/// A value with the part of the interface of std's atomics that the controlled ones need.
 pub(super) struct Wide<T>(Mutex<T>);
 
 impl<T: Copy> Wide<T> {

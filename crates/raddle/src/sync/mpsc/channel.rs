@@ -1,4 +1,4 @@
-//! What both sides of a channel share.
+//! The state that both sides of a channel share.
 
 use crate::runtime::{self, Object, Runtime};
 use raddle_engine::{Reply, Resource};
@@ -8,7 +8,7 @@ use std::panic::Location;
 use std::sync::mpsc::{RecvTimeoutError, SendError, TryRecvError, TrySendError};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A channel. The engine decides who may send and receive; the values are kept here.
+/// A channel. The engine decides which threads may send and receive; the values are stored here.
 pub(super) struct Channel<T> {
     object: Object,
     capacity: u64,
@@ -18,22 +18,22 @@ pub(super) struct Channel<T> {
 struct State<T> {
     /// The values that were sent and not received, oldest first, each with its number.
     values: VecDeque<(u64, T)>,
-    /// How many values were sent.
+    /// The number of values sent.
     sent: u64,
     senders: u64,
-    /// Whether the receiver is gone.
+    /// True if the receiver is gone.
     closed: bool,
 }
 
 impl<T> Channel<T> {
-    /// A channel with one sender.
+    /// Creates a channel with one sender.
     #[track_caller]
     pub(super) fn new(capacity: u64) -> Channel<T> {
         let state = State { values: VecDeque::new(), sent: 0, senders: 1, closed: false };
         Channel { object: Object::new(), capacity, state: Mutex::new(state) }
     }
 
-    /// Tells the engine of it where it is made, so that its name does not depend on who uses it first.
+    /// Registers it with the engine where it is created, so that its name does not depend on its first user.
     pub(super) fn make_known(&self) {
         if !runtime::is_closing() {
             runtime::with(|runtime| self.id(runtime));
@@ -44,16 +44,16 @@ impl<T> Channel<T> {
         self.object.id(runtime, |_| Resource::channel(self.capacity, self.state().senders))
     }
 
-    /// The state, which no other thread looks at: no operation is executed while somebody has it.
+    /// Returns the state, which no other thread accesses: no operation executes while the lock is held.
     fn state(&self) -> MutexGuard<'_, State<T>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     #[track_caller]
-    fn step(&self, kind: Kind, argument: u64, place: &'static Location<'static>) -> Reply {
+    fn step(&self, kind: Kind, argument: u64, location: &'static Location<'static>) -> Reply {
         runtime::step(|runtime| {
             let object = self.id(runtime);
-            Operation::new(kind, runtime.location(place)).on(object, Access::Write).with_argument(argument)
+            Operation::new(kind, runtime.location(location)).on(object, Access::Write).with_argument(argument)
         })
     }
 
@@ -61,7 +61,7 @@ impl<T> Channel<T> {
         self.capacity == 0
     }
 
-    /// Puts a value that the engine has admitted at the end, and tells its number.
+    /// Appends a value that the engine has admitted, and returns its number.
     fn push(&self, value: T) -> u64 {
         let mut state = self.state();
         let number = state.sent;
@@ -72,18 +72,18 @@ impl<T> Channel<T> {
 
     fn pop(&self) -> T {
         let oldest = self.state().values.pop_front();
-        oldest.expect("the engine lets a receiver take what was sent").1
+        oldest.expect("the engine admits a receiver only if there is a value").1
     }
 
     #[track_caller]
-    pub(super) fn send(&self, value: T, place: &'static Location<'static>) -> Result<(), SendError<T>> {
-        match self.step(Kind::Send, Operation::UNTIMED, place) {
+    pub(super) fn send(&self, value: T, location: &'static Location<'static>) -> Result<(), SendError<T>> {
+        match self.step(Kind::Send, Operation::UNTIMED, location) {
             Reply::Acquired => {}
             Reply::Go => return self.send_closing(value),
             _ => return Err(SendError(value)),
         }
         let number = self.push(value);
-        if !self.is_rendezvous() || self.step(Kind::SendEnd, number, place) == Reply::Acquired {
+        if !self.is_rendezvous() || self.step(Kind::SendEnd, number, location) == Reply::Acquired {
             return Ok(());
         }
         let mut state = self.state();
@@ -95,9 +95,9 @@ impl<T> Channel<T> {
     pub(super) fn try_send(
         &self,
         value: T,
-        place: &'static Location<'static>,
+        location: &'static Location<'static>,
     ) -> Result<(), TrySendError<T>> {
-        match self.step(Kind::TrySend, Operation::UNTIMED, place) {
+        match self.step(Kind::TrySend, Operation::UNTIMED, location) {
             Reply::Acquired => {
                 self.push(value);
                 Ok(())
@@ -111,13 +111,14 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Whether a value can be sent at once, or never, after the end of the run.
+    /// Returns true if a value can be sent immediately; after the end of the run, true if it ever can.
     fn has_room(&self) -> bool {
         let state = self.state();
         state.closed || (state.values.len() as u64) < self.capacity
     }
 
-    /// Sends a value after the end of the run, when the engine answers nothing. A receiver that never takes it counts as gone.
+    /// Sends a value after the end of the run, when the engine does not answer. A receiver that never takes
+    /// it counts as gone.
     #[cold]
     fn send_closing(&self, value: T) -> Result<(), SendError<T>> {
         while !self.has_room() {
@@ -158,12 +159,12 @@ impl<T> Channel<T> {
     pub(super) fn receive(
         &self,
         nanoseconds: u64,
-        place: &'static Location<'static>,
+        location: &'static Location<'static>,
     ) -> Result<T, RecvTimeoutError> {
         if self.is_rendezvous() {
-            self.step(Kind::ReceiveBegin, Operation::UNTIMED, place);
+            self.step(Kind::ReceiveBegin, Operation::UNTIMED, location);
         }
-        match self.step(Kind::Receive, nanoseconds, place) {
+        match self.step(Kind::Receive, nanoseconds, location) {
             Reply::Acquired => Ok(self.pop()),
             Reply::TimedOut => Err(RecvTimeoutError::Timeout),
             Reply::Go => self.receive_closing(nanoseconds),
@@ -172,8 +173,8 @@ impl<T> Channel<T> {
     }
 
     #[track_caller]
-    pub(super) fn try_receive(&self, place: &'static Location<'static>) -> Result<T, TryRecvError> {
-        match self.step(Kind::TryReceive, Operation::UNTIMED, place) {
+    pub(super) fn try_receive(&self, location: &'static Location<'static>) -> Result<T, TryRecvError> {
+        match self.step(Kind::TryReceive, Operation::UNTIMED, location) {
             Reply::Acquired => Ok(self.pop()),
             Reply::Busy => Err(TryRecvError::Empty),
             Reply::Go => {
@@ -185,7 +186,7 @@ impl<T> Channel<T> {
         }
     }
 
-    /// Counts one sender more.
+    /// Adds a sender.
     pub(super) fn add_sender(&self) {
         if !runtime::is_closing() {
             runtime::with(|runtime| {
@@ -196,10 +197,10 @@ impl<T> Channel<T> {
         self.state().senders += 1;
     }
 
-    /// Gives up a sender.
+    /// Removes a sender.
     #[track_caller]
-    pub(super) fn remove_sender(&self, place: &'static Location<'static>) {
-        // In Shuttle, a sender that is not the last one goes unnoticed.
+    pub(super) fn remove_sender(&self, location: &'static Location<'static>) {
+        // In Shuttle, dropping a sender that is not the last one is not an operation.
         let is_silent = runtime::is_shuttle() && self.state().senders > 1;
         if is_silent && !runtime::is_closing() {
             runtime::with(|runtime| {
@@ -207,17 +208,17 @@ impl<T> Channel<T> {
                 runtime.engine.drop_sender(object);
             });
         } else if !runtime::is_closing() {
-            self.step(Kind::Close, 0, place);
+            self.step(Kind::Close, 0, location);
         }
         self.state().senders -= 1;
     }
 
-    /// Gives up the receiver, and with it the values that nobody will receive. A sender that waits for its value to be
+    /// Removes the receiver and the values that will not be received. A sender that waits for its value to be
     /// taken gets it back.
     #[track_caller]
-    pub(super) fn remove_receiver(&self, place: &'static Location<'static>) {
+    pub(super) fn remove_receiver(&self, location: &'static Location<'static>) {
         if !runtime::is_closing() {
-            self.step(Kind::Close, 1, place);
+            self.step(Kind::Close, 1, location);
         }
         self.state().closed = true;
         if !self.is_rendezvous() {

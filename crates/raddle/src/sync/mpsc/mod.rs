@@ -1,7 +1,7 @@
 //! `std::sync::mpsc` under control.
 //!
-//! The errors are std's own. A value becomes part of the channel at the step in which it is sent, and leaves it at the
-//! step in which it is received; dropping a sender or the receiver is a step too, as others see it.
+//! The errors are std's own. A value enters the channel at the step that sends it, and leaves it at the step
+//! that receives it; dropping a sender or the receiver is a step too, because others observe it.
 
 mod channel;
 mod receiver;
@@ -14,7 +14,7 @@ pub use std::sync::mpsc::{RecvError, RecvTimeoutError, SendError, TryRecvError, 
 use channel::Channel;
 use std::sync::Arc;
 
-/// A channel that holds as many values as are sent.
+/// Creates a channel without a capacity limit.
 #[track_caller]
 #[must_use]
 pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
@@ -23,7 +23,7 @@ pub fn channel<T>() -> (Sender<T>, Receiver<T>) {
     (Sender::of(Arc::clone(&channel)), Receiver::of(channel))
 }
 
-/// A channel that holds at most `bound` values; with 0, each send waits until its value is received.
+/// Creates a channel that holds at most `bound` values; with 0, each send waits until its value is received.
 #[track_caller]
 #[must_use]
 pub fn sync_channel<T>(bound: usize) -> (SyncSender<T>, Receiver<T>) {

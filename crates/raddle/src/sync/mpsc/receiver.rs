@@ -14,7 +14,7 @@ use std::time::Duration;
 /// The receiving side of a channel, as in std.
 pub struct Receiver<T> {
     channel: Arc<Channel<T>>,
-    made_at: &'static Location<'static>,
+    created_at: &'static Location<'static>,
     /// One thread at a time receives.
     not_sync: PhantomData<Cell<()>>,
 }
@@ -24,10 +24,10 @@ impl<T> RefUnwindSafe for Receiver<T> {}
 impl<T> Receiver<T> {
     #[track_caller]
     pub(super) fn of(channel: Arc<Channel<T>>) -> Receiver<T> {
-        Receiver { channel, made_at: Location::caller(), not_sync: PhantomData }
+        Receiver { channel, created_at: Location::caller(), not_sync: PhantomData }
     }
 
-    /// Receives a value, waiting for one if need be.
+    /// Receives a value, and waits for one if necessary.
     ///
     /// # Errors
     ///
@@ -41,13 +41,13 @@ impl<T> Receiver<T> {
     ///
     /// # Errors
     ///
-    /// If there is none; the error tells whether one may still come.
+    /// If there is none; the error says whether a sender is left.
     #[track_caller]
     pub fn try_recv(&self) -> Result<T, TryRecvError> {
         self.channel.try_receive(Location::caller())
     }
 
-    /// Receives a value, waiting for one at most as long as `timeout`.
+    /// Receives a value, and waits for one at most as long as `timeout`.
     ///
     /// # Errors
     ///
@@ -57,12 +57,12 @@ impl<T> Receiver<T> {
         self.channel.receive(nanoseconds(timeout), Location::caller())
     }
 
-    /// All values up to the end of the last sender, waiting for each.
+    /// Returns all values until the last sender is gone, waiting for each.
     pub fn iter(&self) -> Iter<'_, T> {
         Iter { receiver: self }
     }
 
-    /// All values that are there.
+    /// Returns all available values.
     pub fn try_iter(&self) -> TryIter<'_, T> {
         TryIter { receiver: self }
     }
@@ -70,7 +70,7 @@ impl<T> Receiver<T> {
 
 impl<T> Drop for Receiver<T> {
     fn drop(&mut self) {
-        self.channel.remove_receiver(self.made_at);
+        self.channel.remove_receiver(self.created_at);
     }
 }
 
@@ -92,7 +92,7 @@ pub struct TryIter<'a, T: 'a> {
     receiver: &'a Receiver<T>,
 }
 
-/// The values of a [`Receiver`] that was given away for them.
+/// The values of a consumed [`Receiver`].
 #[derive(Debug)]
 pub struct IntoIter<T> {
     receiver: Receiver<T>,

@@ -9,19 +9,19 @@ use std::sync::mpsc::{SendError, TrySendError};
 /// The sending side of [`channel`](super::channel), as in std.
 pub struct Sender<T> {
     channel: Arc<Channel<T>>,
-    made_at: &'static Location<'static>,
+    created_at: &'static Location<'static>,
 }
 
 /// The sending side of [`sync_channel`](super::sync_channel), as in std.
 pub struct SyncSender<T> {
     channel: Arc<Channel<T>>,
-    made_at: &'static Location<'static>,
+    created_at: &'static Location<'static>,
 }
 
 impl<T> Sender<T> {
     #[track_caller]
     pub(super) fn of(channel: Arc<Channel<T>>) -> Sender<T> {
-        Sender { channel, made_at: Location::caller() }
+        Sender { channel, created_at: Location::caller() }
     }
 
     /// Sends a value; never waits.
@@ -38,10 +38,10 @@ impl<T> Sender<T> {
 impl<T> SyncSender<T> {
     #[track_caller]
     pub(super) fn of(channel: Arc<Channel<T>>) -> SyncSender<T> {
-        SyncSender { channel, made_at: Location::caller() }
+        SyncSender { channel, created_at: Location::caller() }
     }
 
-    /// Sends a value, waiting for room in the channel; if it has no buffer, until the value is received.
+    /// Sends a value, and waits for room in the channel; if it has no buffer, until the value is received.
     ///
     /// # Errors
     ///
@@ -80,13 +80,13 @@ impl<T> Clone for SyncSender<T> {
 
 impl<T> Drop for Sender<T> {
     fn drop(&mut self) {
-        self.channel.remove_sender(self.made_at);
+        self.channel.remove_sender(self.created_at);
     }
 }
 
 impl<T> Drop for SyncSender<T> {
     fn drop(&mut self) {
-        self.channel.remove_sender(self.made_at);
+        self.channel.remove_sender(self.created_at);
     }
 }
 

@@ -1,4 +1,4 @@
-//! The permits of a semaphore and those who wait for them.
+//! The permits of a semaphore and its waiters.
 
 use super::{Fairness, TryAcquireError};
 use crate::runtime;
@@ -6,16 +6,16 @@ use raddle_model::ThreadId;
 use std::collections::VecDeque;
 use std::task::{Poll, Waker};
 
-/// Whom a request may pass, and who may pass it.
+/// The priority of a request among the waiters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Priority {
     /// It waits behind all others.
     Back,
-    /// The same, and others may pass it while it cannot be met.
+    /// Like `Back`, but others may overtake it while it cannot be granted.
     Bypassable,
-    /// It passes all others.
+    /// It overtakes all others.
     Front,
-    /// It keeps all permits from others as soon as so many are there. Only in unfair semaphores.
+    /// It withholds all permits from others as soon as this many are free. Only in unfair semaphores.
     Reserving(usize),
 }
 
@@ -30,7 +30,7 @@ impl Request {
         Request { permits, priority }
     }
 
-    /// How many permits let it make progress.
+    /// Returns the number of permits that lets it make progress.
     fn least(self) -> usize {
         match self.priority {
             Priority::Reserving(least) => least,
@@ -46,12 +46,12 @@ struct Waiter {
     waker: Waker,
     /// The thread that polled it last.
     poller: Option<ThreadId>,
-    /// Whether it has its permits and need only be told.
+    /// True if its permits are granted and it only has to be polled.
     granted: bool,
 }
 
 impl Waiter {
-    /// Whether its task has ended without having dropped it.
+    /// Returns true if its task has ended without dropping it.
     fn is_left_behind(&self) -> bool {
         let ended = |thread| runtime::with(|runtime| runtime.has_ended(thread));
         runtime::epoch().is_some() && self.poller.is_some_and(ended)
@@ -65,7 +65,7 @@ pub(super) struct State {
     closed: bool,
     /// In the order in which they are served.
     waiters: VecDeque<Waiter>,
-    /// The waiter that all permits are kept for.
+    /// The waiter for which all permits are kept.
     reserved: Option<u64>,
     /// The ticket of the next waiter.
     next: u64,
@@ -88,7 +88,7 @@ impl State {
         if self.reserved.is_some() { 0 } else { self.permits }
     }
 
-    /// Takes permits, if that is possible without waiting.
+    /// Acquires permits, if possible without waiting.
     pub(super) fn try_take(&mut self, permits: usize, priority: Priority) -> Result<(), TryAcquireError> {
         if self.closed {
             return Err(TryAcquireError::Closed);
@@ -102,8 +102,8 @@ impl State {
         Ok(())
     }
 
-    /// Polls a request, which has this ticket if it waits already. Returns its ticket, what came of it, and who is to be
-    /// woken.
+    /// Polls a request, which has this ticket if it already waits. Returns its ticket, the result, and the
+    /// wakers to wake.
     pub(super) fn poll(
         &mut self,
         request: Request,
@@ -122,7 +122,7 @@ impl State {
         }
         let is_holder = ticket.is_some() && self.reserved == ticket;
         let taken = match index {
-            // Those who wait in line are granted their permits.
+            // Waiters in line are granted their permits.
             Some(_) if self.is_fair() => false,
             _ if is_holder => self.permits >= request.permits,
             _ => self.try_take(request.permits, request.priority).is_ok(),
@@ -162,13 +162,13 @@ impl State {
         ticket
     }
 
-    /// Adds permits. Returns who is to be woken.
+    /// Adds permits. Returns the wakers to wake.
     pub(super) fn give(&mut self, permits: usize) -> Vec<Waker> {
         self.permits += permits;
         self.serve()
     }
 
-    /// Removes a waiter; one that has its permits gives them back. Returns who is to be woken.
+    /// Removes a waiter, and releases its permits if granted. Returns the wakers to wake.
     pub(super) fn leave(&mut self, ticket: u64) -> Vec<Waker> {
         let index = self.waiters.iter().position(|waiter| waiter.ticket == ticket);
         let waiter = index.and_then(|index| self.waiters.remove(index));
@@ -181,21 +181,21 @@ impl State {
         self.serve()
     }
 
-    /// Refuses all. Returns who is to be woken.
+    /// Rejects all requests. Returns the wakers to wake.
     pub(super) fn close(&mut self) -> Vec<Waker> {
         self.closed = true;
         self.reserved = None;
         self.waiters.iter().map(|waiter| waiter.waker.clone()).collect()
     }
 
-    /// Grants the permits that are there to those who wait in line, or lets those look who may find enough. Returns who is
-    /// to be woken.
+    /// Grants the free permits to the waiters in line, or wakes those that may find enough. Returns the
+    /// wakers to wake.
     fn serve(&mut self) -> Vec<Waker> {
         if self.closed {
             return Vec::new();
         }
         if !self.waiters.is_empty() {
-            // Their tasks cannot take anything. Whoever polls them later comes anew.
+            // Their tasks cannot acquire anything. A later poll starts again.
             self.waiters.retain(|waiter| waiter.granted || !waiter.is_left_behind());
             let reserved = self.reserved;
             self.reserved =

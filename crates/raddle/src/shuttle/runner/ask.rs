@@ -11,55 +11,55 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 thread_local! {
     /// The scheduler of the runs on this OS thread. A strategy can be sent to other threads, a scheduler cannot.
-    static SCHEDULER: RefCell<Option<Kept>> = const { RefCell::new(None) };
+    static SCHEDULER: RefCell<Option<Installed>> = const { RefCell::new(None) };
 }
 
-struct Kept {
+struct Installed {
     scheduler: Box<dyn Scheduler>,
-    /// What it panicked with. There is no further run then.
+    /// The scheduler's panic payload. There is no further run then.
     panic: Option<Box<dyn Any + Send>>,
 }
 
-/// Calls `f`, in which [`Asked`] asks `scheduler`. The error is what the scheduler panicked with.
+/// Calls `f`, in which [`AskScheduler`] asks `scheduler`. The error is the scheduler's panic payload.
 pub(super) fn with<R>(
     scheduler: Box<dyn Scheduler>,
     f: impl FnOnce() -> R,
 ) -> Result<R, Box<dyn Any + Send>> {
-    SCHEDULER.set(Some(Kept { scheduler, panic: None }));
+    SCHEDULER.set(Some(Installed { scheduler, panic: None }));
     let result = catch_unwind(AssertUnwindSafe(f));
-    let panic = SCHEDULER.take().and_then(|kept| kept.panic);
+    let panic = SCHEDULER.take().and_then(|installed| installed.panic);
     match (result, panic) {
         (_, Some(panic)) | (Err(panic), None) => Err(panic),
         (Ok(result), None) => Ok(result),
     }
 }
 
-/// Asks the scheduler; nothing if it panics or has panicked.
+/// Asks the scheduler; returns `None` if it panics or has panicked.
 fn ask<R>(question: impl FnOnce(&mut dyn Scheduler) -> R) -> Option<R> {
-    SCHEDULER.with_borrow_mut(|kept| {
-        let kept = kept.as_mut().filter(|kept| kept.panic.is_none())?;
-        let answer = catch_unwind(AssertUnwindSafe(|| question(&mut *kept.scheduler)));
-        answer.map_err(|panic| kept.panic = Some(panic)).ok()
+    SCHEDULER.with_borrow_mut(|installed| {
+        let installed = installed.as_mut().filter(|installed| installed.panic.is_none())?;
+        let answer = catch_unwind(AssertUnwindSafe(|| question(&mut *installed.scheduler)));
+        answer.map_err(|panic| installed.panic = Some(panic)).ok()
     })
 }
 
-/// Asks the scheduler of this OS thread.
-pub(super) struct Asked {
+/// A strategy that asks the scheduler of this OS thread.
+pub(super) struct AskScheduler {
     limits: Limits,
-    /// The task that took the last step; none before the main thread has begun.
+    /// The task that took the last step; `None` before the main thread has begun.
     current: Option<ThreadId>,
-    /// Whether the step is a random number.
+    /// True if the step is a random number.
     is_random: bool,
-    /// The answers where a number is asked for, as far as the schedule has them.
+    /// The recorded answers to requests for a number, if any.
     answers: VecDeque<u32>,
-    /// Says which waiter a signal wakes.
+    /// Selects the waiter that a signal wakes.
     waiters: Rng,
     tasks: Vec<Task>,
 }
 
-impl Asked {
+impl AskScheduler {
     pub(super) fn boxed(limits: Limits) -> Box<dyn Strategy> {
-        Box::new(Asked {
+        Box::new(AskScheduler {
             limits,
             current: None,
             is_random: false,
@@ -69,14 +69,14 @@ impl Asked {
         })
     }
 
-    /// The task that the scheduler names among `self.tasks`.
+    /// Returns the task that the scheduler selects among `self.tasks`.
     fn next_task(&mut self, is_yielding: bool) -> Option<ThreadId> {
         let runnable: Vec<&Task> = self.tasks.iter().collect();
         let current = self.current.map(TaskId::of);
         let chosen = ask(|scheduler| {
             let chosen = scheduler.next_task(&runnable, current, is_yielding)?;
             let known = runnable.iter().any(|task| task.id() == chosen);
-            assert!(known, "the scheduler named {chosen:?}, which cannot run: {runnable:?}");
+            assert!(known, "the scheduler selected {chosen:?}, which is not runnable: {runnable:?}");
             Some(chosen)
         });
         self.current = Some(chosen??.thread());
@@ -84,7 +84,7 @@ impl Asked {
     }
 }
 
-impl Strategy for Asked {
+impl Strategy for AskScheduler {
     fn begin(&mut self, _rng: Rng) -> Plan {
         if self.limits.begin() == Plan::Exhausted {
             return Plan::Exhausted;
@@ -139,6 +139,6 @@ impl Strategy for Asked {
     }
 
     fn fork(&self) -> Box<dyn Strategy> {
-        Asked::boxed(self.limits.clone())
+        AskScheduler::boxed(self.limits.clone())
     }
 }
