@@ -1,10 +1,10 @@
-//! The start of the program and its end.
+//! The start and the end of the program.
 //!
 //! ```text
 //! ld.so: constructors of libraries -> _start -> __libc_start_main (ours) -> libc's: constructors of the program
 //!   -> `before_main` (ours): the fork server; in each child: main -> exit: handlers, destructors -> `at_the_end` (ours)
 //! ```
-#![expect(unsafe_code, reason = "the C library's start-up is taken over")]
+#![expect(unsafe_code, reason = "replaces the C library's start-up")]
 
 use crate::child::interpose::{robust, stdio, stream, subprocess, syscall};
 use crate::child::stack::{self, Extent};
@@ -18,7 +18,8 @@ use std::ffi::{CStr, c_char, c_int, c_void};
 use std::sync::atomic::{AtomicI32, AtomicUsize, Ordering};
 
 static MAIN: AtomicUsize = AtomicUsize::new(0);
-/// The socket to the command line. A constructor of the program may clear the environment, in which it is told.
+/// The socket to the command line. A constructor of the program may clear the environment variable that names
+/// it.
 static SOCKET: AtomicI32 = AtomicI32::new(-1);
 static LOADER_END: AtomicUsize = AtomicUsize::new(0);
 
@@ -26,7 +27,7 @@ unsafe extern "C" {
     static mut environ: *mut *mut c_char;
 }
 
-/// Takes the place of the C library's function, and puts the fork server between it and `main`.
+/// Replaces the C library's function, and inserts the fork server between it and `main`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __libc_start_main(
     main: *const c_void,
@@ -55,24 +56,25 @@ unsafe extern "C" fn __libc_start_main(
         main = before_main as *const c_void;
         rtld_fini = at_the_end as *const c_void;
     }
-    // SAFETY: as our caller called us, but for two functions that call the ones they replace.
+    // SAFETY: the arguments are those of the C library's start code, except for two functions that call the
+    // ones they replace.
     unsafe { real::__libc_start_main(main, argc, argv, init, fini, rtld_fini, stack) }
 }
 
 const _: real::signature::__libc_start_main = __libc_start_main;
 
-/// Starts the program again with the same addresses in every process, unless it has them. Where that has no effect, as in
-/// a container that forbids it or a kernel that takes it back, it goes on as it is.
+/// Restarts the program with the same addresses in every process, unless it has them. If that has no effect,
+/// as in a container that forbids it or a kernel that reverts it, it continues unchanged.
 fn start_without_randomisation(argv: *mut c_void) {
     const QUERY: u64 = 0xffff_ffff;
-    // SAFETY: the arguments and the environment are those that the program was started with. If the second start is
-    // refused, the program goes on as it is.
+    // SAFETY: the arguments and the environment are those that the program was started with. If the second
+    // start is refused, the program continues unchanged.
     unsafe {
         let now = libc::personality(QUERY);
         if now < 0 || now & libc::ADDR_NO_RANDOMIZE != 0 || from_environment::<u32>(AGAIN).is_some() {
             return;
         }
-        // The OpenMP library of gcc spins before it waits, which helps nobody here.
+        // The OpenMP library of gcc spins before it waits, which is useless here.
         let spins =
             libc::getenv(SPIN.as_ptr()).is_null() && libc::setenv(SPIN.as_ptr(), c"0".as_ptr(), 0) == 0;
         let times = if spins { c"2" } else { c"1" };
@@ -85,10 +87,10 @@ fn start_without_randomisation(argv: *mut c_void) {
     }
 }
 
-/// Puts the socket where the program does not stumble over it, and an empty standard input in its place.
+/// Moves the socket to a number that the program does not use, and replaces it by an empty standard input.
 fn move_socket(socket: i32) -> i32 {
     const FIRST: i32 = 900;
-    // SAFETY: numbers of files are made and closed that only this function knows.
+    // SAFETY: only this function knows the file numbers that are created and closed here.
     unsafe {
         let moved = libc::fcntl(socket, libc::F_DUPFD_CLOEXEC, FIRST);
         let empty = libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY);
@@ -104,25 +106,25 @@ fn move_socket(socket: i32) -> i32 {
     }
 }
 
-/// A number in the environment.
+/// Returns a number in the environment.
 fn from_environment<T: std::str::FromStr>(name: &str) -> Option<T> {
     let name = std::ffi::CString::new(name).ok()?;
-    // SAFETY: the name ends with a zero; nobody changes the environment meanwhile.
+    // SAFETY: the name is zero-terminated; no other thread changes the environment meanwhile.
     let value = unsafe { libc::getenv(name.as_ptr()) };
     if value.is_null() {
         return None;
     }
-    // SAFETY: values of the environment end with a zero.
+    // SAFETY: values of the environment are zero-terminated.
     unsafe { CStr::from_ptr(value) }.to_str().ok()?.parse().ok()
 }
 
 unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void) -> c_int {
     let socket = move_socket(SOCKET.load(Ordering::Relaxed));
     std::panic::set_hook(Box::new(|panic| {
-        loss::lose(&format!("a mistake of raddle: {panic}"));
+        loss::lose(&format!("internal error: {panic}"));
     }));
     clean_environment();
-    // SAFETY: both are lists as the C library makes them, and the program has no other thread yet.
+    // SAFETY: both are lists created by the C library, and the program has no other thread yet.
     let argv = unsafe {
         environ = settle(environ, ENVIRONMENT_AT, |_| 0);
         settle(argv.cast(), ENVIRONMENT_AT - ROOM, |size| ROOM.saturating_sub(size)).cast()
@@ -130,36 +132,37 @@ unsafe extern "C" fn before_main(argc: usize, argv: *mut c_void, _: *mut c_void)
     bind::bind_all();
     stream::take_over();
     trap::prepare(syscall::by_instruction);
-    // What children inherit they need not do.
+    // Children inherit this.
     crash::watch();
     // SAFETY: `note_status` can be called at the end of the program.
     unsafe { on_exit(note_status, std::ptr::null_mut()) };
     server::serve(socket);
-    // This is a child that makes one run.
-    // SAFETY: `run_main` takes what `main` takes, and the stack of the main thread grows as far as it is used.
+    // This is a child that executes one run. SAFETY: `run_main` takes the arguments of `main`, and the stack
+    // of the main thread grows on demand.
     unsafe { fiber::call_further_down(run_main, argc, argv) }
 }
 
-/// Where the environment of the program is, and before it its arguments: before the memory of this library, with which they are one mapping
-/// for every fork to copy. They meet in the middle of what one page table is for.
+/// The address of the program's environment, after its arguments: directly before the memory of this library,
+/// so that every fork copies one mapping. They meet in the middle of the range of one page table.
 const ENVIRONMENT_AT: usize = memory::REGION - ROOM;
-/// No kernel hands over more of either.
+/// The kernel limits both to less than this.
 const ROOM: usize = 15 << 20;
 
-/// Copies a list of texts to a place that does not depend on how much lies before it. What the kernel has put on the stack is
-/// shifted by the length of the environment, and texts of two threads may then share a unit of memory or not. Here each
-/// has units of its own. `offset` tells by their size how far after `place` they begin.
+/// Copies a list of strings to an address that does not depend on the size of what precedes it. The kernel's
+/// copy on the stack is shifted by the length of the environment, and strings of two threads may then share a
+/// unit of memory or not. Here each has its own units. `offset` computes from their size how far after
+/// `place` they begin.
 ///
 /// # Safety
-/// `list` is a list of texts that end with a zero, and ends with a null, or there is none.
+/// `list` is null, or a null-terminated list of zero-terminated strings.
 unsafe fn settle(list: *mut *mut c_char, place: usize, offset: fn(usize) -> usize) -> *mut *mut c_char {
     const UNIT: usize = size_of::<u64>();
     if list.is_null() {
         return list;
     }
-    // SAFETY: `list` ends with a null, which is not passed.
+    // SAFETY: `list` ends with a null pointer, beyond which nothing is read.
     let texts = || (0..).map(|index| unsafe { *list.add(index) }).take_while(|text| !text.is_null());
-    // SAFETY: the texts of the list end with a zero.
+    // SAFETY: the strings of the list are zero-terminated.
     let bytes = |text: *mut c_char| unsafe { CStr::from_ptr(text) }.to_bytes_with_nul();
     let pointers = texts().count() + 1;
     let size = texts().map(|text| bytes(text).len().next_multiple_of(UNIT)).sum::<usize>();
@@ -168,9 +171,10 @@ unsafe fn settle(list: *mut *mut c_char, place: usize, offset: fn(usize) -> usiz
     if block.is_null() {
         return list;
     }
-    // SAFETY: the block is fresh, zeroed and has room for the pointers and for the texts after them, also if they begin further on.
+    // SAFETY: the block is fresh, zeroed and has room for the pointers and for the strings after them, even
+    // if they begin at an offset.
     let copies: *mut *mut c_char = unsafe { block.add(offset(size)) }.cast();
-    // SAFETY: as above.
+    // SAFETY: the block has room for the pointers and the strings, as above.
     unsafe {
         let mut free: *mut c_char = copies.add(pointers).cast();
         for (index, text) in texts().enumerate() {
@@ -182,7 +186,7 @@ unsafe fn settle(list: *mut *mut c_char, place: usize, offset: fn(usize) -> usiz
     copies
 }
 
-/// Makes the run of this process.
+/// Executes the run of this process.
 unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
     let mut unwound = 0;
     let stack = Extent::below(&raw const unwound, stack::USUAL);
@@ -193,10 +197,10 @@ unsafe extern "C" fn run_main(argc: usize, argv: *mut c_void) -> c_int {
     control::begin();
     control::enter(scheduling::halt_if_due);
     let main = MAIN.load(Ordering::Relaxed) as *const c_void;
-    // SAFETY: this is how the C library calls `main`, and `environ` is what it would pass.
+    // SAFETY: the C library calls `main` in this way, and `environ` is what it would pass.
     let status = unsafe { fiber::guard(main, argc as *mut c_void, argv, environ.cast(), &raw mut unwound) };
     if unwound != 0 {
-        // The main thread has called `pthread_exit`; the others go on.
+        // The main thread has called `pthread_exit`; the others continue.
         control::inside();
         robust::release();
         scheduling::end_thread(std::ptr::null_mut());
@@ -214,12 +218,12 @@ unsafe extern "C" fn note_status(status: c_int, _: *mut c_void) {
     control::enter(|| runtime::with(|runtime| runtime.status = status));
 }
 
-/// The last function that `exit` calls before it writes what is left of the output. In a run it is the point at which the
-/// other threads, if any are left, end.
+/// Runs last in `exit`, before the remaining output is written. In a run it is the point at which the other
+/// threads, if any are left, end.
 unsafe extern "C" fn at_the_end() {
     let end = LOADER_END.load(Ordering::Relaxed);
     if end != 0 {
-        // SAFETY: the loader handed this function over to be called once, at the end, without arguments.
+        // SAFETY: the loader passed this function to be called once, at the end, without arguments.
         unsafe { std::mem::transmute::<usize, extern "C" fn()>(end)() };
     }
     stdio::flush_waiting(0, true);
@@ -234,10 +238,10 @@ unsafe extern "C" fn at_the_end() {
     }
 }
 
-/// The variable that says how long the OpenMP library of gcc spins.
+/// The variable that sets how long gcc's OpenMP library spins.
 const SPIN: &CStr = c"GOMP_SPINCOUNT";
 
-/// Takes the library out of the environment: programs that this one starts are not under control.
+/// Removes the library from the environment: programs that this one starts are not under control.
 fn clean_environment() {
     if from_environment(AGAIN) == Some(2) {
         // SAFETY: the program has no other thread yet.
@@ -248,7 +252,7 @@ fn clean_environment() {
         unsafe { libc::unsetenv(name.as_ptr()) };
     }
     let saved = c"RADDLE_LD_PRELOAD";
-    // SAFETY: as above; the value is copied by `setenv`.
+    // SAFETY: the program has no other thread yet, as above; `setenv` copies the value.
     unsafe {
         let value = libc::getenv(saved.as_ptr());
         if !value.is_null() {

@@ -1,12 +1,12 @@
-//! The compiler refuses an entry point whose handler does not have the signature of the C function.
+//! The compiler rejects an entry point whose handler does not have the signature of the C function.
 //!
-//! The library replaces C functions of the program it is in, so it is not linked here: the files with the macros are compiled
-//! as a crate of their own, with a few entries.
+//! The library replaces C functions of the program that contains it, so it is not linked here: the files with
+//! the macros are compiled as a separate crate, with a few entries.
 
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// Compiles entries beside a list of hidden functions and handlers, with the macros as they are in the library.
+/// Compiles entries with a list of hidden functions and handlers, and with the library's macros.
 fn compile(name: &str, entries: &str) -> Output {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
     let [entry, signature] =
@@ -60,7 +60,7 @@ fn compile(name: &str, entries: &str) -> Output {
     command.output().unwrap()
 }
 
-/// Checks that entries are refused, with this in the message.
+/// Checks that entries are rejected with this message.
 #[track_caller]
 fn assert_refused(name: &str, entries: &str, message: &str) {
     let output = compile(name, entries);
@@ -106,7 +106,8 @@ fn an_entry_without_a_register_left_is_refused() {
     assert_refused("stack", "system_calls! { seven => of_seven; }", "an argument is on the stack");
 }
 
-/// The names of C functions that are defined in a file without an entry, and those that `exported!` checks there.
+/// Returns the names of C functions that are defined in a file without an entry, and those that `exported!`
+/// checks there.
 fn exports(text: &str) -> (Vec<&str>, Vec<&str>) {
     let name = |rest: &'static str| move |line: &&str| line.contains(rest);
     let defined = text.split("#[unsafe(no_mangle)]").skip(1).filter_map(|after| {

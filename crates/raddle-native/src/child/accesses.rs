@@ -1,19 +1,22 @@
-//! The memory that instrumented code touches: which bytes several threads share, and which ranges of bytes are objects.
+//! Memory touched by instrumented code: which bytes several threads share, and which ranges of bytes are
+//! objects.
 //!
-//! Memory is kept in units of eight bytes. The owner of each byte of a unit is one byte of a word, so one look-up per unit keeps
-//! neighbouring variables apart. The *layout* of a unit has the boundaries inside it: the bytes at which some access that was a
-//! scheduling point began or ended. The bytes between two boundaries are one object. Layouts are read at scheduling points only.
+//! Memory is tracked in units of eight bytes. The owner of each byte of a unit is one byte of a word, so one
+//! lookup per unit distinguishes neighboring variables. The *layout* of a unit has the boundaries inside it:
+//! the bytes at which an access that was a scheduling point began or ended. The bytes between two boundaries
+//! are one object. Layouts are read only at scheduling points.
 //!
 //! The first runs learn both. Later runs start with what is known ([`Known`]).
 //!
-//! An operation names at most two objects. Where an access of at most two units covers more, these are joined, so that none is
-//! missed; but not if data races are tracked, because then two accesses that do not overlap would race.
+//! An operation names at most two objects. If an access of at most two units covers more, these are joined,
+//! so that none is missed; but not if data races are tracked, because then two accesses that do not overlap
+//! would race.
 
 use crate::platform::table::Table;
 use raddle_model::ThreadId;
 use raddle_model::native::SharedUnit;
 
-/// The unit of an address is its quotient by two to this power.
+/// The log2 of the unit size in bytes.
 const UNIT_BITS: u32 = 3;
 /// Only this many units of a longer access are considered.
 const LONGEST: u64 = 4096;
@@ -25,26 +28,26 @@ const CONSTANT: u8 = u8::MAX - 1;
 /// The owner of bytes of all threads whose number does not fit. Two of them always share.
 const LATE: u8 = u8::MAX - 2;
 
-/// The bits of a layout: boundaries in the lowest byte, joined ones in the next. Bit `i` is the boundary before byte `i`; the
-/// bit 0 is not used.
+/// The bits of a layout: boundaries in the lowest byte, joined ones in the next. Bit `i` is the boundary
+/// before byte `i`; bit 0 is unused.
 const JOINED: u32 = 8;
 /// The layout was known before the run.
 const LEARNT: u32 = 1 << 16;
-/// The boundary of a unit that the run meets first: most variables have four or eight bytes.
+/// The boundary of a unit that the run touches first: most variables have four or eight bytes.
 const MIDDLE: u8 = 1 << 4;
 
 /// The memory of a run.
 #[derive(Default)]
 pub(crate) struct Accesses {
     known: Known,
-    /// Layouts are being learnt.
+    /// True while layouts are learned.
     pub(crate) learns: bool,
-    /// Data races are tracked.
+    /// True if data races are tracked.
     pub(crate) races: bool,
     /// The number of accesses.
     pub(crate) count: u64,
-    /// The number of accesses in a row that were no scheduling points: atomic ones, plain reads without a write between them,
-    /// and all.
+    /// The number of consecutive accesses that were not scheduling points: atomic ones, plain reads without a
+    /// write between them, and all.
     pub(crate) unseen: [u32; 3],
 }
 
@@ -75,7 +78,8 @@ impl Touched {
     }
 }
 
-/// The units of a range of bytes, each with the offsets of the first byte in it and of the one after the last.
+/// Returns the units of a range of bytes, each with the offsets of the first byte in it and of the one after
+/// the last.
 fn units(address: u64, size: usize) -> impl Iterator<Item = (u64, u32, u32)> {
     let end = address + size.max(1) as u64;
     let (first, last) = (address >> UNIT_BITS, (end - 1) >> UNIT_BITS);
@@ -85,12 +89,12 @@ fn units(address: u64, size: usize) -> impl Iterator<Item = (u64, u32, u32)> {
     })
 }
 
-/// The bits `from..to`, both at most 8.
+/// Returns the bits `from..to`, both at most 8.
 fn bits(from: u32, to: u32) -> u8 {
     (((1_u32 << to) - 1) & !((1 << from) - 1)) as u8
 }
 
-/// A word whose bytes are `byte` where the bits of `mask` are set.
+/// Returns a word whose bytes are `byte` where the bits of `mask` are set.
 fn spread(mask: u8, byte: u8) -> u64 {
     // Each bit of the mask goes to the lowest bit of its byte.
     let ones = (0..8).filter(|bit| mask & 1 << bit != 0).fold(0_u64, |word, bit| word | 1 << (8 * bit));
@@ -98,12 +102,12 @@ fn spread(mask: u8, byte: u8) -> u64 {
 }
 
 impl Accesses {
-    /// Starts a run that knows what earlier ones have learnt.
+    /// Starts a run with the knowledge of earlier ones.
     pub(crate) fn recall(&mut self, known: &Known) {
         self.known = known.clone();
     }
 
-    /// The objects of an access that are a scheduling point wherever they are.
+    /// Returns the objects of an access that is always a scheduling point.
     pub(crate) fn all(&mut self, address: u64, size: usize) -> Touched {
         self.count += 1;
         let mut touched = Touched::default();
@@ -113,7 +117,8 @@ impl Accesses {
         touched
     }
 
-    /// The shared objects that `thread` touches. Takes note that it does. `is_constant` tells whether an address cannot be written to.
+    /// Returns the shared objects that `thread` touches, and records the access. `is_constant` returns true
+    /// for addresses that cannot be written.
     #[inline]
     pub(crate) fn shared(
         &mut self,
@@ -147,7 +152,7 @@ impl Accesses {
         touched
     }
 
-    /// Takes note that a thread touches bytes of a unit some of which have an owner. Returns those that are shared.
+    /// Records that a thread touches bytes of a unit some of which have an owner. Returns the shared ones.
     fn meet(
         &mut self,
         unit: u64,
@@ -175,7 +180,7 @@ impl Accesses {
         points
     }
 
-    /// Takes note that `thread` frees memory: bytes that another thread has touched are shared.
+    /// Records that `thread` frees memory: bytes that another thread has touched are shared.
     pub(crate) fn free(&mut self, thread: ThreadId, address: u64, size: usize) {
         let mine = owner(thread);
         for (unit, from, to) in units(address, size) {
@@ -206,8 +211,9 @@ impl Accesses {
         }
     }
 
-    /// The boundaries of a unit. Those of an access to `from..to` are added if layouts may still change: later accesses of the
-    /// run could miss an object of an earlier one, so that is not done in runs whose layouts are known, unless they track data races.
+    /// Returns the boundaries of a unit. Those of an access to `from..to` are added if layouts may still
+    /// change: later accesses of the run could miss an object of an earlier one, so runs with known layouts
+    /// do not add any, unless they track data races.
     fn boundaries(&mut self, unit: u64, from: u32, to: u32) -> u8 {
         let known = self.known.layouts.get(unit).unwrap_or(0);
         let mut layout = known;
@@ -221,7 +227,7 @@ impl Accesses {
         (layout as u8 | default) & !((layout >> JOINED) as u8)
     }
 
-    /// Joins the objects of an access in each of its units, if these are at most two.
+    /// Joins the objects of an access in each of its units, if there are at most two units.
     fn join(&mut self, address: u64, size: usize) {
         if units(address, size).count() > 2 {
             return;
@@ -232,7 +238,7 @@ impl Accesses {
         }
     }
 
-    /// The units with bytes that several threads have touched, in order.
+    /// Returns the units with bytes that several threads have touched, in order.
     pub(crate) fn learnt(&self) -> Vec<Unit> {
         self.known.units()
     }
@@ -242,7 +248,7 @@ fn owner(thread: ThreadId) -> u8 {
     u8::try_from(thread.0 + 1).unwrap_or(LATE).min(LATE)
 }
 
-/// What is known of a unit that has shared bytes. Plain data, so that it can be handed to another process.
+/// The knowledge about a unit with shared bytes. Plain data, so that it can be passed to another process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(C)]
 pub(crate) struct Unit {
@@ -252,7 +258,7 @@ pub(crate) struct Unit {
 }
 
 impl Known {
-    /// The memory of a failure file, or of an order.
+    /// Reads the memory of a failure file or a request.
     pub(crate) fn read(packed: &[u64]) -> Known {
         let mut known = Known::default();
         for SharedUnit { unit, bytes, boundaries } in packed.iter().copied().map(SharedUnit::unpack) {
@@ -262,7 +268,7 @@ impl Known {
         known
     }
 
-    /// The same as [`Known::read`] takes it.
+    /// Returns the form that [`Known::read`] takes.
     pub(crate) fn packed(&self) -> Vec<u64> {
         let pack = |Unit { unit, layout, shared }: Unit| {
             let boundaries = layout as u8 & !((layout >> JOINED) as u8);
@@ -286,7 +292,7 @@ impl Known {
         units
     }
 
-    /// Adds what a run has learnt. Returns whether anything is new.
+    /// Adds the knowledge of a run. Returns true if anything is new.
     pub(crate) fn add(&mut self, learnt: &[Unit]) -> bool {
         let mut is_new = false;
         for &Unit { unit, layout, shared } in learnt {
@@ -311,7 +317,8 @@ mod tests {
         [touched.first, touched.second].into_iter().flatten().collect()
     }
 
-    /// Makes the same accesses until they bring nothing new, and returns what a run that knows them has.
+    /// Repeats the same accesses until nothing new is learned, and returns the state of a run with that
+    /// knowledge.
     fn learn(races: bool, all: &[(u32, u64, usize)]) -> Accesses {
         let mut known = Known::default();
         loop {
@@ -374,7 +381,7 @@ mod tests {
         let mut run = learn(true, &[&bytes[..], &[(2, X, 8)]].concat());
         let objects: Vec<u64> = (0..8).flat_map(|byte| shared(&mut run, 1, X + byte, 1)).collect();
         assert_eq!(objects, (X..X + 8).collect::<Vec<_>>());
-        // Also where only this run has them.
+        // Even if only this run has them.
         let mut run = learn(true, &[(1, X, 8), (2, X, 8)]);
         assert_ne!(shared(&mut run, 1, X, 4), shared(&mut run, 2, X + 4, 4));
     }
@@ -383,7 +390,7 @@ mod tests {
     fn a_run_whose_layouts_are_known_keeps_them() {
         let mut run = learn(false, &[(1, X, 8), (2, X, 8)]);
         assert_eq!(shared(&mut run, 1, X, 8), [X]);
-        assert_eq!(shared(&mut run, 2, X + 4, 4), [X], "the access before it has named no other object");
+        assert_eq!(shared(&mut run, 2, X + 4, 4), [X], "the previous access named no other object");
     }
 
     #[test]

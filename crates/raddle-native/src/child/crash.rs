@@ -8,23 +8,23 @@ use std::ffi::{c_int, c_void};
 
 const FATAL: [c_int; 5] = [libc::SIGSEGV, libc::SIGBUS, libc::SIGFPE, libc::SIGILL, libc::SIGABRT];
 
-/// Returns the signal by which the server asks a run where it is. Programs have no use for it.
+/// Returns the signal by which the server asks a run for its location. Programs do not use it.
 pub(crate) fn late_signal() -> c_int {
     libc::SIGRTMAX()
 }
 
-/// The stack on which a crash is told; it has room for writing the results.
+/// The stack on which a crash is handled; it has room for writing the results.
 const STACK: usize = 1 << 20;
 
-/// Watches for signals that end the program. The stack of the handler belongs to the carrier, and so to all threads; where
-/// threads stay on their OS threads, each of the others calls [`use_own_stack`].
+/// Installs handlers for signals that end the program. The stack of the handler belongs to the carrier, and
+/// so to all threads; if threads stay on their OS threads, each of the others calls [`use_own_stack`].
 pub(crate) fn watch() {
     use_own_stack();
     let asked: Handler = asked;
     let handlers =
         FATAL.map(|signal| (signal, caught as Handler)).into_iter().chain([(late_signal(), asked)]);
     for (signal, handler) in handlers {
-        // SAFETY: an action of zeroes is a valid one; the handler has the type that the flags say.
+        // SAFETY: an all-zero action is valid; the handler has the type that the flags require.
         unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = handler as *const () as usize;
@@ -34,11 +34,11 @@ pub(crate) fn watch() {
     }
 }
 
-/// Gives the current OS thread a stack for the handlers of signals. It is of the library's own memory, so that what the
-/// program maps has the same addresses with and without it.
+/// Sets a stack for the signal handlers of the current OS thread. It is part of the library's own memory, so
+/// that the program's mappings have the same addresses with and without it.
 pub(crate) fn use_own_stack() {
     let Ok(layout) = std::alloc::Layout::from_size_align(STACK, 4096) else { return };
-    // SAFETY: the layout has a size.
+    // SAFETY: the layout has a nonzero size.
     let memory = unsafe { std::alloc::alloc(layout) };
     if memory.is_null() {
         return;
@@ -49,39 +49,37 @@ pub(crate) fn use_own_stack() {
     unsafe { raw::syscall(libc::SYS_sigaltstack, arguments) };
 }
 
-/// A handler of a signal, with what the kernel tells of it.
+/// A signal handler that receives the kernel's description of the signal.
 type Handler = unsafe extern "C" fn(c_int, *const libc::siginfo_t, *const c_void);
 
-/// Tells the server which instruction the run is at.
+/// Reports the current instruction of the run to the server.
 unsafe extern "C" fn asked(_: c_int, _: *const libc::siginfo_t, context: *const c_void) {
-    // SAFETY: the kernel hands over a context of this type.
+    // SAFETY: the kernel passes a context of this type.
     let registers = unsafe { &(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs };
     shared_memory::note_late(registers[libc::REG_RIP as usize] as u64);
     // The run is lost, and the server ends it.
     loop {
-        // SAFETY: it waits, and touches no memory.
+        // SAFETY: the system call only waits, and touches no memory.
         unsafe { raw::syscall(libc::SYS_pause, [0; 6]) };
     }
 }
 
 unsafe extern "C" fn caught(signal: c_int, info: *const libc::siginfo_t, context: *const c_void) {
-    // SAFETY: the kernel hands over a context of this type, and information about this signal.
+    // SAFETY: the kernel passes a context of this type, and information about this signal.
     let (registers, address) =
         unsafe { (&(*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs, (*info).si_addr() as u64) };
     let [place, frame, top] =
         [libc::REG_RIP, libc::REG_RBP, libc::REG_RSP].map(|register| registers[register as usize] as usize);
-    // A frame pointer that is none may point anywhere.
+    // An invalid frame pointer may point anywhere.
     stack::set_frame(if frame >= top { frame } else { 0 });
-    // What glibc does at the end of a thread happens inside, and aborts if the program has damaged its memory.
+    // glibc's work at the end of a thread runs inside the runtime, and aborts if the program has corrupted
+    // its memory.
     if control::is_inside() && signal != libc::SIGABRT {
-        loss::lose(&format!(
-            "a mistake of raddle: {} at {place:#x} inside the runtime",
-            signals::name(signal)
-        ));
+        loss::lose(&format!("internal error: {} at {place:#x} inside the runtime", signals::name(signal)));
     }
     if !control::is_running() && !control::is_inside() {
-        // The program's own end, after the run: as without us.
-        // SAFETY: the default action ends the process when the signal comes again, at the same instruction.
+        // The program's own end, after the run: as without Raddle. SAFETY: the default action ends the
+        // process when the signal recurs, at the same instruction.
         unsafe { libc::signal(signal, libc::SIG_DFL) };
         return;
     }
@@ -91,7 +89,7 @@ unsafe extern "C" fn caught(signal: c_int, info: *const libc::siginfo_t, context
         if let Some(values) = runtime.values.as_mut().filter(|_| has_address) {
             values.refuse(address);
         }
-        // Places are return addresses, one instruction after what is meant.
+        // Locations are return addresses, one instruction after the call.
         runtime.fail(control::probed_at().unwrap_or(place + 1), |thread, location| Failure::Signal {
             thread,
             location,
@@ -103,11 +101,12 @@ unsafe extern "C" fn caught(signal: c_int, info: *const libc::siginfo_t, context
     raw::exit(0)
 }
 
-/// Said of a run that was killed from outside, and so was the one that was made in its place.
-pub(crate) const KILLED: &str = "a run was killed from outside (SIGKILL), and again when it was made a second time: the system does that \
-     where memory runs out; this is not a failure of the program; make fewer runs at a time with --jobs, or give them more memory";
+/// The message for a run that was killed from outside, twice in a row.
+pub(crate) const KILLED: &str = "a run was killed from outside (SIGKILL) twice in a row; the system does that when memory runs out, \
+     and it is not a failure of the program\nhelp: use fewer --jobs, or provide more memory";
 
-/// Returns whether a run with this status was ended by a signal that users and the system send, and the program itself did not.
+/// Returns true if a run with this status was ended by a signal from a user or the system, and not from the
+/// program itself.
 pub(crate) fn is_from_outside(status: i32) -> bool {
     let from_others = [libc::SIGKILL, libc::SIGTERM, libc::SIGINT, libc::SIGHUP];
     libc::WIFSIGNALED(status)
@@ -115,12 +114,12 @@ pub(crate) fn is_from_outside(status: i32) -> bool {
         && shared_memory::sent() != libc::WTERMSIG(status)
 }
 
-/// Why a run left nothing behind, by the status of its process.
+/// Returns the reason why a run left no result, by the status of its process.
 pub(crate) fn unseen(status: i32) -> String {
     if libc::WIFSIGNALED(status) {
         let signal = signals::name(libc::WTERMSIG(status));
-        return format!("a run was ended by {signal}, and not at the same point when it was made again");
+        return format!("a run was ended by {signal}, and at another point when it was repeated");
     }
-    "a run ended by a system call that raddle does not see, and not at the same point when it was made again"
+    "a run ended with a system call that raddle does not see, and at another point when it was repeated"
         .to_owned()
 }

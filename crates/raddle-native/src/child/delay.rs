@@ -1,25 +1,25 @@
-//! Random delays in a program that is not under control: what people do who have no scheduler. The command line offers it as
-//! a baseline.
-#![expect(unsafe_code, reason = "the kernel is asked to wait")]
+//! Random delays in a program that is not under control: the common practice without a scheduler. The command
+//! line offers it as a baseline.
+#![expect(unsafe_code, reason = "sleeps with a system call")]
 
 use crate::platform::raw;
 use raddle_model::mix;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// 0 while nothing is delayed.
+/// 0 if nothing is delayed.
 static STATE: AtomicU64 = AtomicU64::new(0);
 
-/// One of so many calls is delayed.
+/// One in this many calls is delayed.
 const ONE_OF: u64 = 16;
-/// By at most so many nanoseconds.
+/// The maximum delay in nanoseconds.
 const LONGEST: u64 = 200_000;
 
-/// From now on calls are delayed at random.
+/// Starts to delay calls at random.
 pub(crate) fn begin(seed: u64) {
     STATE.store(mix(seed) | 1, Ordering::Relaxed);
 }
 
-/// Perhaps waits a moment.
+/// Waits a moment at random.
 #[inline]
 pub(crate) fn perhaps() {
     if STATE.load(Ordering::Relaxed) != 0 {
@@ -35,6 +35,6 @@ fn wait() {
         return;
     }
     let span = libc::timespec { tv_sec: 0, tv_nsec: ((number >> 8) % LONGEST) as i64 };
-    // SAFETY: the span is a valid one, and nothing is wanted back. The system call leaves `errno` alone.
+    // SAFETY: the duration is valid, and no remainder is requested. The system call does not change `errno`.
     unsafe { raw::syscall(libc::SYS_nanosleep, [std::ptr::from_ref(&span) as usize, 0, 0, 0, 0, 0]) };
 }

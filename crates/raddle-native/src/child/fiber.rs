@@ -1,9 +1,10 @@
-//! Threads of glibc as fibers of one OS thread, the carrier.
+//! glibc threads as fibers of one OS thread, the carrier.
 //!
-//! `pthread_create` makes a real thread, with its descriptor, thread-local storage and stack. Its OS thread saves its
-//! registers and parks on a futex without using its stack ([`park`](crate::child::switching::park)). From then on the carrier can become that thread by
-//! loading its stack pointer and FS base ([`switch`](crate::child::switching::switch)). At its end the carrier leaves the stack for good, and
-//! [`Fiber::release`] lets the OS thread go on from there, to end as glibc wants it.
+//! `pthread_create` creates a real thread, with its descriptor, thread-local storage and stack. Its OS thread
+//! saves its registers and parks on a futex without using its stack
+//! ([`park`](crate::child::switching::park)). From then on the carrier can become that thread by loading its
+//! stack pointer and FS base ([`switch`](crate::child::switching::switch)). At its end the carrier abandons
+//! the stack, and [`Fiber::release`] lets the OS thread continue from there, so that glibc ends it.
 //!
 //! A suspended context has its registers on its own stack, and the [`Fiber`] knows where:
 //!
@@ -26,13 +27,14 @@
 //!                               +---------------------------+
 //! ```
 //!
-//! A switch pushes these registers, stores the stack pointer and the FS base in the fiber that it leaves, loads those of the fiber
-//! that it goes to, and pops the registers there: the `ret` at its end returns on the other stack. All other registers are the
-//! caller's to save. [`park`](crate::child::switching::park) and [`leave_behind`] make the same layout on a new thread's stack.
+//! A switch pushes these registers, stores the stack pointer and the FS base in the current fiber, loads
+//! those of the next fiber, and pops the registers there: the `ret` at its end returns on the other stack.
+//! All other registers are the caller's to save. [`park`](crate::child::switching::park) and [`leave_behind`]
+//! create the same layout on a new thread's stack.
 //!
-//! A thread may also be made before the process forks ([`leave_behind`]). Its OS thread ends, and what a child inherits is a
-//! context with nothing behind it, which the carrier can become all the same. If there is something left for glibc to do at its
-//! end, it gets an OS thread then.
+//! A thread may also be created before the process forks ([`leave_behind`]). Its OS thread ends, and a child
+//! inherits a context without an OS thread, which the carrier can still become. If glibc has work to do at
+//! the end of the thread, it gets an OS thread then.
 //!
 //! With `--threads os`, [`os_thread`](crate::child::os_thread) does all of this instead.
 #![expect(unsafe_code, reason = "registers, stacks and FS bases are switched by hand")]
@@ -50,35 +52,36 @@ pub(crate) struct Fiber {
     stack_pointer: usize,
     fs_base: usize,
     pub(crate) state: AtomicU32,
-    /// The kernel's number of the OS thread; 0 for the carrier, or the main thread.
+    /// The kernel's id of the OS thread; 0 for the carrier, or the main thread.
     pub(crate) number: AtomicU32,
-    /// Where the kernel writes 0 when the OS thread has run its last instruction; 0 if it does not tell.
+    /// The address where the kernel writes 0 when the OS thread has run its last instruction; 0 if unknown.
     end: AtomicUsize,
-    /// What is behind it.
+    /// The state of the OS thread of this fiber.
     behind: AtomicU32,
 }
 
-/// An OS thread is behind a fiber.
+/// The fiber has an OS thread.
 const OS_THREAD: u32 = 0;
-/// Nothing is, and glibc has something to do at the end of the thread.
+/// It has none, and glibc has work to do at the end of the thread.
 const NOTHING: u32 = 1;
-/// Nothing is, and there is nothing to do either.
+/// It has none, and there is no work to do either.
 const NOTHING_LEFT: u32 = 2;
 
-/// Asks the kernel which word it clears at the end of the calling thread.
+/// Asks the kernel for the word that it clears at the end of the calling thread.
 const PR_GET_TID_ADDRESS: usize = 40;
 
 /// Not parked yet.
 const NEW: u32 = 0;
 /// The OS thread waits; its context belongs to the carrier.
 pub(crate) const PARKED: u32 = 1;
-/// The OS thread may go on from where the carrier left its context.
+/// The OS thread may continue from where the carrier left its context.
 pub(crate) const RELEASED: u32 = 2;
-/// The OS thread may go on with what it was doing; only where threads stay on their own.
+/// The OS thread may continue its own work; only if threads stay on their own OS threads.
 pub(crate) const TURN: u32 = 3;
 
 impl Fiber {
-    /// A fiber without a context. The carrier's own gets one when it is switched away from, others by parking.
+    /// Creates a fiber without a context. The carrier's fiber gets one when it is switched away from, others
+    /// by parking.
     pub(crate) const fn new() -> Fiber {
         Fiber {
             stack_pointer: 0,
@@ -90,21 +93,22 @@ impl Fiber {
         }
     }
 
-    /// The word that glibc knows the OS thread by and the kernel clears, if it is that: it holds the thread's number.
+    /// Returns the word by which glibc knows the OS thread and that the kernel clears, if it is one: it holds
+    /// the thread's id.
     pub(crate) fn word(&self) -> Option<&AtomicU32> {
         let end = self.end.load(Ordering::Relaxed) as *const AtomicU32;
-        // SAFETY: the word is glibc's, in the descriptor of a thread that nobody has joined.
+        // SAFETY: the word is in glibc's descriptor of a thread that has not been joined, so it is mapped.
         unsafe { end.as_ref() }
     }
 
-    /// Waits until the OS thread that has left this fiber behind is no more.
-    pub(crate) fn wait_until_left(&self) {
+    /// Waits until the OS thread that left this fiber behind has ended.
+    pub(crate) fn wait_until_ended(&self) {
         self.wait_until_parked();
         self.wait_for_end();
         self.behind.store(NOTHING, Ordering::Relaxed);
     }
 
-    /// Gives a fiber, if it was left behind, the number that glibc is to know its thread by.
+    /// Sets the id by which glibc knows the thread of a fiber that was left behind.
     pub(crate) fn adopt(&self, number: u32) {
         if !self.was_left_behind() {
             return;
@@ -113,12 +117,12 @@ impl Fiber {
         self.word().inspect(|word| word.store(number, Ordering::Relaxed));
     }
 
-    /// Whether nothing is behind this fiber.
+    /// Returns true if this fiber has no OS thread.
     pub(crate) fn was_left_behind(&self) -> bool {
         self.behind.load(Ordering::Relaxed) != OS_THREAD
     }
 
-    /// Takes note that glibc has nothing to do at the end of this thread.
+    /// Records that glibc has no work to do at the end of this thread.
     pub(crate) fn needs_no_end(&self) {
         if self.was_left_behind() {
             self.behind.store(NOTHING_LEFT, Ordering::Relaxed);
@@ -132,9 +136,9 @@ impl Fiber {
         }
     }
 
-    /// Notes which OS thread this is for; called by that one before it parks.
+    /// Records the id of the calling OS thread, which is about to park.
     pub(crate) fn note_number(&self) {
-        // SAFETY: it touches no memory.
+        // SAFETY: the system call touches no memory.
         let number = unsafe { raw::syscall(libc::SYS_gettid, [0; 6]) };
         self.number.store(number as u32, Ordering::Relaxed);
         let mut end = 0_usize;
@@ -147,8 +151,8 @@ impl Fiber {
         }
     }
 
-    /// Lets the OS thread go on where the carrier has left its context, never to come back, and waits for its end. What
-    /// glibc does at the end of a thread so happens at the same point in every run.
+    /// Lets the OS thread continue where the carrier left its context, never to return, and waits for its
+    /// end. So glibc's work at the end of a thread happens at the same point in every run.
     pub(crate) fn release(&self) {
         debug_assert_eq!(self.state.load(Ordering::Relaxed), PARKED, "only a parked thread is released");
         self.state.store(RELEASED, Ordering::Release);
@@ -156,7 +160,7 @@ impl Fiber {
             OS_THREAD => raw::futex_wake(&self.state),
             NOTHING => self.go_on_by_itself(),
             _ => {
-                // To glibc the thread has run its last instruction.
+                // For glibc the thread has run its last instruction.
                 self.word().inspect(|word| word.store(0, Ordering::Release));
                 return;
             }
@@ -164,9 +168,9 @@ impl Fiber {
         self.wait_for_end();
     }
 
-    /// Makes an OS thread that goes on where the carrier has left the context.
+    /// Creates an OS thread that continues where the carrier left the context.
     fn go_on_by_itself(&self) {
-        /// What glibc makes threads with.
+        /// The clone flags of glibc's threads.
         const FLAGS: i32 = libc::CLONE_VM
             | libc::CLONE_FS
             | libc::CLONE_FILES
@@ -178,14 +182,15 @@ impl Fiber {
             | libc::CLONE_CHILD_CLEARTID;
         let number = trap::pass(|| {
             let mask = signals::block_signals();
-            // SAFETY: the context is suspended, the carrier never comes back to it, and the word is that of its thread.
+            // SAFETY: the context is suspended, the carrier never returns to it, and the word is that of its
+            // thread.
             let number = unsafe { start_thread_in(self, FLAGS as usize, self.end.load(Ordering::Relaxed)) };
             signals::set_signals(mask);
             number
         });
         if number < 0 {
             loss::refuse(
-                "the system refuses to make a thread (`ulimit -u`); this is no failure of the program",
+                "the system refuses to create a thread; this is not a failure of the program\nhelp: raise `ulimit -u`, or use fewer --jobs",
             );
         }
         self.number.store(number as u32, Ordering::Relaxed);
@@ -194,7 +199,7 @@ impl Fiber {
     /// Waits until the OS thread has ended.
     fn wait_for_end(&self) {
         let thread = self.number.load(Ordering::Relaxed);
-        // The kernel changes the word from the thread's number to 0 once, and wakes one who waits.
+        // The kernel changes the word from the thread's id to 0 once, and wakes one waiter.
         if let Some(end) = self.word() {
             while end.load(Ordering::Acquire) == thread {
                 raw::futex_wait(end, thread);
@@ -203,28 +208,29 @@ impl Fiber {
         self.wait_until_gone(thread as usize);
     }
 
-    /// Waits until the kernel knows the OS thread no more. It has little left to do, so the first looks are in a row: whoever
-    /// yields on a busy machine does not come back soon.
+    /// Waits until the kernel no longer knows the OS thread. It is about to end, so the first checks spin: on
+    /// a busy machine, a yielding thread is not rescheduled soon.
     fn wait_until_gone(&self, thread: usize) {
         const LOOKS: u32 = 100;
         let process = std::process::id() as usize;
         let mut looks = 0;
-        // SAFETY: signal 0 only asks whether there is such a thread in this process.
+        // SAFETY: signal 0 only tests whether this process has such a thread.
         while unsafe { raw::syscall(libc::SYS_tgkill, [process, thread, 0, 0, 0, 0]) } == 0 {
             looks += 1;
             if looks > LOOKS {
-                // SAFETY: it touches no memory.
+                // SAFETY: the system call touches no memory.
                 unsafe { raw::syscall(libc::SYS_sched_yield, [0; 6]) };
             }
         }
     }
 }
 
-/// Suspends the current context in `fiber` and ends the OS thread. Returns on a carrier that switches to the fiber, in a child
-/// of this process, and, if that has left it by a switch, from that call on an OS thread, if one is needed.
+/// Suspends the current context in `fiber` and ends the OS thread. Returns on a carrier that switches to the
+/// fiber, in a child of this process; if that carrier switches away from it and an OS thread is needed,
+/// returns from that switch on the OS thread.
 ///
 /// # Safety
-/// As for [`park`](crate::child::switching::park), where threads are fibers.
+/// As for [`park`](crate::child::switching::park), if threads are fibers.
 #[unsafe(naked)]
 pub(crate) unsafe extern "C" fn leave_behind(fiber: *mut Fiber) {
     naked_asm!(
@@ -256,11 +262,11 @@ pub(crate) unsafe extern "C" fn leave_behind(fiber: *mut Fiber) {
     )
 }
 
-/// clone(flags, the stack of `fiber`, word, word, the FS base of `fiber`): gives the number of the OS thread, which goes on with
-/// the context, or an error as the kernel does.
+/// Calls clone(flags, the stack of `fiber`, word, word, the FS base of `fiber`). Returns the id of the OS
+/// thread, which continues with the context, or an error as the kernel does.
 ///
 /// # Safety
-/// The context is suspended, and nobody else goes on with it.
+/// The context is suspended, and nothing else continues it.
 #[unsafe(naked)]
 unsafe extern "C" fn start_thread_in(fiber: *const Fiber, flags: usize, word: usize) -> isize {
     naked_asm!(
@@ -288,7 +294,7 @@ unsafe extern "C" fn start_thread_in(fiber: *const Fiber, flags: usize, word: us
     )
 }
 
-/// Suspends the current context in `from` and goes on with the one in `to`, on the carrier.
+/// Suspends the current context in `from` and continues the one in `to`, on the carrier.
 ///
 /// # Safety
 /// As for [`switch`](crate::child::switching::switch).
@@ -344,7 +350,7 @@ pub(super) unsafe extern "C" fn park_stack(fiber: *mut Fiber) {
         "rdfsbase rax",
         "mov [rbx + 8], rax",
         "mov dword ptr [rbx + 16], {PARKED}",
-        // Wake whoever waits for this, then wait to be released: futex(&state, WAKE or WAIT, ..).
+        // Wake the waiter, then wait to be released: futex(&state, WAKE or WAIT, ..).
         "lea rdi, [rbx + 16]",
         "mov esi, 1",
         "mov edx, 0x7fffffff",
@@ -384,8 +390,9 @@ unsafe extern "C" {
     fn __pthread_unregister_cancel();
 }
 
-/// Calls `start(a, b, c)` as the outermost frame of a thread. Where `pthread_exit` unwinds the thread, it comes to its end
-/// here instead of in glibc's start routine, which would end the carrier; then `*unwound` is set and the result is null.
+/// Calls `start(a, b, c)` as the outermost frame of a thread. If `pthread_exit` unwinds the thread, the
+/// unwinding ends here instead of in glibc's start routine, which would end the carrier; then `*unwound` is
+/// set and the result is null.
 ///
 /// The frame holds a `__pthread_unwind_buf_t` of 104 bytes, registered as `pthread_cleanup_push` does it.
 ///
@@ -451,8 +458,9 @@ pub(crate) unsafe extern "C" fn guard(
     )
 }
 
-/// Calls `function(a, b)` further down on the current stack, at an address that is the same however much lies at the top of
-/// the stack, as long as it is less than 256 KiB. Arguments and environment lie there.
+/// Calls `function(a, b)` further down on the current stack, at an address that does not depend on the amount
+/// of data at the top of the stack, as long as it is less than 256 KiB. Arguments and environment are stored
+/// there.
 ///
 /// # Safety
 /// `function` can be called with these arguments, and the stack has room for as much again.
@@ -476,10 +484,10 @@ pub(crate) unsafe extern "C" fn call_further_down(
     )
 }
 
-/// Whether this machine lets programs read and write the FS base, which a switch needs.
+/// Returns true if this machine lets programs read and write the FS base, which a switch needs.
 pub(crate) fn is_supported() -> bool {
-    /// The bit of `AT_HWCAP2` that says so.
+    /// The bit of `AT_HWCAP2` for it.
     const FSGSBASE: u64 = 2;
-    // SAFETY: it only reads what the kernel has told the process.
+    // SAFETY: the function only reads the auxiliary vector of the process.
     unsafe { libc::getauxval(libc::AT_HWCAP2) & FSGSBASE != 0 }
 }

@@ -1,17 +1,17 @@
 //! The blocks of memory that the program has allocated in this run, and those that it has freed.
 //!
-//! A freed block is filled with a pattern and kept for a while: nobody gets it again, and whoever touches or frees it is
-//! found out. When too much is kept, the block that was freed first goes back to the C library. Blocks of before the run
-//! are not known and go back at once.
+//! A freed block is filled with a pattern and kept in quarantine: it is not reused, and any access to it or
+//! second free is detected. When the quarantine is full, the oldest block is returned to the C library.
+//! Blocks from before the run are unknown and returned at once.
 
 use crate::child::objects::{Class, Objects};
 use crate::platform::table::Table;
 use raddle_model::ThreadId;
 use std::collections::{BTreeMap, VecDeque};
 
-/// The most bytes that are kept.
+/// The maximum number of bytes in quarantine.
 const MOST_BYTES: usize = 16 << 20;
-/// The most blocks that are kept.
+/// The maximum number of blocks in quarantine.
 const MOST_BLOCKS: usize = 1 << 14;
 /// The number of an address that is not the beginning of a known block.
 const GONE: u32 = u32::MAX;
@@ -31,12 +31,13 @@ pub(super) struct Block {
     pub(super) freed: Option<Action>,
 }
 
-/// What becomes of a block that the program frees.
+/// The handling of a block that the program frees.
 pub(crate) enum Fate {
-    /// It is kept; of its beginning so many bytes are to be overwritten. Those that are listed go back.
+    /// It is kept; the first `size` bytes must be overwritten. The `evicted` ones are returned to the C
+    /// library.
     Kept { size: usize, evicted: Vec<usize> },
-    /// It goes back at once.
-    Given,
+    /// It is returned at once.
+    Returned,
 }
 
 /// The heap of a run.
@@ -45,17 +46,17 @@ pub(crate) struct Heap {
     pub(super) blocks: Vec<Block>,
     /// Entries of `blocks` that are not in use.
     spare: Vec<u32>,
-    /// By the address of a block: its entry.
+    /// The entry of a block, by its address.
     known: Table,
-    /// The blocks that are kept, by address.
+    /// The blocks in quarantine, by address.
     pub(super) kept: BTreeMap<usize, u32>,
-    /// The same in the order in which they were freed.
+    /// The same blocks in the order in which they were freed.
     order: VecDeque<u32>,
     bytes: usize,
 }
 
 impl Heap {
-    /// Takes note of a new block.
+    /// Records a new block.
     pub(crate) fn add(&mut self, address: usize, size: usize, thread: ThreadId, place: usize) {
         let block = Block { address, size, allocated: Action { thread, place }, freed: None };
         let entry = match self.spare.pop() {
@@ -75,12 +76,12 @@ impl Heap {
         self.known.get(address as u64).filter(|&entry| entry != GONE)
     }
 
-    /// Whether a block that is in use or kept begins there.
+    /// Returns true if a block that is in use or kept begins there.
     pub(crate) fn knows(&self, address: usize) -> bool {
         self.find(address).is_some()
     }
 
-    /// The size of a block that is in use.
+    /// Returns the size of a block that is in use.
     pub(crate) fn size(&self, address: usize) -> Option<usize> {
         let block = self.blocks[self.find(address)? as usize];
         block.freed.is_none().then_some(block.size)
@@ -93,19 +94,19 @@ impl Heap {
         block
     }
 
-    /// The block that is kept and has one of these bytes.
+    /// Returns the kept block that contains one of these bytes.
     pub(super) fn kept_at(&self, address: usize, size: usize) -> Option<Block> {
         let (_, &entry) = self.kept.range(..address + size).next_back()?;
         let block = self.blocks[entry as usize];
         (address < block.address + block.size).then_some(block)
     }
 
-    /// Takes a block that is in use out of use.
+    /// Marks a block as freed.
     pub(super) fn free(&mut self, entry: u32, action: Action, objects: &mut Objects) -> Fate {
         let size = self.blocks[entry as usize].size;
         if size > MOST_BYTES {
             forget_objects(self.forget(entry), objects);
-            return Fate::Given;
+            return Fate::Returned;
         }
         self.blocks[entry as usize].freed = Some(action);
         self.kept.insert(self.blocks[entry as usize].address, entry);
@@ -124,7 +125,7 @@ impl Heap {
     }
 }
 
-/// What is next allocated there is other memory.
+/// Forgets the objects of a block: a later allocation there is different memory.
 fn forget_objects(block: Block, objects: &mut Objects) {
     let range = block.address as u64..(block.address + block.size) as u64;
     if block.size <= objects.made.len() {

@@ -18,7 +18,7 @@ fn freed_block(runtime: &mut Runtime, block: Block) -> FreedBlock {
     }
 }
 
-/// Ends the run if an access that is about to be executed is one to a freed block. Called inside the runtime.
+/// Ends the run if an access that is about to be executed is to a freed block. Called inside the runtime.
 #[inline]
 pub(crate) fn check(kind: Kind, address: usize, size: usize, place: usize) {
     let found = with(|runtime| match runtime.heap.kept.is_empty() {
@@ -41,11 +41,11 @@ pub(crate) fn check(kind: Kind, address: usize, size: usize, place: usize) {
     end_run();
 }
 
-/// Takes note that the program frees a block, and tells what is to become of it. Ends the run if it has been freed before.
+/// Records that the program frees a block, and returns its handling. Ends the run if it was already freed.
 /// Called inside the runtime.
 pub(crate) fn free(address: usize, place: usize) -> Fate {
     let fate = with(|runtime| {
-        let Some(entry) = runtime.heap.find(address) else { return Some(Fate::Given) };
+        let Some(entry) = runtime.heap.find(address) else { return Some(Fate::Returned) };
         let block = runtime.heap.blocks[entry as usize];
         if block.freed.is_none() {
             let action = Action { thread: runtime.current, place };

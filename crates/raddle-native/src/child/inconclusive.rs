@@ -1,11 +1,12 @@
-//! Deadlocks and endless runs that are inconclusive, because something that is not controlled would have ended them.
+//! Deadlocks and endless runs that are inconclusive, because something uncontrolled would have ended them.
 #![expect(unsafe_code, reason = "the actions of signals are read")]
 
 use crate::child::runtime::{Runtime, Thread};
 use libc::c_int;
 use raddle_model::{Failure, Verdict};
 
-/// Returns why a run without an end is inconclusive, if something that is not controlled would have ended it.
+/// Returns the reason why a run without an end is inconclusive, if something uncontrolled would have ended
+/// it.
 pub(crate) fn reason(runtime: &mut Runtime) -> Option<&'static str> {
     match runtime.engine.summary().verdict {
         Verdict::Failed { failure: Failure::Deadlock { .. } | Failure::StepLimit { .. } }
@@ -16,13 +17,14 @@ pub(crate) fn reason(runtime: &mut Runtime) -> Option<&'static str> {
     }
 }
 
-/// Returns why a deadlock may be none: a thread waits for something in memory that another process may have, too.
+/// Returns the reason why a deadlock may be spurious: a thread waits for an object in memory that another
+/// process may share.
 fn shared_memory(runtime: &Runtime) -> Option<&'static str> {
     let Verdict::Failed { failure: Failure::Deadlock { blocked, .. } } = runtime.engine.summary().verdict
     else {
         return None;
     };
-    if !runtime.outside.handed_out {
+    if !runtime.outside.shared_files {
         return None;
     }
     let objects = blocked.iter().filter_map(|blocked| blocked.object);
@@ -39,32 +41,32 @@ fn shared_memory(runtime: &Runtime) -> Option<&'static str> {
         Some(is_shared && waited_for.iter().any(|address| range.contains(address)))
     };
     maps.lines().any(|line| is_shared(line) == Some(true)).then_some(
-        "threads wait for a lock, semaphore or futex in shared memory, which another process that the program has started may give \
-         them; raddle does not control processes",
+        "threads wait for a lock, semaphore or futex in shared memory, which another process of the program may \
+         release; raddle does not control other processes",
     )
 }
 
-/// Returns why a run without an end is inconclusive: a timer would have a handler called.
+/// Returns the reason why a run without an end is inconclusive: a timer would have called a handler.
 fn timer(runtime: &Runtime) -> Option<&'static str> {
     let handled = |signal: &c_int| {
-        // SAFETY: zeroes are a valid action.
+        // SAFETY: an all-zero action is valid.
         let mut action: libc::sigaction = unsafe { std::mem::zeroed() };
-        // SAFETY: there is room for an action, and none is set.
+        // SAFETY: `action` is valid for writes, and no new action is set.
         unsafe { libc::sigaction(*signal, std::ptr::null(), &raw mut action) };
         !matches!(action.sa_sigaction, libc::SIG_DFL | libc::SIG_IGN)
     };
     let mut sent = (1..=64).filter(|signal| runtime.outside.timers >> (signal - 1) & 1 != 0);
     sent.any(|signal| handled(&signal)).then_some(
-        "threads wait for what the handler of a signal does that a timer sends (alarm, setitimer, timer_settime), which raddle does not \
-         control; a thread that waits in sigwait, or a sleep, is controlled",
+        "threads wait for the signal handler of a timer (alarm, setitimer, timer_settime), which raddle does not \
+         control\nhelp: use a thread that waits in sigwait, or sleeps",
     )
 }
 
-/// Returns why a run without an end is inconclusive: a thread was to end wherever it was.
+/// Returns the reason why a run without an end is inconclusive: a thread was cancelled asynchronously.
 fn cancellation(runtime: &Runtime) -> Option<&'static str> {
     let lives = |thread: &Thread| thread.asynchronous && thread.cancelled && !thread.ended;
     runtime.threads.iter().any(lives).then_some(
-        "a thread is cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS) while it runs, which raddle does not control; it ends where \
-         it waits, sleeps, yields or calls pthread_testcancel",
+        "a thread is cancelled asynchronously (PTHREAD_CANCEL_ASYNCHRONOUS) while it runs, which raddle does not control; it ends only \
+         when it waits, sleeps, yields or calls pthread_testcancel",
     )
 }

@@ -1,4 +1,4 @@
-//! Code that runs in the child of the fork server, which makes one run of the program.
+//! Code that runs in the child of the fork server, which executes one run of the program.
 
 pub(crate) mod accesses;
 pub(crate) mod control;

@@ -1,10 +1,11 @@
-//! Which address is which object of the run.
+//! The mapping from addresses to objects of the run.
 
 use crate::platform::table::Table;
 use raddle_engine::{Engine, MutexKind, Resource};
 use raddle_model::{Name, ObjectId, ThreadId};
 
-/// What is at an address. One address may be the place of several, such as a lock and the memory that it begins with.
+/// The kind of object at an address. One address may have several, such as a lock and the memory at its
+/// beginning.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u32)]
 pub(crate) enum Class {
@@ -19,11 +20,11 @@ pub(crate) enum Class {
     Once,
     /// Stands for a thread; its value is the thread's number.
     Thread,
-    /// The waiters of a futex, each with a token of its own; the value tells them apart.
+    /// The waiters of a futex, each with its own token; the value distinguishes them.
     Token,
-    /// An address that the program tells of as ThreadSanitizer wants it.
+    /// An address that the program annotates for ThreadSanitizer.
     Annotation,
-    /// Something that the operating system keeps; see [`crate::child::outside`]. The value tells what.
+    /// A resource of the operating system; see [`crate::child::outside`]. The value identifies it.
     Descriptor,
 }
 
@@ -37,7 +38,7 @@ impl Class {
     }
 }
 
-/// An object as it was when the run came to know it. Plain data, so that it can be handed to another process.
+/// An object at its first use in the run. Plain data, so that it can be passed to another process.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct ObjectRecord {
@@ -48,7 +49,7 @@ pub(crate) struct ObjectRecord {
 }
 
 impl ObjectRecord {
-    /// Makes it an object of `engine`.
+    /// Adds it to `engine`.
     pub(crate) fn add(&self, engine: &mut Engine) -> ObjectId {
         let resource = match self.class {
             Class::Memory | Class::Annotation | Class::Descriptor => Resource::Memory,
@@ -67,7 +68,7 @@ impl ObjectRecord {
     }
 }
 
-/// The number of an address that has no object any more.
+/// The number of an address that no longer has an object.
 const GONE: u32 = u32::MAX;
 
 /// The objects of a run.
@@ -79,14 +80,14 @@ pub(crate) struct Objects {
 }
 
 impl Objects {
-    /// The object at an address, if the run knows it, and what it was made as.
+    /// Returns the object at an address, if the run knows it, and its original class.
     #[inline]
     pub(crate) fn find(&self, address: u64, class: Class) -> Option<(ObjectId, Class)> {
         let number = self.places.get(key(address, class)).filter(|&number| number != GONE)?;
         Some((ObjectId(number), self.made[number as usize].class))
     }
 
-    /// Makes a new object at an address.
+    /// Creates an object at an address.
     pub(crate) fn make(&mut self, engine: &mut Engine, made: ObjectRecord) -> ObjectId {
         let object = made.add(engine);
         debug_assert_eq!(object.index(), self.made.len(), "objects are numbered in order");
@@ -95,7 +96,7 @@ impl Objects {
         object
     }
 
-    /// Forgets the object at an address: whatever is used there next is another one.
+    /// Forgets the object at an address: the next use there creates a new one.
     pub(crate) fn forget(&mut self, address: u64, class: Class) {
         let key = key(address, class);
         if self.places.get(key).is_some() {
@@ -111,7 +112,7 @@ fn key(address: u64, class: Class) -> u64 {
 /// A robust mutex that a thread has locked at some time.
 pub(crate) struct Robust {
     pub(crate) mutex: usize,
-    /// Who holds it, and how often it has locked it.
+    /// The holder, and how often it has locked it.
     pub(crate) owner: Option<ThreadId>,
     pub(crate) count: u32,
     pub(crate) state: RobustState,
@@ -121,8 +122,8 @@ pub(crate) struct Robust {
 #[derive(PartialEq)]
 pub(crate) enum RobustState {
     Sound,
-    /// A thread has ended with it, and nobody has said since that all is well.
+    /// Its owner has ended, and it has not been marked consistent since.
     Orphaned,
-    /// It was given back in that state, for ever.
+    /// It was unlocked in that state, and is unusable forever.
     Lost,
 }

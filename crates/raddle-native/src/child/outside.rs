@@ -1,24 +1,25 @@
-//! What threads wait for that the operating system keeps: files, signals and processes.
+//! Waits for resources of the operating system: files, signals and processes.
 //!
-//! A call that would block is tried without blocking instead. If that brings nothing, the thread parks and others run. What
-//! it waits for is *inside* if only this program can bring it: a pipe, a pair of sockets or an event counter that it
-//! made itself and that no other process has. Then it is looked at after every call that may have changed it, and whether the
-//! thread can go on depends on the schedule alone. Everything else is *outside*, and is looked at only where no
-//! thread can go on: when it comes is then as little of a choice as possible, and the runs of a seed repeat as far as the
-//! outside does. There, and only there, the process really waits, and time goes by as outside.
+//! A call that would block is tried without blocking instead. If that fails, the thread parks and others run.
+//! The awaited resource is *inside* if only this program can provide it: a pipe, a pair of sockets or an
+//! event counter that it created itself and that no other process has. It is then polled after every call
+//! that may have changed it, and only the schedule decides whether the thread can continue. Everything else
+//! is *outside*, and is polled only when no thread can continue: so its arrival is as little of a choice as
+//! possible, and the runs of a seed repeat as far as the outside does. Then, and only then, the process
+//! really waits, and time passes as outside.
 //!
-//! Limits: calls that libc makes by itself are not seen, but for those of stdio. One that the kernel blocks stops all
-//! threads; one that changes a file is noticed where no thread can go on. Time-outs of sockets and polls, and timers that
-//! are files, are virtual.
-#![expect(unsafe_code, reason = "the operating system is asked")]
+//! Limitations: calls that libc makes internally are invisible, except those of stdio. One that blocks in the
+//! kernel blocks all threads; one that changes a file is noticed when no thread can continue. Time-outs of
+//! sockets and polls, and timer files, are virtual.
+#![expect(unsafe_code, reason = "queries the operating system")]
 
 use crate::platform::{raw, signals};
 use libc::{c_int, pollfd};
 use raddle_model::{Kind, ObjectId, Operation, ThreadId};
 
-/// What a thread waits for.
+/// The condition that a thread waits for.
 pub(crate) enum Awaited {
-    /// One of these files is ready, for what is asked of it.
+    /// One of these files is ready for the requested events.
     Files(Vec<pollfd>),
     /// One of these signals is pending, as bits.
     Signals(u64),
@@ -26,15 +27,15 @@ pub(crate) enum Awaited {
     Child(usize, usize, c_int),
     /// Any signal has been handled.
     Handler,
-    /// Something that the kernel has no way to tell of. It was tried after so many steps, and is tried again where no thread can
-    /// go on: after steps of others, or, if no time-out is due either, after a moment.
+    /// A condition without kernel notification. It was tried after this many steps, and is tried again when
+    /// no thread can continue: after steps of others, or, if no time-out is due either, after a moment.
     Chance(u64),
-    /// No thread is inside a function on this stream of stdio.
+    /// No thread is inside a function on this stdio stream.
     Stream(usize),
 }
 
 impl Awaited {
-    /// Returns a number, not 0, that [`awaited_text`] puts into words: the kind, and in higher bits the file or signal.
+    /// Returns a nonzero number for [`awaited_text`]: the kind, and in higher bits the file or signal.
     pub(super) fn code(&self) -> u64 {
         match self {
             Awaited::Files(files) => 1 | files.first().map_or(0, |file| u64::from(file.fd as u32) << 8),
@@ -46,7 +47,8 @@ impl Awaited {
         }
     }
 
-    /// Whether it is there, if `held` are the streams that threads are inside of. Changes nothing.
+    /// Returns true if the condition holds; `held` are the streams that threads are inside of. Changes
+    /// nothing.
     pub(crate) fn is_there(&self, held: &[(usize, ThreadId)]) -> bool {
         match self {
             Awaited::Files(files) => {
@@ -55,14 +57,14 @@ impl Awaited {
             }
             Awaited::Signals(set) => pending_signals() & set != 0,
             &Awaited::Child(kind, id, flags) => {
-                // SAFETY: room for what is told of a child, which may be all zeroes.
-                let mut told: libc::siginfo_t = unsafe { std::mem::zeroed() };
+                // SAFETY: an all-zero `siginfo_t` is valid.
+                let mut info: libc::siginfo_t = unsafe { std::mem::zeroed() };
                 let flags = (flags | libc::WNOHANG | libc::WNOWAIT) as usize;
-                let arguments = [kind, id, &raw mut told as usize, flags, 0, 0];
-                // SAFETY: as above; no child is forgotten by this.
+                let arguments = [kind, id, &raw mut info as usize, flags, 0, 0];
+                // SAFETY: the buffer has room for a `siginfo_t`; WNOWAIT leaves the child waitable.
                 let error = unsafe { raw::syscall(libc::SYS_waitid, arguments) };
                 // SAFETY: the call has filled it, or left the zeroes.
-                error < 0 || unsafe { told.si_pid() } != 0
+                error < 0 || unsafe { info.si_pid() } != 0
             }
             Awaited::Handler | Awaited::Chance(_) => false,
             Awaited::Stream(stream) => held.iter().all(|(held, _)| held != stream),
@@ -70,7 +72,7 @@ impl Awaited {
     }
 }
 
-/// Says until when a thread waits, by the number of what it waits for.
+/// Describes the condition that a thread waits for, by its [code](Awaited::code).
 pub(crate) fn awaited_text(code: u64) -> String {
     let number = (code >> 8) as c_int;
     match code & 0xff {
@@ -83,37 +85,37 @@ pub(crate) fn awaited_text(code: u64) -> String {
     }
 }
 
-/// One thread that waits.
+/// A waiting thread.
 pub(crate) struct Waiter {
     pub(crate) thread: ThreadId,
     pub(crate) token: ObjectId,
     pub(crate) awaited: Awaited,
-    /// Whether only this program could bring it, when it began to wait.
+    /// True if only this program could provide it, when it began to wait.
     pub(crate) inside: bool,
     pub(crate) woken: bool,
 }
 
-/// A token that was given without a step. Plain data.
+/// A token that was set without a step. Plain data.
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub(crate) struct Wake {
-    /// After how many steps of the run.
+    /// The number of steps of the run before it.
     pub(crate) step: u32,
     pub(crate) token: ObjectId,
-    /// Whether no thread could go on.
+    /// True if no thread could continue.
     pub(crate) idle: bool,
 }
 
-/// What a file is to the run.
+/// The identity of a file in the run.
 #[derive(Clone, Copy)]
 pub(crate) struct Known {
-    /// Its number in the file system of pipes or sockets; 0 for one that is known by its descriptor.
+    /// Its inode in the file system of pipes or sockets; 0 for one that is identified by its descriptor.
     inode: u64,
     pub(super) descriptor: c_int,
-    /// Files whose readiness depends on each other have the same one.
+    /// Files whose readiness depends on each other have the same number.
     pub(crate) number: u64,
     pub(super) what: What,
-    /// Whether this program has made it.
+    /// True if this program created it.
     made: bool,
 }
 
@@ -129,14 +131,14 @@ pub(crate) enum What {
     Counter,
     Signals,
     Children,
-    /// A set of files, as `epoll` has them.
+    /// A set of files, as in `epoll`.
     Set,
-    /// The lock of a stream of stdio.
+    /// The lock of a stdio stream.
     Stream,
     Timer,
 }
 
-/// How the reports call a file whose object has this value.
+/// Returns the report's name of a file whose object has this value.
 pub(crate) fn text(value: u64) -> String {
     let number = value >> 8;
     let named = |kind: What| value as u8 == kind as u8;
@@ -151,7 +153,7 @@ pub(crate) fn text(value: u64) -> String {
     } else if named(What::Timer) {
         format!("timer {number}")
     } else if named(What::Stream) {
-        format!("the lock of stream {number}")
+        format!("lock of stream {number}")
     } else if named(What::Sockets) {
         "sockets".to_owned()
     } else if named(What::Others) {
@@ -165,37 +167,37 @@ pub(crate) fn text(value: u64) -> String {
     }
 }
 
-/// Whether an operation waits for something that the operating system keeps.
+/// Returns true if an operation waits for a resource of the operating system.
 pub(crate) fn is_wait(operation: &Operation) -> bool {
     operation.kind == Kind::Park && operation.touches[1].object().is_some()
 }
 
-/// What the run knows of the outside.
+/// The run's knowledge about operating system resources.
 #[derive(Default)]
 pub(crate) struct Outside {
     pub(crate) waiters: Vec<Waiter>,
-    /// Streams of stdio that glibc has locked for threads which wait inside of it.
+    /// Stdio streams that glibc has locked for threads that wait inside it.
     pub(crate) held: Vec<(usize, ThreadId)>,
     known: Vec<Known>,
-    /// The sets of `epoll` by the numbers of their files, which copies have in common; each with its members.
+    /// The `epoll` sets by the numbers of their files, which duplicates share; each with its members.
     sets: Vec<(u64, Vec<c_int>)>,
-    /// Other processes may have files of this one, so that nothing is inside any more.
-    pub(crate) handed_out: bool,
-    /// The signals that timers of the program may send it, as bits.
+    /// True if other processes may have files of this one, so that nothing is inside any more.
+    pub(crate) shared_files: bool,
+    /// The signals that timers of the program may send, as bits.
     pub(crate) timers: u64,
-    /// How many numbers were given to files.
+    /// The number of file numbers allocated.
     numbers: u64,
     pub(crate) wakes: Vec<Wake>,
     pub(crate) waits: u64,
     pub(crate) processes: u64,
 }
 
-/// The first numbers of objects stand for what has no file of its own.
+/// The first object numbers stand for resources without their own file.
 pub(super) const FIRST: u64 = 16;
 
 impl Outside {
-    /// Takes note of files that the program has made, and whose readiness depends on each other.
-    pub(crate) fn note_made(&mut self, what: What, descriptors: &[c_int]) {
+    /// Records files that the program has created, and whose readiness depends on each other.
+    pub(crate) fn note_created(&mut self, what: What, descriptors: &[c_int]) {
         let number = self.next_number();
         for &descriptor in descriptors {
             let by_descriptor = matches!(what, What::Counter | What::Set | What::Timer);
@@ -215,21 +217,21 @@ impl Outside {
         FIRST + self.numbers
     }
 
-    /// Takes note that a descriptor means nothing any more.
+    /// Records that a descriptor was closed.
     pub(crate) fn note_closed(&mut self, descriptor: c_int) {
         self.known.retain(|known| known.inode != 0 || known.descriptor != descriptor);
         let known = &self.known;
         self.sets.retain(|(set, _)| known.iter().any(|known| known.number == *set));
     }
 
-    /// Takes note that a descriptor was copied.
+    /// Records that a descriptor was duplicated.
     pub(crate) fn note_copied(&mut self, from: c_int, to: c_int) {
         self.note_closed(to);
         let copied = self.known.iter().find(|known| known.inode == 0 && known.descriptor == from).copied();
         self.known.extend(copied.map(|known| Known { descriptor: to, ..known }));
     }
 
-    /// Takes note that a file was put into a set.
+    /// Records that a file was added to a set.
     pub(crate) fn note_member(&mut self, set: c_int, file: c_int) {
         let Some(Known { number, .. }) = self.find(set) else { return };
         if let Some((_, files)) = self.sets.iter_mut().find(|(known, _)| *known == number) {
@@ -237,7 +239,8 @@ impl Outside {
         }
     }
 
-    /// What a descriptor is to the run; nothing if calls with it never wait for long, or there is no such file.
+    /// Returns the identity of a descriptor; `None` if calls on it never wait for long, or there is no such
+    /// file.
     pub(super) fn find(&mut self, descriptor: c_int) -> Option<Known> {
         let status = status(descriptor)?;
         let common = |number, what| Known { inode: 0, descriptor: -1, number, what, made: false };
@@ -263,9 +266,9 @@ impl Outside {
         }
     }
 
-    /// Whether only this program can make a file ready.
+    /// Returns true if only this program can make a file ready.
     pub(crate) fn is_inside(&mut self, descriptor: c_int) -> bool {
-        if self.handed_out {
+        if self.shared_files {
             return false;
         }
         match self.find(descriptor) {
@@ -275,28 +278,28 @@ impl Outside {
                 files.into_iter().all(|file| file != descriptor && self.is_inside(file))
             }
             Some(known) => known.made,
-            // It is ready at all times.
+            // It is always ready.
             None => true,
         }
     }
 
-    /// The number of a file that is a timer.
+    /// Returns the number of a timer file.
     pub(crate) fn number_of_timer(&mut self, file: c_int) -> Option<u64> {
         self.find(file).filter(|known| known.what == What::Timer).map(|known| known.number)
     }
 
-    /// Whether a file is a timer, or a set that may have one in it.
+    /// Returns true if a file is a timer, or a set that may contain one.
     pub(crate) fn may_have_timer(&mut self, file: c_int) -> bool {
         self.find(file).is_some_and(|known| matches!(known.what, What::Timer | What::Set))
     }
 
-    /// A file with this number, if one is left.
+    /// Returns a file with this number, if one is left.
     pub(crate) fn with_number(&self, number: u64) -> Option<c_int> {
         self.known.iter().find(|known| known.number == number).map(|known| known.descriptor)
     }
 
     pub(super) fn is_outside(&self, waiter: &Waiter) -> bool {
-        !waiter.inside || self.handed_out
+        !waiter.inside || self.shared_files
     }
 }
 
@@ -306,7 +309,7 @@ pub(crate) fn poll_now(file: c_int) {
     poll(&mut [pollfd { fd: file, events: libc::POLLIN, revents: 0 }], LONG);
 }
 
-/// Lets a moment really pass: the program looks again and again for something from outside, without waiting for it.
+/// Lets a moment of real time pass: the program polls an external condition without waiting for it.
 pub(crate) fn nap() {
     const MOMENT: u64 = 100_000;
     poll(&mut [], MOMENT);
@@ -316,7 +319,7 @@ pub(super) fn poll(files: &mut [pollfd], span: u64) -> isize {
     let time =
         libc::timespec { tv_sec: (span / 1_000_000_000) as i64, tv_nsec: (span % 1_000_000_000) as i64 };
     let limit = if span == u64::MAX { 0 } else { &raw const time as usize };
-    // SAFETY: the files are as many as it says, and the time lives long enough.
+    // SAFETY: the pointer and the length are those of `files`, and the time lives long enough.
     unsafe { raw::syscall(libc::SYS_ppoll, [files.as_mut_ptr() as usize, files.len(), limit, 0, 8, 0]) }
 }
 
@@ -327,30 +330,30 @@ fn pending_signals() -> u64 {
     set
 }
 
-/// Whether reading a file gives random numbers.
+/// Returns true if reading a file returns random numbers.
 pub(crate) fn is_random(descriptor: c_int) -> bool {
-    // The numbers of /dev/random and /dev/urandom, as Linux has them for ever.
+    // The device numbers of /dev/random and /dev/urandom, which are fixed in Linux.
     let (random, urandom) = (libc::makedev(1, 8), libc::makedev(1, 9));
     status(descriptor).is_some_and(|status| {
         status.st_mode & libc::S_IFMT == libc::S_IFCHR && [random, urandom].contains(&status.st_rdev)
     })
 }
 
-/// Whether it is a terminal, or the other side of one: what a person types comes when it comes.
+/// Returns true for a terminal, or the other side of one: the timing of human input is arbitrary.
 fn is_terminal(status: &libc::stat) -> bool {
-    // Consoles, /dev/tty and /dev/ptmx, and pseudo-terminals, as Linux numbers them.
+    // Consoles, /dev/tty and /dev/ptmx, and pseudo-terminals, by Linux's device numbers.
     matches!(libc::major(status.st_rdev), 4 | 5 | 136..=143)
 }
 
-/// What tells a pipe or socket from others.
+/// Returns the number that identifies a pipe or socket.
 fn inode(status: &libc::stat) -> u64 {
     status.st_ino ^ status.st_dev << 40
 }
 
 fn status(descriptor: c_int) -> Option<libc::stat> {
-    // SAFETY: zeroes are a valid status.
+    // SAFETY: an all-zero status is valid.
     let mut status: libc::stat = unsafe { std::mem::zeroed() };
-    // SAFETY: there is room for a status.
+    // SAFETY: the buffer has room for a status.
     let error =
         unsafe { raw::syscall(libc::SYS_fstat, [descriptor as usize, &raw mut status as usize, 0, 0, 0, 0]) };
     (error == 0).then_some(status)

@@ -1,14 +1,15 @@
-//! Threads that the server makes before it forks, so that runs need not make them.
+//! Threads that the server creates before it forks, so that runs need not create them.
 //!
-//! To make an OS thread and to wait for its end takes half as long as to fork. So the server makes a few threads as glibc does
-//! and lets their OS threads end as soon as they have parked ([`fiber::leave_behind`]); what is left in memory is all that a
-//! carrier needs to become one of them. glibc must go on believing in them, so children are not made by its `fork`, which would
-//! take their stacks back.
+//! Creating an OS thread and waiting for its end takes half as long as a fork. So the server creates a few
+//! threads with glibc and lets their OS threads end as soon as they have parked ([`fiber::leave_behind`]);
+//! what is left in memory is all that a carrier needs to become one of them. glibc must still consider them
+//! alive, so children are not created by its `fork`, which would reclaim their stacks.
 //!
-//! Where threads stay on their OS threads none can be left behind. But the addresses of the stacks of threads without attributes
-//! should be the same as elsewhere: there the server makes as many threads and lets them end, and runs get their stacks, the latest first. Here they are
-//! given out in the same order, and a stack that glibc has taken back in the run comes before them.
-#![expect(unsafe_code, reason = "processes and threads are made")]
+//! If threads stay on their OS threads, none can be left behind. But the addresses of the stacks of threads
+//! without attributes should be the same in both modes: the server creates as many threads and lets them end,
+//! and runs get their stacks, the latest first. The early threads are handed out in the same order, and a
+//! stack that glibc has reclaimed in the run comes before them.
+#![expect(unsafe_code, reason = "creates processes and threads")]
 
 use crate::child::fiber::{self, Fiber};
 use crate::child::{stack, switching};
@@ -16,14 +17,14 @@ use crate::platform::{raw, real};
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering};
 
-/// What a new thread has to do. Never freed: a run is over soon.
+/// The function of a new thread. Never freed: a run is over soon.
 pub(crate) struct Task {
     pub(crate) fiber: Fiber,
     pub(crate) start: *const c_void,
     pub(crate) argument: *mut c_void,
     /// The size of its stack.
     pub(crate) stack: usize,
-    /// What the program calls the thread, if it was made before the run.
+    /// The program's handle of the thread, if it was created before the run.
     pub(crate) handle: u64,
 }
 
@@ -32,31 +33,33 @@ impl Task {
         Box::into_raw(Box::new(Task { fiber: Fiber::new(), start, argument, stack, handle: 0 }))
     }
 
-    /// A task that nobody has thought of yet.
+    /// Returns an unassigned task.
     pub(crate) fn early() -> *mut Task {
         Task::new(std::ptr::null(), std::ptr::null_mut(), stack::USUAL)
     }
 }
 
-/// How many threads are made. Each costs every fork a little, whether a run needs it or not.
+/// The number of early threads. Each costs every fork a little, whether a run needs it or not.
 const SIZE: usize = 3;
 
 static TASKS: [AtomicPtr<Task>; SIZE] = [const { AtomicPtr::new(std::ptr::null_mut()) }; SIZE];
 
-/// How many of the tasks are not in use.
+/// The number of unused tasks.
 static LEFT: AtomicUsize = AtomicUsize::new(0);
 
-/// How many stacks of threads that have ended in the run glibc keeps for the next ones.
+/// The number of stacks of threads that ended in the run and that glibc caches for the next ones.
 static KEPT: AtomicUsize = AtomicUsize::new(0);
 
-/// The word that tells glibc the number of the main thread, and its list of robust locks; 0 if children are made by `fork`.
+/// The address of the word from which glibc reads the id of the main thread, and its list of robust locks; 0
+/// if children are created by `fork`.
 static WORD: AtomicUsize = AtomicUsize::new(0);
 static ROBUST: AtomicUsize = AtomicUsize::new(0);
 
-/// glibc's variable that says whether there is one thread; null if it has none.
+/// The address of glibc's variable `__libc_single_threaded`; null if it has none.
 static SINGLE: AtomicPtr<u8> = AtomicPtr::new(std::ptr::null_mut());
 
-/// Makes the threads, which begin with `start` and their tasks. Called by the server, before its first fork.
+/// Creates the threads, which begin with `start` and their tasks. Called by the server, before its first
+/// fork.
 pub(crate) fn fill(start: unsafe extern "C" fn(*mut c_void) -> *mut c_void) {
     let mut made = 0;
     for place in &TASKS {
@@ -77,28 +80,28 @@ pub(crate) fn fill(start: unsafe extern "C" fn(*mut c_void) -> *mut c_void) {
         made += 1;
     }
     let tasks = TASKS[..made].iter().map(|place| place.load(Ordering::Relaxed));
-    // SAFETY: tasks live as long as the process; their threads change only what is atomic, until they have parked.
+    // SAFETY: tasks live as long as the process; their threads change only atomics until they have parked.
     let fibers = || tasks.clone().map(|task| unsafe { &(*task).fiber });
     if switching::uses_os_threads() {
         fibers().for_each(fiber::Fiber::wait_until_parked);
         fibers().for_each(fiber::Fiber::release);
         for task in tasks.clone() {
-            // SAFETY: the thread has ended, and nobody else joins it.
+            // SAFETY: the thread has ended, and no other thread joins it.
             unsafe { real::pthread_join((*task).handle, std::ptr::null_mut()) };
         }
     } else {
-        fibers().for_each(fiber::Fiber::wait_until_left);
+        fibers().for_each(fiber::Fiber::wait_until_ended);
         if fibers().all(|fiber| fiber.word().is_some()) && know_main_thread() {
             LEFT.store(made, Ordering::Relaxed);
         }
     }
-    // SAFETY: the name ends with a zero.
+    // SAFETY: the name is zero-terminated.
     let single = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__libc_single_threaded".as_ptr()) };
     SINGLE.store(single.cast(), Ordering::Relaxed);
     note_single(true);
 }
 
-/// Finds out what a child needs to be told about itself. Tells whether that is known.
+/// Finds the data that a child must update for itself. Returns true if all of it is known.
 fn know_main_thread() -> bool {
     let main = fiber::Fiber::new();
     main.note_number();
@@ -111,8 +114,8 @@ fn know_main_thread() -> bool {
     robust != 0 && main.word().is_some()
 }
 
-/// Tells libraries whether there is one thread; they ask before they use atomic operations. glibc has told them about the
-/// threads of the server, and would not tell it again.
+/// Tells libraries whether there is only one thread; they check that before they use atomic operations. glibc
+/// has announced the threads of the server, and would not announce them again.
 pub(crate) fn note_single(single: bool) {
     let variable = SINGLE.load(Ordering::Relaxed);
     if !variable.is_null() {
@@ -121,7 +124,7 @@ pub(crate) fn note_single(single: bool) {
     }
 }
 
-/// Makes a child, in which the threads that were left behind are still there.
+/// Forks a child in which the threads that were left behind still exist.
 pub(crate) fn fork() -> c_int {
     const FLAGS: c_int = libc::CLONE_CHILD_SETTID | libc::CLONE_CHILD_CLEARTID | libc::SIGCHLD;
     /// The size of the head of a list of robust locks.
@@ -131,7 +134,8 @@ pub(crate) fn fork() -> c_int {
         return unsafe { real::fork() };
     }
     let word = WORD.load(Ordering::Relaxed);
-    // SAFETY: the child goes on with a copy of this stack, and the word in its copy of the memory is its own.
+    // SAFETY: the child continues with a copy of this stack, and the word in its copy of the memory is its
+    // own.
     let child = unsafe { raw::syscall(libc::SYS_clone, [FLAGS as usize, 0, 0, word, 0, 0]) };
     if child == 0 {
         let list = ROBUST.load(Ordering::Relaxed);
@@ -141,7 +145,7 @@ pub(crate) fn fork() -> c_int {
     raw::errno_result(child) as c_int
 }
 
-/// A thread that is there already for a new one with no attributes; nothing if it has to be made.
+/// Returns an existing thread for a new one without attributes; `None` if it must be created.
 pub(crate) fn take() -> Option<*mut Task> {
     let kept = KEPT.load(Ordering::Relaxed);
     if kept > 0 {
@@ -153,12 +157,12 @@ pub(crate) fn take() -> Option<*mut Task> {
     Some(TASKS[left].load(Ordering::Relaxed))
 }
 
-/// Takes note that a thread of the run was joined.
+/// Records that a thread of the run was joined.
 pub(crate) fn note_join() {
     KEPT.fetch_add(1, Ordering::Relaxed);
 }
 
-/// Lets every further thread be made anew.
+/// Makes every further thread a new one.
 pub(crate) fn drain() {
     LEFT.store(0, Ordering::Relaxed);
 }

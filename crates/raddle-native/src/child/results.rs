@@ -1,6 +1,7 @@
-//! The results that a run leaves behind for the server, in [`shared_memory`](crate::child::shared_memory).
+//! The results that a run leaves for the server, in [`shared_memory`](crate::child::shared_memory).
 //!
-//! The server's and the run's process are the same program at the same addresses, so plain data is copied as it is.
+//! The processes of the server and of the run are the same program at the same addresses, so plain data is
+//! copied unchanged.
 
 use crate::child::accesses::Unit;
 use crate::child::objects::ObjectRecord;
@@ -11,57 +12,58 @@ use crate::child::values::Noted;
 use raddle_model::{Event, Operation, Pick, ThreadId, Verdict};
 use std::sync::atomic::Ordering;
 
-/// What came of a run.
+/// The outcome of a run.
 pub(crate) enum Results {
-    /// Nothing: the process ended in a way that the runtime did not see.
+    /// None: the process ended in a way that the runtime did not see.
     None,
-    /// It could not be controlled.
+    /// The run could not be controlled.
     Lost(String),
-    /// The system did not give what it needs.
+    /// The system denied a required resource.
     Refused(String),
-    /// It came to an end.
+    /// The run completed.
     Complete(Box<RunData>),
 }
 
-/// A run that came to an end.
+/// A completed run.
 pub(crate) struct RunData {
     pub(crate) verdict: Verdict,
-    /// How many steps it took.
+    /// The number of steps.
     pub(crate) steps: u64,
-    /// The steps. Nothing if the run has passed and nobody wants them ([`Runtime::wants_steps`]): to copy those of a long run
-    /// takes as long as the run.
+    /// The steps. Empty if the run has passed and they are not requested ([`Runtime::wants_steps`]): copying
+    /// those of a long run takes as long as the run.
     pub(crate) events: Vec<Event>,
     pub(crate) picks: Vec<Pick>,
     pub(crate) made: Vec<ObjectRecord>,
     pub(crate) places: Vec<u64>,
-    /// Who called them, as [`crate::child::stack::Callers`] keeps it; empty if nobody wants to know.
+    /// Their callers, as in [`crate::child::stack::Callers`]; empty if not requested.
     pub(crate) callers: Vec<u64>,
-    /// What each thread was about to do.
+    /// The next operation of each thread.
     pub(crate) pending: Vec<Option<Operation>>,
-    /// Which threads have ended.
+    /// The threads that have ended.
     pub(crate) ended: Vec<u8>,
     pub(crate) unwritten: Vec<u32>,
     pub(crate) interrupts: Vec<(u32, ThreadId)>,
     pub(crate) wakes: Vec<Wake>,
-    /// What steps read and wrote; empty if nobody wants to know.
+    /// The values that steps read and wrote; empty if not requested.
     pub(crate) values: Vec<Noted>,
-    /// The values of earlier steps than this one were dropped.
+    /// The values of steps before this one were dropped.
     pub(crate) values_from: u32,
     /// Memory that several threads touched.
     pub(crate) shared: Vec<Unit>,
     pub(crate) fingerprint: u64,
     pub(crate) rests: u64,
     pub(crate) status: i32,
-    /// How many memory accesses instrumented code made.
+    /// The number of memory accesses of instrumented code.
     pub(crate) accesses: u64,
-    /// How often it waited for something from outside.
+    /// The number of waits for external events.
     pub(crate) outside_waits: u64,
-    /// How many processes it started.
+    /// The number of processes it started.
     pub(crate) processes: u64,
 }
 
 impl RunData {
-    /// The places by their numbers, each with its callers from the inside out. The first number is no place.
+    /// Returns the locations by number, each with its callers from the inside out. The first number is no
+    /// location.
     pub(crate) fn places_with_callers(&self) -> impl Iterator<Item = Option<(u64, &[u64])>> {
         let mut callers = self.callers.split(|&address| address == 0);
         let places = self.places.iter().enumerate();
@@ -69,7 +71,7 @@ impl RunData {
     }
 }
 
-/// Writes the results of a run that is over.
+/// Writes the results of a completed run.
 pub(crate) fn write(runtime: &mut Runtime) {
     if let Some(values) = &mut runtime.values {
         values.end(runtime.current, &runtime.engine.summary());
@@ -81,7 +83,7 @@ pub(crate) fn write(runtime: &mut Runtime) {
     let steps = summary.trace.events.len();
     let is_wanted = runtime.wants_steps || *summary.verdict != Verdict::Passed;
     let mut cursor = Cursor::new();
-    let whole = cursor.put(&verdict)
+    let complete = cursor.put(&verdict)
         && cursor.put(&summary.trace.events[..if is_wanted { steps } else { 0 }])
         && cursor.put(&summary.trace.picks)
         && cursor.put(&runtime.objects.made)
@@ -104,14 +106,14 @@ pub(crate) fn write(runtime: &mut Runtime) {
             steps as u64,
             runtime.values.as_ref().map_or(0, |values| u64::from(values.from)),
         ]);
-    if whole {
+    if complete {
         shared_memory::state().store(COMPLETE, Ordering::Release);
     } else {
-        write_loss("the run is too long to be recorded; lower --step-limit");
+        write_loss("the run is too long to be recorded\nhelp: lower --step-limit");
     }
 }
 
-/// Reads the results of the run that is over.
+/// Reads the results of a completed run.
 pub(crate) fn read() -> Results {
     let mut cursor = Cursor::new();
     match shared_memory::state().load(Ordering::Acquire) {

@@ -1,4 +1,4 @@
-//! The state of the run that is going on in this process: its threads, objects and locations, and the engine.
+//! The state of the current run in this process: its threads, objects and locations, and the engine.
 #![expect(unsafe_code, reason = "one OS thread shares a static with itself")]
 
 use crate::child::accesses::Accesses;
@@ -25,34 +25,34 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// One thread of the run.
 pub(crate) struct Thread {
     pub(super) fiber: *mut Fiber,
-    /// What the program calls it.
+    /// Its handle in the program.
     pub(crate) handle: u64,
-    /// What its latest operation brought, for when it is resumed.
+    /// The result of its latest operation, for when it is resumed.
     pub(super) reply: Reply,
-    /// Nobody will join it: its OS thread is joined at its end.
+    /// It is detached: its OS thread is joined at its end.
     pub(crate) detached: bool,
-    /// Somebody has joined it, so its handle may mean another thread.
+    /// It was joined, so its handle may refer to another thread.
     pub(crate) joined: bool,
     pub(crate) ended: bool,
-    /// What it gives to whoever joins it.
+    /// Its result, for the thread that joins it.
     pub(crate) result: *mut c_void,
-    /// How many objects it was the first to touch.
+    /// The number of objects that it was the first to touch.
     first_touched: u64,
     /// Clock readings since its latest operation.
     pub(crate) readings: u32,
-    /// What it parks on while it waits on a futex, once it has done so.
+    /// The object it parks on while it waits on a futex, once it has done so.
     pub(crate) token: Option<ObjectId>,
-    /// Where its latest operation stands.
+    /// The location of its latest operation.
     pub(super) place: LocationId,
-    /// Somebody has cancelled it.
+    /// It was cancelled.
     pub(crate) cancelled: bool,
-    /// It wants to be cancelled wherever it is.
+    /// It has asynchronous cancellation.
     pub(crate) asynchronous: bool,
-    /// It does not want to be cancelled, or is at its end already.
+    /// Cancellation is disabled, or it is already at its end.
     pub(crate) uncancellable: bool,
-    /// Its random numbers, once it has asked for one.
+    /// Its random numbers, once it has requested one.
     pub(crate) random: Option<Rng>,
-    /// What the program named it.
+    /// The name that the program set.
     pub(crate) name: Option<CString>,
     pub(crate) stack: Extent,
 }
@@ -62,52 +62,52 @@ pub(crate) struct Runtime {
     pub(crate) engine: Engine,
     pub(crate) strategy: Box<dyn Strategy>,
     pub(crate) objects: Objects,
-    /// Code addresses in the order in which the run came to them; the first stands for no place.
+    /// Code addresses in the order in which the run reached them; the first stands for no location.
     pub(crate) places: Vec<u64>,
     numbers: Table,
-    /// Who called each place, if that is wanted.
+    /// The callers of each location, if requested.
     pub(crate) callers: Option<Callers>,
     pub(crate) threads: Vec<Thread>,
     pub(crate) current: ThreadId,
-    /// The thread whose stack the carrier has just left for good.
+    /// The ended thread whose stack the carrier has just left.
     pub(super) leaving: Option<ThreadId>,
     /// Virtual nanoseconds that reading the clock has taken.
     pub(crate) ticks: u64,
-    /// The files that the program is made of.
+    /// The files of the program.
     pub(crate) modules: &'static Modules,
-    /// With what status the program ends.
+    /// The exit status of the program.
     pub(crate) status: i32,
-    /// The events that were writes and left the value as it was.
+    /// The events that were writes and left the value unchanged.
     pub(crate) unwritten: Vec<u32>,
-    /// Which threads were woken to be cancelled, each with the event that did it.
+    /// The threads that were woken to be cancelled, each with the event that did it.
     pub(crate) interrupts: Vec<(u32, ThreadId)>,
     /// Destructors of thread-specific keys.
     pub(crate) keys: Vec<(u32, usize)>,
     pub(crate) points: Points,
     pub(crate) accesses: Accesses,
     pub(crate) heap: Heap,
-    /// Who waits on which futex, in order of arrival: address, bits, thread.
+    /// The waiters of futexes, in order of arrival: address, bits, thread.
     pub(crate) sleepers: Vec<(u64, u32, ThreadId)>,
     pub(crate) outside: Outside,
-    /// The timers of the program that are files.
+    /// The timer files of the program.
     pub(crate) timers: Vec<TimerFile>,
     /// The robust mutexes that threads have locked.
     pub(crate) robust: Vec<Robust>,
-    /// The read-write locks that are locked for writing, and by whom.
+    /// The read-write locks that are locked for writing, and their holders.
     pub(crate) writers: Vec<(usize, ThreadId)>,
-    /// The files of stdio that threads have locked, as often as they have.
+    /// The stdio files that threads have locked, once for each time.
     pub(crate) locked_files: Vec<(usize, ThreadId)>,
-    /// What the random numbers of the program follow from: a seed and the number of a run.
+    /// The source of the program's random numbers: a seed and the number of a run.
     pub(crate) random: (u64, u64),
-    /// Somebody wants to know the steps of the run even if it passes.
+    /// True if the steps of the run are requested even if it passes.
     pub(crate) wants_steps: bool,
-    /// Where the run is to end, if it is one that ended there unseen when it was made before.
+    /// The point at which the run must end, if it repeats one that ended there unseen.
     pub(crate) halt: Option<Halt>,
-    /// What steps read and write, if somebody wants to know.
+    /// The values that steps read and write, if requested.
     pub(crate) values: Option<Box<Values>>,
 }
 
-/// Aligned to as much as it takes, so that it never lies across two pages, both of which every run would have to copy.
+/// Aligned to its size, so that it never spans two pages, both of which every run would have to copy.
 #[repr(align(2048))]
 struct Slot(UnsafeCell<Option<Runtime>>);
 
@@ -121,24 +121,25 @@ static RUNTIME: Slot = Slot(UnsafeCell::new(None));
 /// Makes `runtime` the run of this process.
 pub(crate) fn install(runtime: Runtime) {
     let _access = Exclusive::begin();
-    // SAFETY: only the carrier comes here, and nobody uses the previous run, which is over.
+    // SAFETY: only the carrier comes here, and nothing uses the previous run, which is over.
     unsafe { *RUNTIME.0.get() = Some(runtime) };
 }
 
-/// Calls `action` with the run. It must neither call code of the program, nor switch threads, nor call this again: a debug build ends the
-/// run with a message if it does the last.
+/// Calls `action` with the run. It must neither call code of the program, nor switch threads, nor call this
+/// again: a debug build detects the latter and ends the run with a message.
 #[inline]
 pub(crate) fn with<R>(action: impl FnOnce(&mut Runtime) -> R) -> R {
     let _access = Exclusive::begin();
-    // SAFETY: only the carrier comes here, and `action` does not come here again, so this is the only reference.
+    // SAFETY: only the carrier comes here, and `action` does not come here again, so this is the only
+    // reference.
     let slot = unsafe { &mut *RUNTIME.0.get() };
-    action(slot.as_mut().expect("a run is going on"))
+    action(slot.as_mut().expect("there is a current run"))
 }
 
-/// An access to the run, for as long as it exists. Checked in debug builds only.
+/// An exclusive access to the run, for as long as it exists. Checked only in debug builds.
 struct Exclusive;
 
-/// Whether there is an access.
+/// True during an access.
 #[cfg(debug_assertions)]
 static ACCESSED: AtomicBool = AtomicBool::new(false);
 
@@ -146,7 +147,7 @@ impl Exclusive {
     #[inline]
     fn begin() -> Exclusive {
         #[cfg(debug_assertions)]
-        assert!(!ACCESSED.swap(true, Ordering::Relaxed), "`with` is not entered again while it runs");
+        assert!(!ACCESSED.swap(true, Ordering::Relaxed), "`with` is not reentrant");
         Exclusive
     }
 }
@@ -159,7 +160,8 @@ impl Drop for Exclusive {
 }
 
 impl Runtime {
-    /// A run with only the main thread, which is the current one and running. The program calls it `handle`.
+    /// Creates a run with only the main thread, which is the current one and running. Its handle in the
+    /// program is `handle`.
     pub(crate) fn new(
         mut engine: Engine,
         strategy: Box<dyn Strategy>,
@@ -204,7 +206,7 @@ impl Runtime {
         runtime
     }
 
-    /// Gives the newest thread of the engine its fiber.
+    /// Sets the fiber of the newest thread of the engine.
     pub(crate) fn add_thread(&mut self, fiber: *mut Fiber, handle: u64, detached: bool) {
         self.threads.push(Thread {
             fiber,
@@ -227,18 +229,18 @@ impl Runtime {
         });
     }
 
-    /// The thread that runs.
+    /// Returns the current thread.
     pub(crate) fn me(&mut self) -> &mut Thread {
         &mut self.threads[self.current.index()]
     }
 
-    /// The thread that the program calls `handle`.
+    /// Returns the thread with this handle in the program.
     pub(crate) fn find_thread(&self, handle: u64) -> Option<ThreadId> {
         let found = self.threads.iter().rposition(|thread| thread.handle == handle && !thread.joined)?;
         Some(ThreadId(found as u32))
     }
 
-    /// The word that holds glibc's number of a thread which has no OS thread and lives.
+    /// Returns the word with glibc's id of a live thread without an OS thread.
     pub(crate) fn number_of_none(&self, handle: u64) -> Option<&'static AtomicU32> {
         let thread = &self.threads[self.find_thread(handle)?.index()];
         // SAFETY: fibers are never freed.
@@ -246,7 +248,8 @@ impl Runtime {
         fiber.word().filter(|_| fiber.was_left_behind() && !thread.ended)
     }
 
-    /// The number of a place in the code, to which the latest call into the runtime belongs; 0 is no place.
+    /// Returns the number of a code location, to which the latest call into the runtime belongs; 0 is no
+    /// location.
     pub(crate) fn place(&mut self, address: usize) -> LocationId {
         let address = address as u64;
         if address == 0 {
@@ -270,7 +273,8 @@ impl Runtime {
         LocationId(number)
     }
 
-    /// The object of `class` at `address`; made if the run does not know it, with a first value.
+    /// Returns the object of `class` at `address`; creates it with an initial value if the run does not know
+    /// it.
     #[inline]
     pub(crate) fn object(&mut self, address: u64, class: Class, value: impl FnOnce() -> u64) -> ObjectId {
         match self.objects.find(address, class) {
@@ -279,20 +283,20 @@ impl Runtime {
         }
     }
 
-    /// Makes a new object at `address`.
+    /// Creates an object at `address`.
     pub(crate) fn make(&mut self, address: u64, class: Class, value: u64) -> ObjectId {
         let name = self.name(address, class);
         self.objects.make(&mut self.engine, ObjectRecord { name, address, value, class })
     }
 
-    /// The object that stands for a thread.
+    /// Returns the object that stands for a thread.
     pub(crate) fn thread_object(&mut self, thread: ThreadId) -> ObjectId {
         let address = u64::from(thread.0);
         self.object(address, Class::Thread, || address)
     }
 
-    /// A name for a new object: its address if that is the same in all runs, otherwise who is the first to touch it and how
-    /// many objects that thread has touched first before.
+    /// Returns a name for a new object: its address if that is the same in all runs, otherwise the first
+    /// thread to touch it and the number of objects that this thread has touched first before.
     fn name(&mut self, address: u64, class: Class) -> Name {
         if self.modules.contain(address) {
             return Name(mix(address << 8 | class as u64));
@@ -303,12 +307,12 @@ impl Runtime {
         owner.child(class as u64).child(me.first_touched)
     }
 
-    /// The virtual time in nanoseconds since the start of the run.
+    /// Returns the virtual time in nanoseconds since the start of the run.
     pub(crate) fn now(&self) -> u64 {
         self.engine.now().saturating_add(self.ticks)
     }
 
-    /// Takes note of a thread and of its place, in case that nothing is heard of the run any more.
+    /// Records the running thread and its location, in case the run ends without results.
     #[inline]
     pub(crate) fn note_running(&self, thread: ThreadId) {
         let place = self.threads[thread.index()].place;
@@ -316,17 +320,17 @@ impl Runtime {
         shared_memory::note_steps(self.engine.step_count());
     }
 
-    /// Ends the run with a failure of the thread that runs, at a place in its code.
+    /// Ends the run with a failure of the current thread, at a code location.
     pub(crate) fn fail(&mut self, place: usize, failure: impl FnOnce(ThreadId, LocationId) -> Failure) {
         let location = self.place(place);
         self.engine.fail(failure(self.current, location));
-        // Takes note of what the other threads were about to do.
+        // Record the next operations of the other threads.
         let _ = self.engine.next(&mut *self.strategy);
     }
 }
 
 impl Runtime {
-    /// Looks at what the current thread has written since it was in the runtime, if somebody wants to know.
+    /// Reads the value that the current thread has written since it left the runtime, if requested.
     #[inline]
     pub(crate) fn settle_values(&mut self) {
         if let Some(values) = &mut self.values {
@@ -335,7 +339,7 @@ impl Runtime {
     }
 }
 
-/// The current thread is about to execute what it has announced and had its turn for.
+/// Records that the current thread is about to execute its announced operation.
 pub(crate) fn begin_value() {
     with(|runtime| {
         let step = runtime.engine.step_count() as u32 - 1;
@@ -345,12 +349,12 @@ pub(crate) fn begin_value() {
     });
 }
 
-/// The current thread has executed it.
+/// Records that the current thread has executed it.
 pub(crate) fn settle_value() {
     with(Runtime::settle_values);
 }
 
-/// The latest step has written nothing after all.
+/// Records that the latest step has written nothing.
 pub(crate) fn unwrite_value() {
     with(|runtime| {
         if let Some(noted) = runtime.values.as_mut().and_then(|values| values.noted.last_mut()) {

@@ -1,7 +1,7 @@
 //! Scheduling points: announcing operations, switching threads, and the end of the run.
 //!
-//! An operation announces itself and asks the engine what comes next, on the stack of its own thread. If another thread
-//! goes on, the carrier switches to it from there.
+//! An operation announces itself and asks the engine for the next step, on the stack of its own thread. If
+//! another thread continues, the carrier switches to it from there.
 #![expect(unsafe_code, reason = "fibers are switched")]
 
 use crate::child::halt::{Halt, UnseenEnd};
@@ -61,8 +61,8 @@ pub(crate) fn step_on(
     })
 }
 
-/// Switches from thread `me` to the one that the engine names; returns when `me` is switched to. If the run is over, does
-/// not return.
+/// Switches from thread `me` to the one that the engine selects; returns when `me` is switched to. If the run
+/// is over, does not return.
 fn hand_over(me: ThreadId, next: Next) {
     let Next::Resume { thread, reply } = next else { end_run() };
     let (from, to) = with(|runtime| {
@@ -75,7 +75,7 @@ fn hand_over(me: ThreadId, next: Next) {
     arrive();
 }
 
-/// Lets go of the thread that the carrier came from, if it has ended. Called whenever a thread was switched to.
+/// Releases the thread that the carrier came from, if it has ended. Called after every switch to a thread.
 pub(crate) fn arrive() {
     let Some(thread) = with(|runtime| runtime.leaving.take()) else { return };
     let (fiber, handle, detached) = with(|runtime| {
@@ -85,14 +85,15 @@ pub(crate) fn arrive() {
     // SAFETY: the carrier has left it, and its OS thread is parked; fibers are never freed.
     unsafe { (*fiber).release() };
     if detached {
-        // SAFETY: to glibc all threads are joinable, and nobody else joins this one.
+        // SAFETY: for glibc all threads are joinable, and no other thread joins this one.
         unsafe { real::pthread_join(handle, std::ptr::null_mut()) };
         pool::note_join();
         with(|runtime| runtime.threads[thread.index()].joined = true);
     }
 }
 
-/// Ends the current thread, which is not the main one: its fiber is left for good, and its OS thread goes on from this call.
+/// Ends the current thread, which is not the main one: its fiber is abandoned, and its OS thread continues
+/// from this call.
 pub(crate) fn end_thread(result: *mut c_void) {
     let (me, next) = with(|runtime| {
         let me = runtime.current;
@@ -109,7 +110,8 @@ pub(crate) fn end_thread(result: *mut c_void) {
         runtime.threads[thread.index()].reply = reply;
         (runtime.threads[me.index()].fiber, runtime.threads[thread.index()].fiber)
     });
-    // SAFETY: as in `hand_over`. Nothing of the runtime is touched after this, which is on another OS thread.
+    // SAFETY: as in `hand_over`: this is the carrier, and the other thread is suspended. Nothing of the
+    // runtime is touched afterwards, on another OS thread.
     unsafe { switching::switch(from, to) };
 }
 
@@ -125,23 +127,24 @@ pub(crate) fn end_run() -> ! {
     });
     control::end();
     if exits {
-        // The last thread has ended, after the main one: the program ends with status 0, as if it had called `exit`.
-        // SAFETY: nothing is under control any more; what is registered to run at the end runs here.
+        // The last thread has ended, after the main one: the program ends with status 0, as if it had called
+        // `exit`. SAFETY: nothing is under control any more; the registered exit handlers run here.
         unsafe { libc::exit(0) }
     }
     with(results::write);
     with(streams::unlock_all);
-    // SAFETY: the results are written; at worst this waits for ever and the server ends the process.
+    // SAFETY: the results are written; at worst this waits forever and the server ends the process.
     unsafe { real::fflush(std::ptr::null_mut()) };
     raw::exit(0)
 }
 
-/// Ends the program, whatever its other threads were about to do, when the strategy says so.
+/// Ends the program, whatever the next operations of its other threads are, when the strategy chooses so.
 pub(crate) fn end_program() {
     step(|_| Operation::new(Kind::Exit, LocationId(0)));
 }
 
-/// Ends the run where it ended before, if this is that point. Called wherever a thread begins to run code of the program.
+/// Ends the run at the point where it ended before, if this is that point. Called whenever a thread begins to
+/// run code of the program.
 #[inline]
 pub(crate) fn halt_if_due() {
     if with(|runtime| runtime.halt.is_some()) {

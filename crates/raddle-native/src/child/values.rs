@@ -1,36 +1,37 @@
-//! What the steps of a run read and write, if somebody wants to know: for runs that are made to be shown, not for the search.
+//! Values that steps read and write, if requested: for runs that are reported, not for the search.
 //!
-//! Whoever announces a plain access executes it after the hook has returned. So what is read is in memory when the step has its
-//! turn, and what was written is there when the thread comes back into the runtime. Nobody else runs in between, so one access at
-//! a time is open. Memory is read by the kernel, which refuses what is not there.
+//! A thread that announces a plain access executes it after the hook has returned. So the value it reads is
+//! in memory at its step, and the value it wrote is there when the thread returns to the runtime. No other
+//! thread runs in between, so one access at a time is open. The kernel reads the memory, and rejects unmapped
+//! addresses.
 //!
-//! GCC announces the copy of a record as a write and then a read, and only then executes it. So where a write seems to have changed
-//! nothing and a read of the same size follows, it may not have been executed yet, and is looked at once more after the read. If
-//! other threads came in between, nothing is said of it.
-#![expect(unsafe_code, reason = "memory of the program is read by a system call")]
+//! GCC announces the copy of a record as a write and then a read, and only then executes it. So if a write
+//! seems to have changed nothing and a read of the same size follows, it may not have been executed yet, and
+//! is checked once more after the read. If other threads ran in between, its value is omitted.
+#![expect(unsafe_code, reason = "reads memory of the program with a system call")]
 
 use crate::platform::raw;
 use raddle_engine::RunSummary;
 use raddle_model::{Failure, Kind, ThreadId};
 use std::sync::atomic::{AtomicBool, Ordering};
 
-/// Of a long run only the latest values are kept, at least so many.
+/// The minimum number of values that are kept of a long run, the latest ones.
 const MOST: usize = 1 << 17;
 
 static WANTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether values are to be noted in this process.
+/// Returns true if values are recorded in this process.
 #[inline]
 pub(crate) fn are_wanted() -> bool {
     WANTED.load(Ordering::Relaxed)
 }
 
-/// What one step read and wrote.
+/// The values that one step read and wrote.
 #[derive(Clone, Copy)]
 pub(crate) struct Noted {
     pub(crate) address: u64,
     pub(crate) step: u32,
-    /// In bytes.
+    /// The size in bytes.
     pub(crate) width: u8,
     has_read: bool,
     has_written: bool,
@@ -39,12 +40,12 @@ pub(crate) struct Noted {
 }
 
 impl Noted {
-    /// What was read, if that is known.
+    /// Returns the value read, if known.
     pub(crate) fn read(&self) -> Option<u64> {
         self.has_read.then_some(self.read)
     }
 
-    /// What was written, if that is known.
+    /// Returns the value written, if known.
     pub(crate) fn written(&self) -> Option<u64> {
         self.has_written.then_some(self.written)
     }
@@ -58,7 +59,7 @@ impl Noted {
     }
 }
 
-/// An access to memory that a thread is about to make.
+/// A memory access that a thread is about to make.
 #[derive(Clone, Copy)]
 struct Announced {
     kind: Kind,
@@ -67,23 +68,23 @@ struct Announced {
     is_plain: bool,
 }
 
-/// A step of which it is not known yet what it writes.
+/// A step whose written value is not yet known.
 struct Open {
     thread: ThreadId,
     /// Its index in [`Values::noted`].
     index: usize,
-    /// What was there before.
+    /// The previous value.
     before: Option<u64>,
     stage: Stage,
 }
 
 #[derive(Clone, Copy)]
 enum Stage {
-    /// Its thread has not come back.
+    /// Its thread has not returned.
     Executing,
-    /// Its thread has come back for a read, and nothing has changed: it may be half of a copy.
+    /// Its thread has returned for a read, and nothing has changed: it may be half of a copy.
     Undecided,
-    /// The read was the next step of all, and read this.
+    /// The read was the very next step, and read this.
     Copying(Option<u64>),
 }
 
@@ -92,22 +93,22 @@ enum Stage {
 pub(crate) struct Values {
     /// In the order of the steps.
     pub(crate) noted: Vec<Noted>,
-    /// The values of earlier steps than this one were dropped.
+    /// The values of steps before this one were dropped.
     pub(crate) from: u32,
-    /// The access that each thread is about to make, by its number.
+    /// The next access of each thread, by thread number.
     announced: Vec<Option<Announced>>,
     /// At most one step is open at a time.
     open: Option<Open>,
 }
 
 impl Values {
-    /// Values are wanted in this process.
+    /// Creates the values if they are requested in this process.
     pub(crate) fn wanted() -> Values {
         WANTED.store(true, Ordering::Relaxed);
         Values::default()
     }
 
-    /// Takes note of what a thread is about to do.
+    /// Records the next access of a thread.
     pub(crate) fn announce(
         &mut self,
         thread: ThreadId,
@@ -123,7 +124,7 @@ impl Values {
             is_value.then_some(Announced { kind, address: address as u64, width: size as u8, is_plain });
     }
 
-    /// A thread has had its turn for what it has announced, as `step`, and is about to execute it.
+    /// Records that a thread is about to execute its announced access, as `step`.
     pub(super) fn begin(&mut self, thread: ThreadId, step: u32) {
         let Some(access) = self.announced.get_mut(thread.index()).and_then(Option::take) else { return };
         let Announced { kind, address, width, .. } = access;
@@ -136,7 +137,7 @@ impl Values {
         if self.noted.len() == 2 * MOST {
             self.noted.drain(..MOST);
             self.from = self.noted[0].step;
-            // Its index is another one now.
+            // Its index has changed.
             self.open = None;
         }
         self.open = match self.open.take() {
@@ -152,7 +153,8 @@ impl Values {
         self.noted.push(noted);
     }
 
-    /// Looks at what the open step has written, now that `thread` comes into the runtime for what it has announced.
+    /// Reads the value that the open step has written, now that `thread` enters the runtime with its next
+    /// announcement.
     pub(crate) fn settle(&mut self, thread: ThreadId) {
         let Some(open) = self.open.take().filter(|open| open.thread == thread) else { return };
         let noted = &mut self.noted[open.index];
@@ -171,7 +173,7 @@ impl Values {
         }
     }
 
-    /// The open step was refused if it was to this address.
+    /// Records that the open step was rejected, if it was to this address.
     pub(crate) fn refuse(&mut self, address: u64) {
         let open = self.open.as_ref().map(|open| self.noted[open.index]);
         if open.is_some_and(|open| (open.address..open.address + u64::from(open.width)).contains(&address)) {
@@ -179,8 +181,9 @@ impl Values {
         }
     }
 
-    /// The run is over, and `current` is the thread that ran. If the run ended before the last step could be executed, what it would
-    /// have read is there; but not in a freed block, which holds what the runtime has put there.
+    /// Ends the run; `current` is the thread that ran. If the run ended before the last step was executed,
+    /// the value that it would have read is in memory; but not in a freed block, which holds the runtime's
+    /// pattern.
     pub(crate) fn end(&mut self, current: ThreadId, run: &RunSummary<'_>) {
         self.settle(current);
         let Some(last) = run.trace.events.last().map(|event| event.thread) else { return };
@@ -192,13 +195,13 @@ impl Values {
     }
 }
 
-/// What is in memory; nothing if it cannot be read.
+/// Returns the value in memory; `None` if it cannot be read.
 fn read(address: u64, width: u8) -> Option<u64> {
     let mut value = 0_u64;
     let into =
         libc::iovec { iov_base: std::ptr::from_mut(&mut value).cast(), iov_len: usize::from(width.min(8)) };
     let from = libc::iovec { iov_base: address as *mut _, iov_len: usize::from(width) };
-    // SAFETY: it tells a number.
+    // SAFETY: the system call touches no memory.
     let process = unsafe { raw::syscall(libc::SYS_getpid, [0; 6]) };
     let [into, from] = [&raw const into, &raw const from].map(|vector| vector as usize);
     // SAFETY: the kernel writes at most eight bytes into the value, and checks what it reads.

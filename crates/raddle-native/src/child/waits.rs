@@ -1,4 +1,4 @@
-//! Threads that wait for the operating system, and timers that are files: when they go on.
+//! Threads that wait for the operating system, and timer files: when they continue.
 
 use crate::child::objects::Class;
 use crate::child::outside::{Awaited, FIRST, Wake, What, poll};
@@ -11,7 +11,7 @@ use raddle_engine::Next;
 use raddle_model::{Access, Kind, ObjectId, Operation, ThreadId};
 
 impl Runtime {
-    /// The object of a file, if calls with it may wait.
+    /// Returns the object of a file, if calls on it may wait.
     pub(crate) fn file(&mut self, descriptor: c_int) -> Option<ObjectId> {
         let known = self.outside.find(descriptor)?;
         let shown = if known.number < FIRST { 0 } else { known.descriptor as u64 };
@@ -19,12 +19,12 @@ impl Runtime {
         Some(self.object(known.number, Class::Descriptor, || value))
     }
 
-    /// The object of all that is `what`.
+    /// Returns the object of all resources of a kind.
     pub(crate) fn all(&mut self, what: What) -> ObjectId {
         self.object(what as u64, Class::Descriptor, || what as u64)
     }
 
-    /// Lets threads go on that wait for what has come from inside.
+    /// Wakes threads whose inside conditions hold.
     pub(crate) fn look_inside(&mut self) {
         for index in 0..self.outside.waiters.len() {
             let waiter = &self.outside.waiters[index];
@@ -37,8 +37,8 @@ impl Runtime {
         }
     }
 
-    /// A signal was sent to `target`, or to any thread, and its handler has run: lets that thread go on if it waits for that; of
-    /// any thread, the first.
+    /// Wakes a thread that waits for a signal handler: a signal was sent to `target`, or to any thread, and
+    /// its handler has run. For any thread, wakes the first.
     pub(crate) fn wake_pausing(&mut self, target: Option<ThreadId>) {
         let waiters = self.outside.waiters.iter().enumerate();
         let pausing = waiters.filter(|(_, w)| !w.woken && matches!(w.awaited, Awaited::Handler));
@@ -48,7 +48,7 @@ impl Runtime {
         }
     }
 
-    /// Lets a thread go on if it waits, because it was cancelled.
+    /// Wakes a waiting thread, because it was cancelled.
     pub(crate) fn wake_cancelled(&mut self, thread: ThreadId) {
         if let Some(index) = self.outside.waiters.iter().position(|w| w.thread == thread && !w.woken) {
             self.wake(index, false);
@@ -64,8 +64,8 @@ impl Runtime {
         self.outside.wakes.push(Wake { step, token, idle });
     }
 
-    /// Called where no thread can go on: waits until something has come for one, but no longer than until the virtual time
-    /// goes on, or a moment if there are threads that spin.
+    /// Waits for an external event, when no thread can continue, but no longer than until the virtual time
+    /// advances, or a moment if there are threads that spin.
     #[cold]
     pub(crate) fn await_outside(&mut self, spinning: bool, until: Option<u64>) {
         const MOMENT: u64 = 1_000_000;
@@ -86,7 +86,7 @@ impl Runtime {
                 any = true;
                 match &waiter.awaited {
                     Awaited::Files(awaited) => files.extend_from_slice(awaited),
-                    // The kernel has no way to wait for these and for files.
+                    // The kernel cannot wait for these and for files together.
                     _ => slice = MOMENT,
                 }
             }
@@ -104,7 +104,7 @@ impl Runtime {
         }
     }
 
-    /// Wakes every thread that waits for what is there. Tells whether there was one.
+    /// Wakes every thread whose condition holds. Returns true if there was one.
     fn wake_all(&mut self, interrupted: bool, eager: bool) -> bool {
         let mut any = false;
         let steps = self.engine.step_count();
@@ -124,7 +124,7 @@ impl Runtime {
         any
     }
 
-    /// The operation of waiting for `object`, for so long.
+    /// Returns the operation of waiting for `object` with a time limit.
     pub(crate) fn wait_operation(
         &mut self,
         token: ObjectId,
@@ -137,7 +137,7 @@ impl Runtime {
         park.on(object, Access::Read).with_argument(span)
     }
 
-    /// What the engine says is next, after having waited for the outside where nothing else is left to do.
+    /// Returns the engine's next step, after waiting for external events if nothing else can run.
     #[inline]
     pub(crate) fn next(&mut self) -> Next {
         loop {
@@ -150,9 +150,9 @@ impl Runtime {
 }
 
 impl Runtime {
-    /// Takes note of a new timer.
+    /// Records a new timer.
     pub(crate) fn add_timer(&mut self, file: c_int, is_real: bool) {
-        self.outside.note_made(What::Timer, &[file]);
+        self.outside.note_created(What::Timer, &[file]);
         if let Some(number) = self.outside.number_of_timer(file) {
             self.timers.push(TimerFile { number, file, is_real, due: None, interval: 0, count: 0 });
         }
@@ -163,19 +163,19 @@ impl Runtime {
         self.timers.iter_mut().find(|timer| timer.number == number)
     }
 
-    /// Whether the times of the timer of `file` are of the real clock.
+    /// Returns true if the times of a timer file refer to the real-time clock.
     pub(crate) fn timer_is_real(&mut self, file: c_int) -> bool {
         self.timer(file).is_some_and(|timer| timer.is_real)
     }
 
-    /// How long the timer of `file` still runs, and its interval.
+    /// Returns the remaining time of a timer file, and its interval.
     pub(crate) fn timer_state(&mut self, file: c_int) -> Option<(u64, u64)> {
         let now = self.now();
         let timer = self.timer(file)?;
         Some((timer.due.map_or(0, |due| due.saturating_sub(now).max(1)), timer.interval))
     }
 
-    /// Starts the timer of `file` anew.
+    /// Restarts a timer file.
     pub(crate) fn set_timer(&mut self, file: c_int, due: Option<u64>, interval: u64) {
         if let Some(timer) = self.timer(file) {
             (timer.due, timer.interval, timer.count) = (due, interval, 0);
@@ -204,7 +204,7 @@ impl Runtime {
         }
     }
 
-    /// How often the timer of `file` was due; whoever asks has read it.
+    /// Returns and resets the number of expirations of a timer file.
     pub(crate) fn take_expirations(&mut self, file: c_int) -> Option<u64> {
         if self.timers.is_empty() {
             return None;
@@ -212,7 +212,7 @@ impl Runtime {
         self.timer(file).map(|timer| std::mem::take(&mut timer.count))
     }
 
-    /// How long a thread that waits for so long may wait before a timer is due that it may be waiting for.
+    /// Returns the time limit of a wait, reduced to the next expiry of a timer that it may be waiting for.
     pub(crate) fn until_timer(&mut self, awaited: &Awaited, span: u64) -> u64 {
         let Awaited::Files(files) = awaited else { return span };
         if self.timers.is_empty() || !files.iter().any(|file| self.outside.may_have_timer(file.fd)) {
@@ -222,7 +222,7 @@ impl Runtime {
         due.map_or(span, |due| span.min(due.saturating_sub(self.now())))
     }
 
-    /// Takes note that a file is closed, which may have been the last one of a timer.
+    /// Records that a file is closed, which may have been the last one of a timer.
     pub(crate) fn forget_timers(&mut self) {
         if !self.timers.is_empty() {
             let outside = &self.outside;

@@ -1,19 +1,21 @@
-//! The library's own allocator. The program's `malloc` may be waiting for one of the locks that this library models.
+//! The library's own allocator. The program's `malloc` may be waiting for one of the locks that this library
+//! models.
 //!
-//! Blocks are powers of two. All come from one region that is reserved once, so that the library's needs, which grow from
-//! run to run, do not move what the program maps. Freed blocks are kept in a list for each size.
+//! Blocks are powers of two. All come from one region that is reserved once, so that the library's needs,
+//! which grow from run to run, do not move the program's mappings. Freed blocks are kept in a list for each
+//! size.
 //!
-//! A strategy that learns may have tables of a hundred megabytes, and every run is a fork. So large blocks are asked for in huge
-//! pages, and what is free of them is given back.
+//! A strategy that learns may have tables of a hundred megabytes, and every run is a fork. So large blocks
+//! use huge pages, and their free parts are returned to the system.
 #![expect(unsafe_code, reason = "an allocator hands out raw memory")]
 
 use crate::platform::raw;
 use std::alloc::{GlobalAlloc, Layout};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-/// How much address space is reserved. Memory is used only as far as it is touched.
+/// The reserved address space. Only touched memory is allocated.
 const RESERVED: usize = 64 << 30;
-/// Where it is asked for, far from what the kernel chooses by itself.
+/// The requested address, far from those that the kernel chooses by itself.
 pub(crate) const REGION: usize = 0x1000_0200_0000;
 const SIZES: usize = 40;
 /// The size of a huge page. Blocks of this size or more are large.
@@ -23,7 +25,7 @@ struct Own {
     busy: AtomicBool,
     next: AtomicUsize,
     end: AtomicUsize,
-    /// Blocks before this one are of another process and not given out again.
+    /// Blocks before this one belong to another process and are not reused.
     begin: AtomicUsize,
     /// The first free block of each size; a free block begins with the address of the next one.
     free: [AtomicUsize; SIZES],
@@ -39,7 +41,7 @@ static OWN: Own = Own {
 };
 
 impl Own {
-    /// Keeps other OS threads out for the time of `action`. Nobody waits in it.
+    /// Excludes other OS threads during `action`. No thread waits inside it.
     fn alone<R>(&self, action: impl FnOnce() -> R) -> R {
         while self.busy.swap(true, Ordering::Acquire) {
             std::hint::spin_loop();
@@ -53,7 +55,7 @@ impl Own {
         let Some(list) = self.free.get(class) else { return std::ptr::null_mut() };
         let first = list.load(Ordering::Relaxed);
         if first != 0 {
-            // SAFETY: a free block begins with the address of the next one, and nobody else uses it.
+            // SAFETY: a free block begins with the address of the next one, and no other code uses it.
             list.store(unsafe { *(first as *const usize) }, Ordering::Relaxed);
             return first as *mut u8;
         }
@@ -73,15 +75,16 @@ impl Own {
         }
         self.next.store(begin + size, Ordering::Relaxed);
         if size >= HUGE {
-            // SAFETY: the memory is mapped, and nobody uses it yet.
+            // SAFETY: the memory is mapped, and not used yet.
             unsafe { raw::advise(begin, size, libc::MADV_HUGEPAGE) };
         }
         begin as *mut u8
     }
 }
 
-/// Leaves alone what is free now, and the rest of the page that was last given out. What is allocated from now on is then on pages of
-/// its own, one after the other. The free blocks lie scattered, and each page that is written to after a fork has to be copied.
+/// Stops reusing the current free blocks and the rest of the last page. Later allocations then have their own
+/// consecutive pages. The free blocks are scattered, and each page that is written after a fork must be
+/// copied.
 pub(crate) fn settle() {
     OWN.alone(|| {
         OWN.free.iter().for_each(|list| list.store(0, Ordering::Relaxed));
@@ -89,18 +92,18 @@ pub(crate) fn settle() {
     });
 }
 
-/// The same in a process that was forked, which does not write to what it frees of before either.
+/// Does the same in a forked process, which also does not write to older blocks that it frees.
 pub(crate) fn begin_run() {
     settle();
     OWN.begin.store(OWN.next.load(Ordering::Relaxed), Ordering::Relaxed);
 }
 
-/// The power of two that holds `layout`, which is aligned to at most a page.
+/// Returns the power of two that holds `layout`, which is aligned to at most a page.
 fn class(layout: Layout) -> usize {
     layout.size().max(layout.align()).max(16).next_power_of_two().trailing_zeros() as usize
 }
 
-// SAFETY: blocks are as large as their class, aligned to it up to a page, and in one hand at a time.
+// SAFETY: blocks are as large as their class, aligned to it up to a page, and have one owner at a time.
 unsafe impl GlobalAlloc for Own {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         self.alone(|| self.take(class(layout)))

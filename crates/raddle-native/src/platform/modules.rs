@@ -1,4 +1,4 @@
-//! The files that the program is made of, and where they are in memory.
+//! The files of the program, and their addresses in memory.
 
 use raddle_model::Name;
 use raddle_model::native::{CALLED_BY, called_by, module_name, place_name};
@@ -8,18 +8,18 @@ use std::ops::Range;
 struct Part {
     begin: u64,
     end: u64,
-    /// The address that offsets are counted from.
+    /// The address to which offsets are relative.
     base: u64,
     path: String,
-    /// Of the file.
+    /// The name of the file.
     name: Name,
 }
 
-/// The files that the program is made of and where they are.
+/// The files of the program and their addresses.
 pub(crate) struct Modules {
     /// Invariant: sorted by address.
     parts: Vec<Part>,
-    /// Invariant: sorted; what nobody can write to.
+    /// Invariant: sorted; the read-only ranges.
     constant: Vec<(u64, u64)>,
 }
 
@@ -58,18 +58,18 @@ impl Modules {
         Modules { parts, constant }
     }
 
-    /// Whether an address is in a part of a file that nobody can write to.
+    /// Returns true if an address is in a read-only part of a file.
     pub(crate) fn is_constant(&self, address: u64) -> bool {
         let after = self.constant.partition_point(|&(begin, _)| begin <= address);
         after > 0 && address < self.constant[after - 1].1
     }
 
-    /// Whether an address is in one of the files, and so means the same in every run.
+    /// Returns true if an address is in one of the files, and so means the same in every run.
     pub(crate) fn contain(&self, address: u64) -> bool {
         self.part(address).is_some()
     }
 
-    /// Where the runtime's own code is.
+    /// Returns the range of the runtime's own code.
     pub(crate) fn own(&self) -> Range<u64> {
         let here = self.part(Modules::read as *const () as u64);
         let own = |part: &&Part| here.is_some_and(|here| here.path == part.path);
@@ -77,13 +77,14 @@ impl Modules {
         begin..self.parts.iter().rfind(own).map_or(0, |part| part.end)
     }
 
-    /// The part that holds an address.
+    /// Returns the part that contains an address.
     fn part(&self, address: u64) -> Option<&Part> {
         let after = self.parts.partition_point(|part| part.begin <= address);
         self.parts[..after].last().filter(|part| address < part.end)
     }
 
-    /// The name of a place that a call returns to, or that an instruction is before, with its callers from the inside out.
+    /// Returns the name of a location (a return address, or the address after an instruction), with its
+    /// callers from the inside out.
     pub(crate) fn name(&self, place: u64, callers: &[u64]) -> Name {
         callers.iter().fold(place_name(&self.text(place - 1)), |name, caller| {
             let address = caller - 1;
@@ -94,36 +95,41 @@ impl Modules {
         })
     }
 
-    /// An address as a text that means the same in another process.
+    /// Returns an address as a text that means the same in another process.
     pub(crate) fn text(&self, address: u64) -> String {
         match self.part(address) {
             Some(part) if !part.path.starts_with("/dev/") => {
                 format!("{}+{:#x}", part.path, address - part.base)
             }
-            // Shared memory without a name, and what follows it, is no part of a file.
+            // Anonymous shared memory, and what follows it, is not part of a file.
             _ => format!("{address:#x}"),
         }
     }
 
-    /// A place with its callers from the inside out, each by the address that it returns to. A module is named once in a row.
+    /// Returns a location with its callers from the inside out, each by its return address. Consecutive
+    /// callers in one module name it once.
     pub(crate) fn calls(&self, place: u64, callers: &[u64]) -> String {
         let mut text = String::new();
         let mut module = String::new();
         for address in [place].iter().chain(callers) {
-            // A call returns to the instruction after it; the place is the call.
-            let told = self.text(address - 1);
-            let (of, offset) = told.split_at(told.rfind('+').unwrap_or(0));
+            // A call returns to the instruction after it; the location is the call.
+            let address_text = self.text(address - 1);
+            let (of, offset) = address_text.split_at(address_text.rfind('+').unwrap_or(0));
             if !text.is_empty() {
                 text.push_str(CALLED_BY);
             }
-            text.push_str(if !text.is_empty() && of == module && !of.is_empty() { offset } else { &told });
+            text.push_str(if !text.is_empty() && of == module && !of.is_empty() {
+                offset
+            } else {
+                &address_text
+            });
             module = of.to_owned();
         }
         text
     }
 }
 
-/// The path at the end of a line of a memory map, which may have spaces in it.
+/// Returns the path at the end of a line of a memory map, which may contain spaces.
 fn path_of(line: &str) -> Option<&str> {
     let rest = (0..5).try_fold(line, |rest, _| rest.split_once(' ').map(|(_, rest)| rest.trim_start()))?;
     let path = rest.strip_suffix(" (deleted)").unwrap_or(rest);

@@ -11,7 +11,8 @@ use std::arch::asm;
 pub(crate) unsafe fn syscall(number: i64, arguments: [usize; 6]) -> isize {
     let [a, b, c, d, e, f] = arguments;
     let result: isize;
-    // SAFETY: the kernel changes only the result, rcx and r11; that the call may touch the memory it names is the condition of this function.
+    // SAFETY: the kernel changes only the result, rcx and r11; per the contract of this function, the call
+    // may touch the memory that its arguments name.
     unsafe {
         asm!(
             "syscall",
@@ -27,12 +28,12 @@ pub(crate) unsafe fn syscall(number: i64, arguments: [usize; 6]) -> isize {
 /// Ends the process at once.
 pub(crate) fn exit(status: i32) -> ! {
     loop {
-        // SAFETY: it touches no memory.
+        // SAFETY: the system call touches no memory.
         unsafe { syscall(libc::SYS_exit_group, [status as usize, 0, 0, 0, 0, 0]) };
     }
 }
 
-/// Writes a message of our own to standard error, for a bug of ours that nobody else can be told.
+/// Writes a message to standard error, for an internal error that cannot be reported in another way.
 pub(crate) fn complain(message: &str) {
     for part in ["raddle: ", message, "\n"] {
         // SAFETY: the text is readable for its whole length.
@@ -47,44 +48,44 @@ pub(crate) fn futex_wait(word: &std::sync::atomic::AtomicU32, value: u32) {
     unsafe { syscall(libc::SYS_futex, [address, libc::FUTEX_WAIT as usize, value as usize, 0, 0, 0]) };
 }
 
-/// Wakes whoever waits for `word` to change.
+/// Wakes all threads that wait for `word` to change.
 pub(crate) fn futex_wake(word: &std::sync::atomic::AtomicU32) {
     let address = std::ptr::from_ref(word) as usize;
     // SAFETY: the kernel uses the word's address only.
     unsafe { syscall(libc::SYS_futex, [address, libc::FUTEX_WAKE as usize, i32::MAX as usize, 0, 0, 0]) };
 }
 
-/// Maps fresh memory that is used as far as it is touched; null if there is none.
+/// Maps fresh memory, which is allocated when touched; returns null on failure.
 pub(crate) fn map(size: usize, shared: bool, hint: usize) -> *mut u8 {
     let sharing = if shared { libc::MAP_SHARED } else { libc::MAP_PRIVATE };
     let flags = sharing | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
     let protection = libc::PROT_READ | libc::PROT_WRITE;
     let arguments = [hint, size, protection as usize, flags as usize, usize::MAX, 0];
-    // SAFETY: a fresh mapping changes nothing that exists.
+    // SAFETY: a fresh mapping does not change existing memory.
     let result = unsafe { syscall(libc::SYS_mmap, arguments) };
     if result < 0 { std::ptr::null_mut() } else { result as *mut u8 }
 }
 
-/// Tells the kernel what memory is for. It may not heed that.
+/// Advises the kernel about the use of memory.
 ///
 /// # Safety
-/// Where the advice is that it is not needed, nobody may need what is in it.
+/// If the advice is that it is not needed, no code may need its contents.
 pub(crate) unsafe fn advise(address: usize, size: usize, advice: i32) {
-    // SAFETY: the caller promises that nothing is lost.
+    // SAFETY: per the contract of this function, the contents are not needed if the advice discards them.
     unsafe { syscall(libc::SYS_madvise, [address, size, advice as usize, 0, 0, 0]) };
 }
 
-/// The time that really is, in nanoseconds.
+/// Returns the real time in nanoseconds.
 pub(crate) fn real_now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-    // SAFETY: there is room for a time.
+    // SAFETY: the argument has room for a time.
     unsafe {
         syscall(libc::SYS_clock_gettime, [libc::CLOCK_MONOTONIC as usize, &raw mut time as usize, 0, 0, 0, 0])
     };
     time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64
 }
 
-/// Returns what a function of libc returns for a result of the kernel, and sets `errno`.
+/// Converts a kernel result to a libc result, and sets `errno`.
 pub(crate) fn errno_result(result: isize) -> isize {
     if result >= 0 {
         return result;

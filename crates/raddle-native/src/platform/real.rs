@@ -1,20 +1,21 @@
-//! The functions that this library hides: the only way to them. They are looked up before the program's first
-//! constructor runs, because looking up may allocate.
-#![expect(unsafe_code, reason = "functions of C are found by name")]
+//! The functions that this library hides; no other module calls them. They are looked up before the program's
+//! first constructor runs, because a lookup may allocate.
+#![expect(unsafe_code, reason = "finds C functions by name")]
 
 use libc::{fd_set, iovec, itimerspec, pollfd, sigset_t, timespec, timeval};
 use std::ffi::{CStr, c_char, c_int, c_long, c_uint, c_ulong, c_void};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// `pthread_exit`, to be jumped to.
+/// `pthread_exit`, as a jump target.
 static EXIT: Hidden = Hidden::new("pthread_exit\0");
 
-/// The address of `pthread_exit`, for a call that leaves no frame of ours.
+/// Returns the address of `pthread_exit`, for a call that leaves no frame of ours.
 pub(crate) fn pthread_exit() -> usize {
     EXIT.find()
 }
 
-/// A function of C that this library may hide. Assembly knows that the address is at its beginning: 0 until it was found.
+/// A C function that this library may hide. The assembly knows that the address is the first field: 0 until
+/// it was found.
 #[repr(C)]
 pub(crate) struct Hidden {
     address: AtomicUsize,
@@ -22,19 +23,21 @@ pub(crate) struct Hidden {
 }
 
 impl Hidden {
-    /// The function with this name, which ends with a zero.
+    /// Creates the entry of the function with this zero-terminated name.
     pub(crate) const fn new(name: &'static str) -> Hidden {
-        let Ok(name) = CStr::from_bytes_with_nul(name.as_bytes()) else { panic!("a name ends with a zero") };
+        let Ok(name) = CStr::from_bytes_with_nul(name.as_bytes()) else {
+            panic!("a name is zero-terminated")
+        };
         Hidden { address: AtomicUsize::new(0), name }
     }
 
-    /// Its address; 0 if there is no such function.
+    /// Returns its address; 0 if there is no such function.
     pub(crate) fn find(&self) -> usize {
         let known = self.address.load(Ordering::Relaxed);
         if known != 0 {
             return known;
         }
-        // SAFETY: the name ends with a zero.
+        // SAFETY: the name is zero-terminated.
         let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
         self.address.store(found, Ordering::Relaxed);
         found
@@ -45,14 +48,14 @@ impl Hidden {
 /// checked against the same type.
 macro_rules! hidden {
     ($(fn $name:ident($($argument:ident: $type:ty),*) $(-> $result:ty)?;)*) => {
-        #[expect(non_upper_case_globals, reason = "they are called as the functions are")]
+        #[expect(non_upper_case_globals, reason = "named after the functions")]
         mod found {
             use super::Hidden;
             $(pub(super) static $name: Hidden = Hidden::new(concat!(stringify!($name), "\0"));)*
         }
 
         /// The types of the functions.
-        #[expect(non_camel_case_types, reason = "they are called as the functions are")]
+        #[expect(non_camel_case_types, reason = "named after the functions")]
         pub(crate) mod signature {
             use super::*;
             $(pub(crate) type $name = unsafe extern "C" fn($($type),*) $(-> $result)?;)*
@@ -64,7 +67,7 @@ macro_rules! hidden {
         }
 
         $(
-            /// The function of C of that name.
+            /// Calls the C function of that name.
             ///
             /// # Safety
             /// As for that function.
@@ -72,12 +75,14 @@ macro_rules! hidden {
             pub(crate) unsafe fn $name($($argument: $type),*) $(-> $result)? {
                 let address = found::$name.find();
                 if address == 0 {
-                    crate::platform::raw::complain(concat!("there is no function ", stringify!($name), " to hand a call on to"));
+                    crate::platform::raw::complain(concat!("the C library has no function ", stringify!($name)));
                     crate::platform::raw::exit(127);
                 }
-                // SAFETY: the C library's function of this name is at the address, and has this type by its documentation.
+                // SAFETY: the C library's function of this name is at the address, and has this type by its
+                // documentation.
                 let function = unsafe { std::mem::transmute::<usize, signature::$name>(address) };
-                // SAFETY: the arguments are what the function asks for, which is the condition of this one.
+                // SAFETY: per the contract of this function, the arguments fulfil the requirements of the C
+                // function.
                 unsafe { function($($argument),*) }
             }
         )*

@@ -1,8 +1,10 @@
-//! Signatures of C functions as types, from which the compiler derives what the assembly of an entry point has to know.
+//! Signatures of C functions as types, from which the compiler derives the constants for the assembly of an
+//! entry point.
 
 /// The type of a C function: `unsafe extern "C" fn(..) -> ..`.
 pub(crate) trait Signature {
-    /// The type of a function of ours that is called in its place, with the caller's return address as one more argument.
+    /// The type of the handler that is called instead, with the caller's return address as an additional
+    /// argument.
     type Handler;
     /// The same for a function that exceptions may leave.
     type UnwindingHandler;

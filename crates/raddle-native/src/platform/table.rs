@@ -1,10 +1,10 @@
-//! A hash table from addresses to numbers whose order nobody can see, and that allocates only to grow.
+//! A hash table from addresses to numbers whose order is unobservable, and that allocates only to grow.
 
 use raddle_model::mix;
 
 const FREE: u64 = u64::MAX;
 
-/// Numbers by address, or by any other number but the largest.
+/// Numbers by address, or by any other key except the largest.
 #[derive(Clone, Debug)]
 pub(crate) struct Table<V = u32> {
     /// Invariant: a power of two entries, at most half of them used.
@@ -22,7 +22,7 @@ impl<V: Copy + Default> Default for Table<V> {
 impl<V: Copy + Default> Table<V> {
     #[inline]
     fn slot(&self, key: u64) -> usize {
-        // Neighbours lie beside each other: programs go through memory in order.
+        // Neighbors are adjacent: programs often traverse memory in order.
         const NEAR: u64 = 7;
         let mask = self.entries.len() - 1;
         let mut slot = (mix(key & !NEAR) & !NEAR | key & NEAR) as usize & mask;
@@ -32,14 +32,14 @@ impl<V: Copy + Default> Table<V> {
         slot
     }
 
-    /// The number of `key`, if it has one.
+    /// Returns the number of `key`, if it has one.
     #[inline]
     pub(crate) fn get(&self, key: u64) -> Option<V> {
         let (found, number) = self.entries[self.slot(key)];
         (found == key).then_some(number)
     }
 
-    /// Gives `key` a number.
+    /// Sets the number of `key`.
     pub(crate) fn set(&mut self, key: u64, number: V) {
         let slot = self.slot(key);
         self.used += usize::from(self.entries[slot].0 == FREE);
@@ -55,7 +55,7 @@ impl<V: Copy + Default> Table<V> {
         }
     }
 
-    /// All keys with their numbers, in no particular order.
+    /// Returns all keys with their numbers, in no particular order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (u64, V)> + '_ {
         self.entries.iter().copied().filter(|&(key, _)| key != FREE)
     }

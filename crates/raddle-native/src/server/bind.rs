@@ -1,9 +1,9 @@
 //! Binds the calls of the program to functions of libraries before the first fork.
 //!
-//! Most programs leave it to the loader to look a function up when it is first called. In a child that would be done again in every run,
-//! on a dozen pages of tables that nothing else touches: a tenth of a short run. Here it is done as the loader would do it. Where
-//! that is not certain the call is left as it is.
-#![expect(unsafe_code, reason = "tables of the loader are read and written")]
+//! Most programs let the loader look up a function when it is first called. In a child that would be repeated
+//! in every run, on a dozen pages of tables that nothing else touches: a tenth of a short run. This module
+//! does it as the loader would. Calls whose target is not certain are left unchanged.
+#![expect(unsafe_code, reason = "reads and writes tables of the loader")]
 
 use libc::{Elf64_Rela, Elf64_Sym};
 use std::ffi::{c_char, c_int, c_void};
@@ -24,11 +24,11 @@ mod tag {
     pub(super) const NEEDED_VERSIONS: i64 = 0x6fff_fffe;
 }
 
-/// In [`tag::FLAGS`]: the object's own functions come first, or all is bound.
+/// In [`tag::FLAGS`]: the object's own functions come first, or everything is bound.
 const SYMBOLIC_OR_NOW: u64 = 2 | 8;
-/// In [`tag::FLAGS_1`]: all is bound.
+/// In [`tag::FLAGS_1`]: everything is bound.
 const NOW: u64 = 1;
-/// The kind of relocation that is bound late.
+/// The relocation type that is bound lazily.
 const CALL: u64 = 7;
 
 /// An entry of a dynamic section.
@@ -38,7 +38,7 @@ struct Dynamic {
     value: u64,
 }
 
-/// A file of which versions are needed, and such a version; each says how far away the next one is.
+/// A file of which versions are needed, and such a version; each has the distance to the next one.
 #[repr(C)]
 struct NeededFile {
     version: u16,
@@ -61,13 +61,13 @@ unsafe extern "C" {
     fn dlvsym(handle: *mut c_void, name: *const c_char, version: *const c_char) -> *mut c_void;
 }
 
-/// How many objects there were before the program's own code began.
+/// The number of objects before the program's own code began.
 static FIRST: AtomicUsize = AtomicUsize::new(0);
 
-/// Takes note of the objects of now. One that the program loads by itself may look for functions elsewhere first, and what it finds
-/// is not to be kept when it is unloaded.
+/// Records the current objects. One that the program loads itself may search for functions elsewhere first,
+/// and its results must not be kept when it is unloaded.
 pub(crate) fn note_objects() {
-    // SAFETY: `count` is a function as the loader wants it.
+    // SAFETY: `count` has the type that the loader requires.
     unsafe { libc::dl_iterate_phdr(Some(count), std::ptr::null_mut()) };
 }
 
@@ -76,12 +76,14 @@ unsafe extern "C" fn count(_: *mut libc::dl_phdr_info, _: usize, _: *mut c_void)
     0
 }
 
-/// Binds what is certain, in all objects that were noted but this library, which is bound. Called before there is a second thread.
+/// Binds all certain calls, in all recorded objects except this library, which is bound. Called before there
+/// is a second thread.
 pub(crate) fn bind_all() {
     let mut left = FIRST.load(Ordering::Relaxed);
-    // SAFETY: the name ends with a zero; `bind` is a function as the loader wants it, and is handed what it takes.
+    // SAFETY: the name is zero-terminated; `bind` has the type that the loader requires, and casts its
+    // argument back to the type passed here.
     unsafe {
-        // Who looks at every binding wants to see it when it is made.
+        // An auditor expects to see every binding when it is made.
         if libc::getenv(c"LD_AUDIT".as_ptr()).is_null() {
             libc::dl_iterate_phdr(Some(bind), (&raw mut left).cast());
         }
@@ -90,13 +92,13 @@ pub(crate) fn bind_all() {
 
 /// Binds the calls of one object, if it is among those that are `left`. New ones come last.
 unsafe extern "C" fn bind(info: *mut libc::dl_phdr_info, _: usize, left: *mut c_void) -> c_int {
-    // SAFETY: `bind_all` has handed it over.
+    // SAFETY: `bind_all` passed this pointer.
     let left = unsafe { &mut *left.cast::<usize>() };
     if *left == 0 {
         return 1;
     }
     *left -= 1;
-    // SAFETY: the loader hands over what it knows of an object.
+    // SAFETY: the loader passes the description of an object.
     if let Some(object) = unsafe { Object::of(&*info) } {
         for index in 0..object.calls.len() {
             object.bind(index);
@@ -105,25 +107,25 @@ unsafe extern "C" fn bind(info: *mut libc::dl_phdr_info, _: usize, left: *mut c_
     0
 }
 
-/// What the loader knows of an object with calls that are not bound.
+/// The loader's data about an object with unbound calls.
 struct Object {
-    /// Where it is in memory.
+    /// Its address range.
     memory: Range<usize>,
     base: usize,
     calls: &'static [Elf64_Rela],
     symbols: *const Elf64_Sym,
     texts: *const c_char,
-    /// By symbol: the number of its version.
+    /// The version number of each symbol.
     versions: *const u16,
     needed: *const NeededFile,
 }
 
 impl Object {
     /// # Safety
-    /// `info` is what the loader tells.
+    /// `info` is a description from the loader.
     unsafe fn of(info: &libc::dl_phdr_info) -> Option<Object> {
         let base = info.dlpi_addr as usize;
-        // SAFETY: the loader says so.
+        // SAFETY: the loader gives the pointer and the number of the headers.
         let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, usize::from(info.dlpi_phnum)) };
         let loaded = || headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
         let begin = loaded().map(|header| header.p_vaddr as usize).min()?;
@@ -143,14 +145,14 @@ impl Object {
         if flags != 0 || entry(tag::SYMBOLIC).is_some() || entry(tag::BIND_NOW).is_some() {
             return None;
         }
-        // The loader has made addresses of some of them.
+        // The loader has converted some of them to addresses.
         let table = |wanted: i64| {
             let value = entry(wanted)? as usize;
             let address = if memory.contains(&value) { value } else { base + value };
             memory.contains(&address).then_some(address)
         };
         let count = entry(tag::SIZE_OF_CALLS)? as usize / size_of::<Elf64_Rela>();
-        // SAFETY: the table has that many entries, and stays as long as the object.
+        // SAFETY: the table has that many entries, and lives as long as the object.
         let calls = unsafe { std::slice::from_raw_parts(table(tag::CALLS)? as *const Elf64_Rela, count) };
         Some(Object {
             base,
@@ -168,7 +170,7 @@ impl Object {
         let call = &self.calls[index];
         let (symbol, kind) = ((call.r_info >> 32) as usize, call.r_info & 0xffff_ffff);
         let place = (self.base + call.r_offset as usize) as *mut usize;
-        // SAFETY: the place of a call is an address that can be written to, as all are not bound at once.
+        // SAFETY: the slot of a lazily bound call is a writable address.
         if kind != CALL || !self.asks_loader(unsafe { *place }, index) {
             return;
         }
@@ -177,15 +179,16 @@ impl Object {
             let name = self.texts.add((*self.symbols.add(symbol)).st_name as usize);
             self.version(symbol).map_or(std::ptr::null_mut(), |version| look_up(name, version))
         };
-        // A program at a fixed address stands for a function whose address it takes by the code that makes this very call.
+        // A program at a fixed address represents a function whose address it takes by the code that makes
+        // this very call.
         if !found.is_null() && !self.memory.contains(&(found as usize)) {
-            // SAFETY: see above.
+            // SAFETY: the slot is writable, as above.
             unsafe { *place = found as usize };
         }
     }
 
-    /// Whether there is code of the object that asks the loader for the function of a call. It begins with the number of the call. Anything
-    /// else may be what the program has put there.
+    /// Returns true if `code` is code of the object that asks the loader for the function of a call. It
+    /// begins with the number of the call. Anything else may come from the program.
     fn asks_loader(&self, code: usize, index: usize) -> bool {
         const LANDING: [u8; 4] = [0xf3, 0x0f, 0x1e, 0xfa];
         const PUSH: u8 = 0x68;
@@ -193,7 +196,7 @@ impl Object {
         wanted[1..].copy_from_slice(&(index as u32).to_le_bytes());
         let is_at = |code: usize, wanted: &[u8]| {
             let end = code.saturating_add(wanted.len());
-            // SAFETY: a call leads to code, which can be read; it is within the object.
+            // SAFETY: a call leads to readable code, and it is within the object.
             let byte = |at: usize| unsafe { *((code + at) as *const u8) };
             self.memory.contains(&code)
                 && end <= self.memory.end
@@ -202,12 +205,13 @@ impl Object {
         is_at(code, &wanted) || is_at(code, &LANDING) && is_at(code + LANDING.len(), &wanted)
     }
 
-    /// The version of a function in another object, by the number of its symbol.
+    /// Returns the version of a function in another object, by the number of its symbol.
     ///
     /// # Safety
     /// There is such a symbol.
     unsafe fn version(&self, symbol: usize) -> Option<*const c_char> {
-        // SAFETY: there is such a symbol, so the table has its version; each entry of the list says where the next one is.
+        // SAFETY: per the contract of this function, there is such a symbol, so the table has its version;
+        // each entry of the list has the distance to the next one.
         unsafe {
             let number = *self.versions.add(symbol);
             let mut file = self.needed;
@@ -228,19 +232,19 @@ impl Object {
     }
 }
 
-/// The function that a call means; null if it is not certain.
+/// Returns the target of a call; null if it is not certain.
 ///
-/// The loader takes the first function of the name that has the version or none at all. Those of this library have none. Nobody can be
-/// asked just that: without a version the one that a library offers to new programs is found, and with a version none without. Where both
-/// find the same there is no other.
+/// The loader takes the first function of the name that has the version or none at all. Those of this library
+/// have none. There is no API for exactly that: without a version, `dlsym` finds the default one for new
+/// programs, and with a version, `dlvsym` finds none without. If both find the same, there is no other.
 ///
 /// # Safety
-/// Both texts end with a zero.
+/// Both strings are zero-terminated.
 unsafe fn look_up(name: *const c_char, version: *const c_char) -> *mut c_void {
-    // SAFETY: both texts end with a zero.
+    // SAFETY: per the contract of this function, both strings are zero-terminated.
     unsafe {
         let first = libc::dlsym(libc::RTLD_DEFAULT, name);
-        // Where an address is takes the loader longer to say than where a name is.
+        // Looking up an address takes the loader longer than looking up a name.
         if first == dlvsym(libc::RTLD_DEFAULT, name, version) || is_own(first) {
             first
         } else {
@@ -249,13 +253,13 @@ unsafe fn look_up(name: *const c_char, version: *const c_char) -> *mut c_void {
     }
 }
 
-/// Whether this is in this library.
+/// Returns true if the address is in this library.
 fn is_own(address: *const c_void) -> bool {
     let object = |address: *const c_void| {
         let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
-        // SAFETY: the loader looks for the address, and fills in what there is room for.
+        // SAFETY: the loader looks up the address, and fills in the given structure.
         let found = unsafe { libc::dladdr(address, info.as_mut_ptr()) };
-        // SAFETY: it is filled in, and zeros would do.
+        // SAFETY: it is filled in, and all-zero bits are valid.
         (found != 0).then(|| unsafe { info.assume_init() }.dli_fbase)
     };
     !address.is_null() && object(address) == object(bind_all as *const () as *const c_void)

@@ -1,4 +1,5 @@
-//! What the server knows of iRoots beside its strategies: the names of places, and what it has told the command line.
+//! The server's knowledge about iRoots besides its strategies: the names of locations, and what it has
+//! reported to the command line.
 
 use super::state::Server;
 use crate::child::results::RunData;
@@ -6,8 +7,8 @@ use raddle_model::native::Covered;
 use raddle_model::{IRoot, Name};
 
 impl Server {
-    /// The names of the places of a run, by their numbers there.
-    pub(super) fn names(&mut self, whole: &RunData) -> Vec<Name> {
+    /// Returns the names of the locations of a run, by their numbers there.
+    pub(super) fn names(&mut self, data: &RunData) -> Vec<Name> {
         let Server { modules, places, .. } = self;
         let mut way = Vec::new();
         let mut name = |(place, callers): (u64, &[u64])| {
@@ -21,24 +22,24 @@ impl Server {
             places.insert(way.clone(), name);
             name
         };
-        let all = whole.places_with_callers().map(|place| place.map_or(Name(0), &mut name));
+        let all = data.places_with_callers().map(|place| place.map_or(Name(0), &mut name));
         all.collect()
     }
 
-    /// The iRoots that a strategy has had exposed since this was asked last, if they are to be told.
+    /// Returns the iRoots that a strategy has exposed since the last call, if they are reported.
     pub(super) fn newly_exposed(&mut self, strategy: usize) -> Vec<IRoot> {
-        let told = &mut self.lanes[strategy].told;
+        let reported = &mut self.lanes[strategy].reported;
         let ledger = self.setup.coverage.and_then(|_| self.strategies[strategy].as_ref()?.ledger());
-        let Some(ledger) = ledger.filter(|ledger| ledger.exposed() as usize > told.len()) else {
+        let Some(ledger) = ledger.filter(|ledger| ledger.exposed() as usize > reported.len()) else {
             return Vec::new();
         };
         let exposed = ledger.iter().filter(|(_, standing)| standing.exposed).map(|(&root, _)| root);
-        let new: Vec<IRoot> = exposed.filter(|root| !told.contains(root)).collect();
-        told.extend(&new);
+        let new: Vec<IRoot> = exposed.filter(|root| !reported.contains(root)).collect();
+        reported.extend(&new);
         new
     }
 
-    /// What a strategy knows of iRoots; nothing if it does not look at them.
+    /// Returns a strategy's knowledge about iRoots; empty if it does not use them.
     pub(super) fn covered(&self, strategy: usize) -> Covered {
         let ledger = self.strategies.get(strategy).and_then(|strategy| strategy.as_ref()?.ledger());
         let places = self.places.iter().filter_map(|(way, &name)| {

@@ -1,5 +1,5 @@
-//! Runs the recorded operations of a run again without the program, so that the server's strategy can learn from a run that
-//! happened in another process.
+//! Executes the recorded operations of a run again without the program, so that the server's strategy can
+//! learn from a run in another process.
 
 use crate::child::outside;
 use crate::child::results::RunData;
@@ -7,26 +7,26 @@ use raddle_engine::{Engine, Needs, Program, Replay, Reply, Strategy, run};
 use raddle_model::{Event, Kind, LocationId, Name, Operation, ThreadId, Verdict};
 use std::collections::VecDeque;
 
-/// Brings `engine` into the state in which the run ended, with what the strategy that made the run needs tracked.
-/// `names` are the names of the places of the run, if the strategy needs them.
-/// Tells whether that went as recorded; if not, there is nothing to be learnt.
-pub(crate) fn enact(engine: &mut Engine, whole: &RunData, needs: Needs, names: &[Name]) -> bool {
-    let mut actors: Vec<Actor> = whole.ended.iter().map(|_| Actor::default()).collect();
-    for event in whole.events.iter().filter(|event| event.operation.kind != Kind::ConditionReacquire) {
+/// Brings `engine` into the state in which the run ended, and tracks the data that the strategy of the run
+/// needs. `names` are the names of the locations of the run, if the strategy needs them. Returns true if it
+/// went as recorded; if not, there is nothing to learn.
+pub(crate) fn enact(engine: &mut Engine, data: &RunData, needs: Needs, names: &[Name]) -> bool {
+    let mut actors: Vec<Actor> = data.ended.iter().map(|_| Actor::default()).collect();
+    for event in data.events.iter().filter(|event| event.operation.kind != Kind::ConditionReacquire) {
         actors[event.thread.index()].next.push_back(event.operation);
     }
-    for (actor, pending) in actors.iter_mut().zip(&whole.pending) {
+    for (actor, pending) in actors.iter_mut().zip(&data.pending) {
         actor.next.extend(pending.filter(|operation| operation.kind != Kind::ConditionReacquire));
     }
-    let mut cast = Cast { whole, actors, woken: 0, waiting: 0 };
-    let replay = Replay::of(whole.events.clone(), whole.picks.clone());
+    let mut cast = Cast { data, actors, woken: 0, waiting: 0 };
+    let replay = Replay::of(data.events.clone(), data.picks.clone());
     let mut follower = Follower { replay, needs };
-    // Numbers of places mean nothing beyond the run, and names outlast the beginning of one.
+    // Location numbers are valid only within the run, and names remain valid when a run begins.
     for (place, &name) in names.iter().enumerate() {
         engine.name_place(LocationId(place as u32), name);
     }
     run(engine, &mut cast, &mut follower);
-    engine.summary().trace.events.len() == whole.events.len()
+    engine.summary().trace.events.len() == data.events.len()
 }
 
 #[derive(Default)]
@@ -34,23 +34,23 @@ struct Actor {
     next: VecDeque<Operation>,
     /// Its latest operation, as an event of the run.
     last: Option<u32>,
-    /// Whether it waits for something that the operating system keeps.
+    /// True if it waits for a resource of the operating system.
     waits: bool,
 }
 
 struct Cast<'a> {
-    whole: &'a RunData,
+    data: &'a RunData,
     actors: Vec<Actor>,
-    /// How many of the tokens that were given without a step have been given again.
+    /// The number of tokens set without a step that have been set again.
     woken: usize,
-    /// How many threads wait for something that the operating system keeps.
+    /// The number of threads that wait for a resource of the operating system.
     waiting: usize,
 }
 
 impl Cast<'_> {
-    /// Gives the tokens that were given at this point of the run.
+    /// Sets the tokens that were set at this point of the run.
     fn wake(&mut self, engine: &mut Engine, idle: bool) {
-        while let Some(wake) = self.whole.wakes.get(self.woken)
+        while let Some(wake) = self.data.wakes.get(self.woken)
             && u64::from(wake.step) == engine.step_count()
             && wake.idle == idle
         {
@@ -74,17 +74,17 @@ impl Program for Cast<'_> {
         let actor = &mut self.actors[thread.index()];
         if reply == Reply::Go {
             let latest = (engine.step_count() as u32).checked_sub(1);
-            actor.last = latest.filter(|&step| self.whole.events[step as usize].thread == thread);
-            if actor.last.is_some_and(|step| self.whole.unwritten.binary_search(&step).is_ok()) {
+            actor.last = latest.filter(|&step| self.data.events[step as usize].thread == thread);
+            if actor.last.is_some_and(|step| self.data.unwritten.binary_search(&step).is_ok()) {
                 engine.note_no_write(thread);
             }
-            let interrupts = self.whole.interrupts.iter().filter(|(step, _)| Some(*step) == actor.last);
+            let interrupts = self.data.interrupts.iter().filter(|(step, _)| Some(*step) == actor.last);
             interrupts.for_each(|&(_, target)| engine.interrupt(target));
         }
-        match (actor.next.pop_front(), &self.whole.verdict) {
+        match (actor.next.pop_front(), &self.data.verdict) {
             (Some(operation), _) => {
                 let known = operation.objects().map(|(object, _)| object.index() + 1).max().unwrap_or(0);
-                for made in self.whole.made.iter().take(known).skip(engine.object_count()) {
+                for made in self.data.made.iter().take(known).skip(engine.object_count()) {
                     made.add(engine);
                 }
                 if outside::is_wait(&operation) {
@@ -94,7 +94,7 @@ impl Program for Cast<'_> {
                 }
                 engine.announce(thread, operation);
             }
-            (None, Verdict::Failed { failure }) if self.whole.ended[thread.index()] == 0 => {
+            (None, Verdict::Failed { failure }) if self.data.ended[thread.index()] == 0 => {
                 engine.fail(failure.clone());
             }
             (None, _) => engine.finish(thread),
@@ -106,7 +106,7 @@ impl Program for Cast<'_> {
     }
 }
 
-/// Follows the recorded run and tracks what the strategy that made it needs.
+/// A strategy that follows the recorded run and tracks the data that the strategy of the run needs.
 struct Follower {
     replay: Replay,
     needs: Needs,
@@ -138,7 +138,7 @@ impl Strategy for Follower {
     }
 }
 
-/// The events of a recorded run.
+/// Returns the events of a recorded run.
 pub(crate) fn events(steps: &[raddle_model::TraceStep]) -> Vec<Event> {
     steps.iter().map(|step| Event { thread: ThreadId(step.thread), operation: step.operation }).collect()
 }

@@ -1,25 +1,26 @@
-//! Which memory is shared, and how it is divided into objects, learnt from the first runs.
+//! Learns from the first runs which memory is shared, and how it is divided into objects.
 
 use super::state::{Server, Wanted};
 use crate::child::interpose::access;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 use raddle_model::native::{Answer, Points};
 
-/// The most runs, and how many in a row have to bring nothing new.
+/// The maximum number of runs, and the number of consecutive runs without new results after which learning
+/// ends.
 const MOST: u64 = 24;
 const CALM: u64 = 5;
-/// After how many lost runs it is given up: each may have taken all the time that a run has.
+/// The number of lost runs after which learning ends: each may have taken the full time limit.
 const LOST: u64 = 3;
 
 impl Server {
-    /// Makes the first runs of an instrumented program only to learn which memory is shared, the same in every server, unless a
-    /// run takes longer than it may: that is told, for another server may then know more.
-    /// Tells whether this is a child that is to make one of them.
+    /// Executes the first runs of an instrumented program only to learn which memory is shared. Every server
+    /// learns the same, unless a run exceeds its time limit: that is reported, because another server may
+    /// then know more. Returns true in a child that must execute one of them.
     ///
-    /// Memory that only few schedules share must not be missed, for without steps at its accesses no later run can tell either.
-    /// So two runs with opposite orders of threads come before those at random.
+    /// Memory that only few schedules share must not be missed, because without steps at its accesses no
+    /// later run can detect it either. So two runs with opposite orders of threads come before random ones.
     pub(super) fn learn_shared(&mut self) -> bool {
-        // A replay is told what was known.
+        // A replay receives the recorded knowledge.
         let is_replay = self.setup.strategies.is_empty();
         if self.setup.points != Points::Shared || is_replay || !access::is_instrumented() {
             return false;
@@ -46,8 +47,8 @@ impl Server {
             let Some(made) = self.make_run(&fork, run, Points::Shared, None, Wanted::IfFailing) else {
                 return true;
             };
-            let whole = match made {
-                Ok(whole) => whole,
+            let data = match made {
+                Ok(data) => data,
                 Err(why) => {
                     if let Answer::Lost { message } | Answer::Refused { message } = why {
                         self.unlearnt.get_or_insert(message);
@@ -59,8 +60,8 @@ impl Server {
                     continue;
                 }
             };
-            calm = if self.known.add(&whole.shared) { 0 } else { calm + 1 };
-            if calm >= CALM || whole.accesses == 0 {
+            calm = if self.known.add(&data.shared) { 0 } else { calm + 1 };
+            if calm >= CALM || data.accesses == 0 {
                 return false;
             }
         }
@@ -68,7 +69,7 @@ impl Server {
     }
 }
 
-/// Always the oldest thread that can go on, or always the youngest.
+/// A strategy that always chooses the oldest enabled thread, or always the youngest.
 #[derive(Clone, Debug)]
 struct InOrder {
     youngest: bool,

@@ -1,7 +1,7 @@
-//! The fork server: stands before `main` and makes each run in a child.
+//! The fork server: stops before `main` and executes each run in a child.
 //!
-//! The strategies live here. A child has all memory as a copy, chooses in it and dies; the server learns from the
-//! operations that it left behind ([`enact`]).
+//! The strategies live here. A child has a copy of all memory, chooses in it and exits; the server learns
+//! from the operations that it left ([`enact`]).
 
 pub(crate) mod bind;
 mod coverage;
@@ -27,7 +27,7 @@ use raddle_model::{Pick, ThreadId, Verdict};
 use state::{Server, Wanted};
 use wire::Wire;
 
-/// Makes runs as the command line orders. Returns only in children, each of which is to make one run.
+/// Executes runs as the command line requests. Returns only in children, each of which must execute one run.
 pub(crate) fn serve(socket: i32) {
     control::set_starting(false);
     let mut wire = Wire::new(socket);
@@ -48,7 +48,7 @@ pub(crate) fn serve(socket: i32) {
     }
     loop {
         let Ok(order) = serde_json::from_slice::<Order>(server.wire.receive()) else { raw::exit(0) };
-        let Some(answer) = server.obey(&order) else { return };
+        let Some(answer) = server.handle(&order) else { return };
         let passed = matches!(&answer, Answer::RunResult(ran) if ran.kind.is_none());
         if passed && matches!(order, Order::Run { awaited: false, .. }) {
             server.wire.hold_or_send(&answer);
@@ -56,15 +56,16 @@ pub(crate) fn serve(socket: i32) {
             server.wire.send(&answer);
         }
         if matches!(order, Order::Replay { .. }) {
-            // A debugger that starts the program again does so on the same socket, and the next order is for that one.
+            // A debugger that restarts the program does so on the same socket, and the next request is for
+            // the new process.
             raw::exit(0);
         }
     }
 }
 
 impl Server {
-    /// Carries out an order. Gives nothing in the child that is to make the run.
-    fn obey(&mut self, order: &Order) -> Option<Answer> {
+    /// Handles a request. Returns `None` in the child that must execute the run.
+    fn handle(&mut self, order: &Order) -> Option<Answer> {
         match order {
             Order::Run { strategy, run, trace, .. } => self.run_under(*strategy, *run, *trace),
             Order::Coverage { strategy } => Some(Answer::Coverage(Box::new(self.covered(*strategy)))),
@@ -78,31 +79,32 @@ impl Server {
             }
             Order::Follow { schedule, any, values, shared, random } => {
                 let mut follow = Follow::new(schedule.clone());
-                // It has a seed of its own, where it draws at all.
+                // It has its own seed, if it draws at all.
                 follow.begin(Rng::for_run(0, 0));
                 let follow = |_: &mut Server| -> Option<Box<dyn Strategy>> { Some(Box::new(follow.clone())) };
                 let points = self.setup.points;
                 let wanted = if *values { Wanted::Values } else { Wanted::Steps };
-                let mut whole =
+                let mut data =
                     match self.make_run(&follow, *random, points, Some(&Known::read(shared)), wanted)? {
-                        Ok(whole) => whole,
+                        Ok(data) => data,
                         Err(answer) => return Some(answer),
                     };
-                self.check_end(&mut whole);
-                let mut ran = self.ran(&whole);
+                self.check_end(&mut data);
+                let mut ran = self.ran(&data);
                 if *any || ran.kind.is_some() {
                     let needs = Needs { enabled: true, ..Needs::default() };
-                    if enact::enact(&mut self.engine, &whole, needs, &[]) {
+                    if enact::enact(&mut self.engine, &data, needs, &[]) {
                         ran.preemptions = self.engine.summary().trace.preemptions() as u64;
                     }
-                    self.add_trace(&mut ran, &whole, String::new(), 0);
+                    self.add_trace(&mut ran, &data, String::new(), 0);
                 }
                 Some(Answer::RunResult(Box::new(ran)))
             }
         }
     }
 
-    /// Makes a run under a strategy, which learns from it. Gives nothing in the child that is to make the run.
+    /// Executes a run under a strategy, which learns from it. Returns `None` in the child that must execute
+    /// the run.
     fn run_under(&mut self, number: usize, run: u64, trace: bool) -> Option<Answer> {
         let strategy = self.strategies.get_mut(number)?.as_mut()?;
         if strategy.begin(Rng::for_run(self.setup.seed, run)) == Plan::Exhausted {
@@ -113,23 +115,23 @@ impl Server {
         let wants_steps = learns || self.expected.is_some() || self.judges_ends();
         let wanted = if wants_steps { Wanted::Steps } else { Wanted::IfFailing };
         let take = |server: &mut Server| server.strategies[number].take();
-        let mut whole = match self.make_run(&take, random, self.setup.points, None, wanted)? {
-            Ok(whole) => whole,
+        let mut data = match self.make_run(&take, random, self.setup.points, None, wanted)? {
+            Ok(data) => data,
             Err(answer) => return Some(answer),
         };
-        let names = if learns && needs.places { self.names(&whole) } else { Vec::new() };
+        let names = if learns && needs.places { self.names(&data) } else { Vec::new() };
         if learns
-            && enact::enact(&mut self.engine, &whole, needs, &names)
+            && enact::enact(&mut self.engine, &data, needs, &names)
             && let Some(strategy) = &mut self.strategies[number]
         {
             strategy.learn(&self.engine.summary());
         }
-        self.check_end(&mut whole);
-        let mut ran = self.ran(&whole);
+        self.check_end(&mut data);
+        let mut ran = self.ran(&data);
         ran.exposed = self.newly_exposed(number);
         if trace && ran.kind.is_some() {
             let spec = self.setup.strategies[number].clone();
-            self.add_trace(&mut ran, &whole, spec, run);
+            self.add_trace(&mut ran, &data, spec, run);
             if let Some(trace) = &mut ran.trace {
                 trace.settings.exit_last |= needs.exit_last;
                 trace.settings.timeouts_anytime |= needs.timeouts_anytime;
@@ -138,69 +140,69 @@ impl Server {
         Some(Answer::RunResult(Box::new(ran)))
     }
 
-    /// Makes a run with `strategy`, which follows `steps`, and tells where it left them.
+    /// Executes a run with `strategy`, which follows `steps`, and reports where it diverged from them.
     fn repeat(
         &mut self,
         mut strategy: Box<dyn Strategy>,
         steps: &[raddle_model::TraceStep],
         (shared, random): (&[u64], u64),
     ) -> Option<Answer> {
-        // A replay draws nothing; any stream will do.
+        // A replay draws nothing, so any stream is suitable.
         strategy.begin(Rng::for_run(0, 0));
         let fork = |_: &mut Server| Some(strategy.fork());
-        let mut whole = match self.make_run(
+        let mut data = match self.make_run(
             &fork,
             random,
             self.setup.points,
             Some(&Known::read(shared)),
             Wanted::Values,
         )? {
-            Ok(whole) => whole,
+            Ok(data) => data,
             Err(answer) => return Some(answer),
         };
-        self.check_end(&mut whole);
-        // The copy that followed the run is gone; following what was executed tells where it left.
-        let mut ran = self.ran(&whole);
-        ran.divergence = divergence(steps, &whole);
-        self.add_trace(&mut ran, &whole, String::new(), 0);
+        self.check_end(&mut data);
+        // The copy that followed the run is gone; following the executed steps locates the divergence.
+        let mut ran = self.ran(&data);
+        ran.divergence = divergence(steps, &data);
+        self.add_trace(&mut ran, &data, String::new(), 0);
         Some(Answer::RunResult(Box::new(ran)))
     }
 
-    fn ran(&self, whole: &RunData) -> RunResult {
+    fn ran(&self, data: &RunData) -> RunResult {
         RunResult {
-            kind: whole.verdict.failure().map(|failure| failure.kind().to_owned()),
-            cut_off: whole.verdict == Verdict::CutOff,
-            inconclusive: matches!(whole.verdict, Verdict::Inconclusive { .. }),
-            fingerprint: whole.fingerprint,
-            steps: whole.steps,
-            threads: whole.ended.len() as u64,
-            rests: whole.rests,
-            drawn: Pick::drawn(&whole.picks),
-            status: Some(whole.status),
-            outside_waits: whole.outside_waits,
-            processes: whole.processes,
+            kind: data.verdict.failure().map(|failure| failure.kind().to_owned()),
+            cut_off: data.verdict == Verdict::CutOff,
+            inconclusive: matches!(data.verdict, Verdict::Inconclusive { .. }),
+            fingerprint: data.fingerprint,
+            steps: data.steps,
+            threads: data.ended.len() as u64,
+            rests: data.rests,
+            drawn: Pick::drawn(&data.picks),
+            status: Some(data.status),
+            outside_waits: data.outside_waits,
+            processes: data.processes,
             unlearnt: self.unlearnt.clone(),
             ..RunResult::default()
         }
     }
 
-    fn add_trace(&self, ran: &mut RunResult, whole: &RunData, strategy: String, run: u64) {
-        ran.trace = Some(Box::new(record::record(whole, self.modules, &self.setup, strategy, run)));
+    fn add_trace(&self, ran: &mut RunResult, data: &RunData, strategy: String, run: u64) {
+        ran.trace = Some(Box::new(record::record(data, self.modules, &self.setup, strategy, run)));
         ran.output = self.printed();
         ran.shared = self.known.packed();
     }
 }
 
-/// Where a replay left the recorded steps.
-fn divergence(steps: &[raddle_model::TraceStep], whole: &RunData) -> Option<(usize, String)> {
+/// Returns the divergence of a replay from the recorded steps.
+fn divergence(steps: &[raddle_model::TraceStep], data: &RunData) -> Option<(usize, String)> {
     let same = |index: usize| {
-        let (step, event) = (steps.get(index), whole.events.get(index));
+        let (step, event) = (steps.get(index), data.events.get(index));
         step.zip(event).is_some_and(|(s, e)| s.thread == e.thread.0 && s.operation == e.operation)
     };
-    let left = (0..steps.len().max(whole.events.len())).find(|&index| !same(index));
-    let cut = whole.verdict == Verdict::CutOff;
-    let step = left.or(cut.then_some(whole.events.len()))?;
-    let pending = steps.get(step).and_then(|s| Some((s, whole.pending.get(s.thread as usize)?)));
+    let left = (0..steps.len().max(data.events.len())).find(|&index| !same(index));
+    let cut = data.verdict == Verdict::CutOff;
+    let step = left.or(cut.then_some(data.events.len()))?;
+    let pending = steps.get(step).and_then(|s| Some((s, data.pending.get(s.thread as usize)?)));
     let what = match pending {
         _ if step >= steps.len() => "the program goes on, the recorded run was over".to_owned(),
         Some((recorded, Some(now))) => now.departure(ThreadId(recorded.thread), &recorded.operation),

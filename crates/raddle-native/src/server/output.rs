@@ -1,5 +1,5 @@
-//! What the program printed and with what status it ended: files in memory, and failures that only they tell.
-#![expect(unsafe_code, reason = "files are known by numbers")]
+//! The output and exit status of the program: files in memory, and failures that only they show.
+#![expect(unsafe_code, reason = "files are identified by numbers")]
 
 use super::panics;
 use super::state::Server;
@@ -7,33 +7,33 @@ use crate::child::results::RunData;
 use raddle_model::{Failure, Verdict};
 
 impl Server {
-    /// What the latest run printed; of much, the end.
+    /// Returns the output of the latest run, truncated to its end.
     pub(super) fn printed(&self) -> String {
         const MOST: usize = 64 << 10;
         let texts = self.files().map(|file| contents(file, MOST));
         texts.map(|text| String::from_utf8_lossy(&text).into_owned()).collect()
     }
 
-    /// Whether the status of the program may be a failure.
+    /// Returns true if the exit status of the program may be a failure.
     pub(super) fn judges_ends(&self) -> bool {
         self.setup.fail_on_exit || self.setup.panics.is_some()
     }
 
-    /// Makes a run that has passed a failing one if its status or its output is not the expected one.
-    pub(super) fn check_end(&self, whole: &mut RunData) {
-        // Whoever waits for a process sees one byte of its status.
-        let status = whole.status & 0xff;
-        if status != 0 && whole.verdict == Verdict::Passed {
+    /// Marks a passed run as failed if its status or its output is not the expected one.
+    pub(super) fn check_end(&self, data: &mut RunData) {
+        // A waiting process sees one byte of the status.
+        let status = data.status & 0xff;
+        if status != 0 && data.verdict == Verdict::Passed {
             let thread = self.setup.panics.as_deref().filter(|_| status == panics::STATUS);
             let failure = thread.and_then(|thread| panics::failure(&self.printed(), thread));
-            // A program with a panic hook of its own may print anything; the status is still that of a panic.
+            // A program with its own panic hook may print anything; the status is still that of a panic.
             let counts = self.setup.fail_on_exit || thread.is_some();
             let exit = counts.then_some(Failure::Exit { status });
             if let Some(failure) = failure.or(exit) {
-                whole.verdict = Verdict::Failed { failure };
+                data.verdict = Verdict::Failed { failure };
             }
         }
-        let Some((expected, file)) = self.expected.as_ref().filter(|_| whole.verdict == Verdict::Passed)
+        let Some((expected, file)) = self.expected.as_ref().filter(|_| data.verdict == Verdict::Passed)
         else {
             return;
         };
@@ -48,11 +48,11 @@ impl Server {
             byte: same as u64,
             lengths: (found.len() as u64, expected.len() as u64),
         };
-        whole.verdict = Verdict::Failed { failure };
+        data.verdict = Verdict::Failed { failure };
     }
 }
 
-/// The end of a file, no more than `most` bytes.
+/// Returns the end of a file, at most `most` bytes.
 fn contents(file: i32, most: usize) -> Vec<u8> {
     // SAFETY: the file is ours, and the buffer is writable for its length.
     unsafe {

@@ -1,20 +1,20 @@
-//! What a Rust program says of its panics.
+//! Parses the panic messages of a Rust program.
 //!
-//! The panic itself is of no use here: it may be caught, and whether it was is known only at the end, by the status. What is
-//! left of it then is the text that the standard hook writes. A program with a hook of its own tells what it likes; its end is
-//! then a mere status.
+//! The panic itself is not decisive: it may be caught, and only the exit status shows whether it was. Then
+//! only the text of the standard hook is left. A program with its own hook prints anything; its end is then
+//! only a status.
 
 use raddle_model::{Failure, Panicked};
 
-/// The status of a program whose main thread has panicked, and of a harness of tests one of which has failed.
+/// The status of a program whose main thread has panicked, and of a test harness with a failed test.
 pub(crate) const STATUS: i32 = 101;
 
-/// The most panics of other threads that are kept, and the most lines of what one says.
+/// The maximum number of panics of other threads that are kept, and the maximum number of lines of a message.
 const MOST: usize = 4;
 const MOST_LINES: usize = 12;
 
-/// The failure of a program that printed `output` and ended because `thread` panicked. Nothing if the output tells of no panic
-/// of that thread.
+/// Returns the failure of a program that printed `output` and ended because `thread` panicked. `None` if the
+/// output has no panic of that thread.
 pub(crate) fn failure(output: &str, thread: &str) -> Option<Failure> {
     let lines: Vec<&str> = output.lines().collect();
     let mut panics: Vec<Panicked> =
@@ -27,11 +27,11 @@ pub(crate) fn failure(output: &str, thread: &str) -> Option<Failure> {
     Some(Failure::Panic { last, before: panics })
 }
 
-/// The panic that begins with `line`, such as `thread 'main' (7) panicked at src/main.rs:3:5:`, and what it says in the lines
-/// after that.
+/// Returns the panic that begins with `line`, such as `thread 'main' (7) panicked at src/main.rs:3:5:`, and
+/// its message in the lines after that.
 fn panicked(line: &str, after: &[&str]) -> Option<Panicked> {
     let (head, place) = heading(line)?;
-    // Newer compilers add the number of the thread, which is another one in every run.
+    // Newer compilers add the id of the thread, which differs in every run.
     let thread = head.rsplit_once('\'').map_or(head, |(thread, _)| thread);
     let said = after.iter().take_while(|line| !ends_message(line)).take(MOST_LINES).copied();
     let message = said.collect::<Vec<_>>().join("\n");
@@ -42,14 +42,14 @@ fn panicked(line: &str, after: &[&str]) -> Option<Panicked> {
     })
 }
 
-/// What stands before and behind `panicked at`.
+/// Returns the parts before and after `panicked at`.
 fn heading(line: &str) -> Option<(&str, &str)> {
     let (before, place) = line.strip_suffix(':')?.rsplit_once(" panicked at ")?;
-    // What a thread wrote before without ending its line stands in front, and may name threads as well.
+    // Output that a thread wrote before without a newline precedes it, and may name threads as well.
     Some((before.rsplit_once("thread '")?.1, place))
 }
 
-/// Whether a line is none of a panic's message any more.
+/// Returns true if a line is no longer part of a panic's message.
 fn ends_message(line: &str) -> bool {
     heading(line).is_some()
         || line == "FAILED"
@@ -66,7 +66,7 @@ mod tests {
         thread 'counts' (16) panicked at src/lib.rs:12:5:\nassertion `left == right` failed\n  left: 1\n right: 2\n\
         FAILED\n\nfailures:\n";
 
-    fn told(output: &str, thread: &str) -> Option<(Panicked, Vec<Panicked>)> {
+    fn parsed(output: &str, thread: &str) -> Option<(Panicked, Vec<Panicked>)> {
         match failure(output, thread)? {
             Failure::Panic { last, before } => Some((last, before)),
             _ => None,
@@ -75,24 +75,24 @@ mod tests {
 
     #[test]
     fn the_last_panic_of_the_thread_counts_and_others_come_with_it() {
-        let (last, before) = told(OUTPUT, "counts").expect("the output has a panic");
+        let (last, before) = parsed(OUTPUT, "counts").expect("the output has a panic");
         assert_eq!((&last.thread[..], &last.place[..]), ("counts", "src/lib.rs:12:5"));
         assert_eq!(last.message, "assertion `left == right` failed\n  left: 1\n right: 2");
         assert_eq!(before.iter().map(|panic| &panic.message[..]).collect::<Vec<_>>(), ["boom"]);
-        assert_eq!(told(OUTPUT, "main"), None);
-        assert_eq!(told("FAILED\n", "counts"), None);
+        assert_eq!(parsed(OUTPUT, "main"), None);
+        assert_eq!(parsed("FAILED\n", "counts"), None);
     }
 
     #[test]
-    fn old_compilers_tell_no_number() {
-        let (last, _) = told("text thread 'main' panicked at a.rs:1:2:\nno\n", "main").expect("a panic");
+    fn old_compilers_print_no_id() {
+        let (last, _) = parsed("text thread 'main' panicked at a.rs:1:2:\nno\n", "main").expect("a panic");
         assert_eq!((&last.thread[..], &last.place[..], &last.message[..]), ("main", "a.rs:1:2", "no"));
     }
 
     #[test]
     fn an_unfinished_line_before_it_hides_no_panic() {
         let output = "thread 'x' panicked at once: thread 'main' (7) panicked at a.rs:1:2:\nno\n";
-        let (last, before) = told(output, "main").expect("a panic");
+        let (last, before) = parsed(output, "main").expect("a panic");
         assert_eq!((&last.thread[..], &last.place[..], before.len()), ("main", "a.rs:1:2", 0));
     }
 }

@@ -1,13 +1,14 @@
 //! The processor on which runs begin.
 //!
-//! The kernel starts a new process on a processor that has nothing to do, far from what the server has just written for it, and the
-//! server only waits for it. So the server lets itself be bound to the processor that it is on, for as long as it takes to fork: a tenth of
-//! a short run is saved. If there are several servers, no processor has nothing to do, and they would only be in each other's way.
-#![expect(unsafe_code, reason = "the kernel is asked for a set of processors")]
+//! The kernel starts a new process on an idle processor, far from the caches that the server has just filled,
+//! and the server only waits for it. So the server pins itself to its current processor during the fork,
+//! which saves a tenth of a short run. With several servers, no processor is idle, and they would only
+//! compete.
+#![expect(unsafe_code, reason = "sets the processor affinity")]
 
 use crate::platform::raw;
 
-/// A set of more processors than these 1,024 is not dealt with.
+/// The size of a set in words: at most 1,024 processors are supported.
 const WORDS: usize = 16;
 
 /// A set of processors.
@@ -16,23 +17,23 @@ type Set = [u64; WORDS];
 /// The processors on which the program may run.
 pub(super) struct Processors {
     all: Set,
-    /// How much of it the kernel knows; nothing if it is not to be told.
+    /// The size that the kernel uses; `None` if pinning is off.
     size: Option<usize>,
 }
 
 impl Processors {
-    /// Those on which this process may run, and whether it is the only server.
+    /// Returns the processors on which this process may run; `is_alone`: it is the only server.
     pub(super) fn known(is_alone: bool) -> Processors {
         let mut all: Set = [0; WORDS];
         let arguments = [0, size_of::<Set>(), all.as_mut_ptr() as usize, 0, 0, 0];
-        // SAFETY: the kernel writes no more than there is room for, and tells how much.
+        // SAFETY: the kernel writes no more than the given size, and returns how much.
         let size = unsafe { raw::syscall(libc::SYS_sched_getaffinity, arguments) };
         let size = usize::try_from(size).ok();
         let has_choice = all.iter().map(|word| word.count_ones()).sum::<u32>() > 1;
         Processors { all, size: size.filter(|_| has_choice && is_alone) }
     }
 
-    /// Does `fork` on the processor of now. Both processes that come out of it may run on all again.
+    /// Calls `fork` on the current processor. Both resulting processes may then run on all again.
     pub(super) fn stay(&self, fork: impl FnOnce() -> i32) -> i32 {
         let Some(size) = self.size else { return fork() };
         let mut number = 0_usize;
@@ -47,8 +48,8 @@ impl Processors {
     }
 }
 
-/// Lets this process run on these processors alone. The kernel refuses if there is none of them.
+/// Restricts this process to these processors. The kernel refuses an empty set.
 fn allow(processors: &Set, size: usize) {
-    // SAFETY: the kernel reads as much as it told that it knows.
+    // SAFETY: the kernel reads as much as it returned before.
     unsafe { raw::syscall(libc::SYS_sched_setaffinity, [0, size, processors.as_ptr() as usize, 0, 0, 0]) };
 }

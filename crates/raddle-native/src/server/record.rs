@@ -1,4 +1,4 @@
-//! A run as a failure file, with addresses told as module and offset.
+//! Records a run as a failure file, with addresses as module and offset.
 
 use crate::child::objects::{Class, ObjectRecord};
 use crate::child::results::RunData;
@@ -7,22 +7,22 @@ use crate::platform::modules::Modules;
 use raddle_model::native::Setup;
 use raddle_model::{Cell, Environment, Format, FrontEnd, Gathered, ObjectId, TraceFile, TraceStep, Values};
 
-/// The text of place 0.
+/// The text of location 0.
 const NOWHERE: &str = "no place in the code";
 
-/// The run that was just made. Its program is filled in by the command line, which knows its arguments.
+/// Returns the latest run. The command line adds the program, because it knows the arguments.
 pub(crate) fn record(
-    whole: &RunData,
+    data: &RunData,
     modules: &Modules,
     setup: &Setup,
     strategy: String,
     run: u64,
 ) -> TraceFile {
-    let places = whole.places_with_callers().map(|place| match place {
+    let places = data.places_with_callers().map(|place| match place {
         None => NOWHERE.to_owned(),
         Some((address, callers)) => modules.calls(address, callers),
     });
-    let threads = (0..whole.ended.len()).map(|thread| match thread {
+    let threads = (0..data.ended.len()).map(|thread| match thread {
         0 => "main".to_owned(),
         number => format!("T{number}"),
     });
@@ -40,26 +40,26 @@ pub(crate) fn record(
         seed: setup.seed,
         run,
         minimized: None,
-        verdict: whole.verdict.clone(),
-        fingerprint: whole.fingerprint,
+        verdict: data.verdict.clone(),
+        fingerprint: data.fingerprint,
         threads: threads.collect(),
-        objects: whole.made.iter().map(|made| object(made, modules)).collect(),
+        objects: data.made.iter().map(|made| object(made, modules)).collect(),
         locations: places.collect(),
-        steps: whole
+        steps: data
             .events
             .iter()
             .map(|event| TraceStep { thread: event.thread.0, operation: event.operation })
             .collect(),
-        picks: whole.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
-        values: values(whole, modules),
+        picks: data.picks.iter().map(|pick| (pick.step, pick.arity, pick.value)).collect(),
+        values: values(data, modules),
     }
 }
 
-/// What the steps read and wrote. What type it has the command line looks up.
-fn values(whole: &RunData, modules: &Modules) -> Values {
+/// Returns the values that the steps read and wrote. The command line looks up their types.
+fn values(data: &RunData, modules: &Modules) -> Values {
     let mut gathered = Gathered::default();
-    for noted in &whole.values {
-        let event = whole.events.get(noted.step as usize);
+    for noted in &data.values {
+        let event = data.events.get(noted.step as usize);
         let object: Option<ObjectId> = event.and_then(|event| event.operation.object());
         if let Some(object) = object {
             let (address, width) = (noted.address, noted.width);
@@ -72,7 +72,7 @@ fn values(whole: &RunData, modules: &Modules) -> Values {
             });
         }
     }
-    Values { from: whole.values_from, ..gathered.into_values() }
+    Values { from: data.values_from, ..gathered.into_values() }
 }
 
 fn object(made: &ObjectRecord, modules: &Modules) -> String {
@@ -84,8 +84,8 @@ fn object(made: &ObjectRecord, modules: &Modules) -> String {
     }
 }
 
-/// Why a run that has not ended after `patience` milliseconds cannot go on, as far as the kernel and the runtime tell. Calls `ask` if it
-/// computes, for [`shared_memory::late`].
+/// Returns the reason why a run that has not ended after `patience` milliseconds cannot continue, as far as
+/// the kernel and the runtime show. Calls `ask` if it computes, for [`shared_memory::late`].
 pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules, ask: impl FnOnce()) -> String {
     let carrier = match shared_memory::carrier() {
         0 => process as u64,
@@ -96,8 +96,8 @@ pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules, ask: impl Fn
         _ if shared_memory::outside() != 0 => {
             let until = outside::awaited_text(shared_memory::outside());
             format!(
-                "no thread can go on until {until}, which something outside of the program has to bring about; let it come in time, \
-                 or raise --run-time"
+                "no thread can continue until {until}, which is an external event\nhelp: provide the event, or raise \
+                 --run-time"
             )
         }
         Some("running") => {
@@ -107,24 +107,24 @@ pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules, ask: impl Fn
                 instruction => format!("at {} ", modules.text(instruction)),
             };
             format!(
-                "it computes {at}without coming to an operation that raddle sees; a loop that waits for memory is seen if it was \
-                 compiled by `raddle cc`, and --run-time gives a long computation more time"
+                "it computes {at}without reaching an operation that raddle controls\nhelp: build with `raddle cc` if it spins \
+                 on memory, or raise --run-time if it is a long computation"
             )
         }
-        Some(number) => format!("it waits in {}, which raddle does not control", call_name(number)),
-        None => "nothing is known of what it does".to_owned(),
+        Some(number) => format!("it waits in the system call {}, which raddle does not control", call_name(number)),
+        None => "its state is unknown".to_owned(),
     };
     let (thread, place) = shared_memory::running();
     let thread = if thread == 0 { "main".to_owned() } else { format!("T{thread}") };
     let place = match (place, shared_memory::outside()) {
-        (0, _) => "from its start on".to_owned(),
+        (0, _) => "since its start".to_owned(),
         (_, 0) => format!("after {}", modules.text(place - 1)),
         _ => format!("at {}", modules.text(place - 1)),
     };
     format!("a run did not end within {patience} ms: thread {thread}, {place}: {doing}")
 }
 
-/// The name of a system call that programs often wait in, or its number.
+/// Returns the name of a system call that programs often wait in, or its number.
 fn call_name(number: &str) -> String {
     let name = match number {
         "0" => "read",

@@ -1,5 +1,5 @@
-//! Runs: each is made in a child, which leaves its results in shared memory.
-#![expect(unsafe_code, reason = "processes are forked and waited for")]
+//! Runs: each is executed in a child, which leaves its results in shared memory.
+#![expect(unsafe_code, reason = "forks processes and waits for them")]
 
 use super::record;
 use super::signals;
@@ -15,26 +15,26 @@ use crate::platform::{memory, raw};
 use raddle_engine::{Engine, Strategy};
 use raddle_model::native::{Answer, Points};
 
-/// How a child's process ended.
+/// The end of a child's process.
 enum End {
     /// This is the child; the number is that of the server.
     Child(i32),
-    /// By itself.
+    /// It exited.
     Ended(i32),
-    /// Not within the time that a run has; it was ended.
+    /// It exceeded the time limit of a run and was killed.
     Late(String),
-    /// It could not be made.
+    /// It could not be created.
     Refused(String),
 }
 
 impl Server {
-    /// Makes one run, under the strategy that `strategy` gives in the child, where this memory is known to be shared; if it is not said,
-    /// that which was learnt. Gives nothing in the child that is to make it, or if there is no
-    /// strategy.
+    /// Executes one run, under the strategy that `strategy` returns in the child, with this shared memory; if
+    /// it is `None`, with the learned one. Returns `None` in the child that must execute the run, or if there
+    /// is no strategy.
     ///
-    /// A process may end in a way that the runtime does not see, and then leaves nothing but how many steps it had taken. So the
-    /// run is made once more, to end by itself at that point. One that was killed from outside says nothing about the program; it is
-    /// made once more.
+    /// A process may end in a way that the runtime does not see, and then leaves only its number of steps.
+    /// The run is then repeated, to end by itself at that point. A run that was killed from outside has no
+    /// meaning for the program; it is repeated once.
     pub(super) fn make_run(
         &mut self,
         strategy: &dyn Fn(&mut Server) -> Option<Box<dyn Strategy>>,
@@ -49,7 +49,8 @@ impl Server {
             let end = self.fork();
             let status = match (end, results::read()) {
                 (End::Child(server), _) => {
-                    // Here and not before: what the server writes before a fork is copied in the child and faulted in the server.
+                    // Here and not earlier: a page that the server writes before a fork is copied in the
+                    // child and faults in the server.
                     memory::begin_run();
                     let strategy = strategy(self)?;
                     self.install(strategy, wanted);
@@ -63,7 +64,7 @@ impl Server {
                     self.become_run(server);
                     return None;
                 }
-                (_, Results::Complete(whole)) => return Some(Ok(whole)),
+                (_, Results::Complete(data)) => return Some(Ok(data)),
                 (_, Results::Lost(message)) | (End::Late(message), Results::None) => {
                     return Some(Err(Answer::Lost { message }));
                 }
@@ -95,7 +96,8 @@ impl Server {
         }
     }
 
-    /// Makes this process the one of a run. Apart from others for the sake of the stack, of which only what a child writes to is copied.
+    /// Sets up this process for a run. A separate function because of the stack: only the part that a child
+    /// writes to is copied.
     #[inline(never)]
     fn install(&self, strategy: Box<dyn Strategy>, wanted: Wanted) {
         let engine = Engine::new(config(self.setup.settings));
@@ -113,14 +115,14 @@ impl Server {
             // SAFETY: the file is ours.
             unsafe { libc::ftruncate(file, 0) };
         }
-        // SAFETY: it tells a number.
+        // SAFETY: the system call touches no memory.
         let server = unsafe { libc::getpid() };
         let child = self.processors.stay(pool::fork);
         if child < 0 {
             let error = std::io::Error::last_os_error();
             return End::Refused(format!(
-                "a process for the run could not be made: {error}; this is a limit of the system (`ulimit -u`, memory), not a \
-                 failure of the program; raise it, or make fewer runs at a time with --jobs"
+                "cannot create a process for the run: {error}; this is a system limit, not a \
+                 failure of the program\nhelp: raise `ulimit -u` or the memory limit, or use fewer --jobs"
             ));
         }
         if child == 0 {
@@ -129,19 +131,19 @@ impl Server {
         self.wait(child)
     }
 
-    /// In the child: what it prints goes to the file, and it has nothing to read.
+    /// Sets up the files of the child: its output goes to the file, and its input is empty.
     fn become_run(&self, server: i32) {
         control::begin_run();
         self.signals.give_back();
-        // Without libc, whose functions for these lie on pages that nothing else in a short run touches.
+        // Without libc, whose functions for these are on pages that nothing else in a short run touches.
         // SAFETY: these numbers are open files of ours, and 0 to 2 are the standard ones.
         let call = |number, [a, b]: [i32; 2]| unsafe {
             raw::syscall(number, [a as usize, b as usize, libc::SEEK_SET as usize, 0, 0, 0])
         };
-        // A child that outlives the server, because that was ended, is of no use.
+        // A child that outlives a killed server is useless.
         call(libc::SYS_prctl, [libc::PR_SET_PDEATHSIG, libc::SIGKILL]);
         if call(libc::SYS_getppid, [0, 0]) != server as isize {
-            // It was ended before this one could be tied to it.
+            // The server was killed before this process could be tied to it.
             raw::exit(0);
         }
         for file in self.files() {
@@ -174,7 +176,8 @@ impl Server {
         }
     }
 
-    /// Asks a child that computes which instruction it is at, and waits a moment for the answer. The child does not go on after it.
+    /// Asks a computing child for its current instruction, and waits a moment for the answer. The child does
+    /// not continue afterwards.
     fn ask(&self, child: i32) {
         const TURNS: usize = 20;
         const TURN_MS: i32 = 10;

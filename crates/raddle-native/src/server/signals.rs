@@ -1,8 +1,8 @@
-//! The signal by which the server hears that a run has ended.
+//! The signal by which the server learns that a run has ended.
 //!
-//! A descriptor of the process would tell that, too, but making one for each run takes a twentieth of the time of a short run. So
-//! the server blocks the signal and waits for it; a run has it as the program would have it.
-#![expect(unsafe_code, reason = "signals and processes are waited for")]
+//! A process descriptor would do the same, but creating one for each run takes a twentieth of the time of a
+//! short run. So the server blocks the signal and waits for it; a run has the signal in its original state.
+#![expect(unsafe_code, reason = "waits for signals and processes")]
 
 use crate::platform::raw::{self, real_now};
 use crate::platform::signals::mask_signals;
@@ -12,16 +12,16 @@ const CHILD: u64 = 1 << (libc::SIGCHLD - 1);
 
 /// The signals of the server.
 pub(super) struct Signals {
-    /// Those that the program had blocked.
+    /// The signals that the program had blocked.
     blocked: u64,
-    /// Whether it was started with `SIGCHLD` ignored, so that nobody would hear of it.
+    /// True if the program was started with `SIGCHLD` ignored, so that the signal would not be delivered.
     ignored: bool,
 }
 
 impl Signals {
-    /// Lets the server hear of its children. It has no other thread that could.
+    /// Lets the server receive `SIGCHLD`. It has no other thread that could.
     pub(super) fn take() -> Signals {
-        // SAFETY: an action of zeroes is a valid one, and is overwritten.
+        // SAFETY: an all-zero action is valid, and is overwritten.
         let ignored = unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             libc::sigaction(libc::SIGCHLD, std::ptr::null(), &raw mut action);
@@ -34,7 +34,7 @@ impl Signals {
         Signals { blocked: mask_signals(libc::SIG_BLOCK, CHILD), ignored }
     }
 
-    /// In a run: the program has its signals as it was started with them.
+    /// Restores the original signal state of the program, in a run.
     pub(super) fn give_back(&self) {
         mask_signals(libc::SIG_SETMASK, self.blocked);
         if self.ignored {
@@ -43,12 +43,13 @@ impl Signals {
         }
     }
 
-    /// Waits until something has come of a child, no longer than so many milliseconds. Tells whether it was in time. Other signals, as a
-    /// timer sends them that the program has started before `main`, do not begin that time anew.
+    /// Waits until a child has changed its state, at most `patience` milliseconds. Returns true if it was in
+    /// time. Other signals, for instance from a timer that the program started before `main`, do not restart
+    /// that time.
     pub(super) fn wait(&self, patience: i32) -> bool {
         const SECOND: u64 = 1_000_000_000;
-        let whole = patience.max(0) as u64 * 1_000_000;
-        let (mut left, mut interrupted) = (whole, None);
+        let data = patience.max(0) as u64 * 1_000_000;
+        let (mut left, mut interrupted) = (data, None);
         loop {
             let limit = libc::timespec { tv_sec: (left / SECOND) as i64, tv_nsec: (left % SECOND) as i64 };
             let [set, limit] = [std::ptr::from_ref(&CHILD) as usize, &raw const limit as usize];
@@ -57,18 +58,18 @@ impl Signals {
             if signal != -(libc::EINTR as isize) {
                 return signal != -(libc::EAGAIN as isize);
             }
-            // The clock is not looked at before, which every run would pay for.
+            // The clock is not read earlier, which would cost every run.
             let now = real_now();
-            left = whole.saturating_sub(now - *interrupted.get_or_insert(now));
+            left = data.saturating_sub(now - *interrupted.get_or_insert(now));
         }
     }
 }
 
-/// The status of a child, if it has ended. One that the system does not know any more has.
+/// Returns the status of a child, if it has ended. One that the system no longer knows has.
 pub(super) fn status(child: i32) -> Option<i32> {
     let mut status = 0_i32;
     let arguments = [child as usize, &raw mut status as usize, libc::WNOHANG as usize, 0, 0, 0];
-    // SAFETY: the status is written.
+    // SAFETY: the kernel writes the status into a local variable.
     let ended = unsafe { raw::syscall(libc::SYS_wait4, arguments) };
     (ended != 0).then_some(status)
 }

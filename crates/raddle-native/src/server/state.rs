@@ -1,5 +1,5 @@
 //! The state of the server.
-#![expect(unsafe_code, reason = "files are known by numbers")]
+#![expect(unsafe_code, reason = "files are identified by numbers")]
 
 use super::processor::Processors;
 use super::signals::Signals;
@@ -18,65 +18,66 @@ use std::collections::{BTreeMap, BTreeSet};
 pub(super) struct Server {
     pub(super) wire: Wire,
     pub(super) setup: Setup,
-    /// All are there but, in a child, the one under which it makes its run.
+    /// Every strategy is present except, in a child, the one of its run.
     pub(super) strategies: Vec<Option<Box<dyn Strategy>>>,
-    /// Per strategy: whether it learns by itself, and the iRoots that were told.
+    /// Per strategy: whether it learns by itself, and the reported iRoots.
     pub(super) lanes: Vec<Lane>,
-    /// For learning.
+    /// The engine for learning.
     pub(super) engine: Engine,
-    /// Address ranges of the files that the program is made of.
+    /// Address ranges of the files of the program.
     pub(super) modules: &'static Modules,
-    /// The names of the places that runs came to, by their addresses and those of their callers, if a strategy asks for them.
+    /// The names of the locations that runs reached, by their addresses and those of their callers, if a
+    /// strategy requests them.
     pub(super) places: BTreeMap<Vec<u64>, Name>,
-    /// A file in memory for what the program prints.
+    /// A file in memory for the output of the program.
     pub(super) output: i32,
-    /// If the standard output is expected to be this, another file for that alone.
+    /// The expected standard output, if any, and a separate file for it.
     pub(super) expected: Option<(Vec<u8>, i32)>,
     /// Memory that is known to be shared.
     pub(super) known: Known,
-    /// Runs are being made to learn that.
+    /// True during runs that learn shared memory.
     pub(super) learns: bool,
-    /// Why the first run was lost of those that were to tell that, if one was.
+    /// The reason why the first learning run was lost, if one was.
     pub(super) unlearnt: Option<String>,
-    /// What the program calls its main thread.
+    /// The program's handle of its main thread.
     pub(super) main: u64,
     pub(super) signals: Signals,
     pub(super) processors: Processors,
 }
 
-/// What is kept of a strategy beside itself.
+/// The data about a strategy besides itself.
 pub(super) struct Lane {
-    /// Whether it learns by itself, not only because its runs are looked at.
+    /// True if it learns by itself, not only because its runs are examined.
     pub(super) learns: bool,
     /// Invariant: the exposed iRoots of its ledger that the command line knows.
-    pub(super) told: BTreeSet<IRoot>,
+    pub(super) reported: BTreeSet<IRoot>,
 }
 
 impl Lane {
-    /// Of a strategy that has recalled `known`, which came from the command line.
+    /// Creates the lane of a strategy that has recalled `known`, which came from the command line.
     pub(super) fn new(learns: bool, known: &Ledger) -> Lane {
         let exposed = known.iter().filter(|(_, standing)| standing.exposed);
-        Lane { learns, told: exposed.map(|(&root, _)| root).collect() }
+        Lane { learns, reported: exposed.map(|(&root, _)| root).collect() }
     }
 }
 
-/// What somebody wants to know of a run.
+/// The requested results of a run.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
     /// Its steps if it fails.
     IfFailing,
     /// Its steps.
     Steps,
-    /// Its steps and what they read and wrote.
+    /// Its steps and the values that they read and wrote.
     Values,
 }
 
 impl Server {
-    /// A server, in memory of its own: what is on the stack is copied by every child.
+    /// Creates a server in separate memory: every child copies the stack.
     #[inline(never)]
     pub(super) fn new(mut wire: Wire, setup: Setup) -> Box<Server> {
         let modules = Box::leak(Box::new(Modules::read()));
-        // What changes from run to run is on few pages.
+        // Data that changes from run to run is on few pages.
         memory::settle();
         let (mut strategies, mut lanes): (Vec<Option<Box<dyn Strategy>>>, _) = (Vec::new(), Vec::new());
         for spec in &setup.strategies {
@@ -106,7 +107,7 @@ impl Server {
         let engine = Engine::new(config(setup.settings));
         let (places, known, unlearnt) = (BTreeMap::new(), Known::default(), None);
         let is_alone = setup.alone;
-        // SAFETY: it has no condition.
+        // SAFETY: the function has no preconditions.
         let main = unsafe { libc::pthread_self() };
         Box::new(Server {
             wire,
@@ -127,15 +128,15 @@ impl Server {
         })
     }
 
-    /// The files for what the program prints.
+    /// Returns the files for the output of the program.
     pub(super) fn files(&self) -> impl Iterator<Item = i32> + '_ {
         self.expected.iter().map(|(_, file)| *file).chain([self.output])
     }
 }
 
-/// A new file in memory, out of the way of the program's numbers, which are less than `from`.
+/// Returns a new file in memory, with a number of at least `from`, above the program's.
 fn memory_file(from: i32) -> i32 {
-    // SAFETY: the name ends with a zero, and the number is our own.
+    // SAFETY: the name is zero-terminated, and the number is our own.
     unsafe {
         let file = libc::memfd_create(c"output".as_ptr(), libc::MFD_CLOEXEC);
         let moved = libc::fcntl(file, libc::F_DUPFD_CLOEXEC, from);

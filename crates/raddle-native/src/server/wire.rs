@@ -1,22 +1,22 @@
 //! Messages over the socket; see [`raddle_model::native`].
-#![expect(unsafe_code, reason = "the socket is a number that the command line handed over")]
+#![expect(unsafe_code, reason = "the socket is a number from the command line")]
 
 use crate::platform::raw::{self, real_now};
 use raddle_model::native::Answer;
 
-/// How much is read at a time, if so much is there.
+/// The maximum number of bytes that are read at a time.
 const AHEAD: usize = 4096;
 
-/// For how long answers are held, in nanoseconds: whoever looks at the search sees it go on.
+/// The time for which answers are held, in nanoseconds: an observer of the search sees progress.
 const HELD: u64 = 20_000_000;
 
 /// The socket to the command line.
 pub(crate) struct Wire {
     pub(crate) socket: i32,
-    /// Answers that nobody waits for yet, and when the latest ones were sent.
+    /// Answers that the command line does not wait for yet, and when the latest ones were sent.
     held: Vec<u8>,
     sent: u64,
-    /// What was read, and how much of it was taken.
+    /// The bytes that were read, and how many of them were consumed.
     ahead: Vec<u8>,
     taken: usize,
 }
@@ -26,7 +26,8 @@ impl Wire {
         Wire { socket, held: Vec::new(), sent: 0, ahead: Vec::new(), taken: 0 }
     }
 
-    /// Keeps an answer that nobody waits for until the next one is sent, which may be this one.
+    /// Keeps an answer that the command line does not wait for until the next one is sent, which may be this
+    /// one.
     pub(crate) fn hold_or_send(&mut self, answer: &Answer) {
         if real_now() - self.sent < HELD {
             self.hold(answer);
@@ -44,7 +45,7 @@ impl Wire {
         self.held[begin..begin + 4].copy_from_slice(&length.to_le_bytes());
     }
 
-    /// Sends an answer, after those that were held. If nobody listens any more, ends the process.
+    /// Sends an answer, after the held ones. Ends the process if the connection is closed.
     pub(crate) fn send(&mut self, answer: &Answer) {
         self.hold(answer);
         let mut sent = 0;
@@ -63,9 +64,9 @@ impl Wire {
         self.sent = real_now();
     }
 
-    /// The text of the next message. If there is none any more, ends the process.
+    /// Returns the text of the next message. Ends the process if there is none.
     ///
-    /// It stays where it was read. What is written to between two runs is copied, page by page.
+    /// It stays where it was read. Every page that is written between two runs is copied.
     pub(crate) fn receive(&mut self) -> &[u8] {
         self.read(4);
         let length = self.ahead[self.taken..][..4].iter().rev();
@@ -76,7 +77,7 @@ impl Wire {
         &self.ahead[begin..self.taken]
     }
 
-    /// Reads until `wanted` bytes are there that were not taken.
+    /// Reads until `wanted` unconsumed bytes are there.
     fn read(&mut self, wanted: usize) {
         while self.ahead.len() < self.taken + wanted {
             self.ahead.drain(..std::mem::take(&mut self.taken));

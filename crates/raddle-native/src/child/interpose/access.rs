@@ -1,8 +1,8 @@
-//! Memory accesses of code that was compiled with `-fsanitize=thread`. The compiler calls these functions before each
-//! plain access, and in the place of each atomic one.
+//! Memory accesses of code compiled with `-fsanitize=thread`. The compiler calls these functions before each
+//! plain access, and instead of each atomic one.
 //!
-//! Accesses of a program that has one thread so far are ignored. [`crate::child::accesses`] says which of the others are scheduling
-//! points, and on which objects.
+//! Accesses of a program that has one thread so far are ignored. [`crate::child::accesses`] decides which of
+//! the others are scheduling points, and on which objects.
 
 use super::entry::entries;
 use crate::child::accesses::Touched;
@@ -78,15 +78,16 @@ entries! {
     __tsan_atomic_signal_fence(order: c_int) => nothing_with::<c_int>;
 }
 
-/// Whether instrumented code has told that it is there.
+/// True if instrumented code has registered itself.
 static INSTRUMENTED: AtomicBool = AtomicBool::new(false);
 
-/// Whether the program has instrumented code, but for what it may load later: each such part tells so when it is loaded.
+/// Returns true if the program has instrumented code, except for code it may load later: each such part
+/// registers itself when it is loaded.
 pub(crate) fn is_instrumented() -> bool {
     INSTRUMENTED.load(Ordering::Relaxed)
 }
 
-/// The objects among which the schedule may change at this access, and takes note who touches them.
+/// Returns the objects that make this access a scheduling point, and records the access.
 fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> Touched {
     let Runtime { accesses, modules, current, .. } = runtime;
     match runtime.points {
@@ -99,8 +100,8 @@ fn points(runtime: &mut Runtime, address: usize, size: usize, atomic: bool) -> T
     }
 }
 
-/// Takes note that the current thread frees memory. Whoever else has touched it shared it, so that in later runs the
-/// schedule may change before those accesses. It does not change here: the C library may hold a lock of its own.
+/// Records that the current thread frees memory. Other threads that touched it shared it, so that in later
+/// runs these accesses are scheduling points. This call is not one: the C library may hold a lock of its own.
 pub(super) fn note_free(address: usize, size: usize) {
     with(|runtime| {
         if runtime.threads.len() == 1 || runtime.accesses.count == 0 || runtime.points != Points::Shared {
@@ -110,8 +111,8 @@ pub(super) fn note_free(address: usize, size: usize) {
     });
 }
 
-/// Announces an access, if the schedule may change there, and tells whether it may. When it returns, the access is about to
-/// be executed. Called inside the runtime.
+/// Announces an access, if it is a scheduling point, and returns whether it is. When it returns, the access
+/// is about to be executed. Called inside the runtime.
 pub(super) fn announce(kind: Kind, address: usize, size: usize, orders: Orders, place: usize) -> bool {
     let announced = announce_point(kind, address, size, orders, place);
     heap_checks::check(kind, address, size, place);
@@ -148,13 +149,15 @@ fn announce_point(kind: Kind, address: usize, size: usize, orders: Orders, place
     true
 }
 
-/// Lets others run after many accesses in a row that are no points. A thread may wait for another one by looking at memory that nobody
-/// but itself has touched in this run, so that no access of it would ever be a point. Reads without a write between them look
-/// like that, and so do atomic accesses; other loops are given more time, for they may as well compute.
+/// Lets other threads run after many consecutive accesses that are not scheduling points. A thread may wait
+/// for another one by polling memory that only it has touched in this run, so that none of its accesses would
+/// ever be a scheduling point. Reads without a write between them look like that, and so do atomic accesses;
+/// other loops get more time, because they may compute.
 fn let_others_touch(kind: Kind, orders: Orders, place: usize) {
-    /// How many atomic accesses, plain reads in a row and plain accesses there are before others may run.
+    /// The number of atomic accesses, consecutive plain reads and plain accesses before other threads may
+    /// run.
     const MOST: [u32; 3] = [1 << 10, 1 << 16, 1 << 22];
-    /// Which part of that there is after the first time.
+    /// The divisor of these numbers after the first time.
     const PART: u32 = 64;
     let due = with(|runtime| {
         if runtime.threads.len() == 1 {
@@ -193,7 +196,7 @@ impl Orders {
     }
 }
 
-/// The order that C gives this number.
+/// Returns the memory order with this number in C.
 fn memory_order(number: c_int) -> MemoryOrder {
     match number & 7 {
         0 => MemoryOrder::Relaxed,
@@ -204,7 +207,7 @@ fn memory_order(number: c_int) -> MemoryOrder {
     }
 }
 
-/// Takes note that the write or exchange executed last left the value as it was.
+/// Records that the last write or exchange left the value unchanged.
 pub(super) fn note_no_write() {
     with(|runtime| {
         runtime.engine.note_no_write(runtime.current);
@@ -212,7 +215,7 @@ pub(super) fn note_no_write() {
     });
 }
 
-/// Takes note that the exchange executed last found another value than the expected one.
+/// Records that the last exchange found another value than the expected one.
 pub(super) fn note_failed_exchange() {
     with(|runtime| runtime.engine.note_failed_exchange(runtime.current));
     if values::are_wanted() {
@@ -253,34 +256,35 @@ unsafe extern "C" fn vptr_update(address: *const c_void, _: *const c_void, place
 unsafe extern "C" fn copy(to: *mut c_void, from: *const c_void, size: usize, place: usize) -> *mut c_void {
     plain(Kind::Read, from, size, place);
     plain(Kind::Write, to, size, place);
-    // SAFETY: the compiler calls this in the place of `memcpy` or `memmove`, so both have so many bytes; they may overlap here.
+    // SAFETY: the compiler calls this instead of `memcpy` or `memmove`, so both ranges have `size` bytes;
+    // they may overlap here.
     unsafe { libc::memmove(to, from, size) }
 }
 
 unsafe extern "C" fn fill(to: *mut c_void, byte: c_int, size: usize, place: usize) -> *mut c_void {
     plain(Kind::Write, to, size, place);
-    // SAFETY: the compiler calls this in the place of `memset`, so there are so many bytes.
+    // SAFETY: the compiler calls this instead of `memset`, so there are `size` bytes.
     unsafe { libc::memset(to, byte, size) }
 }
 
-/// Where data races count, a fence is told, because it orders what is around it.
+/// Announces a fence if data races are tracked, because it orders accesses around it.
 unsafe extern "C" fn fence(order: c_int, place: usize) {
     enter(|| {
-        let told = with(|runtime| runtime.accesses.races && runtime.threads.len() > 1);
+        let tracked = with(|runtime| runtime.accesses.races && runtime.threads.len() > 1);
         let order = memory_order(order);
-        if told && order != MemoryOrder::Relaxed {
+        if tracked && order != MemoryOrder::Relaxed {
             step(|runtime| Operation::new(Kind::Fence, runtime.place(place)).ordered(order));
         }
     });
 }
 
-/// Instrumented code tells that it is there, before `main` or when it is loaded.
+/// Registers instrumented code, before `main` or when it is loaded.
 unsafe extern "C" fn begin(_: usize) {
     INSTRUMENTED.store(true, Ordering::Relaxed);
 }
 
-/// What does not matter in a run that is sequentially consistent.
+/// A hook without effect in a sequentially consistent run.
 unsafe extern "C" fn nothing(_: usize) {}
 
-/// As [`nothing`], for functions with an argument.
+/// Like [`nothing`], for functions with an argument.
 unsafe extern "C" fn nothing_with<T>(_: T, _: usize) {}

@@ -1,7 +1,7 @@
-//! What programs that know ThreadSanitizer tell it themselves: which of their accesses are ordered, by means that no hook
-//! sees. It matters only where data races count; otherwise the schedule does not even change there.
+//! ThreadSanitizer annotations of programs: accesses that are ordered by means that no hook sees. They matter
+//! only if data races are tracked; otherwise they are not even scheduling points.
 //!
-//! An address that is told is an object of its own, beside the memory at that address.
+//! An annotated address is an object of its own, separate from the memory at that address.
 
 use super::entry::entries;
 use crate::child::control::enter;
@@ -20,10 +20,10 @@ entries! {
     __tsan_mutex_pre_unlock(address: *const c_void, unused: u32) -> c_int => pre_unlock;
 }
 
-/// The flag of an attempt at a lock that failed.
+/// The flag of a failed attempt to lock.
 const TRY_LOCK_FAILED: u32 = 1 << 5;
 
-fn tell(address: *const c_void, kind: Kind, order: MemoryOrder, place: usize) {
+fn announce(address: *const c_void, kind: Kind, order: MemoryOrder, place: usize) {
     enter(|| {
         if !with(|runtime| runtime.accesses.races && runtime.threads.len() > 1) {
             return;
@@ -36,32 +36,32 @@ fn tell(address: *const c_void, kind: Kind, order: MemoryOrder, place: usize) {
     });
 }
 
-/// What was released at this address by any thread happens before what follows.
+/// Orders what any thread released at this address before what follows.
 unsafe extern "C" fn acquire(address: *const c_void, place: usize) {
-    tell(address, Kind::Read, MemoryOrder::Acquire, place);
+    announce(address, Kind::Read, MemoryOrder::Acquire, place);
 }
 
-/// As an exchange, so that what others have released stays released.
+/// Acts as an exchange, so that earlier releases of other threads remain in effect.
 unsafe extern "C" fn release(address: *const c_void, place: usize) {
-    tell(address, Kind::ReadModifyWrite, MemoryOrder::Release, place);
+    announce(address, Kind::ReadModifyWrite, MemoryOrder::Release, place);
 }
 
 unsafe extern "C" fn happens_before(_: *const c_char, _: c_int, address: *const c_void, place: usize) {
-    tell(address, Kind::ReadModifyWrite, MemoryOrder::Release, place);
+    announce(address, Kind::ReadModifyWrite, MemoryOrder::Release, place);
 }
 
 unsafe extern "C" fn happens_after(_: *const c_char, _: c_int, address: *const c_void, place: usize) {
-    tell(address, Kind::Read, MemoryOrder::Acquire, place);
+    announce(address, Kind::Read, MemoryOrder::Acquire, place);
 }
 
-/// The program has taken a lock of its own making.
+/// Records that the program has taken a custom lock.
 unsafe extern "C" fn post_lock(address: *const c_void, flags: u32, _: c_int, place: usize) {
     if flags & TRY_LOCK_FAILED == 0 {
-        tell(address, Kind::Read, MemoryOrder::Acquire, place);
+        announce(address, Kind::Read, MemoryOrder::Acquire, place);
     }
 }
 
 unsafe extern "C" fn pre_unlock(address: *const c_void, _: u32, place: usize) -> c_int {
-    tell(address, Kind::ReadModifyWrite, MemoryOrder::Release, place);
+    announce(address, Kind::ReadModifyWrite, MemoryOrder::Release, place);
     0
 }

@@ -1,5 +1,5 @@
-//! Atomic accesses of code that was compiled with `-fsanitize=thread`. The compiler leaves them to these functions
-//! altogether. They are executed sequentially consistently, which is at least the order asked for.
+//! Atomic accesses of code compiled with `-fsanitize=thread`. The compiler replaces them with calls of these
+//! functions. They are executed sequentially consistently, which is at least the requested order.
 
 use super::access::{Orders, announce, note_failed_exchange, note_no_write};
 use super::entry::entries;
@@ -10,7 +10,8 @@ use std::ffi::c_int;
 use std::sync::atomic::Ordering::SeqCst;
 use std::sync::atomic::{AtomicU8, AtomicU16, AtomicU32, AtomicU64};
 
-/// Announces an access and then executes it, so that nothing comes between its execution and the next announcement.
+/// Announces an access and then executes it, so that nothing comes between its execution and the next
+/// announcement.
 fn access<R>(
     kind: Kind,
     address: usize,
@@ -19,11 +20,11 @@ fn access<R>(
     place: usize,
     execute: impl FnOnce() -> (R, bool),
 ) -> R {
-    access_and_tell(kind, address, size, orders, place, execute).0
+    access_announced(kind, address, size, orders, place, execute).0
 }
 
-/// The same; also tells whether it was announced.
-fn access_and_tell<R>(
+/// Like `access`, but also returns whether it was announced.
+fn access_announced<R>(
     kind: Kind,
     address: usize,
     size: usize,
@@ -48,7 +49,8 @@ macro_rules! atomics {
             use super::*;
 
             fn at(address: *mut $type) -> &'static $atomic {
-                // SAFETY: the compiler promises that there is an aligned atomic of this size for the time of the call.
+                // SAFETY: the compiler guarantees an aligned atomic of this size for the duration of the
+                // call.
                 unsafe { <$atomic>::from_ptr(address) }
             }
 
@@ -165,7 +167,7 @@ macro_rules! atomics {
                 })
             }
 
-            /// Gives the value found.
+            /// Returns the value found.
             pub(super) unsafe extern "C" fn exchange_if(
                 p: *mut $type,
                 expected: $type,
@@ -181,15 +183,16 @@ macro_rules! atomics {
                 };
                 let kind = Kind::ReadModifyWrite;
                 let (found, announced) =
-                    access_and_tell(kind, p as usize, size_of::<$type>(), orders, place, execute);
+                    access_announced(kind, p as usize, size_of::<$type>(), orders, place, execute);
                 if announced && found != expected {
                     enter(note_failed_exchange);
                 }
                 found
             }
 
-            /// Tells whether the value was the expected one, and leaves the one found in its place if not.
-            pub(super) unsafe extern "C" fn exchange_or_tell(
+            /// Returns whether the value was the expected one, and stores the value found in `expected` if
+            /// not.
+            pub(super) unsafe extern "C" fn exchange_expected(
                 p: *mut $type,
                 expected: *mut $type,
                 value: $type,
@@ -197,14 +200,14 @@ macro_rules! atomics {
                 failure: c_int,
                 place: usize,
             ) -> c_int {
-                // SAFETY: the compiler promises that there is a value.
+                // SAFETY: the compiler passes a valid pointer to a value.
                 let wanted = unsafe { *expected };
-                // SAFETY: as our caller called us.
+                // SAFETY: the arguments are those of this call, with the same requirements.
                 let found = unsafe { exchange_if(p, wanted, value, order, failure, place) };
                 if found == wanted {
                     return 1;
                 }
-                // SAFETY: as above.
+                // SAFETY: `expected` is valid for reads and writes, as above.
                 unsafe { *expected = found };
                 0
             }
@@ -230,8 +233,8 @@ macro_rules! hooks {
             $or(p: *mut $type, value: $type, order: c_int) -> $type => $module::fetch_or;
             $xor(p: *mut $type, value: $type, order: c_int) -> $type => $module::fetch_xor;
             $nand(p: *mut $type, value: $type, order: c_int) -> $type => $module::fetch_nand;
-            $strong(p: *mut $type, expected: *mut $type, value: $type, order: c_int, failure: c_int) -> c_int => $module::exchange_or_tell;
-            $weak(p: *mut $type, expected: *mut $type, value: $type, order: c_int, failure: c_int) -> c_int => $module::exchange_or_tell;
+            $strong(p: *mut $type, expected: *mut $type, value: $type, order: c_int, failure: c_int) -> c_int => $module::exchange_expected;
+            $weak(p: *mut $type, expected: *mut $type, value: $type, order: c_int, failure: c_int) -> c_int => $module::exchange_expected;
             $val(p: *mut $type, expected: $type, value: $type, order: c_int, failure: c_int) -> $type => $module::exchange_if;
         }
     )*};

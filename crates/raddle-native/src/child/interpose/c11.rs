@@ -1,5 +1,5 @@
-//! The threads of C11. In glibc they are those of POSIX under other names, with the same objects, but they do not go
-//! through the functions of POSIX that a library can replace.
+//! The threads of C11. In glibc they are POSIX threads under other names, with the same objects, but they do
+//! not call the POSIX functions that a library can replace.
 
 use super::entry::{entries, exported};
 use super::{cond, heap, mutex, once, thread, time, unwind};
@@ -49,25 +49,26 @@ unsafe extern "C" fn create(
     argument: *mut c_void,
     place: usize,
 ) -> c_int {
-    // SAFETY: the program promises room for the handle, and a routine. What that returns is a number, of which only the low half is used.
+    // SAFETY: C11 requires room for the handle, and a valid routine. Its result is an int, of which only the
+    // low half is used.
     c11_result(unsafe { thread::create(thread, std::ptr::null(), start, argument, place) })
 }
 
 unsafe extern "C" fn join(thread: u64, result: *mut c_int, place: usize) -> c_int {
     let mut value = std::ptr::null_mut();
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     let error = unsafe { thread::join(thread, &raw mut value, place) };
     if error == 0 && !result.is_null() {
-        // SAFETY: our caller promises room for the result.
+        // SAFETY: C11 requires room for the result if it is not null.
         unsafe { *result = value as usize as c_int };
     }
     c11_result(error)
 }
 
-/// `thrd_detach`.
+/// Handles `thrd_detach`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn thrd_detach(thread: u64) -> c_int {
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     c11_result(unsafe { thread::pthread_detach(thread) })
 }
 
@@ -78,7 +79,7 @@ unsafe extern "C" fn thrd_exit() {
     std::arch::naked_asm!("movsxd rdi, edi", "push rdi", "call {}", "pop rdi", "jmp rax", sym unwind::note_exit)
 }
 
-/// `mtx_init`.
+/// Handles `mtx_init`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mtx_init(mutex: *mut c_void, kind: c_int) -> c_int {
     enter(|| with(|runtime| runtime.objects.forget(mutex as u64, Class::NormalMutex)));
@@ -87,34 +88,34 @@ unsafe extern "C" fn mtx_init(mutex: *mut c_void, kind: c_int) -> c_int {
 }
 
 unsafe extern "C" fn lock(mutex: *mut c_void, place: usize) -> c_int {
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     c11_result(unsafe { mutex::lock(mutex, place) })
 }
 
 unsafe extern "C" fn try_lock(mutex: *mut c_void, place: usize) -> c_int {
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     c11_result(unsafe { mutex::try_lock(mutex, place) })
 }
 
 unsafe extern "C" fn timed_lock(mutex: *mut c_void, time: *const timespec, place: usize) -> c_int {
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     c11_result(unsafe { mutex::timed_lock(mutex, time, place) })
 }
 
 unsafe extern "C" fn unlock(mutex: *mut c_void, place: usize) -> c_int {
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     c11_result(unsafe { mutex::unlock(mutex, place) })
 }
 
-/// `cnd_init`.
+/// Handles `cnd_init`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn cnd_init(condition: *mut c_void) -> c_int {
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     c11_result(unsafe { cond::init(condition, std::ptr::null(), 0) })
 }
 
 unsafe extern "C" fn wait(condition: *mut c_void, mutex: *mut c_void, place: usize) -> c_int {
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     c11_result(unsafe { cond::wait(condition, mutex, place) })
 }
 
@@ -124,28 +125,28 @@ unsafe extern "C" fn timed_wait(
     time: *const timespec,
     place: usize,
 ) -> c_int {
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     c11_result(unsafe { cond::timed_wait(condition, mutex, time, place) })
 }
 
 unsafe extern "C" fn signal(condition: *mut c_void, place: usize) -> c_int {
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     c11_result(unsafe { cond::signal(condition, place) })
 }
 
 unsafe extern "C" fn broadcast(condition: *mut c_void, place: usize) -> c_int {
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     c11_result(unsafe { cond::broadcast(condition, place) })
 }
 
-/// `tss_create`.
+/// Handles `tss_create`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tss_create(key: *mut u32, destructor: *const c_void) -> c_int {
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     c11_result(unsafe { thread::pthread_key_create(key, destructor) })
 }
 
-/// `tss_set`.
+/// Handles `tss_set`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tss_set(key: u32, value: *const c_void) -> c_int {
     heap::note_use();
@@ -153,29 +154,29 @@ unsafe extern "C" fn tss_set(key: u32, value: *const c_void) -> c_int {
     unsafe { real::tss_set(key, value) }
 }
 
-/// `tss_delete`.
+/// Handles `tss_delete`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn tss_delete(key: u32) {
-    // SAFETY: the object is one of POSIX, and C11 asks for what POSIX asks for.
+    // SAFETY: glibc's C11 objects are those of POSIX, and C11 has the same requirements.
     unsafe { thread::pthread_key_delete(key) };
 }
 
 unsafe extern "C" fn yield_now(place: usize) {
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     unsafe { time::yield_now(place) };
 }
 
 unsafe extern "C" fn destroy_mutex(mutex: *mut c_void, place: usize) {
-    // SAFETY: the caller of `mtx_destroy` promises that there is a mutex, which is one of POSIX.
+    // SAFETY: C11 requires a valid mutex, and glibc's is one of POSIX.
     unsafe { mutex::destroy(mutex, place) };
 }
 
 unsafe extern "C" fn destroy_condition(condition: *mut c_void, place: usize) {
-    // SAFETY: the caller of `cnd_destroy` promises that there is a condition variable, which is one of POSIX.
+    // SAFETY: C11 requires a valid condition variable, and glibc's is one of POSIX.
     unsafe { cond::destroy(condition, place) };
 }
 
 unsafe extern "C-unwind" fn call_routine(flag: *mut c_void, routine: extern "C-unwind" fn(), place: usize) {
-    // SAFETY: the caller of `call_once` promises that there is a flag, which is a `pthread_once_t`.
+    // SAFETY: C11 requires a valid flag, and glibc's is a `pthread_once_t`.
     unsafe { once::once(flag, routine, place) };
 }

@@ -1,7 +1,7 @@
-//! Cancellation. A thread that is cancelled is woken from what it waits in, and is unwound by glibc as if it had called
-//! `pthread_exit` there. Of the functions that glibc lets be cancelled, those that wait for threads, conditions, semaphores, files or a
-//! time are. Asynchronous cancellation takes effect in these, too, and where the thread yields; a run that does not end because
-//! of that is given up with a message.
+//! Cancellation. A cancelled thread is woken from its wait, and glibc unwinds it as if it had called
+//! `pthread_exit` there. Of glibc's cancellation points, those that wait for threads, conditions, semaphores,
+//! files or a time are supported. Asynchronous cancellation also takes effect only in these, and where the
+//! thread yields; a run that does not end because of that is abandoned with a message.
 
 use super::entry::{cancellation_points, entries, exported};
 use super::unwind;
@@ -27,7 +27,7 @@ cancellation_points! {
 
 unsafe extern "C" fn test(_: usize) {
     if enter(unwind::is_due).is_none() {
-        // SAFETY: outside of a run the thread is glibc's own.
+        // SAFETY: outside a run the thread is glibc's own.
         unsafe { real::pthread_testcancel() };
     }
 }
@@ -51,10 +51,10 @@ unsafe extern "C" fn cancel(handle: u64, place: usize) -> c_int {
     .unwrap_or_else(|| unsafe { real::pthread_cancel(handle) })
 }
 
-/// `pthread_setcanceltype`.
+/// Handles `pthread_setcanceltype`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_int {
-    /// `PTHREAD_CANCEL_ASYNCHRONOUS`.
+    /// Handles `PTHREAD_CANCEL_ASYNCHRONOUS`.
     const ASYNCHRONOUS: c_int = 1;
     let before =
         enter(|| with(|runtime| std::mem::replace(&mut runtime.me().asynchronous, kind == ASYNCHRONOUS)));
@@ -63,16 +63,16 @@ unsafe extern "C" fn pthread_setcanceltype(kind: c_int, old: *mut c_int) -> c_in
         return unsafe { real::pthread_setcanceltype(kind, old) };
     };
     if !old.is_null() {
-        // SAFETY: our caller promises room for a number.
+        // SAFETY: POSIX requires room for a number if `old` is not null.
         unsafe { *old = c_int::from(before) };
     }
     0
 }
 
-/// `pthread_setcancelstate`.
+/// Handles `pthread_setcancelstate`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_setcancelstate(state: c_int, old: *mut c_int) -> c_int {
-    /// `PTHREAD_CANCEL_DISABLE`.
+    /// Handles `PTHREAD_CANCEL_DISABLE`.
     const DISABLE: c_int = 1;
     enter(|| with(|runtime| runtime.me().uncancellable = state == DISABLE));
     // SAFETY: the program has called `pthread_setcancelstate` with these arguments.

@@ -26,11 +26,11 @@ cancellation_points! {
     pthread_cond_clockwait => clock_wait;
 }
 
-/// Where glibc keeps the flags of a condition variable, and the one for the monotonic clock.
+/// The offset of the flags in glibc's condition variable, and the one for the monotonic clock.
 const FLAGS_AT: usize = 36;
 const MONOTONIC: u32 = 2;
 
-/// Looks whether there is memory at `mutex`, which the program passes to a wait.
+/// Probes the memory at `mutex`, which the program passes to a wait.
 fn look_at(mutex: *mut c_void, place: usize) {
     if is_running() {
         probe(mutex, place);
@@ -97,7 +97,7 @@ pub(super) unsafe extern "C" fn timed_wait(
 ) -> c_int {
     look_at(mutex, place);
     enter_for(condition, place, || {
-        // SAFETY: our caller promises that there is a condition variable.
+        // SAFETY: POSIX requires a valid condition variable, and the offset is inside it.
         let flags = unsafe { *condition.byte_add(FLAGS_AT).cast::<u32>() };
         let clock = if flags & MONOTONIC != 0 { Clock::Monotonic } else { Clock::Real };
         remaining(clock, time).map_or(EINVAL, |span| act(condition, mutex, span, place))

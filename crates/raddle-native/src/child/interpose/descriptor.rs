@@ -1,6 +1,6 @@
-//! Reading and writing, and what makes and closes files that threads wait for.
+//! Reading and writing, and functions that create and close files that threads wait for.
 //!
-//! Calls with regular files go on at once and are no steps.
+//! Calls with regular files execute immediately and are not steps.
 
 use super::entry::{exported, place, system_calls};
 use super::transfer::{Use, change, transfer, transfer_all};
@@ -38,7 +38,7 @@ unsafe extern "C" fn read_bytes(file: c_int, buffer: *mut c_void, length: usize)
             return length as isize;
         }
         let result = transfer(Use::new(file, libc::POLLIN, place), || {
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_read, [file as usize, buffer as usize, length, 0, 0, 0]) }
         });
         if result == 8
@@ -55,10 +55,10 @@ unsafe extern "C" fn read_bytes(file: c_int, buffer: *mut c_void, length: usize)
 
 unsafe extern "C" fn read_checked(file: c_int, buffer: *mut c_void, length: usize, room: usize) -> isize {
     if length > room {
-        // SAFETY: it has no condition, and ends the program as glibc would.
+        // SAFETY: `abort` has no preconditions, and ends the program as glibc would.
         unsafe { libc::abort() };
     }
-    // SAFETY: the program promises room for `length` bytes, which is at most `room`.
+    // SAFETY: the program passes room for `length` bytes, which is at most `room`.
     unsafe { read_bytes(file, buffer, length) }
 }
 
@@ -66,7 +66,7 @@ unsafe extern "C" fn read_parts(file: c_int, parts: *const iovec, count: c_int) 
     let place = place();
     enter(|| {
         transfer(Use::new(file, libc::POLLIN, place), || {
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_readv, [file as usize, parts as usize, count as usize, 0, 0, 0]) }
         })
     })
@@ -79,7 +79,7 @@ unsafe extern "C" fn write_bytes(file: c_int, buffer: *const c_void, length: usi
     enter(|| {
         transfer_all(Use::new(file, libc::POLLOUT, place), length, |written| {
             let from = buffer as usize + written;
-            // SAFETY: the program promises `length` bytes, and no more than that is written.
+            // SAFETY: the program passes `length` bytes, and no more than that is written.
             unsafe { raw::syscall(libc::SYS_write, [file as usize, from, length - written, 0, 0, 0]) }
         })
     })
@@ -87,12 +87,12 @@ unsafe extern "C" fn write_bytes(file: c_int, buffer: *const c_void, length: usi
     .map_or_else(|| unsafe { real::write(file, buffer, length) }, errno_result)
 }
 
-/// If not all can be written at once, tells how much was.
+/// Returns the number of bytes written, if not all can be written at once.
 unsafe extern "C" fn write_parts(file: c_int, parts: *const iovec, count: c_int) -> isize {
     let place = place();
     enter(|| {
         transfer(Use::new(file, libc::POLLOUT, place), || {
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe {
                 raw::syscall(libc::SYS_writev, [file as usize, parts as usize, count as usize, 0, 0, 0])
             }
@@ -110,7 +110,7 @@ unsafe extern "C" fn close_file(file: c_int) -> c_int {
                 runtime.outside.note_closed(file);
                 runtime.forget_timers();
             });
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with this file.
             unsafe { raw::syscall(libc::SYS_close, [file as usize, 0, 0, 0, 0, 0]) }
         })
     })
@@ -119,85 +119,85 @@ unsafe extern "C" fn close_file(file: c_int) -> c_int {
 }
 
 unsafe extern "C" fn counter_read(file: c_int, value: *mut u64) -> c_int {
-    // SAFETY: our caller promises room for a number.
+    // SAFETY: the C contract of `eventfd_read` requires room for a number.
     if unsafe { read_bytes(file, value.cast(), 8) } == 8 { 0 } else { -1 }
 }
 
 unsafe extern "C" fn counter_write(file: c_int, value: u64) -> c_int {
-    // SAFETY: the number is readable.
+    // SAFETY: `value` is a local variable of eight bytes.
     if unsafe { write_bytes(file, (&raw const value).cast(), 8) } == 8 { 0 } else { -1 }
 }
 
-/// Takes note of files that the program has made.
-fn note_made(what: What, files: &[c_int]) {
-    enter(|| with(|runtime| runtime.outside.note_made(what, files)));
+/// Records files that the program has created.
+fn note_created(what: What, files: &[c_int]) {
+    enter(|| with(|runtime| runtime.outside.note_created(what, files)));
 }
 
-/// `pipe`.
+/// Handles `pipe`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pipe(ends: *mut c_int) -> c_int {
-    // SAFETY: the program promises room for two numbers.
+    // SAFETY: POSIX requires room for two numbers.
     unsafe { pipe2(ends, 0) }
 }
 
-/// `pipe2`.
+/// Handles `pipe2`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pipe2(ends: *mut c_int, flags: c_int) -> c_int {
     // SAFETY: the program has called `pipe2` with these arguments.
     let error = unsafe { real::pipe2(ends, flags) };
     if error == 0 {
-        // SAFETY: the call has written two.
-        note_made(What::Pipe, unsafe { std::slice::from_raw_parts(ends, 2) });
+        // SAFETY: the successful call has written two numbers.
+        note_created(What::Pipe, unsafe { std::slice::from_raw_parts(ends, 2) });
     }
     error
 }
 
-/// `socketpair`.
+/// Handles `socketpair`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn socketpair(domain: c_int, kind: c_int, protocol: c_int, ends: *mut c_int) -> c_int {
     // SAFETY: the program has called `socketpair` with these arguments.
     let error = unsafe { real::socketpair(domain, kind, protocol, ends) };
     if error == 0 {
-        // SAFETY: the call has written two.
-        note_made(What::Pair, unsafe { std::slice::from_raw_parts(ends, 2) });
+        // SAFETY: the successful call has written two numbers.
+        note_created(What::Pair, unsafe { std::slice::from_raw_parts(ends, 2) });
     }
     error
 }
 
-/// `eventfd`.
+/// Handles `eventfd`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn eventfd(value: u32, flags: c_int) -> c_int {
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     let file = unsafe { real::eventfd(value, flags) };
     if file >= 0 {
-        note_made(What::Counter, &[file]);
+        note_created(What::Counter, &[file]);
     }
     file
 }
 
-/// `epoll_create`.
+/// Handles `epoll_create`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_create(size: c_int) -> c_int {
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     let file = unsafe { real::epoll_create(size) };
     if file >= 0 {
-        note_made(What::Set, &[file]);
+        note_created(What::Set, &[file]);
     }
     file
 }
 
-/// `epoll_create1`.
+/// Handles `epoll_create1`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn epoll_create1(flags: c_int) -> c_int {
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     let file = unsafe { real::epoll_create1(flags) };
     if file >= 0 {
-        note_made(What::Set, &[file]);
+        note_created(What::Set, &[file]);
     }
     file
 }
 
-/// Takes note that `file` was copied to `copy`, if it was. What `copy` was before is closed.
+/// Records that `file` was duplicated to `copy`, if it was. The previous file of `copy` is closed.
 fn note_copied(file: c_int, copy: c_int) -> c_int {
     if copy >= 0 && copy != file {
         enter(|| {
@@ -211,28 +211,28 @@ fn note_copied(file: c_int, copy: c_int) -> c_int {
     copy
 }
 
-/// `dup`.
+/// Handles `dup`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dup(file: c_int) -> c_int {
     // SAFETY: the program has called `dup` with these arguments.
     note_copied(file, unsafe { real::dup(file) })
 }
 
-/// `dup2`.
+/// Handles `dup2`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dup2(file: c_int, copy: c_int) -> c_int {
     // SAFETY: the program has called `dup2` with these arguments.
     note_copied(file, unsafe { real::dup2(file, copy) })
 }
 
-/// `dup3`.
+/// Handles `dup3`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn dup3(file: c_int, copy: c_int, flags: c_int) -> c_int {
     // SAFETY: the program has called `dup3` with these arguments.
     note_copied(file, unsafe { real::dup3(file, copy, flags) })
 }
 
-/// Takes note of what `fcntl` has copied, if it was told to.
+/// Records the duplicate that `fcntl` has created, if that was the command.
 fn note_controlled(file: c_int, command: c_int, result: c_int) -> c_int {
     match command {
         libc::F_DUPFD | libc::F_DUPFD_CLOEXEC => note_copied(file, result),
@@ -240,7 +240,7 @@ fn note_controlled(file: c_int, command: c_int, result: c_int) -> c_int {
     }
 }
 
-/// The argument, if there is one, is in a register, whatever its type.
+/// Handles `fcntl`. The argument, if there is one, is in a register, whatever its type.
 unsafe extern "C" fn control_file(file: c_int, command: c_int, argument: usize) -> c_int {
     if let Some(result) = file_lock::control(file, command, argument) {
         return result;
@@ -249,7 +249,7 @@ unsafe extern "C" fn control_file(file: c_int, command: c_int, argument: usize) 
     note_controlled(file, command, unsafe { real::fcntl(file, command, argument) })
 }
 
-/// As [`control_file`].
+/// Like [`control_file`].
 unsafe extern "C" fn control_file_64(file: c_int, command: c_int, argument: usize) -> c_int {
     if let Some(result) = file_lock::control(file, command, argument) {
         return result;
@@ -258,12 +258,12 @@ unsafe extern "C" fn control_file_64(file: c_int, command: c_int, argument: usiz
     note_controlled(file, command, unsafe { real::fcntl64(file, command, argument) })
 }
 
-/// What a call by `syscall` gives, if it is one that may wait.
+/// Returns the result of a call by `syscall`, if it is one that may wait.
 ///
 /// # Safety
 /// As the system call.
 pub(super) unsafe fn by_number(number: c_long, a: usize, b: usize, c: usize) -> Option<isize> {
-    // SAFETY: the arguments are those of the system call that the program has asked for.
+    // SAFETY: the arguments are those of the system call that the program requested.
     unsafe {
         Some(match number {
             libc::SYS_read => read_bytes(a as c_int, b as *mut c_void, c),

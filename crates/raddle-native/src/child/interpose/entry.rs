@@ -1,9 +1,10 @@
-//! The entry points of the C functions: assembly that takes the caller's location and frame along.
+//! The entry points of the C functions: assembly that passes on the caller's location and frame.
 //!
-//! A C signature is written once. Where our function hides one of libc, that is in the list of [`real`](crate::platform::real), and an
-//! entry names the function and the handler; otherwise the entry has the signature. From its type follow the register for the
-//! return address and the type of the handler ([`Signature`](crate::platform::signature::Signature)): a handler with another number
-//! of arguments, or with arguments of other types, does not compile.
+//! A C signature is written once. If our function hides one of libc, the signature is in the list of
+//! [`real`](crate::platform::real), and an entry names the function and the handler; otherwise the entry has
+//! the signature. Its type determines the register for the return address and the type of the handler
+//! ([`Signature`](crate::platform::signature::Signature)): a handler with another number of arguments, or
+//! with arguments of other types, does not compile.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -25,8 +26,8 @@ macro_rules! handler {
 }
 pub(super) use handler;
 
-/// Expands to assembly that loads the return address, which is at `$from`, into the register after those of the arguments, of which
-/// there are `{next}`. The assembler picks the one instruction.
+/// Expands to assembly that loads the return address at `$from` into the register after those of the `{next}`
+/// arguments. The assembler picks the instruction.
 macro_rules! load_caller {
     ($from:literal) => {
         concat!(
@@ -48,8 +49,8 @@ macro_rules! load_caller {
 }
 pub(super) use load_caller;
 
-/// Defines functions of C. Each jumps to its handler, with the address that it will return to as one more argument. The caller's
-/// frame is in [`FRAME`](crate::child::stack::FRAME) then.
+/// Defines C functions. Each jumps to its handler, with the return address as an additional argument. The
+/// caller's frame is then in [`FRAME`](crate::child::stack::FRAME).
 macro_rules! entries {
     ($($name:ident $(($($argument:ident: $type:ty),*) $(-> $result:ty)?)? => $target:path $(as $abi:tt)?;)*) => {$(
         const _: super::entry::handler!(super::entry::signature!($name $(($($type),*) $($result)?)?) $(, $abi)?) = $target;
@@ -70,8 +71,8 @@ macro_rules! entries {
 }
 pub(super) use entries;
 
-/// As [`entries`], for functions in which a thread may be cancelled: if the handler says so, the thread is unwound from here, where
-/// no frame of ours is left.
+/// Like [`entries`], for functions that are cancellation points: if the handler requests it, the thread is
+/// unwound from here, where no frame of ours is left.
 macro_rules! cancellation_points {
     ($($name:ident $(($($argument:ident: $type:ty),*) $(-> $result:ty)?)? => $target:path;)*) => {$(
         const _: super::entry::handler!(super::entry::signature!($name $(($($type),*) $($result)?)?)) = $target;
@@ -106,8 +107,8 @@ macro_rules! cancellation_points {
 }
 pub(super) use cancellation_points;
 
-/// As [`cancellation_points`], for functions that may have no register left, and no argument on the stack: the handler has the
-/// same signature, and asks [`place`] for the address that the function will return to.
+/// Like [`cancellation_points`], for functions that may have no register left and no argument on the stack:
+/// the handler has the same signature, and calls [`place`] for the return address of the function.
 macro_rules! system_calls {
     ($($name:ident $(($($argument:ident: $type:ty),*) $(-> $result:ty)?)? => $target:path;)*) => {$(
         const _: super::entry::signature!($name $(($($type),*) $($result)?)?) = $target;
@@ -140,7 +141,7 @@ macro_rules! system_calls {
 }
 pub(super) use system_calls;
 
-/// As [`system_calls`], for functions in which no thread is cancelled, and that may have arguments on the stack.
+/// Like [`system_calls`], for functions that are not cancellation points and may have arguments on the stack.
 macro_rules! full_entries {
     ($($name:ident $(($($argument:ident: $type:ty),*) $(-> $result:ty)?)? => $target:path;)*) => {$(
         const _: super::entry::signature!($name $(($($type),*) $($result)?)?) = $target;
@@ -162,7 +163,7 @@ macro_rules! full_entries {
 }
 pub(super) use full_entries;
 
-/// Checks that functions which are exported without an entry have the signatures of those that they hide.
+/// Checks that functions exported without an entry have the signatures of those that they hide.
 macro_rules! exported {
     ($($name:ident)*) => {
         $(const _: $crate::platform::real::signature::$name = $name;)*
@@ -170,10 +171,10 @@ macro_rules! exported {
 }
 pub(super) use exported;
 
-/// The return address of the function that [`system_calls`] or [`full_entries`] has defined and that was called last.
+/// The return address of the last call of a function that [`system_calls`] or [`full_entries`] defined.
 pub(super) static PLACE: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns the address that the latest call of such a function returns to. A handler asks this first of all.
+/// Returns the return address of the last call of such a function. A handler must call this first.
 pub(super) fn place() -> usize {
     PLACE.load(Ordering::Relaxed)
 }

@@ -1,7 +1,7 @@
-//! Locks on files, and the queues and semaphores of System V and of POSIX that processes share.
+//! File locks, and the queues and semaphores of System V and of POSIX that processes share.
 //!
-//! The kernel tells nobody when one of them becomes free, so a thread that finds it taken parks, and tries again where no other
-//! thread can go on. What another process does with it is not controlled.
+//! The kernel does not notify when one of them becomes free, so a thread that finds it taken parks, and tries
+//! again when no other thread can run. The actions of other processes are not controlled.
 
 use super::access::note_no_write;
 use super::entry::{place, system_calls};
@@ -30,7 +30,7 @@ system_calls! {
     mq_timedsend => queue_send_within;
 }
 
-/// Makes a system call that does not wait until it gives something else than one of `busy`, or for so long.
+/// Repeats a nonblocking system call until its result is not one of `busy`, or until the time `span` is over.
 fn again(place: usize, span: u64, busy: &[c_int], call: impl Fn() -> isize) -> isize {
     let chance = || Awaited::Chance(with(|runtime| runtime.engine.step_count()));
     let others = |runtime: &mut Runtime| runtime.all(What::Others);
@@ -60,29 +60,29 @@ unsafe extern "C" fn lock_file(file: c_int, operation: c_int) -> c_int {
     enter(|| {
         again(place, FOREVER, busy, || {
             let arguments = [file as usize, (operation | libc::LOCK_NB) as usize, 0, 0, 0, 0];
-            // SAFETY: it touches no memory.
+            // SAFETY: the system call touches no memory.
             unsafe { raw::syscall(libc::SYS_flock, arguments) }
         })
     })
-    // SAFETY: it touches no memory.
+    // SAFETY: the system call touches no memory.
     .map_or_else(|| unsafe { real::flock(file, operation) }, |result| errno_result(result) as c_int)
 }
 
-/// `lockf` from where the file is.
+/// Handles `lockf`, relative to the file position.
 unsafe extern "C" fn lock_part(file: c_int, command: c_int, length: i64) -> c_int {
     if command == libc::F_LOCK {
-        // SAFETY: zeroes are a valid lock.
+        // SAFETY: an all-zero lock is valid.
         let mut lock: libc::flock = unsafe { std::mem::zeroed() };
         (lock.l_type, lock.l_whence, lock.l_len) = (libc::F_WRLCK as i16, libc::SEEK_CUR as i16, length);
         if let Some(result) = control(file, libc::F_SETLKW, &raw const lock as usize) {
             return result;
         }
     }
-    // SAFETY: it touches no memory.
+    // SAFETY: the system call touches no memory.
     unsafe { real::lockf(file, command, length) }
 }
 
-/// What `fcntl` gives if it is told to wait for a lock.
+/// Returns the result of `fcntl` if the command waits for a lock.
 pub(super) fn control(file: c_int, command: c_int, lock: usize) -> Option<c_int> {
     let at_once = match command {
         libc::F_SETLKW => libc::F_SETLK,
@@ -112,7 +112,7 @@ unsafe extern "C" fn receive(
     enter(|| {
         again(place, FOREVER, busy, || {
             let flags = (flags | libc::IPC_NOWAIT) as usize;
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe {
                 raw::syscall(
                     libc::SYS_msgrcv,
@@ -131,7 +131,7 @@ unsafe extern "C" fn send(queue: c_int, message: *const c_void, length: usize, f
     enter(|| {
         again(place, FOREVER, busy, || {
             let flags = (flags | libc::IPC_NOWAIT) as usize;
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_msgsnd, [queue as usize, message as usize, length, flags, 0, 0]) }
         })
     })
@@ -143,7 +143,7 @@ unsafe extern "C" fn send(queue: c_int, message: *const c_void, length: usize, f
 }
 
 unsafe extern "C" fn change(set: c_int, operations: *mut libc::sembuf, count: usize) -> c_int {
-    // SAFETY: `semop` asks for what `semtimedop` asks for; there is no time limit.
+    // SAFETY: `semop` has the requirements of `semtimedop`; there is no time limit.
     unsafe { change_within(set, operations, count, std::ptr::null()) }
 }
 
@@ -160,7 +160,7 @@ unsafe extern "C" fn change_within(
         };
         let list = match count {
             0 => &[],
-            // SAFETY: our caller promises so many.
+            // SAFETY: the C contract of `semtimedop` requires `count` operations.
             _ => unsafe { std::slice::from_raw_parts(operations, count) },
         };
         let mut list = list.to_vec();
@@ -169,7 +169,7 @@ unsafe extern "C" fn change_within(
         let busy: &[c_int] = if waits { &[EAGAIN] } else { &[] };
         again(place, span, busy, || {
             let arguments = [set as usize, list.as_ptr() as usize, count, 0, 0, 0];
-            // SAFETY: the list is as long as it says.
+            // SAFETY: the pointer and the length are those of the list.
             unsafe { raw::syscall(libc::SYS_semop, arguments) }
         })
     })
@@ -180,10 +180,10 @@ unsafe extern "C" fn change_within(
     )
 }
 
-/// A time that is over.
+/// A time limit that has already expired.
 static OVER: timespec = timespec { tv_sec: 0, tv_nsec: 0 };
 
-/// Makes a call of a message queue of POSIX, which waits until a time.
+/// Executes a call of a POSIX message queue, which waits until a time.
 fn queue(place: usize, time: *const timespec, call: impl Fn() -> isize) -> isize {
     let span = if time.is_null() { Some(FOREVER) } else { remaining(Clock::Real, time) };
     span.map_or(-(EINVAL as isize), |span| again(place, span, &[ETIMEDOUT], call))
@@ -195,7 +195,7 @@ unsafe extern "C" fn queue_receive(
     room: usize,
     priority: *mut c_void,
 ) -> isize {
-    // SAFETY: `mq_receive` asks for what `mq_timedreceive` asks for; there is no time limit.
+    // SAFETY: `mq_receive` has the requirements of `mq_timedreceive`; there is no time limit.
     unsafe { queue_receive_within(queue, message, room, priority, std::ptr::null()) }
 }
 
@@ -211,7 +211,7 @@ unsafe extern "C" fn queue_receive_within(
         queue(place, time, || {
             let over = &raw const OVER as usize;
             let arguments = [number as usize, message as usize, room, priority as usize, over, 0];
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_mq_timedreceive, arguments) }
         })
     })
@@ -223,7 +223,7 @@ unsafe extern "C" fn queue_receive_within(
 }
 
 unsafe extern "C" fn queue_send(queue: c_int, message: *const c_void, length: usize, priority: u32) -> c_int {
-    // SAFETY: `mq_send` asks for what `mq_timedsend` asks for; there is no time limit.
+    // SAFETY: `mq_send` has the requirements of `mq_timedsend`; there is no time limit.
     unsafe { queue_send_within(queue, message, length, priority, std::ptr::null()) }
 }
 
@@ -239,7 +239,7 @@ unsafe extern "C" fn queue_send_within(
         queue(place, time, || {
             let over = &raw const OVER as usize;
             let arguments = [number as usize, message as usize, length, priority as usize, over, 0];
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_mq_timedsend, arguments) }
         })
     })

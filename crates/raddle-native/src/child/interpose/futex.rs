@@ -1,7 +1,7 @@
-//! Futexes by `syscall`, as Rust's std, parking_lot, and the guards and atomics of C++ use them.
+//! Futexes by `syscall`, as used by Rust's std, parking_lot, and the guards and atomics of C++.
 //!
-//! A wait is two operations: looking at the word and queueing, then waiting for the own token. Waking is one that takes
-//! waiters out of the queue, and one for the token of each.
+//! A wait is two operations: reading the word and queueing, then waiting for the thread's token. Waking is
+//! one operation that removes waiters from the queue, and one for the token of each.
 
 use super::time::{Clock, FOREVER, nanoseconds, remaining};
 use super::transfer;
@@ -20,7 +20,7 @@ pub(super) struct Call {
     pub(super) address: usize,
     pub(super) operation: c_int,
     pub(super) value: u32,
-    /// A time, or how many waiters to move.
+    /// A time, or the number of waiters to move.
     pub(super) fourth: usize,
     pub(super) second: usize,
     /// A set of bits, or a value to compare with.
@@ -49,18 +49,16 @@ pub(super) fn futex(call: Call) -> Result<c_long, c_int> {
         libc::FUTEX_WAKE_BITSET => Ok(wake(call, call.last)),
         libc::FUTEX_REQUEUE => requeue(call, None),
         libc::FUTEX_CMP_REQUEUE => requeue(call, Some(call.last)),
-        other => loss::lose(&format!(
-            "the program uses futex operation {other}, which raddle does not support yet"
-        )),
+        other => loss::lose(&format!("it uses futex operation {other}, which raddle does not support")),
     }
 }
 
 fn word(address: usize) -> u32 {
-    // SAFETY: the caller of a futex call promises that there is a word.
+    // SAFETY: the futex interface requires a valid, aligned word at the address.
     unsafe { std::ptr::read_volatile(address as *const u32) }
 }
 
-/// The order of operations on the queue of a futex matters as if they wrote its word.
+/// Orders operations on the queue of a futex as if they wrote its word.
 fn touch(kind: Kind, call: &Call) {
     step_on(kind, call.place, Access::Write, |runtime| {
         if let Some(values) = runtime.values.as_mut().filter(|_| kind == Kind::Read) {
@@ -98,13 +96,13 @@ fn wait(call: Call, bits: u32, span: u64) -> Result<c_long, c_int> {
         if queued {
             return Err(ETIMEDOUT);
         }
-        // Somebody is about to wake it.
+        // Another thread is about to wake it.
         park(FOREVER);
     }
     Ok(0)
 }
 
-/// Takes up to `most` waiters out of the queue of `address`; which ones is a choice if there are more.
+/// Removes up to `most` waiters from the queue of `address`; if there are more, the strategy chooses.
 fn take(address: u64, bits: u32, most: usize, place: usize) -> Vec<ThreadId> {
     let mut taken = Vec::new();
     while taken.len() < most {
@@ -162,6 +160,6 @@ fn requeue(call: Call, expected: Option<u32>) -> Result<c_long, c_int> {
         waiting.take(call.fourth).map(|sleeper| sleeper.0 = call.second as u64).count()
     });
     wake_all(&woken, call.place);
-    let told = if expected.is_some() { woken.len() + moved } else { woken.len() };
-    Ok(told as c_long)
+    let count = if expected.is_some() { woken.len() + moved } else { woken.len() };
+    Ok(count as c_long)
 }

@@ -1,8 +1,8 @@
-//! Statics of C++ functions: made once, by the first thread that comes there.
+//! Static variables of C++ functions: initialized once, by the first thread.
 //!
-//! The compiler asks the first byte of the guard by an atomic access whether the static is made, and comes here only if it is
-//! not. So the end of making it is a release of that byte for those who only look at it, and the end of an initialisation
-//! for those who wait.
+//! The compiler checks the first byte of the guard with an atomic access, and calls these functions only if
+//! the static is not initialized. So the end of the initialization is a release of that byte for threads that
+//! only read it, and the end of a once-initialization for threads that wait.
 
 use super::access::{Orders, announce};
 use super::entry::entries;
@@ -20,17 +20,17 @@ entries! {
     __cxa_guard_abort => abort;
 }
 
-/// What the first byte of a guard is when the static is made.
+/// The first byte of a guard whose static is initialized.
 const MADE: u8 = 1;
-/// What C calls the order of a store that publishes.
+/// The number of the release order in C.
 const RELEASE: c_int = 3;
 
 fn first_byte(guard: *mut c_void) -> &'static AtomicU8 {
-    // SAFETY: the compiler promises that there is a guard of eight bytes, which lives as long as the program.
+    // SAFETY: the compiler passes a guard of eight bytes, which lives as long as the program.
     unsafe { AtomicU8::from_ptr(guard.cast()) }
 }
 
-/// Tells whether the caller has to make the static.
+/// Returns 1 if the caller must initialize the static.
 unsafe extern "C" fn acquire(guard: *mut c_void, place: usize) -> c_int {
     let begun = enter(|| {
         if first_byte(guard).load(Ordering::Acquire) == MADE {
@@ -54,7 +54,7 @@ unsafe extern "C" fn release(guard: *mut c_void, place: usize) {
     }
 }
 
-/// An exception has left the making of the static: the next thread tries.
+/// Handles an exception in the initialization of the static: the next thread tries.
 unsafe extern "C" fn abort(guard: *mut c_void, place: usize) {
     if enter(|| end(guard, place, false)).is_none() {
         // SAFETY: the program has called `__cxa_guard_abort` with these arguments.

@@ -1,7 +1,8 @@
-//! Allocation. The memory is glibc's; a run takes note of what the program has and keeps what it frees.
+//! Allocation. The memory is glibc's; a run records the program's blocks and quarantines freed ones.
 //!
-//! glibc's functions are called by their second names, which nobody hides, so that they need not be looked up: looking up
-//! may allocate. They are called with the phase unchanged, because they call nothing of ours.
+//! glibc's functions are called by their alternative names, which are not interposed, so that they need no
+//! symbol lookup: a lookup may allocate. They are called with the phase unchanged, because they call nothing
+//! of ours.
 
 use super::access::note_free;
 use super::entry::entries;
@@ -32,38 +33,38 @@ unsafe extern "C" {
     fn __libc_free(block: *mut c_void);
 }
 
-/// What freed memory is filled with, and how much of a large block.
+/// The fill byte of freed memory, and the number of bytes filled in a large block.
 const PATTERN: u8 = 0xdb;
 const FILLED: usize = 1 << 16;
 
 thread_local! {
-    /// Whether the thread runs on its own OS thread, at its end, while the carrier is elsewhere.
+    /// True if the thread runs on its own OS thread, at its end, while the carrier is elsewhere.
     static ENDED: Cell<bool> = const { Cell::new(false) };
-    /// Whether the thread may have left something with glibc that is to be taken down at its end.
+    /// True if glibc may have to release resources of the thread at its end.
     static USED: Cell<bool> = const { Cell::new(false) };
 }
 
-/// Takes note that the thread that runs may leave something with glibc: memory that is kept for it, or a value by a key.
+/// Records that the current thread may use glibc resources: cached memory, or a value under a key.
 pub(super) fn note_use() {
     USED.set(true);
 }
 
-/// Whether the thread that runs may have left something with glibc.
+/// Returns true if the current thread may have used glibc resources.
 pub(super) fn was_used() -> bool {
     USED.get()
 }
 
-/// From now on this thread is not under control: glibc takes it down beside the run.
+/// Ends control of this thread: glibc ends it in parallel to the run.
 pub(super) fn note_end_of_thread() {
     ENDED.set(true);
 }
 
-/// Does `action` in the runtime, if the call comes from a program under control.
+/// Calls `action` in the runtime, if the call comes from a program under control.
 fn controlled<R>(action: impl FnOnce() -> R) -> Option<R> {
     if ENDED.get() { None } else { enter(action) }
 }
 
-/// Takes note of a new block.
+/// Records a new block.
 fn note(block: *mut c_void, size: usize, place: usize) -> *mut c_void {
     note_use();
     if !block.is_null() {
@@ -78,17 +79,17 @@ fn note(block: *mut c_void, size: usize, place: usize) -> *mut c_void {
 }
 
 unsafe extern "C" fn allocate(size: usize, place: usize) -> *mut c_void {
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     note(unsafe { __libc_malloc(size) }, size, place)
 }
 
 unsafe extern "C" fn allocate_zeroed(count: usize, size: usize, place: usize) -> *mut c_void {
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     note(unsafe { __libc_calloc(count, size) }, count.wrapping_mul(size), place)
 }
 
 unsafe extern "C" fn allocate_aligned(alignment: usize, size: usize, place: usize) -> *mut c_void {
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     note(unsafe { __libc_memalign(alignment, size) }, size, place)
 }
 
@@ -101,12 +102,12 @@ unsafe extern "C" fn allocate_at(
     if !alignment.is_power_of_two() || !alignment.is_multiple_of(size_of::<usize>()) {
         return EINVAL;
     }
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     let block = note(unsafe { __libc_memalign(alignment, size) }, size, place);
     if block.is_null() {
         return ENOMEM;
     }
-    // SAFETY: our caller promises room for the address.
+    // SAFETY: POSIX requires room for the address.
     unsafe { *result = block };
     0
 }
@@ -117,7 +118,7 @@ unsafe extern "C" fn free_block(block: *mut c_void, place: usize) {
     }
     note_use();
     let fate = controlled(|| {
-        // What was written to it last is there now, and is not afterwards.
+        // The last value written to it is still there now, and not afterwards.
         runtime::settle_value();
         let fate = heap_checks::free(block as usize, place);
         if let Fate::Kept { size, .. } = fate {
@@ -127,25 +128,25 @@ unsafe extern "C" fn free_block(block: *mut c_void, place: usize) {
     });
     match fate {
         Some(Fate::Kept { size, evicted }) => {
-            // SAFETY: the block has so many bytes, and the program has given it up.
+            // SAFETY: the block has at least this many bytes, and the program has freed it.
             unsafe { std::ptr::write_bytes(block.cast::<u8>(), PATTERN, size.min(FILLED)) };
             for block in &evicted {
-                // SAFETY: the program has freed it, and glibc has not heard of that.
+                // SAFETY: the program has freed the block, and glibc has not been called for it.
                 unsafe { __libc_free(*block as *mut c_void) };
             }
         }
-        // SAFETY: the program has called `free` with this block, which is glibc's as it is.
-        Some(Fate::Given) | None => unsafe { __libc_free(block) },
+        // SAFETY: the program has called `free` with this block, which is glibc's and unmodified.
+        Some(Fate::Returned) | None => unsafe { __libc_free(block) },
     }
 }
 
 unsafe extern "C" fn resize(block: *mut c_void, size: usize, place: usize) -> *mut c_void {
     if block.is_null() {
-        // SAFETY: it has no condition.
+        // SAFETY: the function has no preconditions.
         return unsafe { allocate(size, place) };
     }
     if size == 0 {
-        // SAFETY: the program has called `realloc` with a block that it gives up.
+        // SAFETY: the program has called `realloc` with a block that it releases.
         unsafe { free_block(block, place) };
         return std::ptr::null_mut();
     }
@@ -154,14 +155,15 @@ unsafe extern "C" fn resize(block: *mut c_void, size: usize, place: usize) -> *m
         with(|runtime| runtime.heap.knows(block as usize).then(|| runtime.heap.size(block as usize)))
     });
     let Some(known) = known.flatten() else {
-        // SAFETY: the program has called `realloc` with a block that the run does not know, which is glibc's as it is.
+        // SAFETY: the program has called `realloc` with a block that the run does not know, which is glibc's
+        // and unmodified.
         return note(unsafe { __libc_realloc(block, size) }, size, place);
     };
-    // A block that was freed has no size; that it is freed again is found out below.
-    // SAFETY: it has no condition.
+    // A freed block has no size; the check below detects that it is freed again. SAFETY: the function has no
+    // preconditions.
     let new = unsafe { allocate(size, place) };
     if !new.is_null() {
-        // SAFETY: both have so many bytes; the old one is given up as our caller wants.
+        // SAFETY: both blocks have this many bytes; the old one is freed, as `realloc` requires.
         unsafe {
             std::ptr::copy_nonoverlapping(block.cast::<u8>(), new.cast::<u8>(), known.unwrap_or(0).min(size));
             free_block(block, place);
@@ -177,10 +179,10 @@ unsafe extern "C" fn resize_array(
     place: usize,
 ) -> *mut c_void {
     let Some(size) = count.checked_mul(size) else {
-        // SAFETY: every thread has an error number.
+        // SAFETY: `__errno_location` returns a valid pointer for every thread.
         unsafe { *libc::__errno_location() = ENOMEM };
         return std::ptr::null_mut();
     };
-    // SAFETY: `reallocarray` asks for what `realloc` asks for.
+    // SAFETY: `reallocarray` has the requirements of `realloc`.
     unsafe { resize(block, size, place) }
 }

@@ -1,8 +1,8 @@
-//! The user and groups of the process, and the numbers of its threads.
+//! The user and groups of the process, and the ids of its threads.
 //!
-//! The kernel keeps them for each OS thread. The C library asks every other thread to follow by a signal and waits for it, but
-//! OS threads that stand for fibers are parked and take no signals. All code of the program runs on the carrier, and threads
-//! that begin later take after it, so it is enough that the carrier changes.
+//! The kernel stores them per OS thread. The C library sends every other thread a signal to follow a change
+//! and waits for it, but the OS threads of fibers are parked and take no signals. All code of the program
+//! runs on the carrier, and later threads inherit from it, so it suffices to change the carrier.
 
 use super::entry::exported;
 use crate::child::control::enter;
@@ -14,7 +14,8 @@ use crate::platform::real;
 use std::ffi::{c_int, c_long, c_void};
 use std::sync::atomic::Ordering;
 
-/// Makes the system call on the carrier alone, if the program has other threads. Otherwise the C library does it.
+/// Executes the system call on the carrier alone, if the program has other threads. Otherwise the C library
+/// does it.
 fn on_carrier(name: &str, number: c_long, arguments: [usize; 3]) -> Option<c_int> {
     let result = enter(|| {
         if with(|runtime| runtime.threads.iter().filter(|thread| !thread.ended).count()) == 1 {
@@ -22,7 +23,7 @@ fn on_carrier(name: &str, number: c_long, arguments: [usize; 3]) -> Option<c_int
         }
         if switching::uses_os_threads() {
             lose(&format!(
-                "{name} is called while other threads are alive, and OS threads cannot follow; with --threads fibers they need not"
+                "{name} is called while other threads are alive, which --threads os does not support\nhelp: use --threads fibers"
             ));
         }
         let [a, b, c] = arguments;
@@ -32,12 +33,12 @@ fn on_carrier(name: &str, number: c_long, arguments: [usize; 3]) -> Option<c_int
     result.flatten().map(|result| errno_result(result) as c_int)
 }
 
-/// Defines functions of C that the kernel has by the same name and with the same arguments.
+/// Defines C functions that the kernel has under the same name and with the same arguments.
 macro_rules! changes {
     ($($name:ident($($argument:ident: $type:ty),+) as $number:ident($($value:expr),+);)*) => {$(
         exported! { $name }
 
-        /// The function of C of that name.
+        /// Handles the C function of that name.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name($($argument: $type),+) -> c_int {
             match on_carrier(stringify!($name), libc::$number, [$($value as usize),+]) {
@@ -49,7 +50,7 @@ macro_rules! changes {
     )*};
 }
 
-/// Leaves one of several identities as it is.
+/// The value that leaves an identity unchanged.
 const SAME: u32 = u32::MAX;
 
 changes! {
@@ -64,11 +65,13 @@ changes! {
     setgroups(count: usize, groups: *const u32) as SYS_setgroups(count, groups, 0);
 }
 
-/// The number of a thread that is not the first one. It has as many digits in every run, because Rust prints it with a panic, and a text of
-/// another length takes other memory. The kernel does not know it: a signal to it, or a processor for it, is refused.
+/// The id of the first thread after the main thread. Ids have the same number of digits in every run, because
+/// Rust prints them with a panic, and a text of another length needs different memory. The kernel does not
+/// know them: a signal to one, or setting its affinity, is rejected.
 pub(super) const FIRST_THREAD: c_int = 1_000_000;
 
-/// Lets glibc call the kernel about a thread. If that has no OS thread of its own, the kernel is asked about the carrier.
+/// Lets glibc call the kernel for a thread. If that has no OS thread of its own, the call applies to the
+/// carrier.
 pub(super) fn about(thread: u64, call: impl FnOnce() -> c_int) -> c_int {
     let Some(word) = enter(|| with(|runtime| runtime.number_of_none(thread))).flatten() else {
         return call();
@@ -80,12 +83,12 @@ pub(super) fn about(thread: u64, call: impl FnOnce() -> c_int) -> c_int {
     result
 }
 
-/// Defines functions of C that ask the kernel about a thread.
+/// Defines C functions that query the kernel about a thread.
 macro_rules! questions {
     ($($name:ident($($argument:ident: $type:ty),+);)*) => {$(
         exported! { $name }
 
-        /// The function of C of that name.
+        /// Handles the C function of that name.
         #[unsafe(no_mangle)]
         unsafe extern "C" fn $name(thread: u64, $($argument: $type),+) -> c_int {
             // SAFETY: the program has called the function of this name with these arguments.
@@ -104,15 +107,15 @@ questions! {
     pthread_getcpuclockid(clock: *mut c_int);
 }
 
-/// What the thread that runs is told as its number; nothing for the first one, whose number is that of the process.
+/// Returns the id that the current thread sees; `None` for the first one, whose id is that of the process.
 pub(super) fn thread_number() -> Option<c_int> {
     let current = enter(|| with(|runtime| runtime.current.0)).filter(|&current| current > 0)?;
     Some(FIRST_THREAD + current as c_int)
 }
 
-/// `gettid`: the kernel would give all threads that of the carrier.
+/// Handles `gettid`: the kernel would return the carrier's id for all threads.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn gettid() -> c_int {
-    // SAFETY: it touches no memory.
+    // SAFETY: the system call touches no memory.
     thread_number().unwrap_or_else(|| unsafe { raw::syscall(libc::SYS_gettid, [0; 6]) } as c_int)
 }

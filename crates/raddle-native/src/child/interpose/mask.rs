@@ -1,5 +1,6 @@
-//! Masks and handlers of signals. They are the program's, but for the signal by which the kernel hands system calls over
-//! ([`crate::child::trap`]): while it does, that one is neither blocked nor handled by anybody else.
+//! Signal masks and handlers. They are the program's, except for the signal by which the kernel forwards
+//! system calls ([`crate::child::trap`]): while forwarding is active, that signal is neither blocked nor
+//! handled by the program.
 
 use super::entry::exported;
 use crate::child::control::enter;
@@ -12,12 +13,12 @@ exported! {
     sigprocmask pthread_sigmask sigaction
 }
 
-/// Calls `function` with a set without that signal, if there is a set.
+/// Calls `function` with a copy of the set without that signal, if there is a set.
 fn with_spared(new: *const sigset_t, function: impl FnOnce(*const sigset_t) -> c_int) -> c_int {
     if new.is_null() || !trap::is_on() {
         return function(new);
     }
-    // SAFETY: the program promises a set, which begins with what the kernel knows of it.
+    // SAFETY: POSIX requires a valid set, which begins with the part that the kernel uses.
     let set = unsafe {
         let mut set = *new;
         trap::spare((&raw mut set).cast());
@@ -26,21 +27,21 @@ fn with_spared(new: *const sigset_t, function: impl FnOnce(*const sigset_t) -> c
     function(&raw const set)
 }
 
-/// `sigprocmask`.
+/// Handles `sigprocmask`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sigprocmask(how: c_int, new: *const sigset_t, old: *mut c_void) -> c_int {
     // SAFETY: the program has called `sigprocmask` with these arguments.
     with_spared(new, |new| unsafe { real::sigprocmask(how, new, old) })
 }
 
-/// `pthread_sigmask`.
+/// Handles `pthread_sigmask`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_sigmask(how: c_int, new: *const sigset_t, old: *mut c_void) -> c_int {
     // SAFETY: the program has called `pthread_sigmask` with these arguments.
     with_spared(new, |new| unsafe { real::pthread_sigmask(how, new, old) })
 }
 
-/// `sigaction`.
+/// Handles `sigaction`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: *mut c_void) -> c_int {
     if new.is_null() || !trap::is_on() {
@@ -50,11 +51,11 @@ unsafe extern "C" fn sigaction(signal: c_int, new: *const libc::sigaction, old: 
     if signal == libc::SIGSYS {
         enter(|| {
             loss::lose(
-                "it handles SIGSYS by itself, and uses OpenMP, which raddle controls by that signal; leave one of the two out",
+                "it handles SIGSYS and uses OpenMP, which raddle controls by that signal\nhelp: do not handle SIGSYS, or build without OpenMP",
             )
         });
     }
-    // SAFETY: our caller promises an action, and its set begins with what the kernel knows of it.
+    // SAFETY: POSIX requires a valid action, and its set begins with the part that the kernel uses.
     unsafe {
         let mut action = *new;
         trap::spare((&raw mut action.sa_mask).cast());

@@ -1,5 +1,6 @@
-//! The C functions that the program calls, one file for each family. Each entry point takes its caller's address along,
-//! for the place of the operation, converts, and asks the runtime; meaning lives in the engine.
+//! The C functions that the program calls, one file for each family. Each entry point passes on its caller's
+//! address, for the location of the operation, converts the arguments, and asks the runtime; the engine
+//! defines the semantics.
 #![expect(unsafe_code, reason = "C functions are defined")]
 
 pub(crate) mod access;

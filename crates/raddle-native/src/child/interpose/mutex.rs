@@ -36,7 +36,7 @@ fn act(kind: Kind, mutex: *mut c_void, span: u64, place: usize) -> c_int {
     }
 }
 
-/// As `pthread_mutex_timedlock`, whose time is looked at only if the mutex is not free.
+/// Handles `pthread_mutex_timedlock`, whose time is read only if the mutex is not free.
 fn act_within(span: Option<u64>, mutex: *mut c_void, place: usize) -> c_int {
     match span {
         Some(span) => act(Kind::Lock, mutex, span, place),
@@ -117,7 +117,7 @@ unsafe extern "C" fn clock_lock(
     .unwrap_or_else(|| unsafe { real::pthread_mutex_clocklock(mutex, clock, time) })
 }
 
-/// A spin lock is a mutex that nobody initialises with a kind.
+/// A spin lock is a mutex that is initialized without a kind.
 fn spin(kind: Kind, lock: *mut c_void, place: usize) -> c_int {
     let reply = step(|runtime| {
         let object = runtime.object(lock as u64, Class::NormalMutex, || 0);

@@ -1,4 +1,4 @@
-//! Mutexes as glibc has them in memory, and as objects of the run.
+//! Mutexes in glibc's memory layout, and as objects of the run.
 
 use super::time::FOREVER;
 use crate::child::objects::Class;
@@ -8,20 +8,22 @@ use raddle_engine::Reply;
 use raddle_model::{Access, Kind, ObjectId, Operation};
 use std::ffi::c_void;
 
-/// Where glibc keeps the kind of a mutex, what `pthread_mutex_destroy` puts there, and the bits of the kind.
+/// The offset of the kind in glibc's mutex, the value that `pthread_mutex_destroy` stores there, and the bits
+/// of the kind.
 const KIND_AT: usize = 16;
 const DESTROYED: i32 = -1;
 const KIND_BITS: i32 = 3;
 
-/// The kind that glibc keeps at `mutex`.
+/// Returns the kind that glibc stores at `mutex`.
 pub(super) unsafe fn kind(mutex: *const c_void) -> i32 {
-    // SAFETY: the caller of a mutex function promises that there is a mutex.
+    // SAFETY: per the contract of this function, `mutex` points to a mutex, and the offset is inside it.
     unsafe { *mutex.byte_add(KIND_AT).cast::<i32>() }
 }
 
-/// The object of a mutex. One that was initialised anew, be it by plain memory, is a new object.
+/// Returns the object of a mutex. One that was initialized again, even by plain memory writes, is a new
+/// object.
 pub(super) fn object(runtime: &mut Runtime, mutex: usize) -> ObjectId {
-    // SAFETY: the caller of a mutex function promises that there is a mutex.
+    // SAFETY: the mutex functions of POSIX require a valid mutex.
     let kind = unsafe { kind(mutex as *const c_void) };
     let known = runtime.objects.find(mutex as u64, Class::NormalMutex);
     if let Some((object, _)) = known
@@ -45,7 +47,7 @@ pub(super) fn announce(kind: Kind, mutex: *mut c_void, span: u64, place: usize) 
     })
 }
 
-/// Unlocks a mutex that the current thread has.
+/// Unlocks a mutex that the current thread holds.
 pub(super) fn unlock(mutex: *mut c_void, place: usize) {
     announce(Kind::Unlock, mutex, FOREVER, place);
 }

@@ -1,4 +1,4 @@
-//! One-time initialisation.
+//! One-time initialization.
 
 use super::entry::entries;
 use crate::child::control::{enter, is_running, probe};
@@ -14,20 +14,21 @@ entries! {
     pthread_once => once as "C-unwind";
 }
 
-/// What glibc keeps in a `pthread_once_t` whose initialisation is over.
+/// The value that glibc stores in a completed `pthread_once_t`.
 const DONE: i32 = 2;
 
 fn object(runtime: &mut Runtime, once: *mut c_void) -> ObjectId {
     runtime.object(once as u64, Class::Once, || 0)
 }
 
-/// Begins an initialisation, unless another thread has made it; waits while one is at it. Called inside the runtime.
+/// Begins an initialization, unless another thread has completed it; waits while one is in progress. Called
+/// inside the runtime.
 pub(super) fn begin(once: *mut c_void, place: usize) -> Reply {
     step_on(Kind::OnceBegin, place, Access::Write, |runtime| object(runtime, once))
 }
 
-/// Ends an initialisation that this thread has begun: it is made, or the next thread begins it anew. Called inside the
-/// runtime.
+/// Ends an initialization that this thread has begun: it is complete, or the next thread begins it again.
+/// Called inside the runtime.
 pub(super) fn end(once: *mut c_void, place: usize, done: bool) {
     step(|runtime| {
         let object = object(runtime, once);
@@ -36,9 +37,9 @@ pub(super) fn end(once: *mut c_void, place: usize, done: bool) {
     });
 }
 
-/// Whether an initialisation that is over has to be told nevertheless: where data races count, it happens before what
-/// follows. One that the run does not know was made before there were threads.
-fn is_told(once: *mut c_void) -> bool {
+/// Returns true if a completed initialization must still be announced: if data races are tracked, it happens
+/// before what follows. One that the run does not know was completed before there were threads.
+fn must_announce(once: *mut c_void) -> bool {
     with(|runtime| runtime.accesses.races && runtime.objects.find(once as u64, Class::Once).is_some())
 }
 
@@ -50,9 +51,9 @@ pub(super) unsafe extern "C-unwind" fn once(
     if is_running() {
         probe(once, place);
     }
-    // SAFETY: our caller promises that there is a `pthread_once_t`.
+    // SAFETY: POSIX requires a valid `pthread_once_t`.
     if unsafe { *once.cast::<i32>() } == DONE {
-        enter(|| is_told(once).then(|| begin(once, place)));
+        enter(|| must_announce(once).then(|| begin(once, place)));
         return 0;
     }
     match enter(|| begin(once, place)) {
@@ -68,7 +69,7 @@ pub(super) unsafe extern "C-unwind" fn once(
     }
 }
 
-/// Ends an initialisation, also if an exception leaves it.
+/// Ends an initialization, even if an exception leaves it.
 struct End {
     once: *mut c_void,
     place: usize,
@@ -79,7 +80,7 @@ impl Drop for End {
     fn drop(&mut self) {
         enter(|| end(self.once, self.place, self.done));
         if self.done {
-            // SAFETY: there is a `pthread_once_t`, and no other thread runs now.
+            // SAFETY: the pointer is that of the program's `pthread_once_t`, and no other thread runs now.
             unsafe { *self.once.cast::<i32>() = DONE };
         }
     }

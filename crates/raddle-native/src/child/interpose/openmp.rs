@@ -1,5 +1,6 @@
-//! Locks and critical sections of OpenMP. Its library would wait for them on futexes, see [`crate::child::trap`], which only shows who waits;
-//! here taking one is a step, and who holds it is known. They are never locked in the library itself.
+//! Locks and critical sections of OpenMP. Its library would wait for them on futexes, see
+//! [`crate::child::trap`], which shows only the waiting thread; here taking one is a step, and its holder is
+//! known. They are never locked in the library itself.
 
 use super::entry::entries;
 use crate::child::control::enter;
@@ -21,30 +22,30 @@ entries! {
     GOMP_critical_name_end(lock: *mut c_void) => end_named;
 }
 
-/// What stands for the critical section without a name.
+/// The object of the unnamed critical section.
 static SECTION: u64 = 0;
 
 fn act(kind: Kind, lock: *const c_void, place: usize) -> Reply {
     step_on(kind, place, Access::Write, |runtime| runtime.object(lock as u64, Class::NormalMutex, || 0))
 }
 
-/// Calls the function of the library, of which the run knows nothing.
-fn hand_on(function: &Hidden, lock: *mut c_void) -> c_int {
+/// Calls the library's function, for a lock that the run does not know.
+fn forward(function: &Hidden, lock: *mut c_void) -> c_int {
     let address = function.find();
     if address == 0 {
         return 0;
     }
-    // SAFETY: all of these take a lock, or nothing, and give a number, or nothing.
+    // SAFETY: all of these functions take a lock or nothing, and return a number or nothing.
     unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*mut c_void) -> c_int>(address)(lock) }
 }
 
-/// Defines functions that do something with a lock.
+/// Defines functions on a lock.
 macro_rules! functions {
     ($($name:ident: $kind:ident, $hidden:literal;)*) => {$(
         unsafe extern "C" fn $name(lock: *mut c_void, place: usize) {
             static HIDDEN: Hidden = Hidden::new($hidden);
             if enter(|| act(Kind::$kind, lock, place)).is_none() {
-                hand_on(&HIDDEN, lock);
+                forward(&HIDDEN, lock);
             }
         }
     )*};
@@ -60,27 +61,27 @@ functions! {
 unsafe extern "C" fn test(lock: *mut c_void, place: usize) -> c_int {
     static HIDDEN: Hidden = Hidden::new("omp_test_lock\0");
     enter(|| c_int::from(act(Kind::TryLock, lock, place) != Reply::Busy))
-        .unwrap_or_else(|| hand_on(&HIDDEN, lock))
+        .unwrap_or_else(|| forward(&HIDDEN, lock))
 }
 
 unsafe extern "C" fn begin(place: usize) {
     static HIDDEN: Hidden = Hidden::new("GOMP_critical_start\0");
     if enter(|| act(Kind::Lock, (&raw const SECTION).cast(), place)).is_none() {
-        hand_on(&HIDDEN, std::ptr::null_mut());
+        forward(&HIDDEN, std::ptr::null_mut());
     }
 }
 
 unsafe extern "C" fn end(place: usize) {
     static HIDDEN: Hidden = Hidden::new("GOMP_critical_end\0");
     if enter(|| act(Kind::Unlock, (&raw const SECTION).cast(), place)).is_none() {
-        hand_on(&HIDDEN, std::ptr::null_mut());
+        forward(&HIDDEN, std::ptr::null_mut());
     }
 }
 
-/// `omp_init_lock`.
+/// Handles `omp_init_lock`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn omp_init_lock(lock: *mut c_void) {
     static HIDDEN: Hidden = Hidden::new("omp_init_lock\0");
     enter(|| with(|runtime| runtime.objects.forget(lock as u64, Class::NormalMutex)));
-    hand_on(&HIDDEN, lock);
+    forward(&HIDDEN, lock);
 }

@@ -25,7 +25,8 @@ system_calls! {
     epoll_ctl => set_change;
 }
 
-/// Looks at `files` by `call`, which does not wait and gives 0 if none is ready, and waits as long as that is so.
+/// Polls `files` with `call`, which does not wait and returns 0 if none is ready, and waits as long as that
+/// is so.
 fn look(files: &[pollfd], span: u64, place: usize, call: impl Fn() -> isize) -> isize {
     if unwind::is_due() {
         return -(EINTR as isize);
@@ -54,7 +55,7 @@ fn look(files: &[pollfd], span: u64, place: usize, call: impl Fn() -> isize) -> 
                 }
                 return 0;
             }
-            // Somebody may have cancelled the thread while it was about to look.
+            // Another thread may have cancelled this one before it polled.
             if unwind::is_due() {
                 return -(EINTR as isize);
             }
@@ -82,7 +83,7 @@ pub(super) fn wait_for(file: c_int, events: c_short, place: usize) {
     let files = [pollfd { fd: file, events, revents: 0 }];
     look(&files, FOREVER, place, || {
         let mut files = files;
-        // SAFETY: there is one.
+        // SAFETY: the array has one element.
         unsafe { raw::syscall(libc::SYS_poll, [files.as_mut_ptr() as usize, 1, 0, 0, 0, 0]) }
     });
 }
@@ -91,7 +92,7 @@ fn milliseconds(limit: c_int) -> u64 {
     u64::try_from(limit).map_or(FOREVER, |limit| limit * 1_000_000)
 }
 
-/// A time limit, or none.
+/// Returns a time limit, or `None`.
 fn limit(time: *const timespec) -> Option<u64> {
     if time.is_null() { Some(FOREVER) } else { nanoseconds(time).map(|span| span.min(FOREVER - 1)) }
 }
@@ -100,12 +101,12 @@ fn poll_inside(files: *mut pollfd, count: u64, span: u64, place: usize) -> isize
     let list = if count == 0 {
         &[]
     } else {
-        // SAFETY: our caller promises so many.
+        // SAFETY: POSIX requires `count` elements.
         unsafe { std::slice::from_raw_parts(files, count as usize) }
     };
     let list = list.to_vec();
     look(&list, span, place, || {
-        // SAFETY: as above.
+        // SAFETY: POSIX requires `count` elements, as above.
         unsafe { raw::syscall(libc::SYS_poll, [files as usize, count as usize, 0, 0, 0, 0]) }
     })
 }
@@ -118,11 +119,11 @@ unsafe extern "C" fn poll_within(files: *mut pollfd, count: u64, limit: c_int) -
 }
 
 unsafe extern "C" fn poll_checked(files: *mut pollfd, count: u64, limit: c_int, _: usize) -> c_int {
-    // SAFETY: the checked function asks for what `poll` asks for.
+    // SAFETY: the checked function has the requirements of `poll`.
     unsafe { poll_within(files, count, limit) }
 }
 
-/// The mask of signals is that of the process while it waits.
+/// Handles `ppoll`. During the wait the signal mask is that of the process.
 unsafe extern "C" fn poll_masked(
     files: *mut pollfd,
     count: u64,
@@ -145,17 +146,17 @@ unsafe extern "C" fn poll_masked_checked(
     mask: *const c_void,
     _: usize,
 ) -> c_int {
-    // SAFETY: the checked function asks for what `ppoll` asks for.
+    // SAFETY: the checked function has the requirements of `ppoll`.
     unsafe { poll_masked(files, count, time, mask) }
 }
 
 fn select_inside(count: c_int, sets: [*mut fd_set; 3], span: u64, place: usize) -> isize {
     let before = sets.map(|set| {
-        // SAFETY: our caller promises that there is a set, or none.
+        // SAFETY: POSIX requires a valid set if the pointer is not null.
         (!set.is_null()).then(|| unsafe { *set })
     });
     let has = |set: &Option<fd_set>, file: c_int| {
-        // SAFETY: the file's number is less than a set has room for.
+        // SAFETY: the file number is below the capacity of a set.
         set.as_ref().is_some_and(|set| unsafe { libc::FD_ISSET(file, set) })
     };
     let count = count.clamp(0, libc::FD_SETSIZE as c_int);
@@ -171,14 +172,14 @@ fn select_inside(count: c_int, sets: [*mut fd_set; 3], span: u64, place: usize) 
     look(&files, span, place, || {
         for (set, before) in sets.iter().zip(&before) {
             if let Some(before) = before {
-                // SAFETY: as above.
+                // SAFETY: the set is valid for writes, as above.
                 unsafe { **set = *before };
             }
         }
         let now = timeval { tv_sec: 0, tv_usec: 0 };
         let [read, write, except] = sets.map(|set| set as usize);
         let arguments = [count as usize, read, write, except, &raw const now as usize, 0];
-        // SAFETY: as above.
+        // SAFETY: the sets are valid, as above.
         unsafe { raw::syscall(libc::SYS_select, arguments) }
     })
 }
@@ -195,7 +196,7 @@ unsafe extern "C" fn select_within(
         let span = if time.is_null() {
             FOREVER
         } else {
-            // SAFETY: our caller promises that there is a time.
+            // SAFETY: POSIX requires a valid time if the pointer is not null.
             let time = unsafe { &*time };
             if time.tv_sec < 0 || time.tv_usec < 0 {
                 return -(EINVAL as isize);
@@ -237,7 +238,7 @@ unsafe extern "C" fn set_wait(set: c_int, events: *mut c_void, most: c_int, limi
         let files = [pollfd { fd: set, events: libc::POLLIN, revents: 0 }];
         look(&files, milliseconds(limit), place, || {
             let arguments = [set as usize, events as usize, most as usize, 0, 0, 0];
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_epoll_wait, arguments) }
         })
     })
@@ -259,7 +260,7 @@ unsafe extern "C" fn set_wait_masked(
         // SAFETY: the program has called `epoll_pwait` with these arguments.
         return unsafe { real::epoll_pwait(set, events, most, limit, mask) };
     }
-    // SAFETY: `epoll_pwait` asks for what `epoll_wait` asks for.
+    // SAFETY: `epoll_pwait` has the requirements of `epoll_wait`.
     unsafe { set_wait(set, events, most, limit) }
 }
 
@@ -273,7 +274,7 @@ unsafe extern "C" fn set_change(set: c_int, operation: c_int, file: c_int, event
             }
         });
         let arguments = [set as usize, operation as usize, file as usize, event as usize, 0, 0];
-        // SAFETY: the program has asked for this system call with these buffers.
+        // SAFETY: the program requested this system call with these buffers.
         let result = unsafe { raw::syscall(libc::SYS_epoll_ctl, arguments) };
         with(Runtime::look_inside);
         result

@@ -1,4 +1,4 @@
-//! The ends of the program.
+//! Functions that end the program.
 
 use super::entry::{entries, exported};
 use crate::child::control::enter;
@@ -25,7 +25,7 @@ unsafe extern "C" fn assert_fail(
     place: usize,
 ) {
     enter(|| {
-        // SAFETY: the compiler hands over texts that end with a zero.
+        // SAFETY: the compiler passes zero-terminated strings.
         let read = |text: *const c_char| unsafe { CStr::from_ptr(text) }.to_string_lossy();
         let message = format!("{}:{line}: assertion `{}` failed", read(file), read(text));
         with(|runtime| {
@@ -49,7 +49,7 @@ unsafe extern "C" fn abort_here(place: usize) {
         });
         end_run();
     });
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     unsafe { real::abort() }
 }
 
@@ -60,26 +60,26 @@ pub(super) fn end_with(status: c_int) {
     });
 }
 
-/// `_exit`: ends the program without what `exit` does before.
+/// Handles `_exit`: ends the program without the actions of `exit`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _exit(status: c_int) {
     end_with(status);
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     unsafe { real::_exit(status) }
 }
 
-/// `_Exit`, the same.
+/// Handles `_Exit`, the same.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn _Exit(status: c_int) {
     end_with(status);
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     unsafe { real::_exit(status) }
 }
 
-/// `quick_exit`, without the functions of `at_quick_exit` in a run.
+/// Handles `quick_exit`, without the functions of `at_quick_exit` in a run.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn quick_exit(status: c_int) {
     end_with(status);
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     unsafe { real::quick_exit(status) }
 }

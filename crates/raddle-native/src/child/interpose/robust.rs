@@ -1,6 +1,7 @@
-//! Robust mutexes: whoever gets one from a thread that ended with it is told so, and has to say that all is well again.
+//! Robust mutexes: a thread that acquires one whose owner has ended gets an error code, and must mark it
+//! consistent.
 //!
-//! To the engine they are like any other mutex. A thread that ends gives back what it holds, as a step of its own.
+//! For the engine they are ordinary mutexes. A thread that ends releases its mutexes, each as a step.
 
 use super::entry::exported;
 use super::mutex_object;
@@ -19,7 +20,7 @@ exported! {
 const ROBUST: i32 = 16;
 
 fn is_robust(mutex: *mut c_void) -> bool {
-    // SAFETY: the caller of a mutex function promises that there is a mutex.
+    // SAFETY: the mutex functions of POSIX require a valid mutex.
     let kind = unsafe { mutex_object::kind(mutex) };
     kind >= 0 && kind & ROBUST != 0
 }
@@ -38,7 +39,7 @@ fn entry(runtime: &mut Runtime, mutex: *mut c_void) -> &mut Robust {
     &mut runtime.robust[index]
 }
 
-/// What the current thread is told that has just locked `mutex`.
+/// Returns the result code for the current thread, which has just locked `mutex`.
 pub(super) fn note_lock(mutex: *mut c_void, place: usize) -> c_int {
     if !is_robust(mutex) {
         return 0;
@@ -57,7 +58,7 @@ pub(super) fn note_lock(mutex: *mut c_void, place: usize) -> c_int {
     if orphaned { EOWNERDEAD } else { 0 }
 }
 
-/// The current thread is about to unlock `mutex`, which it may not have.
+/// Records that the current thread is about to unlock `mutex`, which it may not hold.
 pub(super) fn note_unlock(mutex: *mut c_void) {
     if !is_robust(mutex) {
         return;
@@ -78,7 +79,7 @@ pub(super) fn note_unlock(mutex: *mut c_void) {
     });
 }
 
-/// Forgets what was known of a mutex, which is a new one or none.
+/// Forgets the state of a mutex that was initialized or destroyed.
 pub(super) fn forget(runtime: &mut Runtime, mutex: *mut c_void) {
     runtime.robust.retain(|robust| robust.mutex != mutex as usize);
 }
@@ -88,7 +89,7 @@ fn give_back(mutex: *mut c_void, place: usize) {
     mutex_object::unlock(mutex, place);
 }
 
-/// Gives back what the current thread holds, which is at its end.
+/// Releases the mutexes of the current thread, which is at its end.
 pub(crate) fn release() {
     loop {
         let held = with(|runtime| {
@@ -107,7 +108,7 @@ pub(crate) fn release() {
     }
 }
 
-/// `pthread_mutex_consistent`.
+/// Handles `pthread_mutex_consistent`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_mutex_consistent(mutex: *mut c_void) -> c_int {
     enter(|| {

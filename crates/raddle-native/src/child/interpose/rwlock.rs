@@ -30,7 +30,7 @@ fn act(kind: Kind, lock: *mut c_void, span: Option<u64>, place: usize) -> c_int 
     let Some(span) = span else { return EINVAL };
     let holding = kind.info().holding;
     let access = if holding.takes() == Some(LockMode::Shared) { Access::Read } else { Access::Write };
-    // glibc knows who writes, and lets that one wait for nobody.
+    // glibc knows the writer, and does not let it wait for itself.
     let writes = |runtime: &mut Runtime| runtime.writers.contains(&(lock as usize, runtime.current));
     if matches!(holding, Holding::Takes(_)) && with(writes) {
         return EDEADLK;
@@ -54,7 +54,7 @@ fn act(kind: Kind, lock: *mut c_void, span: Option<u64>, place: usize) -> c_int 
     }
 }
 
-/// Nobody writes under `lock` any more.
+/// Records that no thread writes under `lock` any more.
 fn forget(runtime: &mut Runtime, lock: *mut c_void) {
     runtime.writers.retain(|&(known, _)| known != lock as usize);
 }

@@ -1,4 +1,4 @@
-//! Semaphores and barriers. The value of a semaphore is also kept where glibc has it, for `sem_getvalue`.
+//! Semaphores and barriers. The value of a semaphore is also stored where glibc has it, for `sem_getvalue`.
 
 use super::entry::{cancellation_points, entries};
 use super::time::{Clock, FOREVER, remaining};
@@ -29,17 +29,17 @@ cancellation_points! {
     sem_clockwait => clock_wait;
 }
 
-/// Where glibc keeps how many threads a barrier is for.
+/// The offset of the thread count in glibc's barrier.
 const COUNT_AT: usize = 8;
 
 fn object(runtime: &mut Runtime, semaphore: *mut c_void) -> ObjectId {
-    // SAFETY: our caller promises that there is a semaphore; it begins with its value.
+    // SAFETY: POSIX requires a valid semaphore; it begins with its value.
     runtime.object(semaphore as u64, Class::Semaphore, || u64::from(unsafe { *semaphore.cast::<u32>() }))
 }
 
-/// Sets `errno` and gives what a function that fails returns.
+/// Sets `errno` and returns -1.
 fn refuse(error: c_int) -> c_int {
-    // SAFETY: each thread has its own.
+    // SAFETY: `__errno_location` returns a valid pointer for every thread.
     unsafe { *libc::__errno_location() = error };
     -1
 }
@@ -60,7 +60,7 @@ fn take(kind: Kind, semaphore: *mut c_void, span: Option<u64>, place: usize) -> 
             refuse(ETIMEDOUT)
         }
         _ => {
-            // SAFETY: there is a semaphore, and no other thread runs now.
+            // SAFETY: POSIX requires a valid semaphore, and no other thread runs now.
             unsafe { *semaphore.cast::<u32>() -= 1 };
             0
         }
@@ -119,7 +119,7 @@ unsafe extern "C" fn clock_wait(
 unsafe extern "C" fn post(semaphore: *mut c_void, place: usize) -> c_int {
     enter_for(semaphore, place, || {
         step_on(Kind::SemaphorePost, place, Access::Write, |runtime| object(runtime, semaphore));
-        // SAFETY: our caller promises that there is a semaphore, and no other thread runs now.
+        // SAFETY: POSIX requires a valid semaphore, and no other thread runs now.
         unsafe { *semaphore.cast::<u32>() += 1 };
         0
     })
@@ -154,10 +154,10 @@ unsafe extern "C" fn barrier_wait(barrier: *mut c_void, place: usize) -> c_int {
     enter_for(barrier, place, || {
         let reply = step(|runtime| {
             let object = runtime.object(barrier as u64, Class::Barrier, || {
-                // SAFETY: our caller promises that there is a barrier.
+                // SAFETY: POSIX requires a valid barrier, and the offset is inside it.
                 u64::from(unsafe { *barrier.byte_add(COUNT_AT).cast::<u32>() })
             });
-            // One of the threads is told that it is the serial one.
+            // One of the threads gets PTHREAD_BARRIER_SERIAL_THREAD.
             Operation::new(Kind::Barrier, runtime.place(place)).on(object, Access::Read).with_argument(1)
         });
         if reply == Reply::Number(1) { libc::PTHREAD_BARRIER_SERIAL_THREAD } else { 0 }

@@ -1,7 +1,7 @@
 //! Sending signals and waiting for them.
 //!
-//! All threads share one OS thread, hence one mask and one set of pending signals. A handler runs on whichever thread is
-//! running, also for a signal that was sent to another one.
+//! All threads share one OS thread, hence one mask and one set of pending signals. A handler runs on the
+//! current thread, even for a signal that was sent to another one.
 
 use super::entry::{exported, place, system_calls};
 use super::time::{FOREVER, nanoseconds};
@@ -36,7 +36,7 @@ fn signals(runtime: &mut Runtime) -> ObjectId {
     runtime.all(What::Signals)
 }
 
-/// Waits until one of the signals of a set is pending, for so long. Tells whether one was.
+/// Waits up to `span` until one of the signals of a set is pending. Returns true if one was.
 fn wait_pending(set: u64, span: u64, place: usize) -> bool {
     let inside = with(|runtime| runtime.outside.timers == 0);
     wait(Awaited::Signals(set), inside, place, span, signals)
@@ -52,17 +52,17 @@ fn take(set: *const u64, info: *mut c_void, span: u64, place: usize) -> isize {
         }
         touch(place, signals);
         let arguments = [set as usize, info as usize, &raw const now as usize, 8, 0, 0];
-        // SAFETY: our caller promises a set, and room for what is told of the signal or none.
+        // SAFETY: POSIX requires a valid set, and room for the description of the signal or null.
         let signal = unsafe { raw::syscall(libc::SYS_rt_sigtimedwait, arguments) };
         if signal != nothing {
             return signal;
         }
         super::access::note_no_write();
-        // Somebody may have cancelled the thread while it was about to look.
+        // Another thread may have cancelled this one before it polled.
         if unwind::is_due() {
             return -(EINTR as isize);
         }
-        // SAFETY: as above; the kernel's sets have 64 bits.
+        // SAFETY: the set is valid, as above; the kernel's sets have 64 bits.
         if span == 0 || !wait_pending(unsafe { *set }, span, place) {
             unwind::is_due();
             return nothing;
@@ -78,7 +78,7 @@ unsafe extern "C" fn wait_one(set: *const u64, signal: *mut c_int) -> c_int {
         None => unsafe { real::sigwait(set, signal) },
         Some(taken) if taken < 0 => -taken as c_int,
         Some(taken) => {
-            // SAFETY: our caller promises room for a number.
+            // SAFETY: POSIX requires room for a number.
             unsafe { *signal = taken as c_int };
             0
         }
@@ -105,16 +105,16 @@ unsafe extern "C" fn wait_timed(set: *const u64, info: *mut c_void, time: *const
     )
 }
 
-/// Waits for a signal that `mask` lets through, and lets its handler run.
+/// Waits for a signal that `mask` does not block, and lets its handler run.
 unsafe extern "C" fn suspend(mask: *const u64) -> c_int {
     let place = place();
     enter(|| {
-        // SAFETY: our caller promises that there is a mask.
+        // SAFETY: POSIX requires a valid mask.
         let through = unsafe { !*mask };
         if !unwind::is_due() {
             touch(place, signals);
             if !unwind::is_due() && wait_pending(through, FOREVER, place) && !unwind::is_due() {
-                // SAFETY: as above. A signal is pending, so that this does not wait.
+                // SAFETY: the mask is valid, as above. A signal is pending, so that this does not wait.
                 leave(|| unsafe { raw::syscall(libc::SYS_rt_sigsuspend, [mask as usize, 8, 0, 0, 0, 0]) });
             }
         }
@@ -134,11 +134,11 @@ unsafe extern "C" fn pause_here() -> c_int {
         }
         -(EINTR as isize)
     })
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     .map_or_else(|| unsafe { real::pause() }, |result| errno_result(result) as c_int)
 }
 
-/// Sends a signal to `target`, or to any thread. If it ends the process, the place is known.
+/// Sends a signal to `target`, or to any thread. If it ends the process, the location is known.
 fn send(target: Option<ThreadId>, signal: c_int, place: usize, call: impl FnOnce() -> isize) -> isize {
     if signal == 0 {
         return call();
@@ -146,7 +146,7 @@ fn send(target: Option<ThreadId>, signal: c_int, place: usize, call: impl FnOnce
     touch(place, signals);
     with(|runtime| shared_memory::note_running(runtime.current.0, place as u64));
     shared_memory::note_sent(signal);
-    // A handler of the program runs in here.
+    // A handler of the program runs inside.
     let result = leave(call);
     shared_memory::note_sent(0);
     with(|runtime| {
@@ -156,12 +156,12 @@ fn send(target: Option<ThreadId>, signal: c_int, place: usize, call: impl FnOnce
     result
 }
 
-/// Sends a signal to this process. All OS threads but the one that runs block it, and if that one does too, whichever runs
-/// later finds it pending.
+/// Sends a signal to this process. All OS threads except the running one block it; if that one does too, a
+/// thread that runs later finds it pending.
 fn send_here(signal: c_int) -> isize {
-    // SAFETY: it tells a number.
+    // SAFETY: the system call touches no memory.
     let process = unsafe { raw::syscall(libc::SYS_getpid, [0; 6]) };
-    // SAFETY: the program asks for it.
+    // SAFETY: the program requests this signal; the system call touches no memory.
     unsafe { raw::syscall(libc::SYS_kill, [process as usize, signal as usize, 0, 0, 0, 0]) }
 }
 
@@ -169,7 +169,7 @@ unsafe extern "C" fn send_process(process: c_int, signal: c_int) -> c_int {
     let place = place();
     enter(|| {
         send(None, signal, place, || {
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call, which touches no memory.
             unsafe { raw::syscall(libc::SYS_kill, [process as usize, signal as usize, 0, 0, 0, 0]) }
         })
     })
@@ -198,22 +198,22 @@ unsafe extern "C" fn send_thread(handle: u64, signal: c_int) -> c_int {
     .unwrap_or_else(|| unsafe { real::pthread_kill(handle, signal) })
 }
 
-/// Takes note that a timer may send a signal.
+/// Records that a timer may send a signal.
 fn note_timer(signal: c_int) {
     enter(|| with(|runtime| runtime.outside.timers |= 1 << (signal - 1)));
 }
 
-/// `alarm`.
+/// Handles `alarm`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn alarm(seconds: u32) -> u32 {
     if seconds > 0 {
         note_timer(libc::SIGALRM);
     }
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     unsafe { real::alarm(seconds) }
 }
 
-/// `setitimer`.
+/// Handles `setitimer`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn setitimer(which: c_int, new: *const c_void, old: *mut c_void) -> c_int {
     note_timer(match which {
@@ -225,11 +225,11 @@ unsafe extern "C" fn setitimer(which: c_int, new: *const c_void, old: *mut c_voi
     unsafe { real::setitimer(which, new, old) }
 }
 
-/// `timer_create`.
+/// Handles `timer_create`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn timer_create(clock: c_int, event: *const libc::sigevent, timer: *mut c_void) -> c_int {
-    refuse_thread(event, "a timer whose function runs");
-    // SAFETY: our caller promises an event, or none, which means an alarm.
+    refuse_thread(event, "a timer");
+    // SAFETY: POSIX requires a valid event or null, which means an alarm.
     let signal = unsafe { event.as_ref() }.map_or(libc::SIGALRM, |event| match event.sigev_notify {
         libc::SIGEV_NONE => 0,
         _ => event.sigev_signo,
@@ -241,23 +241,24 @@ unsafe extern "C" fn timer_create(clock: c_int, event: *const libc::sigevent, ti
     unsafe { real::timer_create(clock, event, timer) }
 }
 
-/// `mq_notify`.
+/// Handles `mq_notify`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn mq_notify(queue: c_int, event: *const libc::sigevent) -> c_int {
-    refuse_thread(event, "a notice of a message queue that comes");
+    refuse_thread(event, "a message queue notification");
     // SAFETY: the program has called `mq_notify` with these arguments.
     unsafe { real::mq_notify(queue, event) }
 }
 
-/// Ends the run if the C library would make a thread for an event: nobody sees it being made.
+/// Ends the run if the C library would create a thread for an event: its creation is not visible to the
+/// runtime.
 fn refuse_thread(event: *const libc::sigevent, what: &str) {
-    // SAFETY: the program passes an event, or null.
+    // SAFETY: the program passes a valid event or null.
     let notify = unsafe { event.as_ref() }.map(|event| event.sigev_notify);
     if notify == Some(libc::SIGEV_THREAD) {
         enter(|| {
             loss::lose(&format!(
-                "it asks for {what} on a thread of the C library (SIGEV_THREAD), which raddle does not control; a thread that waits in \
-                 sigwait or sleeps does the same"
+                "it requests {what} on a thread of the C library (SIGEV_THREAD), which raddle does not control\nhelp: use a thread that waits in \
+                 sigwait or sleeps instead"
             ))
         });
     }

@@ -23,13 +23,13 @@ system_calls! {
     shutdown => shut_down;
 }
 
-/// How long calls with a socket wait, by its option.
+/// Returns the time limit of calls on a socket, from its option.
 fn limit(file: c_int, option: c_int) -> u64 {
     let mut time = timeval { tv_sec: 0, tv_usec: 0 };
     let mut size = size_of::<timeval>() as u32;
     let (time_at, size_at) = (&raw mut time as usize, &raw mut size as usize);
     let arguments = [file as usize, libc::SOL_SOCKET as usize, option as usize, time_at, size_at, 0];
-    // SAFETY: there is room for a time.
+    // SAFETY: the buffer has room for a time.
     unsafe { raw::syscall(libc::SYS_getsockopt, arguments) };
     match (time.tv_sec as u64).saturating_mul(1_000_000_000) + time.tv_usec as u64 * 1_000 {
         0 => FOREVER,
@@ -48,7 +48,7 @@ fn sending(file: c_int, flags: c_int, place: usize) -> Use {
 }
 
 unsafe extern "C" fn receive(file: c_int, buffer: *mut c_void, length: usize, flags: c_int) -> isize {
-    // SAFETY: `recv` asks for what `recvfrom` asks for; no address is wanted.
+    // SAFETY: `recv` has the requirements of `recvfrom`; no address is requested.
     unsafe { receive_from(file, buffer, length, flags, std::ptr::null_mut(), std::ptr::null_mut()) }
 }
 
@@ -66,7 +66,7 @@ unsafe extern "C" fn receive_from(
             let into = buffer as usize + received;
             let arguments =
                 [file as usize, into, length - received, flags as usize, address as usize, size as usize];
-            // SAFETY: the program promises room for `length` bytes, and no more than that is written.
+            // SAFETY: the program passes room for `length` bytes, and no more than that is written.
             unsafe { raw::syscall(libc::SYS_recvfrom, arguments) }
         };
         let wanted = receiving(file, flags, place);
@@ -85,7 +85,7 @@ unsafe extern "C" fn receive_message(file: c_int, message: *mut c_void, flags: c
     enter(|| {
         transfer(receiving(file, flags, place), || {
             let arguments = [file as usize, message as usize, flags as usize, 0, 0, 0];
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_recvmsg, arguments) }
         })
     })
@@ -94,7 +94,7 @@ unsafe extern "C" fn receive_message(file: c_int, message: *mut c_void, flags: c
 }
 
 unsafe extern "C" fn send_bytes(file: c_int, buffer: *const c_void, length: usize, flags: c_int) -> isize {
-    // SAFETY: `send` asks for what `sendto` asks for; there is no address.
+    // SAFETY: `send` has the requirements of `sendto`; there is no address.
     unsafe { send_to(file, buffer, length, flags, std::ptr::null(), 0) }
 }
 
@@ -112,7 +112,7 @@ unsafe extern "C" fn send_to(
             let from = buffer as usize + sent;
             let arguments =
                 [file as usize, from, length - sent, flags as usize, address as usize, size as usize];
-            // SAFETY: the program promises `length` bytes, and no more than that is sent.
+            // SAFETY: the program passes `length` bytes, and no more than that is sent.
             unsafe { raw::syscall(libc::SYS_sendto, arguments) }
         })
     })
@@ -120,18 +120,18 @@ unsafe extern "C" fn send_to(
     .map_or_else(|| unsafe { real::sendto(file, buffer, length, flags, address, size) }, errno_result)
 }
 
-/// If not all can be sent at once, tells how much was.
+/// Returns the number of bytes sent, if not all can be sent at once.
 unsafe extern "C" fn send_message(file: c_int, message: *const c_void, flags: c_int) -> isize {
     let place = place();
     enter(|| {
-        // SAFETY: our caller promises that there is a message.
+        // SAFETY: POSIX requires a valid message.
         if unsafe { (*message.cast::<msghdr>()).msg_controllen } > 0 {
-            // It may hand files over to another process.
-            with(|runtime| runtime.outside.handed_out = true);
+            // It may pass files to another process.
+            with(|runtime| runtime.outside.shared_files = true);
         }
         transfer(sending(file, flags, place), || {
             let arguments = [file as usize, message as usize, flags as usize, 0, 0, 0];
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_sendmsg, arguments) }
         })
     })
@@ -140,7 +140,7 @@ unsafe extern "C" fn send_message(file: c_int, message: *const c_void, flags: c_
 }
 
 unsafe extern "C" fn accept_one(file: c_int, address: *mut c_void, size: *mut c_void) -> c_int {
-    // SAFETY: `accept` asks for what `accept4` asks for.
+    // SAFETY: `accept` has the requirements of `accept4`.
     unsafe { accept_with(file, address, size, 0) }
 }
 
@@ -154,7 +154,7 @@ unsafe extern "C" fn accept_with(
     enter(|| {
         transfer(receiving(file, 0, place), || {
             let arguments = [file as usize, address as usize, size as usize, flags as usize, 0, 0];
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_accept4, arguments) }
         })
     })
@@ -168,11 +168,11 @@ unsafe extern "C" fn accept_with(
 unsafe extern "C" fn connect_to(file: c_int, address: *const c_void, size: u32) -> c_int {
     let place = place();
     enter(|| {
-        // SAFETY: it changes nothing.
+        // SAFETY: the system call touches no memory.
         let flags =
             unsafe { raw::syscall(libc::SYS_fcntl, [file as usize, libc::F_GETFL as usize, 0, 0, 0, 0]) };
         let result = transfer(sending(file, 0, place), || {
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe {
                 raw::syscall(libc::SYS_connect, [file as usize, address as usize, size as usize, 0, 0, 0])
             }
@@ -186,7 +186,7 @@ unsafe extern "C" fn connect_to(file: c_int, address: *const c_void, size: u32) 
         let (error_at, room_at) = (&raw mut error as usize, &raw mut room as usize);
         let option =
             [file as usize, libc::SOL_SOCKET as usize, libc::SO_ERROR as usize, error_at, room_at, 0];
-        // SAFETY: there is room for a number.
+        // SAFETY: the buffer has room for a number.
         unsafe { raw::syscall(libc::SYS_getsockopt, option) };
         -(error as isize)
     })
@@ -198,7 +198,7 @@ unsafe extern "C" fn shut_down(file: c_int, how: c_int) -> c_int {
     let place = place();
     enter(|| {
         transfer(Use::new(file, libc::POLLOUT, place), || {
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call, which touches no memory.
             unsafe { raw::syscall(libc::SYS_shutdown, [file as usize, how as usize, 0, 0, 0, 0]) }
         })
     })

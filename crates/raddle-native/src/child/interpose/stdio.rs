@@ -1,9 +1,10 @@
-//! Locks of stdio. Every call that prints or reads holds the lock of its stream. A thread is switched away from inside only where
-//! it reads or writes what may wait ([`stream`]); and the program itself may take the lock by `flockfile`, which is a mutex to
-//! the run. A call on a stream first waits until nobody else has it in one of the two ways.
+//! Locks of stdio. Every call that prints or reads holds the lock of its stream. The runtime switches away
+//! from a thread inside such a call only where it reads or writes a file that may wait ([`stream`]); and the
+//! program itself may take the lock with `flockfile`, which is a mutex for the run. A call on a stream first
+//! waits until no other thread holds it in one of the two ways.
 //!
-//! The functions that wait are those of glibc's `stdio.h` and `wchar.h`; any other one on a stream that another thread has locked
-//! stops all threads, and the run is given up with a message.
+//! The functions that wait are those of glibc's `stdio.h` and `wchar.h`; any other function on a stream that
+//! another thread has locked blocks all threads, and the run is abandoned with a message.
 
 use super::entry::entries;
 use super::stream;
@@ -86,7 +87,7 @@ unsafe extern "C" fn unlock(file: *mut c_void, place: usize) {
     unsafe { real::funlockfile(file) }
 }
 
-/// Waits until no other thread has locked `file`, or any for null, and none is inside a function on it.
+/// Waits until no other thread has locked `file` (null: any file), and none is inside a function on it.
 pub(super) fn wait_for(file: *mut c_void, place: usize) {
     let foreign = |runtime: &mut Runtime| {
         let me = runtime.current;
@@ -104,15 +105,14 @@ pub(super) fn wait_for(file: *mut c_void, place: usize) {
     }
 }
 
-/// Called before a function on `file`, which is all files for null, while some file is locked, before the function was found, or before
-/// it flushes.
-/// Waits until no other thread has locked the file, and gives the function.
+/// Prepares a function on `file` (null: all files), while some file is locked, before the function was
+/// resolved, or before it flushes. Waits until no other thread has locked the file, and returns the function.
 unsafe extern "C" fn prepare(function: &Function, file: *mut c_void, place: usize) -> usize {
     let file = match function.manner {
         Manner::Unlocked => return function.hidden.find(),
-        // SAFETY: glibc's variables are set before any code runs.
+        // SAFETY: glibc initializes its variables before any code runs.
         Manner::Output => unsafe { stdout },
-        // SAFETY: as above.
+        // SAFETY: glibc initializes its variables before any code runs, as above.
         Manner::Input => unsafe { stdin },
         _ => file,
     };
@@ -121,47 +121,47 @@ unsafe extern "C" fn prepare(function: &Function, file: *mut c_void, place: usiz
         if file.is_null() {
             flush_waiting(place, false);
         }
-        // It is not told where the function is, so that the next call comes here, too.
+        // The address of the function is not stored, so that the next call comes here, too.
         return FLUSH.find();
     }
-    // A file that is closed takes its lock with it, and its memory may become another file.
+    // Closing a file releases its lock, and its memory may become another file.
     let is_mine = |runtime: &mut Runtime| runtime.locked_files.contains(&(file as usize, runtime.current));
     while function.manner == Manner::Closes && enter(|| with(is_mine)) == Some(true) {
-        // SAFETY: this thread has locked the file, and our caller has not closed it yet.
+        // SAFETY: this thread has locked the file, and the call that closes it has not happened yet.
         unsafe { unlock(file, place) };
     }
     function.hidden.find()
 }
 
-/// A function of stdio. The assembly knows where its address is.
+/// A function of stdio. The assembly knows the offset of its address.
 #[repr(C)]
 struct Function {
     hidden: Hidden,
     manner: Manner,
 }
 
-/// What a function does with which file.
+/// The effect of a function on a file.
 #[derive(PartialEq)]
 enum Manner {
-    /// Something with the one it is given.
+    /// Uses its argument.
     Plain,
-    /// Something with the standard output.
+    /// Uses the standard output.
     Output,
-    /// Something with the standard input.
+    /// Uses the standard input.
     Input,
-    /// Writes what the one it is given has kept.
+    /// Flushes its argument.
     Flushes,
-    /// Closes the one it is given.
+    /// Closes its argument.
     Closes,
-    /// Something without the lock.
+    /// Does not take the lock.
     Unlocked,
 }
 
-/// Defines functions that wait for the lock of the file in the named register, or of the standard output. They go on with the
-/// hidden function, all arguments as they were, also those that are numbers with a point.
+/// Defines functions that wait for the lock of the file in the named register, or of the standard output.
+/// They continue with the hidden function, with all arguments unchanged, including floating-point ones.
 macro_rules! functions {
     ($($manner:ident $file:literal: $($name:ident)+;)*) => {
-        #[expect(non_upper_case_globals, reason = "they are named as the functions are")]
+        #[expect(non_upper_case_globals, reason = "named after the functions")]
         mod found {
             use super::{Function, Hidden, Manner};
             $($(pub(super) static $name: Function = Function {
@@ -223,7 +223,7 @@ macro_rules! functions {
                     "pop rdx",
                     "pop rsi",
                     "pop rdi",
-                    // Others may have had their turns meanwhile.
+                    // Other threads may have run meanwhile.
                     "mov r10, [rsp]",
                     "mov qword ptr [rip + {caller}], r10",
                     "mov qword ptr [rip + {caller_frame}], rbp",
@@ -263,13 +263,14 @@ functions! {
         __woverflow;
 }
 
-/// `fflush`, and what `exit` does with a stream whoever has locked it.
+/// `fflush`, and the flush at `exit`, which ignores locks.
 static FLUSH: Hidden = Hidden::new("fflush\0");
 
 static FLUSH_UNLOCKED: Hidden = Hidden::new("fflush_unlocked\0");
 
-/// Writes what streams have kept to files that calls may wait for. glibc would do that for all streams at once and under one
-/// lock. A stream that another thread is inside of is waited for; one that the program has locked by itself, unless it `exits`.
+/// Writes the buffers of streams to files for which calls may wait. glibc would do that for all streams at
+/// once and under one lock. Waits for a stream that another thread is inside of, and for one that the program
+/// has locked itself, unless it `exits`.
 pub(crate) fn flush_waiting(place: usize, exits: bool) {
     let flush = if exits { &FLUSH_UNLOCKED } else { &FLUSH };
     let mut done: Vec<*mut Stream> = Vec::new();
@@ -282,7 +283,7 @@ pub(crate) fn flush_waiting(place: usize, exits: bool) {
         let due = enter(|| {
             with(|runtime| {
                 streams().find(|stream| {
-                    // SAFETY: the stream is in the list.
+                    // SAFETY: the stream is in glibc's list, so it is valid.
                     let stream_now = unsafe { &**stream };
                     stream_now.write_pointer > stream_now.write_base
                         && stream::is_ours(stream_now)
@@ -299,7 +300,7 @@ pub(crate) fn flush_waiting(place: usize, exits: bool) {
             } else {
                 wait_for(stream.cast(), place);
             }
-            // Somebody may have closed it meanwhile.
+            // Another thread may have closed it meanwhile.
             streams().any(|other| other == stream)
         });
         if is_there != Some(true) {

@@ -1,12 +1,14 @@
-//! What functions of stdio ask of the kernel: to read, to write and to close.
+//! The kernel calls of stdio functions: read, write and close.
 //!
-//! glibc keeps these as addresses in a table that all its streams on files share, and that is how it calls them whatever
-//! the function was that the program called: `fgets`, `scanf`, `exit`. The table gets ours in their place. So a thread
-//! that reads from an empty pipe through a stream parks like one in `read`, but inside glibc, which has
-//! locked the stream for it. As long as it is there, other threads wait before they call a function on the stream
-//! ([`super::stdio`]); they would find the lock taken, and nobody who runs.
+//! glibc stores them as addresses in a table that all its streams on files share, and calls them through it
+//! from any function that the program called: `fgets`, `scanf`, `exit`. The runtime replaces the addresses in
+//! the table by its own functions. So a thread that reads from an empty pipe through a stream parks like one
+//! in `read`, but inside glibc, which has locked the stream for it. Meanwhile other threads wait before they
+//! call a function on the stream ([`super::stdio`]); otherwise they would block on a lock whose holder does
+//! not run.
 //!
-//! Streams on regular files are handed on. Those without a file, as `fmemopen` and `fopencookie` make them, have other tables.
+//! Streams on regular files are forwarded. Those without a file, as created by `fmemopen` and `fopencookie`,
+//! have other tables.
 
 use super::entry::{PLACE, place};
 use super::time::FOREVER;
@@ -25,53 +27,55 @@ use raddle_model::ObjectId;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The flag of a stream that says that something went wrong.
+/// The error flag of a stream.
 const FAILED: c_int = 0x20;
 
 unsafe extern "C" {
     static stdout: *mut Stream;
 }
 
-/// Where the table has what.
+/// The indices of the functions in the table.
 const READ: usize = 14;
 const WRITE: usize = 15;
 const CLOSE: usize = 17;
 
-/// All tables together are smaller.
+/// An upper bound on the size of all tables together.
 const NEAR: usize = 1 << 14;
 
 static REAL_READ: Hidden = Hidden::new("_IO_file_read\0");
 static REAL_WRITE: Hidden = Hidden::new("_IO_file_write\0");
 static REAL_CLOSE: Hidden = Hidden::new("_IO_file_close\0");
-/// The function that closes streams of `popen`; 0 until there was one.
+/// The function that closes streams of `popen`; 0 before there is one.
 static REAL_CLOSE_CHILD: AtomicUsize = AtomicUsize::new(0);
 
 type Transfer = unsafe extern "C" fn(*mut Stream, *mut c_void, isize) -> isize;
 type Close = unsafe extern "C" fn(*mut Stream) -> c_int;
 
-/// Puts our functions into the tables of all streams on files. Where a table is not what it should be, it is left alone, and
-/// a call that waits stops all threads.
+/// Installs our functions in the tables of all streams on files. A table with unexpected contents is left
+/// unchanged, and a call that waits then blocks all threads.
 pub(crate) fn take_over() {
     LIST.find();
-    // SAFETY: the standard output is a stream on a file, for wide characters or other ones, and has a table for each of the two.
+    // SAFETY: the standard output is a stream on a file, for wide or other characters, and has a table for
+    // each of the two.
     let (mine, wide) = unsafe { ((*stdout).table, (*stdout).wide.as_ref().map(|wide| wide.table)) };
-    // glibc keeps its tables side by side. What is elsewhere is no table: another version has something else there.
+    // glibc stores its tables next to each other. An address elsewhere is not a table: another version has
+    // something else there.
     let wide = wide.filter(|&wide| (wide as usize).abs_diff(mine as usize) < NEAR);
     for table in [Some(mine), wide].into_iter().flatten() {
-        // SAFETY: tables have more than so many entries in all versions of glibc.
+        // SAFETY: tables have more than this many entries in all versions of glibc.
         if unsafe { *table.add(CLOSE) } == REAL_CLOSE.find() {
-            // SAFETY: as above.
+            // SAFETY: the table is one of glibc's, as above.
             unsafe { replace(table, close as *const () as usize) };
         }
     }
 }
 
-/// Puts our functions into the table of streams of `popen`, of which this is one.
+/// Installs our functions in the table of streams of `popen`, of which this is one.
 pub(super) fn take_over_child(stream: *mut c_void) {
     if stream.is_null() || REAL_CLOSE_CHILD.load(Ordering::Relaxed) != 0 || !control::is_running() {
         return;
     }
-    // SAFETY: `popen` has made the stream, and its table is as long as others are.
+    // SAFETY: `popen` has created the stream, and its table is as long as the others.
     unsafe {
         let table = (*stream.cast::<Stream>()).table;
         let found = *table.add(CLOSE);
@@ -81,14 +85,14 @@ pub(super) fn take_over_child(stream: *mut c_void) {
     }
 }
 
-/// Puts our functions into a table if it has those in it that we know. Tells whether it had.
+/// Installs our functions in a table if it contains the known ones. Returns true if it did.
 ///
 /// # Safety
 /// `table` is one of glibc's.
 unsafe fn replace(table: *mut usize, close: usize) -> bool {
     const PAGE: usize = 4096;
     let ours = [(READ, read as *const () as usize), (WRITE, write as *const () as usize), (CLOSE, close)];
-    // SAFETY: `table` is one of glibc's, which have more entries.
+    // SAFETY: per the contract of this function, `table` is one of glibc's, which have more entries.
     let known = unsafe { *table.add(READ) == REAL_READ.find() && *table.add(WRITE) == REAL_WRITE.find() };
     if !known {
         return false;
@@ -96,22 +100,23 @@ unsafe fn replace(table: *mut usize, close: usize) -> bool {
     let begin = table as usize & !(PAGE - 1);
     let end = (table as usize + (CLOSE + 1) * size_of::<usize>()).next_multiple_of(PAGE);
     let protect = |protection: c_int| {
-        // SAFETY: the pages are the loader's, which has made them read-only, and nobody relies on that.
+        // SAFETY: the pages belong to the loader, which has made them read-only, and no code relies on that.
         unsafe { raw::syscall(libc::SYS_mprotect, [begin, end - begin, protection as usize, 0, 0, 0]) == 0 }
     };
     if !protect(libc::PROT_READ | libc::PROT_WRITE) {
         return false;
     }
     for (entry, function) in ours {
-        // SAFETY: the table has the entry, and its page can be written to. Only one thread runs code of the program.
+        // SAFETY: the table has the entry, and its page is writable. Only one thread runs code of the
+        // program.
         unsafe { *table.add(entry) = function };
     }
     protect(libc::PROT_READ);
     true
 }
 
-/// Defines the functions that go into the tables. The place of the operation is that of the call that the program has made.
-/// A thread that was cancelled is unwound from here, through glibc, which gives back the lock of the stream.
+/// Defines the functions for the tables. The location of the operation is that of the program's call. A
+/// cancelled thread is unwound from here, through glibc, which releases the lock of the stream.
 macro_rules! entries_of_tables {
     ($($name:ident: $type:ty => $target:path;)*) => {$(
         const _: $type = $target;
@@ -150,13 +155,14 @@ entries_of_tables! {
     close_child: Close => close_stream_of_child;
 }
 
-/// Does `action` if calls with the file of `stream` may wait. Nobody else uses a stream meanwhile that this thread has locked.
+/// Calls `action` if calls on the file of `stream` may wait. No other thread uses a stream that this thread
+/// has locked.
 fn waiting<R>(stream: *mut Stream, action: impl FnOnce(c_int) -> R) -> Option<R> {
-    // SAFETY: glibc calls us with a stream.
+    // SAFETY: glibc passes a valid stream.
     let file = unsafe { (*stream).file };
     enter(|| {
         with(|runtime| runtime.file(file))?;
-        // SAFETY: it has no condition.
+        // SAFETY: the function has no preconditions.
         let me = unsafe { libc::pthread_self() };
         let mut count = 0;
         with(|runtime| {
@@ -164,7 +170,7 @@ fn waiting<R>(stream: *mut Stream, action: impl FnOnce(c_int) -> R) -> Option<R>
             let mut hold = |stream: *mut Stream| {
                 // SAFETY: streams are valid as long as they are in the list, and so are their locks.
                 let lock = unsafe { (*stream).lock };
-                // SAFETY: as above.
+                // SAFETY: the lock is not null and valid, as above.
                 if !lock.is_null() && unsafe { (*lock).owner } == me {
                     runtime.outside.held.push((stream as usize, thread));
                     count += 1;
@@ -185,14 +191,15 @@ fn waiting<R>(stream: *mut Stream, action: impl FnOnce(c_int) -> R) -> Option<R>
     })?
 }
 
-/// The stream, or any for null, if another thread is inside a function on it.
+/// Returns the stream (null: any stream), if another thread is inside a function on it.
 pub(super) fn foreign(runtime: &mut Runtime, stream: *mut c_void) -> Option<usize> {
     let me = runtime.current;
     let is_foreign = |&&(held, by): &&(usize, _)| (stream.is_null() || held == stream as usize) && by != me;
     runtime.outside.held.iter().find(is_foreign).map(|&(held, _)| held)
 }
 
-/// Waits until no other thread is inside a function on `stream`, or on any for null. Tells whether there was one.
+/// Waits until no other thread is inside a function on `stream` (null: any stream). Returns true if there was
+/// one.
 pub(super) fn wait_for(stream: *mut c_void, place: usize) -> bool {
     let mut waited = false;
     while let Some(held) = with(|runtime| foreign(runtime, stream)) {
@@ -203,7 +210,7 @@ pub(super) fn wait_for(stream: *mut c_void, place: usize) -> bool {
 }
 
 fn object(runtime: &mut Runtime, stream: usize) -> ObjectId {
-    // SAFETY: a thread is inside a function on the stream, so it is one.
+    // SAFETY: a thread is inside a function on the stream, so it is valid.
     let file = unsafe { (*(stream as *const Stream)).file };
     runtime.object(stream as u64, Class::Descriptor, || (file as u64) << 8 | What::Stream as u64)
 }
@@ -213,18 +220,18 @@ unsafe extern "C" fn read_stream(stream: *mut Stream, buffer: *mut c_void, lengt
     let result = waiting(stream, |file| {
         transfer(Use::new(file, libc::POLLIN, place), || {
             let arguments = [file as usize, buffer as usize, length as usize, 0, 0, 0];
-            // SAFETY: glibc hands over room for so many bytes.
+            // SAFETY: glibc passes room for this many bytes.
             unsafe { raw::syscall(libc::SYS_read, arguments) }
         })
     });
     match result {
         Some(result) => errno_result(result),
-        // SAFETY: as glibc calls us.
+        // SAFETY: glibc's own function is called with the arguments that glibc passed.
         None => unsafe { std::mem::transmute::<usize, Transfer>(REAL_READ.find())(stream, buffer, length) },
     }
 }
 
-/// Gives how many bytes were written; if that is not all, the stream is marked.
+/// Returns the number of bytes written; if that is not all, sets the error flag of the stream.
 unsafe extern "C" fn write_stream(stream: *mut Stream, buffer: *mut c_void, length: isize) -> isize {
     let place = place();
     let result = waiting(stream, |file| {
@@ -233,12 +240,12 @@ unsafe extern "C" fn write_stream(stream: *mut Stream, buffer: *mut c_void, leng
             let rest = length as usize - written;
             let result = transfer_all(Use::new(file, libc::POLLOUT, place), rest, |more| {
                 let arguments = [file as usize, buffer as usize + written + more, rest - more, 0, 0, 0];
-                // SAFETY: glibc hands over so many bytes, and no more than these are written.
+                // SAFETY: glibc passes this many bytes, and no more are written.
                 unsafe { raw::syscall(libc::SYS_write, arguments) }
             });
             if result < 0 {
                 errno_result(result);
-                // SAFETY: glibc calls us with a stream, which this thread has locked.
+                // SAFETY: glibc passes a valid stream, which this thread has locked.
                 unsafe { (*stream).flags |= FAILED };
                 break;
             }
@@ -248,10 +255,10 @@ unsafe extern "C" fn write_stream(stream: *mut Stream, buffer: *mut c_void, leng
     });
     let over = control::is_run() && control::is_over();
     let Some(written) = result.or_else(|| over.then(|| write_at_once(stream, buffer, length))) else {
-        // SAFETY: as glibc calls us.
+        // SAFETY: glibc's own function is called with the arguments that glibc passed.
         return unsafe { std::mem::transmute::<usize, Transfer>(REAL_WRITE.find())(stream, buffer, length) };
     };
-    // SAFETY: as above.
+    // SAFETY: the stream is valid and locked, as above.
     unsafe {
         if (*stream).offset >= 0 {
             (*stream).offset += written as i64;
@@ -260,9 +267,9 @@ unsafe extern "C" fn write_stream(stream: *mut Stream, buffer: *mut c_void, leng
     written
 }
 
-/// Writes as much as can be written without waiting: the run is over, and whoever would read may never come to it.
+/// Writes as much as possible without waiting: the run is over, and the reader may never run.
 fn write_at_once(stream: *mut Stream, buffer: *mut c_void, length: isize) -> isize {
-    // SAFETY: glibc calls our caller with a stream that is locked, and with so many bytes.
+    // SAFETY: glibc passes a valid, locked stream and this many bytes.
     unsafe {
         let file = (*stream).file;
         let arguments = [file as usize, buffer as usize, length as usize, 0, 0, 0];
@@ -283,20 +290,20 @@ unsafe extern "C" fn close_stream(stream: *mut Stream) -> c_int {
     });
     match result {
         Some(result) => errno_result(result) as c_int,
-        // SAFETY: as glibc calls us.
+        // SAFETY: glibc's own function is called with the argument that glibc passed.
         None => unsafe { std::mem::transmute::<usize, Close>(REAL_CLOSE.find())(stream) },
     }
 }
 
-/// Closes the pipe to a process, puts something in its place, and waits for the end of the process; then glibc does the same
+/// Closes the pipe to a process, replaces it, and waits for the end of the process; glibc then does the same
 /// and does not have to wait.
 unsafe extern "C" fn close_stream_of_child(stream: *mut Stream) -> c_int {
     let place = place();
-    // SAFETY: only streams of `popen` have this in their tables.
+    // SAFETY: only streams of `popen` have this function in their tables.
     let process = unsafe { (*stream).process };
     waiting(stream, |file| {
         change(file, place, || {
-            // SAFETY: the number of the file is not free meanwhile, and the other one is ours.
+            // SAFETY: the file number is not free meanwhile, and the other one is ours.
             unsafe {
                 let none = c"/dev/null".as_ptr() as usize;
                 let flags = libc::O_RDWR | libc::O_CLOEXEC;
@@ -311,12 +318,12 @@ unsafe extern "C" fn close_stream_of_child(stream: *mut Stream) -> c_int {
         });
         await_end(process, place);
     });
-    // SAFETY: as glibc calls us; the function was there before ours.
+    // SAFETY: the previous function of the table is called with the argument that glibc passed.
     unsafe { std::mem::transmute::<usize, Close>(REAL_CLOSE_CHILD.load(Ordering::Relaxed))(stream) }
 }
 
-/// Returns whether a stream calls our functions for what it asks of the kernel.
+/// Returns true if a stream calls our functions for its kernel calls.
 pub(super) fn is_ours(stream: &Stream) -> bool {
-    // SAFETY: every stream has a table, and it has more than so many entries.
+    // SAFETY: every stream has a table with more than this many entries.
     unsafe { *stream.table.add(WRITE) == write as *const () as usize }
 }

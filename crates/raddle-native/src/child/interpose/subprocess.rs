@@ -1,4 +1,4 @@
-//! Other processes that the program starts and waits for. They are not under control.
+//! Processes that the program starts and waits for. They are not under control.
 
 use super::access::note_no_write;
 use super::entry::{PLACE, exported, place, system_calls};
@@ -31,26 +31,26 @@ system_calls! {
     waitid => wait_by;
 }
 
-/// Takes note of a new process, which may have any file of this one.
+/// Records a new process, which may share any file of this one.
 fn note_process() {
     with(|runtime| {
         runtime.outside.processes += 1;
-        runtime.outside.handed_out = true;
+        runtime.outside.shared_files = true;
     });
 }
 
-/// `fork`, and `vfork`, whose child would share the memory of the runtime.
+/// Handles `fork` and `vfork`, whose child would share the memory of the runtime.
 unsafe extern "C" fn fork_here() -> c_int {
     let place = place();
     enter(|| {
         touch(place, |runtime| runtime.all(What::Children));
         note_process();
     });
-    // SAFETY: the program has called `fork`, and there is one OS thread that runs code of the program.
+    // SAFETY: the program has called `fork`, and only one OS thread runs code of the program.
     unsafe { real::fork() }
 }
 
-/// Called in every new process before anything else in it.
+/// Ends control in a forked process; called first in every new process.
 pub(crate) unsafe extern "C" fn begin_foreign() {
     if control::is_run() {
         control::end_run_here();
@@ -59,7 +59,7 @@ pub(crate) unsafe extern "C" fn begin_foreign() {
     }
 }
 
-/// Waits for a child by `call`, which does not wait and gives 0 if there is none.
+/// Waits for a child with `call`, which does not wait and returns 0 if there is none.
 fn reap(child: Awaited, place: usize, waits: bool, call: impl Fn() -> isize) -> isize {
     let Awaited::Child(kind, id, flags) = child else { return -(EINTR as isize) };
     loop {
@@ -87,17 +87,17 @@ fn reap(child: Awaited, place: usize, waits: bool, call: impl Fn() -> isize) -> 
 }
 
 unsafe extern "C" fn wait_any(status: *mut c_int) -> c_int {
-    // SAFETY: the program promises room for a status, and for the usage, or passes null.
+    // SAFETY: POSIX requires room for a status, and the null pointer requests no usage.
     unsafe { wait_usage(-1, status, 0, std::ptr::null_mut()) }
 }
 
 unsafe extern "C" fn wait_process(process: c_int, status: *mut c_int, options: c_int) -> c_int {
-    // SAFETY: the program promises room for a status, and for the usage, or passes null.
+    // SAFETY: POSIX requires room for a status or null, and the null pointer requests no usage.
     unsafe { wait_usage(process, status, options, std::ptr::null_mut()) }
 }
 
 unsafe extern "C" fn wait_any_usage(status: *mut c_int, options: c_int, usage: *mut c_void) -> c_int {
-    // SAFETY: the program promises room for a status, and for the usage, or passes null.
+    // SAFETY: POSIX requires room for a status and for the usage, or null.
     unsafe { wait_usage(-1, status, options, usage) }
 }
 
@@ -121,7 +121,7 @@ unsafe extern "C" fn wait_usage(
         reap(child, place, options & libc::WNOHANG == 0, || {
             let options = (options | libc::WNOHANG) as usize;
             let arguments = [process as usize, status as usize, options, usage as usize, 0, 0];
-            // SAFETY: the program has asked for this system call with these buffers.
+            // SAFETY: the program requested this system call with these buffers.
             unsafe { raw::syscall(libc::SYS_wait4, arguments) }
         })
     })
@@ -137,18 +137,18 @@ unsafe extern "C" fn wait_by(kind: c_int, id: u32, info: *mut libc::siginfo_t, o
     enter(|| {
         let child = Awaited::Child(kind as usize, id as usize, options & !(libc::WNOHANG | libc::WNOWAIT));
         let result = reap(child, place, options & libc::WNOHANG == 0, || {
-            // SAFETY: what is told may be all zeroes.
-            let mut told: libc::siginfo_t = unsafe { std::mem::zeroed() };
+            // SAFETY: an all-zero `siginfo_t` is valid.
+            let mut info_now: libc::siginfo_t = unsafe { std::mem::zeroed() };
             let options = (options | libc::WNOHANG) as usize;
-            let arguments = [kind as usize, id as usize, &raw mut told as usize, options, 0, 0];
-            // SAFETY: there is room for what is told.
+            let arguments = [kind as usize, id as usize, &raw mut info_now as usize, options, 0, 0];
+            // SAFETY: the buffer has room for a `siginfo_t`.
             let result = unsafe { raw::syscall(libc::SYS_waitid, arguments) };
             if !info.is_null() && result == 0 {
-                // SAFETY: the program promises room for what is reported, as `info` is not null.
-                unsafe { *info = told };
+                // SAFETY: POSIX requires room for a `siginfo_t`, as `info` is not null.
+                unsafe { *info = info_now };
             }
             // SAFETY: the call has filled it, or left the zeroes.
-            if result == 0 { isize::from(unsafe { told.si_pid() } != 0) } else { result }
+            if result == 0 { isize::from(unsafe { info_now.si_pid() } != 0) } else { result }
         });
         result.min(0)
     })
@@ -159,14 +159,14 @@ unsafe extern "C" fn wait_by(kind: c_int, id: u32, info: *mut libc::siginfo_t, o
 /// The set of `SIGCHLD` alone.
 const CHILD: u64 = 1 << (libc::SIGCHLD - 1);
 
-/// How many threads are in `system`.
+/// The number of threads in `system`.
 static COMMANDS: AtomicU32 = AtomicU32::new(0);
-/// The signals that were blocked before the first of them, where threads have one mask in common.
+/// The signals that were blocked before the first of them, if threads share one mask.
 static BLOCKED: AtomicU64 = AtomicU64::new(0);
 
-/// Lets the program hear of no child until [`hear_again`]. Gives the signals that were blocked before anybody did so, and those that a
-/// new process is to have blocked.
-fn hear_no_child() -> (u64, u64) {
+/// Blocks `SIGCHLD` for the program until [`unblock_child_signal`]. Returns the signals that were blocked originally,
+/// and those that a new process must block.
+fn block_child_signal() -> (u64, u64) {
     let now = mask_signals(libc::SIG_BLOCK, CHILD);
     let is_first = COMMANDS.fetch_add(1, Ordering::Relaxed) == 0;
     if is_first || switching::uses_os_threads() {
@@ -176,19 +176,19 @@ fn hear_no_child() -> (u64, u64) {
     (before, now & !CHILD | before & CHILD)
 }
 
-fn hear_again(before: u64) {
+fn unblock_child_signal(before: u64) {
     let is_last = COMMANDS.fetch_sub(1, Ordering::Relaxed) == 1;
     if (is_last || switching::uses_os_threads()) && before & CHILD == 0 {
         mask_signals(libc::SIG_UNBLOCK, CHILD);
     }
 }
 
-/// Starts a command of the shell, with these signals blocked. Gives its process.
+/// Starts a shell command, with these signals blocked. Returns its process.
 fn start(command: *const c_char, mask: u64) -> Option<c_int> {
     let arguments = [c"sh".as_ptr(), c"-c".as_ptr(), command, std::ptr::null()];
     let mut process = 0;
-    // SAFETY: zeroes are a set without signals and attributes that `init` overwrites; the kernel's sets have 64 bits. The lists end
-    // with a null, and there is room for a number.
+    // SAFETY: all-zero bits are an empty signal set, and attributes that `init` overwrites; the kernel's sets
+    // have 64 bits. The lists end with a null pointer, and there is room for a number.
     let error = unsafe {
         let mut blocked: libc::sigset_t = std::mem::zeroed();
         (&raw mut blocked).cast::<u64>().write(mask);
@@ -203,7 +203,7 @@ fn start(command: *const c_char, mask: u64) -> Option<c_int> {
     (error == 0).then_some(process)
 }
 
-/// `system`. The end of the command is no signal to the program as long as anybody waits here.
+/// Handles `system`. The program gets no signal for the end of the command while a thread waits here.
 unsafe extern "C" fn command(command: *const c_char) -> c_int {
     let place = place();
     if command.is_null() || !control::is_running() {
@@ -214,17 +214,17 @@ unsafe extern "C" fn command(command: *const c_char) -> c_int {
         touch(place, |runtime| runtime.all(What::Children));
         note_process();
     });
-    let (before, mask) = hear_no_child();
+    let (before, mask) = block_child_signal();
     let Some(process) = enter(|| start(command, mask)).flatten() else {
-        hear_again(before);
-        // As if the shell had said so.
+        unblock_child_signal(before);
+        // As if the shell had returned it.
         return 127 << 8;
     };
     let mut status = 0;
     PLACE.store(place, Ordering::Relaxed);
-    // SAFETY: there is room for a status.
+    // SAFETY: `status` is a local variable.
     let ended = unsafe { wait_process(process, &raw mut status, 0) };
-    hear_again(before);
+    unblock_child_signal(before);
     if ended == process { status } else { -1 }
 }
 
@@ -232,7 +232,7 @@ unsafe extern "C" {
     static environ: *const *const c_char;
 }
 
-/// `popen`.
+/// Handles `popen`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn popen(command: *const c_char, kind: *const c_char) -> *mut c_void {
     enter(note_process);
@@ -242,7 +242,7 @@ unsafe extern "C" fn popen(command: *const c_char, kind: *const c_char) -> *mut 
     opened
 }
 
-/// `posix_spawn`.
+/// Handles `posix_spawn`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_spawn(
     process: *mut c_int,
@@ -257,7 +257,7 @@ unsafe extern "C" fn posix_spawn(
     unsafe { real::posix_spawn(process, path, actions, attributes, arguments, environment) }
 }
 
-/// `posix_spawnp`.
+/// Handles `posix_spawnp`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn posix_spawnp(
     process: *mut c_int,

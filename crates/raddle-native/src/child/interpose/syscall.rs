@@ -1,4 +1,4 @@
-//! `syscall`, by which programs call the kernel without a function of their own: futexes above all.
+//! `syscall`, by which programs call the kernel directly, mostly for futexes.
 
 use super::entry::{PLACE, full_entries, place};
 use super::futex::{Call, futex};
@@ -41,7 +41,7 @@ unsafe extern "C" fn call(
         match answer {
             Some(Ok(count)) => return count,
             Some(Err(error)) => {
-                // SAFETY: each thread has its own.
+                // SAFETY: `__errno_location` returns a valid pointer for every thread.
                 unsafe { *libc::__errno_location() = error };
                 return -1;
             }
@@ -68,10 +68,10 @@ unsafe extern "C" fn call(
         process::end_with(a as c_int);
     }
     if control::is_running() {
-        // SAFETY: the program has asked for this system call with these arguments.
+        // SAFETY: the program requested this system call with these arguments.
         let result = unsafe { descriptor::by_number(number, a, b, c) };
         if let Some(result) = result {
-            // No thread is cancelled in `syscall`.
+            // `syscall` is not a cancellation point.
             unwind::put_off();
             return result as c_long;
         }
@@ -80,7 +80,7 @@ unsafe extern "C" fn call(
     unsafe { real::syscall(number, a, b, c, d, e, f) }
 }
 
-/// What a call by an instruction gives, as the kernel would.
+/// Returns the result of a call by an instruction, as the kernel would.
 ///
 /// # Safety
 /// As the system call.
@@ -88,13 +88,13 @@ pub(crate) unsafe fn by_instruction(arguments: [usize; 6], place: usize, frame: 
     let [a, b, c, d, e, f] = arguments;
     PLACE.store(place, Ordering::Relaxed);
     stack::set_frame(frame);
-    // SAFETY: each thread has its own.
+    // SAFETY: `__errno_location` has no preconditions.
     let errno = unsafe { libc::__errno_location() };
-    // SAFETY: as above.
+    // SAFETY: the pointer is valid for the current thread.
     let before = unsafe { *errno };
-    // SAFETY: the program has asked for a futex call with these arguments.
+    // SAFETY: the program requested a futex call with these arguments.
     let result = unsafe { call(libc::SYS_futex, a, b, c, d, e, f) } as isize;
-    // SAFETY: as above.
+    // SAFETY: the pointer is valid for the current thread, as above.
     let error = unsafe { std::mem::replace(&mut *errno, before) };
     if result == -1 { -(error as isize) } else { result }
 }

@@ -1,4 +1,4 @@
-//! Threads and what belongs to them.
+//! Threads and their attributes.
 
 use super::entry::{cancellation_points, entries, exported};
 use super::time::{Clock, FOREVER, remaining};
@@ -40,12 +40,12 @@ pub(super) unsafe extern "C" fn create(
 ) -> c_int {
     enter(|| {
         if with(|runtime| runtime.threads.len()) >= MOST_THREADS {
-            loss::lose(&format!("it makes more than {MOST_THREADS} threads, which raddle does not control"));
+            loss::lose(&format!("it creates more than {MOST_THREADS} threads, the maximum that raddle supports"));
         }
         pool::note_single(false);
         let early = if attributes.is_null() { pool::take() } else { None };
         if let Some(task) = early {
-            // SAFETY: nobody else has the task, and our caller promises room for the handle.
+            // SAFETY: no other code uses the task yet, and POSIX requires room for the handle.
             unsafe {
                 ((*task).start, (*task).argument) = (start, argument);
                 *thread = (*task).handle;
@@ -55,15 +55,17 @@ pub(super) unsafe extern "C" fn create(
         let task = Task::new(start, argument, stack_size(attributes));
         let (attributes, detached) = joinable(attributes);
         let attributes = attributes.as_ref().map_or(std::ptr::null(), |copy| std::ptr::from_ref(copy).cast());
-        // SAFETY: `run` takes a task; the program promises room for the handle, and the attributes are copies of its own.
+        // SAFETY: `run` takes a task; POSIX requires room for the handle, and the attributes are copies of
+        // the program's.
         let error =
             leave(|| unsafe { real::pthread_create(thread, attributes, run as *const c_void, task.cast()) });
         if error == libc::EAGAIN {
-            // How many threads the system has room for differs from machine to machine, and no schedule decides it.
+            // The number of threads that the system supports differs between machines and does not depend on
+            // the schedule.
             let made = with(|runtime| runtime.threads.len());
             loss::refuse(&format!(
-                "the system refuses to make thread T{made} (EAGAIN); this is a limit of the system (`ulimit -u`, memory for stacks), \
-                 not a failure of the program; raise it, or make fewer runs at a time with --jobs"
+                "the system refuses to create thread T{made} (EAGAIN); this is a system limit, not a failure of the program\n\
+                 help: raise `ulimit -u` or the memory for stacks, or use fewer --jobs"
             ));
         }
         if error != 0 {
@@ -76,19 +78,19 @@ pub(super) unsafe extern "C" fn create(
     .unwrap_or_else(|| unsafe { real::pthread_create(thread, attributes, start, argument) })
 }
 
-/// Puts a new thread into the run.
+/// Adds a new thread to the run.
 ///
 /// # Safety
 /// The task is that of the thread, and lives as long as the process.
 unsafe fn begin(task: *mut Task, handle: u64, detached: bool, place: usize) -> c_int {
     // SAFETY: the task lives as long as the process.
     let fiber = unsafe { &raw mut (*task).fiber };
-    // SAFETY: as above; the new thread only changes what is atomic, until it has parked.
+    // SAFETY: the task is alive; the new thread only changes atomics until it has parked.
     unsafe { (*fiber).wait_until_parked() };
     step(|runtime| Operation::new(Kind::Spawn, runtime.place(place)));
     with(|runtime| {
         let number = identity::FIRST_THREAD as u32 + runtime.threads.len() as u32;
-        // SAFETY: as above.
+        // SAFETY: the task is alive, and the thread has parked.
         unsafe { (*fiber).adopt(number) };
         runtime.add_thread(fiber, handle, detached);
     });
@@ -99,23 +101,24 @@ unsafe extern "C" {
     fn pthread_attr_getdetachstate(attributes: *const libc::pthread_attr_t, state: *mut c_int) -> c_int;
 }
 
-/// How large the stack of a thread with these attributes is.
+/// Returns the stack size of a thread with these attributes.
 fn stack_size(attributes: *const c_void) -> usize {
     let mut size = 0;
     if !attributes.is_null() {
-        // SAFETY: the program passes attributes, which are not null.
+        // SAFETY: the program passes valid attributes, which are not null.
         unsafe { libc::pthread_attr_getstacksize(attributes.cast(), &raw mut size) };
     }
     if size == 0 { stack::USUAL } else { size }
 }
 
-/// A copy of thread attributes for a thread that is joinable to glibc, and whether the program wants it detached.
+/// Returns a copy of the thread attributes that makes the thread joinable for glibc, and whether the program
+/// wants it detached.
 fn joinable(attributes: *const c_void) -> (Option<libc::pthread_attr_t>, bool) {
     if attributes.is_null() {
         return (None, false);
     }
-    // SAFETY: the program passes attributes, which are not null. The copy shares what they point to, and is used
-    // only while they exist.
+    // SAFETY: the program passes valid attributes, which are not null. The copy shares their memory, and is
+    // used only while they exist.
     unsafe {
         let mut copy = *attributes.cast::<libc::pthread_attr_t>();
         let mut state = 0;
@@ -125,28 +128,28 @@ fn joinable(attributes: *const c_void) -> (Option<libc::pthread_attr_t>, bool) {
     }
 }
 
-/// The start routine of a thread that the server makes. In a run the carrier comes here.
+/// The start routine of a thread that the server creates. In a run the carrier comes here.
 pub(crate) unsafe extern "C" fn run_early(task: *mut c_void) -> *mut c_void {
     let task = task.cast::<Task>();
     signals::block_signals();
     // SAFETY: the task lives as long as the process, and this is its OS thread.
     unsafe { (*task).fiber.note_number() };
     if switching::uses_os_threads() {
-        // SAFETY: as above. It is not for a run.
+        // SAFETY: the task lives as long as the process, and this is its OS thread. It is not for a run.
         unsafe { switching::park(&raw mut (*task).fiber) };
         return std::ptr::null_mut();
     }
-    // SAFETY: as above.
+    // SAFETY: the task lives as long as the process, and this is its OS thread.
     unsafe { fiber::leave_behind(&raw mut (*task).fiber) };
-    // The program may have chosen another locale since.
-    // SAFETY: it is what glibc does at the beginning of a thread.
+    // The program may have changed the locale since. SAFETY: glibc does the same at the beginning of a
+    // thread.
     unsafe { real::__ctype_init() };
     // SAFETY: this is the carrier, with the stack and the FS base of the thread.
     unsafe { run_task(task) }
 }
 
-/// The start routine of every other thread, on its own stack: first on its own OS thread, then on the carrier, and after its
-/// end on its own OS thread again.
+/// The start routine of every other thread, on its own stack: first on its own OS thread, then on the
+/// carrier, and after its end on its own OS thread again.
 unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
     let task = task.cast::<Task>();
     // The carrier is never parked, so it gets all signals.
@@ -156,7 +159,7 @@ unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
     }
     // SAFETY: the task lives as long as the process.
     unsafe { (*task).fiber.note_number() };
-    // SAFETY: as above, and this is its OS thread.
+    // SAFETY: the task lives as long as the process, and this is its OS thread.
     unsafe { switching::park(&raw mut (*task).fiber) };
     // From here on this is the carrier, inside the runtime.
     if switching::uses_os_threads() {
@@ -166,7 +169,7 @@ unsafe extern "C" fn run(task: *mut c_void) -> *mut c_void {
     unsafe { run_task(task) }
 }
 
-/// What every thread does in a run.
+/// Runs a thread in a run.
 ///
 /// # Safety
 /// The thread is that of the task, which lives as long as the process, and the carrier has just switched to it.
@@ -177,14 +180,14 @@ unsafe fn run_task(task: *mut Task) -> *mut c_void {
         shared_memory::note_steps(runtime.engine.step_count());
     });
     scheduling::halt_if_due();
-    // SAFETY: as above.
+    // SAFETY: per the contract of this function, the task is alive.
     let (start, argument) = unsafe { ((*task).start, (*task).argument) };
     let none = std::ptr::null_mut();
     let mut unwound = 0;
-    // SAFETY: as above.
+    // SAFETY: per the contract of this function, the task is alive.
     let stack = Extent::below(&raw const unwound, unsafe { (*task).stack });
     with(|runtime| runtime.me().stack = stack);
-    // SAFETY: this is how the program asked for its routine to be called.
+    // SAFETY: the program passed this routine and argument to `pthread_create`.
     let mut result = leave(|| unsafe { fiber::guard(start, argument, none, none, &raw mut unwound) });
     if unwound != 0 {
         result = with(|runtime| runtime.me().result);
@@ -192,18 +195,19 @@ unsafe fn run_task(task: *mut Task) -> *mut c_void {
     leave(run_destructors);
     robust::release();
     if !heap::was_used() {
-        // SAFETY: as above.
+        // SAFETY: per the contract of this function, the task is alive.
         unsafe { (*task).fiber.needs_no_end() };
     }
     scheduling::end_thread(result);
     heap::note_end_of_thread();
-    // From here on this is the thread's own OS thread again, which ends as glibc wants it.
+    // From here on this is the thread's own OS thread again, which glibc ends.
     result
 }
 
-/// Runs what has to run at the end of the current thread, under control; glibc then finds nothing left to run.
+/// Runs the destructors at the end of the current thread, under control; glibc then finds nothing left to
+/// run.
 fn run_destructors() {
-    /// How often POSIX wants it to be tried, if destructors set new values.
+    /// The number of rounds that POSIX requires if destructors set new values.
     const ROUNDS: usize = 4;
     // SAFETY: it runs the destructors of the current thread's variables, and forgets them.
     unsafe { real::__call_tls_dtors() };
@@ -211,13 +215,14 @@ fn run_destructors() {
         let keys = enter(|| with(|runtime| runtime.keys.clone())).unwrap_or_default();
         let mut none = true;
         for (key, destructor) in keys.into_iter().filter(|&(_, destructor)| destructor != 0) {
-            // SAFETY: the key exists, or the call gives nothing.
+            // SAFETY: the function has no preconditions; it returns null for an unknown key.
             let value = unsafe { real::pthread_getspecific(key) };
             if value.is_null() {
                 continue;
             }
             none = false;
-            // SAFETY: the program gave this function to be called with the value, after that was forgotten.
+            // SAFETY: the program registered this function to be called with the value, after the value was
+            // cleared.
             unsafe {
                 real::pthread_setspecific(key, std::ptr::null());
                 std::mem::transmute::<usize, extern "C" fn(*mut c_void)>(destructor)(value);
@@ -269,11 +274,11 @@ fn join_within(kind: JoinKind, thread: u64, result: *mut *mut c_void, place: usi
         thread.joined = true;
         thread.result
     });
-    // SAFETY: the thread is at its end and nobody else joins it.
+    // SAFETY: the thread is at its end and no other thread joins it.
     unsafe { real::pthread_join(thread, std::ptr::null_mut()) };
     pool::note_join();
     if !result.is_null() {
-        // SAFETY: our caller promises room for the result.
+        // SAFETY: POSIX requires room for the result.
         unsafe { *result = value };
     }
     0
@@ -325,7 +330,7 @@ unsafe extern "C" fn clock_join(
     .unwrap_or_else(|| unsafe { real::pthread_clockjoin_np(thread, result, clock, time) })
 }
 
-/// `pthread_detach`.
+/// Handles `pthread_detach`.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn pthread_detach(thread: u64) -> c_int {
     enter(|| {
@@ -340,7 +345,7 @@ pub(super) unsafe extern "C" fn pthread_detach(thread: u64) -> c_int {
             return EINVAL;
         }
         if ended {
-            // SAFETY: the thread is at its end and nobody else joins it.
+            // SAFETY: the thread is at its end and no other thread joins it.
             unsafe { real::pthread_join(thread, std::ptr::null_mut()) };
             pool::note_join();
         }
@@ -350,21 +355,21 @@ pub(super) unsafe extern "C" fn pthread_detach(thread: u64) -> c_int {
     .unwrap_or_else(|| unsafe { real::pthread_detach(thread) })
 }
 
-/// `pthread_exit`. It leaves no frame of ours, because glibc unwinds the thread from there.
+/// Handles `pthread_exit`. It leaves no frame of ours, because glibc unwinds the thread from there.
 #[unsafe(naked)]
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_exit() {
     std::arch::naked_asm!("push rdi", "call {}", "pop rdi", "jmp rax", sym super::unwind::note_exit)
 }
 
-/// The longest name of a thread, with the zero at its end.
+/// The maximum length of a thread name, with the terminating zero.
 const NAME: usize = 16;
 
-/// `pthread_setname_np`: the kernel's name of a thread would be that of the carrier.
+/// Handles `pthread_setname_np`: the kernel's name of a thread would be that of the carrier.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_setname_np(thread: u64, name: *const c_char) -> c_int {
     enter(|| {
-        // SAFETY: our caller promises a text that ends with a zero.
+        // SAFETY: the function requires a zero-terminated string.
         let name = unsafe { CStr::from_ptr(name) };
         if name.count_bytes() >= NAME {
             return libc::ERANGE;
@@ -381,7 +386,7 @@ unsafe extern "C" fn pthread_setname_np(thread: u64, name: *const c_char) -> c_i
     .unwrap_or_else(|| unsafe { real::pthread_setname_np(thread, name) })
 }
 
-/// `pthread_getname_np`.
+/// Handles `pthread_getname_np`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_getname_np(thread: u64, name: *mut c_char, room: usize) -> c_int {
     let known = enter(|| {
@@ -394,7 +399,7 @@ unsafe extern "C" fn pthread_getname_np(thread: u64, name: *mut c_char, room: us
         Some(_) if room < NAME => libc::ERANGE,
         Some(known) => {
             let bytes = known.as_bytes_with_nul();
-            // SAFETY: our caller promises so much room, and no name is longer.
+            // SAFETY: the function requires room for `room` bytes, and the name is not longer.
             unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr().cast(), name, bytes.len()) };
             0
         }
@@ -403,20 +408,20 @@ unsafe extern "C" fn pthread_getname_np(thread: u64, name: *mut c_char, room: us
     }
 }
 
-/// `pthread_key_create`.
+/// Handles `pthread_key_create`.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn pthread_key_create(key: *mut u32, destructor: *const c_void) -> c_int {
     // SAFETY: the program has called `pthread_key_create` with these arguments.
     let error = unsafe { real::pthread_key_create(key, destructor) };
     if error == 0 {
-        // SAFETY: the call has written it.
+        // SAFETY: the successful call has written the key.
         let key = unsafe { *key };
         enter(|| with(|runtime| runtime.keys.push((key, destructor as usize))));
     }
     error
 }
 
-/// `pthread_setspecific`.
+/// Handles `pthread_setspecific`.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_setspecific(key: u32, value: *const c_void) -> c_int {
     heap::note_use();
@@ -424,7 +429,7 @@ unsafe extern "C" fn pthread_setspecific(key: u32, value: *const c_void) -> c_in
     unsafe { real::pthread_setspecific(key, value) }
 }
 
-/// `pthread_key_delete`.
+/// Handles `pthread_key_delete`.
 #[unsafe(no_mangle)]
 pub(super) unsafe extern "C" fn pthread_key_delete(key: u32) -> c_int {
     enter(|| with(|runtime| runtime.keys.retain(|&(known, _)| known != key)));
@@ -432,7 +437,7 @@ pub(super) unsafe extern "C" fn pthread_key_delete(key: u32) -> c_int {
     unsafe { real::pthread_key_delete(key) }
 }
 
-/// `pthread_setattr_default_np`: the threads that are there already have other attributes.
+/// Handles `pthread_setattr_default_np`: threads created in advance have other attributes.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn pthread_setattr_default_np(attributes: *const c_void) -> c_int {
     enter(pool::drain);
@@ -440,7 +445,7 @@ unsafe extern "C" fn pthread_setattr_default_np(attributes: *const c_void) -> c_
     unsafe { real::pthread_setattr_default_np(attributes) }
 }
 
-/// `sigaltstack`: there is one OS thread, whose stack for signals is the runtime's.
+/// Handles `sigaltstack`: there is one OS thread, whose signal stack is the runtime's.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stack_t) -> c_int {
     if !control::is_running() {
@@ -449,7 +454,7 @@ unsafe extern "C" fn sigaltstack(new: *const libc::stack_t, old: *mut libc::stac
     }
     if !old.is_null() {
         let none = libc::stack_t { ss_sp: std::ptr::null_mut(), ss_flags: libc::SS_DISABLE, ss_size: 0 };
-        // SAFETY: our caller promises room for it.
+        // SAFETY: POSIX requires room for the old stack if the pointer is not null.
         unsafe { *old = none };
     }
     0

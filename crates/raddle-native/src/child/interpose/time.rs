@@ -1,7 +1,7 @@
 //! Sleeping, yielding and the clocks, all on the virtual clock.
 //!
-//! Virtual time stands still while a thread can do anything. So that a loop that waits for a time comes to its end,
-//! every reading of a clock takes a microsecond, and every so many readings in a row let other threads run.
+//! Virtual time stands still while a thread can run. So that a loop that waits for a time ends, every clock
+//! reading takes a microsecond, and a number of consecutive readings lets other threads run.
 
 use super::entry::{cancellation_points, entries};
 use super::unwind;
@@ -32,15 +32,15 @@ cancellation_points! {
 pub(super) const FOREVER: u64 = raddle_model::Operation::UNTIMED;
 
 const SECOND: u64 = 1_000_000_000;
-/// What the clocks show at the start of a run: a moment in 2026, and some hours after the start of the machine.
+/// The initial values of the clocks: a moment in 2026, and some hours after the boot of the machine.
 const REAL_START: u64 = 1_767_225_600 * SECOND;
 const MONOTONIC_START: u64 = 10_000 * SECOND;
-/// How long a reading takes.
+/// The duration of a reading in nanoseconds.
 const READING: u64 = 1_000;
-/// After how many readings in a row others may run.
+/// The number of consecutive readings after which other threads may run.
 const READINGS: u32 = 64;
 
-/// A clock that a time can be of.
+/// A clock of a time value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Clock {
     Real,
@@ -48,7 +48,7 @@ pub(super) enum Clock {
 }
 
 impl Clock {
-    /// The clock that C calls `id`. Clocks of processor time show the monotonic one.
+    /// Returns the clock with the number `id` in C. Clocks of processor time show the monotonic one.
     pub(super) fn of(id: c_int) -> Option<Clock> {
         match id {
             libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => Some(Clock::Real),
@@ -62,7 +62,7 @@ impl Clock {
         }
     }
 
-    /// What it shows, in nanoseconds.
+    /// Returns the current time in nanoseconds.
     fn now(self) -> u64 {
         let start = match self {
             Clock::Real => REAL_START,
@@ -72,16 +72,16 @@ impl Clock {
     }
 }
 
-/// A time in nanoseconds, if it is a valid one.
+/// Returns a time in nanoseconds, if it is valid.
 pub(super) fn nanoseconds(time: *const timespec) -> Option<u64> {
-    // SAFETY: the program passes a time to all functions that come here.
+    // SAFETY: the program passes a valid time to all functions that call this one.
     let time = unsafe { &*time };
     let parts = (0..SECOND as i64).contains(&time.tv_nsec).then_some(time.tv_nsec as u64)?;
-    // A time before the epoch is over.
+    // A time before the epoch has passed.
     Some(u64::try_from(time.tv_sec).map_or(0, |seconds| seconds.saturating_mul(SECOND).saturating_add(parts)))
 }
 
-/// How long it is until `time`; nothing if that is no valid time.
+/// Returns the duration until `time`; `None` if that is not a valid time.
 pub(super) fn remaining(clock: Clock, time: *const timespec) -> Option<u64> {
     // The largest number would mean no time limit.
     nanoseconds(time).map(|time| time.saturating_sub(clock.now()).min(u64::MAX - 1))
@@ -103,7 +103,7 @@ pub(super) unsafe extern "C" fn yield_now(place: usize) -> c_int {
         unwind::is_due_here();
         0
     })
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     .unwrap_or_else(|| unsafe { real::sched_yield() })
 }
 
@@ -112,7 +112,7 @@ unsafe extern "C" fn sleep_seconds(span: u32, place: usize) -> u32 {
         pause(Kind::Sleep, u64::from(span) * SECOND, place);
         0
     })
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     .unwrap_or_else(|| unsafe { real::sleep(span) })
 }
 
@@ -121,7 +121,7 @@ unsafe extern "C" fn sleep_microseconds(span: u32, place: usize) -> c_int {
         pause(Kind::Sleep, u64::from(span) * 1_000, place);
         0
     })
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     .unwrap_or_else(|| unsafe { real::usleep(span) })
 }
 
@@ -132,7 +132,7 @@ pub(super) unsafe extern "C" fn sleep_span(span: *const timespec, rest: *mut c_v
             0
         }
         None => {
-            // SAFETY: each thread has its own.
+            // SAFETY: `__errno_location` returns a valid pointer for every thread.
             unsafe { *libc::__errno_location() = EINVAL };
             -1
         }
@@ -178,7 +178,7 @@ unsafe extern "C" fn clock_time(id: c_int, time: *mut timespec, place: usize) ->
     match known {
         Some(now) => {
             let now = timespec { tv_sec: (now / SECOND) as i64, tv_nsec: (now % SECOND) as i64 };
-            // SAFETY: our caller promises room for a time.
+            // SAFETY: POSIX requires room for a time.
             unsafe { *time = now };
             0
         }
@@ -191,7 +191,7 @@ unsafe extern "C" fn time_of_day(time: *mut timeval, zone: *mut c_void, place: u
     match enter(|| read(Clock::Real, place)) {
         Some(now) => {
             let now = timeval { tv_sec: (now / SECOND) as i64, tv_usec: (now % SECOND / 1_000) as i64 };
-            // SAFETY: our caller promises room for a time.
+            // SAFETY: POSIX requires room for a time.
             unsafe { *time = now };
             0
         }
@@ -205,7 +205,7 @@ unsafe extern "C" fn seconds(time: *mut c_long, place: usize) -> c_long {
         Some(now) => {
             let now = (now / SECOND) as c_long;
             if !time.is_null() {
-                // SAFETY: our caller promises room for a time if there is an address.
+                // SAFETY: the pointer is not null, and POSIX then requires room for a time.
                 unsafe { *time = now };
             }
             now

@@ -1,4 +1,4 @@
-//! Making and setting timers that are files; see [`crate::child::timer_file`].
+//! Creation and setting of timer files; see [`crate::child::timer_file`].
 
 use super::entry::{place, system_calls};
 use super::time::{Clock, nanoseconds, remaining};
@@ -16,7 +16,7 @@ system_calls! {
 }
 
 unsafe extern "C" fn make(id: c_int, flags: c_int) -> c_int {
-    // SAFETY: it has no condition.
+    // SAFETY: the function has no preconditions.
     let file = unsafe { real::timerfd_create(id, flags) };
     if file >= 0 {
         enter(|| with(|runtime| runtime.add_timer(file, Clock::of(id) == Some(Clock::Real))));
@@ -29,7 +29,7 @@ fn write(value: *mut itimerspec, (left, interval): (u64, u64)) {
         tv_sec: (span / 1_000_000_000) as i64,
         tv_nsec: (span % 1_000_000_000) as i64,
     };
-    // SAFETY: the program promises room for a value, for both functions that come here.
+    // SAFETY: both calling functions require room for a value.
     unsafe { *value = itimerspec { it_interval: time(interval), it_value: time(left) } };
 }
 
@@ -41,7 +41,7 @@ unsafe extern "C" fn set(file: c_int, flags: c_int, new: *const itimerspec, old:
             Some(object) => object,
             None => runtime.all(crate::child::outside::What::Others),
         });
-        // SAFETY: our caller promises a value.
+        // SAFETY: `timerfd_settime` requires a valid value.
         let (value, interval) = unsafe { (&raw const (*new).it_value, &raw const (*new).it_interval) };
         let (Some(span), Some(interval)) = (nanoseconds(value), nanoseconds(interval)) else {
             return Some(-(EINVAL as isize));

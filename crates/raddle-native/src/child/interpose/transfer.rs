@@ -1,4 +1,4 @@
-//! Calls with files that may wait: tried without waiting, while other threads run.
+//! Calls on files that may wait: tried without waiting, while other threads run.
 
 use super::access::note_no_write;
 use super::time::FOREVER;
@@ -12,14 +12,14 @@ use libc::{EAGAIN, EINTR, c_int, c_short, pollfd};
 use raddle_engine::Reply;
 use raddle_model::{Access, Kind, MemoryOrder, ObjectId, Operation, ThreadId};
 
-/// What a thread waits for in a call with one file, and whether the call is to wait at all.
+/// The condition that a thread waits for in a call on one file, and whether the call waits at all.
 #[derive(Clone, Copy)]
 pub(super) struct Use {
     pub(super) file: c_int,
     pub(super) events: c_short,
     pub(super) waits: bool,
     pub(super) place: usize,
-    /// For how long.
+    /// The time limit.
     pub(super) span: u64,
 }
 
@@ -29,8 +29,8 @@ impl Use {
     }
 }
 
-/// Announces that something happens to `object`. In this order everybody who touches it later has seen what was before, and
-/// calls that look at many files at once come before or after.
+/// Announces an access to `object`. It orders all later accesses after earlier ones, and calls that poll many
+/// files before or after.
 pub(super) fn touch(place: usize, object: impl FnOnce(&mut Runtime) -> ObjectId) {
     step(|runtime| {
         let (object, all) = (object(runtime), runtime.all(What::All));
@@ -41,7 +41,7 @@ pub(super) fn touch(place: usize, object: impl FnOnce(&mut Runtime) -> ObjectId)
     });
 }
 
-/// Waits for `awaited`, which is about `object`. Tells whether it came before the time was over.
+/// Waits for `awaited`, which concerns `object`. Returns true if it came before the time limit.
 pub(super) fn wait(
     awaited: Awaited,
     inside: bool,
@@ -73,17 +73,18 @@ pub(super) fn wait(
 }
 
 fn flags(file: c_int) -> isize {
-    // SAFETY: it changes nothing.
+    // SAFETY: the system call touches no memory.
     unsafe { raw::syscall(libc::SYS_fcntl, [file as usize, libc::F_GETFL as usize, 0, 0, 0, 0]) }
 }
 
 fn set_flags(file: c_int, flags: isize) {
     let arguments = [file as usize, libc::F_SETFL as usize, flags as usize, 0, 0, 0];
-    // SAFETY: the file is the program's, which asks for a call that does not wait, and then for what it was before.
+    // SAFETY: the file is the program's, which requests a nonblocking call; the flags are restored
+    // afterwards.
     unsafe { raw::syscall(libc::SYS_fcntl, arguments) };
 }
 
-/// Makes a system call without waiting in it. Tells also whether the program wants it so.
+/// Executes a system call without waiting in it. Also returns whether the program wants it nonblocking.
 pub(super) fn attempt(file: c_int, call: impl FnOnce() -> isize) -> (isize, bool) {
     let flags = flags(file);
     let never_waits = flags < 0 || flags & libc::O_NONBLOCK as isize != 0;
@@ -96,7 +97,8 @@ pub(super) fn attempt(file: c_int, call: impl FnOnce() -> isize) -> (isize, bool
     (result, false)
 }
 
-/// Makes a system call with one file: at once if it does not have to wait, otherwise while other threads run.
+/// Executes a system call on one file: immediately if it does not have to wait, otherwise while other threads
+/// run.
 pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
     let Use { file, events, waits, place, span } = wanted;
     if with(|runtime| runtime.file(file)).is_none() {
@@ -112,7 +114,7 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
     };
     let inside = || with(|runtime| runtime.outside.is_inside(file));
     let awaited = || Awaited::Files(vec![pollfd { fd: file, events, revents: 0 }]);
-    // When something comes from outside is no choice of the schedule: it comes when nobody else can go on.
+    // The schedule does not choose when external input arrives: it arrives when no other thread can run.
     let mut first =
         waits && events & libc::POLLIN != 0 && flags(file) & libc::O_NONBLOCK as isize == 0 && !inside();
     loop {
@@ -134,7 +136,7 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
         if never_waits || !waits || !came {
             return result;
         }
-        // Somebody may have cancelled the thread while it was about to try.
+        // Another thread may have cancelled this one before it tried.
         if unwind::is_due() {
             return -(EINTR as isize);
         }
@@ -144,8 +146,8 @@ pub(super) fn transfer(wanted: Use, call: impl Fn() -> isize) -> isize {
     }
 }
 
-/// Makes system calls with one file until `length` bytes are moved; `call` is given how many have been. Ends early at the end of
-/// the file or an error.
+/// Executes system calls on one file until `length` bytes are transferred; `call` gets the number transferred
+/// so far. Ends early at the end of the file or an error.
 pub(super) fn transfer_all(wanted: Use, length: usize, call: impl Fn(usize) -> isize) -> isize {
     let mut moved = 0;
     loop {
@@ -161,7 +163,7 @@ pub(super) fn transfer_all(wanted: Use, length: usize, call: impl Fn(usize) -> i
     }
 }
 
-/// Makes a system call that may have changed which files are ready.
+/// Executes a system call that may have changed which files are ready.
 pub(super) fn change(file: c_int, place: usize, call: impl FnOnce() -> isize) -> isize {
     if with(|runtime| runtime.file(file)).is_none() {
         return call();
@@ -175,7 +177,7 @@ pub(super) fn change(file: c_int, place: usize, call: impl FnOnce() -> isize) ->
     result
 }
 
-/// Waits for the end of a process, of which somebody else will ask what came of it.
+/// Waits for the end of a process, whose status other code will request.
 pub(super) fn await_end(process: c_int, place: usize) {
     let end = || Awaited::Child(libc::P_PID as usize, process as usize, libc::WEXITED);
     loop {

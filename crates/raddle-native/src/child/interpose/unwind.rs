@@ -6,10 +6,10 @@ use crate::platform::real;
 use std::ffi::c_void;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Whether the function that is about to return unwinds its thread instead.
+/// True if the function that is about to return unwinds its thread instead.
 pub(super) static DUE: AtomicU8 = AtomicU8::new(0);
 
-/// Unwinds the current thread. Jumped to in the place of returning to the program.
+/// Unwinds the current thread. Jumped to instead of returning to the program.
 #[unsafe(naked)]
 pub(super) unsafe extern "C" fn leave() {
     std::arch::naked_asm!(
@@ -25,7 +25,8 @@ pub(super) unsafe extern "C" fn leave() {
     )
 }
 
-/// Whether the current thread has to end here, because it was cancelled; then the caller returns at once.
+/// Returns true if the current thread must end here, because it was cancelled; the caller then returns at
+/// once.
 pub(super) fn is_due() -> bool {
     let due = with(|runtime| {
         let me = runtime.me();
@@ -37,7 +38,7 @@ pub(super) fn is_due() -> bool {
     due
 }
 
-/// As [`is_due`], where only a thread that can be cancelled everywhere is.
+/// Like [`is_due`], for a thread with asynchronous cancellation only.
 pub(super) fn is_due_here() {
     if with(|runtime| runtime.me().asynchronous) {
         is_due();
@@ -49,7 +50,7 @@ pub(super) fn put_off() {
     DUE.store(0, Ordering::Relaxed);
 }
 
-/// Notes what the current thread ends with, and gives the function that unwinds it.
+/// Records the exit value of the current thread, and returns the function that unwinds it.
 pub(super) unsafe extern "C" fn note_exit(value: *mut c_void) -> usize {
     enter(|| {
         with(|runtime| {

@@ -1,4 +1,4 @@
-//! Atomic accesses to sixteen bytes, as in [`super::atomic`]. All are made of `cmpxchg16b`, also reads.
+//! Atomic accesses to sixteen bytes, as in [`super::atomic`]. All of them use `cmpxchg16b`, including reads.
 
 use super::access::{Orders, announce, note_failed_exchange, note_no_write};
 use super::entry::{entries, full_entries, place};
@@ -25,15 +25,15 @@ impl Wide {
     }
 }
 
-/// Puts `new` at `p` if `expected` is there, and gives what was there.
+/// Stores `new` at `p` if `expected` is there, and returns the previous value.
 ///
 /// # Safety
 /// There are sixteen bytes at `p`, aligned to sixteen and writable.
 unsafe fn compare_exchange(p: *mut u128, expected: u128, new: u128) -> u128 {
     let (expected, new) = (Wide::of(expected), Wide::of(new));
     let (low, high): (u64, u64);
-    // SAFETY: there are sixteen aligned and writable bytes at `p`. The compiler keeps rbx for itself, so it is put back at once, and nothing else is in
-    // it meanwhile.
+    // SAFETY: per the contract of this function, there are sixteen aligned and writable bytes at `p`. The
+    // compiler reserves rbx, so it is restored at once, and nothing else uses it meanwhile.
     unsafe {
         asm!(
             "xchg rbx, rsi",
@@ -50,7 +50,7 @@ unsafe fn compare_exchange(p: *mut u128, expected: u128, new: u128) -> u128 {
     Wide { low, high }.get()
 }
 
-/// Announces an access, executes it, and gives what was there before.
+/// Announces an access, executes it, and returns the previous value.
 fn access(
     kind: Kind,
     p: *mut u128,
@@ -62,7 +62,7 @@ fn access(
     let mut old = 0;
     loop {
         let new = change(old);
-        // SAFETY: the compiler promises that there is an aligned atomic of this size.
+        // SAFETY: the compiler guarantees an aligned atomic of this size.
         let found = unsafe { compare_exchange(p, old, new) };
         if found == old {
             break;
@@ -116,12 +116,12 @@ entries! {
 }
 
 full_entries! {
-    __tsan_atomic128_compare_exchange_strong(p: *mut u128, expected: *mut u128, value: Wide, order: c_int, failure: c_int) -> c_int => exchange_or_tell;
-    __tsan_atomic128_compare_exchange_weak(p: *mut u128, expected: *mut u128, value: Wide, order: c_int, failure: c_int) -> c_int => exchange_or_tell;
+    __tsan_atomic128_compare_exchange_strong(p: *mut u128, expected: *mut u128, value: Wide, order: c_int, failure: c_int) -> c_int => exchange_expected;
+    __tsan_atomic128_compare_exchange_weak(p: *mut u128, expected: *mut u128, value: Wide, order: c_int, failure: c_int) -> c_int => exchange_expected;
     __tsan_atomic128_compare_exchange_val(p: *mut u128, expected: Wide, value: Wide, order: c_int, failure: c_int) -> Wide => exchange_if;
 }
 
-/// Gives the value found.
+/// Returns the value found.
 unsafe extern "C" fn exchange_if(
     p: *mut u128,
     expected: Wide,
@@ -139,22 +139,22 @@ unsafe extern "C" fn exchange_if(
     Wide::of(found)
 }
 
-/// Tells whether the value was the expected one, and leaves the one found in its place if not.
-unsafe extern "C" fn exchange_or_tell(
+/// Returns whether the value was the expected one, and stores the value found in `expected` if not.
+unsafe extern "C" fn exchange_expected(
     p: *mut u128,
     expected: *mut u128,
     value: Wide,
     order: c_int,
     failure: c_int,
 ) -> c_int {
-    // SAFETY: the compiler promises that there is a value.
+    // SAFETY: the compiler passes a valid pointer to a value.
     let wanted = unsafe { *expected };
-    // SAFETY: the compiler promises that there is an aligned atomic of sixteen bytes at `p`.
+    // SAFETY: the compiler guarantees an aligned atomic of sixteen bytes at `p`.
     let found = unsafe { exchange_if(p, Wide::of(wanted), value, order, failure) }.get();
     if found == wanted {
         return 1;
     }
-    // SAFETY: the compiler promises that the expected value can be written to.
+    // SAFETY: the compiler passes a pointer to a writable value.
     unsafe { *expected = found };
     0
 }
