@@ -1,6 +1,6 @@
-//! A session as the BEAM holds it, with what it was opened for.
+//! A session as held by the BEAM, with its purpose.
 
-use crate::record::{self, ReplayError, Told};
+use crate::record::{self, ReplayError, RunInfo};
 use crate::session::{Caller, Session};
 use raddle_engine::{Config, Follow, Strategy, Timeouts};
 use raddle_model::native::{Answer, RunResult};
@@ -9,24 +9,24 @@ use raddle_strategies::SpecError;
 use rustler::{LocalPid, Resource, ResourceArc};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// A session, and what its runs are for.
+/// A session, and the purpose of its runs.
 pub struct Handle {
     session: Mutex<Session<LocalPid>>,
     config: Config,
-    /// The strategy, as it was asked for.
+    /// The requested strategy.
     spec: String,
     /// See [`Handle::searches`].
     searches: bool,
-    /// What counts preemptions, if a schedule is followed.
+    /// The schedule to follow, which counts preemptions.
     follow: Option<Follow>,
-    /// How the run ended that is repeated, if it is known.
+    /// The recorded outcome of a replayed run, if known.
     recorded: Option<Verdict>,
 }
 
 #[rustler::resource_impl]
 impl Resource for Handle {}
 
-/// A session that several processes of the BEAM know.
+/// A session that several processes of the BEAM share.
 pub type Shared = ResourceArc<Handle>;
 
 impl Handle {
@@ -42,13 +42,13 @@ impl Handle {
         }
     }
 
-    /// For runs under a strategy.
+    /// Creates a session for runs under a strategy.
     pub fn under(spec: &str, settings: Settings) -> Result<Handle, SpecError> {
         let config = record::config(settings);
         Ok(Handle::new(Session::new(raddle_strategies::build(spec)?, config), config, spec))
     }
 
-    /// For the run in the text of a failure file, which is given too.
+    /// Creates a session for the run in the text of a failure file, and returns the file too.
     pub fn replay(text: &str) -> Result<(Handle, TraceFile), ReplayError> {
         let file = record::read(text)?;
         let events = record::events(&file.steps);
@@ -57,71 +57,78 @@ impl Handle {
         Ok((handle, file))
     }
 
-    /// For a recorded run that was made under the strategy `spec`.
+    /// Creates a session for a recorded run under the strategy `spec`.
     pub fn repeat(events: Vec<Event>, picks: Vec<Pick>, settings: Settings, spec: &str) -> Handle {
         let config = record::config(settings);
         Handle::again(Session::replay(events, picks, config), config, spec)
     }
 
-    /// For a run that a strategy makes which is in no catalogue, out of one that was made under the strategy `spec`.
+    /// Creates a session for a run of a strategy outside the catalogue, derived from a run under the strategy
+    /// `spec`.
     pub fn guided(strategy: Box<dyn Strategy>, settings: Settings, spec: &str) -> Handle {
         let config = record::config(settings);
         Handle::again(Session::new(strategy, config), config, spec)
     }
 
-    /// For a run that follows a schedule of one that was made under the strategy `spec`.
+    /// Creates a session for a run that follows a schedule of a run under the strategy `spec`.
     pub fn follow(follow: Follow, settings: Settings, spec: &str) -> Handle {
         Handle { follow: Some(follow.clone()), ..Handle::guided(Box::new(follow), settings, spec) }
     }
 
-    /// For a run that has the operations of one under the strategy `spec`, whoever makes it.
+    /// Creates a session for a run with the operations of one under the strategy `spec`, for any strategy.
     fn again(session: Session<LocalPid>, config: Config, spec: &str) -> Handle {
         let handle = Handle::new(session.again(record::exits(spec)), config, "");
         Handle { searches: record::searches(spec), ..handle }
     }
 
-    /// Whether the strategy leaves out orders because of what operations touch, and so has to be told all of that. A run that is
-    /// made again has to be told what it was told before.
+    /// Returns true if the strategy prunes orders by the objects that operations touch, and so must know all
+    /// of them. A repeated run must have the same operations as the original.
     pub fn searches(&self) -> bool {
         self.searches
     }
 
-    /// Whether time-outs fire at any moment.
+    /// Returns true if time-outs fire at any moment.
     pub fn anytime(&self) -> bool {
         self.config.timeouts == Timeouts::Anytime
     }
 
-    /// The session.
+    /// Locks the session.
     pub fn lock(&self) -> MutexGuard<'_, Session<LocalPid>> {
         self.session.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Where the run, which is over, has left the recorded one, and how.
+    /// Returns where the completed run diverged from the recorded one, and how.
     pub fn divergence(&self) -> Option<(usize, String)> {
         self.lock().divergence().map(|divergence| (divergence.step, divergence.what))
     }
 
-    /// How the run, which is over, ends otherwise than the recorded one.
+    /// Returns the difference between the outcomes of the completed run and the recorded one.
     pub fn other_end(&self) -> Option<String> {
         let now = self.lock().verdict();
         let then = self.recorded.as_ref().filter(|then| **then != now)?;
-        Some(format!("the steps repeat but the end does not: recorded {then:?}, now {now:?}"))
+        Some(format!("the steps are the same but the outcome differs: recorded {then:?}, now {now:?}"))
     }
 
-    /// How many steps took the turn from an actor that could have gone on, where a schedule was followed.
+    /// Returns the number of preemptions, if a schedule was followed.
     pub fn preemptions(&self) -> u64 {
         self.follow.as_ref().map_or(0, Follow::preemptions)
     }
 
-    /// The run, which is over, as a file.
-    pub fn record(&self, told: Told) -> TraceFile {
-        record::write(&self.lock(), self.config, &self.spec, told)
+    /// Records the completed run as a file.
+    pub fn record(&self, info: RunInfo) -> TraceFile {
+        record::write(&self.lock(), self.config, &self.spec, info)
     }
 
-    /// The run, which is over, in a message to the command line, with what it printed and the lines that called. It has its trace if something is told of it.
-    pub fn answer(&self, told: Option<Told>, output: String, callers: Vec<Caller>) -> Result<String, String> {
+    /// Returns the completed run as a message to the command line, with its output and the calling lines. It
+    /// has its trace if `info` is given.
+    pub fn answer(
+        &self,
+        info: Option<RunInfo>,
+        output: String,
+        callers: Vec<Caller>,
+    ) -> Result<String, String> {
         let divergence = self.divergence();
-        let trace = told.map(|told| Box::new(self.record(told)));
+        let trace = info.map(|info| Box::new(self.record(info)));
         let session = self.lock();
         let summary = session.engine().summary();
         let ran = RunResult {

@@ -1,15 +1,17 @@
 //! The engine and the strategies as native functions of the Erlang module `raddle_nif`.
 //!
-//! [`session`] knows actors and answers, [`places`] numbers places in the code, [`record`] makes failure files; none of them knows
-//! Erlang terms. [`handle`] is a session as the BEAM holds it, [`desk`] reads the orders of the command line, [`rounds`] says which
-//! strategy is next, [`search`] makes failing runs smaller. [`natives`] are the functions that the BEAM calls: each takes a lock, asks the session, and turns the answer into
-//! a term. A panic in there becomes the end of the run, never an exception that the program under test could catch.
+//! [`session`] knows actors and answers, [`locations`] numbers source locations, [`record`] writes failure
+//! files; none of them knows Erlang terms. [`handle`] is a session as held by the BEAM, [`requests`] reads
+//! the requests of the command line, [`rounds`] selects the next strategy, [`search`] minimizes failing runs.
+//! [`natives`] are the functions that the BEAM calls: each takes a lock, asks the session, and converts the
+//! answer to a term. A panic in them ends the run, and never becomes an exception that the program under test
+//! could catch.
 
-pub mod desk;
 pub mod handle;
+pub mod locations;
 pub mod natives;
-pub mod places;
 pub mod record;
+pub mod requests;
 pub mod rounds;
 pub mod search;
 pub mod session;

@@ -1,31 +1,32 @@
-//! Places in the code, numbered in the order in which a run comes to them.
+//! Source locations, numbered in the order in which a run reaches them.
 //!
-//! On the Erlang side a place is a number of its module and a number inside the module. A run that is repeated comes to the same
-//! places in the same order, so what counts in a file is that order.
+//! On the Erlang side a location is a module number and a number inside the module. A repeated run reaches
+//! the same locations in the same order, so a file records only that order.
 
 use raddle_model::LocationId;
 
-/// How many bits of a place number tell the place inside its module.
+/// The number of bits of a location number that identify the location inside its module.
 const INSIDE: u32 = 14;
 
-/// The places of one run. Keeps its memory between runs.
+/// The locations of one run. Keeps its memory between runs.
 #[derive(Default, Debug)]
-pub struct Places {
+pub struct Locations {
     run: u64,
-    /// Per module and place inside it: in which run it was met last, and as which place of that run.
+    /// Per module and location inside it: the latest run that reached it, and its number in that run.
     met: Vec<Vec<(u64, u32)>>,
-    /// The numbers of the Erlang side, in the order in which this run met them.
+    /// The numbers of the Erlang side, in the order in which this run reached them.
     order: Vec<u32>,
 }
 
-impl Places {
-    /// Begins a run that has been nowhere.
+impl Locations {
+    /// Begins a run.
     pub fn clear(&mut self) {
         self.run += 1;
         self.order.clear();
     }
 
-    /// The place with this number of the Erlang side, and whether the run comes to it for the first time.
+    /// Returns the location with this number of the Erlang side, and whether the run reaches it for the first
+    /// time.
     #[inline]
     pub fn find(&mut self, raw: u32) -> (LocationId, bool) {
         let (module, inside) = ((raw >> INSIDE) as usize, (raw & ((1 << INSIDE) - 1)) as usize);
@@ -47,7 +48,7 @@ impl Places {
         (LocationId(place), true)
     }
 
-    /// The numbers of the Erlang side, in the order of the places.
+    /// Returns the numbers of the Erlang side, in the order of the locations.
     pub fn order(&self) -> &[u32] {
         &self.order
     }

@@ -1,12 +1,13 @@
-//! What the BEAM calls. Functions that are called once for a file are on dirty schedulers; the others are short enough for an
-//! ordinary one, except that `end_run` lets the strategy learn, which takes a search longer the longer the run was. The change to
-//! a dirty scheduler would cost every short run more than that; what waits meanwhile are processes of the host on one scheduler.
+//! The functions that the BEAM calls. Functions that are called once for a file are on dirty schedulers; the
+//! others are short enough for an ordinary one, except that `end_run` lets the strategy learn, which takes
+//! longer after longer runs. Switching to a dirty scheduler would cost every short run more than that;
+//! meanwhile, only processes of the host on one scheduler wait.
 
-use crate::desk::{Desk, Wish};
 use crate::handle::{Handle, Shared};
-use crate::record::{self, Names, Told};
+use crate::record::{self, Names, RunInfo};
+use crate::requests::{Requests, TraceMode};
 use crate::rounds::Turns;
-use crate::session::{Answer, Caller, Deed, Session};
+use crate::session::{Action, Answer, Caller, Session};
 use raddle_model::{Access, Failure, Kind, ObjectId, Settings, ThreadId, Touch, Verdict};
 use rustler::{Encoder, Env, LocalPid, NifResult, ResourceArc, Term};
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -15,11 +16,11 @@ mod search;
 
 mod atoms {
     rustler::atoms! {
-        ok, error, exhausted, go, timeout, stop, none, passed, failed, cut_off, inconclusive, broken, failing, any, whole, over
+        ok, error, exhausted, go, timeout, stop, none, passed, failed, cut_off, inconclusive, broken, failing, any, callers, over
     }
 }
 
-/// Asks the session for an answer. If that panics, the run is over and decides nothing.
+/// Asks the session for an answer. If that panics, the run is over and inconclusive.
 fn ask<'a>(
     env: Env<'a>,
     shared: &Shared,
@@ -42,13 +43,13 @@ fn ask<'a>(
     }
 }
 
-/// Tells the session something. If that panics, the run is over and decides nothing.
-fn tell<T>(shared: &Shared, otherwise: T, tale: impl FnOnce(&mut Session<LocalPid>) -> T) -> T {
+/// Updates the session. If that panics, the run is over and inconclusive.
+fn update<T>(shared: &Shared, otherwise: T, change: impl FnOnce(&mut Session<LocalPid>) -> T) -> T {
     let mut session = shared.lock();
     if session.broken().is_some() {
         return otherwise;
     }
-    catch_unwind(AssertUnwindSafe(|| tale(&mut session))).unwrap_or_else(|panic| {
+    catch_unwind(AssertUnwindSafe(|| change(&mut session))).unwrap_or_else(|panic| {
         session.break_off(said(&*panic));
         otherwise
     })
@@ -59,7 +60,7 @@ fn said(panic: &(dyn std::any::Any + Send)) -> String {
     text.or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("a panic").to_owned()
 }
 
-/// The kinds of operation, by the numbers that `raddle_run.hrl` gives them.
+/// The kinds of operation, by their numbers in `raddle_run.hrl`.
 const KINDS: [Kind; 8] = [
     Kind::Read,
     Kind::Write,
@@ -71,7 +72,7 @@ const KINDS: [Kind; 8] = [
     Kind::ReadModifyWrite,
 ];
 
-/// A touch as Erlang writes it: twice the object, and 1 more if it is written; negative for none.
+/// Decodes a touch from Erlang: twice the object, plus 1 if it is written; negative for none.
 fn touch(number: i64) -> Touch {
     match u32::try_from(number) {
         Ok(number) => {
@@ -82,18 +83,18 @@ fn touch(number: i64) -> Touch {
     }
 }
 
-fn deed(kind: u32, place: u32, nanoseconds: i64, touches: (i64, i64)) -> NifResult<Deed> {
+fn action(kind: u32, place: u32, nanoseconds: i64, touches: (i64, i64)) -> NifResult<Action> {
     let kind = *KINDS.get(kind as usize).ok_or(rustler::Error::BadArg)?;
     let argument = span(nanoseconds);
-    Ok(Deed { kind, place, argument, touches: [touch(touches.0), touch(touches.1)] })
+    Ok(Action { kind, place, argument, touches: [touch(touches.0), touch(touches.1)] })
 }
 
-/// Nanoseconds as Erlang writes them: negative for no end.
+/// Decodes nanoseconds from Erlang: negative for no time limit.
 fn span(nanoseconds: i64) -> u64 {
     u64::try_from(nanoseconds).unwrap_or(u64::MAX)
 }
 
-/// Who calls; negative for a process that is no actor any more.
+/// Decodes the caller; negative for a process that is no longer an actor.
 fn caller(number: i64) -> Option<u32> {
     u32::try_from(number).ok()
 }
@@ -119,40 +120,44 @@ fn open_replay<'a>(env: Env<'a>, text: &str) -> Term<'a> {
     match Handle::replay(text) {
         Ok((handle, file)) => {
             let is_own = raddle_search::is_signed(&file);
-            let told = (&file.program, &file.arguments, &file.locations, file.fingerprint, is_own);
-            (atoms::ok(), ResourceArc::new(handle), told).encode(env)
+            let info = (&file.program, &file.arguments, &file.locations, file.fingerprint, is_own);
+            (atoms::ok(), ResourceArc::new(handle), info).encode(env)
         }
         Err(error) => (atoms::error(), error.to_string()).encode(env),
     }
 }
 
-/// What holds for all orders of the command line: a desk that takes them, the seed, and the patience in milliseconds.
+/// Returns the state for all requests of the command line, the seed, and the time limit in milliseconds.
 #[rustler::nif]
-fn open_desk<'a>(env: Env<'a>, setup: &str) -> Term<'a> {
-    match Desk::open(setup) {
-        Ok((desk, seed, patience)) => (atoms::ok(), ResourceArc::new(desk), seed, patience).encode(env),
-        Err(error) => (atoms::error(), error).encode(env),
-    }
-}
-
-/// An order as `{Session, Run, Wish}`: which run to make, and whether its trace is wanted (`none`, `failing`, `any`, or `whole` for one with callers).
-#[rustler::nif]
-fn read_order<'a>(env: Env<'a>, desk: ResourceArc<Desk>, order: &str) -> Term<'a> {
-    match desk.read(order) {
-        Ok((shared, run, wish)) => {
-            let wish = match wish {
-                Wish::None => atoms::none(),
-                Wish::Failing => atoms::failing(),
-                Wish::Any => atoms::any(),
-                Wish::Whole => atoms::whole(),
-            };
-            (shared, run, wish).encode(env)
+fn open_requests<'a>(env: Env<'a>, setup: &str) -> Term<'a> {
+    match Requests::open(setup) {
+        Ok((requests, seed, patience)) => {
+            (atoms::ok(), ResourceArc::new(requests), seed, patience).encode(env)
         }
         Err(error) => (atoms::error(), error).encode(env),
     }
 }
 
-/// The strategies of a specification: several if it is a list or `portfolio`. What is wrong with one is found out by `open`.
+/// Returns a request as `{Session, Run, Trace}`: the run to execute, and whether its trace is returned
+/// (`none`, `failing`, `any`, or `callers` for one with callers).
+#[rustler::nif]
+fn read_request<'a>(env: Env<'a>, requests: ResourceArc<Requests>, order: &str) -> Term<'a> {
+    match requests.read(order) {
+        Ok((shared, run, trace)) => {
+            let trace = match trace {
+                TraceMode::None => atoms::none(),
+                TraceMode::Failing => atoms::failing(),
+                TraceMode::Any => atoms::any(),
+                TraceMode::Callers => atoms::callers(),
+            };
+            (shared, run, trace).encode(env)
+        }
+        Err(error) => (atoms::error(), error).encode(env),
+    }
+}
+
+/// Returns the strategies of a specification: several if it is a list or `portfolio`. `open` reports errors
+/// in them.
 #[rustler::nif]
 fn lanes<'a>(env: Env<'a>, spec: &str) -> Term<'a> {
     match Turns::of(spec) {
@@ -161,13 +166,14 @@ fn lanes<'a>(env: Env<'a>, spec: &str) -> Term<'a> {
     }
 }
 
-/// Whose turn it is, for the strategies of a specification.
+/// Creates the turns for the strategies of a specification.
 #[rustler::nif]
 fn open_turns(spec: &str) -> rustler::NifResult<ResourceArc<Turns>> {
     Turns::of(spec).map(ResourceArc::new).map_err(|_| rustler::Error::BadArg)
 }
 
-/// The next turn, as the index of the strategy and the number of the run among its runs; nobody's if none has a schedule left.
+/// Returns the next turn, as the index of the strategy and the number of the run among its runs; none if no
+/// strategy has a schedule left.
 #[rustler::nif]
 fn next_turn<'a>(env: Env<'a>, turns: ResourceArc<Turns>) -> Term<'a> {
     match turns.next() {
@@ -176,7 +182,8 @@ fn next_turn<'a>(env: Env<'a>, turns: ResourceArc<Turns>) -> Term<'a> {
     }
 }
 
-/// What came of the latest turn: its partial order, or nothing if the strategy has no schedule left.
+/// Records the outcome of the latest turn: its partial order, or nothing if the strategy has no schedule
+/// left.
 #[rustler::nif]
 fn note_turn<'a>(env: Env<'a>, turns: ResourceArc<Turns>, lane: usize, fingerprint: Option<u64>) -> Term<'a> {
     turns.note(lane, fingerprint);
@@ -188,47 +195,47 @@ fn begin<'a>(env: Env<'a>, shared: Shared, seed: u64, run: u64) -> Term<'a> {
     if shared.lock().begin(seed, run) { atoms::ok().encode(env) } else { atoms::exhausted().encode(env) }
 }
 
-/// Lets the run that has been begun, and those after it, fail at a limit of their virtual time.
+/// Sets a limit on the virtual time of the current run and later ones, at which they fail.
 #[rustler::nif]
 fn limit_time<'a>(env: Env<'a>, shared: Shared, nanoseconds: u64) -> Term<'a> {
-    tell(&shared, (), |session| session.limit_time(nanoseconds));
+    update(&shared, (), |session| session.limit_time(nanoseconds));
     atoms::ok().encode(env)
 }
 
 #[rustler::nif]
 fn add_main(shared: Shared, pid: LocalPid) -> (u32, u32, u32) {
-    tell(&shared, (0, 0, 0), |session| session.add_main(pid))
+    update(&shared, (0, 0, 0), |session| session.add_main(pid))
 }
 
 #[rustler::nif]
 fn add_spawned(shared: Shared, pid: LocalPid) -> (u32, u32, u32) {
-    tell(&shared, (0, 0, 0), |session| session.add_spawned(pid))
+    update(&shared, (0, 0, 0), |session| session.add_spawned(pid))
 }
 
 #[rustler::nif]
 fn add_process_of(shared: Shared, parent: u32, pid: LocalPid) -> (u32, u32, u32) {
-    tell(&shared, (0, 0, 0), |session| session.add_process_of(parent, pid))
+    update(&shared, (0, 0, 0), |session| session.add_process_of(parent, pid))
 }
 
 #[rustler::nif]
 fn add_timer(shared: Shared, parent: u32, nanoseconds: i64, place: u32, timer: i64) -> u32 {
-    tell(&shared, 0, |session| session.add_timer(parent, span(nanoseconds), place, touch(timer)))
+    update(&shared, 0, |session| session.add_timer(parent, span(nanoseconds), place, touch(timer)))
 }
 
 #[rustler::nif]
-fn add_errand(shared: Shared, parent: u32, kind: u32, place: u32, touches: (i64, i64)) -> NifResult<u32> {
-    let deed = deed(kind, place, -1, touches)?;
-    Ok(tell(&shared, 0, |session| session.add_errand(parent, deed)))
+fn add_task(shared: Shared, parent: u32, kind: u32, place: u32, touches: (i64, i64)) -> NifResult<u32> {
+    let action = action(kind, place, -1, touches)?;
+    Ok(update(&shared, 0, |session| session.add_task(parent, action)))
 }
 
 #[rustler::nif]
 fn add_carrier(shared: Shared, parent: u32, place: u32) -> (u32, u32) {
-    tell(&shared, (0, 0), |session| session.add_carrier(parent, place))
+    update(&shared, (0, 0), |session| session.add_carrier(parent, place))
 }
 
 #[rustler::nif]
 fn add_object(shared: Shared, name: u64) -> u32 {
-    tell(&shared, 0, |session| session.add_object(name))
+    update(&shared, 0, |session| session.add_object(name))
 }
 
 #[rustler::nif]
@@ -236,7 +243,7 @@ fn start<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
     ask(env, &shared, |session| session.next(None))
 }
 
-/// The one function of the hot path: actor `me` is about to do something.
+/// Executes an operation of actor `me`: the hot path.
 #[rustler::nif]
 fn step<'a>(
     env: Env<'a>,
@@ -247,8 +254,8 @@ fn step<'a>(
     first: i64,
     second: i64,
 ) -> NifResult<Term<'a>> {
-    let deed = deed(kind, place, -1, (first, second))?;
-    Ok(ask(env, &shared, |session| session.step(Some(me), me, deed)))
+    let action = action(kind, place, -1, (first, second))?;
+    Ok(ask(env, &shared, |session| session.step(Some(me), me, action)))
 }
 
 #[rustler::nif]
@@ -260,8 +267,8 @@ fn sleep<'a>(
     nanoseconds: i64,
     life: i64,
 ) -> NifResult<Term<'a>> {
-    let deed = deed(6, place, nanoseconds, (life, -1))?;
-    Ok(ask(env, &shared, |session| session.step(Some(me), me, deed)))
+    let action = action(6, place, nanoseconds, (life, -1))?;
+    Ok(ask(env, &shared, |session| session.step(Some(me), me, action)))
 }
 
 #[rustler::nif]
@@ -269,7 +276,7 @@ fn wait<'a>(env: Env<'a>, shared: Shared, me: u32, place: u32, nanoseconds: i64)
     ask(env, &shared, |session| session.wait(Some(me), me, place, span(nanoseconds)))
 }
 
-/// Process `who` acts for `actor`, which is about to do something.
+/// Executes an operation of `actor`, for which process `who` acts.
 #[rustler::nif]
 fn act<'a>(
     env: Env<'a>,
@@ -280,41 +287,42 @@ fn act<'a>(
     place: u32,
     touches: (i64, i64),
 ) -> NifResult<Term<'a>> {
-    let deed = deed(kind, place, -1, touches)?;
-    Ok(ask(env, &shared, |session| session.step(caller(who), actor, deed)))
+    let action = action(kind, place, -1, touches)?;
+    Ok(ask(env, &shared, |session| session.step(caller(who), actor, action)))
 }
 
-/// Process `who` acts for `actor`, which waits for what comes to its mailbox.
+/// Waits for a message to the mailbox of `actor`, for which process `who` acts.
 #[rustler::nif]
 fn act_wait<'a>(env: Env<'a>, shared: Shared, who: i64, actor: u32, place: u32) -> Term<'a> {
     ask(env, &shared, |session| session.wait(caller(who), actor, place, u64::MAX))
 }
 
-/// Process `who` acts for `actor`, which is about to ask for a number below `arity`.
+/// Requests a number below `arity` for `actor`, for which process `who` acts.
 #[rustler::nif]
 fn act_choose<'a>(env: Env<'a>, shared: Shared, who: i64, actor: u32, place: u32, arity: u32) -> Term<'a> {
-    let deed =
-        Deed { kind: Kind::Choose, place, argument: u64::from(arity), touches: [Touch::NONE, Touch::NONE] };
-    ask(env, &shared, |session| session.step(caller(who), actor, deed))
+    let action =
+        Action { kind: Kind::Choose, place, argument: u64::from(arity), touches: [Touch::NONE, Touch::NONE] };
+    ask(env, &shared, |session| session.step(caller(who), actor, action))
 }
 
-/// The number that the latest such operation has got.
+/// Returns the number that the latest such operation got.
 #[rustler::nif]
 fn chosen(shared: Shared) -> u32 {
-    tell(&shared, 0, |session| session.chosen())
+    update(&shared, 0, |session| session.chosen())
 }
 
-/// The next wait of `actor` is over after so many steps of the run, or sooner if nobody else can go on or ever could.
+/// Ends the next wait of `actor` after `steps` steps of the run, or sooner if no other actor can run, now or
+/// later.
 #[rustler::nif]
 fn hold<'a>(env: Env<'a>, shared: Shared, actor: u32, steps: u64) -> Term<'a> {
-    tell(&shared, (), |session| session.hold(actor, steps));
+    update(&shared, (), |session| session.hold(actor, steps));
     atoms::ok().encode(env)
 }
 
-/// Whether actors may wait for steps of the run.
+/// Returns true if actors may wait for steps of the run.
 #[rustler::nif]
 fn holds(shared: Shared) -> bool {
-    tell(&shared, false, |session| session.has_holds())
+    update(&shared, false, |session| session.has_holds())
 }
 
 #[rustler::nif]
@@ -324,26 +332,26 @@ fn finish<'a>(env: Env<'a>, shared: Shared, who: i64, actor: u32) -> Term<'a> {
 
 #[rustler::nif]
 fn deliver<'a>(env: Env<'a>, shared: Shared, actor: u32) -> Term<'a> {
-    tell(&shared, (), |session| session.deliver(actor));
+    update(&shared, (), |session| session.deliver(actor));
     atoms::ok().encode(env)
 }
 
 #[rustler::nif]
 fn leave<'a>(env: Env<'a>, shared: Shared, actor: u32) -> Term<'a> {
-    tell(&shared, (), |session| session.leave(actor));
+    update(&shared, (), |session| session.leave(actor));
     atoms::ok().encode(env)
 }
 
 #[rustler::nif]
 fn kill<'a>(env: Env<'a>, shared: Shared, actor: u32, place: u32, life: i64) -> NifResult<Term<'a>> {
-    let deed = deed(1, place, -1, (life, -1))?;
-    tell(&shared, (), |session| session.kill(actor, deed));
+    let action = action(1, place, -1, (life, -1))?;
+    update(&shared, (), |session| session.kill(actor, action));
     Ok(atoms::ok().encode(env))
 }
 
 #[rustler::nif]
 fn cancel<'a>(env: Env<'a>, shared: Shared, actor: u32) -> Term<'a> {
-    tell(&shared, (), |session| session.cancel(actor));
+    update(&shared, (), |session| session.cancel(actor));
     atoms::ok().encode(env)
 }
 
@@ -360,21 +368,21 @@ fn fail<'a>(env: Env<'a>, shared: Shared, actor: u32, place: u32, message: Strin
     })
 }
 
-/// The virtual time in nanoseconds.
+/// Returns the virtual time in nanoseconds.
 #[rustler::nif]
 fn now(shared: Shared) -> u64 {
-    tell(&shared, 0, |session| session.engine().now())
+    update(&shared, 0, |session| session.engine().now())
 }
 
 #[rustler::nif]
 fn unique(shared: Shared) -> u64 {
-    tell(&shared, 0, Session::unique)
+    update(&shared, 0, Session::unique)
 }
 
-/// An actor is interrupted as it has done nothing for long: how many operations it has told of.
+/// Interrupts an actor that has done nothing for long, and returns the number of operations it has announced.
 #[rustler::nif]
 fn interrupt(shared: Shared, actor: u32) -> u64 {
-    tell(&shared, 0, |session| session.interrupt(actor))
+    update(&shared, 0, |session| session.interrupt(actor))
 }
 
 #[rustler::nif]
@@ -383,51 +391,52 @@ fn pids(shared: Shared) -> Vec<LocalPid> {
 }
 
 #[rustler::nif]
-fn places(shared: Shared) -> Vec<u32> {
+fn locations(shared: Shared) -> Vec<u32> {
     shared.lock().places().to_vec()
 }
 
-/// A name for an actor that is the same in all runs.
+/// Returns a name for an actor that is the same in all runs.
 #[rustler::nif]
 fn actor_name(shared: Shared, actor: u32) -> u64 {
-    tell(&shared, 0, |session| session.engine().thread_name(ThreadId(actor)).0)
+    update(&shared, 0, |session| session.engine().thread_name(ThreadId(actor)).0)
 }
 
-/// How many steps the run has had.
+/// Returns the number of steps of the run.
 #[rustler::nif]
 fn steps(shared: Shared) -> u64 {
     shared.lock().engine().step_count()
 }
 
-/// Whether the strategy leaves out orders because of what operations touch, and so has to be told all of that.
+/// Returns true if the strategy prunes orders by the objects that operations touch, and so must know all of
+/// them.
 #[rustler::nif]
 fn searches(shared: Shared) -> bool {
     shared.searches()
 }
 
-/// Whether time-outs fire at any moment.
+/// Returns true if time-outs fire at any moment.
 #[rustler::nif]
 fn anytime(shared: Shared) -> bool {
     shared.anytime()
 }
 
-/// How many actors and objects the run has had.
+/// Returns the number of actors and objects of the run.
 #[rustler::nif]
 fn counts(shared: Shared) -> (usize, usize) {
     shared.lock().counts()
 }
 
-/// Actors with their mailboxes and the objects of their lives.
+/// Returns actors with their mailboxes and their life objects.
 #[rustler::nif]
 fn owned(shared: Shared) -> Vec<(u32, u32, u32)> {
     shared.lock().owned().collect()
 }
 
-/// How the run ended, after which the strategy has learnt from it: the verdict, the number of steps, the fingerprint, the rests
-/// and the virtual time.
+/// Ends the run and lets the strategy learn from it. Returns the verdict, the number of steps, the
+/// fingerprint, the number of deschedulings and the virtual time.
 #[rustler::nif]
 fn end_run<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
-    tell(&shared, (), Session::learn);
+    update(&shared, (), Session::learn);
     let session = shared.lock();
     if let Some(what) = session.broken() {
         return (atoms::broken(), what).encode(env);
@@ -443,7 +452,7 @@ fn end_run<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
     (verdict, numbers).encode(env)
 }
 
-/// A failure as `{failed, Kind, Actor, Message, [{Actor, Place}]}`, with the actors that cannot go on.
+/// Returns a failure as `{failed, Kind, Actor, Message, [{Actor, Place}]}`, with the blocked actors.
 fn failed<'a>(env: Env<'a>, failure: &Failure) -> Term<'a> {
     let (actor, message, blocked) = match failure {
         Failure::Assertion { thread, message, .. } => (i64::from(thread.0), message.as_str(), Vec::new()),
@@ -455,7 +464,8 @@ fn failed<'a>(env: Env<'a>, failure: &Failure) -> Term<'a> {
     (atoms::failed(), failure.kind(), actor, message, blocked).encode(env)
 }
 
-/// Where a replay has left the recorded run, as `{Step, What}`, or that it ends otherwise, as `{none, What}`.
+/// Returns where a replay diverged from the recorded run, as `{Step, What}`, or a different outcome, as
+/// `{none, What}`.
 #[rustler::nif]
 fn divergence<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
     match (shared.divergence(), shared.other_end()) {
@@ -465,20 +475,20 @@ fn divergence<'a>(env: Env<'a>, shared: Shared) -> Term<'a> {
     }
 }
 
-/// The program prints a text.
+/// Records output of the program.
 #[rustler::nif]
 fn print<'a>(env: Env<'a>, shared: Shared, text: &str) -> Term<'a> {
-    tell(&shared, (), |session| session.print(text));
+    update(&shared, (), |session| session.print(text));
     atoms::ok().encode(env)
 }
 
-/// What the program has printed in this run; of much, the end.
+/// Returns the output of the program in this run, truncated to its end.
 #[rustler::nif]
 fn printed(shared: Shared) -> String {
     shared.lock().printed().to_owned()
 }
 
-/// The run as a failure file.
+/// Returns the run as a failure file.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn record(
     shared: Shared,
@@ -486,11 +496,12 @@ fn record(
     (seed, run): (u64, u64),
     (threads, objects, locations): Names,
 ) -> String {
-    let told = Told { program, arguments, seed, run, threads, objects, locations };
-    raddle_search::signed(&shared.record(told))
+    let info = RunInfo { program, arguments, seed, run, threads, objects, locations };
+    raddle_search::signed(&shared.record(info))
 }
 
-/// The run for the command line, with its trace if there are names for it, what it has printed, and lines that called.
+/// Returns the run for the command line, with its output and the calling lines, and with its trace if there
+/// are names for it.
 #[rustler::nif]
 fn answer(
     shared: Shared,
@@ -499,24 +510,24 @@ fn answer(
     printed: String,
     callers: Vec<Caller>,
 ) -> NifResult<String> {
-    let told = names.map(|(threads, objects, locations)| Told {
+    let info = names.map(|(threads, objects, locations)| RunInfo {
         seed,
         run,
         threads,
         objects,
         locations,
-        ..Told::default()
+        ..RunInfo::default()
     });
-    shared.answer(told, printed, callers).map_err(|error| rustler::Error::Term(Box::new(error)))
+    shared.answer(info, printed, callers).map_err(|error| rustler::Error::Term(Box::new(error)))
 }
 
-/// For each step of the run the line that called, as [`Session::callers`] has it.
+/// Returns the calling line for each step of the run, as in [`Session::callers`].
 #[rustler::nif(schedule = "DirtyCpu")]
 fn callers(shared: Shared, known: Vec<Caller>) -> Vec<String> {
     shared.lock().callers(known)
 }
 
-/// The steps of the run in the text of a failure file for a person, with the lines that called, and how it became smaller.
+/// Returns the steps of the run in a failure file as text, with the calling lines, and how it was minimized.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn shown(text: &str, callers: Vec<String>) -> String {
     record::read(text).map_or_else(|error| error.to_string(), |file| record::show(&file, &callers))

@@ -1,4 +1,4 @@
-//! A run as a failure file, and back.
+//! Conversion of runs to and from failure files.
 
 use crate::session::Session;
 use raddle_engine::{Config, Timeouts};
@@ -8,18 +8,18 @@ use raddle_model::{
 use raddle_report::run_text::{RunContext, Terminal, reduction, steps};
 use raddle_strategies::SpecError;
 
-/// What the Erlang side knows of a run and the engine does not.
+/// The data about a run that only the Erlang side has.
 #[derive(Clone, Debug, Default)]
-pub struct Told {
+pub struct RunInfo {
     /// The function that is the test, as `module:function`.
     pub program: String,
-    /// Where its modules are, as arguments of the command line.
+    /// The folders of its modules, as arguments of the command line.
     pub arguments: Vec<String>,
     /// The seed.
     pub seed: u64,
     /// The number of the run.
     pub run: u64,
-    /// A name for every actor, object and place, in order.
+    /// A name for every actor, object and location, in order.
     pub threads: Vec<String>,
     /// See `threads`.
     pub objects: Vec<String>,
@@ -27,26 +27,26 @@ pub struct Told {
     pub locations: Vec<String>,
 }
 
-/// The names of a run's actors, objects and places.
+/// The names of a run's actors, objects and locations.
 pub type Names = (Vec<String>, Vec<String>, Vec<String>);
 
-/// Why a file cannot be replayed here.
+/// The reason why a file cannot be replayed here.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayError {
-    /// It is no failure file that can be read.
+    /// It is not a readable failure file.
     #[error(transparent)]
     File(#[from] FileError),
-    /// It is one of another front end.
-    #[error("the failure is of the front end `{0}`, not of an Erlang program")]
+    /// It belongs to another front end.
+    #[error("the file was recorded by the front end `{0}`, not by an Erlang program")]
     FrontEnd(FrontEnd),
-    /// It was made under a strategy that there is not.
+    /// It was recorded under an unknown strategy.
     #[error(
         "the strategy that made the run cannot be used: {0}\nhelp: use the version of raddle that wrote the file, or search again"
     )]
     Strategy(#[from] SpecError),
 }
 
-/// The settings of the engine.
+/// Returns the configuration of the engine.
 pub fn config(settings: Settings) -> Config {
     let mut config = Config::default();
     config.step_limit = settings.step_limit;
@@ -57,25 +57,27 @@ pub fn config(settings: Settings) -> Config {
     config
 }
 
-/// The steps of a file as the engine knows them.
+/// Returns the steps of a file as the engine's events.
 pub fn events(steps: &[TraceStep]) -> Vec<Event> {
     let event = |step: &TraceStep| Event { thread: ThreadId(step.thread), operation: step.operation };
     steps.iter().map(event).collect()
 }
 
-/// Whether runs under the strategy `spec` have an operation of its own wherever one depends on the own life and has no room to say
-/// so. Only a search that leaves out orders needs it; under the others it would cost steps and find nothing.
+/// Returns true if runs under the strategy `spec` have a separate operation wherever one depends on the
+/// actor's own life and cannot express it. Only a search that prunes orders needs it; under other strategies
+/// it would cost steps and find nothing.
 pub fn searches(spec: &str) -> bool {
     raddle_strategies::entry(spec).is_some_and(|entry| entry.capabilities.one_per_order)
 }
 
-/// Whether the end of the test is an operation in runs under the strategy `spec`, as whoever counts or goes through all orders has to see it.
+/// Returns true if the end of the test is an operation in runs under the strategy `spec`, as strategies that
+/// count or enumerate all orders must see it.
 pub fn exits(spec: &str) -> bool {
     raddle_strategies::build(spec).is_ok_and(|strategy| strategy.needs().enabled)
 }
 
-/// The run that `session` has made under the strategy `spec`, as a file.
-pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: Told) -> TraceFile {
+/// Returns the run that `session` has executed under the strategy `spec`, as a file.
+pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, info: RunInfo) -> TraceFile {
     let summary = session.engine().summary();
     let steps = summary
         .trace
@@ -90,8 +92,8 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
     TraceFile {
         id: String::new(),
         front_end: FrontEnd::Beam,
-        program: told.program,
-        arguments: told.arguments,
+        program: info.program,
+        arguments: info.arguments,
         build: None,
         environment: Environment::default(),
         signature: None,
@@ -105,14 +107,14 @@ pub fn write<P: Copy>(session: &Session<P>, config: Config, spec: &str, told: To
             step_limit_fails: config.step_limit_fails,
         },
         strategy: spec.to_owned(),
-        seed: told.seed,
-        run: told.run,
+        seed: info.seed,
+        run: info.run,
         minimized: None,
         verdict: session.verdict(),
         fingerprint: summary.fingerprint,
-        threads: told.threads,
-        objects: told.objects,
-        locations: told.locations,
+        threads: info.threads,
+        objects: info.objects,
+        locations: info.locations,
         steps: steps.collect(),
         picks: picks.collect(),
         values: Values::default(),
@@ -131,7 +133,8 @@ pub fn read(text: &str) -> Result<TraceFile, ReplayError> {
     Ok(file)
 }
 
-/// Returns the steps of a run for a person, with the line that called for each step, and how it was reduced if it was.
+/// Returns the steps of a run as text, with the calling line for each step, and how it was minimized, if it
+/// was.
 pub fn show(file: &TraceFile, callers: &[String]) -> String {
     let reduced = reduction(file).map(|sentence| sentence + "\n").unwrap_or_default();
     reduced + &steps(file, RunContext { callers, ..RunContext::default() }, Terminal::default())

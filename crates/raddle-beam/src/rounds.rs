@@ -1,4 +1,5 @@
-//! Whose turn it is, where several strategies make the runs in one VM: a search with one job, whose runs Erlang makes.
+//! Selects the next strategy, if several strategies execute runs in one VM: a search with one job, whose runs
+//! Erlang executes.
 
 use raddle_search::{Lanes, Portfolio, Turns as OwnTurns};
 use raddle_strategies::SpecError;
@@ -6,7 +7,7 @@ use raddle_strategies::portfolio::{Rounds, Turn};
 use rustler::Resource;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-/// The turns of some strategies. A turn is noted before the next one is asked for.
+/// The turns of several strategies. A turn must be recorded before the next one is requested.
 pub struct Turns {
     specs: Vec<String>,
     rounds: Rounds,
@@ -17,7 +18,7 @@ pub struct Turns {
 impl Resource for Turns {}
 
 impl Turns {
-    /// Returns the turns of the strategies of a text.
+    /// Creates the turns of the strategies of a specification.
     pub fn of(text: &str) -> Result<Turns, SpecError> {
         let lanes = Lanes::parse(text, Portfolio::Tests)?;
         let rounds = lanes.rounds(1, false);
@@ -47,7 +48,7 @@ impl Turns {
         }
     }
 
-    /// Notes the partial order of a turn, or nothing if its strategy has no schedule left.
+    /// Records the partial order of a turn, or nothing if its strategy has no schedule left.
     pub fn note(&self, lane: usize, fingerprint: Option<u64>) {
         let mut turns = self.lock();
         match fingerprint {

@@ -1,10 +1,11 @@
-//! The search for a smaller failing run, and for the order that makes it fail, of which the VM makes the runs.
+//! The search for a smaller failing run, and for the order that makes it fail, whose runs the VM executes.
 //!
-//! [`raddle_explain`] asks for one run after the other and waits for each. It does so on a thread of its own, which has the next question
-//! ready when the VM asks for it. Nothing here reads a clock, so what is found is the same on every machine.
+//! [`raddle_explain`] requests one run after the other and waits for each. It does so on its own thread,
+//! which has the next request ready when the VM asks for it. Nothing here reads a clock, so the result is the
+//! same on every machine.
 
 use crate::handle::{Handle, Shared};
-use crate::record::{Names, Told};
+use crate::record::{Names, RunInfo};
 use raddle_engine::Follow;
 use raddle_explain::{
     Budget, Effort, Execute, Execution, Explanation, MOST_AUTOMATIC_STEPS, Smallest, Wanted, explain,
@@ -17,98 +18,98 @@ use std::rc::Rc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Mutex, PoisonError};
 
-/// The most runs that are made to find a smaller one, and after how many steps of all of them none begins: less than a second, as those who
-/// wait have time-outs of a few.
+/// The maximum number of runs to find a smaller one, and the total number of steps after which none begins:
+/// less than a second, because callers have time-outs of a few.
 const RUNS: u64 = 300;
 const STEPS: u64 = 300_000;
 /// The same for the order that makes it fail.
 const EXPLAINING: Effort = Effort { executions: 150, samples: 20, depth: false };
 const EXPLAINING_STEPS: u64 = 150_000;
-/// A longer run is not explained.
+/// Longer runs are not explained.
 const LONGEST_EXPLAINED: usize = 2_000;
 
-/// What was found.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct Found {
     /// The smallest run.
     pub file: TraceFile,
-    /// Which two operations have to be swapped for it to pass, in a sentence, if that was found out.
+    /// A sentence with the two operations that must be swapped for it to pass, if found.
     pub explained: Option<String>,
 }
 
-/// What the thread of the search says.
-enum Word {
-    /// It wants to see such a run.
+/// A message from the search thread.
+enum Message {
+    /// A request for a run.
     Wants(Schedule, Wanted),
-    /// It is over. There is nothing if the failure does not come again.
+    /// The end of the search; `None` if the failure does not reproduce.
     Ends(Option<Box<Found>>),
 }
 
-/// What became of a run: what it cost, and the run, if it was wanted.
-struct Made {
+/// The outcome of a run: its cost, and the run, if it was requested.
+struct RunOutcome {
     steps: u64,
     execution: Option<Execution>,
 }
 
-/// A search that goes on.
+/// A search in progress.
 pub struct Search {
-    /// The failing run that was found, without its steps.
+    /// The original failing run, without its steps.
     origin: TraceFile,
     ends: Mutex<Ends>,
 }
 
 /// The ends of the channels to the thread.
 struct Ends {
-    words: Receiver<Word>,
-    made: Sender<Made>,
+    messages: Receiver<Message>,
+    outcomes: Sender<RunOutcome>,
 }
 
 #[rustler::resource_impl]
 impl Resource for Search {}
 
-/// What is to be done next for a search.
+/// The next request of a search.
 pub enum Next {
-    /// A run, of which the trace is wanted if it fails, or in any case.
+    /// A run, and whether its trace is returned only if it fails, or always.
     Run(Shared, Wanted),
-    /// Nothing: this was found.
+    /// None: the search is over with this result.
     Over(Option<Box<Found>>),
 }
 
 impl Search {
-    /// A search that begins with the failing run in the text of a failure file.
+    /// Starts a search with the failing run in the text of a failure file.
     pub fn begin(text: &str) -> Result<Search, FileError> {
         let file = TraceFile::from_json(text)?;
         let origin =
             TraceFile { steps: Vec::new(), picks: Vec::new(), parameters: Vec::new(), ..file.clone() };
-        let (say, words) = channel();
-        let (made, hear) = channel();
+        let (requests, messages) = channel();
+        let (outcome_sender, outcomes) = channel();
         std::thread::spawn(move || {
-            let found = search(file, &mut Runs { say: &say, hear, steps: Rc::default() });
-            // Nobody hears it who has gone away.
-            _ = say.send(Word::Ends(found.map(Box::new)));
+            let found = search(file, &mut Runs { requests: &requests, outcomes, steps: Rc::default() });
+            // The receiver may be gone.
+            _ = requests.send(Message::Ends(found.map(Box::new)));
         });
-        Ok(Search { origin, ends: Mutex::new(Ends { words, made }) })
+        Ok(Search { origin, ends: Mutex::new(Ends { messages, outcomes: outcome_sender }) })
     }
 
-    /// What is to be done next. A thread that has ended without a word has found nothing.
+    /// Returns the next request. A thread that has ended without a message has found nothing.
     pub fn next(&self) -> Next {
         let ends = self.ends.lock().unwrap_or_else(PoisonError::into_inner);
-        match ends.words.recv() {
-            Ok(Word::Wants(schedule, wanted)) => {
+        match ends.messages.recv() {
+            Ok(Message::Wants(schedule, wanted)) => {
                 let follow = Follow::new(schedule);
                 let handle = Handle::follow(follow, self.origin.settings, &self.origin.strategy);
                 Next::Run(ResourceArc::new(handle), wanted)
             }
-            Ok(Word::Ends(found)) => Next::Over(found),
+            Ok(Message::Ends(found)) => Next::Over(found),
             Err(_) => Next::Over(None),
         }
     }
 
-    /// The run that was asked for was made, if it could be. It is wanted if there are names for it.
-    pub fn made(&self, handle: &Handle, names: Option<Names>) {
+    /// Passes on the requested run, if it could be executed. Its trace is returned if there are names for it.
+    pub fn record_run(&self, handle: &Handle, names: Option<Names>) {
         let origin = &self.origin;
         let execution = names.map(|(threads, objects, locations)| {
-            let told = Told {
+            let info = RunInfo {
                 program: origin.program.clone(),
                 arguments: origin.arguments.clone(),
                 seed: origin.seed,
@@ -117,17 +118,17 @@ impl Search {
                 objects,
                 locations,
             };
-            let run = handle.record(told);
+            let run = handle.record(info);
             let run = TraceFile { strategy: origin.strategy.clone(), id: origin.id.clone(), ..run };
             Execution { run, preemptions: handle.preemptions() }
         });
-        let made = Made { steps: handle.lock().effort(), execution };
-        // A thread that is no more has been heard, or will be.
-        _ = self.ends.lock().unwrap_or_else(PoisonError::into_inner).made.send(made);
+        let outcome = RunOutcome { steps: handle.lock().effort(), execution };
+        // The final message of a thread that has ended is received separately.
+        _ = self.ends.lock().unwrap_or_else(PoisonError::into_inner).outcomes.send(outcome);
     }
 }
 
-/// The whole search, on its thread.
+/// Runs the whole search, on its thread.
 fn search(file: TraceFile, runs: &mut Runs<'_>) -> Option<Found> {
     if file.steps.len() > MOST_AUTOMATIC_STEPS {
         return None;
@@ -143,27 +144,27 @@ fn search(file: TraceFile, runs: &mut Runs<'_>) -> Option<Found> {
     let found = explain(&small, EXPLAINING, &mut go_on, runs);
     let explained = found.and_then(|found| match (&found.swapped[..], &found.run) {
         ([pair], Some(run)) => {
-            Some(format!("{}; swap them and the run passes", sentence(run, &found, *pair)))
+            Some(format!("{}; if they are swapped, the run passes", sentence(run, &found, *pair)))
         }
         _ => None,
     });
     Some(Found { file: small, explained })
 }
 
-/// Lets the VM make runs.
+/// Executes runs in the VM.
 struct Runs<'a> {
-    say: &'a Sender<Word>,
-    hear: Receiver<Made>,
-    /// What all runs have cost.
+    requests: &'a Sender<Message>,
+    outcomes: Receiver<RunOutcome>,
+    /// The cost of all runs.
     steps: Rc<Cell<u64>>,
 }
 
 impl Execute for Runs<'_> {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
-        // If nobody is there any more, no run is made, nor are those after it.
-        self.say.send(Word::Wants(schedule.clone(), wanted)).ok()?;
-        let made = self.hear.recv().ok()?;
-        self.steps.set(self.steps.get() + made.steps);
-        made.execution
+        // If the VM side is gone, neither this run nor later ones are executed.
+        self.requests.send(Message::Wants(schedule.clone(), wanted)).ok()?;
+        let outcome = self.outcomes.recv().ok()?;
+        self.steps.set(self.steps.get() + outcome.steps);
+        outcome.execution
     }
 }

@@ -1,10 +1,11 @@
-//! Many runs of one Erlang program, one after the other: who is who in the engine, and who has to be woken.
+//! Consecutive runs of one Erlang program: the actors of the engine, and which processes to wake.
 //!
-//! A thread of the engine is an *actor* here. Most are Erlang processes, which sleep on the BEAM until somebody wakes them.
-//! The others (timers, deliveries between nodes, processes that are dying) have no process of their own: whoever asked who is next
-//! acts for them. So there is no process in the middle, and a switch is one message.
+//! A thread of the engine is an *actor* here. Most are Erlang processes, which sleep on the BEAM until they
+//! are woken. The others (timers, deliveries between nodes, dying processes) have no process of their own:
+//! the process that asked for the next actor acts for them. So there is no process in the middle, and a
+//! switch is one message.
 
-use crate::places::Places;
+use crate::locations::Locations;
 use raddle_engine::{Config, Divergence, Engine, Next, Plan, Replay, Reply, Resource, Rng, Strategy};
 use raddle_model::{
     Access, Event, Failure, Kind, LocationId, Name, ObjectId, Operation, Pick, ThreadId, Touch, Verdict, mix,
@@ -12,33 +13,33 @@ use raddle_model::{
 
 use std::collections::BTreeMap;
 
-/// What whoever has called does next.
+/// The next action of the calling process.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Answer<P> {
-    /// It goes on.
+    /// Continue.
     Go,
-    /// It goes on, and what it waited for has not come.
+    /// Continue; the wait timed out.
     TimedOut,
-    /// It wakes this process, and sleeps.
+    /// Wake this process, and sleep.
     Wake(P),
-    /// As `Wake`; what that process waited for has not come.
+    /// Like `Wake`; the wait of that process timed out.
     WakeTimedOut(P),
-    /// It acts for this actor, which has no process.
+    /// Act for this actor, which has no process.
     ActFor(u32),
-    /// It sleeps for ever, as the run is over.
+    /// Sleep forever, as the run is over.
     Stop,
 }
 
-/// The line of the program that an operation of a library was made for: of an actor, at a place as the Erlang side numbers them, and the how manieth of
-/// these, from 1.
+/// The line of the program for which a library executed an operation: the actor, the location id used on the
+/// Erlang side and its 1-based occurrence.
 pub type Caller = ((u32, u32, u32), String);
 
-/// What an actor is about to do.
+/// The next operation of an actor.
 #[derive(Clone, Copy, Debug)]
-pub struct Deed {
-    /// What.
+pub struct Action {
+    /// The kind.
     pub kind: Kind,
-    /// Where, as the Erlang side numbers places.
+    /// The location id used on the Erlang side.
     pub place: u32,
     /// See [`Operation::argument`].
     pub argument: u64,
@@ -47,59 +48,61 @@ pub struct Deed {
 }
 
 struct Actor<P> {
-    /// The process that sleeps or runs as this actor, if there is one.
+    /// The process of this actor, if there is one.
     process: Option<P>,
     mailbox: ObjectId,
     /// The object that stands for its life; its mailbox, if it has none.
     life: ObjectId,
-    /// The first operation, if the actor is no process and so cannot tell it itself.
+    /// The first operation, if the actor is not a process and so cannot announce it itself.
     first: Option<Operation>,
-    /// How many operations it has told of.
-    told: u64,
+    /// The number of operations it has announced.
+    announced: u64,
 }
 
-/// The mailbox of an actor that has none; nobody asks for it.
+/// The mailbox of an actor without one; it is never used.
 const NOTHING: ObjectId = ObjectId(u32::MAX);
 
-/// Whom the runs of a session follow.
+/// The source of the schedules of a session.
 enum Guide {
     Strategy(Box<dyn Strategy>),
     Replay(Box<Replay>),
 }
 
-/// The engine with its strategy, and the actors of the run that is going on. `P` is how a process is known to the BEAM.
+/// The engine with its strategy, and the actors of the current run. `P` identifies a process for the BEAM.
 pub struct Session<P> {
     engine: Engine,
     guide: Guide,
     actors: Vec<Actor<P>>,
-    places: Places,
-    /// The actor that the latest [`Kind::Spawn`] has made, until it gets its process.
+    places: Locations,
+    /// The actor that the latest [`Kind::Spawn`] has created, until it gets its process.
     born: Option<ThreadId>,
     unique: u64,
-    /// Whether the end of the test is an operation. A search that goes through all orders has to see it, because what others were about
-    /// to do is lost with it; under the other strategies it costs steps and finds nothing. A run that is made again has it if it had it.
+    /// True if the end of the test is an operation. A search that enumerates all orders must see it, because
+    /// it discards the next operations of other actors; under the other strategies it costs steps and finds
+    /// nothing. A repeated run has it if the original had it.
     exits: bool,
-    /// Whether that operation waits until nothing else can be done without time passing. It depends on everything, so at any moment it would multiply
-    /// the orders by the steps of those that are not done, and what they do after it shows to nobody.
+    /// True if that operation waits until nothing else can run without time passing. It depends on
+    /// everything, so at any moment it would multiply the orders by the remaining steps of the others, whose
+    /// effects are unobservable after it.
     exits_last: bool,
-    /// Actors that stand aside, each with the number of steps after which it has news.
+    /// Held actors, each with the number of steps after which it continues.
     held: Vec<(u64, u32)>,
-    /// Whether actors stand aside at all. In a run that is made again the schedule says when they go on.
+    /// True if actors are held at all. In a repeated run the schedule determines when they continue.
     holds: bool,
     /// The value of the latest [`Kind::Choose`].
     chosen: u32,
-    /// How often actors were interrupted that did nothing for long.
+    /// The number of interruptions of actors that did nothing for long.
     interruptions: u64,
-    /// The end of what the program has printed in this run, or some more.
+    /// The end of the output of the program in this run, or somewhat more.
     printed: String,
-    /// What went wrong in here, if anything did.
+    /// The internal error, if any.
     broken: Option<String>,
 }
 
-/// So much of what a run prints is kept.
+/// The maximum length of the output that is kept.
 const MOST_PRINTED: usize = 64 << 10;
 
-/// The end of a text that is too long, from the beginning of a line if there is one.
+/// Returns the end of a text that is too long, from the beginning of a line if there is one.
 fn end(text: &str) -> &str {
     if text.len() <= MOST_PRINTED {
         return text;
@@ -113,18 +116,18 @@ fn end(text: &str) -> &str {
 }
 
 impl<P: Copy> Session<P> {
-    /// A session under a strategy.
+    /// Creates a session under a strategy.
     pub fn new(strategy: Box<dyn Strategy>, config: Config) -> Session<P> {
         let exits = strategy.needs().enabled;
         Session::guided(Guide::Strategy(strategy), config, exits)
     }
 
-    /// A session that repeats a recorded run.
+    /// Creates a session that repeats a recorded run.
     pub fn replay(events: Vec<Event>, picks: Vec<Pick>, config: Config) -> Session<P> {
         Session::guided(Guide::Replay(Box::new(Replay::of(events, picks))), config, false)
     }
 
-    /// The same for runs that are made again, in which the end of the test is an operation, or is none.
+    /// Configures the session for repeated runs, in which the end of the test is an operation, or is not.
     pub fn again(self, exits: bool) -> Session<P> {
         Session { exits, exits_last: false, holds: false, ..self }
     }
@@ -134,7 +137,7 @@ impl<P: Copy> Session<P> {
             engine: Engine::new(config),
             guide,
             actors: Vec::new(),
-            places: Places::default(),
+            places: Locations::default(),
             born: None,
             unique: 0,
             exits,
@@ -155,7 +158,7 @@ impl<P: Copy> Session<P> {
         }
     }
 
-    /// Begins run number `run` of `seed`; tells whether there is such a run.
+    /// Begins run number `run` of `seed`; returns false if there is no such run.
     pub fn begin(&mut self, seed: u64, run: u64) -> bool {
         if self.strategy().begin(Rng::for_run(seed, run)) == Plan::Exhausted {
             return false;
@@ -175,24 +178,26 @@ impl<P: Copy> Session<P> {
         true
     }
 
-    /// Lets the run that has been begun, and those after it, fail where their virtual time would pass so many nanoseconds.
+    /// Sets a limit in nanoseconds on the virtual time of the current run and later ones, at which they fail.
     pub fn limit_time(&mut self, nanoseconds: u64) {
         self.engine.limit_time(nanoseconds);
     }
 
-    /// Adds the process that runs the test: its actor, its mailbox, and the object that stands for its life.
+    /// Adds the process that runs the test; returns its actor, its mailbox, and its life object.
     pub fn add_main(&mut self, process: P) -> (u32, u32, u32) {
         let thread = self.engine.add_thread();
         self.add_process(thread, Some(process))
     }
 
-    /// Gives the actor that the latest [`Kind::Spawn`] has made its process. As [`Session::add_main`].
+    /// Sets the process of the actor that the latest [`Kind::Spawn`] has created. Returns the same as
+    /// [`Session::add_main`].
     pub fn add_spawned(&mut self, process: P) -> (u32, u32, u32) {
         let thread = self.born.take().expect("a spawn was executed");
         self.add_process(thread, Some(process))
     }
 
-    /// Adds a process as part of the latest step of `parent`, which is no [`Kind::Spawn`]. As [`Session::add_main`].
+    /// Adds a process as part of the latest step of `parent`, which is not a [`Kind::Spawn`]. Returns the
+    /// same as [`Session::add_main`].
     pub fn add_process_of(&mut self, parent: u32, process: P) -> (u32, u32, u32) {
         let thread = self.engine.add_child(ThreadId(parent));
         self.add_process(thread, Some(process))
@@ -202,7 +207,7 @@ impl<P: Copy> Session<P> {
         let name = self.engine.thread_name(thread);
         let mailbox = self.engine.add_object(name.child(u64::MAX - 1), Resource::mailbox());
         let life = self.engine.add_object(name.child(u64::MAX - 2), Resource::Memory);
-        self.add_actor(thread, Actor { process, mailbox, life, first: None, told: 0 });
+        self.add_actor(thread, Actor { process, mailbox, life, first: None, announced: 0 });
         (thread.0, mailbox.0, life.0)
     }
 
@@ -211,33 +216,39 @@ impl<P: Copy> Session<P> {
         self.actors.push(actor);
     }
 
-    /// Adds an actor without a process that sleeps for `nanoseconds` and then has something to do. `timer` is what whoever cancels
-    /// it touches as well.
+    /// Adds an actor without a process that sleeps for `nanoseconds` and then executes an operation.
+    /// Cancelling it also touches `timer`.
     pub fn add_timer(&mut self, parent: u32, nanoseconds: u64, place: u32, timer: Touch) -> u32 {
         let location = self.find_place(place);
         let thread = self.engine.add_child(ThreadId(parent));
-        // A span of nothing is over at once, not only when nobody else can go on.
+        // A zero duration is over at once, not only when no other actor can run.
         let mut first = match nanoseconds {
             0 => Operation::new(Kind::Yield, location),
             _ => Operation::new(Kind::Sleep, location).with_argument(nanoseconds),
         };
         first.touches[0] = timer;
         let mailbox = NOTHING;
-        self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first), told: 0 });
+        self.add_actor(
+            thread,
+            Actor { process: None, mailbox, life: mailbox, first: Some(first), announced: 0 },
+        );
         thread.0
     }
 
-    /// Adds an actor without a process that has this to do, as part of the latest step of `parent`.
-    pub fn add_errand(&mut self, parent: u32, deed: Deed) -> u32 {
-        let first = self.operation(deed);
+    /// Adds an actor without a process that executes this operation, as part of the latest step of `parent`.
+    pub fn add_task(&mut self, parent: u32, action: Action) -> u32 {
+        let first = self.operation(action);
         let thread = self.engine.add_child(ThreadId(parent));
         let mailbox = NOTHING;
-        self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first), told: 0 });
+        self.add_actor(
+            thread,
+            Actor { process: None, mailbox, life: mailbox, first: Some(first), announced: 0 },
+        );
         thread.0
     }
 
-    /// Adds an actor without a process that waits for what comes to its mailbox, for as long as the run lasts. Tells the actor
-    /// and the mailbox.
+    /// Adds an actor without a process that waits for messages to its mailbox, for the whole run. Returns the
+    /// actor and the mailbox.
     pub fn add_carrier(&mut self, parent: u32, place: u32) -> (u32, u32) {
         let location = self.find_place(place);
         let thread = self.engine.add_child(ThreadId(parent));
@@ -245,7 +256,10 @@ impl<P: Copy> Session<P> {
         let name = self.engine.thread_name(thread);
         let mailbox = self.engine.add_object(name.child(u64::MAX - 1), Resource::mailbox());
         let first = Operation::new(Kind::Receive, location).on(mailbox, Access::Read);
-        self.add_actor(thread, Actor { process: None, mailbox, life: mailbox, first: Some(first), told: 0 });
+        self.add_actor(
+            thread,
+            Actor { process: None, mailbox, life: mailbox, first: Some(first), announced: 0 },
+        );
         (thread.0, mailbox.0)
     }
 
@@ -262,47 +276,49 @@ impl<P: Copy> Session<P> {
         location
     }
 
-    fn operation(&mut self, deed: Deed) -> Operation {
-        let Deed { kind, place, argument, touches } = deed;
+    fn operation(&mut self, action: Action) -> Operation {
+        let Action { kind, place, argument, touches } = action;
         Operation { kind, argument, touches, location: self.find_place(place) }
     }
 
-    /// `actor` is about to do something; `caller` is whoever says so, itself unless it acts for another.
+    /// Executes an operation of `actor`; `caller` is the process that calls, the actor itself unless it acts
+    /// for another.
     #[inline]
-    pub fn step(&mut self, caller: Option<u32>, actor: u32, deed: Deed) -> Answer<P> {
-        let operation = self.operation(deed);
-        self.actors[actor as usize].told += 1;
+    pub fn step(&mut self, caller: Option<u32>, actor: u32, action: Action) -> Answer<P> {
+        let operation = self.operation(action);
+        self.actors[actor as usize].announced += 1;
         self.engine.announce(ThreadId(actor), operation);
         self.next(caller)
     }
 
-    /// `actor` is interrupted as it has done nothing for long. Tells how many operations it has told of.
+    /// Interrupts `actor`, which has done nothing for long. Returns the number of operations it has
+    /// announced.
     pub fn interrupt(&mut self, actor: u32) -> u64 {
         self.interruptions += 1;
-        self.actors[actor as usize].told
+        self.actors[actor as usize].announced
     }
 
-    /// What the run has cost, in steps. What happens between two interruptions takes as long as some thousand.
+    /// Returns the cost of the run, in steps. The time between two interruptions counts as some thousand.
     pub fn effort(&self) -> u64 {
         self.engine.step_count() + 20_000 * self.interruptions
     }
 
-    /// `actor` has found nothing for it in its mailbox and waits for `nanoseconds`.
+    /// Makes `actor`, which has found no message in its mailbox, wait for `nanoseconds`.
     #[inline]
     pub fn wait(&mut self, caller: Option<u32>, actor: u32, place: u32, nanoseconds: u64) -> Answer<P> {
         let mailbox = self.actors[actor as usize].mailbox;
         self.engine.note_seen(mailbox);
         let touches = [Touch::new(mailbox, Access::Read), Touch::NONE];
-        self.step(caller, actor, Deed { kind: Kind::Receive, place, argument: nanoseconds, touches })
+        self.step(caller, actor, Action { kind: Kind::Receive, place, argument: nanoseconds, touches })
     }
 
-    /// `actor` is no more.
+    /// Removes `actor`.
     pub fn finish(&mut self, caller: Option<u32>, actor: u32) -> Answer<P> {
         self.engine.finish(ThreadId(actor));
         self.next(caller)
     }
 
-    /// Who goes on. Every actor that was let go on has said before what it is about to do.
+    /// Returns the next actor to run. Every actor that was resumed has announced its next operation before.
     pub fn next(&mut self, caller: Option<u32>) -> Answer<P> {
         loop {
             if !self.held.is_empty() {
@@ -314,7 +330,7 @@ impl<P: Copy> Session<P> {
             };
             let (thread, reply) = match self.engine.next(strategy) {
                 Next::Resume { thread, reply } => (thread, reply),
-                // Nobody can go on or ever could: those that stand aside may change that.
+                // No actor can run, now or later: releasing held actors may change that.
                 Next::Idle { until: None, .. } => {
                     self.release(u64::MAX);
                     continue;
@@ -344,7 +360,7 @@ impl<P: Copy> Session<P> {
         }
     }
 
-    /// Gives news to those that stand aside for no more than `steps`.
+    /// Releases actors that are held for at most `steps`.
     fn release(&mut self, steps: u64) {
         let (due, held) = std::mem::take(&mut self.held).into_iter().partition(|&(until, _)| until <= steps);
         self.held = held;
@@ -352,43 +368,44 @@ impl<P: Copy> Session<P> {
         due.into_iter().for_each(|(_, actor)| self.deliver(actor));
     }
 
-    /// `actor`, which is about to wait, has news after `steps` more steps of the run, or sooner if nobody else can go on or ever could.
+    /// Holds `actor`, which is about to wait, for `steps` more steps of the run, or until no other actor can
+    /// run, now or later.
     pub fn hold(&mut self, actor: u32, steps: u64) {
         self.engine.expect_outside(true);
         let until = if self.holds { self.engine.step_count().saturating_add(steps) } else { 0 };
         self.held.push((until, actor));
     }
 
-    /// Whether actors may stand aside for some steps. Not under a strategy for which it matters who could have gone on: there an actor is
-    /// enabled because of what it depends on, not of how many steps there were.
+    /// Returns true if actors may be held for some steps. Not under a strategy for which the enabled actors
+    /// matter: there an actor is enabled by its dependencies, not by the number of steps.
     pub fn has_holds(&self) -> bool {
         !self.exits
     }
 
-    /// The value of the latest [`Kind::Choose`].
+    /// Returns the value of the latest [`Kind::Choose`].
     pub fn chosen(&self) -> u32 {
         self.chosen
     }
 
-    /// Something has come to the mailbox of `actor`.
+    /// Delivers a message to the mailbox of `actor`.
     pub fn deliver(&mut self, actor: u32) {
         let mailbox = self.actors[actor as usize].mailbox;
         self.engine.post(mailbox);
     }
 
-    /// `actor` goes on without its process: others act for it. For one that runs.
+    /// Detaches the process of `actor`, which is running: others act for it.
     pub fn leave(&mut self, actor: u32) {
         self.actors[actor as usize].process = None;
     }
 
-    /// `actor`, which sleeps, will do this instead of what it was about to do, and has no process any more.
-    pub fn kill(&mut self, actor: u32, deed: Deed) {
-        let operation = self.operation(deed);
+    /// Replaces the next operation of `actor`, which sleeps, and removes its process.
+    pub fn kill(&mut self, actor: u32, action: Action) {
+        let operation = self.operation(action);
         self.actors[actor as usize].process = None;
         self.engine.replace(ThreadId(actor), operation);
     }
 
-    /// `actor`, which sleeps, is no more, and neither is its process. A step was taken since it was made.
+    /// Removes `actor`, which sleeps, and its process. A step was taken since it was created.
     pub fn cancel(&mut self, actor: u32) {
         let idle = Operation::new(Kind::Local, LocationId(0));
         self.actors[actor as usize].process = None;
@@ -396,7 +413,7 @@ impl<P: Copy> Session<P> {
         self.engine.finish(ThreadId(actor));
     }
 
-    /// The test, which ran in `actor`, is over and has passed.
+    /// Ends the test, which ran in `actor` and has passed.
     pub fn conclude(&mut self, actor: u32, place: u32) -> Answer<P> {
         if self.exits {
             let location = self.find_place(place);
@@ -407,7 +424,7 @@ impl<P: Copy> Session<P> {
         self.next(None)
     }
 
-    /// The test has failed in `actor`, after its latest operation.
+    /// Fails the test in `actor`, after its latest operation.
     pub fn fail(&mut self, actor: u32, place: u32, message: String) {
         let own = |event: &&Event| event.thread.0 == actor;
         let latest = self.engine.events().iter().rev().find(own).map(|event| event.operation.location);
@@ -415,7 +432,7 @@ impl<P: Copy> Session<P> {
         self.engine.fail(Failure::Assertion { thread: ThreadId(actor), location, message });
     }
 
-    /// A number that no other call in this run has given.
+    /// Returns a number that is unique in this run.
     pub fn unique(&mut self) -> u64 {
         self.unique += 1;
         self.unique
@@ -428,7 +445,7 @@ impl<P: Copy> Session<P> {
         }
     }
 
-    /// Where a replay has left the recorded run, if it has.
+    /// Returns where a replay diverged from the recorded run, if it did.
     pub fn divergence(&self) -> Option<Divergence> {
         match &self.guide {
             Guide::Strategy(_) => None,
@@ -436,22 +453,23 @@ impl<P: Copy> Session<P> {
         }
     }
 
-    /// The engine, to look at.
+    /// Returns the engine, for inspection.
     pub fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// The numbers that the Erlang side has for the places of this run.
+    /// Returns the Erlang side's numbers of the locations of this run.
     pub fn places(&self) -> &[u32] {
         self.places.order()
     }
 
-    /// The processes that sleep or run as actors of this run.
+    /// Returns the processes of the actors of this run.
     pub fn processes(&self) -> impl Iterator<Item = P> + '_ {
         self.actors.iter().filter_map(|actor| actor.process)
     }
 
-    /// How the run, which is over, ended. A deadlock is one of processes: a delivery that has nothing to deliver is no part of it.
+    /// Returns the verdict of the completed run. A deadlock is one of processes: an idle delivery is not part
+    /// of it.
     pub fn verdict(&self) -> Verdict {
         let mut verdict = self.engine.summary().verdict.clone();
         if let Verdict::Failed { failure: Failure::Deadlock { blocked, .. } } = &mut verdict {
@@ -460,18 +478,19 @@ impl<P: Copy> Session<P> {
         verdict
     }
 
-    /// How many actors and objects the run has had.
+    /// Returns the number of actors and objects of the run.
     pub fn counts(&self) -> (usize, usize) {
         (self.actors.len(), self.engine.object_count())
     }
 
-    /// The actors that have a mailbox, each with that and the object of its life.
+    /// Returns the actors that have a mailbox, each with it and its life object.
     pub fn owned(&self) -> impl Iterator<Item = (u32, u32, u32)> + '_ {
         let actors = (0..).zip(&self.actors).filter(|(_, actor)| actor.mailbox != NOTHING);
         actors.map(|(number, actor)| (number, actor.mailbox.0, actor.life.0))
     }
 
-    /// For each step of the run the line of the program that it was made for, if that is among `known`, and an empty text for others.
+    /// Returns for each step of the run the line of the program that caused it, if it is in `known`, and an
+    /// empty text for others.
     pub fn callers(&self, known: Vec<Caller>) -> Vec<String> {
         let mut known: BTreeMap<_, _> = known.into_iter().collect();
         let mut counts: BTreeMap<(u32, u32), u32> = BTreeMap::new();
@@ -484,26 +503,26 @@ impl<P: Copy> Session<P> {
         self.engine.events().iter().map(caller).map(Option::unwrap_or_default).collect()
     }
 
-    /// The program prints something.
+    /// Records output of the program.
     pub fn print(&mut self, text: &str) {
         self.printed.push_str(text);
-        // Not each time, so that much is not moved again and again.
+        // Not each time, so that long texts are not moved repeatedly.
         if self.printed.len() > 2 * MOST_PRINTED {
             self.printed = end(&self.printed).to_owned();
         }
     }
 
-    /// What the program has printed in this run; of much, the end.
+    /// Returns the output of the program in this run, truncated to its end.
     pub fn printed(&self) -> &str {
         end(&self.printed)
     }
 
-    /// Notes that something went wrong in here; the run decides nothing.
+    /// Records an internal error; the run is inconclusive.
     pub fn break_off(&mut self, what: String) {
         self.broken.get_or_insert(what);
     }
 
-    /// What went wrong in here.
+    /// Returns the internal error, if any.
     pub fn broken(&self) -> Option<&str> {
         self.broken.as_deref()
     }

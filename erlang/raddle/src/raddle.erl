@@ -1,31 +1,35 @@
-%% Tests of concurrent Erlang programs under schedules of Raddle's choice.
+%% Tests of concurrent Erlang programs under schedules that Raddle chooses.
 %%
-%%   raddle:test(fun() -> ... end)             fails, with a report and an error that says how, if any of the runs does
+%%   raddle:test(fun() -> ... end)             fails with a report and an error if any run fails
 %%   raddle:test(fun my_module:my_test/0, #{strategy => "pct:depth=3", runs => 10000})
-%%   raddle:explore(Fun, Options)              the same, but returns what it found
-%%   raddle:replay(File)                       makes a recorded run again
+%%   raddle:explore(Fun, Options)              the same, but returns the results
+%%   raddle:replay(File)                       replays a recorded run
 %%
-%% The first call in a VM instruments modules of OTP, which takes some seconds unless they are in the cache; eunit gives a test five, unless it is
-%% {timeout, Seconds, Test}.
+%% The first call in a VM instruments modules of OTP, which takes some seconds unless they are in the cache;
+%% eunit gives a test five, unless it is {timeout, Seconds, Test}.
 %%
-%% Options: strategy ("portfolio"), runs (1000), seed (1), first (0: of each strategy, which run it begins with), nodes
-%% (['test@raddle'], of which the test runs on the first), step_limit (100000), virtual_time (infinity, or milliseconds after which a run fails), patience (64), timeouts (when_idle or anytime), wall
-%% (a run is given up after this many milliseconds without an operation, or at most twice as many), file (where a failure is
-%% written; raddle-failure-*.json by default, none for no file), each (a function that is called with the result of every run), stop
-%% (true: at the first failure), minimize (true: the failure that ends the search is made smaller and explained), tell (a function that gets the report of a failure
-%% of raddle:test as a text; by default it is written to the terminal, past whoever collects what a test prints), fail_on (a list, empty by default: error for a run in which an error is logged or a process
-%% crashes, gave_up for one in which a supervisor gives up), allow (a list, empty by default: native functions and such that
-%% run as they are because they depend on nothing but their arguments, as module, {Module, Function, Arity} or "module:function/1"), faults
-%% (none: how many faults of each sort the search may put into a run, such as "crash=1,restart=1,partition=2,disconnect=1" or a map; see
-%% raddle_faults), trust (false: raddle:replay runs the function that a file names only if Raddle on this machine wrote the file).
+%% Options: strategy ("portfolio"), runs (1000), seed (1), first (0: the first run number of each strategy),
+%% nodes (['test@raddle']; the test runs on the first), step_limit (100000), virtual_time (infinity, or
+%% milliseconds after which a run fails), patience (64), timeouts (when_idle or anytime), wall (a run is
+%% abandoned after this many milliseconds without an operation, or at most twice as many), file (the failure
+%% file; raddle-failure-*.json by default, none for no file), each (a function that is called with the result
+%% of every run), stop (true: at the first failure), minimize (true: the failure that ends the search is
+%% minimized and explained), print (a function that gets the report of a failure of raddle:test as a text; by
+%% default it is written to the terminal, bypassing captured output), fail_on (a list, empty by default: error
+%% for a run in which an error is logged or a process crashes, gave_up for one in which a supervisor gives
+%% up), allow (a list, empty by default: native and other functions that run unmodified because they depend
+%% only on their arguments, as module, {Module, Function, Arity} or "module:function/1"), faults (none: the
+%% maximum number of injected faults of each kind in a run, such as
+%% "crash=1,restart=1,partition=2,disconnect=1" or a map; see raddle_faults), trust (false: raddle:replay runs
+%% the function that a file names only if Raddle on this machine wrote the file).
 %%
-%% A test may let nodes fail itself. Each of these is an operation, so that a strategy chooses when:
+%% A test may inject faults itself. Each of these is an operation, so the strategy chooses when:
 %%
-%%   raddle:crash(Node)                        nothing of the node is left; others lose their connections to it
-%%   raddle:restart(Node, Fun)                 a node that has crashed is there again, connected to none, and Fun runs on it
-%%   raddle:partition(Nodes, Others)           connections between the two break, and no new ones are made until
-%%   raddle:heal(Nodes, Others)                allows it again
-%%   raddle:disconnect(Nodes, Others)          connections break; the next signal makes a new one
+%%   raddle:crash(Node)                        ends the node; others lose their connections to it
+%%   raddle:restart(Node, Fun)                 restarts a crashed node, unconnected, and runs Fun on it
+%%   raddle:partition(Nodes, Others)           breaks connections between the two and allows no new ones
+%%   raddle:heal(Nodes, Others)                allows connections again
+%%   raddle:disconnect(Nodes, Others)          breaks connections; the next signal creates a new one
 -module(raddle).
 -export([test/1, test/2, explore/2, replay/1, replay/2]).
 -export([crash/1, restart/2, partition/2, heal/2, disconnect/2]).
@@ -55,7 +59,7 @@ not_under_control(Function, Arguments) -> erlang:error({raddle_error, {only_in_a
 
 %% ---- tests
 
-%% The runs all pass, or this raises an error with the report.
+%% Runs the test, and raises an error with the report if a run fails.
 -spec test(fun(() -> term()) | {module(), atom()}) -> ok.
 test(Fun) -> test(Fun, #{}).
 
@@ -63,16 +67,17 @@ test(Fun) -> test(Fun, #{}).
 test(Fun, Options) ->
     case explore(Fun, Options) of
         #{failure := #{report := Report, explanation := Explained} = Failure} ->
-            %% Whoever runs the tests shows an error as a term, in which lines are hard to read.
-            Tell = maps:get(tell, options(Options)),
-            Tell(whole(Failure, function(Fun))),
-            Told = [Report, [["; ", Explained] || Explained =/= none]],
-            erlang:error({raddle_failure, unicode:characters_to_list(Told), maps:with([file, seed, run, printed], Failure)});
+            %% Test runners print an error as a term, in which lines are hard to read.
+            Print = maps:get(print, options(Options)),
+            Print(full_report(Failure, function(Fun))),
+            Summary = [Report, [["; ", Explained] || Explained =/= none]],
+            erlang:error({raddle_failure, unicode:characters_to_list(Summary), maps:with([file, seed, run, printed], Failure)});
         #{error := Error} -> erlang:error({raddle_error, unicode:characters_to_list(Error)});
         #{failed := 0} -> ok
     end.
 
-%% Makes the runs. The answer has how many passed, failed and were cut off, the steps, the time, and the first failure.
+%% Executes the runs. Returns the numbers of passed, failed and pruned runs, the steps, the time, and the
+%% first failure.
 -spec explore(fun(() -> term()) | {module(), atom()}, options()) -> map().
 explore(Fun, Given) ->
     Options = options(Given),
@@ -88,11 +93,11 @@ explore(Fun, Given) ->
                 Prepared = (named(Fun, Options))#{test => prepare(Fun), sessions => Sessions, turns => raddle_nif:open_turns(Spec)},
                 Start = erlang:monotonic_time(microsecond),
                 #{seen := Seen} = Totals = runs(Prepared, maps:get(runs, Options), none(#{})),
-                (told(maps:remove(seen, Totals), Prepared))#{partial_orders => maps:size(Seen), microseconds => erlang:monotonic_time(microsecond) - Start}
+                (report(maps:remove(seen, Totals), Prepared))#{partial_orders => maps:size(Seen), microseconds => erlang:monotonic_time(microsecond) - Start}
         end
     end).
 
-%% A session for every strategy that has its turns, as a tuple.
+%% A tuple with a session for every strategy.
 sessions([Spec | Specs], #{step_limit := Limit, patience := Patience, timeouts := Timeouts} = Options, Opened) ->
     case raddle_nif:open(Spec, Limit, Patience, Timeouts =:= anytime) of
         {ok, Session} -> sessions(Specs, Options, [Session | Opened]);
@@ -100,8 +105,8 @@ sessions([Spec | Specs], #{step_limit := Limit, patience := Patience, timeouts :
     end;
 sessions([], _, Opened) -> list_to_tuple(lists:reverse(Opened)).
 
-%% Makes the run in a file again. The answer is the result of the run, with its steps for a person (interleaving) and what was printed, or a divergence if the
-%% program did something else.
+%% Replays the run of a file. Returns the result of the run, with its steps as text (interleaving) and its
+%% output, or a divergence if the program behaves differently.
 -spec replay(file:filename()) -> map().
 replay(File) -> replay(File, #{}).
 
@@ -110,7 +115,7 @@ replay(File, Given) ->
     in_process(fun() ->
         case raddle_nif:open_replay(Text) of
             {error, Error} -> #{error => Error};
-            {ok, Session, {Program, Arguments, Places, Fingerprint, IsOwn}} ->
+            {ok, Session, {Program, Arguments, Locations, Fingerprint, IsOwn}} ->
                 #{trust := Trust} = Options = options(Given),
                 may_run(IsOwn orelse Trust, File, Program, Options),
                 [code:add_patha(binary_to_list(Path)) || IsOwn orelse Trust, Path <- paths(Arguments)],
@@ -121,10 +126,10 @@ replay(File, Given) ->
                        end,
                 FailOn = lists:usort(maps:get(fail_on, Options) ++ fail_on(Arguments)),
                 Allow = maps:get(allow, Options) ++ [Allowed || IsOwn orelse Trust, Allowed <- allow(Arguments)],
-                Time = min(maps:get(virtual_time, Options), virtual_time(Arguments)), % An atom is more than any number.
+                Time = min(maps:get(virtual_time, Options), virtual_time(Arguments)), % An atom is greater than any number.
                 Result = raddle_run:run(Session, {0, 0}, Options#{test => Test, nodes => Nodes, fail_on => FailOn, allow => Allow,
                                                                   virtual_time => Time, faults => faults(Arguments), callers => true}, fun look_closely/3),
-                Moved = moved(Places, maps:get(places, Result, [])),
+                Moved = moved(Locations, maps:get(locations, Result, [])),
                 Same = maps:get(fingerprint, Result, none) =:= Fingerprint,
                 Divergence = divergence(raddle_nif:divergence(Session), Moved, Same),
                 Steps = [{interleaving, raddle_nif:shown(Text, maps:get(callers, Result, []))} || Divergence =:= none],
@@ -155,41 +160,42 @@ nodes_of([<<"--node">>, Node | Rest]) -> [binary_to_atom(Node) | nodes_of(Rest)]
 nodes_of([_ | Rest]) -> nodes_of(Rest);
 nodes_of([]) -> [].
 
-%% At what runs fail besides, as the command line has it.
+%% Additional failure conditions, as on the command line.
 fail_on([<<"--fail-on">>, Sort | Rest]) -> [case Sort of <<"error">> -> error; <<"gave-up">> -> gave_up end | fail_on(Rest)];
 fail_on([_ | Rest]) -> fail_on(Rest);
 fail_on([]) -> [].
 
-%% How much virtual time a run may take, in milliseconds.
+%% The maximum virtual time of a run, in milliseconds.
 virtual_time([<<"--virtual-time">>, Milliseconds | _]) -> binary_to_integer(Milliseconds);
 virtual_time([_ | Rest]) -> virtual_time(Rest);
 virtual_time([]) -> infinity.
 
-%% What runs as it is.
+%% Functions that run unmodified.
 allow(Arguments) -> raddle_allow:read(allowed(Arguments)).
 
 allowed([<<"--allow">>, Name | Rest]) -> [Name | allowed(Rest)];
 allowed([_ | Rest]) -> allowed(Rest);
 allowed([]) -> [].
 
-%% Which faults the search makes, as the command line has it.
+%% The injected faults, as on the command line.
 faults([<<"--faults">>, Spec | _]) -> raddle_faults:parse(Spec);
 faults([_ | Rest]) -> faults(Rest);
 faults([]) -> #{}.
 
 program(<<>>) ->
-    erlang:error({raddle_error, "the test was a function expression; replay it by raddle:replay(File, #{test => Fun})"});
+    erlang:error({raddle_error, "the recorded test was a function expression\nhelp: replay it with raddle:replay(File, #{test => Fun})"});
 program(Program) ->
     [Module, Function] = binary:split(Program, <<":">>),
     {binary_to_atom(Module), binary_to_atom(Function)}.
 
-%% The step, if the run was left at one, and what is different. What has moved is why the text of the end is another one.
+%% The step, if the run diverged at one, and the difference. Moved code explains a different text of the
+%% outcome.
 divergence({Step, What}, _, _) when is_integer(Step) -> {Step, What};
 divergence(_, [{Number, Old, New} | _], _) ->
-    {none, unicode:characters_to_binary(["place ", integer_to_list(Number), " is ", New, ", in the recorded run it was ", Old])};
+    {none, unicode:characters_to_binary(["location ", integer_to_list(Number), " is ", New, "; in the recorded run it was ", Old])};
 divergence({none, What}, [], _) -> {none, What};
 divergence(none, [], true) -> none;
-divergence(none, [], false) -> {none, <<"the run is another one, though every step could be taken">>}.
+divergence(none, [], false) -> {none, <<"the fingerprint differs, though every step was executed">>}.
 
 moved(Old, New) ->
     Pairs = lists:zip(lists:sublist(Old, length(New)), lists:sublist(New, length(Old))),
@@ -201,7 +207,7 @@ options(Given) when is_list(Given) -> options(maps:from_list(Given));
 options(Given) ->
     Usual = #{strategy => "portfolio", runs => 1000, seed => 1, first => 0, nodes => ['test@raddle'], step_limit => 100000, virtual_time => infinity,
               patience => 64, timeouts => when_idle, wall => 60000, file => default, stop => true, minimize => true,
-              tell => fun(Text) -> io:put_chars(user, Text) end,
+              print => fun(Text) -> io:put_chars(user, Text) end,
               each => fun(_) -> ok end, program => "", arguments => [], fail_on => [], allow => [], faults => none, trust => false},
     case maps:keys(Given) -- [test | maps:keys(Usual)] of
         [] ->
@@ -210,16 +216,17 @@ options(Given) ->
         Unknown -> erlang:error({unknown_options, Unknown})
     end.
 
-%% The options with what a replay has to know: the function that is the test, if it has a name, where its module is, and the nodes.
+%% The options with the data for a replay: the test function, if it has a name, the folder of its module, and
+%% the nodes.
 named(Fun, #{program := "", arguments := [], nodes := Nodes} = Options) ->
     Known = [["--node", atom_to_list(Node)] || Node <- Nodes],
     case function(Fun) of
         {Module, Function} ->
-            Place = case code:which(Module) of
+            Location = case code:which(Module) of
                         File when is_list(File), File =/= "" -> ["--pa", filename:dirname(filename:absname(File))];
                         _ -> []
                     end,
-            Options#{program => atom_to_list(Module) ++ ":" ++ atom_to_list(Function), arguments => lists:append([Place | Known])};
+            Options#{program => atom_to_list(Module) ++ ":" ++ atom_to_list(Function), arguments => lists:append([Location | Known])};
         none -> Options#{arguments => lists:append(Known)}
     end;
 named(_, Options) -> Options.
@@ -231,11 +238,11 @@ function(Fun) ->
         #{type := local} -> none
     end.
 
-%% Whether something can be a test; if not, why.
+%% Returns ok if the term can be a test; if not, the reason.
 known({Module, Function}) ->
     case code:ensure_loaded(Module) of
         {module, Module} -> erlang:function_exported(Module, Function, 0) orelse raddle_report:missing(Module, Function);
-        {error, nofile} -> io_lib:format("there is no module ~ts; --pa names a directory with beams (erl -pa for raddle:test)", [raddle_elixir:module(Module)]);
+        {error, nofile} -> io_lib:format("module ~ts not found\nhelp: name the directory of its .beam file with --pa (erl -pa for raddle:test)", [raddle_elixir:module(Module)]);
         {error, Why} -> io_lib:format("module ~ts cannot be loaded (~tw)", [raddle_elixir:module(Module), Why])
     end;
 known(Fun) when is_function(Fun, 0) ->
@@ -243,10 +250,10 @@ known(Fun) when is_function(Fun, 0) ->
         none -> true;
         Name -> known(Name)
     end;
-known(Fun) when is_function(Fun) -> io_lib:format("a test takes no arguments, and ~0tp does", [Fun]);
-known(Other) -> io_lib:format("a test is a function without arguments or {Module, Function}, not ~0tp", [Other]).
+known(Fun) when is_function(Fun) -> io_lib:format("a test must have no arguments, but ~0tp has", [Fun]);
+known(Other) -> io_lib:format("a test must be a function without arguments or {Module, Function}, not ~0tp", [Other]).
 
-%% The test as a function that runs under control.
+%% Returns the test as a function under control.
 prepare({Module, Function}) -> fun() -> raddle_call:call(Module, Function, [], 4) end;
 prepare(Fun) when is_function(Fun, 0) ->
     case function(Fun) of
@@ -254,7 +261,7 @@ prepare(Fun) when is_function(Fun, 0) ->
         Known -> prepare(Known)
     end.
 
-%% In a process of its own, so that nothing of it reaches the mailbox of the caller.
+%% Runs in a separate process, so that nothing reaches the mailbox of the caller.
 in_process(Fun) ->
     ok = raddle_modules:prepare(),
     ok = raddle_modules:renew(),
@@ -323,17 +330,17 @@ counted(Key, #{steps := Steps, rests := Rests, threads := Threads, fingerprint :
     Totals#{Key => Count + 1, steps => AllSteps + Steps, most_steps => max(Most, Steps), threads => max(MostThreads, Threads),
             rests => AllRests + Rests, seen => New}.
 
-%% The result with what only the table of the run knows.
+%% Adds data from the run's table to the result.
 look(Session, Table, #{verdict := Verdict, steps := _} = Result) ->
-    {Actors, _, Places} = Names = raddle_run:names(Session, Table),
+    {Actors, _, Locations} = Names = raddle_run:names(Session, Table),
     Blocked = case Verdict of
-                  {failed, _, _, _, List} -> [{lists:nth(Who + 1, Actors), lists:nth(Where + 1, Places)} || {Who, Where} <- List];
+                  {failed, _, _, _, List} -> [{lists:nth(Who + 1, Actors), lists:nth(Where + 1, Locations)} || {Who, Where} <- List];
                   _ -> []
               end,
-    Result#{names => Names, places => Places, blocked => Blocked, printed => raddle_io:printed(Session)};
+    Result#{names => Names, locations => Locations, blocked => Blocked, printed => raddle_io:printed(Session)};
 look(_, _, Result) -> Result.
 
-%% The same with who called.
+%% The same with callers.
 look_closely(Session, Table, Result) -> (look(Session, Table, Result))#{callers => raddle_nif:callers(Session, raddle_callers:known(Table))}.
 
 failure(Session, #{names := Names} = Result, Options, {Seed, Run} = Number) ->
@@ -355,27 +362,28 @@ failure(Session, #{names := Names} = Result, Options, {Seed, Run} = Number) ->
     Where =:= none orelse (ok = file:write_file(Where, Text)),
     maps:remove(names, Result#{report => Binary(raddle_report:result(Result)), file => Where, seed => Seed, run => Run, text => Text}).
 
-%% ---- what is told of a failure
+%% ---- failure reports
 
-%% The run that is told and kept is a small one, if there are no more runs to make, with its steps and the order that makes it fail.
-told(#{failure := #{text := Text, file := File} = Found} = Totals, #{minimize := true, stop := true} = Options) ->
+%% Reports and records a minimized run, if there are no more runs to execute, with its steps and the order
+%% that makes it fail.
+report(#{failure := #{text := Text, file := File} = Found} = Totals, #{minimize := true, stop := true} = Options) ->
     Small = case raddle_search:smallest(Text, Options) of
                 none -> none;
                 {Smallest, Explained} -> repeated(Smallest, Explained, Options)
             end,
     case Small of
-        none -> told(Totals, Options#{minimize => false});
+        none -> report(Totals, Options#{minimize => false});
         #{text := New} = Result ->
             File =:= none orelse (ok = file:write_file(File, New)),
             Report = unicode:characters_to_binary(raddle_report:result(Result)),
-            told(Totals#{failure => maps:merge(maps:with([file, seed, run], Found), Result#{report => Report})}, Options#{minimize => false})
+            report(Totals#{failure => maps:merge(maps:with([file, seed, run], Found), Result#{report => Report})}, Options#{minimize => false})
     end;
-told(#{failure := #{text := Text} = Failure} = Totals, _) ->
+report(#{failure := #{text := Text} = Failure} = Totals, _) ->
     Steps = raddle_nif:shown(Text, maps:get(callers, Failure, [])),
     Totals#{failure => maps:merge(#{explanation => none}, maps:without([text, names, callers], Failure#{interleaving => Steps}))};
-told(Totals, _) -> Totals.
+report(Totals, _) -> Totals.
 
-%% A smaller run as it is when it is made once more; none if it does not repeat.
+%% Returns a minimized run after repeating it; none if it does not reproduce.
 repeated(Text, Explained, Options) ->
     {ok, Session, _} = raddle_nif:open_replay(Text),
     Result = raddle_run:run(Session, {0, 0}, Options#{callers => true}, fun look_closely/3),
@@ -384,10 +392,10 @@ repeated(Text, Explained, Options) ->
         _ -> none
     end.
 
-%% All of a failure of a test, which may have a name, for a person.
--spec whole(map(), none | {module(), atom()}) -> string().
-whole(#{report := Report, explanation := Explained, interleaving := Steps, printed := Printed, file := File}, Name) ->
+%% Returns the full report of a failure of a test, which may have a name.
+-spec full_report(map(), none | {module(), atom()}) -> string().
+full_report(#{report := Report, explanation := Explained, interleaving := Steps, printed := Printed, file := File}, Name) ->
     Test = case Name of none -> ", #{test => Fun}"; _ -> "" end,
     unicode:characters_to_list(
-      ["\nraddle: ", Report, "\n", [[Explained, ".\n"] || Explained =/= none], "\n", Steps, raddle_io:told(Printed),
-       [["\nReplay it: raddle:replay(\"", File, "\"", Test, ")\n"] || File =/= none]]).
+      ["\nraddle: ", Report, "\n", [[Explained, ".\n"] || Explained =/= none], "\n", Steps, raddle_io:section(Printed),
+       [["\nReplay: raddle:replay(\"", File, "\"", Test, ")\n"] || File =/= none]]).

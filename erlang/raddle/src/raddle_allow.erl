@@ -1,17 +1,19 @@
-%% Functions that run as they are though they cannot be controlled: they are native, or at the bottom of OTP. Those here depend on nothing but
-%% their arguments; a user may allow others by name (option allow, --allow). All others end the run without a verdict.
+%% Functions that run unmodified though they cannot be controlled: they are native, or at the bottom of OTP.
+%% Those here depend only on their arguments; a user may allow others by name (option allow, --allow). All
+%% others end the run without a verdict.
 -module(raddle_allow).
 -export([call/4, without_copy/4, read/1, write/1, remedy/1, otherwise/1]).
 -include("raddle_run.hrl").
 
-%% A call of a function that has no replacement.
-call(Module, Function, Arguments, Place) ->
+%% Handles a call of a function without a replacement.
+call(Module, Function, Arguments, Location) ->
     case is_allowed(Module, Function, length(Arguments)) of
         true -> run(Module, Function, Arguments);
-        false -> raddle_turn:refuse({Module, Function, length(Arguments)}, Arguments, Place)
+        false -> raddle_turn:refuse({Module, Function, length(Arguments)}, Arguments, Location)
     end.
 
-%% A call of a function whose module has no controlled copy. Who calls was not known when the caller was instrumented, so the stack tells it.
+%% Handles a call of a function whose module has no controlled copy. The caller was unknown during
+%% instrumentation, so it comes from the stack.
 without_copy(Module, Function, Arguments, Why) ->
     case is_allowed(Module, Function, length(Arguments)) of
         true -> run(Module, Function, Arguments);
@@ -28,7 +30,8 @@ is_allowed(Module, Function, Arity) ->
             end,
     Known(pure()) orelse Known(raddle_table:find((raddle_turn:me())#me.table, allow, [])).
 
-%% Depends on nothing but its arguments. Not here is what has a state that processes could share, such as crypto:crypto_update/2.
+%% Functions that depend only on their arguments. Functions with state that processes could share, such as
+%% crypto:crypto_update/2, are not in the list.
 pure() ->
     [{crypto, [{bytes_to_integer, 1}, {cipher_info, 1}, {compute_key, 4}, {crypto_one_time, 4}, {crypto_one_time, 5}, {crypto_one_time_aead, 6},
                {crypto_one_time_aead, 7}, {ec_curve, 1}, {ec_curves, 0}, {exor, 2}, {hash, 2}, {hash_equals, 2}, {hash_final, 1}, {hash_final_xof, 2}, {hash_info, 1},
@@ -38,24 +41,24 @@ pure() ->
      {asn1rt_nif, [{decode_ber_tlv, 1}, {encode_ber_tlv, 1}]},
      {erts_debug, [{flat_size, 1}, {same, 2}, {size, 1}]}].
 
-%% What nobody may allow: it sends messages to a process of the host, or changes others.
+%% Functions that cannot be allowed: they send messages to a process of the host, or change others.
 never() ->
     [erlang, ets, file, gen_sctp, gen_tcp, gen_udp, inet, prim_inet, prim_socket, socket, ssl].
 
 %% ---- the names
 
-%% Rules from whatever a user has written: a module, {Module, Function, Arity}, or the text of one of them.
+%% Parses the rules of a user: a module, {Module, Function, Arity}, or the text of one of them.
 read(Names) -> [rule(Name) || Name <- Names].
 
 rule(Name) ->
     {Module, _} = Rule = named(Name),
-    lists:member(Module, never()) andalso wrong(Name, ": that cannot run as it is, as it talks to processes of the host"),
+    lists:member(Module, never()) andalso wrong(Name, ": it cannot run unmodified, because it communicates with processes of the host"),
     Rule.
 
 named(Module) when is_atom(Module) -> {Module, all};
 named({Module, Function, Arity}) when is_atom(Module), is_atom(Function), is_integer(Arity) -> {Module, [{Function, Arity}]};
 named(Text) when is_list(Text); is_binary(Text) ->
-    %% A name that begins as a module of Elixir does and ends as a function is one without its arity.
+    %% A name that begins like an Elixir module and ends like a function has no arity.
     Parts = re:run(Text, "^(?![A-Z][\\w.]*\\.[a-z_])([^:/]+)(?::(.+)/([0-9]+))?$", [unicode, {capture, all_but_first, list}]),
     case {raddle_elixir:read(Text), Parts} of
         {none, {match, [Module]}} -> {list_to_atom(Module), all};
@@ -65,30 +68,30 @@ named(Text) when is_list(Text); is_binary(Text) ->
     end;
 named(Other) -> unclear(Other).
 
-unclear(Name) -> wrong(Name, " is neither a module nor a function of one, such as crypto:hash/2").
+unclear(Name) -> wrong(Name, " is neither a module nor a function; expected a name such as crypto or crypto:hash/2").
 
 -spec wrong(term(), string()) -> no_return().
 wrong(Name, Why) ->
     Shown = if is_list(Name); is_binary(Name) -> Name; true -> io_lib:format("~0tp", [Name]) end,
     erlang:error({raddle_error, unicode:characters_to_list(["allow ", Shown, Why])}).
 
-%% A rule as the command line has it.
+%% Returns a rule as on the command line.
 write({Module, all}) -> atom_to_list(Module);
 write({Module, [{Function, Arity}]}) ->
     case raddle_elixir:is_name(Module) of
         true -> lists:flatten(raddle_elixir:function(Module, Function, Arity));
-        false -> lists:flatten(io_lib:format("~ts:~ts/~w", [Module, Function, Arity])) % As a shell has it, without quotes.
+        false -> lists:flatten(io_lib:format("~ts:~ts/~w", [Module, Function, Arity])) % Shell syntax, without quotes.
     end.
 
-%% What a user can do besides about a function that can be controlled when its module is compiled otherwise.
+%% The alternative remedy for a function that can be controlled if its module is compiled differently.
 otherwise({Module, Function, Arity}) ->
-    io_lib:format("; if that cannot be done and the function depends on nothing but its arguments, --allow ~ts lets it run as it is", [write({Module, [{Function, Arity}]})]).
+    io_lib:format("; if that is impossible and the function depends only on its arguments, let it run unmodified with --allow ~ts", [write({Module, [{Function, Arity}]})]).
 
-%% What a user can do about a function that was refused.
+%% The remedy for a rejected function.
 remedy({Module, Function, Arity}) ->
     case lists:member(Module, never()) of
-        true -> "; put something else in its place, such as a process that plays the part of what is outside";
+        true -> "\nhelp: replace it in the test, for example by a process that simulates the external service";
         false ->
-            io_lib:format("; if it depends on nothing but its arguments, let it run as it is by --allow ~ts or the option allow of raddle:test, "
-                          "else put something else in its place", [write({Module, [{Function, Arity}]})])
+            io_lib:format("\nhelp: if it depends only on its arguments, let it run unmodified with --allow ~ts or the option allow of raddle:test; "
+                          "otherwise replace it in the test", [write({Module, [{Function, Arity}]})])
     end.

@@ -1,26 +1,26 @@
-%% Every builtin of the module erlang: it is pure, it has a function of ours in its place, or it is refused. A builtin that is not
-%% named here is refused, so none reaches the host by being forgotten.
+%% Every builtin of the module erlang: it is pure, has a replacement, or is rejected. A builtin that is not
+%% named here is rejected, so none reaches the host by accident.
 -module(raddle_bif).
 -export([sort/2, call/3]).
 
-%% pure, {Module, Function} (which takes the place in addition), or refused.
+%% Returns pure, {Module, Function} (which takes the location as an additional argument), or refused.
 sort(Function, Arity) ->
     case handled(Function, Arity) of
         no -> case is_pure(Function, Arity) of true -> pure; false -> refused end;
         Ours -> Ours
     end.
 
-%% A call that was not known when the module was instrumented.
-call(Function, Arguments, Place) ->
+%% Handles a call that was unknown during instrumentation.
+call(Function, Arguments, Location) ->
     Arity = length(Arguments),
     case sort(Function, Arity) of
         pure -> erlang:apply(erlang, Function, Arguments);
         refused ->
             case erlang:function_exported(erlang, Function, Arity) orelse erlang:is_builtin(erlang, Function, Arity) of
-                true -> raddle_turn:refuse({erlang, Function, Arity}, Arguments, Place);
+                true -> raddle_turn:refuse({erlang, Function, Arity}, Arguments, Location);
                 false -> erlang:error(undef)
             end;
-        {Module, Ours} -> erlang:apply(Module, Ours, Arguments ++ [Place])
+        {Module, Ours} -> erlang:apply(Module, Ours, Arguments ++ [Location])
     end.
 
 handled('!', 2) -> {raddle_mailbox, send};
@@ -88,7 +88,7 @@ is_pure(Function, Arity) ->
         orelse erl_internal:list_op(Function, Arity)
         orelse lists:member({Function, Arity}, pure()).
 
-%% What depends on nothing but its arguments and the own process dictionary, or changes nothing that a program can see.
+%% Functions that depend only on their arguments and the own process dictionary, or have no visible effect.
 pure() ->
     [{adler32, 1}, {adler32, 2}, {adler32_combine, 3}, {append, 2}, {append_element, 2}, {apply, 2}, {atom_to_binary, 1},
      {atom_to_binary, 2}, {atom_to_list, 1}, {binary_part, 2}, {binary_part, 3}, {binary_to_atom, 1}, {binary_to_atom, 2},

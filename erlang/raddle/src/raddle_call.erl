@@ -1,4 +1,4 @@
-%% Calls whose target is known only when they are made, and functions as values.
+%% Calls with dynamic targets, and functions as values.
 -module(raddle_call).
 -export([self/0, self/1, node/0, node/1, call/4, make_fun/4, function_exported/4, module_loaded/2, module_info/2, module_info/3]).
 -compile({no_auto_import, [self/0, node/0, node/1, module_loaded/1]}).
@@ -9,19 +9,19 @@ self(_) -> self().
 node() -> (erlang:get('$raddle'))#me.node.
 node(_) -> node().
 
-call(Module, Function, Arguments, Place) when is_atom(Module), is_atom(Function) ->
+call(Module, Function, Arguments, Location) when is_atom(Module), is_atom(Function) ->
     case raddle_modules:sort(Module) of
         {controlled, Ours} -> erlang:apply(Ours, Function, Arguments);
         native -> erlang:apply(raddle_forms:as_is(Module, Function, length(Arguments)), Function, Arguments);
-        builtin -> raddle_bif:call(Function, Arguments, Place);
-        ets -> raddle_ets:call(Function, Arguments, Place);
-        library -> raddle_library:call(Module, Function, Arguments, Place);
-        refused -> raddle_allow:call(Module, Function, Arguments, Place)
+        builtin -> raddle_bif:call(Function, Arguments, Location);
+        ets -> raddle_ets:call(Function, Arguments, Location);
+        library -> raddle_library:call(Module, Function, Arguments, Location);
+        refused -> raddle_allow:call(Module, Function, Arguments, Location)
     end;
-call(Module, Function, Arguments, _) -> erlang:apply(Module, Function, Arguments). % Raises what it has to.
+call(Module, Function, Arguments, _) -> erlang:apply(Module, Function, Arguments). % Raises the appropriate exception.
 
-make_fun(Module, Function, Arity, Place) when is_atom(Module), is_atom(Function) ->
-    Call = fun(Arguments) -> call(Module, Function, Arguments, Place) end,
+make_fun(Module, Function, Arity, Location) when is_atom(Module), is_atom(Function) ->
+    Call = fun(Arguments) -> call(Module, Function, Arguments, Location) end,
     case raddle_modules:sort(Module) of
         {controlled, Ours} -> erlang:make_fun(Ours, Function, Arity);
         native -> erlang:make_fun(raddle_forms:as_is(Module, Function, Arity), Function, Arity);
@@ -33,7 +33,7 @@ make_fun(Module, Function, Arity, Place) when is_atom(Module), is_atom(Function)
                 3 -> fun(A, B, C) -> Call([A, B, C]) end;
                 4 -> fun(A, B, C, D) -> Call([A, B, C, D]) end;
                 5 -> fun(A, B, C, D, E) -> Call([A, B, C, D, E]) end;
-                _ -> raddle_turn:refuse({Module, Function, Arity}, [], Place)
+                _ -> raddle_turn:refuse({Module, Function, Arity}, [], Location)
             end
     end;
 make_fun(_, _, _, _) -> erlang:error(badarg).
@@ -49,7 +49,7 @@ function_exported(Module, Function, Arity, _) ->
         _ -> exported(Module, Function, Arity)
     end.
 
-%% A module that runs as it is may not have been called yet.
+%% A module that runs unmodified may not have been loaded yet.
 exported(Module, Function, Arity) ->
     erlang:module_loaded(Module) orelse raddle_modules:load_host(Module),
     erlang:function_exported(Module, Function, Arity) orelse erlang:is_builtin(Module, Function, Arity).
@@ -60,5 +60,5 @@ module_loaded(Module, _) ->
         _ -> erlang:module_loaded(Module)
     end.
 
-module_info(Module, Place) -> call(Module, module_info, [], Place).
-module_info(Module, Item, Place) -> call(Module, module_info, [Item], Place).
+module_info(Module, Location) -> call(Module, module_info, [], Location).
+module_info(Module, Item, Location) -> call(Module, module_info, [Item], Location).

@@ -1,27 +1,29 @@
-%% Which lines of the program operations of libraries are made for: that gen.erl sends a message says less than who has called gen_server. It takes a look at
-%% the stack at each operation, so it is done for runs alone that are made again to be shown.
+%% The calling lines of library operations: the caller of gen_server is more informative than the send in
+%% gen.erl. It inspects the stack at each operation, so it is used only for runs that are repeated for a
+%% report.
 -module(raddle_callers).
 -export([seen/2, note/2, known/1]).
 -include("raddle_run.hrl").
 
-%% How much of a stack is looked at.
+%% The maximum stack depth that is inspected.
 -define(DEPTH, 40).
 
-%% Does something while stacks can be seen to that depth.
+%% Calls Fun while stacks are available to that depth.
 seen(false, Fun) -> Fun();
 seen(true, Fun) ->
     Usual = erlang:system_flag(backtrace_depth, ?DEPTH),
     try Fun() after erlang:system_flag(backtrace_depth, Usual) end.
 
-%% A process is about to do something at a place.
-note(#me{table = Table, actor = Actor}, Place) ->
-    Number = raddle_table:count(Table, {told, Actor, Place}),
+%% Records that a process is about to execute an operation at a location.
+note(#me{table = Table, actor = Actor}, Location) ->
+    Number = raddle_table:count(Table, {occurrence, Actor, Location}),
     case caller() of
         none -> ok;
-        Line -> ets:insert(Table, {caller, {caller, Actor, Place, Number}, Line})
+        Line -> ets:insert(Table, {caller, {caller, Actor, Location, Number}, Line})
     end.
 
-%% The line of the program that has called the library which the process is in, or none if it is in none, or nobody of the program is left to return to.
+%% Returns the line of the program that called the current library function, or none outside libraries, or if
+%% no frame of the program is left.
 caller() ->
     {current_stacktrace, Stack} = erlang:process_info(self(), current_stacktrace),
     Frames = [{raddle_modules:original(Module), Info} || {Module, _, _, Info} <- Stack, raddle_modules:original(Module) =/= Module],
@@ -35,5 +37,5 @@ caller() ->
             end
     end.
 
-%% What was remembered, for raddle_nif:callers/2.
-known(Table) -> [{{Actor, Place, Number}, Line} || [Actor, Place, Number, Line] <- ets:match(Table, {caller, {caller, '$1', '$2', '$3'}, '$4'})].
+%% Returns the recorded lines, for raddle_nif:callers/2.
+known(Table) -> [{{Actor, Location, Number}, Line} || [Actor, Location, Number, Line] <- ets:match(Table, {caller, {caller, '$1', '$2', '$3'}, '$4'})].

@@ -1,14 +1,16 @@
-%% Functions of the host as functions of a controlled module. A test is written `raddle:test(fun() -> .. end)` in a module that is not
-%% controlled itself; what has to run is the same expression of the controlled copy, with the same values of its free variables.
+%% Converts functions of the host to functions of a controlled module. A test is written `raddle:test(fun() ->
+%% .. end)` in a module that is not controlled itself; the same expression of the controlled copy must run,
+%% with the same values of its free variables.
 %%
-%% The two are matched by where the expression stands in the source, and if several stand there (Elixir tells no columns) by which of
-%% them it is. A function is then made from the name that the compiler
-%% gave to it, in the external format. Where that does not work out, a message says to name a function of the module instead.
+%% The two are matched by the source location of the expression, and by index if a location has several
+%% (Elixir has no columns). The function is then created from its compiler-generated name, in the external
+%% format. If that fails, a message asks for a named function of the module instead.
 -module(raddle_closure).
 -export([controlled/1]).
 -include("raddle_run.hrl").
 
-%% The function of the controlled copy that has the same source as Fun, which was made by an expression.
+%% Returns the function of the controlled copy with the same source as Fun, which was created by an
+%% expression.
 controlled(Fun) ->
     #{module := Module, name := Name, arity := Arity, env := Env} = maps:from_list(erlang:fun_info(Fun)),
     case raddle_modules:load(Module) of
@@ -38,7 +40,7 @@ controlled(Fun) ->
 
 fail(Why) -> erlang:error({raddle_error, {name_a_function_instead, Why}}).
 
-%% Values may be functions again.
+%% Values may be functions too.
 value(Value) when is_function(Value) ->
     case maps:from_list(erlang:fun_info(Value)) of
         #{type := local} -> controlled(Value);
@@ -51,8 +53,8 @@ value(Value) -> Value.
 
 standing(Position, Functions) -> [Name || {Name, At} <- Functions, At =:= Position].
 
-%% The names that the compiler gives to the function expressions of some forms, each with where it stands, but for those that are made by the
-%% instrumenter.
+%% Returns the compiler-generated names of the function expressions of some forms, each with its location,
+%% except those created by the instrumenter.
 functions(Forms) ->
     {ok, _, Core} = compile:noenv_forms(Forms, [to_core0, binary]),
     lists:append(cerl_trees:fold(fun(Node, Found) ->
@@ -71,7 +73,8 @@ named(Annotations) ->
 is_position({Line, Column}) -> is_integer(Line) andalso is_integer(Column);
 is_position(_) -> false.
 
-%% The functions of a module that were expressions: name, arity with free variables, index, number of free variables, old identity.
+%% Returns the functions of a module that were expressions: name, arity with free variables, index, number of
+%% free variables, old identity.
 table(Code) ->
     {ok, {_, [{"FunT", <<_:32, Entries/binary>>}, {atoms, Atoms}]}} = beam_lib:chunks(Code, ["FunT", atoms]),
     [{proplists:get_value(Atom, Atoms), Arity, Index, Free, Unique}

@@ -1,12 +1,12 @@
-%% The module crypto: what is random there follows from who asks and how often it has, so it is the same in all runs, and in those that
-%% repeat a failing one or make it smaller. The rest is native.
+%% The module crypto: random values depend on the requesting process and the number of its requests, so they
+%% are the same in all runs, and in those that replay or minimize a failing one. The rest is native.
 -module(raddle_crypto).
 -export([call/3]).
 -include("raddle_run.hrl").
 
 call(strong_rand_bytes, [Count], _) when is_integer(Count), Count >= 0 -> bytes(Count);
 call(rand_uniform, [From, To], _) when is_integer(From), is_integer(To), From < To ->
-    %% So many bits more that no number is noticeably likelier.
+    %% Enough additional bits that the distribution is almost uniform.
     Bytes = bytes(byte_size(binary:encode_unsigned(To - From)) + 8),
     From + binary:decode_unsigned(Bytes) rem (To - From);
 call(F, [], _) when F =:= rand_seed; F =:= rand_seed_s -> generator(F);
@@ -14,9 +14,9 @@ call(rand_seed, [_], _) -> generator(rand_seed), ok;
 call(rand_seed_alg, [_], _) -> generator(rand_seed);
 call(rand_seed_alg_s, [_], _) -> generator(rand_seed_s);
 call(F, [], _) when F =:= start; F =:= stop -> ok;
-call(F, A, Place) -> raddle_allow:call(crypto, F, A, Place).
+call(F, A, Location) -> raddle_allow:call(crypto, F, A, Location).
 
-%% The generators of crypto are of no use here; another one of rand takes their place.
+%% The generators of crypto are replaced by one of rand.
 generator(rand_seed) -> '~rand':seed(exsss, seed());
 generator(rand_seed_s) -> '~rand':seed_s(exsss, seed()).
 

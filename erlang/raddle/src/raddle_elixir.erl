@@ -1,9 +1,9 @@
-%% Programs in Elixir. Their modules are modules like all others, with debug information that Elixir itself turns into abstract forms; here is where
-%% Elixir is found, and how names are written in it.
+%% Programs in Elixir. Their modules are modules like all others, with debug information that Elixir itself
+%% converts into abstract forms; this module finds Elixir and formats names in its syntax.
 -module(raddle_elixir).
 -export([ensure/1, folders/0, applications/0, is_name/1, module/1, function/3, read/1, variables/2]).
 
-%% Sees to it that Elixir's own modules are in the code path before a module of Elixir is loaded.
+%% Ensures that Elixir's own modules are in the code path before an Elixir module is loaded.
 ensure(Module) ->
     is_name(Module)
         andalso persistent_term:get(raddle_elixir, unknown) =:= unknown
@@ -12,7 +12,8 @@ ensure(Module) ->
 
 is_found() -> code:where_is_file("elixir.app") =/= non_existing.
 
-%% Beside the program `elixir`, where most have it; else the program is asked. Whether they are there then.
+%% Finds the modules next to the program `elixir`, where most installations have them; otherwise asks the
+%% program. Returns whether they are there.
 find() ->
     case os:find_executable("elixir") of
         false -> false;
@@ -32,14 +33,14 @@ followed(Path, Left) ->
         {error, _} -> Path
     end.
 
-%% Where the libraries of Elixir are, as far as it was found.
+%% The folders of Elixir's libraries, as far as they were found.
 folders() ->
     case code:which(elixir) of
         File when is_list(File) -> [filename:dirname(filename:dirname(filename:dirname(File)))];
         _ -> []
     end.
 
-%% What programs in Elixir expect to be started. What they start would print and log in other ways.
+%% The applications that Elixir programs expect to be started. Other applications print and log differently.
 applications() ->
     case is_found() of
         true -> [elixir, logger];
@@ -48,24 +49,24 @@ applications() ->
 
 %% ---- names
 
-%% Whether a module is one of Elixir.
+%% Returns true for an Elixir module.
 is_name(Module) -> lists:prefix("Elixir.", atom_to_list(Module)).
 
-%% The text of a module, as its language has it.
+%% Returns the text of a module, in the syntax of its language.
 module(Module) ->
     case atom_to_list(Module) of
         "Elixir." ++ Name -> Name;
         Name -> Name
     end.
 
-%% The text of a function.
+%% Returns the text of a function.
 function(Module, Function, Arity) ->
     case atom_to_list(Module) of
         "Elixir." ++ Name -> io_lib:format("~ts.~ts/~w", [Name, Function, Arity]);
         _ -> io_lib:format("~tw:~tw/~w", [Module, Function, Arity])
     end.
 
-%% What a text such as `Agent` or `Agent.get/2` names: {Module, all}, {Module, Function, Arity} or nothing.
+%% Parses a text such as `Agent` or `Agent.get/2`: {Module, all}, {Module, Function, Arity} or none.
 read(Text) ->
     case re:run(Text, "^(?:Elixir\\.)?([A-Z]\\w*(?:\\.[A-Z]\\w*)*)(?:\\.([^./:]+)/([0-9]+))?$", [unicode, {capture, all_but_first, list}]) of
         {match, [Name]} -> {atom(Name), all};
@@ -75,7 +76,7 @@ read(Text) ->
 
 atom(Name) -> list_to_atom("Elixir." ++ Name).
 
-%% Variables of Elixir have numbers in the abstract forms. In the text of a pattern they are as in the source.
+%% Elixir variables have numbers in the abstract forms. The text of a pattern has them as in the source.
 variables(Text, File) ->
     case filename:extension(File) of
         Known when Known =:= ".ex"; Known =:= ".exs" -> re:replace(Text, "\\b_(\\w+)@[0-9]+\\b", "\\g{1}", [global, unicode, {return, list}]);

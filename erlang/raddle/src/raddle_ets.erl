@@ -1,13 +1,14 @@
-%% Tables of ETS. An access to one key is an operation on that key, and one that looks at the whole table is dependent on all that
-%% write to it. A private table can be noticed by nobody, so its accesses are no operations.
+%% ETS tables. An access to one key is an operation on that key, and one that reads the whole table depends on
+%% all writes to it. A private table is unobservable, so its accesses are not operations.
 %%
-%% Objects: the keys, `content` (read by writes of one key) and `structure` (read by reads of one key). A look at the whole table
-%% writes `content`, a change of the whole table writes both. So reads of keys and looks at the table are independent of each
-%% other; two looks at the table count as dependent, which costs schedules and misses none. The structure of a named table is its name, which
-%% outlives the table: to make it and to delete it are changes of the whole table.
+%% Objects: the keys, `content` (read by writes of one key) and `structure` (read by reads of one key). A read
+%% of the whole table writes `content`, a change of the whole table writes both. So reads of keys and reads of
+%% the table are independent of each other; two reads of the table count as dependent, which costs schedules
+%% and misses none. The structure of a named table is its name, which outlives the table: creating and
+%% deleting it are changes of the whole table.
 %%
-%% Which table there is and what an operation on it touches is found out before the operation, and again when it is executed. If that is not the same, the
-%% operation was only a look.
+%% The table and the touches of an operation are determined before the operation, and again when it is
+%% executed. If they differ, the operation was only a read.
 -module(raddle_ets).
 -export([call/3, owned/2, end_touches/3, owner_died/4, node_died/2, clear/1]).
 -include("raddle_run.hrl").
@@ -23,45 +24,45 @@ look(#me{table = Table} = Me, Id) -> raddle_table:find(Table, key(Me, Id), none)
 
 store(#me{table = Table}, #tab{key = Key} = Tab) -> ets:insert(Table, {table, Key, Tab}).
 
-%% The table after an operation that touches it as Touches say; badarg if there is none by then.
-at(Me, Id, Place, Kind, Touches) -> at(Me, Id, Place, Kind, Touches, ?NONE).
-at(Me, Id, Place, Kind, Touches, Third) ->
-    case visit(Me, Id, Place, Kind, Touches, Third) of
+%% Returns the table after an operation with these touches; badarg if there is none by then.
+at(Me, Id, Location, Kind, Touches) -> at(Me, Id, Location, Kind, Touches, ?NONE).
+at(Me, Id, Location, Kind, Touches, Third) ->
+    case visit(Me, Id, Location, Kind, Touches, Third) of
         none -> erlang:error(badarg);
         Tab -> Tab
     end.
 
-%% The same; none if there is no table by then. Nobody notices what its owner does with a private table.
-visit(Me, Id, Place, Kind, Touches, Third) ->
+%% The same; none if there is no table by then. The owner's accesses to a private table are unobservable.
+visit(Me, Id, Location, Kind, Touches, Third) ->
     case look(Me, Id) of
         none when is_atom(Id) ->
-            raddle_turn:step(Me, ?READ, Place, ?READS(name(Me, Id))),
+            raddle_turn:step(Me, ?READ, Location, ?READS(name(Me, Id))),
             case look(Me, Id) of
                 none -> none;
-                _ -> visit(Me, Id, Place, Kind, Touches, Third)
+                _ -> visit(Me, Id, Location, Kind, Touches, Third)
             end;
         none ->
-            is_reference(Id) andalso raddle_turn:known(Me, Place, ?READS(structure(Me, #tab{key = key(Me, Id)}))),
+            is_reference(Id) andalso raddle_turn:known(Me, Location, ?READS(structure(Me, #tab{key = key(Me, Id)}))),
             none;
         Tab ->
             case Touches(Tab) of
-                nobody -> Tab;
+                unobservable -> Tab;
                 {First, Second} ->
-                    raddle_turn:step(Me, Kind, Place, First, Second, Third),
+                    raddle_turn:step(Me, Kind, Location, First, Second, Third),
                     case look(Me, Id) of
                         none -> none;
                         Now ->
                             case Touches(Now) of
                                 {First, Second} -> Now;
-                                _ -> visit(Me, Id, Place, Kind, Touches, Third)
+                                _ -> visit(Me, Id, Location, Kind, Touches, Third)
                             end
                     end
             end
     end.
 
-%% How an access touches a table.
-shown(#me{pid = Pid}, #tab{rights = private, owner = Pid}, _) -> nobody;
-shown(Me, #tab{rights = private} = Tab, _) -> {?WRITES(content(Me, Tab)), ?READS(structure(Me, Tab))}; % It matters who the owner is.
+%% Returns the touches of an access to a table.
+shown(#me{pid = Pid}, #tab{rights = private, owner = Pid}, _) -> unobservable;
+shown(Me, #tab{rights = private} = Tab, _) -> {?WRITES(content(Me, Tab)), ?READS(structure(Me, Tab))}; % The owner matters.
 shown(#me{life = Life}, _, {First, ?NONE}) -> {First, ?READS(Life)};
 shown(_, _, Touches) -> Touches.
 
@@ -70,7 +71,7 @@ content(Me, #tab{key = Key}) -> raddle_table:object(Me, {content, Key}).
 structure(Me, #tab{key = {table, {Node, Name}}}) -> raddle_table:object(Me, {ets_name, Node, Name});
 structure(Me, #tab{key = Key}) -> raddle_table:object(Me, {structure, Key}).
 entry(Me, #tab{key = Key, ordered = Ordered}, Term) ->
-    %% An ordered set takes 1 and 1.0 for the same key.
+    %% An ordered set treats 1 and 1.0 as the same key.
     Same = if
                Ordered, is_float(Term), trunc(Term) == Term -> trunc(Term);
                true -> Term
@@ -82,10 +83,11 @@ writes_key(Me, Key) -> fun(Tab) -> shown(Me, Tab, {?WRITES(entry(Me, Tab, Key)),
 reads_all(Me) -> fun(Tab) -> shown(Me, Tab, {?WRITES(content(Me, Tab)), ?NONE}) end.
 writes_all(Me) -> fun(Tab) -> shown(Me, Tab, {?WRITES(content(Me, Tab)), ?WRITES(structure(Me, Tab))}) end.
 
-%% The end of a table, which others notice even if it is private.
+%% The end of a table, which others observe even if it is private.
 ends(Me) -> fun(Tab) -> {?WRITES(content(Me, Tab)), ?WRITES(structure(Me, Tab))} end.
 
-%% What the end of a table touches, for the death of its owner: whether there is somebody who inherits it, and if not, the whole table.
+%% Returns the touches of the end of a table, for the death of its owner: whether there is an heir, and if
+%% not, the whole table.
 end_touches(#me{table = Table} = Me, Key, Stage) ->
     case {raddle_table:find(Table, Key, none), Stage} of
         {none, _} -> {First, Second} = (ends(Me))(#tab{key = Key}), {?WRITE, First, Second};
@@ -95,7 +97,7 @@ end_touches(#me{table = Table} = Me, Key, Stage) ->
         {Tab, _} -> {First, Second} = (ends(Me))(Tab), {?WRITE, First, Second}
     end.
 
-%% Returns what has to be done next for the table.
+%% Returns the next action for the table.
 owner_died(#me{table = Table} = Me, Pid, Key, Stage) ->
     case {raddle_table:find(Table, Key, none), Stage} of
         {#tab{owner = Pid, heir = {Heir, Data}} = Tab, table} ->
@@ -109,12 +111,12 @@ owner_died(#me{table = Table} = Me, Pid, Key, Stage) ->
         _ -> []
     end.
 
-%% All tables of a node go with it.
+%% A node's tables end with it.
 node_died(#me{table = Table} = Me, Node) ->
     [drop(Me, Tab) || [#tab{owner = Owner} = Tab] <- ets:match(Table, {table, '_', '$1'}), erlang:node(Owner) =:= Node],
     ok.
 
-%% Deletes the real tables of a run that is over.
+%% Deletes the real tables of a completed run.
 clear(Table) ->
     [catch ets:delete(Real) || [#tab{real = Real}] <- ets:match(Table, {table, '_', '$1'})],
     ok.
@@ -124,7 +126,7 @@ drop(#me{table = Table}, #tab{key = Key, real = Real, owner = Owner}) ->
     raddle_table:put_list(Table, {tables, Owner}, lists:delete(Key, raddle_table:list(Table, {tables, Owner}))),
     ets:delete(Real).
 
-%% Gives a table to another owner.
+%% Moves a table to another owner.
 own(#me{table = Table} = Me, #tab{key = Key, owner = From} = Tab, To) ->
     store(Me, Tab#tab{owner = To}),
     raddle_table:put_list(Table, {tables, From}, lists:delete(Key, raddle_table:list(Table, {tables, From}))),
@@ -135,7 +137,8 @@ note_owner(Table, Pid, Key) ->
     Ever = raddle_table:list(Table, {ever_owned, Pid}),
     lists:member(Key, Ever) orelse ets:insert(Table, {list, {ever_owned, Pid}, [Key | Ever]}).
 
-%% The tables that go with a process. That one was deleted before is an operation of its own for a search: it might have been deleted after.
+%% Returns the tables that end with a process. For a search, the earlier deletion of one is an operation of
+%% its own: it might have come later.
 owned(#me{table = Table, searches = true}, Pid) -> raddle_table:list(Table, {ever_owned, Pid});
 owned(#me{table = Table}, Pid) -> raddle_table:list(Table, {tables, Pid}).
 
@@ -144,115 +147,115 @@ id(#tab{key = {table, Reference}}) -> Reference.
 
 %% ---- the functions of ets
 
-call(new, [Name, Options], Place) when is_atom(Name), is_list(Options) -> new(raddle_turn:me(), Name, Options, Place);
-call(whereis, [Name], Place) ->
+call(new, [Name, Options], Location) when is_atom(Name), is_list(Options) -> new(raddle_turn:me(), Name, Options, Location);
+call(whereis, [Name], Location) ->
     Me = raddle_turn:me(),
-    raddle_turn:step(Me, ?READ, Place, ?READS(name(Me, Name))),
+    raddle_turn:step(Me, ?READ, Location, ?READS(name(Me, Name))),
     case look(Me, Name) of
         none -> undefined;
-        _ -> raddle_turn:refuse({ets, whereis, 1}, [Name], Place)
+        _ -> raddle_turn:refuse({ets, whereis, 1}, [Name], Location)
     end;
-call(all, [], Place) ->
+call(all, [], Location) ->
     #me{table = Table, node = Node} = Me = raddle_turn:me(),
-    raddle_turn:step(Me, ?READ, Place, ?WRITES(raddle_turn:roll(Me, tables))),
+    raddle_turn:step(Me, ?READ, Location, ?WRITES(raddle_turn:roll(Me, tables))),
     lists:sort([id(Tab) || [#tab{owner = Owner} = Tab] <- ets:match(Table, {table, '_', '$1'}), erlang:node(Owner) =:= Node]);
-call(info, [Id], Place) ->
-    case info(Id, fun reads_all/1, Place) of
+call(info, [Id], Location) ->
+    case info(Id, fun reads_all/1, Location) of
         none -> undefined;
         Tab -> [{Item, item(Tab, Item, Value)} || {Item, Value} <- ets:info(Tab#tab.real)]
     end;
-call(info, [Id, Item], Place) ->
+call(info, [Id, Item], Location) ->
     Touches = case lists:member(Item, [size, memory, owner, heir]) of
                   true -> fun reads_all/1;
                   false -> fun(Me) -> fun(Tab) -> shown(Me, Tab, {?READS(structure(Me, Tab)), ?NONE}) end end
               end,
-    case info(Id, Touches, Place) of
+    case info(Id, Touches, Location) of
         none -> undefined;
         Tab -> item(Tab, Item, ets:info(Tab#tab.real, Item))
     end;
-call(delete, [Id], Place) ->
+call(delete, [Id], Location) ->
     Me = raddle_turn:me(),
-    drop(Me, may_write(Me, at(Me, Id, Place, ?WRITE, ends(Me), tables(Me)))),
+    drop(Me, may_write(Me, at(Me, Id, Location, ?WRITE, ends(Me), tables(Me)))),
     true;
-call(give_away, [Id, To, Data], Place) when is_pid(To) ->
-    %% Who may write to the table is part of its content.
+call(give_away, [Id, To, Data], Location) when is_pid(To) ->
+    %% The owner and its rights are part of the content.
     #me{pid = Pid, table = Table} = Me = raddle_turn:me(),
     {Mailbox, Life} = case raddle_table:objects(Table, To) of none -> {?NONE, ?NONE}; {Mail, Own} -> {?WRITES(Mail), ?READS(Own)} end,
-    Tab = at(Me, Id, Place, ?WRITE, fun(Known) -> {?WRITES(content(Me, Known)), Mailbox} end, Life),
+    Tab = at(Me, Id, Location, ?WRITE, fun(Known) -> {?WRITES(content(Me, Known)), Mailbox} end, Life),
     Alive = case raddle_table:process(Table, To) of #process{state = State} -> State =:= alive; none -> false end,
     Tab#tab.owner =:= Pid andalso To =/= Pid andalso Alive orelse erlang:error(badarg),
     own(Me, Tab, To),
     raddle_signal:post(Me, To, {'ETS-TRANSFER', id(Tab), Pid, Data}),
     true;
-call(setopts, [Id, Option], Place) ->
+call(setopts, [Id, Option], Location) ->
     #me{pid = Pid} = Me = raddle_turn:me(),
-    Tab = at(Me, Id, Place, ?WRITE, fun(Known) -> {?WRITES(content(Me, Known)), ?READS(Me#me.life)} end),
+    Tab = at(Me, Id, Location, ?WRITE, fun(Known) -> {?WRITES(content(Me, Known)), ?READS(Me#me.life)} end),
     Tab#tab.owner =:= Pid orelse erlang:error(badarg),
     case lists:flatten([Option]) of
         [{heir, To, Data}] when is_pid(To) -> store(Me, Tab#tab{heir = {To, Data}});
         [{heir, none}] -> store(Me, Tab#tab{heir = none});
         _ -> erlang:error(badarg)
     end;
-call(rename, [Id, Name], Place) -> raddle_turn:refuse({ets, rename, 2}, [Id, Name], Place);
-call(safe_fixtable, [Id, Fix], Place) when is_boolean(Fix) ->
+call(rename, [Id, Name], Location) -> raddle_turn:refuse({ets, rename, 2}, [Id, Name], Location);
+call(safe_fixtable, [Id, Fix], Location) when is_boolean(Fix) ->
     Me = raddle_turn:me(),
-    _ = at(Me, Id, Place, ?READ, fun(Tab) -> shown(Me, Tab, {?READS(structure(Me, Tab)), ?NONE}) end),
+    _ = at(Me, Id, Location, ?READ, fun(Tab) -> shown(Me, Tab, {?READS(structure(Me, Tab)), ?NONE}) end),
     true;
-call(init_table, [Id, Fun], Place) when is_function(Fun, 1) ->
-    %% The function may do operations of its own between what it gives.
-    call(delete_all_objects, [Id], Place),
-    fill(Id, Fun, Place);
-call(Fold, [Fun, Start, Id], Place) when Fold =:= foldl; Fold =:= foldr ->
-    %% One look at the whole table; the function may then do operations of its own.
+call(init_table, [Id, Fun], Location) when is_function(Fun, 1) ->
+    %% The function may execute operations between its results.
+    call(delete_all_objects, [Id], Location),
+    fill(Id, Fun, Location);
+call(Fold, [Fun, Start, Id], Location) when Fold =:= foldl; Fold =:= foldr ->
+    %% One read of the whole table; the function may then execute operations.
     Me = raddle_turn:me(),
-    Tab = may_read(Me, at(Me, Id, Place, ?READ, reads_all(Me))),
+    Tab = may_read(Me, at(Me, Id, Location, ?READ, reads_all(Me))),
     lists:Fold(Fun, Start, perform(Tab, tab2list, []));
-call(Function, Arguments, Place) ->
+call(Function, Arguments, Location) ->
     case access(Function, Arguments) of
         pure when Function =:= repair_continuation, element(1, hd(Arguments)) =:= '$raddle_rest' -> hd(Arguments);
         pure -> erlang:apply(ets, Function, Arguments);
         continued ->
-            %% What is left of a look at a table. One with an order is looked at anew.
+            %% The rest of a traversal. An ordered table is read again.
             Me = raddle_turn:me(),
             case Arguments of
                 [{'$raddle_rest', Rest, Most}] ->
-                    raddle_turn:step(Me, ?YIELD, Place, ?NONE),
+                    raddle_turn:step(Me, ?YIELD, Location, ?NONE),
                     chunk(Rest, Most);
                 [Continuation] ->
                     Content = case is_tuple(Continuation) andalso ets:match(Me#me.table, {table, '_', #tab{real = element(1, Continuation), key = '$1', _ = '_'}}) of
                                   [[Key]] -> ?WRITES(content(Me, #tab{key = Key}));
                                   _ -> ?NONE
                               end,
-                    raddle_turn:step(Me, ?READ, Place, Content),
+                    raddle_turn:step(Me, ?READ, Location, Content),
                     erlang:apply(ets, Function, Arguments)
             end;
-        {key, Way, Term} -> access(Function, Arguments, Way, {key, Term}, Place);
-        {object, Object} when is_tuple(Object) -> access(Function, Arguments, write, {object, Object}, Place);
-        {all, Way} -> access(Function, Arguments, Way, all, Place);
-        _ -> raddle_turn:refuse({ets, Function, length(Arguments)}, Arguments, Place)
+        {key, Way, Term} -> access(Function, Arguments, Way, {key, Term}, Location);
+        {object, Object} when is_tuple(Object) -> access(Function, Arguments, write, {object, Object}, Location);
+        {all, Way} -> access(Function, Arguments, Way, all, Location);
+        _ -> raddle_turn:refuse({ets, Function, length(Arguments)}, Arguments, Location)
     end.
 
-fill(Id, Fun, Place) ->
+fill(Id, Fun, Location) ->
     case Fun(read) of
         end_of_input -> true;
         {Objects, Next} when is_list(Objects), is_function(Next, 1) ->
-            call(insert, [Id, Objects], Place),
-            fill(Id, Next, Place);
+            call(insert, [Id, Objects], Location),
+            fill(Id, Next, Location);
         _ -> erlang:error(badarg)
     end.
 
-access(Function, [Id | Rest], Way, What, Place) ->
+access(Function, [Id | Rest], Way, What, Location) ->
     Me = raddle_turn:me(),
     Touches = fun(Tab) -> (touches(Me, Way, What, Tab))(Tab) end,
-    Tab = at(Me, Id, Place, case Way of read -> ?READ; write -> ?WRITE end, Touches),
+    Tab = at(Me, Id, Location, case Way of read -> ?READ; write -> ?WRITE end, Touches),
     case Way of
         read -> may_read(Me, Tab);
         write -> may_write(Me, Tab)
     end,
     perform(Tab, Function, Rest).
 
-%% The function on the real table. Without an order of its own a table is gone through in the order of terms, as that of the host depends on which atoms it
-%% has met and when.
+%% Calls the function on the real table. An unordered table is traversed in the order of terms, because the
+%% host's order depends on its atom table.
 perform(#tab{real = Real, ordered = true}, Function, Rest) -> erlang:apply(ets, Function, [Real | Rest]);
 perform(#tab{real = Real, keypos = Keypos} = Tab, Function, Rest) ->
     Keys = fun() -> raddle_table:sorted(maps:keys(maps:from_keys([element(Keypos, Object) || Object <- ets:tab2list(Real)], true))) end,
@@ -276,14 +279,14 @@ perform(#tab{real = Real, keypos = Keypos} = Tab, Function, Rest) ->
         _ -> erlang:apply(ets, Function, [Real | Rest])
     end.
 
-%% A key that is found by a step, with what is under it.
+%% Returns the key found by a step, with its objects.
 with_objects(#tab{real = Real} = Tab, Step, Rest) ->
     case perform(Tab, Step, Rest) of
         '$end_of_table' -> '$end_of_table';
         Key -> {Key, ets:lookup(Real, Key)}
     end.
 
-%% A key that has been deleted is still a place from which to go on.
+%% A deleted key is still a valid position to continue from.
 after_key(Key, Keys, IsAfter) ->
     case lists:dropwhile(fun(Other) -> Other =/= Key end, Keys) of
         [_ | Rest] -> Rest;
@@ -303,7 +306,7 @@ touches(Me, write, {object, Object}, #tab{keypos = Keypos}) when tuple_size(Obje
 touches(Me, read, _, _) -> reads_all(Me);
 touches(Me, write, _, _) -> writes_all(Me).
 
-%% How a function touches the table that is its first argument.
+%% Returns the access of a function to the table that is its first argument.
 access(lookup, [_, Key]) -> {key, read, Key};
 access(member, [_, Key]) -> {key, read, Key};
 access(lookup_element, [_, Key | _]) -> {key, read, Key};
@@ -348,21 +351,22 @@ may_read(_, Tab) -> Tab.
 may_write(#me{pid = Pid}, #tab{rights = Rights, owner = Owner}) when Rights =/= public, Owner =/= Pid -> erlang:error(badarg);
 may_write(_, Tab) -> Tab.
 
-%% That there is another table.
+%% The existence of another table.
 tables(Me) -> ?READS(raddle_turn:roll(Me, tables)).
 
-new(#me{table = Table, pid = Pid} = Me, Name, Options, Place) ->
+new(#me{table = Table, pid = Pid} = Me, Name, Options, Location) ->
     Named = lists:member(named_table, Options),
     case Named of
-        true -> raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(name(Me, Name)), ?WRITES(content(Me, #tab{key = key(Me, Name)})), tables(Me));
-        false -> raddle_turn:known(Me, Place, tables(Me))
+        true -> raddle_turn:step(Me, ?UPDATE, Location, ?WRITES(name(Me, Name)), ?WRITES(content(Me, #tab{key = key(Me, Name)})), tables(Me));
+        false -> raddle_turn:known(Me, Location, tables(Me))
     end,
     Named andalso look(Me, Name) =/= none andalso erlang:error(badarg),
     Ours = fun(Option) ->
                lists:member(Option, [named_table, public, protected, private])
                    orelse is_tuple(Option) andalso element(1, Option) =:= heir
            end,
-    %% Whoever waits for the end of the run inherits the real table, so that it does not go before the virtual one.
+    %% The process that waits for the end of the run inherits the real table, so that it does not end before
+    %% the virtual one.
     Controller = raddle_table:find(Table, controller, none),
     Real = ets:new(Name, [public, {heir, Controller, none} | [Option || Option <- Options, not Ours(Option)]]),
     Id = case Named of true -> Name; false -> raddle_table:reference(Me) end,
@@ -378,7 +382,7 @@ new(#me{table = Table, pid = Pid} = Me, Name, Options, Place) ->
     note_owner(Table, Pid, Tab#tab.key),
     Id.
 
-%% The last word on rights counts.
+%% The last option decides.
 rights(Options) -> lists:foldl(fun(Option, Rights) ->
                                    case lists:member(Option, [public, protected, private]) of
                                        true -> Option;
@@ -386,7 +390,7 @@ rights(Options) -> lists:foldl(fun(Option, Rights) ->
                                    end
                                end, protected, Options).
 
-info(Id, Touches, Place) ->
+info(Id, Touches, Location) ->
     #me{table = Table, pid = Pid} = Me = raddle_turn:me(),
     case look(Me, Id) of
         #tab{rights = private, owner = Owner} when Owner =/= Pid ->
@@ -395,8 +399,8 @@ info(Id, Touches, Place) ->
             Private = fun(#tab{rights = private, owner = Same} = Tab) when Same =:= Owner -> {?WRITES(content(Me, Tab)), ?WRITES(Life)};
                          (Tab) -> (Touches(Me))(Tab)
                       end,
-            visit(Me, Id, Place, ?READ, Private, ?WRITES(Mailbox));
-        _ -> visit(Me, Id, Place, ?READ, Touches(Me), ?NONE)
+            visit(Me, Id, Location, ?READ, Private, ?WRITES(Mailbox));
+        _ -> visit(Me, Id, Location, ?READ, Touches(Me), ?NONE)
     end.
 
 item(#tab{owner = Owner}, owner, _) -> Owner;

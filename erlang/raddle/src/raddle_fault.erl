@@ -1,5 +1,6 @@
-%% Faults of nodes and of the lines between them. Each breaks one line after the other, and each of these is an operation: what a node sends after
-%% its line to one other node has gone is lost as if it had been on its way, so a crash looks to the others as if it were at once.
+%% Faults of nodes and of the lines between them. Each breaks one line after the other, and each of these is
+%% an operation: what a node sends after its line to one other node broke is lost like a message in transit,
+%% so a crash looks instantaneous to the others.
 -module(raddle_fault).
 -export([crash/2, restart/3, partition/3, heal/3, disconnect/3, halt/1, halt/2, halt/3, orphaned/2, act/3]).
 -export([others/2, claim/2, touches/2, one/2]). % for raddle_faults
@@ -10,75 +11,77 @@ others(#me{table = Table}, Node) -> raddle_table:find(Table, nodes, []) -- [Node
 
 is_down(Table, Node) -> ets:member(Table, {down, Node}).
 
-%% Whether lines lead to the node, or will before long. Two nodes that are restarted at once have to find each other.
+%% Returns true if lines lead to the node, or will soon. Two nodes that are restarted at once must find each
+%% other.
 is_coming(Table, Node) -> lists:member(raddle_table:find(Table, {down, Node}, up), [up, coming]).
 
 %% ---- nodes
 
-%% The node ends: others lose their connections to it, one after the other, and nothing of it is left but its disk. Not for the node of the test.
-crash(Node, Place) ->
+%% Crashes the node: others lose their connections to it, one after the other, and only its disk remains. Not
+%% allowed for the node of the test.
+crash(Node, Location) ->
     #me{table = Table} = Me = raddle_turn:me(),
     raddle_node:check(Node) andalso not is_down(Table, Node)
         andalso erlang:node(raddle_table:find(Table, main, none)) =/= Node orelse erlang:error(badarg),
-    'begin'(Me, {crash, Node, others(Me, Node)}, Place),
+    'begin'(Me, {crash, Node, others(Me, Node)}, Location),
     case Me of
         #me{node = Node} -> raddle_process:vanish(Me);
         _ -> ok
     end.
 
-%% A node that stops itself is gone for the others as if it had crashed.
-halt(Place) ->
+%% A node that halts looks crashed to the others.
+halt(Location) ->
     #me{table = Table, node = Node} = raddle_turn:me(),
     case erlang:node(raddle_table:find(Table, main, none)) of
-        Node -> raddle_turn:refuse({erlang, halt, 0}, [], Place); % The test would end without a verdict.
-        _ -> crash(Node, Place)
+        Node -> raddle_turn:refuse({erlang, halt, 0}, [], Location); % The test would end without a verdict.
+        _ -> crash(Node, Location)
     end.
-halt(_, Place) -> halt(Place).
-halt(_, _, Place) -> halt(Place).
+halt(_, Location) -> halt(Location).
+halt(_, _, Location) -> halt(Location).
 
-%% The node is there again, with Fun as its first process, and is connected to none.
-restart(Node, Fun, Place) when is_function(Fun, 0) ->
+%% Restarts the node, with Fun as its first process and without connections.
+restart(Node, Fun, Location) when is_function(Fun, 0) ->
     #me{table = Table} = Me = raddle_turn:me(),
     raddle_table:find(Table, {down, Node}, going) =:= gone orelse erlang:error(badarg),
-    'begin'(Me, {restart, Node, others(Me, Node), Fun, Place}, Place);
+    'begin'(Me, {restart, Node, others(Me, Node), Fun, Location}, Location);
 restart(_, _, _) -> erlang:error(badarg).
 
-%% ---- what is done, one operation after the other: a line in each, then the node
+%% ---- the steps of a fault: a line each, then the node
 
-%% The running process does it, unless another one has begun to do the same before.
-'begin'(Me, Work, Place) ->
+%% Executes them in the running process, unless another one has begun the same fault before.
+'begin'(Me, Work, Location) ->
     {Kind, First, Second} = touches(Me, Work),
-    raddle_turn:step(Me, Kind, Place, First, Second),
+    raddle_turn:step(Me, Kind, Location, First, Second),
     claim(Me, Work) orelse erlang:error(badarg),
-    continue(Me, Work, Place).
+    continue(Me, Work, Location).
 
 claim(#me{table = Table}, {crash, Node, _}) -> ets:insert_new(Table, {down, {down, Node}, going});
 claim(#me{table = Table}, {restart, Node, _, _, _}) ->
     raddle_table:find(Table, {down, Node}, going) =:= gone andalso ets:insert(Table, {down, {down, Node}, coming});
 claim(_, _) -> true.
 
-continue(#me{table = Table, pid = Pid} = Me, Work, Place) ->
+continue(#me{table = Table, pid = Pid} = Me, Work, Location) ->
     case one(Me, Work) of
         {more, Left} ->
             {Kind, First, Second} = touches(Me, Left),
             ets:insert(Table, {work, {work, Pid}, Left}),
-            raddle_turn:step(Me, Kind, Place, First, Second),
+            raddle_turn:step(Me, Kind, Location, First, Second),
             ets:delete(Table, {work, Pid}),
-            continue(Me, Left, Place);
+            continue(Me, Left, Location);
         {done, Value} -> Value
     end.
 
-%% A process is no more: what it has begun to do to a node is done by an actor, as no node is left half way.
+%% Continues the faults of a process that has ended, in an actor, so that no node is left in between.
 orphaned(#me{session = Session, table = Table, actor = Actor} = Me, Pid) ->
     case raddle_table:find(Table, {work, Pid}, none) of
         none -> ok;
         Work ->
             ets:delete(Table, {work, Pid}),
             {Kind, First, Second} = touches(Me, Work),
-            Errand = raddle_nif:add_errand(Session, max(Actor, 0), Kind, ?AT_CARRIER, {First, Second}),
+            Task = raddle_nif:add_task(Session, max(Actor, 0), Kind, ?AT_CARRIER, {First, Second}),
             Word = case element(1, Work) of crash -> "crash"; restart -> "restart" end,
-            ets:insert(Table, [{actor, {actor, Errand}, {work, Work}},
-                               {actor_name, {actor_name, Errand}, io_lib:format("~s of ~ts", [Word, element(2, Work)])}]),
+            ets:insert(Table, [{actor, {actor, Task}, {work, Work}},
+                               {actor_name, {actor_name, Task}, io_lib:format("~s of ~ts", [Word, element(2, Work)])}]),
             ok
     end.
 
@@ -93,14 +96,14 @@ act(#me{session = Session, table = Table, actor = Actor} = Me, Who, Work) ->
             raddle_nif:finish(Session, Who, Actor)
     end.
 
-%% The kind and the touches of the next operation.
+%% Returns the kind and the touches of the next operation.
 touches(Me, Work) ->
     case {element(2, Work), element(3, Work)} of
         {Node, []} -> {?WRITE, ?WRITES(raddle_table:object(Me, {node, Node})), ?NONE};
         {Node, [Other | _]} -> {First, Second} = raddle_line:both(Me, Node, Other), {?WRITE, First, Second}
     end.
 
-%% Does the part whose operation was executed.
+%% Executes one part after its operation.
 one(#me{table = Table} = Me, {crash, Node, [Other | Left]}) ->
     case raddle_line:state(Table, Node, Other) of
         cut -> ok;
@@ -112,16 +115,16 @@ one(#me{table = Table} = Me, {crash, Node, []}) ->
     sweep(Me, Node),
     raddle_file:crashed(Me, Node),
     {done, ok};
-one(#me{table = Table}, {restart, Node, [Other | Left], Fun, Place}) ->
+one(#me{table = Table}, {restart, Node, [Other | Left], Fun, Location}) ->
     raddle_line:state(Table, Node, Other) =:= gone andalso is_coming(Table, Other)
         andalso raddle_line:set(Table, Node, Other, idle),
-    {more, {restart, Node, Left, Fun, Place}};
-one(#me{table = Table} = Me, {restart, Node, [], Fun, Place}) ->
+    {more, {restart, Node, Left, Fun, Location}};
+one(#me{table = Table} = Me, {restart, Node, [], Fun, Location}) ->
     ets:delete(Table, {down, Node}),
     raddle_table:count(Table, {restarts, Node}),
     raddle_file:restarted(Me, Node),
     First = fun() ->
-                raddle_service:again(raddle_turn:me(), Place),
+                raddle_service:again(raddle_turn:me(), Location),
                 Fun()
             end,
     {done, raddle_process:arrived(Me, Node, First, raddle_table:pid(Node, 1))};
@@ -134,18 +137,18 @@ one(#me{table = Table}, {heal, Node, [Other]}) ->
 
 %% ---- lines
 
-partition(Some, Others, Place) -> pairs(partition, Some, Others, Place).
-disconnect(Some, Others, Place) -> pairs(disconnect, Some, Others, Place).
-heal(Some, Others, Place) -> pairs(heal, Some, Others, Place).
+partition(Some, Others, Location) -> pairs(partition, Some, Others, Location).
+disconnect(Some, Others, Location) -> pairs(disconnect, Some, Others, Location).
+heal(Some, Others, Location) -> pairs(heal, Some, Others, Location).
 
-pairs(Sort, Some, Others, Place) ->
+pairs(Sort, Some, Others, Location) ->
     Me = raddle_turn:me(),
     Pairs = [{Node, Other} || Node <- lists:flatten([Some]), Other <- lists:flatten([Others])],
     lists:all(fun({Node, Other}) -> Node =/= Other andalso raddle_node:check(Node) andalso raddle_node:check(Other) end, Pairs)
         orelse erlang:error(badarg),
     [begin
          {Kind, First, Second} = touches(Me, {Sort, Node, [Other]}),
-         raddle_turn:step(Me, Kind, Place, First, Second),
+         raddle_turn:step(Me, Kind, Location, First, Second),
          one(Me, {Sort, Node, [Other]})
      end || {Node, Other} <- lists:usort([{min(Node, Other), max(Node, Other)} || {Node, Other} <- Pairs])],
     ok.
@@ -156,7 +159,7 @@ part(#me{table = Table} = Me, Node, Other, State, Reason) ->
         _ -> raddle_line:lose(Me, Node, Other, State, [{Node, Reason}, {Other, Reason}])
     end.
 
-%% ---- what goes with a node
+%% ---- the end of a node's resources
 
 sweep(#me{session = Session, table = Table, actor = Own} = Me, Node) ->
     Rows = lists:sort(ets:tab2list(Table)),
@@ -179,7 +182,7 @@ sweep(#me{session = Session, table = Table, actor = Own} = Me, Node) ->
     raddle_ets:node_died(Me, Node),
     raddle_line:forget(Me, Node).
 
-%% Actors of the node that have no process.
+%% Returns true for an actor of the node without a process.
 is_of({timer, _, _, _, Node}, Node) -> true;
 is_of({notices, Node, _, _}, Node) -> true;
 is_of({dying, Pid, _, _}, Node) -> erlang:node(Pid) =:= Node;

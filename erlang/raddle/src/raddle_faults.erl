@@ -1,27 +1,30 @@
-%% Faults that the search itself makes (option faults): an actor of its own, which no line of the test knows of. What it does and to whom are
-%% choices of the strategy, and so is when, as for any other actor.
+%% Faults that the search injects (option faults): a separate actor, which the test does not know. The
+%% strategy chooses the faults, their targets and their times, as for any other actor.
 %%
-%% A specification says how many faults of each sort a run has at most: crash, restart, partition and disconnect. The node of the test never
-%% crashes. A partition is between two nodes and is always healed, and a node that has crashed is restarted as long as there are restarts left, with
-%% the function that was its first process; both happen before nobody could go on any more.
+%% A specification limits the number of faults of each kind in a run: crash, restart, partition and
+%% disconnect. The node of the test never crashes. A partition is between two nodes and is always healed, and
+%% a crashed node is restarted as long as restarts are left, with the function of its first process; both
+%% happen before no process can run any more.
 %%
-%% An actor that may do something at any moment mostly does it early, since every step is another chance. So it draws first for how many
-%% steps of the run it stands aside: from none to some thousands, every order of magnitude as likely as the others. It comes back sooner if
-%% nobody else can go on, or ever could. Searches and whoever counts all orders have it at every step instead.
+%% An actor that may act at any moment mostly acts early, since every step is another chance. So it first
+%% draws the number of steps for which it is held: from none to some thousands, with each order of magnitude
+%% equally likely. It returns sooner if no other actor can run, now or later. Strategies that search or count
+%% all orders have it at every step instead.
 -module(raddle_faults).
 -export([parse/1, start/3, first/3, act/3]).
 -include("raddle_run.hrl").
 
-%% What is left to be done: how many of each sort, and what has to be undone again.
+%% The remaining work: how many faults of each kind, and which must be undone.
 -record(faults, {left, cut = [], down = []}).
 
 -define(SORTS, [crash, restart, partition, disconnect]).
 
-%% How many delays there are: ?PARTS for each power of two.
+%% The number of delays: ?PARTS for each power of two.
 -define(DELAYS, 96).
 -define(PARTS, 8).
 
-%% Such as "crash=1,partition=2", or a map or list of pairs. The answer is a map, empty for no faults.
+%% Parses a specification such as "crash=1,partition=2", a map or a list of pairs. Returns a map, empty for no
+%% faults.
 parse(none) -> #{};
 parse(Given) when is_map(Given) -> parse(maps:to_list(Given));
 parse(Given) when is_binary(Given) -> parse(binary_to_list(Given));
@@ -48,10 +51,10 @@ start(Session, Table, Left) ->
     ets:insert(Table, [{actor, {actor, Actor}, {faults, #faults{left = Left}, pauses}}, {actor_name, {actor_name, Actor}, "faults"}]),
     raddle_nif:deliver(Session, Actor).
 
-%% Remembers what the first process of a node was.
+%% Remembers the first process of a node.
 first(Table, Node, Fun) -> ets:insert_new(Table, {first, {first, Node}, Fun}).
 
-%% The actor has executed the operation that it announced.
+%% Continues the actor after its announced operation was executed.
 act(Me, Who, {Faults, pauses}) -> pause(Me, Who, Faults);
 act(#me{session = Session, actor = Actor} = Me, Who, {Faults, delays}) ->
     raddle_nif:hold(Session, Actor, delay(raddle_nif:chosen(Session))),
@@ -61,7 +64,7 @@ act(Me, Who, {Faults, waits}) -> choose(Me, Who, Faults);
 act(#me{session = Session, table = Table} = Me, Who, {Faults, {picks, Options}}) ->
     Option = lists:nth(raddle_nif:chosen(Session) + 1, Options),
     Rest = count(Option, Faults),
-    %% The test may have done something else to the nodes meanwhile.
+    %% The test may have changed the nodes meanwhile.
     case lists:member(Option, options(Table, Faults)) andalso work(Me, Option) of
         {_, _, _} = Work -> announce(Me, Who, Rest, Work);
         {_, _, _, _, _} = Work -> announce(Me, Who, Rest, Work);
@@ -81,11 +84,11 @@ announce(Me, Who, Faults, Work) ->
 
 next(#me{session = Session, actor = Actor} = Me, Who, Work) ->
     {Kind, First, Second} = raddle_fault:touches(Me, Work),
-    raddle_nif:act(Session, Who, Actor, Kind, place(element(1, Work)), {First, Second}).
+    raddle_nif:act(Session, Who, Actor, Kind, location(element(1, Work)), {First, Second}).
 
 become(#me{table = Table, actor = Actor}, State) -> ets:insert(Table, {actor, {actor, Actor}, State}).
 
-%% Stands aside for a while, if there is something left to do.
+%% Holds the actor for a while, if there is work left.
 pause(#me{session = Session, table = Table, actor = Actor} = Me, Who, Faults) ->
     case {options(Table, Faults), raddle_nif:holds(Session)} of
         {[], _} ->
@@ -107,9 +110,9 @@ choose(#me{session = Session, table = Table, actor = Actor} = Me, Who, Faults) -
 
 delay(Value) -> (1 bsl (Value div ?PARTS)) * (?PARTS + Value rem ?PARTS) div ?PARTS - 1.
 
-%% ---- what may be done
+%% ---- the available faults
 
-%% The first is to do nothing more, but for what has to be undone.
+%% The first option is to stop, except for faults that must be undone.
 options(Table, #faults{left = Left, cut = Cut, down = Down}) ->
     Nodes = raddle_table:find(Table, nodes, []),
     Main = erlang:node(raddle_table:find(Table, main, none)),
@@ -138,8 +141,8 @@ work(#me{table = Table} = Me, {restart, Node}) ->
     {restart, Node, raddle_fault:others(Me, Node), raddle_table:find(Table, {first, Node}, fun() -> ok end), ?AT_RESTART};
 work(_, {Sort, {Node, Other}}) -> {Sort, Node, [Other]}.
 
-place(crash) -> ?AT_CRASH;
-place(restart) -> ?AT_RESTART;
-place(partition) -> ?AT_PARTITION;
-place(heal) -> ?AT_HEAL;
-place(disconnect) -> ?AT_DISCONNECT.
+location(crash) -> ?AT_CRASH;
+location(restart) -> ?AT_RESTART;
+location(partition) -> ?AT_PARTITION;
+location(heal) -> ?AT_HEAL;
+location(disconnect) -> ?AT_DISCONNECT.

@@ -1,32 +1,33 @@
-%% The instrumenter. Turns the abstract forms of a module into those of its controlled copy: whatever others could notice goes
-%% through the runtime, with the number of its place; everything else stays as it is.
+%% The instrumenter. Converts the abstract forms of a module into those of its controlled copy: everything
+%% observable goes through the runtime, with its location number; everything else is unchanged.
 -module(raddle_forms).
 -export([instrument/3, forms/1, as_is/3]).
 
--define(MOST_PLACES, 16#3fff).
+-define(MOST_LOCATIONS, 16#3fff).
 -define(MOST_OF_PATTERNS, 160).
 
-%% The code of the controlled copy of a module. Throws {refused, Why} for a module that cannot be controlled.
+%% Returns the code of the controlled copy of a module. Throws {refused, Why} for a module that cannot be
+%% controlled.
 instrument(Module, Beam, Base) ->
     Forms = forms(Beam),
     (lists:keymember(on_load, 3, Forms) orelse loads(Forms)) andalso throw({refused, {native_functions, Module}}),
     Kept = erl_expand_records:module([Form || Form <- Forms, keep(Form)], [strict_record_tests]),
-    erlang:put(places, []),
+    erlang:put(locations, []),
     erlang:put(next, 0),
     erlang:put(base, Base),
     erlang:put(file, atom_to_list(Module) ++ ".erl"),
     erlang:put(local, maps:from_list([{{Name, Arity}, true} || {function, _, Name, Arity, _} <- Kept])),
     erlang:put(counted, maps:from_keys(counted(Kept), true)),
     New = lists:append([form(Form) || Form <- Kept]),
-    Places = {attribute, erl_anno:new(0), raddle_places, lists:reverse(erlang:get(places))},
+    Locations = {attribute, erl_anno:new(0), raddle_locations, lists:reverse(erlang:get(locations))},
     {Before, After} = lists:splitwith(fun(Form) -> element(1, Form) =/= function end, New),
-    case compile:noenv_forms(Before ++ [Places | After], [binary, return_errors, deterministic, debug_info]) of
+    case compile:noenv_forms(Before ++ [Locations | After], [binary, return_errors, deterministic, debug_info]) of
         {ok, _, Code} -> Code;
         {ok, _, Code, _} -> Code;
         {error, Errors, _} -> throw({refused, {cannot_instrument, Module, Errors}})
     end.
 
-%% The abstract forms that a module was compiled from.
+%% Returns the abstract forms of a module.
 forms(Beam) ->
     case beam_lib:chunks(Beam, [abstract_code]) of
         {ok, {_, [{abstract_code, {raw_abstract_v1, Forms}}]}} -> [tolerant(Form) || Form <- Forms];
@@ -35,13 +36,13 @@ forms(Beam) ->
         {error, beam_lib, Why} -> throw({refused, Why})
     end.
 
-%% Whether a module loads native functions whenever somebody asks it to.
+%% Returns true if a module loads native functions on request.
 loads({remote, _, {atom, _, erlang}, {atom, _, load_nif}}) -> true;
 loads(Tuple) when is_tuple(Tuple) -> loads(tuple_to_list(Tuple));
 loads([Head | Tail]) -> loads(Head) orelse loads(Tail);
 loads(_) -> false.
 
-%% A copy may give rise to warnings that the module itself does not.
+%% A copy may cause warnings that the module itself does not.
 tolerant({attribute, Anno, compile, Options}) when is_list(Options) ->
     {attribute, Anno, compile, lists:delete(warnings_as_errors, Options)};
 tolerant({attribute, Anno, compile, warnings_as_errors}) -> {attribute, Anno, compile, []};
@@ -64,8 +65,8 @@ form(Form) -> [Form].
 
 %% ---- loops without an operation
 
-%% The functions whose calls are counted, so that there is one in every loop: those that are exported, through which loops
-%% over several modules go, and those that come back to themselves by local calls.
+%% Returns the functions whose calls are counted, so that there is one in every loop: the exported ones,
+%% through which loops over several modules go, and those that reach themselves by local calls.
 counted(Forms) ->
     All = [{Name, Arity} || {function, _, Name, Arity, _} <- Forms],
     Exported = case [all || {attribute, _, compile, Options} <- Forms, lists:member(export_all, lists:flatten([Options]))] of
@@ -84,7 +85,7 @@ counted(Forms) ->
         digraph:delete(Graph)
     end.
 
-%% The names that could be those of local functions, each with how it is used.
+%% Returns the names that could be local functions, each with its use.
 named({call, _, {atom, _, Name}, Arguments}) -> [{call, {Name, length(Arguments)}} | named(Arguments)];
 named({'fun', _, {function, Name, Arity}}) -> [{value, {Name, Arity}}];
 named(Tuple) when is_tuple(Tuple) -> named(tuple_to_list(Tuple));
@@ -95,9 +96,10 @@ count(Anno, Clauses) ->
     Count = ours(Anno, raddle_turn, count, []),
     [{clause, At, Patterns, Guard, [Count | Body]} || {clause, At, Patterns, Guard, Body} <- Clauses].
 
-%% ---- guards that ask who they are
+%% ---- guards with self() or node()
 
-%% The clauses of a function. If a guard asks for self() or node(), the question is put first and then the clause is chosen.
+%% Instruments the clauses of a function. If a guard calls self() or node(), the value is computed first and
+%% then the clause is chosen.
 heads(Anno, Arity, Clauses) ->
     case asks(Clauses) of
         false -> clauses(Clauses);
@@ -168,7 +170,7 @@ expression({'try', Anno, Body, Of, Catch, After}) ->
         guarded(Anno, Catch, fun(Catch1) -> {'try', Anno, each(Body), clauses(Of1), caught(clauses(Catch1)), each(After)} end)
     end);
 expression({'catch', Anno, Body}) ->
-    %% As it is defined, but for the stack.
+    %% As defined, except for the stack.
     [Value, Reason, Stack] = [{var, Anno, new_name(Stem)} || Stem <- ["Value", "Reason", "Stack"]],
     Exit = fun(Why) -> {tuple, Anno, [{atom, Anno, 'EXIT'}, Why]} end,
     Any = {var, Anno, '_'},
@@ -217,7 +219,7 @@ expression(Tuple) when is_tuple(Tuple), tuple_size(Tuple) > 1 ->
 expression(List) when is_list(List) -> each(List);
 expression(Other) -> Other.
 
-%% A stack that is caught has the names of the modules as they are in the source, and none of the runtime.
+%% Caught stacks have the module names of the source, and no runtime frames.
 caught(Clauses) -> [caught_by(Clause) || Clause <- Clauses].
 
 caught_by({clause, Anno, [{tuple, At, [Class, Reason, {var, Here, Stack}]}], Guard, Body}) when Stack =/= '_' ->
@@ -228,7 +230,7 @@ caught_by(Clause) -> Clause.
 
 is_local(Name, Arity) -> maps:is_key({Name, Arity}, erlang:get(local)).
 
-%% A call of a function that is known. The arguments have been looked at.
+%% Instruments a call of a known function. The arguments are already instrumented.
 calls(Anno, Module, Name, Arguments) ->
     case raddle_modules:sort(Module) of
         native -> remote(Anno, as_is(Module, Name, length(Arguments)), Name, Arguments);
@@ -239,7 +241,7 @@ calls(Anno, Module, Name, Arguments) ->
         refused -> ours(Anno, raddle_allow, call, [{atom, Anno, Module}, {atom, Anno, Name}, list(Anno, Arguments)])
     end.
 
-%% The module of a function that runs as it is.
+%% The module of a function that runs unmodified.
 as_is(maps, Name, Arity) -> case raddle_map:is_ordered(Name, Arity) of true -> raddle_map; false -> maps end;
 as_is(Module, _, _) -> Module.
 
@@ -273,7 +275,8 @@ value(Anno, Module, Name, Arity) ->
 made(Anno, Module, Name, Arity) ->
     ours(Anno, raddle_call, make_fun, [{atom, Anno, Module}, {atom, Anno, Name}, {integer, Anno, Arity}]).
 
-%% A receive asks for the first message that one of its clauses takes, and then chooses the clause.
+%% Instruments a receive: requests the first message that one of its clauses matches, and then chooses the
+%% clause.
 receives(Anno, Clauses, Time, Late) ->
     Message = {var, Anno, new_name("Message")},
     Yes = [{clause, At, Patterns, Guard, [{atom, At, true}]} || {clause, At, Patterns, Guard, _} <- Clauses],
@@ -285,10 +288,10 @@ receives(Anno, Clauses, Time, Late) ->
              end,
     Taken = [{clause, At, [{tuple, At, [{atom, At, '$m'}, Pattern]}], Guard, each(Body)}
              || {clause, At, [Pattern], Guard, Body} <- Clauses],
-    Place = place(Anno, patterns(Clauses)),
-    {'case', Anno, remote(Anno, raddle_mailbox, 'receive', [Wanted, Time, {integer, Anno, Place}]), Taken ++ Late}.
+    Location = location(Anno, patterns(Clauses)),
+    {'case', Anno, remote(Anno, raddle_mailbox, 'receive', [Wanted, Time, {integer, Anno, Location}]), Taken ++ Late}.
 
-%% What a receive takes, as in the source and in one line.
+%% Returns the patterns of a receive, as in the source and in one line.
 patterns([]) -> "nothing";
 patterns(Clauses) ->
     Text = lists:flatten(lists:join("; ", [pattern(Clause) || Clause <- Clauses])),
@@ -305,20 +308,20 @@ shortened(Text) -> Text.
 
 remote(Anno, Module, Name, Arguments) -> {call, Anno, {remote, Anno, {atom, Anno, Module}, {atom, Anno, Name}}, Arguments}.
 
-%% A call into the runtime, which gets the number of the place as its last argument.
-ours(Anno, Module, Name, Arguments) -> remote(Anno, Module, Name, Arguments ++ [{integer, Anno, place(Anno)}]).
+%% A call into the runtime, which gets the location number as its last argument.
+ours(Anno, Module, Name, Arguments) -> remote(Anno, Module, Name, Arguments ++ [{integer, Anno, location(Anno)}]).
 
-place(Anno) -> place(Anno, none).
+location(Anno) -> location(Anno, none).
 
-%% A place, and what is received there.
-place(Anno, Patterns) ->
-    Number = case erlang:get(places) of
+%% Numbers a location, with the patterns received there.
+location(Anno, Patterns) ->
+    Number = case erlang:get(locations) of
                  [] -> 1;
                  [Last | _] -> element(1, Last) + 1
              end,
     Line = erl_anno:line(Anno),
-    Place = if Patterns =:= none -> {Number, erlang:get(file), Line}; true -> {Number, erlang:get(file), Line, Patterns} end,
-    Number =< ?MOST_PLACES andalso erlang:put(places, [Place | erlang:get(places)]),
-    erlang:get(base) bsl 14 + min(Number, ?MOST_PLACES).
+    Location = if Patterns =:= none -> {Number, erlang:get(file), Line}; true -> {Number, erlang:get(file), Line, Patterns} end,
+    Number =< ?MOST_LOCATIONS andalso erlang:put(locations, [Location | erlang:get(locations)]),
+    erlang:get(base) bsl 14 + min(Number, ?MOST_LOCATIONS).
 
 list(Anno, Elements) -> lists:foldr(fun(Element, Tail) -> {cons, Anno, Element, Tail} end, {nil, Anno}, Elements).

@@ -1,4 +1,5 @@
-%% The error handler of controlled processes: a call into a module that is not loaded under its other name loads it.
+%% The error handler of controlled processes: a call into a module that is not loaded under its controlled
+%% name loads it.
 -module(raddle_handler).
 -export([undefined_function/3, undefined_lambda/3]).
 
@@ -19,7 +20,7 @@ undefined_function(Module, Function, Arguments) ->
 
 undefined_lambda(Module, Fun, Arguments) -> error_handler:undefined_lambda(Module, Fun, Arguments).
 
-%% A module may have a function for what it does not have.
+%% A module may define a handler for undefined functions.
 undefined(Module, Function, Arguments) ->
     case erlang:function_exported(Module, '$handle_undefined_function', 2) of
         true -> erlang:apply(Module, '$handle_undefined_function', [Function, Arguments]);

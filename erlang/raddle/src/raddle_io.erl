@@ -1,13 +1,14 @@
-%% What a program prints. The engine keeps the end of it, to be told with a run that fails; it is no operation. A process of the program that
-%% takes part in the protocol of io, as a device or as a group leader, is asked by OTP's own code.
+%% Output of a program. The engine stores its end, for the report of a failing run; it is not an operation.
+%% OTP's own code communicates with processes of the program that implement the io protocol, as a device or as
+%% a group leader.
 -module(raddle_io).
--export([call/3, log/2, printed/1, told/1]).
+-export([call/3, log/2, printed/1, section/1]).
 -include("raddle_run.hrl").
 
-%% A call of a function of io.
-call(F, [{'$raddle_file', _} | _] = A, Place) -> refuse(F, A, Place);
+%% Handles a call of a function of io.
+call(F, [{'$raddle_file', _} | _] = A, Location) -> refuse(F, A, Location);
 call(F, [], _) when F =:= columns; F =:= rows -> {error, enotsup};
-call(F, A, Place) ->
+call(F, A, Location) ->
     case prints(F, A) of
         {Device, Text} ->
             case taker(Device) of
@@ -17,13 +18,13 @@ call(F, A, Place) ->
         none ->
             case A of
                 [Device | _] when is_pid(Device) -> erlang:apply('~io', F, A);
-                _ -> refuse(F, A, Place)
+                _ -> refuse(F, A, Location)
             end
     end.
 
-refuse(F, A, Place) -> raddle_allow:call(io, F, A, Place).
+refuse(F, A, Location) -> raddle_allow:call(io, F, A, Location).
 
-%% Where a function prints to, and what.
+%% Returns the device of an io function, and its text.
 prints(F, [Format]) when F =:= format; F =:= fwrite -> {standard_io, fun() -> format(Format, []) end};
 prints(F, [Format, Arguments]) when F =:= format; F =:= fwrite -> {standard_io, fun() -> format(Format, Arguments) end};
 prints(F, [Device, Format, Arguments]) when F =:= format; F =:= fwrite -> {Device, fun() -> format(Format, Arguments) end};
@@ -36,8 +37,8 @@ prints(write, [Term]) -> {standard_io, fun() -> io_lib:write(Term) end};
 prints(write, [Device, Term]) -> {Device, fun() -> io_lib:write(Term) end};
 prints(_, _) -> none.
 
-%% The process of the program that takes what is printed to a device, or none. The leader of the test is no process of the program, and one that leads
-%% itself is the master of an application, who would hand it on to that.
+%% Returns the process of the program that receives output to a device, or none. The leader of the test is not
+%% a process of the program, and one that leads itself is an application master, which would forward it there.
 taker(Device) when Device =:= user; Device =:= standard_error -> none;
 taker(standard_io) ->
     #me{table = Table, pid = Pid} = raddle_turn:me(),
@@ -50,7 +51,7 @@ taker(Pid) when is_pid(Pid) ->
     end;
 taker(Name) -> Name.
 
-%% A text, with maps in the order of their keys (see raddle_map).
+%% Formats a text, with maps in the order of their keys (see raddle_map).
 -if(?OTP_RELEASE >= 26).
 format(Format, Arguments) ->
     Ordered = fun(#{maps_order := undefined} = Part) -> Part#{maps_order => ordered}; (Part) -> Part end,
@@ -65,12 +66,12 @@ print(Chars) ->
         _ -> erlang:error(badarg)
     end.
 
-%% What is logged, in a line of its own.
+%% Records a log line.
 log(Level, Text) ->
     raddle_nif:print((raddle_turn:me())#me.session, unicode:characters_to_binary([atom_to_list(Level), ": ", Text, "\n"])).
 
-%% What the program has printed in the run of a session, as it is in every VM (see raddle_report:plain/1); what only looks like a part of a pid
-%% stays as it is.
+%% Returns the output of the program in the run of a session, in a form that is the same in every VM (see
+%% raddle_report:plain/1); text that only looks like a part of a pid is unchanged.
 printed(Session) ->
     case raddle_nif:printed(Session) of
         <<>> -> <<>>;
@@ -79,6 +80,6 @@ printed(Session) ->
             re:replace(Pids, "#Ref<[0-9]+\\.", "#Ref<0.", [global, unicode, {return, binary}])
     end.
 
-%% The same for a person, after something else.
-told(<<>>) -> "";
-told(Text) -> ["\nIt printed:\n", [["  ", Line, "\n"] || Line <- binary:split(string:trim(Text, trailing, "\n"), <<"\n">>, [global])]].
+%% Formats the output for a report.
+section(<<>>) -> "";
+section(Text) -> ["\nIt printed:\n", [["  ", Line, "\n"] || Line <- binary:split(string:trim(Text, trailing, "\n"), <<"\n">>, [global])]].

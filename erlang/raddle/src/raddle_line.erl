@@ -1,18 +1,20 @@
-%% The lines between nodes. Each has one ordered queue in each direction and an actor that empties it; every delivery is an operation.
+%% The lines between nodes. Each has one ordered queue in each direction and an actor that empties it; every
+%% delivery is an operation.
 %%
-%% A line is connected, idle (it will be connected by the first signal), cut, or gone (one of its nodes is down). Whoever changes that does so at
-%% once; a node hears of it by a mark in the queue that leads to it, and until then what it sends is lost. What was on its way when a line broke
-%% may arrive or not: an actor of its own drops what has not arrived when its turn comes.
+%% A line is connected, idle (the first signal connects it), cut, or gone (one of its nodes is down). The
+%% state changes at once; a node observes the change by a mark in the queue that leads to it, and until then
+%% its messages are lost. Messages in transit when a line breaks may arrive or not: a separate actor drops
+%% those that have not arrived at its turn.
 -module(raddle_line).
 -export([carrier/3, give/4, connect/3, carry/5, arrival/2, arrive/2, lose/5, drop/4, notify/5, set/4, state/3, is_up/3, connection/3, both/3, forget/2]).
 -include("raddle_run.hrl").
 
-%% ---- what is known of a line
+%% ---- the state of a line
 
 key(From, To) when From < To -> {line, From, To};
 key(From, To) -> {line, To, From}.
 
-%% {connected, Epoch}, idle, cut or gone. A node that no run has is gone.
+%% Returns {connected, Epoch}, idle, cut or gone. A node that is not in the run is gone.
 state(Table, From, To) ->
     case raddle_table:find(Table, key(From, To), none) of
         none ->
@@ -26,17 +28,17 @@ state(Table, From, To) ->
 
 set(Table, From, To, State) -> ets:insert(Table, {line, key(From, To), State}).
 
-%% The connection to To that From knows of: its epoch, or down.
+%% Returns the connection to To that From knows: its epoch, or down.
 epoch_of(Table, From, To) -> raddle_table:find(Table, {view, From, To}, 0).
 
-%% Whether From takes To for connected.
+%% Returns true if From considers To connected.
 is_up(Table, From, To) ->
     epoch_of(Table, From, To) =/= down andalso lists:member(To, raddle_table:find(Table, nodes, [])).
 
-%% The connection to Other that Node has, or had last.
+%% Returns the current or last connection of Node to Other.
 connection(Table, Node, Other) -> raddle_table:find(Table, {connection, Node, Other}, 0).
 
-%% The touches of an operation that changes a line: whatever is sent on it depends on that.
+%% Returns the touches of an operation that changes a line: everything sent on it depends on that.
 both(Me, From, To) ->
     {?WRITES(element(2, carrier(Me, From, To))), ?WRITES(element(2, carrier(Me, To, From)))}.
 
@@ -52,7 +54,7 @@ carrier(#me{session = Session, table = Table, actor = Actor}, From, To) ->
 
 %% ---- sending
 
-%% Puts a signal on its way, as part of the latest operation.
+%% Sends a signal, as part of the latest operation.
 give(#me{table = Table} = Me, From, To, Signal) ->
     View = epoch_of(Table, From, To),
     case state(Table, From, To) of
@@ -69,14 +71,14 @@ give(#me{table = Table} = Me, From, To, Signal) ->
         _ -> ok
     end.
 
-%% A node that is gone took the signal with it, unless there has never been such a node.
+%% A signal to a node that is gone is lost, unless there has never been such a node.
 lost_or_unknown(#me{table = Table} = Me, From, To, Signal) ->
     case lists:member(To, raddle_table:find(Table, nodes, [])) of
         true -> ok;
         false -> unreachable(Me, From, To, Signal)
     end.
 
-%% Signals that are about a connection which is no more do not make another one.
+%% Signals about a connection that has ended do not create another one.
 connects(Signal) -> not lists:member(element(1, Signal), [linked, down, unlink, demonitor, spawned, not_spawned]).
 
 unreachable(Me, From, To, {link, Pid, Other}) -> enqueue(Me, To, From, {sure, {linked, Other, Pid, noconnection}});
@@ -95,7 +97,7 @@ enqueue(#me{session = Session, table = Table} = Me, From, To, Signal) ->
     raddle_nif:deliver(Session, Actor),
     ok.
 
-%% Connects a line that is idle. Both nodes hear of it by their queues.
+%% Connects an idle line. Both nodes observe it through their queues.
 connect(#me{table = Table} = Me, From, To) ->
     Epoch = raddle_table:count(Table, epochs),
     set(Table, From, To, {connected, Epoch}),
@@ -104,7 +106,7 @@ connect(#me{table = Table} = Me, From, To) ->
 
 %% ---- losing
 
-%% The line breaks, and is in State from now on. Ends are the nodes that will hear of it, each with the reason.
+%% Breaks the line, which is in State from now on. Ends are the nodes that observe it, each with the reason.
 lose(#me{table = Table} = Me, From, To, State, Ends) ->
     case state(Table, From, To) of
         {connected, _} -> [break(Me, if End =:= From -> To; true -> From end, End, Reason) || {End, Reason} <- Ends];
@@ -112,7 +114,7 @@ lose(#me{table = Table} = Me, From, To, State, Ends) ->
     end,
     set(Table, From, To, State).
 
-%% The queue from From to To ends here: To will hear of it after what may still arrive.
+%% Ends the queue from From to To: To observes it after what may still arrive.
 break(#me{session = Session, table = Table, actor = Actor} = Me, From, To, Reason) ->
     Id = raddle_table:count(Table, breaks),
     {Carrier, _} = carrier(Me, From, To),
@@ -121,11 +123,11 @@ break(#me{session = Session, table = Table, actor = Actor} = Me, From, To, Reaso
         false -> ok;
         true ->
             Object = raddle_table:object(Me, {break, From, To}),
-            Loss = raddle_nif:add_errand(Session, max(Actor, 0), ?WRITE, ?AT_CARRIER, {?WRITES(Object), ?NONE}),
+            Loss = raddle_nif:add_task(Session, max(Actor, 0), ?WRITE, ?AT_CARRIER, {?WRITES(Object), ?NONE}),
             ets:insert(Table, [{actor, {actor, Loss}, {loss, From, To, Id}},
                                {actor_name, {actor_name, Loss}, io_lib:format("loss from ~ts to ~ts", [From, To])},
                                {list, {breaks, From, To}, [Id | raddle_table:list(Table, {breaks, From, To})]}]),
-            %% What was about to be delivered may be lost as well.
+            %% A delivery in progress may be lost as well.
             case raddle_table:find(Table, {actor, Carrier}, none) of
                 {carrier, _, _, {ready, Signal, {_, _, Second}}} ->
                     is_loseable(Signal) andalso Second =/= ?READS(Object) andalso begin
@@ -136,9 +138,9 @@ break(#me{session = Session, table = Table, actor = Actor} = Me, From, To, Reaso
             end
     end.
 
-is_loseable(Signal) -> not lists:member(element(1, Signal), [nodeup, nodedown, tell, sure]).
+is_loseable(Signal) -> not lists:member(element(1, Signal), [nodeup, nodedown, notice, sure]).
 
-%% Drops what was sent on a line before it broke and has not arrived.
+%% Drops messages that were sent on a line before it broke and have not arrived.
 drop(#me{table = Table}, From, To, Id) ->
     {Before, After} = lists:splitwith(fun(Signal) -> not is_break(Signal, Id) end, raddle_table:list(Table, {queue, From, To})),
     After =/= [] andalso
@@ -151,7 +153,7 @@ is_break(_, _) -> false.
 forget_break(Table, From, To, Id) ->
     raddle_table:put_list(Table, {breaks, From, To}, lists:delete(Id, raddle_table:list(Table, {breaks, From, To}))).
 
-%% Nothing that was on its way to a node arrives there any more.
+%% Drops everything in transit to a node.
 forget(#me{table = Table}, Node) ->
     Nodes = raddle_table:find(Table, nodes, []),
     [begin
@@ -175,7 +177,7 @@ carry(#me{table = Table} = Me, Who, From, To, {ready, Signal, Address}) ->
                 Address ->
                     raddle_table:put_list(Table, {queue, From, To}, Rest),
                     raddle_signal:arrive(Me#me{node = To, pid = none}, Signal);
-                _ -> ok % A name has another owner by now: the delivery begins anew.
+                _ -> ok % The name has another owner by now: the delivery restarts.
             end;
         _ -> ok
     end,
@@ -206,7 +208,7 @@ carry(#me{table = Table} = Me, Who, From, To, idle) ->
             {_, First, Second} = Address = address(Me, From, To, Signal),
             Breaks = ets:member(Table, {breaks, From, To}) andalso is_loseable(Signal)
                 andalso First =/= Break andalso Second =/= Break,
-            Early = lists:member(element(1, Signal), [nodeup, tell]) andalso ets:member(Table, {notices, To, From}),
+            Early = lists:member(element(1, Signal), [nodeup, notice]) andalso ets:member(Table, {notices, To, From}),
             if
                 Early -> rest(Me, Who, From, To);
                 Breaks ->
@@ -218,7 +220,7 @@ carry(#me{table = Table} = Me, Who, From, To, idle) ->
             end
     end.
 
-%% What the arrival of a signal touches: if there is room, also whether it is lost.
+%% Returns the touches of the arrival of a signal: if there is room, also whether it is lost.
 address(Me, From, To, Signal) ->
     Break = ?READS(raddle_table:object(Me, {break, From, To})),
     case {raddle_signal:arrival(Me, To, Signal), is_loseable(Signal)} of
@@ -243,46 +245,48 @@ announce(#me{session = Session, actor = Actor}, Who, {Kind, First, Second}) ->
 
 %% ---- marks
 
-%% What the arrival of a mark touches: what its node sends to the other depends on it, and so does what the node knows.
+%% Returns the touches of the arrival of a mark: the node's messages to the other depend on it, and so does
+%% the node's knowledge.
 arrival(Me, Mark) ->
     {Node, Other} = {element(2, Mark), element(3, Mark)},
     {?WRITE, ?WRITES(element(2, carrier(Me, Node, Other))), ?WRITES(raddle_table:object(Me, {views, Node}))}.
 
 arrive(#me{table = Table} = Me, {nodeup, Node, Other, Epoch}) ->
     ets:insert(Table, [{view, {view, Node, Other}, Epoch}, {connection, {connection, Node, Other}, Epoch}]),
-    tell(Me, Node, Other, raddle_node:messages(Me, Node, Other, nodeup, none)
+    deliver_first(Me, Node, Other, raddle_node:messages(Me, Node, Other, nodeup, none)
                           ++ [{Pid, {'$raddle_connected', Other}} || Pid <- take(Table, {connecting, Node, Other})]);
 arrive(#me{table = Table} = Me, {nodedown, Node, Other, Reason, Id}) ->
     forget_break(Table, Other, Node, Id),
     ets:insert(Table, {view, {view, Node, Other}, down}),
     notices(Me, Node, Other, raddle_watch:lost(Me, Node, Other) ++ raddle_node:lost(Me, Node, Other)),
-    tell(Me, Node, Other, raddle_node:messages(Me, Node, Other, nodedown, Reason)).
+    deliver_first(Me, Node, Other, raddle_node:messages(Me, Node, Other, nodedown, Reason)).
 
 take(Table, Key) ->
     List = raddle_table:list(Table, Key),
     ets:delete(Table, Key),
     List.
 
-%% Messages about a line come before anything else that it brings.
-tell(#me{table = Table}, Node, Other, Messages) ->
+%% Sends messages about a line before anything else that it delivers.
+deliver_first(#me{table = Table}, Node, Other, Messages) ->
     Key = {queue, Other, Node},
-    raddle_table:put_list(Table, Key, [{tell, Pid, Message} || {Pid, Message} <- Messages] ++ raddle_table:list(Table, Key)).
+    raddle_table:put_list(Table, Key, [{notice, Pid, Message} || {Pid, Message} <- Messages] ++ raddle_table:list(Table, Key)).
 
-%% Each process that has lost a link, a monitor or the like hears of it in operations of its own, in any order with others.
+%% Notifies each process that has lost a link, a monitor or similar in separate operations, in any order with
+%% others.
 notices(#me{session = Session, table = Table, actor = Actor} = Me, Node, Other, Signals) ->
     Pids = lists:usort([Pid || {Pid, _} <- Signals]),
     Main = raddle_table:find(Table, main, none),
     [begin
          [First | _] = Mine = [Signal || {To, Signal} <- Signals, To =:= Pid],
          {Kind, One, Two} = raddle_signal:arrival(Me, Node, First),
-         Errand = raddle_nif:add_errand(Session, Actor, Kind, ?AT_CARRIER, {One, Two}),
-         ets:insert(Table, [{actor, {actor, Errand}, {notices, Node, Other, Mine}},
-                            {actor_name, {actor_name, Errand},
+         Task = raddle_nif:add_task(Session, Actor, Kind, ?AT_CARRIER, {One, Two}),
+         ets:insert(Table, [{actor, {actor, Task}, {notices, Node, Other, Mine}},
+                            {actor_name, {actor_name, Task},
                              ["loss of ", atom_to_list(Other), " for ", raddle_report:pid(Pid, Main, erlang:node(Main), raddle_table:find(Table, {called, Pid}, none))]}])
      end || Pid <- Pids],
     Pids =:= [] orelse ets:insert(Table, {notices, {notices, Node, Other}, length(Pids)}).
 
-%% One of these has its turn. The last of them lets the line go on.
+%% Executes one of these. The last one unblocks the line.
 notify(#me{session = Session, table = Table, actor = Actor} = Me, Who, Node, Other, [Signal | Rest]) ->
     raddle_signal:arrive(Me#me{node = Node, pid = none}, Signal),
     case Rest of

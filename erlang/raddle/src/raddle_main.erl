@@ -1,11 +1,11 @@
-%% What the command line starts. The arguments after -extra are MODULE:FUNCTION [--pa DIR | --node NAME | --fail-on WHAT | --allow NAME |
-%% --virtual-time MS | --faults SPEC]..; orders come through the
-%% socket in the place of the standard input and are answered there, in the words of crates/raddle-model/src/native.rs. A message is
-%% four bytes with the length, most significant first, and JSON.
+%% The entry point of the command line. The arguments after -extra are MODULE:FUNCTION [--pa DIR | --node NAME
+%% | --fail-on WHAT | --allow NAME | --virtual-time MS | --faults SPEC]..; requests arrive on the socket that
+%% replaces the standard input and are answered there, in the protocol of crates/raddle-model/src/native.rs. A
+%% message is four bytes with the length, most significant first, and JSON.
 -module(raddle_main).
 -export([main/0]).
 
-%% One process listens; another makes the runs and answers.
+%% One process listens; another executes the runs and answers.
 main() ->
     spawn(fun() ->
               Port = open_port({fd, 0, 0}, [{packet, 4}, binary, eof]),
@@ -15,9 +15,10 @@ main() ->
 
 listen(Port, Maker) ->
     receive
-        {Port, {data, Order}} -> Maker ! {order, Order};
+        {Port, {data, Order}} -> Maker ! {request, Order};
         {'DOWN', _, process, Maker, Why} ->
-            %% Nobody would answer the orders that come now. Who cannot read the answer any more finds the reason with what the VM has said.
+            %% Later requests would not be answered. If the answer cannot be read any more, the reason is in
+            %% the output of the VM.
             port_command(Port, said(refused, broken(Why))),
             io:put_chars(standard_error, broken(Why)),
             erlang:halt(1);
@@ -25,16 +26,16 @@ listen(Port, Maker) ->
     end,
     listen(Port, Maker).
 
-broken(Why) -> ["a bug of Raddle: what makes the runs has ended: ", text(Why)].
+broken(Why) -> ["internal error: the process that executes the runs has ended: ", text(Why)].
 
 said(How, Why) -> json(#{How => #{message => text(Why)}}).
 
 %% ---- the runs
 
-make(Port, [Test | Places]) ->
+make(Port, [Test | Locations]) ->
     ok = raddle_modules:prepare(),
-    [code:add_patha(Path) || {"--pa", Path} <- pairs(Places)],
-    Words = [unicode:characters_to_binary(Word) || Word <- Places],
+    [code:add_patha(Path) || {"--pa", Path} <- pairs(Locations)],
+    Words = [unicode:characters_to_binary(Word) || Word <- Locations],
     Allow = try raddle:allow(Words)
             catch error:{raddle_error, Wrong} -> port_command(Port, said(refused, Wrong)), next(), []
             end,
@@ -43,43 +44,43 @@ make(Port, [Test | Places]) ->
         true -> port_command(Port, json(#{ready => #{fibers => true}}));
         Why -> port_command(Port, said(refused, Why))
     end,
-    {ok, Desk, Seed, Wall} = case raddle_nif:open_desk(next()) of
-                                 {error, Mistake} -> refuse(Port, Mistake);
+    {ok, Requests, Seed, Wall} = case raddle_nif:open_requests(next()) of
+                                 {error, Error} -> refuse(Port, Error);
                                  Opened -> Opened
                              end,
     Options = #{test => raddle:prepare(Program), nodes => raddle:nodes_of(Words, ['test@raddle']), wall => Wall,
                 fail_on => raddle:fail_on(Words), allow => Allow, virtual_time => raddle:virtual_time(Words), faults => raddle:faults(Words)},
-    orders(Port, Desk, Seed, Options).
+    serve(Port, Requests, Seed, Options).
 
-%% Nothing can be done about what was wanted, and whoever asks is told so.
+%% Reports that the request cannot be fulfilled.
 refuse(Port, Why) ->
     _ = next(),
     port_command(Port, said(refused, Why)),
     refuse(Port, Why).
 
-next() -> receive {order, Text} -> Text end.
+next() -> receive {request, Text} -> Text end.
 
-%% Orders that have come already wait in the mailbox; a run looks for its own messages only.
-orders(Port, Desk, Seed, Options) ->
-    Answer = case raddle_nif:read_order(Desk, next()) of
+%% Pending requests wait in the mailbox; a run takes only its own messages.
+serve(Port, Requests, Seed, Options) ->
+    Answer = case raddle_nif:read_request(Requests, next()) of
                  {error, Why} -> said(refused, Why);
-                 {Session, Run, Wish} ->
-                     Look = fun(_, Table, Result) -> made(Session, {Seed, Run}, Table, Result, Wish) end,
-                     case raddle_run:run(Session, {Seed, Run}, Options#{callers => Wish =:= whole}, Look) of
+                 {Session, Run, Trace} ->
+                     Look = fun(_, Table, Result) -> answer(Session, {Seed, Run}, Table, Result, Trace) end,
+                     case raddle_run:run(Session, {Seed, Run}, Options#{callers => Trace =:= callers}, Look) of
                          exhausted -> json(<<"exhausted">>);
-                         Made -> Made
+                         Result -> Result
                      end
              end,
     port_command(Port, Answer),
-    orders(Port, Desk, Seed, Options).
+    serve(Port, Requests, Seed, Options).
 
-made(Session, Number, Table, #{verdict := Verdict, steps := _}, Wish) ->
-    Wanted = case Verdict of {failed, _, _, _, _} -> Wish =/= none; _ -> Wish =:= any orelse Wish =:= whole end,
+answer(Session, Number, Table, #{verdict := Verdict, steps := _}, Trace) ->
+    Wanted = case Verdict of {failed, _, _, _, _} -> Trace =/= none; _ -> Trace =:= any orelse Trace =:= callers end,
     case Wanted of
         true -> raddle_nif:answer(Session, Number, raddle_run:names(Session, Table), raddle_io:printed(Session), raddle_callers:known(Table));
         false -> raddle_nif:answer(Session, Number, nil, <<>>, [])
     end;
-made(_, _, _, Result, _) -> said(lost, raddle_report:result(Result)).
+answer(_, _, _, Result, _) -> said(lost, raddle_report:result(Result)).
 
 pairs([Option, Value | Rest]) -> [{Option, Value} | pairs(Rest)];
 pairs([]) -> [].

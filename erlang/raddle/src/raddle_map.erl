@@ -1,14 +1,15 @@
-%% Maps in an order that is the same in all VMs. Since OTP 26 the host's depends on which atoms it has met and when, even for a few keys; so whatever
-%% goes through a map in a controlled module does that in the order of keys. Older releases have it so for up to 32 keys, and are left alone.
+%% Maps in an order that is the same in all VMs. Since OTP 26 the host's order depends on its atom table, even
+%% for a few keys; so a controlled module traverses maps in the order of keys. Older releases do so for up to
+%% 32 keys, and are unchanged.
 -module(raddle_map).
 -export([is_ordered/2, generator/1, to_list/1, keys/1, values/1, iterator/1, fold/3, foreach/2, map/2, filter/2, filtermap/2]).
 
-%% Whether a function of maps has one of ours in its place.
+%% Returns true if a function of maps has a replacement.
 is_ordered(Function, Arity) ->
     erlang:function_exported(maps, iterator, 2)
         andalso lists:member({Function, Arity}, [{to_list, 1}, {keys, 1}, {values, 1}, {iterator, 1}, {fold, 3}, {foreach, 2}, {map, 2}, {filter, 2}, {filtermap, 2}]).
 
-%% What a comprehension goes through. It complains itself of what is no map.
+%% The generator of a comprehension. It raises the error for a term that is not a map.
 generator(Map) when is_map(Map) -> maps:iterator(Map, ordered);
 generator(Other) -> Other.
 

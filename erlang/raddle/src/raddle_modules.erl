@@ -1,9 +1,11 @@
-%% Which modules are controlled, and under which name. A module m is instrumented when it is first called and loaded as '~m',
-%% beside the module of the host. What was instrumented is kept in files, named after the content of everything it depends on.
+%% The controlled modules, and their names. A module m is instrumented when it is first called and loaded as
+%% '~m', next to the module of the host. Instrumented code is cached in files, named after the content of
+%% everything it depends on.
 -module(raddle_modules).
--export([prepare/0, renew/0, sort/1, name/1, original/1, is_ours/1, is_library/1, load/1, load_host/1, place/1]).
+-export([prepare/0, renew/0, sort/1, name/1, original/1, is_ours/1, is_library/1, load/1, load_host/1, location/1]).
 
-%% builtin, ets, library (has replacements in raddle_library), native (runs as it is), refused (but for what is allowed), or {controlled, Name}.
+%% Returns builtin, ets, library (has replacements in raddle_library), native (runs unmodified), refused
+%% (unless allowed), or {controlled, Name}.
 sort(Module) ->
     case persistent_term:get({raddle_sort, Module}, none) of
         none ->
@@ -27,12 +29,12 @@ find_sort(Module) ->
             end
     end.
 
-%% Modules that compute, and touch nothing that others could notice.
+%% Modules that only compute, without observable effects.
 native() ->
     [array, base64, binary, dict, erl_anno, erl_features, erl_internal, erl_lint, erl_parse, erl_pp, erl_scan, gb_sets, gb_trees, io_lib, io_lib_format, io_lib_fread, io_lib_pretty, lists, maps, math,
      orddict, ordsets, proplists, queue, re, sets, string, unicode, unicode_util, uri_string, zlib].
 
-%% Modules at the bottom of the system that have no replacement yet.
+%% Low-level modules of the system without a replacement.
 refused() ->
     [auth, beam_lib, code_server, erl_boot_server, erl_ddll, erl_distribution, erl_epmd,
      erl_reply, erl_tracer, erts_code_purger, erts_debug, erts_dirty_process_signal_handler, erts_internal,
@@ -49,10 +51,10 @@ original(Module) ->
         _ -> Module
     end.
 
-%% Whether a module belongs to the runtime itself.
+%% Returns true for a module of the runtime itself.
 is_ours(Module) -> lists:member(Module, ours()).
 
-%% Whether a module came with the VM or with Elixir: kernel, stdlib and the like.
+%% Returns true for a module of the VM or of Elixir: kernel, stdlib and so on.
 is_library(Module) ->
     case persistent_term:get({raddle_library, Module}, unknown) of
         unknown ->
@@ -82,8 +84,8 @@ ours() -> [raddle, raddle_allow, raddle_bif, raddle_call, raddle_callers, raddle
 
 %% ---- loading
 
-%% Sees to it that the controlled module is there: ok, missing, or {refused, Why}. One process does that, so that a module
-%% is loaded once, and nothing of it shows in the process that calls.
+%% Ensures that the controlled module is loaded: ok, missing, or {refused, Why}. One process does that, so
+%% that a module is loaded once, and without effects on the calling process.
 load(Module) ->
     case erlang:module_loaded(name(Module)) of
         true -> ok;
@@ -94,7 +96,7 @@ load(Module) ->
             end
     end.
 
-%% Sees to it that a module of the host is there, as far as it can be loaded.
+%% Ensures that a module of the host is loaded, if possible.
 load_host(Module) -> ask(load_host, Module).
 
 ask(What, Module) ->
@@ -143,7 +145,7 @@ load_now(Module) ->
     persistent_term:put({raddle_beam, Module}, erlang:md5(Beam)),
     ok.
 
-%% Forgets the controlled copies of modules that were compiled anew, so that what is tested is what was written last.
+%% Forgets the controlled copies of modules that were recompiled, so that the latest code is tested.
 renew() ->
     persistent_term:erase(raddle_without_copy),
     [forget(Ours) || {Ours, _} <- code:all_loaded(), Module <- [original(Ours)], Module =/= Ours, is_older(Module)],
@@ -160,7 +162,7 @@ forget(Ours) ->
     code:delete(Ours),
     code:purge(Ours).
 
-%% The code of the module, with numbers of places that no other loaded module has.
+%% Returns the code of the module, with location numbers that no other loaded module has.
 instrumented(Module, Beam, Salt) ->
     Base = 1 + erlang:phash2({Module, Salt}, 16#fffe),
     case persistent_term:get({raddle_base, Base}, Module) of
@@ -171,9 +173,9 @@ instrumented(Module, Beam, Salt) ->
     end.
 
 cached(Module, Beam, Base) ->
-    %% All of it: beam_lib:md5 leaves out the lines, which are in reports, and the forms, which are what is instrumented.
+    %% All of it: beam_lib:md5 omits the lines, which are in reports, and the forms, which are instrumented.
     Content = erlang:md5(Beam),
-    %% What decides on the code besides the module itself.
+    %% Everything that determines the code besides the module itself.
     Rules = [Ours:module_info(md5) || Ours <- [raddle_forms, raddle_bif, raddle_library, raddle_map, raddle_elixir, ?MODULE]],
     Key = binary:encode_hex(erlang:md5(term_to_binary({Content, Rules, Base, erlang:system_info(otp_release)}))),
     File = filename:join(directory(), atom_to_list(Module) ++ "-" ++ binary_to_list(Key) ++ ".beam"),
@@ -185,7 +187,7 @@ cached(Module, Beam, Base) ->
             {File, Code}
     end.
 
-%% A cache that cannot be written is no reason to stop. Others may write the same file at the same time.
+%% A cache that cannot be written is not an error. Others may write the same file at the same time.
 keep(File, Code) ->
     Draft = File ++ "." ++ os:getpid(),
     _ = filelib:ensure_dir(File),
@@ -200,28 +202,29 @@ directory() ->
         Given -> Given
     end.
 
-%% ---- places
+%% ---- locations
 
-%% The text of a place, such as "gen_server.erl:123", or "receive {reply, X} at client.erl:12". A text is one already.
-place(Text) when is_list(Text) -> Text;
-place(1) -> "the end of a process";
-place(2) -> "a timer";
-place(3) -> "a delivery between nodes";
-place(4) -> "the start";
-place(5) -> "a choice of faults";
-place(6) -> "a crash";
-place(7) -> "a restart";
-place(8) -> "a partition";
-place(9) -> "its healing";
-place(10) -> "a disconnection";
-place(11) -> "the time until a fault";
-place(Number) ->
+%% Returns the text of a location, such as "gen_server.erl:123", or "receive {reply, X} at client.erl:12". A
+%% text is returned unchanged.
+location(Text) when is_list(Text) -> Text;
+location(1) -> "the end of a process";
+location(2) -> "a timer";
+location(3) -> "a delivery between nodes";
+location(4) -> "the start";
+location(5) -> "a choice of faults";
+location(6) -> "a crash";
+location(7) -> "a restart";
+location(8) -> "a partition";
+location(9) -> "its healing";
+location(10) -> "a disconnection";
+location(11) -> "the time until a fault";
+location(Number) ->
     Module = persistent_term:get({raddle_base, Number bsr 14}, none),
-    Places = case Module of
+    Locations = case Module of
                  none -> [];
-                 _ -> proplists:get_value(raddle_places, (name(Module)):module_info(attributes), [])
+                 _ -> proplists:get_value(raddle_locations, (name(Module)):module_info(attributes), [])
              end,
-    case lists:keyfind(Number band 16#3fff, 1, Places) of
+    case lists:keyfind(Number band 16#3fff, 1, Locations) of
         {_, File, Line} -> File ++ ":" ++ integer_to_list(Line);
         {_, File, Line, Patterns} -> ["receive ", Patterns, " at ", File, ":", integer_to_list(Line)];
         false -> "?"

@@ -1,9 +1,10 @@
-%% The engine and the strategies of Raddle. Every function is one of crates/raddle-beam/src/natives.rs, where it is explained.
+%% The engine and the strategies of Raddle. Every function is one of crates/raddle-beam/src/natives.rs, which
+%% documents it.
 -module(raddle_nif).
--export([open/4, open_replay/1, open_desk/1, read_order/2, lanes/1, open_turns/1, next_turn/1, note_turn/3, 'begin'/3, limit_time/2, add_main/2,
-         add_spawned/2, add_process_of/3, add_timer/5, add_errand/5, add_carrier/3, add_object/2, start/1,
+-export([open/4, open_replay/1, open_requests/1, read_request/2, lanes/1, open_turns/1, next_turn/1, note_turn/3, 'begin'/3, limit_time/2, add_main/2,
+         add_spawned/2, add_process_of/3, add_timer/5, add_task/5, add_carrier/3, add_object/2, start/1,
          step/6, sleep/5, wait/4, act/6, act_wait/4, act_choose/5, chosen/1, hold/3, holds/1, finish/3, deliver/2, leave/2, kill/4, cancel/2, conclude/3,
-         fail/4, now/1, unique/1, interrupt/2, pids/1, places/1, actor_name/2, steps/1, searches/1, anytime/1, counts/1, owned/1, end_run/1,
+         fail/4, now/1, unique/1, interrupt/2, pids/1, locations/1, actor_name/2, steps/1, searches/1, anytime/1, counts/1, owned/1, end_run/1,
          divergence/1, print/2, printed/1, record/4, answer/5,
          open_search/1, first_candidate/1, next_candidate/3, callers/2, shown/2]).
 -compile({no_auto_import, [now/0]}).
@@ -11,7 +12,7 @@
 
 -define(MISSING, erlang:nif_error({not_loaded, ?MODULE})).
 
-%% The library lies in priv of this application, or where the environment says.
+%% The library is in priv of this application, or at the path in the environment.
 init() ->
     File = case os:getenv("RADDLE_NIF") of
                false -> filename:join([filename:dirname(filename:dirname(code:which(?MODULE))), "priv", "libraddle_beam"]);
@@ -21,8 +22,8 @@ init() ->
 
 open(_Spec, _StepLimit, _Patience, _Anytime) -> ?MISSING.
 open_replay(_Text) -> ?MISSING.
-open_desk(_Setup) -> ?MISSING.
-read_order(_Desk, _Order) -> ?MISSING.
+open_requests(_Setup) -> ?MISSING.
+read_request(_Requests, _Request) -> ?MISSING.
 lanes(_Spec) -> ?MISSING.
 open_turns(_Spec) -> ?MISSING.
 next_turn(_Turns) -> ?MISSING.
@@ -32,32 +33,32 @@ limit_time(_Session, _Nanoseconds) -> ?MISSING.
 add_main(_Session, _Pid) -> ?MISSING.
 add_spawned(_Session, _Pid) -> ?MISSING.
 add_process_of(_Session, _Parent, _Pid) -> ?MISSING.
-add_timer(_Session, _Parent, _Nanoseconds, _Place, _Timer) -> ?MISSING.
-add_errand(_Session, _Parent, _Kind, _Place, _Touches) -> ?MISSING.
-add_carrier(_Session, _Parent, _Place) -> ?MISSING.
+add_timer(_Session, _Parent, _Nanoseconds, _Location, _Timer) -> ?MISSING.
+add_task(_Session, _Parent, _Kind, _Location, _Touches) -> ?MISSING.
+add_carrier(_Session, _Parent, _Location) -> ?MISSING.
 add_object(_Session, _Name) -> ?MISSING.
 start(_Session) -> ?MISSING.
-step(_Session, _Me, _Kind, _Place, _First, _Second) -> ?MISSING.
-sleep(_Session, _Me, _Place, _Nanoseconds, _Life) -> ?MISSING.
-wait(_Session, _Me, _Place, _Nanoseconds) -> ?MISSING.
-act(_Session, _Who, _Actor, _Kind, _Place, _Touches) -> ?MISSING.
-act_wait(_Session, _Who, _Actor, _Place) -> ?MISSING.
-act_choose(_Session, _Who, _Actor, _Place, _Arity) -> ?MISSING.
+step(_Session, _Me, _Kind, _Location, _First, _Second) -> ?MISSING.
+sleep(_Session, _Me, _Location, _Nanoseconds, _Life) -> ?MISSING.
+wait(_Session, _Me, _Location, _Nanoseconds) -> ?MISSING.
+act(_Session, _Who, _Actor, _Kind, _Location, _Touches) -> ?MISSING.
+act_wait(_Session, _Who, _Actor, _Location) -> ?MISSING.
+act_choose(_Session, _Who, _Actor, _Location, _Arity) -> ?MISSING.
 chosen(_Session) -> ?MISSING.
 hold(_Session, _Actor, _Steps) -> ?MISSING.
 holds(_Session) -> ?MISSING.
 finish(_Session, _Who, _Actor) -> ?MISSING.
 deliver(_Session, _Actor) -> ?MISSING.
 leave(_Session, _Actor) -> ?MISSING.
-kill(_Session, _Actor, _Place, _Life) -> ?MISSING.
+kill(_Session, _Actor, _Location, _Life) -> ?MISSING.
 cancel(_Session, _Actor) -> ?MISSING.
-conclude(_Session, _Actor, _Place) -> ?MISSING.
-fail(_Session, _Actor, _Place, _Message) -> ?MISSING.
+conclude(_Session, _Actor, _Location) -> ?MISSING.
+fail(_Session, _Actor, _Location, _Message) -> ?MISSING.
 now(_Session) -> ?MISSING.
 unique(_Session) -> ?MISSING.
 interrupt(_Session, _Actor) -> ?MISSING.
 pids(_Session) -> ?MISSING.
-places(_Session) -> ?MISSING.
+locations(_Session) -> ?MISSING.
 actor_name(_Session, _Actor) -> ?MISSING.
 steps(_Session) -> ?MISSING.
 searches(_Session) -> ?MISSING.

@@ -1,5 +1,6 @@
-%% Processes: how they begin, end, and are ended. The end of a process is not one operation but several: it is no longer alive, its
-%% tables go, its name and itself go, and then each of those who are linked to it or watch it is told.
+%% Processes: how they begin, end, and are ended. The end of a process consists of several operations: it is
+%% no longer alive, its tables end, its name and itself end, and then each linked or monitoring process is
+%% notified.
 -module(raddle_process).
 -export([new_main/6, spawn/6, arrived/4, spawned/4, vanish/1, hit/5, die/4, exit/3, hibernate/4, flag/3, alive/2, clean/1]).
 -compile({no_auto_import, [spawn/4, exit/2]}).
@@ -7,17 +8,17 @@
 
 %% ---- the beginning
 
-%% The process that runs the test.
+%% Starts the process that runs the test.
 new_main(Session, Table, Node, Fun, Leader, Done) ->
     Real = real(Table, fun() -> born(fun() -> test(Fun, Done) end) end),
     Callers = raddle_table:find(Table, callers, false),
     admit(#me{session = Session, table = Table, searches = raddle_nif:searches(Session), callers = Callers}, Node, Real,
           raddle_nif:add_main(Session, Real), Leader).
 
-%% Spawns a process; Link tells whether it is linked, Watch is none or options of monitor/3.
-spawn(Me, Node, Fun, Link, Watch, Place) ->
+%% Spawns a process; Link links it, Watch is none or options of monitor/3.
+spawn(Me, Node, Fun, Link, Watch, Location) ->
     #me{table = Table, pid = Pid, searches = Searches} = Me,
-    raddle_turn:step(Me, ?SPAWN, Place, case Searches of true -> ?READS(raddle_turn:roll(Me#me{node = Node}, processes)); false -> ?NONE end),
+    raddle_turn:step(Me, ?SPAWN, Location, case Searches of true -> ?READS(raddle_turn:roll(Me#me{node = Node}, processes)); false -> ?NONE end),
     #process{leader = Leader} = raddle_table:process(Table, Pid),
     Child = spawned(Me, Node, Fun, Leader),
     Link andalso raddle_watch:link_both(Table, Pid, Child),
@@ -26,12 +27,12 @@ spawn(Me, Node, Fun, Link, Watch, Place) ->
         _ -> {Child, raddle_watch:monitor_new(Me, Child, Watch)}
     end.
 
-%% The process that the latest operation has made.
+%% Starts the process that the latest operation has created.
 spawned(#me{session = Session, table = Table} = Me, Node, Fun, Leader) ->
     Real = real(Table, fun() -> born(fun() -> live(Fun) end) end),
     admit(Me, Node, Real, raddle_nif:add_spawned(Session, Real), Leader).
 
-%% As spawned/4, where the operation was the arrival of a request for the process.
+%% Like spawned/4, if the operation was the arrival of a request for the process.
 arrived(#me{session = Session, table = Table, actor = Actor} = Me, Node, Fun, Leader) ->
     Real = real(Table, fun() -> born(fun() -> live(Fun) end) end),
     admit(Me, Node, Real, raddle_nif:add_process_of(Session, Actor, Real), Leader).
@@ -44,8 +45,8 @@ admit(#me{session = Session, table = Table, searches = Searches, callers = Calle
                          mailbox = Mailbox, life = Life, searches = Searches, callers = Callers}},
     Pid.
 
-%% A process of the host. All those of a run are on one scheduler: as only one of them runs at a time, waking one on another
-%% would only cost.
+%% Starts a process of the host. All processes of a run are on one scheduler: only one of them runs at a time,
+%% and waking one on another scheduler would only cost time.
 real(Table, Body) -> erlang:spawn_opt(Body, [{scheduler, ets:lookup_element(Table, scheduler, 3)}]).
 
 born(Body) ->
@@ -57,14 +58,14 @@ born(Body) ->
     receive '$go' -> ok end,
     Body().
 
-%% ---- the end by itself
+%% ---- the end of the own process
 
 live(Fun) ->
     Outcome = outcome(Fun),
     ended(raddle_turn:me(), Outcome).
 
 ended(Me, {Reason, Detail}) ->
-    Reason =:= normal orelse raddle_log:crashed(Detail), % The detail of a normal end is whatever was returned.
+    Reason =:= normal orelse raddle_log:crashed(Detail), % The detail of a normal end is the returned value.
     terminate(Me, Reason).
 
 test(Fun, Done) ->
@@ -87,13 +88,13 @@ terminate(#me{session = Session, table = Table, actor = Actor, pid = Pid, life =
     Answer = raddle_nif:act(Session, -1, Actor, ?WRITE, ?AT_DEATH, {?WRITES(Life), ?NONE}),
     raddle_turn:leave(Answer, Me#me{actor = -1}).
 
-%% The running process is no more, without anybody hearing of it.
+%% Ends the running process without notifications.
 vanish(#me{session = Session, actor = Actor} = Me) ->
     raddle_turn:end_process(self()),
     raddle_nif:leave(Session, Actor),
     raddle_turn:leave(raddle_nif:finish(Session, -1, Actor), Me#me{actor = -1}).
 
-%% A stack without the names and frames of the instrumentation.
+%% Returns a stack without the names and frames of the instrumentation.
 clean(Stack) ->
     [clean_frame(Frame) || Frame <- Stack, not raddle_modules:is_ours(element(1, Frame))].
 
@@ -101,8 +102,8 @@ clean_frame(Frame) -> setelement(1, Frame, raddle_modules:original(element(1, Fr
 
 %% ---- the end by others
 
-%% An exit signal reaches a process. Ends it unless it traps exits or the signal means nothing to it. The running process is never
-%% ended in here: then the answer is self, and it has to end itself.
+%% Delivers an exit signal to a process. Ends it unless it traps exits or ignores the signal. The running
+%% process is never ended in here: then the result is self, and it must end itself.
 hit(#me{table = Table} = Me, From, To, Reason, Sort) ->
     case raddle_table:process(Table, To) of
         #process{state = alive} = Process -> hit_alive(Me, From, Process, Reason, Sort);
@@ -122,7 +123,7 @@ hit_alive(#me{session = Session, table = Table} = Me, _, Process, Reason, Sort) 
     raddle_fault:orphaned(Me, Pid),
     ok.
 
-%% From now on the process is not alive, though it is still there; who links to it from now on links to nobody.
+%% Marks the process as not alive, though it still exists; later links to it have no effect.
 note_exiting(Table, Pid) ->
     ets:update_element(Table, Pid, {#process.state, exiting}),
     ets:insert_new(Table, {list, {early, Pid}, raddle_table:list(Table, {links, Pid})}).
@@ -130,14 +131,14 @@ note_exiting(Table, Pid) ->
 ends(kill, exit) -> killed;
 ends(Reason, _) -> Reason.
 
-exit(To, Reason, Place) when is_pid(To) ->
+exit(To, Reason, Location) when is_pid(To) ->
     #me{table = Table, pid = Pid, node = Node} = Me = raddle_turn:me(),
     case raddle_table:objects(Table, To) of
         {Mailbox, Life} when erlang:node(To) =:= Node ->
-            raddle_turn:step(Me, ?WRITE, Place, ?WRITES(Mailbox), ?WRITES(Life));
+            raddle_turn:step(Me, ?WRITE, Location, ?WRITES(Mailbox), ?WRITES(Life));
         _ ->
             {Kind, First, Second} = raddle_signal:address(Me, Node, To),
-            raddle_turn:step(Me, Kind, Place, First, Second)
+            raddle_turn:step(Me, Kind, Location, First, Second)
     end,
     case raddle_signal:send(Me, Node, To, {exit, Pid, To, Reason}) of
         {self, Why} -> end_self(Me, Why);
@@ -181,7 +182,7 @@ die(Me, Pid, _, {signal, To, Signal}) ->
     raddle_signal:send(Me, erlang:node(Pid), To, Signal),
     [].
 
-%% The stages of a death; those that are only looks at a list are for a search.
+%% The stages of a death; those that only read a list are for a search.
 looked(#me{searches = true}, Stages) -> Stages;
 looked(_, Stages) -> [Stage || Stage <- Stages, element(1, {Stage}) =:= gone orelse element(1, Stage) =/= roll].
 
@@ -190,7 +191,7 @@ take(Table, Key) ->
     ets:delete(Table, Key),
     List.
 
-%% Remembers who died of an error, for the report.
+%% Remembers processes that died of an error, for the report.
 note_crash(_, _, normal) -> ok;
 note_crash(_, _, shutdown) -> ok;
 note_crash(_, _, {shutdown, _}) -> ok;
@@ -198,33 +199,34 @@ note_crash(Table, Pid, Reason) -> ets:insert(Table, {crash, {crash, raddle_table
 
 %% ---- flags and questions
 
-flag(trap_exit, Value, Place) when is_boolean(Value) ->
+flag(trap_exit, Value, Location) when is_boolean(Value) ->
     #me{table = Table, pid = Pid, life = Life} = Me = raddle_turn:me(),
-    raddle_turn:step(Me, ?WRITE, Place, ?WRITES(Life)),
+    raddle_turn:step(Me, ?WRITE, Location, ?WRITES(Life)),
     #process{trap = Old} = raddle_table:process(Table, Pid),
     ets:update_element(Table, Pid, {#process.trap, Value}),
     Old;
 flag(trap_exit, _, _) -> erlang:error(badarg);
-flag(Flag, Value, Place) ->
-    %% These change speed and memory only.
+flag(Flag, Value, Location) ->
+    %% These change only speed and memory.
     case lists:member(Flag, [priority, message_queue_data, min_heap_size, min_bin_vheap_size, max_heap_size,
                              fullsweep_after, sensitive, async_dist]) of
         true ->
-            %% The host may say that the value is wrong, but does not keep it: it could end the process by it, or hide its mail.
+            %% The host validates the value, but does not keep it: it could end the process, or hide its
+            %% messages.
             Usual = erlang:process_flag(Flag, Value),
             _ = erlang:process_flag(Flag, Usual),
             Flags = case erlang:get('$raddle_flags') of undefined -> #{}; Known -> Known end,
             erlang:put('$raddle_flags', Flags#{Flag => Value}),
             maps:get(Flag, Flags, Usual);
-        false -> raddle_turn:refuse({erlang, process_flag, 2}, [Flag, Value], Place)
+        false -> raddle_turn:refuse({erlang, process_flag, 2}, [Flag, Value], Location)
     end.
 
-alive(Pid, Place) when is_pid(Pid) ->
+alive(Pid, Location) when is_pid(Pid) ->
     #me{table = Table, node = Node} = Me = raddle_turn:me(),
     erlang:node(Pid) =:= Node orelse erlang:error(badarg),
     case {raddle_table:process(Table, Pid), raddle_table:objects(Table, Pid)} of
-        {#process{life = Life}, _} -> raddle_turn:step(Me, ?READ, Place, ?READS(Life));
-        {none, {_, Life}} -> raddle_turn:known(Me, Place, ?READS(Life));
+        {#process{life = Life}, _} -> raddle_turn:step(Me, ?READ, Location, ?READS(Life));
+        {none, {_, Life}} -> raddle_turn:known(Me, Location, ?READS(Life));
         {none, none} -> ok
     end,
     case raddle_table:process(Table, Pid) of
@@ -233,12 +235,12 @@ alive(Pid, Place) when is_pid(Pid) ->
     end;
 alive(_, _) -> erlang:error(badarg).
 
-%% The process waits for a message, forgets where it stands, and goes on with a call. Nothing around the call of hibernate is
-%% ever returned to.
-hibernate(Module, Function, Arguments, Place) ->
-    raddle_mailbox:await_any(Place),
+%% Hibernates: the process waits for a message, discards its stack, and continues with a call. Nothing around
+%% the call of hibernate is ever returned to.
+hibernate(Module, Function, Arguments, Location) ->
+    raddle_mailbox:await_any(Location),
     Me = raddle_turn:me(),
-    Outcome = outcome(fun() -> raddle_call:call(Module, Function, Arguments, Place) end),
+    Outcome = outcome(fun() -> raddle_call:call(Module, Function, Arguments, Location) end),
     case raddle_table:find(Me#me.table, main, none) =:= Me#me.pid of
         true -> (raddle_table:find(Me#me.table, done, none))(Me, Outcome);
         false -> ended(Me, Outcome)

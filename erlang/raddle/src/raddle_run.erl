@@ -1,10 +1,11 @@
-%% One run: begins it, waits for its end, and leaves nothing of it behind.
+%% One run: begins it, waits for its end, and cleans up.
 -module(raddle_run).
 -export([run/4, names/2]).
 -include("raddle_run.hrl").
 
-%% Runs Fun as run number Number of Seed. Returns exhausted, or a map with the verdict and what was counted. Look is called with the
-%% table of the run before it goes. That somebody has ended whom the caller monitors ends the run; its other messages are left alone.
+%% Runs Fun as run number Number of Seed. Returns exhausted, or a map with the verdict and the counts. Look is
+%% called with the table of the run before it is deleted. The end of a process that the caller monitors ends
+%% the run; the caller's other messages are left in the mailbox.
 run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall := Wall} = Options, Look) ->
     #{fail_on := FailOn, allow := Allow, virtual_time := Time, faults := Faults} = Options,
     case raddle_nif:'begin'(Session, Seed, Number) of
@@ -24,7 +25,7 @@ run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall :=
             End = raddle_callers:seen(Callers, fun() -> await(Session, Table, Wall, 0) end),
             Result = result(Session, Table, End),
             Seen = Look(Session, Table, Result),
-            %% Those that have returned are no actors, but may still be there.
+            %% Processes that have returned are not actors, but may still exist.
             [erlang:exit(Real, kill) || [Real] <- ets:match(Table, #process{real = '$1', _ = '_'})],
             raddle_ets:clear(Table),
             ets:delete(Table),
@@ -32,7 +33,7 @@ run(Session, {Seed, Number}, #{test := Fun, nodes := [Node | _] = Nodes, wall :=
             Seen
     end.
 
-%% The test function is over, in whichever way.
+%% Handles the end of the test function, in any way.
 done(#me{session = Session, table = Table, actor = Actor} = Me, {Reason, Detail}) ->
     Answer = case Reason of
                  normal ->
@@ -55,21 +56,22 @@ result(Session, Table, stop) ->
               reason => raddle_table:find(Table, failure, none),
               crashes => [{Pid, Reason} || [Pid, Reason] <- ets:match(Table, {crash, '_', '$1', '$2'})]}
     end;
-result(_, _, {refused, What, Arguments, Place}) -> #{verdict => {refused, What, Arguments, raddle_modules:place(Place)}};
+result(_, _, {refused, What, Arguments, Location}) -> #{verdict => {refused, What, Arguments, raddle_modules:location(Location)}};
 result(_, _, {broken, What}) -> #{verdict => {broken, What}};
 result(_, _, {stuck, Where}) -> #{verdict => {stuck, Where}}.
 
-%% The VM waits for no longer, which is seven weeks.
+%% The maximum time-out of the VM, seven weeks.
 -define(LONGEST, 16#ffffffff).
 
-%% Why the run is over. It is given up when the clock of the host has gone round once without a step.
+%% Returns the reason for the end of the run. It is abandoned after a full period of the host's clock without
+%% a step.
 await(Session, Table, Wall, Before) ->
     receive
         {'$over', Table, Why} -> Why;
-        {'DOWN', _, process, _, _} -> {broken, <<"whoever wanted to know has ended">>}
+        {'DOWN', _, process, _, _} -> {broken, <<"the calling process has ended">>}
     after min(Wall, ?LONGEST) ->
         {stuck, Stacks} = Stuck = stuck(Session),
-        %% A module that is being instrumented takes the time that it takes.
+        %% Instrumenting a module may take any time.
         Loads = [loads || [{raddle_modules, load, _, _} | _] <- Stacks],
         case raddle_nif:steps(Session) of
             Before when Loads =:= [] -> Stuck;
@@ -77,7 +79,7 @@ await(Session, Table, Wall, Before) ->
         end
     end.
 
-%% Nobody has asked who is next for too long: a loop without an operation, most likely.
+%% No process has asked for the next actor for too long: most likely a loop without an operation.
 stuck(Session) ->
     {stuck, [Stack || Pid <- raddle_nif:pids(Session),
                       {current_stacktrace, [{Module, _, _, _} | _] = Stack} <- [process_info(Pid, current_stacktrace)],
@@ -90,7 +92,7 @@ flush() ->
     after 0 -> ok
     end.
 
-%% Names for the actors, objects and places of the run, as texts in the order of their numbers.
+%% Returns names for the actors, objects and locations of the run, as texts in the order of their numbers.
 names(Session, Table) ->
     Main = raddle_table:find(Table, main, none),
     Pids = maps:from_list([{Actor, Pid} || [Actor, Pid] <- ets:match(Table, {pid_of, {pid_of, '$1'}, '$2'})]),
@@ -107,10 +109,10 @@ names(Session, Table) ->
             end,
     Named = maps:from_list([{Object, raddle_report:object(Term)} || [Term, Object] <- ets:match(Table, {object, {object, '$1'}, '$2'})]),
     Owned = maps:from_list(lists:append(
-              [[{Life, ["life of ", Actor(Number)]}, {Mailbox, ["mailbox of ", Actor(Number)]}] % They are one for deliveries.
+              [[{Life, ["life of ", Actor(Number)]}, {Mailbox, ["mailbox of ", Actor(Number)]}] % Deliveries have one for both.
                || {Number, Mailbox, Life} <- raddle_nif:owned(Session)])),
     All = maps:merge(Owned, Named),
     Text = fun unicode:characters_to_binary/1,
     {[Text(Actor(Number)) || Number <- lists:seq(0, Actors - 1)],
      [Text(maps:get(Number, All, "?")) || Number <- lists:seq(0, Objects - 1)],
-     [Text(raddle_modules:place(Place)) || Place <- raddle_nif:places(Session)]}.
+     [Text(raddle_modules:location(Location)) || Location <- raddle_nif:locations(Session)]}.

@@ -1,4 +1,4 @@
-%% What every controlled process knows of itself, and the words that the runtime and the engine share.
+%% The context of controlled processes, and the constants that the runtime and the engine share.
 
 %% The context of a controlled process, in its process dictionary under '$raddle'.
 -record(me, {
@@ -9,11 +9,11 @@
     node,           % the virtual node that it is on
     mailbox,        % objects of the engine: its mailbox and its life
     life,
-    searches,       % whether the strategy has to be told all that an operation depends on
-    callers = false % whether to remember which lines operations of libraries are made for
+    searches,       % true if the strategy needs all dependencies of an operation
+    callers = false % true to record the calling lines of library operations
 }).
 
-%% A process that is not gone, in the table of the run under its pid.
+%% A process that has not ended, in the table of the run under its pid.
 -record(process, {pid, actor, real, mailbox, life, trap = false, state = alive, leader}).
 
 %% Kinds of operation; the order is that of natives.rs.
@@ -30,7 +30,7 @@
 -define(READS(Object), (Object) * 2).
 -define(WRITES(Object), (Object) * 2 + 1).
 
-%% Places that are in no module of the program.
+%% Locations outside the modules of the program.
 -define(AT_DEATH, 1).
 -define(AT_TIMER, 2).
 -define(AT_CARRIER, 3).

@@ -1,10 +1,11 @@
-%% Makes a failing run smaller, and looks for the order that makes it fail. What to try is decided by crates/raddle-beam/src/search.rs; the runs are made
-%% here. How many there are depends on their steps and on nothing of the machine.
+%% Minimizes a failing run, and searches for the order that makes it fail. crates/raddle-beam/src/search.rs
+%% decides what to try; the runs are executed here. Their number depends on their steps and not on the
+%% machine.
 -module(raddle_search).
 -export([smallest/2]).
 
-%% The text of the failure file of the smallest run that was found, and a sentence about the order that makes it fail, or nil. Nothing if
-%% the run that is given does not fail again.
+%% Returns the failure file of the smallest run, and a sentence about the order that makes it fail, or nil.
+%% Returns none if the given run does not fail again.
 smallest(Text, Options) ->
     {ok, Search} = raddle_nif:open_search(Text),
     candidates(raddle_nif:first_candidate(Search), Search, Options).
@@ -14,11 +15,11 @@ candidates({over, Smallest, Explained}, _, _) -> {Smallest, Explained};
 candidates({Session, Wish}, Search, #{seed := Seed} = Options) ->
     Look = fun(_, Table, #{verdict := Verdict} = Result) -> {Verdict, names(Session, Table, Result, Wish)} end,
     case raddle_run:run(Session, {Seed, 0}, Options, Look) of
-        {{broken, _}, _} -> none; % Most likely nobody waits for it any more.
+        {{broken, _}, _} -> none; % Most likely the caller no longer waits for it.
         {_, Names} -> candidates(raddle_nif:next_candidate(Search, Session, Names), Search, Options)
     end.
 
-%% The names of a run that is wanted. One that decides nothing never is.
+%% Returns the names of a requested run. An inconclusive run is never requested.
 names(Session, Table, #{verdict := {failed, _, _, _, _}}, _) -> raddle_run:names(Session, Table);
 names(Session, Table, #{steps := _}, any) -> raddle_run:names(Session, Table);
 names(_, _, _, _) -> nil.

@@ -1,12 +1,13 @@
-%% Signals: how they reach a process of the same node at once, and one of another node by a line between the two (raddle_line). What
-%% actors without a process do when it is their turn is here, too.
+%% Signals: they reach a process of the same node at once, and one of another node by a line between the two
+%% (raddle_line). Also the actions of actors without a process.
 -module(raddle_signal).
 -export([act/2, address/3, send/4, arrival/3, arrive/2, post/3, begin_death/4, timer/5]).
 -include("raddle_run.hrl").
 
-%% ---- where a signal goes
+%% ---- the target of a signal
 
-%% The kind and the touches of the operation that gives a signal on its way from Node to a process, or to a name of a node.
+%% Returns the kind and the touches of the operation that sends a signal from Node to a process, or to a name
+%% of a node.
 address(Me, Node, To) ->
     case node_of(Node, To) of
         Node -> local(Me, Node, To);
@@ -22,12 +23,12 @@ local(#me{table = Table} = Me, Node, Alias) when is_reference(Alias) ->
     case {ets:lookup(Table, {alias, Alias}), raddle_table:find(Table, {alias_owner, Alias}, none)} of
         {_, none} -> {?YIELD, ?NONE, ?NONE};
         {[{_, _, Owner, reply_demonitor}], _} ->
-            %% A reply ends the monitor as well.
+            %% A reply also ends the monitor.
             {Kind, First, ?NONE} = local(Me, Node, Owner),
             {Kind, First, raddle_watch:away(Me#me{node = Node}, Alias)};
         {[_], Owner} -> local(Me, Node, Owner);
         {[], Owner} ->
-            %% Nothing comes of it, but before the alias was given up something would have.
+            %% It has no effect, but would have had one before the alias was deactivated.
             case raddle_table:objects(Table, Owner) of
                 {Mailbox, _} -> {?WRITE, ?WRITES(Mailbox), ?NONE};
                 none -> {?YIELD, ?NONE, ?NONE}
@@ -43,7 +44,7 @@ local(Me, Node, {Name, Node}) ->
                end
     end.
 
-%% What comes to a process that is gone does nothing, but would have done something before.
+%% A signal to a process that has ended has no effect, but would have had one before.
 late(Table, Pid, Touches) ->
     case ets:lookup(Table, {grave, Pid}) of
         [{_, _, Mailbox, Life}] -> Touches(Mailbox, Life);
@@ -53,14 +54,15 @@ late(Table, Pid, Touches) ->
 node_of(_, {_, Node}) -> Node;
 node_of(_, To) -> erlang:node(To).
 
-%% Lets a signal that leaves Node arrive, or gives it to the delivery between the nodes. Part of the latest operation.
+%% Delivers a signal that leaves Node, or passes it to the delivery between the nodes. Part of the latest
+%% operation.
 send(Me, Node, To, Signal) ->
     case node_of(Node, To) of
         Node -> arrive(Me, Signal);
         Other -> raddle_line:give(Me, Node, Other, Signal)
     end.
 
-%% ---- what a signal does where it arrives
+%% ---- the effects of a signal on arrival
 
 arrive(Me, {message, To, Message}) -> post(Me, To, Message);
 arrive(Me, {named, Name, Node, Message}) ->
@@ -93,12 +95,12 @@ arrive(Me, {down, Reference, To, Object, Reason}) -> raddle_watch:down_arrives(M
 arrive(Me, {spawn, _, _, _, _, _, _, _} = Request) -> raddle_request:arrives(Me, Request);
 arrive(Me, {spawned, Reference, To, Child}) -> raddle_request:answered(Me, Reference, To, {ok, Child});
 arrive(Me, {not_spawned, Reference, To, Reason}) -> raddle_request:answered(Me, Reference, To, {error, Reason});
-arrive(Me, {tell, To, Message}) -> post(Me, To, Message);
+arrive(Me, {notice, To, Message}) -> post(Me, To, Message);
 arrive(Me, {sure, Signal}) -> arrive(Me, Signal);
 arrive(_, {monitor_node, _}) -> ok;
 arrive(Me, Mark) -> raddle_line:arrive(Me, Mark).
 
-%% Puts a message into the mailbox of a process, if it is there.
+%% Puts a message into the mailbox of a process, if it exists.
 post(#me{session = Session, table = Table}, To, Message) ->
     case raddle_table:process(Table, To) of
         #process{state = alive, actor = Actor, real = Real} ->
@@ -109,7 +111,8 @@ post(#me{session = Session, table = Table}, To, Message) ->
 
 %% ---- actors without a process
 
-%% Actor has executed the operation that it announced. Plays it up to its next one, and returns what the engine answers.
+%% Continues Actor after its announced operation was executed, up to its next one, and returns the engine's
+%% answer.
 act(Actor, #me{session = Session, table = Table} = Me0) ->
     Who = Me0#me.actor,
     Me = Me0#me{actor = Actor},
@@ -134,12 +137,12 @@ act(Actor, #me{session = Session, table = Table} = Me0) ->
         none -> raddle_nif:finish(Session, Who, Actor)
     end.
 
-announce(#me{session = Session, actor = Actor}, Who, {Kind, First, Second}, Place) ->
-    raddle_nif:act(Session, Who, Actor, Kind, Place, {First, Second}).
+announce(#me{session = Session, actor = Actor}, Who, {Kind, First, Second}, Location) ->
+    raddle_nif:act(Session, Who, Actor, Kind, Location, {First, Second}).
 
 become(#me{table = Table, actor = Actor}, State) -> ets:insert(Table, {actor, {actor, Actor}, State}).
 
-%% What the arrival of a signal touches.
+%% Returns the touches of the arrival of a signal.
 arrival(Me, Node, {message, To, _}) -> local(Me, Node, To);
 arrival(Me, Node, {named, Name, Node, _}) -> local(Me, Node, {Name, Node});
 arrival(Me, Node, {alias, Alias, _}) -> local(Me, Node, Alias);
@@ -156,7 +159,7 @@ arrival(_, _, {Word, _, _}) when Word =:= demonitor -> {?YIELD, ?NONE, ?NONE};
 arrival(_, _, {monitor_node, _}) -> {?YIELD, ?NONE, ?NONE};
 arrival(Me, Node, {spawn, _, _, _, _, _, _, _}) -> {?YIELD, ?READS(raddle_turn:roll(Me#me{node = Node}, processes)), ?NONE};
 arrival(Me, _, {Answer, _, To, _}) when Answer =:= spawned; Answer =:= not_spawned -> hits(Me, To);
-arrival(Me, Node, {tell, To, _}) -> local(Me, Node, To);
+arrival(Me, Node, {notice, To, _}) -> local(Me, Node, To);
 arrival(Me, Node, {sure, Signal}) -> arrival(Me, Node, Signal);
 arrival(Me, _, Mark) when element(1, Mark) =:= nodeup; element(1, Mark) =:= nodedown -> raddle_line:arrival(Me, Mark);
 arrival(Me, _, {_, _, To}) -> looks(Me, To).
@@ -173,7 +176,7 @@ looks(#me{table = Table} = Me, To) ->
         none -> {?YIELD, ?NONE, ?NONE}
     end.
 
-%% A timer: its time is over, then its message is sent. What is left of a cancelled one ends.
+%% A timer: its time is over, then its message is sent. A cancelled one ends.
 timer(Me, Actor, Reference, Target, Message) ->
     ets:insert(Me#me.table, {actor, {actor, Actor}, {timer, Reference, Target, {waits, Message}, Me#me.node}}).
 
@@ -186,7 +189,7 @@ ring(Me, Who, Reference, Target, {waits, Message}, Node) ->
         {_, Mailbox, _} -> announce(Me, Who, {?WRITE, Mailbox, Timer}, ?AT_TIMER)
     end;
 ring(#me{table = Table} = Me, Who, Reference, {_, _} = Target, {rings, Message}, Node) ->
-    %% For a name there is no room beside the timer, so it is looked up and sent to in an operation of its own.
+    %% A name does not fit next to the timer, so the lookup and the send are separate operations.
     ets:delete(Table, {timer, Reference}),
     ring(Me, Who, Reference, Target, {looks, Message}, Node);
 ring(Me, Who, Reference, Target, {looks, Message}, Node) ->
@@ -212,7 +215,7 @@ signal(To, Message) -> {message, To, Message}.
 
 %% ---- the end of a process, one operation after the other
 
-%% From now on Actor is the death of the process. The first of its operations has been announced by whoever calls this.
+%% Makes Actor the death of the process. The caller has announced its first operation.
 begin_death(Table, Actor, Pid, Reason) ->
     ets:insert(Table, {actor, {actor, Actor}, {dying, Pid, Reason, [exiting]}}).
 
@@ -231,7 +234,7 @@ die(#me{table = Table} = Me, Who, Pid, Reason, [Stage | Stages]) ->
             end
     end.
 
-%% What a stage of a death touches.
+%% Returns the touches of a stage of a death.
 touches(Me, _, {Stage, Tab}) when Stage =:= table; Stage =:= drop -> raddle_ets:end_touches(Me, Tab, Stage);
 touches(Me, Pid, {roll, processes}) ->
     {?READ, ?READS(raddle_turn:roll(Me#me{node = erlang:node(Pid)}, processes)), ?READS(raddle_turn:roll(Me#me{node = erlang:node(Pid)}, names))};

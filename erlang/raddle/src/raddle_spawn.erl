@@ -1,4 +1,4 @@
-%% The builtins that come in many arities, each with the place as its last argument.
+%% The builtins with many arities, each with the location as its last argument.
 -module(raddle_spawn).
 -export([spawn/2, spawn/3, spawn/4, spawn/5, spawn_link/2, spawn_link/3, spawn_link/4, spawn_link/5,
          spawn_monitor/2, spawn_monitor/3, spawn_monitor/4, spawn_monitor/5, spawn_opt/3, spawn_opt/4, spawn_opt/5, spawn_opt/6,
@@ -28,11 +28,11 @@ spawn_opt(Node, Fun, Options, P) -> at(Node, Fun, Options, P).
 spawn_opt(M, F, A, Options, P) -> at(here, {M, F, A}, Options, P).
 spawn_opt(Node, M, F, A, Options, P) -> at(Node, {M, F, A}, Options, P).
 
-at(Where, What, Options, Place) when is_list(Options) ->
+at(Where, What, Options, Location) when is_list(Options) ->
     Me = raddle_turn:me(),
     Node = case Where of here -> Me#me.node; _ -> Where end,
     Fun = case What of
-              {M, F, A} when is_atom(M), is_atom(F), is_list(A) -> fun() -> raddle_call:call(M, F, A, Place) end;
+              {M, F, A} when is_atom(M), is_atom(F), is_list(A) -> fun() -> raddle_call:call(M, F, A, Location) end;
               _ when is_function(What, 0) -> What;
               _ -> erlang:error(badarg)
           end,
@@ -42,7 +42,7 @@ at(Where, What, Options, Place) when is_list(Options) ->
                 false -> case lists:member(monitor, Options) of true -> []; false -> none end
             end,
     Spawn = if Node =:= Me#me.node -> fun raddle_process:spawn/6; true -> fun raddle_request:spawn/6 end,
-    Spawn(Me, Node, Fun, lists:member(link, Options), Watch, Place);
+    Spawn(Me, Node, Fun, lists:member(link, Options), Watch, Location);
 at(_, _, _, _) -> erlang:error(badarg).
 
 monitor(Sort, Target, P) -> raddle_watch:monitor(Sort, Target, [], P).

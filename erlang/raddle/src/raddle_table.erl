@@ -1,4 +1,5 @@
-%% What a run knows, in one table of the host: every row has its key at position 2, and none outlives the run.
+%% The state of a run, in one table of the host: every row has its key at position 2, and none outlives the
+%% run.
 -module(raddle_table).
 -export([new/1, process/2, objects/2, list/2, sorted/1, put_list/3, find/3, object/2, lasting/2, count/2, pid/2, reference/1]).
 -include("raddle_run.hrl").
@@ -8,14 +9,15 @@ new(Controller) ->
     ets:insert(Table, {controller, controller, Controller}),
     Table.
 
-%% The process with this pid, or none if it is gone.
+%% Returns the process with this pid, or none if it has ended.
 process(Table, Pid) ->
     case ets:lookup(Table, Pid) of
         [Process] -> Process;
         [] -> none
     end.
 
-%% The mailbox and the life of a process, also of one that is gone: what is done to it then has no effect, but would have had one before.
+%% Returns the mailbox and the life of a process, even of one that has ended: operations on it then have no
+%% effect, but would have had one before.
 objects(Table, Pid) ->
     case ets:lookup(Table, Pid) of
         [#process{mailbox = Mailbox, life = Life}] -> {Mailbox, Life};
@@ -26,7 +28,7 @@ objects(Table, Pid) ->
             end
     end.
 
-%% The third element of the row under a key.
+%% Returns the third element of the row under a key.
 find(Table, Key, Otherwise) ->
     case ets:lookup(Table, Key) of
         [Row] -> element(3, Row);
@@ -35,14 +37,14 @@ find(Table, Key, Otherwise) ->
 
 list(Table, Key) -> find(Table, Key, []).
 
-%% In the order of terms, where 1 comes before 1.0: the order in which the host has them decides on nothing. A map takes its keys for what they are.
+%% Sorts terms with 1 before 1.0: the host's order must not matter. A map distinguishes the two as keys.
 sorted(Terms) -> [Term || {Term, _} <- lists:sort([{Term, #{Term => []}} || Term <- Terms])].
 
 put_list(Table, Key, []) -> ets:delete(Table, Key);
 put_list(Table, Key, List) -> ets:insert(Table, {list, Key, List}).
 
-%% The object of the engine that stands for whatever a term names. The same term has the same object throughout the run, and the
-%% same name in all runs.
+%% Returns the engine's object for a term. The same term has the same object throughout the run, and the same
+%% name in all runs.
 object(#me{session = Session, table = Table} = Me, Term) ->
     case ets:lookup(Table, {object, Term}) of
         [{_, _, Object}] -> Object;
@@ -54,8 +56,8 @@ object(#me{session = Session, table = Table} = Me, Term) ->
             Object
     end.
 
-%% A term that has what lasts in the place of pids and references, whose numbers depend on who was first: the name of the actor, and how
-%% many references it had made.
+%% Returns a term with stable names instead of pids and references, whose numbers depend on the schedule: the
+%% name of the actor, and the number of references it had created.
 lasting(#me{session = Session, table = Table}, Pid) when is_pid(Pid) ->
     case ets:match(Table, {pid_of, {pid_of, '$1'}, Pid}) of
         [[Actor]] -> {pid, raddle_nif:actor_name(Session, Actor)};
@@ -74,12 +76,13 @@ lasting(_, Term) -> Term.
 
 count(Table, What) -> ets:update_counter(Table, {count, What}, {3, 1}, {count, {count, What}, 0}).
 
-%% A pid of a virtual node. It is a pid of another VM to the host, so nothing can be sent to it by accident.
+%% Returns a pid of a virtual node. For the host it is a pid of another VM, so no message can reach it by
+%% accident.
 pid(Node, Number) ->
     Name = atom_to_binary(Node, utf8),
     binary_to_term(<<131, 88, 119, (byte_size(Name)), Name/binary, Number:32, 0:32, 1:32>>).
 
-%% A reference that depends on who asks for it and how often it has, and on nothing else.
+%% Returns a reference that depends only on the requesting process and the number of its requests.
 reference(#me{node = Node, actor = Actor}) ->
     Number = case erlang:get('$raddle_refs') of undefined -> 1; Last -> Last + 1 end,
     erlang:put('$raddle_refs', Number),

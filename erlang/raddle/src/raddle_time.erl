@@ -1,4 +1,5 @@
-%% The virtual clock and timers. Time stands still while anything can be done; it begins at the same moment in every run.
+%% The virtual clock and timers. Time stands still while any process can run; it begins at the same moment in
+%% every run.
 -module(raddle_time).
 -export([monotonic_time/1, monotonic_time/2, system_time/1, system_time/2, time_offset/1, time_offset/2, timestamp/1, now/1,
          localtime/1, universaltime/1, date/1, time/1, unique_integer/1, unique_integer/2, send_after/4, send_after/5,
@@ -18,7 +19,7 @@ system_time(Unit, _) -> erlang:convert_time_unit(?BEGINNING + nanoseconds(), nan
 time_offset(_) -> ?BEGINNING.
 time_offset(Unit, _) -> erlang:convert_time_unit(?BEGINNING, nanosecond, unit(Unit)).
 
-%% A native unit of time is a nanosecond here, wherever the host has another.
+%% A native unit of time is always a nanosecond here.
 unit(native) -> nanosecond;
 unit(perf_counter) -> nanosecond;
 unit(Unit) -> Unit.
@@ -27,49 +28,50 @@ timestamp(_) ->
     Micro = (?BEGINNING + nanoseconds()) div 1000,
     {Micro div 1000000000000, Micro div 1000000 rem 1000000, Micro rem 1000000}.
 
-%% Never gives the same answer twice.
-now(Place) ->
-    Unique = monotonic(Place),
-    {Mega, Seconds, Micro} = timestamp(Place),
+%% Never returns the same value twice.
+now(Location) ->
+    Unique = monotonic(Location),
+    {Mega, Seconds, Micro} = timestamp(Location),
     Later = Micro + Unique,
     {Mega, Seconds + Later div 1000000, Later rem 1000000}.
 
-universaltime(Place) -> calendar:system_time_to_universal_time(system_time(second, Place), second).
-localtime(Place) -> universaltime(Place).
-date(Place) -> element(1, universaltime(Place)).
-time(Place) -> element(2, universaltime(Place)).
+universaltime(Location) -> calendar:system_time_to_universal_time(system_time(second, Location), second).
+localtime(Location) -> universaltime(Location).
+date(Location) -> element(1, universaltime(Location)).
+time(Location) -> element(2, universaltime(Location)).
 
-%% Depends on who asks and how often it has, and on nothing else; unless it has to be in order with those of others.
+%% Depends only on the requesting process and the number of its requests; unless it must be ordered with those
+%% of others.
 unique_integer(_) ->
     Number = case erlang:get('$raddle_unique') of undefined -> 1; Last -> Last + 1 end,
     erlang:put('$raddle_unique', Number),
     Number bsl 24 + (raddle_turn:me())#me.actor.
-unique_integer(Options, Place) ->
+unique_integer(Options, Location) ->
     case lists:member(monotonic, Options) of
-        true -> monotonic(Place);
-        false -> unique_integer(Place)
+        true -> monotonic(Location);
+        false -> unique_integer(Location)
     end.
 
-monotonic(Place) ->
+monotonic(Location) ->
     #me{session = Session} = Me = raddle_turn:me(),
-    raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(raddle_table:object(Me, {unique, monotonic}))),
+    raddle_turn:step(Me, ?UPDATE, Location, ?WRITES(raddle_table:object(Me, {unique, monotonic}))),
     raddle_nif:unique(Session).
 
 %% ---- timers
 
-send_after(Time, Target, Message, Place) -> send_after(Time, Target, Message, [], Place).
-send_after(Time, Target, Message, Options, Place) ->
+send_after(Time, Target, Message, Location) -> send_after(Time, Target, Message, [], Location).
+send_after(Time, Target, Message, Options, Location) ->
     Me = raddle_turn:me(),
-    start(Me, raddle_table:reference(Me), Time, Target, Message, Options, Place).
+    start(Me, raddle_table:reference(Me), Time, Target, Message, Options, Location).
 
-start_timer(Time, Target, Message, Place) -> start_timer(Time, Target, Message, [], Place).
-start_timer(Time, Target, Message, Options, Place) ->
+start_timer(Time, Target, Message, Location) -> start_timer(Time, Target, Message, [], Location).
+start_timer(Time, Target, Message, Options, Location) ->
     Me = raddle_turn:me(),
     Reference = raddle_table:reference(Me),
-    start(Me, Reference, Time, Target, {timeout, Reference, Message}, Options, Place).
+    start(Me, Reference, Time, Target, {timeout, Reference, Message}, Options, Location).
 
-%% Nobody else knows of the timer yet, so this is no operation.
-start(#me{session = Session, table = Table, actor = Actor, node = Node} = Me, Reference, Time, Target, Message, Options, Place) ->
+%% No other process knows the timer yet, so this is not an operation.
+start(#me{session = Session, table = Table, actor = Actor, node = Node} = Me, Reference, Time, Target, Message, Options, Location) ->
     is_integer(Time) orelse erlang:error(badarg),
     To = if
              is_pid(Target), erlang:node(Target) =:= Node -> Target;
@@ -82,45 +84,45 @@ start(#me{session = Session, table = Table, actor = Actor, node = Node} = Me, Re
                _ -> erlang:error(badarg)
            end * 1000000,
     Object = raddle_table:object(Me, {timer, Reference}),
-    Timer = raddle_nif:add_timer(Session, Actor, Span, Place, ?WRITES(Object)),
+    Timer = raddle_nif:add_timer(Session, Actor, Span, Location, ?WRITES(Object)),
     ets:insert(Table, {timer, {timer, Reference}, Timer, raddle_nif:now(Session) + Span}),
     raddle_signal:timer(Me, Timer, Reference, To, Message),
     Reference.
 
-cancel_timer(Reference, Place) -> cancel_timer(Reference, [], Place).
-cancel_timer(Reference, Options, Place) when is_reference(Reference) ->
+cancel_timer(Reference, Location) -> cancel_timer(Reference, [], Location).
+cancel_timer(Reference, Options, Location) when is_reference(Reference) ->
     #me{session = Session, table = Table, pid = Pid} = Me = raddle_turn:me(),
     case ets:member(Table, {timer, Reference}) of
-        true -> raddle_turn:step(Me, ?UPDATE, Place, ?WRITES(raddle_table:object(Me, {timer, Reference})));
-        false -> raddle_turn:known(Me, Place, ?READS(raddle_table:object(Me, {timer, Reference})))
+        true -> raddle_turn:step(Me, ?UPDATE, Location, ?WRITES(raddle_table:object(Me, {timer, Reference})));
+        false -> raddle_turn:known(Me, Location, ?READS(raddle_table:object(Me, {timer, Reference})))
     end,
     Left = case ets:take(Table, {timer, Reference}) of
                [{_, _, Timer, End}] ->
                    Left0 = max(0, End - raddle_nif:now(Session)),
                    ets:delete(Table, {actor, Timer}),
-                   %% One whose time is over is about to do something, and will find that it has nothing to do.
+                   %% An expired timer is about to act, and will find that there is nothing to do.
                    Left0 > 0 andalso raddle_nif:cancel(Session, Timer),
                    Left0 div 1000000;
                [] -> false
            end,
-    tell(Me, Pid, cancel_timer, Reference, Left, Options);
+    reply(Me, Pid, cancel_timer, Reference, Left, Options);
 cancel_timer(_, _, _) -> erlang:error(badarg).
 
-read_timer(Reference, Place) -> read_timer(Reference, [], Place).
-read_timer(Reference, Options, Place) when is_reference(Reference) ->
+read_timer(Reference, Location) -> read_timer(Reference, [], Location).
+read_timer(Reference, Options, Location) when is_reference(Reference) ->
     #me{session = Session, table = Table, pid = Pid} = Me = raddle_turn:me(),
     case ets:member(Table, {timer, Reference}) of
-        true -> raddle_turn:step(Me, ?READ, Place, ?READS(raddle_table:object(Me, {timer, Reference})));
-        false -> raddle_turn:known(Me, Place, ?READS(raddle_table:object(Me, {timer, Reference})))
+        true -> raddle_turn:step(Me, ?READ, Location, ?READS(raddle_table:object(Me, {timer, Reference})));
+        false -> raddle_turn:known(Me, Location, ?READS(raddle_table:object(Me, {timer, Reference})))
     end,
     Left = case ets:lookup(Table, {timer, Reference}) of
                [{_, _, _, End}] -> max(0, End - raddle_nif:now(Session)) div 1000000;
                [] -> false
            end,
-    tell(Me, Pid, read_timer, Reference, Left, Options);
+    reply(Me, Pid, read_timer, Reference, Left, Options);
 read_timer(_, _, _) -> erlang:error(badarg).
 
-tell(Me, Pid, What, Reference, Left, Options) ->
+reply(Me, Pid, What, Reference, Left, Options) ->
     Info = not lists:member({info, false}, Options),
     case lists:member({async, true}, Options) of
         true when Info -> raddle_signal:post(Me, Pid, {What, Reference, Left}), ok;

@@ -1,5 +1,5 @@
-%% Links, monitors and aliases. Both ends of a link or monitor keep their own record of it, so that between nodes they may
-%% differ while a signal is on its way.
+%% Links, monitors and aliases. Both ends of a link or monitor have their own record of it, so that between
+%% nodes they may differ while a signal is in transit.
 -module(raddle_watch).
 -export([order/2, link/2, unlink/2, link_both/3, add_link/3, link_arrives/3, monitor/4, monitor_new/3, monitor_known/5, monitor_arrives/4, demonitor/3,
          demonitor_arrives/3, down_arrives/5, away/2, forget/2, lost/3, alias/2, unalias/2]).
@@ -8,7 +8,8 @@
 
 %% ---- links
 
-%% Whoever is linked to a process or watches it hears of its end in the order in which it began to. Only a search has to be told.
+%% Linked and monitoring processes are notified of an end in the order in which they began. Only a search
+%% needs this object.
 order(#me{searches = false}, _) -> ?NONE;
 order(Me, Pid) -> ?WRITES(raddle_table:object(Me, {watchers, Pid})).
 
@@ -21,16 +22,16 @@ add(Table, Key, Entry) ->
     List = raddle_table:list(Table, Key),
     lists:member(Entry, List) orelse ets:insert(Table, {list, Key, [Entry | List]}).
 
-link(To, Place) when is_pid(To) ->
+link(To, Location) when is_pid(To) ->
     #me{table = Table, pid = Pid, node = Node} = Me = raddle_turn:me(),
     case {erlang:node(To), raddle_table:objects(Table, To)} of
-        {Node, {_, Life}} -> raddle_turn:step(Me, ?READ, Place, ?READS(Life), order(Me, To));
+        {Node, {_, Life}} -> raddle_turn:step(Me, ?READ, Location, ?READS(Life), order(Me, To));
         _ ->
             {Kind, First, Second} = raddle_signal:address(Me, Node, To),
-            raddle_turn:step(Me, Kind, Place, First, Second)
+            raddle_turn:step(Me, Kind, Location, First, Second)
     end,
     case {erlang:node(To), raddle_table:process(Table, To)} of
-        {Node, none} -> link_to_nobody(Me, To, Place);
+        {Node, none} -> link_to_nobody(Me, To, Location);
         {Node, _} -> link_both(Table, Pid, To);
         {_, _} ->
             add(Table, {links, Pid}, To),
@@ -39,10 +40,10 @@ link(To, Place) when is_pid(To) ->
     true;
 link(_, _) -> erlang:error(badarg).
 
-link_to_nobody(#me{table = Table, pid = Pid, mailbox = Mailbox} = Me, To, Place) ->
+link_to_nobody(#me{table = Table, pid = Pid, mailbox = Mailbox} = Me, To, Location) ->
     case raddle_table:process(Table, Pid) of
         #process{trap = true} ->
-            raddle_turn:step(Me, ?SEND, Place, ?WRITES(Mailbox)),
+            raddle_turn:step(Me, ?SEND, Location, ?WRITES(Mailbox)),
             raddle_signal:post(Me, Pid, {'EXIT', To, noproc});
         #process{} -> erlang:error(noproc)
     end.
@@ -53,15 +54,15 @@ link_arrives(#me{table = Table} = Me, From, To) ->
         _ -> add(Table, {links, To}, From)
     end.
 
-unlink(To, Place) when is_pid(To) ->
+unlink(To, Location) when is_pid(To) ->
     #me{table = Table, pid = Pid, node = Node, life = Life} = Me = raddle_turn:me(),
     case erlang:node(To) of
         Node ->
-            raddle_turn:step(Me, ?READ, Place, ?READS(Life), life(Table, To)),
+            raddle_turn:step(Me, ?READ, Location, ?READS(Life), life(Table, To)),
             remove(Table, {links, To}, Pid);
         _ ->
             {Kind, First, _} = raddle_signal:address(Me, Node, To),
-            raddle_turn:step(Me, Kind, Place, First, ?READS(Life)),
+            raddle_turn:step(Me, Kind, Location, First, ?READS(Life)),
             raddle_signal:send(Me, Node, To, {unlink, Pid, To})
     end,
     remove(Table, {links, Pid}, To),
@@ -78,7 +79,7 @@ remove(Table, Key, Entry) -> raddle_table:put_list(Table, Key, lists:delete(Entr
 
 %% ---- monitors
 
-monitor(process, Target, Options, Place) ->
+monitor(process, Target, Options, Location) ->
     #me{node = Node} = Me = raddle_turn:me(),
     Object = watched(Target, Node),
     {Kind, First, Second} = Looks = looks(Me, Object),
@@ -86,23 +87,23 @@ monitor(process, Target, Options, Place) ->
                 {Name, Node} -> case raddle_name:owner(Me, Name, Node) of undefined -> ?NONE; Owner -> order(Me, Owner) end;
                 _ -> ?NONE
             end,
-    raddle_turn:step(Me, Kind, Place, First, case Second of ?NONE when First div 2 =/= Me#me.life -> ?READS(Me#me.life); _ -> Second end, Third),
+    raddle_turn:step(Me, Kind, Location, First, case Second of ?NONE when First div 2 =/= Me#me.life -> ?READS(Me#me.life); _ -> Second end, Third),
     Same = looks(Me, Object) =:= Looks,
     case is_there(Me, Object) of
-        _ when not Same -> monitor(process, Target, Options, Place); % The name has another owner by now, so that was only a look at it.
+        _ when not Same -> monitor(process, Target, Options, Location); % The name has another owner by now, so that was only a lookup.
         true -> monitor_new(Me, Object, Options);
         false ->
-            %% The message that nobody is there is an operation of its own, whoever may be there by then.
+            %% The message that the process does not exist is a separate operation, even if it exists by then.
             is_list(Options) orelse erlang:error(badarg),
-            raddle_turn:step(Me, ?SEND, Place, ?WRITES(Me#me.mailbox)),
+            raddle_turn:step(Me, ?SEND, Location, ?WRITES(Me#me.mailbox)),
             Reference = raddle_table:reference(Me),
             monitor_known(Me, Reference, Me#me.pid, Object, Options),
             down_arrives(Me, Reference, Me#me.pid, Object, noproc),
             Reference
     end;
 monitor(time_offset, clock_service, _, _) -> raddle_table:reference(raddle_turn:me());
-monitor(Sort, Target, _, Place) when Sort =:= port; Sort =:= time_offset ->
-    raddle_turn:refuse({erlang, monitor, 2}, [Sort, Target], Place);
+monitor(Sort, Target, _, Location) when Sort =:= port; Sort =:= time_offset ->
+    raddle_turn:refuse({erlang, monitor, 2}, [Sort, Target], Location);
 monitor(_, _, _, _) -> erlang:error(badarg).
 
 is_there(#me{node = Node} = Me, {Name, Node}) ->
@@ -143,7 +144,7 @@ monitor_new(#me{pid = Pid, node = Node} = Me, Object, Options) ->
     raddle_signal:send(Me, Node, Object, {monitor, Reference, Pid, Object}),
     Reference.
 
-%% One end of a monitor, whose other end is there or will be.
+%% Records one end of a monitor, whose other end exists or will.
 monitor_known(#me{table = Table}, Reference, Pid, Object, Options) ->
     ets:insert(Table, {monitor, {monitor, Reference}, Pid, Object, proplists:get_value(tag, Options, 'DOWN')}),
     case lists:keyfind(alias, 1, Options) of
@@ -164,7 +165,7 @@ monitor_arrives(#me{table = Table} = Me, Reference, From, Object) ->
         _ -> raddle_signal:send(Me, Node, From, {down, Reference, From, Object, noproc})
     end.
 
-%% Nothing comes of a monitor that its owner has given up.
+%% A monitor that its owner has removed has no effect.
 down_arrives(#me{table = Table} = Me, Reference, To, Object, Reason) ->
     case ets:take(Table, {monitor, Reference}) of
         [{_, _, To, _, Tag}] ->
@@ -180,7 +181,7 @@ drop_alias(Table, Reference) ->
         _ -> ok
     end.
 
-%% The reply to an alias has come: neither the alias nor its monitor is needed.
+%% Handles the reply to an alias: neither the alias nor its monitor is needed.
 forget(#me{table = Table} = Me, Reference) ->
     ets:delete(Table, {alias, Reference}),
     give_up(Me, Reference).
@@ -201,13 +202,13 @@ demonitor_arrives(#me{table = Table}, Reference, _) ->
         [] -> ok
     end.
 
-demonitor(Reference, Options, Place) when is_reference(Reference) ->
+demonitor(Reference, Options, Location) when is_reference(Reference) ->
     #me{table = Table, pid = Pid, mailbox = Mailbox} = Me = raddle_turn:me(),
     lists:all(fun(Option) -> Option =:= flush orelse Option =:= info end, Options) orelse erlang:error(badarg),
     case ets:lookup(Table, {monitor, Reference}) of
         [{_, _, Other, _, _}] when Other =/= Pid -> erlang:error(badarg);
-        [_] -> raddle_turn:step(Me, ?READ, Place, ?READS(Mailbox), away(Me, Reference));
-        [] -> raddle_turn:known(Me, Place, ?READS(Mailbox))
+        [_] -> raddle_turn:step(Me, ?READ, Location, ?READS(Mailbox), away(Me, Reference));
+        [] -> raddle_turn:known(Me, Location, ?READS(Mailbox))
     end,
     Active = give_up(Me, Reference),
     drop_alias(Table, Reference),
@@ -215,7 +216,7 @@ demonitor(Reference, Options, Place) when is_reference(Reference) ->
     Active orelse not lists:member(info, Options);
 demonitor(_, _, _) -> erlang:error(badarg).
 
-%% The life of what is no longer watched, or the delivery to its node.
+%% Returns the life of the unmonitored process, or the delivery to its node.
 away(#me{table = Table, node = Node} = Me, Reference) ->
     case ets:lookup(Table, {monitor, Reference}) of
         [{_, _, _, Object, _}] ->
@@ -230,8 +231,8 @@ away(#me{table = Table, node = Node} = Me, Reference) ->
 
 %% ---- lost connections
 
-%% Node has lost its connection to Other: what those hear who have links to its processes or watch them, each with who hears it. Watchers over
-%% there will hear nothing any more.
+%% Returns the messages for processes of Node that are linked to or monitor processes of Other, after the
+%% connection is lost, each with its receiver. Watchers on Other get no more messages.
 lost(#me{table = Table}, Node, Other) ->
     Links = [{Pid, {linked, To, Pid, noconnection}} || {list, {links, Pid}, List} <- ets:match_object(Table, {list, {links, '_'}, '_'}),
                                                        erlang:node(Pid) =:= Node, To <- List, erlang:node(To) =:= Other],
@@ -263,13 +264,13 @@ alias(Options, _) ->
     add_alias(Table, Reference, Pid, Mode),
     Reference.
 
-%% Whose alias it was is still known when it is given up.
+%% The owner of an alias is still known after it was deactivated.
 add_alias(Table, Reference, Pid, Mode) ->
     ets:insert(Table, [{alias, {alias, Reference}, Pid, Mode}, {alias_owner, {alias_owner, Reference}, Pid}]).
 
-unalias(Reference, Place) when is_reference(Reference) ->
+unalias(Reference, Location) when is_reference(Reference) ->
     #me{table = Table, pid = Pid, mailbox = Mailbox} = Me = raddle_turn:me(),
-    raddle_turn:step(Me, ?READ, Place, ?READS(Mailbox)),
+    raddle_turn:step(Me, ?READ, Location, ?READS(Mailbox)),
     case ets:lookup(Table, {alias, Reference}) of
         [{_, _, Pid, _}] -> ets:delete(Table, {alias, Reference});
         [_] -> erlang:error(badarg);

@@ -1,7 +1,7 @@
-%% What litmus programs are made of. Every exported function without arguments whose name begins with l_ is a program; its value is
-%% its outcome.
+%% Building blocks of litmus programs. Every exported function without arguments whose name begins with l_ is
+%% a program; its value is its outcome.
 
-%% On a real VM lets others run, or not; under control nothing, as the strategy does that.
+%% On a real VM, may let other processes run; under control nothing, as the strategy does that.
 d() ->
     case node() of
         nonode@nohost ->
@@ -21,15 +21,15 @@ spin(N) -> spin(N - 1).
 go(F) -> spawn(fun() -> d(), F() end).
 watched(F) -> spawn_monitor(fun() -> d(), F() end).
 
-%% The next message, or why a watched process ended.
+%% Returns the next message, or the reason for the end of a monitored process.
 get1() -> receive M -> M end.
 why({_, R}) -> receive {'DOWN', R, process, _, W} -> plain(W) end.
 
-%% A reason without its stack, which has other places in other builds.
+%% Returns a reason without its stack, which has other locations in other builds.
 plain({R, [T | _]}) when is_tuple(T), tuple_size(T) =:= 4 -> R;
 plain(R) -> R.
 
-%% Whether a message is there that never comes, on a VM where time passes.
+%% Returns none if no message arrives in time, on a VM where time passes.
 none() -> receive M -> M after 20 -> none end.
 
 caught(F) -> try F() catch C:R -> {C, plain(R)} end.

@@ -1,4 +1,4 @@
-%% Litmus programs about the ends of processes: links, exit signals, traps, and what can be caught.
+%% Litmus programs about the ends of processes: links, exit signals, traps, and catchable exceptions.
 -module(litmus_exits).
 -compile([export_all, nowarn_export_all]).
 -include("litmus.hrl").

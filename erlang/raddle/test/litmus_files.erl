@@ -1,5 +1,5 @@
-%% Litmus programs about files on the disk of a node, where what one process does depends on what another does beside it. The disk is ours, so
-%% these are not compared with a real VM; that dpor finds all outcomes is what they are for.
+%% Litmus programs about files on the disk of a node, where concurrent operations depend on each other. The
+%% disk is virtual, so these are not compared with a real VM; they check that dpor finds all outcomes.
 -module(litmus_files).
 -compile([export_all, nowarn_export_all]).
 -include("litmus.hrl").
@@ -30,6 +30,6 @@ l_one_position() -> file:write_file("f", "ab"), {ok, F} = file:open("f", [read])
     {X, receive {read, Y} -> Y end}.
 l_closed_beside_read() -> file:write_file("f", "a"), {ok, F} = file:open("f", [read]), M = beside(fun() -> file:close(F) end), X = file:read(F, 1), done(M), X.
 l_size_beside_write() -> file:write_file("f", "a"), M = beside(fun() -> file:write_file("f", "bc", [append]) end), X = filelib:file_size("f"), done(M), X.
-l_crash_beside_rename() -> %% Which of the names is there after the crash is the order of the two.
+l_crash_beside_rename() -> %% The order of the two decides which of the names exists after the crash.
     S = self(), spawn(?B, fun() -> file:write_file("f", "x", [sync]), S ! up, file:rename("f", "/tmp/g"), receive never -> ok end end), receive up -> ok end, raddle:crash(?B),
     raddle:restart(?B, fun() -> S ! {file:list_dir("/home"), file:list_dir("/tmp")} end), get1().

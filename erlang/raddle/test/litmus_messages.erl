@@ -58,7 +58,7 @@ l_queue_len() ->
     S = self(), {P, R} = watched(fun() -> S ! a, S ! b end), why({P, R}), element(2, process_info(self(), message_queue_len)).
 l_queue_len_race() ->
     S = self(), go(fun() -> S ! a, d(), S ! b end), d(), element(2, process_info(self(), message_queue_len)).
-l_store_buffering() -> %% Each looks into its mailbox after it has sent; not both can see nothing.
+l_store_buffering() -> %% Each reads its mailbox after it has sent; not both can see nothing.
     S = self(),
     A = spawn(fun() -> receive {p, B} -> B ! x, S ! {a, receive x -> 1 after 0 -> 0 end} end end),
     B = spawn(fun() -> receive {p, C} -> C ! x, S ! {b, receive x -> 1 after 0 -> 0 end} end end),

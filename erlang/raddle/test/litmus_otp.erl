@@ -1,4 +1,4 @@
-%% Litmus programs with behaviours of OTP, whose own code runs under control.
+%% Litmus programs with OTP behaviours, whose own code runs under control.
 -module(litmus_otp).
 -compile([export_all, nowarn_export_all]).
 -include("litmus.hrl").

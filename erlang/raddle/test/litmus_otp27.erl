@@ -1,4 +1,4 @@
-%% Litmus programs with what is new in OTP 26 and 27. An older release has none of them.
+%% Litmus programs for features of OTP 26 and 27. Older releases have none of them.
 -module(litmus_otp27).
 -compile([export_all, nowarn_export_all]).
 -if(?OTP_RELEASE >= 27).
@@ -31,7 +31,7 @@ fails() -> proc_lib:init_fail({error, no}, {exit, why}).
 l_label() -> S = self(), P = go(fun() -> proc_lib:set_label(me), S ! done, receive stop -> ok end end), d(), X = proc_lib:get_label(P),
     receive done -> Y = proc_lib:get_label(P), P ! stop, {X, Y} end.
 
-%% The clause is chosen by who asks, in a part of the expression that has guards of its own.
+%% The caller determines the clause, in a part of the expression that has its own guards.
 l_maybe() -> S = self(), go(fun() -> S ! {who, S} end), go(fun() -> S ! {ok, 1} end),
     maybe {ok, X} ?= get1(), {who, _} ?= get1(), {first, X} else {who, P} when P =:= self() -> {second, get1()}; _ -> wrong end.
 l_map_comprehension() -> S = self(), [go(fun() -> S ! {N, N * N} end) || N <- [1, 2]], M = #{K => V || {K, V} <- [get1(), get1()]}, lists:sort([K + V || K := V <- M]).
@@ -40,6 +40,6 @@ l_texts() -> S = self(), go(fun() -> S ! ~"a\tb" end), go(fun() -> S ! """
     """ end), lists:sort([get1(), get1()]).
 l_json() -> S = self(), go(fun() -> S ! iolist_to_binary(json:encode(#{a => [1, null, true]})) end), json:decode(get1()).
 
-%% Not compared with a real VM, whose order is its own.
+%% Not compared with a real VM, whose order differs.
 map_order() -> [K || K := _ <- maps:from_list([{list_to_atom("otp27_" ++ [C]), C} || C <- "zyx"])].
 -endif.

@@ -1,4 +1,4 @@
-%% Litmus programs about what processes share: tables, timers, persistent terms, counters.
+%% Litmus programs about shared state: tables, timers, persistent terms, counters.
 -module(litmus_shared).
 -compile([export_all, nowarn_export_all]).
 -include("litmus.hrl").
@@ -59,6 +59,6 @@ l_persistent_none() -> {caught(fun() -> persistent_term:get(litmus_none) end), p
 l_counters() -> C = counters:new(1, []), two(fun(_) -> V = counters:get(C, 1), d(), counters:put(C, 1, V + 1) end), counters:get(C, 1).
 l_counters_add() -> C = counters:new(1, []), two(fun(_) -> counters:add(C, 1, 1) end), counters:get(C, 1).
 l_atomics_exchange() -> A = atomics:new(1, []), S = self(), two(fun(_) -> S ! atomics:compare_exchange(A, 1, 0, 1) end), lists:sort([get1(), get1()]).
-l_timer_name_moved() -> %% A timer whose name passes from one process to another.
+l_timer_name_moved() -> %% A timer whose target name moves from one process to another.
     S = self(), [A, B] = [spawn(fun() -> receive tick -> S ! {got, N} after 20 -> S ! {got, none} end end) || N <- [a, b]], register(litmus_tm, A), erlang:send_after(0, litmus_tm, tick),
     {_, R} = watched(fun() -> catch unregister(litmus_tm), d(), catch register(litmus_tm, B) end), X = lists:sort([receive {got, Y} -> Y end || _ <- [1, 2]]), why({x, R}), catch unregister(litmus_tm), X.

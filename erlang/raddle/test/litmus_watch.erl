@@ -1,4 +1,4 @@
-%% Litmus programs about monitors, names and what processes know of each other.
+%% Litmus programs about monitors, names and process information.
 -module(litmus_watch).
 -compile([export_all, nowarn_export_all]).
 -include("litmus.hrl").
@@ -47,7 +47,7 @@ l_unregister_race() -> S = self(), register(litmus_u, self()), [go(fun() -> S ! 
 l_register_twice() -> register(litmus_t, self()), X = caught(fun() -> register(litmus_t2, self()) end), unregister(litmus_t), X.
 l_register_dead() -> {P, R} = watched(fun() -> ok end), why({P, R}), caught(fun() -> register(litmus_d, P) end).
 l_register_undefined() -> caught(fun() -> register(undefined, self()) end).
-l_send_name_moved() -> %% A name that passes from one process to another while somebody sends to it.
+l_send_name_moved() -> %% A name that moves from one process to another during a send.
     S = self(), A = spawn(fun() -> receive m -> S ! a end end), B = spawn(fun() -> receive m -> S ! b end end), register(litmus_m, A),
     go(fun() -> catch unregister(litmus_m), register(litmus_m, B), S ! moved end), d(),
     X = caught(fun() -> litmus_m ! m end), receive moved -> ok end, catch unregister(litmus_m),

@@ -1,11 +1,12 @@
-%% Generated actor programs. A program is a list of scripts, one for each worker; its outcome is how each worker ended, which has all that it
-%% observed unless others ended it, and what came to the main process.
+%% Generated actor programs. A program is a list of scripts, one for each worker; its outcome is how each
+%% worker ended, which includes all its observations unless others ended it, and the messages to the main
+%% process.
 -module(raddle_actors).
 -export([scripts/3, run/1]).
 
-%% The scripts of a seed: so many workers with so many actions each.
+%% Returns the scripts of a seed, with this many workers and actions each.
 scripts(Seed, Workers, Actions) ->
-    %% All programs of a seed have a theme, so that their actions meet.
+    %% All programs of a seed have a theme, so that their actions interact.
     {Theme, Rand} = pick(themes(), rand:seed_s(exsss, Seed)),
     {Scripts, _} = lists:mapfoldl(fun(_, R) -> lists:mapfoldl(fun(_, R1) -> pick(Theme, R1) end, R, lists:seq(1, Actions)) end,
                                   Rand, lists:seq(1, Workers)),

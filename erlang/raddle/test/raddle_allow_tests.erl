@@ -1,4 +1,4 @@
-%% Tests of what is native, random or outside: every function whose name ends in _case.
+%% Tests of native, random and external functions: every function whose name ends in _case.
 -module(raddle_allow_tests).
 -compile([export_all, nowarn_export_all, nowarn_deprecated_function]).
 -include_lib("eunit/include/eunit.hrl").
@@ -21,7 +21,7 @@ what_is_outside_is_refused_with_a_remedy_case() ->
     [begin
          Error = error_of(Fun, #{}),
          ?assertMatch({match, _}, re:run(Error, "^" ++ Name ++ " at raddle_allow_tests.erl:[0-9]+ is not under control")),
-         ?assertMatch({match, _}, re:run(Error, "; put something else in its place, such as a process that plays the part of what is outside$"))
+         ?assertMatch({match, _}, re:run(Error, "\nhelp: replace it in the test, for example by a process that simulates the external service$"))
      end
      || {Name, Fun} <- [{"erlang:open_port/2", fun() -> catch open_port({spawn, "ls"}, []) end},
                         {"gen_tcp:listen/2", fun() -> catch gen_tcp:listen(0, []) end},
@@ -30,11 +30,11 @@ what_is_outside_is_refused_with_a_remedy_case() ->
                         {"socket:open/2", fun() -> catch socket:open(inet, stream) end}]],
     ?assertMatch({match, _}, re:run(error_of(fun() -> catch os:cmd("ls") end, #{}), "^os:cmd/1 at .*--allow os:cmd/1 ")).
 
-nobody_can_allow_them_case() ->
+they_cannot_be_allowed_case() ->
     [?assertError({raddle_error, "allow " ++ _}, raddle:test(fun() -> ok end, (quiet())#{allow => [Name]}))
      || Name <- [erlang, {erlang, open_port, 2}, "gen_tcp", <<"socket:open/2">>, "a b:c", "crypto:hash", "My.Nif.sum", "file", 7]].
 
-%% In the words of both languages.
+%% In the syntax of both languages.
 names_case() ->
     ?assertEqual([{crypto, all}, {crypto, [{hash, 2}]}, {'Elixir.My.Nif', all}, {'Elixir.My.Nif', [{'sum!', 2}]}, {'Elixir.My', [{sum, 0}]},
                   {'OTP-PUB-KEY', all}, {'Elixir.My', all}],
@@ -43,7 +43,7 @@ names_case() ->
 
 %% ---- native functions
 
-%% A module that the host loads by a function of its own, with these lines.
+%% A module that the host loads by its own function, with these lines.
 native(Lines, Case) ->
     raddle_use_tests:with_scratch(fun() -> raddle_use_tests:compiled(["-on_load(init/0).", "init() -> ok." | Lines]), Case() end).
 
@@ -54,7 +54,7 @@ native_functions_are_refused_by_name_case() ->
     native(["sum(A, B) -> A + B."], fun() ->
         Error = error_of(fun ?MODULE:calls_native/0, #{}),
         ?assertMatch({match, _}, re:run(Error, "^raddle_scratch:sum/2, reached from raddle_allow_tests.erl:[0-9]+, cannot be controlled, "
-                                               "so nothing can be said about this program: module raddle_scratch has native functions")),
+                                               "so the result is inconclusive: module raddle_scratch has native functions")),
         ?assertMatch({match, _}, re:run(Error, "--allow raddle_scratch:sum/2 or the option allow of raddle:test"))
     end).
 
@@ -62,16 +62,16 @@ native_functions_may_be_allowed_case() ->
     native(["sum(A, B) -> A + B.", "pid(P) -> node(P)."], fun() ->
         [?assertMatch({[{3}], #{passed := 5}}, values(fun ?MODULE:calls_native/0, #{runs => 5, allow => [Name]}))
          || Name <- [raddle_scratch, {raddle_scratch, sum, 2}, "raddle_scratch:sum/2"]],
-        %% One function is not the others.
+        %% Allowing one function does not allow the others.
         ?assertMatch("raddle_scratch:pid/1, " ++ _, error_of(fun ?MODULE:calls_another/0, #{allow => [{raddle_scratch, sum, 2}]})),
         ?assertMatch({[{3, 'test@raddle'}], _}, values(fun ?MODULE:calls_another/0, #{runs => 2, allow => [raddle_scratch]})),
         %% The module itself, and no copy of it.
         ?assertEqual(false, erlang:module_loaded('~raddle_scratch')),
-        %% What is allowed does not last.
+        %% An allowance does not persist.
         ?assertMatch("raddle_scratch:sum/2, " ++ _, error_of(fun ?MODULE:calls_native/0, #{}))
     end).
 
-%% Not when the module is loaded, but when the program wants it.
+%% Not when the module is loaded, but when the program requests it.
 loads_later() -> {raddle_scratch:load(), raddle_scratch:sum(1, 2)}.
 
 a_module_that_loads_native_functions_later_is_one_case() ->
@@ -122,7 +122,7 @@ random() ->
     [{BytesA, NumbersA}, {BytesB, NumbersB}] = [receive {Name, Bytes, Numbers} -> {Bytes, Numbers} end || Name <- [a, b]],
     [0, 1, 16, 17, 100] = [byte_size(Bytes) || Bytes <- BytesA],
     [5, 6, 7] = lists:usort(NumbersA ++ NumbersB),
-    %% Others, and later ones, are different.
+    %% Other values, and later ones, are different.
     [_, _, A16, <<A17:16/binary, _>>, <<A100:16/binary, _/binary>>] = BytesA,
     [_, _, B16 | _] = BytesB,
     4 = length(lists:usort([A16, A17, A100, B16])),

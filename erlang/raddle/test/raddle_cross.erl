@@ -1,12 +1,14 @@
-%% Cross-check of dpor: what a program observes under it is what it observes under dfs, which leaves out no order, and under random strategies.
+%% Cross-check of dpor: a program has the same outcomes under it as under dfs, which omits no order, and under
+%% random strategies.
 %%
-%%   raddle_cross:check(Program, Nodes, Runs)    what differs, with so many runs of each of the others
-%%   raddle_cross:generated(From, To)            the generated programs of these seeds, and what differs in them
-%%   raddle_cross:table()                        how many schedules dpor needs for each litmus program
+%%   raddle_cross:check(Program, Nodes, Runs)    the differences, with this many runs of each of the others
+%%   raddle_cross:generated(From, To)            the generated programs of these seeds, and their differences
+%%   raddle_cross:table()                        the number of schedules that dpor needs for each litmus
+%%   program
 -module(raddle_cross).
 -export([check/3, check_scripts/2, scripts/3, generated/2, generated/5, table/0, outcomes/4]).
 
-%% dpor has to end within so many runs; else only the other direction is checked.
+%% The maximum number of runs for dpor; if it is exceeded, only the other direction is checked.
 -define(MOST, 20000).
 
 check(Program, Nodes, Runs) ->
@@ -26,7 +28,8 @@ generated(From, To, Workers, Actions, Runs) ->
 check_scripts(Scripts, Runs) -> check(fun() -> raddle_actors:run(Scripts) end, ['test@raddle'], Runs).
 scripts(Scripts, Spec, Runs) -> outcomes(fun() -> raddle_actors:run(Scripts) end, ['test@raddle'], Spec, Runs).
 
-%% What runs observed, whether no schedule is left, and how many were made and cut off.
+%% Returns the outcomes of the runs, whether the search was exhaustive, and the numbers of executed and pruned
+%% runs.
 outcomes(Program, Nodes, Spec, Runs) ->
     Owner = self(),
     Tag = make_ref(),

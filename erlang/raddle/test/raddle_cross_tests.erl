@@ -1,5 +1,6 @@
-%% dpor observes what dfs and random strategies observe: on programs in which the first run has the late one of two orders, on the litmus
-%% programs, and on generated ones. RADDLE_CROSS is how many generated programs there are of each size; 40 by default.
+%% dpor has the outcomes of dfs and random strategies: on programs whose first run has the later one of two
+%% orders, on the litmus programs, and on generated ones. RADDLE_CROSS is the number of generated programs of
+%% each size; 40 by default.
 -module(raddle_cross_tests).
 -compile([export_all, nowarn_export_all]).
 -include_lib("eunit/include/eunit.hrl").
@@ -10,7 +11,7 @@ all_test_() ->
     Cases = [F || {F, 0} <- ?MODULE:module_info(exports), lists:suffix("_case", atom_to_list(F))],
     {inorder, [{timeout, 3600, {atom_to_list(F), fun ?MODULE:F/0}} || F <- Cases]}.
 
-%% ---- the late order comes first
+%% ---- the later order comes first
 
 same(Program, Outcomes) ->
     {Exact, true, _} = raddle_cross:outcomes(Program, ?NODES, "dpor", 5000),
@@ -18,7 +19,7 @@ same(Program, Outcomes) ->
     ?assertEqual(All, Exact),
     ?assertEqual(Outcomes, Exact).
 
-%% How two workers end that do these actions, and what comes to the main process.
+%% Returns the ends of two workers with these actions, and the messages to the main process.
 workers(Scripts) ->
     {Exact, true, _} = raddle_cross:outcomes(fun() -> raddle_actors:run(Scripts) end, ?NODES, "dpor", 5000),
     ?assertEqual([], raddle_cross:check(fun() -> raddle_actors:run(Scripts) end, ?NODES, 3000)),
@@ -64,7 +65,7 @@ the_dictionary_of_another_case() -> ?assert(workers([[put, send_main, put], [dic
 the_mail_of_another_case() -> ?assert(workers([[poll, poll], [send, queue]]) >= 2).
 a_group_leader_that_another_sets_case() -> ?assert(workers([[send_main, leader], [lead]]) >= 2).
 
-%% What an operation does not tell is the order in which those hear of an end who watch the same process.
+%% The order in which watchers of the same process are notified is not visible in an operation.
 two_that_watch_one_case() ->
     Program = fun() ->
                   S = self(),

@@ -1,4 +1,4 @@
-%% Tests of files on the disks of nodes: what a crash leaves of them, and what OTP builds on them.
+%% Tests of files on the disks of nodes: what survives a crash, and OTP modules that use files.
 -module(raddle_disk_tests).
 -compile([export_all, nowarn_export_all]).
 -include_lib("eunit/include/eunit.hrl").
@@ -9,9 +9,9 @@ all_test_() ->
 
 values(Function) -> raddle_nodes_tests:values(?MODULE, Function, 60).
 
-%% ---- as on a real disk
+%% ---- like a real disk
 
-%% Everything here is the same on the host, in a directory of its own.
+%% The same code runs on the host, in a separate directory.
 files(Dir) ->
     F = filename:join(Dir, "f"),
     {ok, D} = file:open(F, [raw, binary, read, write]),
@@ -54,10 +54,10 @@ what_was_not_synced_may_be_lost_case() ->
     ?assertEqual([{{ok, <<"ab">>}, Gone}, {{ok, <<"abc">>}, Gone}, {{ok, <<"abcd">>}, Gone}], values(unsynced)),
     %% Files are independent.
     ?assertEqual([{{ok, A}, {ok, B}} || A <- [<<>>, <<"x">>], B <- [<<>>, <<"x">>]], values(two_files)),
-    %% The mistake of many: a name is on the disk before what it names.
+    %% A common mistake: a name is on the disk before its contents.
     ?assertEqual([{{ok, <<>>}, Gone}, {{ok, <<"new">>}, Gone}], values(renamed)).
 
-%% ---- on top of it
+%% ---- users of files
 
 dets_life() ->
     {ok, T} = dets:open_file(t, [{file, "/home/t.dets"}]), ok = dets:insert(T, [{I, I} || I <- [1, 2, 3]]), ok = dets:delete(T, 2), [] = dets:lookup(T, 9), [{1, 1}] = dets:lookup(T, 1), ok = dets:close(T),
@@ -66,7 +66,7 @@ log_life() ->
     {ok, L} = disk_log:open([{name, l}, {file, "/home/l.log"}]), [ok = disk_log:log(L, X) || X <- [a, b]], ok = disk_log:sync(L), ok = disk_log:close(L),
     {ok, L} = disk_log:open([{name, l}, {file, "/home/l.log"}]), {_, X} = disk_log:chunk(L, start), ok = disk_log:close(L), X.
 
-%% Debian's mnesia, unmodified, with a node that crashes and comes back with what was committed.
+%% Debian's mnesia, unmodified, with a node that crashes and restarts with the committed data.
 mnesia_life() ->
     Nodes = ['a@x', 'b@x'], ok = mnesia:create_schema(Nodes), [ok = rpc:call(N, mnesia, start, []) || N <- Nodes],
     {atomic, ok} = mnesia:create_table(t, [{disc_copies, Nodes}]),

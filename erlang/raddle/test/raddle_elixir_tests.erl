@@ -1,5 +1,5 @@
-%% Tests of what is particular to programs in Elixir: every function whose name ends in _case. Without Elixir they say so and pass, unless
-%% RADDLE_ELIXIR is set.
+%% Tests of Elixir programs: every function whose name ends in _case. Without Elixir they print a message and
+%% pass, unless RADDLE_ELIXIR is set.
 -module(raddle_elixir_tests).
 -compile([export_all, nowarn_export_all]).
 -include_lib("eunit/include/eunit.hrl").
@@ -11,7 +11,7 @@ all_test_() ->
 
 directory() -> filename:join(filename:dirname(code:which(?MODULE)), "elixir-" ++ os:getpid()).
 
-%% Whether there is an Elixir that has compiled the program.
+%% Returns true if there is an Elixir that has compiled the program.
 compiled() ->
     case {os:find_executable("elixirc"), os:getenv("RADDLE_ELIXIR")} of
         {false, false} ->
@@ -49,11 +49,11 @@ program() ->
 
 values(Fun, Options) -> element(1, raddle_use_tests:values(Fun, Options)).
 
-%% Elixir tells no columns.
-functions_of_one_line_are_told_apart_case() ->
+%% Elixir has no columns.
+functions_of_one_line_are_distinguished_case() ->
     {First, Second} = 'Elixir.Scratch':two(1),
     ?assertEqual([[{first, 1}], [{second, 1}]], [values(Fun, #{runs => 1}) || Fun <- [First, Second]]),
-    %% A receive has a function of its own in the copy.
+    %% A receive has a separate function in the copy.
     {Early, Late} = 'Elixir.Scratch':takes(2),
     ?assertEqual([[{first, 2}], [{late, 2}]], [values(Fun, #{runs => 1}) || Fun <- [Early, Late]]).
 
@@ -63,7 +63,7 @@ an_error_of_its_logger_is_one_case() ->
     ?assertMatch(#{failure := #{report := <<"the test failed: an error was reported: bad">>}},
                  raddle:explore(Test, #{file => none, runs => 3, fail_on => [error]})).
 
-what_it_prints_is_told_case() ->
+output_is_reported_case() ->
     #{failure := #{printed := Printed}} = raddle:explore({'Elixir.Scratch', prints}, #{file => none, runs => 1}),
     ?assertEqual(<<"ä taken\n\n{:b, 1}\nc\nwarning: late\n"/utf8>>, Printed).
 

@@ -1,8 +1,9 @@
-%% Outcome sets of the litmus programs: under control they are exactly those in litmus.expected, found by exhaustive search where that
-%% ends and by random strategies; on the real VM nothing else happens.
+%% Outcome sets of the litmus programs: under control they are exactly those in litmus.expected, found by
+%% exhaustive search where that ends and by random strategies; on the real VM nothing else happens.
 %%
-%%   raddle_litmus:show(N)     prints the sets: under control, and of N runs on the real VM; show(N, Programs) those of some
-%%   raddle_litmus:check(Runs, N)    compares them with the file, and says what differs
+%%   raddle_litmus:show(N)           prints the sets: under control, and of N runs on the real VM; show(N,
+%%   Programs) for some
+%%   raddle_litmus:check(Runs, N)    compares them with the file, and returns the differences
 -module(raddle_litmus).
 -compile({no_auto_import, [nodes/1]}).
 -export([show/1, show/2, check/2, check/4, controlled/2, real/2, programs/0, nodes/1, long/0]).
@@ -15,7 +16,7 @@ programs() ->
 -define(SEARCH, 8000).
 -define(LOOK, 600).
 
-%% The outcomes under control, and how they were found.
+%% Returns the outcomes under control, and how they were found.
 controlled(Program, Runs) ->
     Random = lists:usort(lists:append([outcomes(Program, Spec, Runs) || Spec <- ["pos", "random-walk", "pct:depth=4,steps=60"]])),
     {Random, outcomes(Program, "dpor", case lists:member(Program, long()) of true -> ?LOOK; false -> ?SEARCH end)}.
@@ -50,7 +51,7 @@ outcome(#{verdict := {failed, <<"assertion">>, _, Message, _}}) -> {failed, Mess
 outcome(#{verdict := {failed, Kind, _, _, _}}) -> {failed, Kind};
 outcome(#{verdict := Other}) -> Other.
 
-%% The outcomes of N runs on the real VM.
+%% Returns the outcomes of N runs on the real VM.
 real({Module, _}, _) when Module =:= litmus_nodes; Module =:= litmus_files -> [];
 real({Module, F}, N) -> lists:usort([real_once(Module, F) || _ <- lists:seq(1, N)]).
 
@@ -76,14 +77,14 @@ show(N, Programs) ->
      end || P <- Programs],
     ok.
 
-%% What differs from the file: under control, and on the real VM.
+%% Returns the differences from the file: under control, and on the real VM.
 check(Runs, N) ->
     Expected = expected(),
     Wrong = lists:append([check(P, lists:keyfind(P, 1, Expected), Runs, N) || P <- programs()]),
     Unknown = [{gone, P} || {P, _} <- Expected, not lists:member(P, programs())],
     Wrong ++ Unknown.
 
-%% A line that begins with since is for a release and those after it, and takes the place of another one.
+%% A line that begins with since is for a release and later ones, and replaces another one.
 expected() ->
     {ok, Lines} = file:consult(filename:join(filename:dirname(filename:dirname(code:which(?MODULE))), "litmus.expected")),
     Later = [{P, Outcomes} || {since, Since, P, Outcomes} <- Lines, Since =< release()],
@@ -100,14 +101,15 @@ check(P, {P, Outcomes}, Runs, N) ->
         ++ [{unfinished, P} || is_tuple(Exact), not lists:member(P, long())]
         ++ [{real, P, Real -- Outcomes} || not lists:member(P, timed()), Real <- [real(P, N)], Real -- Outcomes =/= []].
 
-%% These have more orders than dpor goes through here; there it must find nothing else.
+%% These have more orders than dpor explores here; it must find nothing else.
 long() ->
     [{litmus_files, l_crash_beside_rename}
      | [{litmus_nodes, F} || F <- [l_crash_in_flight, l_partition_both_hear, l_reconnect_old, l_restart_by_two, l_restart_two_nodes]]]
-        %% Since OTP 26 whoever starts a process watches it besides, and each restart multiplies the orders.
+        %% Since OTP 26 a process also monitors the processes it starts, and each restart multiplies the
+        %% orders.
         ++ [{litmus_otp, l_sup_too_often} || release() >= 26].
 
-%% What these do on a real VM depends on how fast it is, so nothing is demanded of that.
+%% Their outcomes on a real VM depend on its speed, so nothing is required of it.
 timed() ->
     [{litmus_shared, l_sleep_order}, {litmus_shared, l_timer_order}, {litmus_otp, l_server_timeout}, {litmus_otp, l_start_link_stops},
      {litmus_otp, l_proc_lib_fails}, {litmus_watch, l_send_name_race}, {litmus_otp27, l_apply_after_cancel}].

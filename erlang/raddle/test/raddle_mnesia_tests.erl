@@ -1,5 +1,6 @@
-%% mnesia as OTP ships it on two nodes, one of which restarts. (Where mnesia itself fails takes more runs: benchmarks/erlang/mnesia_nodes.erl.) Without mnesia these say
-%% so and pass, unless RADDLE_MNESIA is set.
+%% mnesia as shipped with OTP on two nodes, one of which restarts. (Failures of mnesia itself need more runs:
+%% benchmarks/erlang/mnesia_nodes.erl.) Without mnesia these print a message and pass, unless RADDLE_MNESIA is
+%% set.
 -module(raddle_mnesia_tests).
 -compile([export_all, nowarn_export_all]).
 -include_lib("eunit/include/eunit.hrl").
@@ -30,7 +31,7 @@ add() ->
         mnesia:write({counter, n, Value + 1})
     end).
 
-%% The other node crashes while both count, comes back and has what was committed.
+%% The other node crashes while both count, and restarts with the committed data.
 restarts() ->
     [Other] = nodes(),
     boot([node(), Other]),

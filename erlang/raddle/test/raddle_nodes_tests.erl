@@ -1,4 +1,4 @@
-%% Tests of what OTP offers on several nodes: rpc, erpc, global, pg and applications, all OTP's own code.
+%% Tests of OTP's distributed services: rpc, erpc, global, pg and applications, all OTP's own code.
 -module(raddle_nodes_tests).
 -compile([export_all, nowarn_export_all]).
 -include_lib("eunit/include/eunit.hrl").
@@ -7,7 +7,7 @@ all_test_() ->
     Cases = [F || {F, 0} <- ?MODULE:module_info(exports), lists:suffix("_case", atom_to_list(F))],
     {inorder, [{timeout, 600, {atom_to_list(F), fun ?MODULE:F/0}} || F <- Cases]}.
 
-%% The values of a function of this module on three nodes, under a few strategies.
+%% Returns the values of a function of this module on three nodes, under several strategies.
 values(Function) -> values(Function, 60).
 values(Function, Runs) -> values(?MODULE, Function, Runs).
 values(Module, Function, Runs) ->
@@ -37,7 +37,7 @@ creations() ->
     raddle:crash('b@x'), raddle:restart('b@x', Tell),
     length(lists:usort([First, Second, Next()])).
 
-%% By its creation global tells a node from the one that it was before.
+%% global distinguishes the lives of a node by its creation.
 creation_case() -> ?assertEqual([3], values(creations, 20)).
 
 %% ---- calls
@@ -90,11 +90,11 @@ global_case() ->
     ?assertEqual([gone], values(global_crash, 20)),
     ?assertEqual([[{n, 2}]], values(global_lock, 20)),
     ?assertEqual([7], values(global_server, 20)),
-    %% A node that comes back before all have heard that it went may be disconnected again, as global keeps partitions from overlapping.
-    %% It may also be connected again and not know the name yet.
+    %% A node that restarts before all others have observed its end may be disconnected again, as global
+    %% prevents overlapping partitions. It may also be connected again and not know the name yet.
     ?assertEqual([{false, false}, {false, true}, {true, true}], values(global_restart, 120)).
 
-%% The servers start when they are first needed, whatever has become of lines, nodes and of whoever needed them first.
+%% The servers start when they are first needed, independent of lines, nodes and the first caller.
 global_cut() -> raddle:partition('a@x', ['b@x', 'c@x']), R = global:register_name(n, self()), raddle:heal('a@x', ['b@x', 'c@x']), R.
 global_cut_meanwhile() -> spawn(fun() -> raddle:partition('a@x', 'b@x') end), global:register_name(n, self()).
 global_crash_meanwhile() -> spawn(fun() -> raddle:crash('b@x') end), global:register_name(n, self()).
@@ -102,7 +102,8 @@ global_killed() -> P = spawn(fun() -> global:register_name(x, self()) end), exit
 rpc_killed() -> P = spawn(fun() -> rpc:abcast(['a@x'], n, hello) end), exit(P, kill), rpc:abcast(['a@x'], n, hello).
 
 services_start_case() ->
-    %% In a run of global_killed under pct the lockers of global keep each other from the lock until the step limit.
+    %% In a run of global_killed under pct the lockers of global keep each other from the lock until the step
+    %% limit.
     [?assertEqual([yes], values(F, Runs) -- [inconclusive]) || {F, Runs} <- [{global_cut, 40}, {global_cut_meanwhile, 40}, {global_crash_meanwhile, 150}, {global_killed, 40}]],
     ?assertEqual([abcast], values(rpc_killed, 40)).
 
@@ -148,7 +149,7 @@ applications_case() ->
 intervals() -> {ok, T} = timer:send_interval(10, tick), [receive tick -> ok end || _ <- [1, 2, 3]], timer:cancel(T), receive tick -> more after 100 -> quiet end.
 intervals_case() -> ?assertEqual([quiet], values(intervals)).
 
-%% ---- what is left of a node
+%% ---- the remains of a node
 
 ends_itself() ->
     P = spawn('b@x', fun() -> receive go -> raddle:crash('b@x') end end),
@@ -160,7 +161,7 @@ a_process_that_crashes_its_node_is_not_left_behind_case() ->
     ?assertEqual([noconnection], values(ends_itself, 20)),
     [raddle_tests:gone(Pid) || Pid <- processes() -- Old].
 
-%% ---- faults that the search makes
+%% ---- faults injected by the search
 
 asks() -> R = make_ref(), spawn('b@x', ?MODULE, answers, []) ! {self(), R}, receive {R, pong} -> ok end.
 answers() -> receive {From, R} -> From ! {R, pong}, answers() end.
@@ -190,15 +191,16 @@ faults_case() ->
          %% A run without a fault is one of them.
          ?assert(lists:member(ok, with_faults(asks, Spec, "crash=1")))
      end || Spec <- strategies(), Spec =/= "dfs"],
-    %% What was the first process runs again, and only then.
+    %% The first process runs again, and only then.
     ?assertEqual([0, 1], with_faults(hellos, "portfolio", "crash=1")),
     ?assertEqual([0, 1, 2], with_faults(hellos, "portfolio", "crash=1,restart=1")),
-    %% The node of the test does not crash, however many may.
+    %% The node of the test does not crash, for any limit.
     [?assertEqual(['a@x'], with_faults(alive, Spec, "crash=9,restart=9")) || Spec <- ["portfolio", "pos"]].
 
 partitions_are_healed_case() ->
     [?assertEqual([ok], with_faults(reaches, Spec, "partition=2")) || Spec <- ["portfolio", "pos", "random-walk", "pct:depth=3"]],
-    %% That there is none is a deadlock. It is drawn in every second run, however long the faults would have stood aside.
+    %% A run without a fault is a deadlock. It is drawn in every second run, however long the faults would
+    %% have been held.
     ?assertEqual([ok, {failed, <<"deadlock">>, <<>>}], with_faults(waits_for_it, "portfolio", "partition=1")),
     #{passed := Passed} = raddle:explore({?MODULE, waits_for_it}, #{file => none, stop => false, runs => 200, nodes => ['a@x', 'b@x'],
                                                                     strategy => "pos", faults => "partition=1"}),

@@ -1,4 +1,4 @@
-%% Tests of what a program prints and logs: every function whose name ends in _case.
+%% Tests of output and logging: every function whose name ends in _case.
 -module(raddle_print_tests).
 -compile([export_all, nowarn_export_all]).
 -include_lib("eunit/include/eunit.hrl").
@@ -8,25 +8,25 @@ all_test_() ->
     Cases = [F || {F, 0} <- ?MODULE:module_info(exports), lists:suffix("_case", atom_to_list(F))],
     {inorder, [{timeout, 600, {atom_to_list(F), fun ?MODULE:F/0}} || F <- Cases]}.
 
-%% What the first failing run of a test printed.
+%% Returns the output of the first failing run of a test.
 printed(Fun) -> printed(Fun, #{}).
 printed(Fun, Options) ->
     #{failure := #{printed := Printed}} = raddle:explore(Fun, maps:merge(#{file => none, runs => 100}, Options)),
     Printed.
 
-every_way_to_print_is_told_case() ->
+every_way_to_print_is_reported_case() ->
     ?assertEqual(<<"a\n1 b\nc d e{f}\n{g}\nerror\nuser\nä\n"/utf8>>,
                  printed(fun() ->
                      io:format("a~n"), io:format("~p ~s~n", [1, "b"]), io:put_chars("c "), io:fwrite(standard_io, "d ~w", [e]), io:write({f}), io:nl(),
                      io:write(standard_io, {g}), io:nl(standard_io),
                      io:format(standard_error, "error~n", []), io:put_chars(user, ["user", <<"\n">>]), io:put_chars(standard_io, unicode, [228, $\n]),
                      error(now) end)),
-    %% Nothing is nothing, and what is no text is an error, as on a real VM.
+    %% Empty output is empty, and a term that is not a text is an error, as on a real VM.
     ?assertEqual(<<>>, printed(fun() -> error(now) end)),
     ?assertEqual(<<>>, printed(fun() -> badarg = try io:format("~p~n", tl([1])) catch error:Why -> Why end, error(now) end)),
     ?assertEqual(<<>>, printed(fun() -> badarg = try io:put_chars([a]) catch error:Why -> Why end, error(now) end)).
 
-%% The one that fails is not the first, and what the others printed is not told.
+%% The failing run is not the first, and the report omits the output of the others.
 races() ->
     S = self(), [spawn(fun() -> io:format("~w by ~p~n", [N, self()]), S ! N end) || N <- [1, 2]],
     First = receive N -> N end, io:format("~w is first~n", [First]), receive _ -> ok end,
@@ -34,9 +34,9 @@ races() ->
 
 each_run_has_its_own_case() ->
     Runs = [begin
-                #{failure := #{printed := Told, run := Run}} =
+                #{failure := #{printed := Output, run := Run}} =
                     raddle:explore(fun ?MODULE:races/0, #{file => none, seed => Seed, minimize => Small, strategy => "random-walk"}),
-                ?assertMatch({match, _}, re:run(Told, "^([12] by <0.10[23].0>\n){0,2}2 is first\n([12] by <0.10[23].0>\n)?$")),
+                ?assertMatch({match, _}, re:run(Output, "^([12] by <0.10[23].0>\n){0,2}2 is first\n([12] by <0.10[23].0>\n)?$")),
                 Run
             end || Seed <- [1, 2, 3, 4], Small <- [false, true]],
     ?assert(lists:max(Runs) > 0),
@@ -45,20 +45,20 @@ each_run_has_its_own_case() ->
     try
         #{failure := #{printed := Printed}} = raddle:explore(fun ?MODULE:races/0, #{file => File}),
         ?assertMatch(#{divergence := none, printed := Printed}, raddle:replay(File)),
-        Quiet = #{file => none, tell => fun(_) -> ok end},
+        Quiet = #{file => none, print => fun(_) -> ok end},
         ?assertError({raddle_failure, _, #{printed := Printed}}, raddle:test(fun ?MODULE:races/0, Quiet))
     after
         file:delete(File)
     end.
 
-of_much_the_end_is_told_case() ->
+long_output_is_truncated_case() ->
     Printed = printed(fun() -> [io:format("line ~w~n", [N]) || N <- lists:seq(1, 30000)], error(now) end, #{runs => 1}),
     ?assert(byte_size(Printed) =< 65536 andalso byte_size(Printed) > 65000),
     [First | Lines] = binary:split(Printed, <<"\n">>, [global]),
     ?assertMatch(<<"line ", _/binary>>, First),
     ?assertEqual([<<"line 30000">>, <<>>], lists:nthtail(length(Lines) - 2, Lines)).
 
-%% Processes of the program that are devices or group leaders get what is printed there.
+%% Processes of the program that are devices or group leaders get the output.
 device() ->
     S = self(),
     spawn(fun() -> (fun Loop(Text) ->
@@ -88,6 +88,6 @@ logs() ->
     logger:warning(fun(X) -> {"lazy ~w", [X]} end, 1), error_logger:info_msg("old ~w", [way]), error_logger:error_msg("worse"),
     error(now).
 
-what_is_logged_is_told_case() ->
+log_events_are_reported_case() ->
     ?assertEqual(<<"warning: one is late\nnotice: so it is\nerror: #{what => bad}\nwarning: lazy 1\nnotice: old way\nerror: worse\n">>,
                  printed(fun ?MODULE:logs/0)).

@@ -1,4 +1,4 @@
-%% Tests of how failing runs are made smaller and explained by raddle:test itself: every function whose name ends in _case.
+%% Tests of minimization and explanation by raddle:test: every function whose name ends in _case.
 -module(raddle_search_tests).
 -compile([export_all, nowarn_export_all]).
 -include_lib("eunit/include/eunit.hrl").
@@ -11,7 +11,7 @@ with_file(Case) ->
     File = filename:join(filename:dirname(code:which(?MODULE)), "search-" ++ os:getpid() ++ ".json"),
     try Case(File) after file:delete(File) end.
 
-%% Two processes count, and one of them may be lost; Others do nothing that matters. The function has no name of its own.
+%% Two processes count, and one update may be lost; Others are irrelevant. The function has no name.
 lost(Others) ->
     fun() ->
         T = ets:new(t, [public]),
@@ -24,7 +24,7 @@ lost(Others) ->
         [{n, 2}] = ets:lookup(T, n)
     end.
 
-a_function_expression_is_made_smaller_and_explained_case() ->
+a_function_expression_is_minimized_and_explained_case() ->
     with_file(fun(File) ->
         Options = #{strategy => "random-walk", seed => 3, file => File},
         #{failure := #{steps := Long, run := Run, explanation := none}} = raddle:explore(lost(3), Options#{minimize => false}),
@@ -33,48 +33,48 @@ a_function_expression_is_made_smaller_and_explained_case() ->
         #{failure := #{steps := Short, run := Run, interleaving := Steps} = Failure} = raddle:explore(lost(3), Options),
         #{report := Report, explanation := Why, printed := Printed, fingerprint := Print} = Failure,
         ?assert(Short =< Long),
-        %% The first looks, the second looks and writes, and the first writes.
+        %% The first reads, the second reads and writes, and the first writes.
         {match, [Switches]} = re:run(Steps, "^Made smaller by [0-9]+ runs: switches between processes [0-9]+ -> ([0-9]+), steps ",
                                      [{capture, all_but_first, list}]),
         ?assert(list_to_integer(Switches) =< 7),
         ?assertMatch({match, _}, re:run(Steps, "\n +1 .*\n", [dotall])),
-        ?assertMatch({match, _}, re:run(Why, "^process <0.10[0-9].0> (read|wrote|updated) `n in table .*swap them and the run passes$")),
+        ?assertMatch({match, _}, re:run(Why, "^process <0.10[0-9].0> (read|wrote|updated) `n in table .*if they are swapped, the run passes$")),
         ?assertEqual({<<"[{n,1}]\n">>, match}, {Printed, re:run(Report, "^the test failed: error: {badmatch,\\[{n,1}\\]}", [{capture, none}])}),
-        %% The file has the small run, which repeats.
+        %% The file has the minimized run, which reproduces.
         ?assertMatch(#{divergence := none, fingerprint := Print, steps := Short, printed := Printed, interleaving := Steps},
                      raddle:replay(File, #{test => lost(3)})),
         {ok, Small} = file:read_file(File),
         ?assertMatch({match, _}, re:run(Small, "\"steps_before\"")),
-        %% The same search finds the same.
+        %% The same search has the same result.
         #{failure := #{interleaving := Steps, explanation := Why}} = raddle:explore(lost(3), Options)
     end).
 
-%% The error is short, and all of it is told.
-what_was_found_is_told_case() ->
+%% The error is short, and the report is complete.
+failures_are_reported_case() ->
     Failed = fun(Test, Options) ->
                  Self = self(),
-                 Error = try raddle:test(Test, Options#{tell => fun(Text) -> Self ! {told, Text} end}) catch error:Why -> Why end,
-                 {Error, receive {told, Text} -> Text end}
+                 Error = try raddle:test(Test, Options#{print => fun(Text) -> Self ! {report, Text} end}) catch error:Why -> Why end,
+                 {Error, receive {report, Text} -> Text end}
              end,
     with_file(fun(File) ->
-        {{raddle_failure, Short, #{file := File, seed := 1, run := _, printed := <<"[{n,1}]\n">>}}, Told} = Failed(lost(0), #{file => File}),
-        ?assertMatch({match, _}, re:run(Short, "^the test failed: error: {badmatch,\\[{n,1}\\]} .*; process .*; swap them and the run passes$")),
-        ?assertMatch({match, _}, re:run(Told, "^\nraddle: the test failed: error: {badmatch,\\[{n,1}\\]} .*\n"
-                                              "process .*; swap them and the run passes\\.\n\n"
+        {{raddle_failure, Short, #{file := File, seed := 1, run := _, printed := <<"[{n,1}]\n">>}}, Report} = Failed(lost(0), #{file => File}),
+        ?assertMatch({match, _}, re:run(Short, "^the test failed: error: {badmatch,\\[{n,1}\\]} .*; process .*; if they are swapped, the run passes$")),
+        ?assertMatch({match, _}, re:run(Report, "^\nraddle: the test failed: error: {badmatch,\\[{n,1}\\]} .*\n"
+                                              "process .*; if they are swapped, the run passes\\.\n\n"
                                               "Made smaller by .*\nstep .*\n\nIt printed:\n  \\[{n,1}\\]\n"
-                                              "\nReplay it: raddle:replay\\(\".*\", #{test => Fun}\\)\n$", [dotall])),
+                                              "\nReplay: raddle:replay\\(\".*\", #{test => Fun}\\)\n$", [dotall])),
         {_, Named} = Failed({?MODULE, waits}, #{file => File}),
-        ?assertMatch({match, _}, re:run(Named, "^\nraddle: deadlock: .*\nReplay it: raddle:replay\\(\".*\"\\)\n$", [dotall]))
+        ?assertMatch({match, _}, re:run(Named, "^\nraddle: deadlock: .*\nReplay: raddle:replay\\(\".*\"\\)\n$", [dotall]))
     end).
 
 waits() -> S = self(), spawn(fun() -> S ! 1 end), spawn(fun() -> S ! 2 end), receive 2 -> receive never -> ok end; 1 -> ok end.
 
-%% Whoever wants all failures has no use for one that is smaller.
-all_failures_are_told_as_they_were_found_case() ->
+%% A search for all failures does not minimize them.
+all_failures_are_reported_without_minimization_case() ->
     #{failure := #{interleaving := Steps}, failed := Failed} = raddle:explore(lost(0), #{file => none, stop => false, runs => 50}),
     ?assertEqual({true, nomatch}, {Failed > 1, re:run(Steps, "Made smaller")}).
 
-%% Faults, several nodes and time-outs are part of a smaller run as well.
+%% Minimized runs keep faults, several nodes and time-outs.
 gone() -> [Other] = nodes(), monitor_node(Other, true), receive {nodedown, Other} -> error(gone) after 1000 -> ok end.
 
 what_the_search_puts_into_a_run_stays_there_case() ->
@@ -85,7 +85,7 @@ what_the_search_puts_into_a_run_stays_there_case() ->
         ?assertMatch(#{divergence := none, fingerprint := Print}, raddle:replay(File, #{test => fun() -> gone() end}))
     end).
 
-%% What a library does is told with the line that called it.
+%% Library operations are reported with the calling line.
 init(N) -> {ok, N}.
 handle_call(get, _, N) -> {reply, N, N};
 handle_call({set, N}, _, _) -> {reply, ok, N}.
@@ -97,18 +97,18 @@ asks() ->
     [receive done -> ok end || _ <- [1, 2]],
     2 = gen_server:call(P, get).
 
-who_called_is_told_case() ->
+callers_are_reported_case() ->
     #{failure := #{interleaving := Steps}} = raddle:explore(fun() -> asks() end, #{file => none}),
     ?assertMatch({match, [_, _, _, _]}, re:run(Steps, "<0\\.10[34]\\.0> +send mailbox of server <0\\.102\\.0> at raddle_search_tests\\.erl:[0-9]+ \\(gen\\.erl:", [global])),
-    %% What a server does by itself has no caller.
+    %% A server's own operations have no caller.
     ?assertMatch({match, _}, re:run(Steps, "receive mailbox of server <0\\.102\\.0> at gen_server\\.erl:[0-9]+\n")),
     ?assertEqual(8, erlang:system_flag(backtrace_depth, 8)).
 
-a_missing_function_is_told_by_its_name_case() ->
+a_missing_function_is_reported_by_name_case() ->
     #{failure := #{report := Report}} = raddle:explore(fun() -> {no_such:function(1)} end, #{file => none}),
-    ?assertMatch({match, _}, re:run(Report, "^the test failed: error: undef, as there is no no_such:function/1 in raddle_search_tests:.* \\(raddle_search_tests\\.erl:[0-9]+\\)$")).
+    ?assertMatch({match, _}, re:run(Report, "^the test failed: error: undef: there is no no_such:function/1 in raddle_search_tests:.* \\(raddle_search_tests\\.erl:[0-9]+\\)$")).
 
-%% A run in which somebody does nothing for long costs as much as many steps.
+%% A run in which a process does nothing for long costs as much as many steps.
 spins() -> S = self(), spawn(fun() -> S ! 1 end), spawn(fun() -> S ! 2 end), receive 2 -> (fun F() -> F() end)(); 1 -> ok end.
 
 loops_are_not_made_again_and_again_case() ->

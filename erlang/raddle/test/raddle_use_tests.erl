@@ -1,4 +1,4 @@
-%% Tests of what those meet who call raddle:test, explore and replay: every function whose name ends in _case.
+%% Tests of the interface of raddle:test, explore and replay: every function whose name ends in _case.
 -module(raddle_use_tests).
 -compile([export_all, nowarn_export_all]).
 -include_lib("eunit/include/eunit.hrl").
@@ -9,7 +9,7 @@ all_test_() ->
 
 quiet() -> #{file => none}.
 
-%% The values of all runs.
+%% Returns the values of all runs.
 values(Fun, Options) ->
     Self = self(),
     Tag = make_ref(),
@@ -18,25 +18,25 @@ values(Fun, Options) ->
 
 values(Tag) -> receive {Tag, Result} -> [maps:get(value, Result, Result) | values(Tag)] after 0 -> [] end.
 
-%% ---- what nothing can be said about has not passed
+%% ---- an inconclusive run has not passed
 
 what_decides_nothing_has_not_passed_case() ->
     ?assertError({raddle_error, "erlang:open_port/2 at" ++ _}, raddle:test(fun() -> open_port({spawn, "ls"}, []) end, quiet())),
     ?assertError({raddle_error, _}, raddle:test(fun() -> ok end, (quiet())#{strategy => "no-such-strategy"})),
-    ?assertError({raddle_error, "no process came to an operation" ++ _},
+    ?assertError({raddle_error, "no process reached an operation" ++ _},
                  raddle:test(fun() -> (fun F() -> F() end)() end, (quiet())#{wall => 1})).
 
-what_is_no_test_is_told_case() ->
+an_invalid_test_is_reported_case() ->
     Error = fun(Test) -> {raddle_error, Text} = try raddle:test(Test, quiet()) catch error:Why -> Why end, Text end,
-    ?assertMatch("there is no module no_such;" ++ _, Error({no_such, test})),
-    ?assertMatch("module raddle_use_tests exports no function fails/0; it exports fails/1, but a test takes no arguments", Error({?MODULE, fails})),
+    ?assertMatch("module no_such not found\n" ++ _, Error({no_such, test})),
+    ?assertMatch("module raddle_use_tests exports no function fails/0; it exports fails/1, but a test must have no arguments", Error({?MODULE, fails})),
     ?assertMatch("module raddle_use_tests exports no function none/0; without arguments it exports " ++ _, Error(fun ?MODULE:none/0)),
-    ?assertMatch("a test takes no arguments, and fun raddle_use_tests:fails/1 does", Error(fun ?MODULE:fails/1)),
-    ?assertMatch("a test is a function without arguments or {Module, Function}, not 7", Error(7)).
+    ?assertMatch("a test must have no arguments, but fun raddle_use_tests:fails/1 has", Error(fun ?MODULE:fails/1)),
+    ?assertMatch("a test must be a function without arguments or {Module, Function}, not 7", Error(7)).
 
 %% ---- which code runs
 
-%% A module in a directory of its own, as the compiler leaves it, with these lines.
+%% Compiles a module in a separate directory, with these lines.
 compiled(Lines) -> compiled(Lines, [debug_info]).
 compiled(Lines, Options) ->
     Directory = scratch(),
@@ -53,7 +53,7 @@ scratch() ->
     ok = filelib:ensure_path(Directory),
     Directory.
 
-%% What is left of a scratch module goes after the case.
+%% Removes a scratch module after the case.
 with_scratch(Case) ->
     try Case() after
         code:del_path(scratch()),
@@ -61,13 +61,13 @@ with_scratch(Case) ->
         code:purge(raddle_scratch), code:delete(raddle_scratch), code:purge(raddle_scratch)
     end.
 
-a_module_that_is_compiled_anew_is_tested_anew_case() ->
+a_recompiled_module_is_tested_again_case() ->
     with_scratch(fun() ->
         compiled(["t() -> first."]),
         ?assertMatch({[first], _}, values({raddle_scratch, t}, #{runs => 2})),
         compiled(["t() -> second."]),
         ?assertMatch({[second], _}, values({raddle_scratch, t}, #{runs => 2})),
-        %% One that cannot be controlled any more is not replaced by what it was.
+        %% A module that can no longer be controlled is not replaced by its old copy.
         compiled(["t() -> third."], []),
         ?assertMatch({_, #{error := _, passed := 0}}, values({raddle_scratch, t}, #{runs => 2}))
     end).
@@ -86,7 +86,7 @@ functions_in_the_environment_of_a_test_are_controlled_case() ->
 
 temporary(Name) -> filename:join(scratch(), Name).
 
-%% Fails if the child is ended between its two operations. Under dpor there are looks between them.
+%% Fails if the child is ended between its two operations. Under dpor there are reads between them.
 ended_between() ->
     T = ets:new(t, [public]),
     {P, R} = spawn_monitor(fun() -> ets:insert(T, {a, 1}), ets:insert(T, {b, 1}) end),
@@ -102,27 +102,27 @@ a_run_of_a_search_is_repeated_case() ->
         ?assertMatch(#{divergence := none, fingerprint := Print}, raddle:replay(File))
     end).
 
-%% ---- what a failure file tells
+%% ---- the contents of a failure file
 
 only_on_two_nodes() ->
     S = self(), [Other] = nodes(), spawn(Other, fun() -> S ! there end), receive there -> error(node()) end.
 
-a_file_tells_how_to_repeat_it_case() ->
+a_file_has_the_data_for_replay_case() ->
     with_scratch(fun() ->
         File = temporary("failure.json"),
-        %% The usual node is one like all others.
+        %% The default node is an ordinary one.
         [begin
              #{failure := #{fingerprint := Print}} = raddle:explore(Test, #{file => File, nodes => ['b@x', 'test@raddle']}),
              ?assertMatch(#{divergence := none, fingerprint := Print}, raddle:replay(File))
          end || Test <- [fun ?MODULE:only_on_two_nodes/0, {?MODULE, only_on_two_nodes}]],
-        %% An expression has no name, so it has to be given.
+        %% An expression has no name, so it must be passed.
         Expression = fun() -> only_on_two_nodes() end,
         #{failure := _} = raddle:explore(Expression, #{file => File, nodes => ['b@x', 'test@raddle']}),
-        ?assertError({raddle_error, "the test was a function expression" ++ _}, raddle:replay(File)),
+        ?assertError({raddle_error, "the recorded test was a function expression" ++ _}, raddle:replay(File)),
         ?assertMatch(#{divergence := none}, raddle:replay(File, #{test => Expression}))
     end).
 
-%% Endless, but for a limit.
+%% Endless without a limit.
 ticks() -> timer:sleep(1000), ticks().
 sleeps() -> S = self(), spawn(fun() -> timer:sleep(5000), S ! done end), receive done -> ok end.
 
@@ -143,13 +143,13 @@ a_moved_place_is_no_step_case() ->
         compiled(["t() -> self() ! x, error(x)."]),
         #{failure := _} = raddle:explore({raddle_scratch, t}, #{file => File}),
         compiled(["", "t() -> self() ! x, error(x)."]),
-        ?assertMatch(#{divergence := {none, <<"place 0 is raddle_scratch.erl:4, in the recorded run it was raddle_scratch.erl:3">>}},
+        ?assertMatch(#{divergence := {none, <<"location 0 is raddle_scratch.erl:4; in the recorded run it was raddle_scratch.erl:3">>}},
                      raddle:replay(File))
     end).
 
-%% ---- who called
+%% ---- the caller
 
-%% As when eunit ends a test that takes too long.
+%% For example when eunit ends a test that takes too long.
 nothing_goes_on_without_its_caller_case() ->
     Self = self(),
     Each = fun(_) -> Self ! {worker, self()} end,
@@ -160,7 +160,7 @@ nothing_goes_on_without_its_caller_case() ->
     ?assertEqual(ended, receive {'DOWN', Monitor, process, Worker, _} -> ended after 60000 -> exit(Worker, kill), goes_on end),
     (fun Flush() -> receive {worker, _} -> Flush() after 0 -> ok end end)().
 
-%% ---- what a program sees
+%% ---- the program's view
 
 flags_are_saved_and_restored_case() ->
     ?assertMatch({[{normal, high, low, normal}], _},
@@ -182,12 +182,12 @@ stacks_are_those_of_the_source_case() ->
     ?assertEqual(Known, Modules(Value(fun() -> try fails(0) catch error:function_clause:S -> S end end))),
     ?assertEqual(Known, Modules(Value(fun() -> {'EXIT', {function_clause, S}} = (catch fails(0)), S end))),
     ?assertMatch([{lists, reverse} | _], Modules(Value(fun() -> try lists:reverse(hd([a])) catch _:_:S -> S end end))),
-    %% An exception that goes on has its stack.
+    %% A rethrown exception keeps its stack.
     ?assertEqual(Known, Modules(Value(fun() -> try try fails(0) catch C:R:S -> erlang:raise(C, R, S) end catch _:_:T -> T end end))),
-    %% The rest of catch is as ever.
+    %% The rest of catch is unchanged.
     ?assertMatch([1, {'EXIT', two}, three, {'EXIT', {four, [{?MODULE, _, 0, _} | _]}}],
                  Value(fun() -> [(catch 1), (catch exit(two)), (catch throw(three)), (catch error(four))] end)),
-    %% So is where a process stands.
+    %% The current stack of a process has them too.
     ?assertMatch({[{?MODULE, waits, 0, [{file, _}, {line, _}]} | _], {?MODULE, waits, 0}, {?MODULE, waits, 0, _}},
                  Value(fun() ->
                      P = spawn(fun() -> waits() end), timer:sleep(1),
@@ -197,19 +197,20 @@ stacks_are_those_of_the_source_case() ->
 the_start_of_the_host_does_not_show_case() ->
     ?assertMatch({[0], _}, values(fun() -> erlang:system_info(start_time) end, #{runs => 1})).
 
-%% ---- what is told
+%% ---- messages
 
-why_a_module_cannot_be_controlled_is_told_case() ->
+a_refused_module_is_reported_with_its_reason_case() ->
     Error = fun() -> {_, #{error := Error}} = values({raddle_scratch, t}, #{runs => 1}), Error end,
     with_scratch(fun() ->
         compiled(["t() -> ok."], []),
-        ?assertMatch(<<"raddle_scratch:t/0, reached from the start, cannot be controlled, so nothing can be said about this program: "
-                       "module raddle_scratch was compiled without debug_info; ", _/binary>>, Error()),
+        ?assertMatch(<<"raddle_scratch:t/0, reached from the start, cannot be controlled, so the result is inconclusive: "
+                       "module raddle_scratch was compiled without debug_info\n", _/binary>>, Error()),
         compiled(["-on_load(init/0).", "init() -> ok.", "t() -> ok."]),
         ?assertMatch({match, _}, re:run(Error(), "module raddle_scratch has native functions"))
     end).
 
-%% A question in a guard is put first in the copy, with a last clause of its own, which then can never be reached.
+%% A call in a guard is evaluated first in the copy, with an additional last clause, which can then be
+%% unreachable.
 warnings_of_a_copy_are_no_errors_case() ->
     with_scratch(fun() ->
         compiled(["-compile(warnings_as_errors).", "-compile([inline, warnings_as_errors]).",
@@ -222,14 +223,14 @@ warnings_of_a_copy_are_no_errors_case() ->
 
 hangs_on_both() -> spawn('b@x', fun() -> receive never -> ok end end), spawn('a@x', fun() -> receive never -> ok end end), receive never -> ok end.
 
-processes_are_told_by_the_node_of_the_test_case() ->
+processes_are_named_relative_to_the_test_node_case() ->
     #{failure := #{report := Report}} = raddle:explore(fun ?MODULE:hangs_on_both/0, (quiet())#{nodes => ['a@x', 'b@x']}),
     ?assertEqual([<<"  <0.101.0> on b@x waits">>, <<"  <0.102.0> waits">>, <<"  test waits">>],
                  lists:sort([hd(binary:split(Line, <<" in receive never at ">>)) || Line <- tl(binary:split(Report, <<"\n">>, [global]))])).
 
-%% ---- names that last
+%% ---- stable names
 
-%% Two processes, and which of them gets the lower pid is up to the schedule; each has a table and a reference.
+%% Two processes, and the schedule decides which of them gets the lower pid; each has a table and a reference.
 names_of_two() ->
     S = self(),
     [spawn(fun() -> spawn(fun() -> S ! {N, self(), ets:new(t, [public]), make_ref()} end) end) || N <- [1, 2]],

@@ -1,4 +1,4 @@
-//! The functions by which the VM searches for a smaller failing run by itself.
+//! The functions by which the VM itself searches for a smaller failing run.
 
 use super::atoms;
 use crate::handle::Shared;
@@ -7,7 +7,8 @@ use crate::search::{Next, Search};
 use raddle_explain::Wanted;
 use rustler::{Encoder, Env, ResourceArc, Term};
 
-/// A search for a smaller run than that in the text of a failure file, and for the order that makes it fail.
+/// Starts a search for a smaller run than that in the text of a failure file, and for the order that makes it
+/// fail.
 #[rustler::nif(schedule = "DirtyCpu")]
 fn open_search<'a>(env: Env<'a>, text: &str) -> Term<'a> {
     match Search::begin(text) {
@@ -16,15 +17,17 @@ fn open_search<'a>(env: Env<'a>, text: &str) -> Term<'a> {
     }
 }
 
-/// What is to be done first for a search: a run, as `{Session, Wish}` (see [`super::read_order`]), or nothing more, as `over`, or `{over, Text, Explained}` if
-/// there is a smallest run, where `Explained` is `nil` or a sentence. It waits for a thread that has a microsecond's work, so a change to a
-/// dirty scheduler would cost more than that.
+/// Returns the first request of a search: a run, as `{Session, Trace}` (see [`super::read_request`]), or the
+/// end, as `over`, or `{over, Text, Explained}` if there is a smallest run, where `Explained` is `nil` or a
+/// sentence. It waits for a thread that has a microsecond of work; switching to a dirty scheduler would cost
+/// more.
 #[rustler::nif]
 fn first_candidate<'a>(env: Env<'a>, search: ResourceArc<Search>) -> Term<'a> {
     candidate(env, &search)
 }
 
-/// The same after the run was made that was to be made; it is wanted if there are names for it.
+/// Returns the next request, after the requested run was executed; its trace is returned if there are names
+/// for it.
 #[rustler::nif]
 fn next_candidate<'a>(
     env: Env<'a>,
@@ -32,7 +35,7 @@ fn next_candidate<'a>(
     shared: Shared,
     names: Option<Names>,
 ) -> Term<'a> {
-    search.made(&shared, names);
+    search.record_run(&shared, names);
     candidate(env, &search)
 }
 
