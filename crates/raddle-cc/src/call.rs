@@ -1,9 +1,9 @@
-//! What a call of a compiler asks for, as far as the hooks depend on it.
+//! The arguments of a compiler call that matter for the hooks.
 
 use std::ffi::{OsStr, OsString};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
-/// Options whose value is the next argument, so that it is no input file.
+/// Options whose value is the next argument, which is therefore not an input file.
 const TAKE_A_VALUE: &[&str] = &[
     "-o",
     "-I",
@@ -52,37 +52,37 @@ const TAKE_A_VALUE: &[&str] = &[
     "--entry",
     "--output",
 ];
-/// Options after which nothing is linked.
+/// Options that stop before linking.
 const STOP_BEFORE_LINKING: &[&str] =
     &["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only", "--compile", "--assemble", "--preprocess"];
-/// How the names of C and C++ files end.
+/// The file extensions of C and C++.
 const SOURCES: &[&str] =
     &["c", "i", "ii", "cc", "cp", "cxx", "cpp", "CPP", "c++", "C", "h", "hh", "hpp", "hxx", "H", "tcc"];
 /// Sanitizers that need the memory, or the hooks, for themselves.
 const FOREIGN_SANITIZERS: &[&str] =
     &["address", "hwaddress", "kernel-address", "kernel-hwaddress", "leak", "memory"];
-/// Response files may name response files; this many levels are followed.
+/// The maximum nesting depth of response files.
 const DEPTH: usize = 8;
 
-/// What a call of the compiler asks for.
+/// A call of the compiler.
 #[derive(Debug, Default, PartialEq)]
 pub(crate) struct Call {
-    /// A C or C++ file is compiled, or at least preprocessed.
+    /// True if a C or C++ file is compiled, or at least preprocessed.
     pub(crate) compiles: bool,
-    /// A program or shared library is made.
+    /// True if a program or shared library is linked.
     pub(crate) links: bool,
-    /// It is a static program.
+    /// True for a static program.
     pub(crate) is_static: bool,
-    /// The level of optimization hides accesses from the hooks.
+    /// True if the optimization level hides accesses from the hooks.
     pub(crate) optimizes_much: bool,
-    /// Link-time optimization is asked for.
+    /// True if link-time optimization is requested.
     pub(crate) uses_lto: bool,
-    /// An argument that does not go together with hooks.
+    /// An argument that is incompatible with hooks.
     pub(crate) refused: Option<OsString>,
 }
 
 impl Call {
-    /// Reads the arguments. Response files that cannot be read are left to the compiler to complain about.
+    /// Reads the arguments. The compiler reports unreadable response files.
     pub(crate) fn read(args: impl Iterator<Item = OsString>) -> Call {
         let mut words = Vec::new();
         expand(args, DEPTH, &mut words);
@@ -126,7 +126,8 @@ impl Call {
     }
 }
 
-/// The argument without the sanitizer that is switched on in another way; nothing if nothing is left of it.
+/// Returns the argument without the sanitizer that is enabled in another way; `None` if nothing is left of
+/// it.
 pub(crate) fn without_thread_sanitizer(word: &OsString) -> Option<OsString> {
     let Some(list) = word.to_str().and_then(|text| text.strip_prefix("-fsanitize=")) else {
         return Some(word.clone());
@@ -141,7 +142,7 @@ fn is_source(word: &OsStr) -> bool {
     end.is_some_and(|end| SOURCES.iter().any(|source| source.as_bytes() == end))
 }
 
-/// Whether `-x` with this language makes files of any name C or C++.
+/// Returns true if `-x` with this language makes files of any name C or C++.
 fn is_compiled(language: Option<&str>) -> bool {
     language.is_some_and(|name| name.starts_with('c') || name.starts_with("objective-c"))
 }
@@ -156,7 +157,7 @@ fn expand(args: impl Iterator<Item = OsString>, depth: usize, words: &mut Vec<Os
     }
 }
 
-/// The words of a response file: separated by white space, with quotes and backslashes as in a shell.
+/// Splits a response file into words: separated by white space, with quotes and backslashes as in a shell.
 fn split(text: &[u8]) -> Vec<OsString> {
     let (mut words, mut word, mut quote) = (Vec::new(), None::<Vec<u8>>, None);
     let mut bytes = text.iter().copied();

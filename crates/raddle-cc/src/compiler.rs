@@ -1,4 +1,4 @@
-//! Which compiler stands behind `raddle cc`.
+//! Finds the compiler behind `raddle cc`.
 
 use anyhow::{Context, Result, bail};
 use std::env::{current_exe, split_paths, var_os};
@@ -6,10 +6,10 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Set for the compiler, so that one which leads back here is noticed.
+/// Set for the compiler, to detect one that calls `raddle cc` again.
 const RUNNING: &str = "RADDLE_CC_RUNNING";
 
-/// What is compiled.
+/// The source language.
 #[derive(Clone, Copy)]
 pub enum Language {
     /// C, by `raddle cc`.
@@ -19,7 +19,7 @@ pub enum Language {
 }
 
 impl Language {
-    /// The variables that name a compiler, the most particular one first.
+    /// Returns the variables that name a compiler, the most specific first.
     fn variables(self) -> [&'static str; 2] {
         match self {
             Language::C => ["RADDLE_CC", "CC"],
@@ -35,7 +35,7 @@ impl Language {
     }
 }
 
-/// The two families of compilers whose hooks are known.
+/// The two supported families of compilers.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) enum Kind {
     Gcc,
@@ -43,14 +43,15 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    /// The flags for hooks that show as much as possible, without the one that switches them on.
+    /// Returns the flags for hooks that show as much as possible, without the one that enables them.
     pub(crate) fn flags(self) -> impl Iterator<Item = &'static str> {
         let both = ["-fno-omit-frame-pointer", "-fno-optimize-sibling-calls", "-fno-builtin-memset"];
         let own: &[&str] = match self {
             Kind::Gcc => &[
                 "--param=tsan-instrument-func-entry-exit=0",
                 "--param=tsan-distinguish-volatile=1",
-                // Else gcc takes it for granted that a hook of an atomic lets no other thread write a static variable.
+                // Otherwise gcc assumes that a hook of an atomic lets no other thread write a static
+                // variable.
                 "-fno-ipa-reference",
                 "-Wno-tsan",
             ],
@@ -63,14 +64,14 @@ impl Kind {
                 "-tsan-instrument-read-before-write=1",
                 "-fno-vectorize",
                 "-fno-slp-vectorize",
-                // Else atomics of sixteen bytes are calls into libatomic, where no hook sees them.
+                // Otherwise atomics of sixteen bytes are calls into libatomic, which has no hooks.
                 "-mcx16",
             ],
         };
         both.into_iter().chain(own.iter().copied())
     }
 
-    /// The family of a program by its name, if the name tells.
+    /// Returns the family of a program by its name, if possible.
     fn of_name(word: &OsStr) -> Option<Kind> {
         let name = Path::new(word).file_name()?.to_str()?;
         if name.contains("clang") {
@@ -82,14 +83,14 @@ impl Kind {
         }
     }
 
-    /// The family of a program by the macros that it defines. Clang also claims to be gcc.
+    /// Returns the family of a program by its predefined macros. Clang also claims to be gcc.
     fn of_macros(text: &str) -> Option<Kind> {
         let has = |name: &str| text.contains(&format!("#define {name} "));
         if has("__clang__") { Some(Kind::Clang) } else { has("__GNUC__").then_some(Kind::Gcc) }
     }
 }
 
-/// The compiler that does the work.
+/// The underlying compiler.
 pub(crate) struct Compiler {
     /// Invariant: not empty. The program, and arguments that belong to it, as in `CC="ccache gcc -std=c11"`.
     words: Vec<OsString>,
@@ -101,7 +102,9 @@ impl Compiler {
     pub(crate) fn find(language: Language) -> Result<Compiler> {
         let [own, _] = language.variables();
         if var_os(RUNNING).is_some() {
-            bail!("the compiler behind `raddle cc` is `raddle cc` again; name another one in {own}");
+            bail!(
+                "the compiler behind `raddle cc` is `raddle cc` itself\nhelp: set {own} to another compiler"
+            );
         }
         let named = language.variables().into_iter().filter_map(var_os).map(|value| split(&value));
         let mut named = named.filter(|words| !words.is_empty() && !words.iter().any(|word| is_raddle(word)));
@@ -110,7 +113,7 @@ impl Compiler {
             None => {
                 let there = |name: &&str| in_path(OsStr::new(name)).is_some() && !is_raddle(OsStr::new(name));
                 let Some(name) = language.programs().into_iter().find(there) else {
-                    bail!("no compiler was found in PATH; install gcc or clang, or name one in {own}");
+                    bail!("no compiler found in PATH\nhelp: install gcc or clang, or set {own} to one");
                 };
                 vec![name.into()]
             }
@@ -124,7 +127,7 @@ impl Compiler {
         Ok(compiler)
     }
 
-    /// What the name of the file tells that `cc` is a link to.
+    /// Returns the family by the name of the file that `cc` links to.
     fn kind_of_file(&self) -> Option<Kind> {
         Kind::of_name(in_path(&self.words[0])?.canonicalize().ok()?.as_os_str())
     }
@@ -136,22 +139,22 @@ impl Compiler {
         let output = output.with_context(|| format!("cannot start {name}"))?;
         let text = String::from_utf8_lossy(&output.stdout);
         Kind::of_macros(&text)
-            .with_context(|| format!("{name} is neither gcc nor clang; name one of them in {variable}"))
+            .with_context(|| format!("{name} is neither gcc nor clang\nhelp: set {variable} to one of them"))
     }
 
-    /// The arguments that belong to the compiler's name.
+    /// Returns the arguments that belong to the compiler's name.
     pub(crate) fn own_arguments(&self) -> impl Iterator<Item = OsString> {
         self.words.iter().skip(1).cloned()
     }
 
-    /// A call of the compiler without further arguments.
+    /// Returns a command for the compiler without further arguments.
     pub(crate) fn command(&self) -> Command {
         let mut command = Command::new(&self.words[0]);
         command.args(self.own_arguments()).env(RUNNING, "1");
         command
     }
 
-    /// What comes before the name of the compiler proper, such as `aarch64-linux-gnu-` for a cross compiler.
+    /// Returns the prefix of the compiler's name, such as `aarch64-linux-gnu-` for a cross compiler.
     pub(crate) fn target_prefix(&self) -> &str {
         let mut names = self.words.iter().filter_map(|word| Path::new(word).file_name()?.to_str());
         let prefix = names.find_map(|name| {
@@ -169,14 +172,14 @@ fn split(value: &OsStr) -> Vec<OsString> {
     }
 }
 
-/// Whether a word of a command leads back to this program.
+/// Returns true if a word of a command refers to this program.
 fn is_raddle(word: &OsStr) -> bool {
     let Some(path) = in_path(word) else { return false };
     let same = |ours: PathBuf| path.canonicalize().ok() == ours.canonicalize().ok();
     path.file_stem() == Some(OsStr::new("raddle")) || current_exe().is_ok_and(same)
 }
 
-/// The file that a shell would start for this word.
+/// Returns the file that a shell would start for this word.
 fn in_path(word: &OsStr) -> Option<PathBuf> {
     if Path::new(word).components().count() > 1 {
         return Some(PathBuf::from(word)).filter(|path| path.is_file());

@@ -1,7 +1,7 @@
-//! The files that calls of the compiler refer to: the hooks as a library and as an object, and gcc's specs.
+//! The files that compiler calls refer to: the hooks as a library and as an object, and gcc's specs.
 //!
-//! They are made by the compiler itself at its first call and kept in the cache folder. The folder's name tells what is in
-//! it, so that a newer Raddle makes new ones and programs of before keep theirs.
+//! The compiler builds them at its first call, and they are kept in the cache folder. The folder's name
+//! identifies their contents, so that a newer Raddle builds new ones and existing programs keep theirs.
 
 use crate::compiler::Compiler;
 use anyhow::{Context, Result, bail};
@@ -12,12 +12,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 const SOURCE: &str = include_str!("hooks.c");
-/// Adds the flag to the compiler proper behind the back of the driver.
+/// Adds the flag to the compiler proper, hidden from the driver.
 const SPECS: &str = "*cc1:\n+ -fsanitize=thread\n";
 
-/// Where the files are.
+/// The paths of the files.
 pub(crate) struct Hooks {
-    /// For programs that are linked dynamically. The runtime's definitions come before it.
+    /// For dynamically linked programs. The runtime's definitions come before it.
     pub(crate) library: PathBuf,
     /// For static programs.
     pub(crate) object: PathBuf,
@@ -25,7 +25,7 @@ pub(crate) struct Hooks {
 }
 
 impl Hooks {
-    /// What makes gcc use the specs.
+    /// Returns the argument that makes gcc use the specs.
     pub(crate) fn specs_argument(&self) -> OsString {
         let mut argument = OsString::from("-specs=");
         argument.push(&self.specs);
@@ -33,7 +33,7 @@ impl Hooks {
     }
 }
 
-/// Finds the files, or makes them. Several processes may do so at once.
+/// Finds or builds the files. Several processes may do so at once.
 pub(crate) fn prepare(compiler: &Compiler) -> Result<Hooks> {
     let mut hasher = DefaultHasher::new();
     (SOURCE, SPECS, compiler.target_prefix()).hash(&mut hasher);
@@ -43,29 +43,30 @@ pub(crate) fn prepare(compiler: &Compiler) -> Result<Hooks> {
         object: folder.join("hooks.o"),
         specs: folder.join("gcc.specs"),
     };
-    // It is the last one to be made.
+    // It is built last.
     if !hooks.library.is_file() {
         make(compiler, &folder, &hooks)?;
     }
     Ok(hooks)
 }
 
-/// The folder for what can be made again.
+/// Returns the cache folder.
 pub fn cache() -> Result<PathBuf> {
     let folder = |name: &str| var_os(name).map(PathBuf::from).filter(|path| path.is_absolute());
     if let Some(folder) = folder("RADDLE_CACHE") {
         return Ok(folder);
     }
     let base = folder("XDG_CACHE_HOME").or_else(|| folder("HOME").map(|home| home.join(".cache")));
-    let base =
-        base.context("there is no HOME with a cache; set RADDLE_CACHE to the full name of a folder")?;
+    let base = base.context(
+        "no cache folder: HOME is not set\nhelp: set RADDLE_CACHE to the absolute path of a folder",
+    )?;
     Ok(base.join("raddle"))
 }
 
 fn make(compiler: &Compiler, folder: &Path, hooks: &Hooks) -> Result<()> {
     let writable = || {
         let folder = folder.display();
-        format!("cannot write the hooks into {folder}; set RADDLE_CACHE to a folder that can be written to")
+        format!("cannot write the hooks into {folder}\nhelp: set RADDLE_CACHE to a writable folder")
     };
     std::fs::create_dir_all(folder).with_context(writable)?;
     let own = tempfile::tempdir_in(folder).with_context(writable)?;
@@ -76,7 +77,7 @@ fn make(compiler: &Compiler, folder: &Path, hooks: &Hooks) -> Result<()> {
     let mut compile = compiler.command();
     compile.args(["-x", "c", "-std=gnu11", "-O2", "-g0", "-fPIC", "-fno-builtin", "-fno-lto", "-w", "-c"]);
     succeed(compile.arg(name("hooks.c")).arg("-o").arg(name("hooks.o")))?;
-    // Its full name is its soname: programs find it without a search path.
+    // Its full path is its soname: programs find it without a search path.
     let mut link = compiler.command();
     link.args(["-shared", "-nostdlib", "-Wl,-z,defs", "-Xlinker", "-soname", "-Xlinker"]).arg(&hooks.library);
     succeed(link.arg(name("hooks.o")).arg("-o").arg(name("hooks.so")))?;

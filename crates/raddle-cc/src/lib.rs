@@ -1,7 +1,7 @@
-//! `raddle cc` and `raddle c++`: the system's compiler, with hooks at every access to memory.
+//! `raddle cc` and `raddle c++`: the system's compiler, with hooks at every memory access.
 //!
-//! The compiler is replaced by its call with a few more arguments: nothing is run twice and nothing is parsed that the
-//! compiler would not have to parse anyway. `docs/design/native-build.md` says why the flags are these.
+//! The process is replaced by the compiler with a few more arguments: nothing is run twice and nothing is
+//! parsed that the compiler would not have to parse anyway. `docs/design/native-build.md` explains the flags.
 
 mod call;
 mod compiler;
@@ -19,7 +19,7 @@ use std::os::unix::process::CommandExt;
 use std::path::PathBuf;
 use std::process::Command;
 
-/// For `--help`.
+/// The text for `--help`.
 const HELP: &str = "\
 Compiles and links like the system's compiler, with hooks that let `raddle run` stop a thread at every access to memory.
 
@@ -47,12 +47,12 @@ What is different from a plain call:
 Exit status: that of the compiler; 2 if it cannot be started.
 ";
 
-/// The library that a program with hooks is linked against, so that it also runs without Raddle.
+/// Returns the library that a program with hooks is linked against, so that it also runs without Raddle.
 pub fn hooks_library() -> Result<PathBuf> {
     Ok(hooks::prepare(&Compiler::find(Language::C)?)?.library)
 }
 
-/// Becomes the compiler. Returns only if that cannot be done, or to give the help that is to be printed.
+/// Replaces this process by the compiler. Returns only on failure, or with the help text to print.
 pub fn run(language: Language, args: &[OsString]) -> Result<String> {
     if let [only] = args
         && only == "--help"
@@ -64,11 +64,11 @@ pub fn run(language: Language, args: &[OsString]) -> Result<String> {
     Err(error).with_context(|| format!("cannot start {}", command.get_program().display()))
 }
 
-/// The call of the compiler with these arguments, and those that bring the hooks.
+/// Returns the compiler call with these arguments and those for the hooks.
 fn instrumented(compiler: &Compiler, args: &[OsString]) -> Result<Command> {
     let call = Call::read(compiler.own_arguments().chain(args.iter().cloned()));
     if let Some(word) = &call.refused {
-        bail!("`{}` cannot be combined with Raddle's hooks; compile without it", word.display());
+        bail!("`{}` cannot be combined with Raddle's hooks\nhelp: compile without it", word.display());
     }
     let mut command = compiler.command();
     let hooks = if call.compiles || call.links { Some(hooks::prepare(compiler)?) } else { None };
@@ -91,7 +91,7 @@ fn instrumented(compiler: &Compiler, args: &[OsString]) -> Result<Command> {
         command.arg("-fno-lto");
     }
     if let (true, Some(hooks)) = (call.links, &hooks) {
-        // As an argument of the linker it is safe from `-x c`.
+        // As a linker argument it is not affected by `-x c`.
         command.arg("-Xlinker").arg(if call.is_static { &hooks.object } else { &hooks.library });
     }
     Ok(command)

@@ -1,8 +1,8 @@
-//! `raddle run program.c`: a source file in the place of a program.
+//! `raddle run program.c`: a source file instead of a program.
 //!
-//! The program is kept in the cache folder, under a name made of all that it comes from: the text after preprocessing, the
-//! compiler and its flags. So a recorded run names a file that stays as it was when the source is edited, and that the same
-//! command makes again if the cache was emptied.
+//! The program is kept in the cache folder, under a name derived from all inputs: the preprocessed text, the
+//! compiler and its flags. So a recorded run names a file that stays unchanged when the source is edited, and
+//! that the same command rebuilds if the cache was cleared.
 
 use crate::compiler::{Compiler, Language};
 use crate::{hooks, instrumented};
@@ -15,17 +15,17 @@ use std::process::{Command, Output, Stdio};
 
 /// The folder of programs in the cache folder.
 const PROGRAMS: &str = "programs";
-/// What a source file is compiled with, before the user's flags.
+/// The compiler flags before the user's.
 const FLAGS: &[&str] = &["-g", "-O1", "-pthread"];
 
-/// A source file that is to be compiled and run.
+/// A source file to compile and run.
 pub struct Source<'a> {
     path: &'a Path,
     language: Language,
 }
 
 impl<'a> Source<'a> {
-    /// The source file that `name` is, if it ends like one.
+    /// Returns the source file `name`, if it has such an extension.
     pub fn of(name: &'a str) -> Option<Source<'a>> {
         let path = Path::new(name);
         let language = match path.extension()?.to_str()? {
@@ -36,17 +36,17 @@ impl<'a> Source<'a> {
         Some(Source { path, language })
     }
 
-    /// The program that it is compiled to, with hooks; `flags` come after the source, so that they may name libraries.
-    /// The compiler's complaints go to standard error as they are.
+    /// Compiles it to a program with hooks, and returns the program; `flags` come after the source, so that
+    /// they may name libraries. The compiler's messages go to standard error unchanged.
     pub fn compile(&self, flags: &[String]) -> Result<PathBuf> {
         let shown = self.path.display();
-        // Compilers tell this in many words.
+        // Compilers report this verbosely.
         std::fs::File::open(self.path).with_context(|| format!("cannot read {shown}"))?;
-        let failed = || format!("{shown} was not compiled; the compiler says why above");
+        let failed = || format!("cannot compile {shown}; see the compiler's messages above");
         let compiler = Compiler::find(self.language)?;
         let preprocessed = output(&mut self.call(&compiler, flags, &["-E".into()])?)?;
         if !preprocessed.status.success() {
-            // There is nobody left to tell if this fails.
+            // A failure to write to standard error cannot be reported.
             let _ = std::io::stderr().lock().write_all(&preprocessed.stderr);
         }
         ensure!(preprocessed.status.success(), failed());
@@ -58,9 +58,7 @@ impl<'a> Source<'a> {
         }
         let writable = || {
             let folder = folder.display();
-            format!(
-                "cannot write a program into {folder}; set RADDLE_CACHE to a folder that can be written to"
-            )
+            format!("cannot write a program into {folder}\nhelp: set RADDLE_CACHE to a writable folder")
         };
         std::fs::create_dir_all(&folder).with_context(writable)?;
         let own = tempfile::tempdir_in(&folder).with_context(writable)?;
@@ -70,7 +68,7 @@ impl<'a> Source<'a> {
         let status = call.stdout(Stdio::null()).status().with_context(|| format!("cannot start {name}"))?;
         if !status.success() {
             drop(own);
-            // Nothing else is in it, or another process uses it.
+            // Fails if it is not empty, or another process uses it.
             let _ = std::fs::remove_dir(&folder);
         }
         ensure!(status.success(), failed());
@@ -86,23 +84,23 @@ impl<'a> Source<'a> {
         instrumented(compiler, &args)
     }
 
-    /// Tells apart all that can make another program.
+    /// Returns a key of everything that affects the program.
     fn key(&self, compiler: &Compiler, flags: &[String], preprocessed: &[u8]) -> Result<String> {
         let call = self.call(compiler, flags, &[])?;
         let version = output(compiler.command().arg("--version"))?.stdout;
-        let here = std::env::current_dir().context("the current folder is gone")?;
+        let here = std::env::current_dir().context("the current folder no longer exists")?;
         let mut hasher = DefaultHasher::new();
-        // The folder is in the debug information.
+        // The debug information contains the folder.
         (preprocessed, version, here, call.get_program()).hash(&mut hasher);
         call.get_args().for_each(|argument| argument.hash(&mut hasher));
         Ok(format!("{:016x}", hasher.finish()))
     }
 }
 
-/// Whether a program was made by [`Source::compile`].
+/// Returns true if [`Source::compile`] created a program.
 pub fn was_compiled_here(program: &Path) -> bool {
     let Ok(cache) = hooks::cache() else { return false };
-    // Recorded paths have no links in them.
+    // Recorded paths have no symbolic links.
     let cache = cache.canonicalize().unwrap_or(cache);
     program.starts_with(cache.join(PROGRAMS))
 }

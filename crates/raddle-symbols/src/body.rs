@@ -1,4 +1,4 @@
-//! Functions by what they consist of, so that they are known again in another build.
+//! Identifies functions by their contents, so that they are recognized in another build.
 
 use crate::module::Module;
 use iced_x86::{Decoder, DecoderOptions, Instruction};
@@ -6,23 +6,23 @@ use object::{Object, ObjectSection, SectionKind};
 use std::ops::Range;
 use std::path::Path;
 
-/// A place in the code of a program, named so that it is the same in another build unless its own function was changed.
+/// A code location whose name is the same in another build unless its own function was changed.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct InFunction {
     /// The symbol of the function, as the linker knows it.
     pub function: String,
-    /// A hash of the function's instructions, in which what they refer to outside counts by name, not by address.
+    /// A hash of the function's instructions, in which external references count by name, not by address.
     pub body: u64,
-    /// How many bytes into the function the place is.
+    /// The offset in the function in bytes.
     pub offset: u64,
 }
 
-/// The code of a file: sections by their addresses.
+/// The code of a file: sections by address.
 #[derive(Default)]
 pub(crate) struct Code(Vec<(u64, Vec<u8>)>);
 
 impl Code {
-    /// The executable sections of a file; none if it cannot be read.
+    /// Reads the executable sections of a file; none if it cannot be read.
     pub(crate) fn read(path: &Path) -> Code {
         let Ok(data) = crate::file::read(path) else { return Code::default() };
         let Ok(file) = object::File::parse(&*data) else { return Code::default() };
@@ -32,7 +32,7 @@ impl Code {
         )
     }
 
-    /// The bytes at a range of addresses, if all of it is code.
+    /// Returns the bytes at a range of addresses, if all of it is code.
     fn bytes(&self, range: &Range<u64>) -> Option<&[u8]> {
         self.0.iter().find_map(|(start, bytes)| {
             let from = usize::try_from(range.start.checked_sub(*start)?).ok()?;
@@ -43,13 +43,13 @@ impl Code {
 }
 
 impl Module {
-    /// The place at an address; nothing if no symbol says which function it is in.
+    /// Returns the location at an address; `None` if no symbol covers it.
     pub(crate) fn in_function(&self, address: u64) -> Option<InFunction> {
         let (range, name) = self.function(address)?;
         Some(InFunction { function: name.to_owned(), body: self.body(range)?, offset: address - range.start })
     }
 
-    /// The address of a place; nothing if there is no such function, or it was changed.
+    /// Returns the address of a location; `None` if there is no such function, or it was changed.
     pub(crate) fn address(&self, place: &InFunction) -> Option<u64> {
         let same = |range: &&Range<u64>| self.body(range) == Some(place.body);
         let range = self.functions_named(&place.function).find(same)?;
@@ -57,7 +57,7 @@ impl Module {
         range.contains(&address).then_some(address)
     }
 
-    /// A hash of the instructions of a function.
+    /// Returns a hash of the instructions of a function.
     fn body(&self, range: &Range<u64>) -> Option<u64> {
         let bytes = self.code().bytes(range).filter(|bytes| !bytes.is_empty())?;
         let mut decoder = Decoder::with_ip(64, bytes, range.start, DecoderOptions::NONE);
@@ -72,7 +72,7 @@ impl Module {
                 blank(&mut own, constants.displacement_offset(), constants.displacement_size());
                 Some(instruction.ip_rel_memory_address())
             } else {
-                // 0 for what is no branch.
+                // 0 if it is not a branch.
                 let target = instruction.near_branch_target();
                 let leaves = target != 0 && !range.contains(&target);
                 leaves.then(|| {
@@ -88,7 +88,7 @@ impl Module {
         Some(hash.0)
     }
 
-    /// What is at an address, if a symbol tells.
+    /// Returns the symbol at an address, if there is one.
     fn name_of(&self, address: u64) -> Option<String> {
         if let Some((range, name)) = self.function(address) {
             return Some(format!("{name}+{}", address - range.start));
@@ -97,7 +97,7 @@ impl Module {
     }
 }
 
-/// Makes the part of an instruction that is an address the same in all builds.
+/// Blanks the address bytes of an instruction, which differ between builds.
 fn blank(bytes: &mut [u8], from: usize, size: usize) {
     if let Some(part) = bytes.get_mut(from..from + size) {
         part.fill(0);

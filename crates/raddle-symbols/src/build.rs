@@ -1,11 +1,11 @@
-//! Which build of a program a file is, and by which compiler.
+//! Identifies the build of a program, and its compiler.
 
 use object::{Object, ObjectSection};
 use std::fmt::Write;
 use std::path::Path;
 
-/// A text that tells one build of a program from another: `gnu:` and the id that the linker gave it, or `hash:` and a hash
-/// of the whole file if it gave none.
+/// Returns a text that identifies a build of a program: `gnu:` and the build id from the linker, or `hash:`
+/// and a hash of the whole file if there is none.
 pub fn build(path: &Path) -> std::io::Result<String> {
     let data = crate::file::read(path)?;
     let file = object::File::parse(&*data).ok();
@@ -19,7 +19,8 @@ pub fn build(path: &Path) -> std::io::Result<String> {
     })
 }
 
-/// Whether Rust's compiler has made a program, or a part of it: it leaves its name. `false` if the file cannot be read.
+/// Returns true if Rust's compiler built a program, or a part of it: it records its name. False if the file
+/// cannot be read.
 pub fn is_rust(path: &Path) -> bool {
     const COMPILER: &[u8] = b"rustc version";
     let Ok(data) = crate::file::read(path) else { return false };
@@ -28,7 +29,7 @@ pub fn is_rust(path: &Path) -> bool {
     comment.is_some_and(|comment| comment.windows(COMPILER.len()).any(|window| window == COMPILER))
 }
 
-/// The hash FNV-1a, eight bytes at a time.
+/// Computes the hash FNV-1a, eight bytes at a time.
 fn hash(data: &[u8]) -> u64 {
     data.chunks(8).fold(0xcbf2_9ce4_8422_2325, |hash: u64, chunk| {
         let word = chunk.iter().fold(0, |word, &byte| word << 8 | u64::from(byte));

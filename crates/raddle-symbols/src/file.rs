@@ -1,9 +1,10 @@
-//! Reading files. Memory maps also name what is no file of a program: shared memory without a name is `/dev/zero`, which has no end.
+//! Reading of files. Memory maps also name entries that are not program files: anonymous shared memory is
+//! `/dev/zero`, which has no end.
 
 use std::io::{Error, ErrorKind};
 use std::path::Path;
 
-/// Returns whether a path leads to a regular file.
+/// Returns true if a path leads to a regular file.
 pub(crate) fn is_regular(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|data| data.is_file())
 }

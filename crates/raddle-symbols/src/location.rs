@@ -1,22 +1,22 @@
-//! What is known of an address.
+//! The information about an address.
 
 use std::fmt::{Display, Formatter, Result};
 use std::path::PathBuf;
 
-/// What is known of an address. Shown as one line, such as `push at stack.c:12, inlined into main at stack.c:40`, or
-/// `stack+0x12ab` if nothing is known.
+/// The information about an address. Displayed as one line, such as `push at stack.c:12, inlined into main at
+/// stack.c:40`, or `stack+0x12ab` if nothing is known.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Location {
-    /// The file that was asked about.
+    /// The queried file.
     pub module: PathBuf,
-    /// The address that was asked about.
+    /// The queried address.
     pub address: u64,
-    /// The function that holds the address, last; before it the functions inlined there, the innermost first. Empty if
-    /// nothing is known.
+    /// The function that contains the address, last; before it the functions inlined there, the innermost
+    /// first. Empty if nothing is known.
     pub frames: Vec<Frame>,
 }
 
-/// A function, and a place in it. At least one of function and file is known.
+/// A function, and a location in it. At least one of function and file is known.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Frame {
     /// The name as in the source.
@@ -30,7 +30,7 @@ pub struct Frame {
 }
 
 impl Frame {
-    /// `file:line`, or as much as is known of it.
+    /// Returns `file:line`, or as much as is known of it.
     pub fn place(&self) -> Option<String> {
         let file = self.file.as_deref()?;
         Some(self.line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}")))
@@ -49,7 +49,7 @@ impl Display for Frame {
 }
 
 impl Location {
-    /// The module's file name and the address: `stack+0x12ab`.
+    /// Returns the module's file name and the address: `stack+0x12ab`.
     pub fn offset(&self) -> String {
         let name = self.module.file_name().unwrap_or(self.module.as_os_str());
         format!("{}+{:#x}", name.display(), self.address)

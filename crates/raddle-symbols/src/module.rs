@@ -13,37 +13,37 @@ use std::ops::Range;
 use std::path::{Path, PathBuf};
 use std::rc::Rc;
 
-/// What is known of one file.
+/// The information about one file.
 pub(crate) struct Module {
     path: PathBuf,
-    /// Nothing if the file cannot be read, or is no program.
+    /// `None` if the file cannot be read, or is not a program.
     debugging: Option<Loader>,
-    /// Read only for an address without debugging information, or one of data.
+    /// Read only for an address without debug information, or a data address.
     symbols: OnceCell<Symbols>,
-    /// Read only if functions are to be known again.
+    /// Read only to identify functions across builds.
     code: OnceCell<Code>,
 }
 
-/// What the tables of symbols say.
+/// The contents of the symbol tables.
 #[derive(Default)]
 struct Symbols {
-    /// Invariant, as of the variables: sorted by the beginning.
+    /// Invariant, also of the variables: sorted by the beginning.
     functions: Vec<(Range<u64>, String)>,
     variables: Vec<(Range<u64>, String)>,
-    /// Those of the debugging information, which knows what is inside them; in order, and empty if there is none.
+    /// The variables of the debug information, which knows their parts; sorted, and empty if there is none.
     told: Vec<Variable>,
     /// The lowest page that is loaded.
     first: u64,
 }
 
 impl Module {
-    /// Never fails: of a file that cannot be read nothing is known.
+    /// Opens a module. Never fails: an unreadable file has no information.
     pub(crate) fn open(path: &Path) -> Module {
         let debugging = crate::file::is_regular(path).then(|| Loader::new(path).ok()).flatten();
         Module { path: path.to_owned(), debugging, symbols: OnceCell::new(), code: OnceCell::new() }
     }
 
-    /// The functions at an address, the innermost first.
+    /// Returns the functions at an address, the innermost first.
     pub(crate) fn frames(&self, address: u64) -> Vec<Frame> {
         let mut frames = self.debugging.as_ref().map_or_else(Vec::new, |loader| debugged(loader, address));
         let nameless = frames.last().is_none_or(|frame| frame.function.is_none());
@@ -56,13 +56,13 @@ impl Module {
         frames
     }
 
-    /// The global variable at an address, or the part of it, and how far into that the address is.
+    /// Returns the global variable at an address, or the part of it, and the offset of the address.
     pub(crate) fn variable(&self, address: u64) -> Option<(String, u64)> {
         let part = self.part(address)?;
         Some((part.name, address - part.start))
     }
 
-    /// The same with its type.
+    /// Returns the same with its type.
     pub(crate) fn typed_variable(&self, address: u64) -> Option<Typed> {
         let Part { name, start, size, base, names } = self.part(address)?;
         Some(Typed { name, offset: address - start, size, base, names: names.to_vec() })
@@ -73,13 +73,13 @@ impl Module {
         variables::part(&symbols.told, address).or_else(|| symbols.variable(address))
     }
 
-    /// The source files that debugging information names.
+    /// Returns the source files that the debug information names.
     pub(crate) fn sources(&self) -> BTreeSet<String> {
         let lines = self.debugging.as_ref().and_then(|loader| loader.find_location_range(0, u64::MAX).ok());
         lines.into_iter().flatten().filter_map(|(_, _, line)| line.file.map(str::to_owned)).collect()
     }
 
-    /// The lowest address that the file is loaded to, if it is loaded where it wants to be.
+    /// Returns the lowest load address of the file, if it is loaded at its preferred address.
     pub(crate) fn first_address(&self) -> u64 {
         self.symbols().first
     }
@@ -88,23 +88,23 @@ impl Module {
         self.function(address).map(|(_, name)| demangled(name))
     }
 
-    /// The function at an address, as the linker knows it.
+    /// Returns the function at an address, as the linker knows it.
     pub(crate) fn function(&self, address: u64) -> Option<(&Range<u64>, &str)> {
         holder(&self.symbols().functions, address)
     }
 
-    /// The functions with a name; several if they are static ones of several files.
+    /// Returns the functions with a name; several if they are static ones of several files.
     pub(crate) fn functions_named(&self, name: &str) -> impl Iterator<Item = &Range<u64>> {
         let functions = &self.symbols().functions;
         functions.iter().filter(move |(_, own)| own == name).map(|(range, _)| range)
     }
 
-    /// Whether the file has symbols of functions.
+    /// Returns true if the file has function symbols.
     pub(crate) fn has_functions(&self) -> bool {
         !self.symbols().functions.is_empty()
     }
 
-    /// The bytes of the functions.
+    /// Returns the bytes of the functions.
     pub(crate) fn code(&self) -> &Code {
         self.code.get_or_init(|| Code::read(&self.path))
     }
@@ -114,21 +114,21 @@ impl Module {
     }
 }
 
-/// The symbol whose extent holds the address. The nearest one before it would often be a wrong answer, since a stripped
-/// library has no symbols but for its exported functions.
+/// Returns the symbol whose extent contains the address. The nearest one before it would often be wrong,
+/// since a stripped library has only the symbols of its exported functions.
 fn holder(symbols: &[(Range<u64>, String)], address: u64) -> Option<(&Range<u64>, &str)> {
     let end = symbols.partition_point(|(range, _)| range.start <= address);
     let (range, name) = symbols[..end].last()?;
     range.contains(&address).then_some((range, name))
 }
 
-/// The name as it is in the source. A name of C stays as it is: `a` alone would be the code of a type of C++.
+/// Returns the name as in the source. A C name is unchanged: `a` alone would be the code of a C++ type.
 fn demangled(name: &str) -> String {
     let is_mangled = ["_Z", "__Z", "_R"].iter().any(|start| name.starts_with(start));
     if is_mangled { demangle_auto(Cow::from(name), None).into_owned() } else { name.to_owned() }
 }
 
-/// What the debugging information says, as far as it can be read.
+/// Returns the frames from the debug information, as far as it can be read.
 fn debugged(loader: &Loader, address: u64) -> Vec<Frame> {
     let mut frames = Vec::new();
     // The loader computes the address after it.
@@ -139,7 +139,7 @@ fn debugged(loader: &Loader, address: u64) -> Vec<Frame> {
         let mut frame = Frame { function: function.map(Cow::into_owned), ..Frame::default() };
         if let Some(place) = found.location {
             frame.file = place.file.map(str::to_owned);
-            // Zero is how a compiler says that there is no line.
+            // Zero is the compiler's encoding of no line.
             frame.line = place.line.filter(|&line| line > 0 && frame.file.is_some());
             frame.column = place.column.filter(|&column| column > 0 && frame.line.is_some());
         }
@@ -164,7 +164,7 @@ impl Symbols {
         })
     }
 
-    /// What the tables of symbols say of an address.
+    /// Returns the variable at an address from the symbol tables.
     fn variable(&self, address: u64) -> Option<Part> {
         let (range, name) = holder(&self.variables, address)?;
         // The compiler numbers the static variables of functions: `count.0`.
@@ -184,7 +184,8 @@ fn of_kind(file: &object::File<'_>, kind: SymbolKind) -> Vec<(Range<u64>, String
             Some((symbol.address()..end, symbol.name().ok()?.to_owned()))
         })
         .collect();
-    // Of several names of one thing the first in the alphabet is taken, so that the answer is always the same.
+    // Of several names of one address the first in the alphabet is taken, so that the answer is
+    // deterministic.
     symbols.sort_by(|(a, a_name), (b, b_name)| (a.start, a.end, b_name).cmp(&(b.start, b.end, a_name)));
     symbols
 }

@@ -1,31 +1,31 @@
-//! What a variable is, besides its name.
+//! The type of a variable.
 
 /// A variable, or a part of one, with its type.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Typed {
-    /// What it is called.
+    /// The name.
     pub name: String,
-    /// How many bytes into it the address is that was asked about.
+    /// The offset of the queried address in it.
     pub offset: u64,
-    /// How many bytes it has.
+    /// The size in bytes.
     pub size: u64,
-    /// What its values are.
+    /// The kind of its values.
     pub base: Base,
-    /// The values that have a name, if it is of an enumeration; negative ones as their complement in 64 bits.
+    /// The named values, if it is an enumeration; negative ones as their complement in 64 bits.
     pub names: Vec<(u64, String)>,
 }
 
-/// What the values of a type are.
+/// The kind of values of a type.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Base {
-    /// Nothing is known, or they have several parts.
+    /// Unknown, or with several parts.
     #[default]
     Unknown,
-    /// Numbers with a sign.
+    /// Signed numbers.
     Signed,
-    /// Numbers without a sign.
+    /// Unsigned numbers.
     Unsigned,
-    /// True and false.
+    /// Booleans.
     Bool,
     /// Characters.
     Character,

@@ -1,7 +1,8 @@
-//! The global variables that the debugging information tells of, and what is inside them: `pool[1].lock`.
+//! The global variables in the debug information, and their parts: `pool[1].lock`.
 //!
-//! Limits: only information in the file itself is read, not that of split files or supplementary ones; types that are told in
-//! another unit than their use are taken as one piece. Where this knows nothing, the tables of symbols are asked.
+//! Limitations: only information in the file itself is read, not in split or supplementary files; types that
+//! are defined in another unit than their use are opaque. If this has no information, the symbol tables are
+//! used.
 
 use crate::typed::Base;
 use addr2line::gimli;
@@ -14,40 +15,40 @@ use std::rc::Rc;
 type Reader<'a> = EndianSlice<'a, LittleEndian>;
 type Dwarf<'a> = gimli::Dwarf<Reader<'a>>;
 
-/// More debugging information than this is not read: that would take longer than anybody waits for a name.
+/// The maximum size of debug information that is read: more would take too long for a name.
 const MOST_BYTES: u64 = 1 << 26;
-/// Types inside each other; more are taken for damage.
+/// The maximum nesting of types; deeper nesting is treated as damage.
 const DEEPEST: u32 = 32;
 
-/// A variable with a place of its own in memory.
+/// A variable with a fixed address in memory.
 pub(crate) struct Variable {
     start: u64,
     name: String,
     shape: Rc<Shape>,
 }
 
-/// How a type lies in memory, as far as a person would name its parts.
+/// The memory layout of a type, as far as its parts have names.
 struct Shape {
     size: u64,
     parts: Parts,
     base: Base,
-    /// The values that an enumeration has a name for.
+    /// The named values of an enumeration.
     names: Rc<[(u64, String)]>,
 }
 
 enum Parts {
-    /// It has none that a person would name: a number, a pointer, a union such as the C library's locks.
+    /// No named parts: a number, a pointer, a union such as the C library's locks.
     None,
     /// The lengths of the dimensions, the outermost first.
     Array(Vec<u64>, Rc<Shape>),
-    /// Invariant: sorted by the place. The name is empty where it has none, as have base classes.
+    /// Invariant: sorted by offset. The name is empty for unnamed members, such as base classes.
     Members(Vec<Member>),
 }
 
-/// A place in a record, its name and its type.
+/// An offset in a record, its name and its type.
 type Member = (u64, String, Rc<Shape>);
 
-/// The smallest named part of a variable that holds an address.
+/// The smallest named part of a variable at an address.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Part {
     pub(crate) name: String,
@@ -57,7 +58,7 @@ pub(crate) struct Part {
     pub(crate) names: Rc<[(u64, String)]>,
 }
 
-/// The variables of a file by their addresses. Nothing if there is no such information, or none that can be read.
+/// Returns the variables of a file by address. `None` if there is no readable information.
 pub(crate) fn read(file: &object::File<'_>) -> Option<Vec<Variable>> {
     let section = |id: gimli::SectionId| {
         let section = file.section_by_name(id.name());
@@ -72,7 +73,7 @@ pub(crate) fn read(file: &object::File<'_>) -> Option<Vec<Variable>> {
     let mut variables = Vec::new();
     let mut headers = dwarf.units();
     while let Ok(Some(header)) = headers.next() {
-        // What can be read of a damaged unit is good enough.
+        // The readable part of a damaged unit suffices.
         if let Ok(unit) = dwarf.unit(header) {
             let mut of_unit = OfUnit { dwarf: &dwarf, unit: &unit, shapes: BTreeMap::new() };
             _ = of_unit.variables(&mut variables);
@@ -82,11 +83,11 @@ pub(crate) fn read(file: &object::File<'_>) -> Option<Vec<Variable>> {
     Some(variables)
 }
 
-/// The part that holds `address`, of variables in order.
+/// Returns the part at `address`, from sorted variables.
 pub(crate) fn part(variables: &[Variable], address: u64) -> Option<Part> {
     let end = variables.partition_point(|variable| variable.start <= address);
     let start = variables[..end].last()?.start;
-    // Several may begin at one address, as an empty one and its neighbour do.
+    // Several may begin at one address, such as an empty one and its neighbor.
     let mut here = variables[..end].iter().rev().take_while(|variable| variable.start == start);
     let variable = here.find(|variable| address - start < variable.shape.size)?;
     let mut name = variable.name.clone();
@@ -100,7 +101,7 @@ impl Shape {
         Rc::new(Shape { size, parts, base, names: Rc::from([]) })
     }
 
-    /// Adds to `name` the way to the part at `offset`; gives the part and where it begins.
+    /// Appends the path to the part at `offset` to `name`; returns the part and its beginning.
     fn find(&self, offset: u64, name: &mut String) -> (u64, &Shape) {
         match &self.parts {
             Parts::Array(lengths, element) if element.size > 0 => {
@@ -132,15 +133,15 @@ impl Shape {
     }
 }
 
-/// What is needed to read one unit of the debugging information.
+/// The data for reading one unit of the debug information.
 struct OfUnit<'a, 'd> {
     dwarf: &'a Dwarf<'d>,
     unit: &'a Unit<Reader<'d>>,
-    /// The types that are known already.
+    /// The types read so far.
     shapes: BTreeMap<UnitOffset, Rc<Shape>>,
 }
 
-/// Where the name and the type of a variable are told that was declared before.
+/// Returns the entry with the name and the type of a variable that was declared before.
 fn declaration(entry: &Entry<'_>) -> Option<UnitOffset> {
     let origin = [gimli::DW_AT_specification, gimli::DW_AT_abstract_origin];
     match origin.into_iter().find_map(|at| entry.attr_value(at))? {
@@ -175,14 +176,14 @@ impl<'d> OfUnit<'_, 'd> {
                         }
                         continue;
                     };
-                    // The definition may be elsewhere than the declaration that belongs to it.
+                    // The definition may be separate from its declaration.
                     let origin = declaration(entry);
                     let path = origin.and_then(|origin| declared.get(&origin).cloned()).unwrap_or_else(path);
                     let origin = origin.and_then(|origin| self.unit.entry(origin).ok());
                     let told =
                         |at: gimli::DwAt| entry.attr_value(at).or_else(|| origin.as_ref()?.attr_value(at));
                     let name = told(gimli::DW_AT_name).and_then(|name| self.text(name));
-                    // The definition knows how long an array is.
+                    // The definition knows the length of an array.
                     let shape = self.shape_of(told(gimli::DW_AT_type), 0);
                     let (Some(name), Some(shape)) = (name, shape) else { continue };
                     variables.push(Variable { start, name: path + &name, shape });
@@ -193,7 +194,7 @@ impl<'d> OfUnit<'_, 'd> {
         Ok(())
     }
 
-    /// The address of a variable that has one for the whole run.
+    /// Returns the address of a variable that has one for the whole run.
     fn address(&self, entry: &Entry<'d>) -> Option<u64> {
         let Some(AttributeValue::Exprloc(place)) = entry.attr_value(gimli::DW_AT_location) else {
             return None;
@@ -204,7 +205,7 @@ impl<'d> OfUnit<'_, 'd> {
             Operation::AddressIndex { index } => self.dwarf.address(self.unit, index).ok()?,
             _ => return None,
         };
-        // More than an address is something else, such as a variable of each thread.
+        // More than an address is something else, such as a thread-local variable.
         operations.next().ok()?.is_none().then_some(address)
     }
 
@@ -243,13 +244,13 @@ impl<'d> OfUnit<'_, 'd> {
             }
             gimli::DW_TAG_structure_type | gimli::DW_TAG_class_type => {
                 let (members, hidden) = self.members(offset, size?, depth).unwrap_or_default();
-                // An atomic of C++ is a record around the value, which nobody is to see.
+                // A C++ atomic is a record around the value, which should be transparent.
                 let whole = hidden.iter().find(|hidden| members.is_empty() && Some(hidden.size) == size);
                 let base = whole.map_or(Base::Unknown, |whole| whole.base);
                 let names = whole.map_or(Rc::from([]), |whole| Rc::clone(&whole.names));
                 Rc::new(Shape { size: size?, parts: Parts::Members(members), base, names })
             }
-            // A pointer may leave its size to the machine.
+            // A pointer may have the machine's default size.
             gimli::DW_TAG_pointer_type | gimli::DW_TAG_reference_type => {
                 Shape::new(size.unwrap_or(8), Parts::None, Base::Pointer)
             }
@@ -269,11 +270,11 @@ impl<'d> OfUnit<'_, 'd> {
         Some(shape)
     }
 
-    /// What a type of one piece is.
+    /// Returns the kind of a type without parts.
     fn base(&self, entry: &Entry<'d>) -> Base {
         let encoding = entry.attr_value(gimli::DW_AT_encoding);
         let Some(AttributeValue::Encoding(encoding)) = encoding else { return Base::Unknown };
-        // In C `char` is for characters; those that say whether they have a sign are small numbers.
+        // In C `char` is for characters; explicitly signed or unsigned ones are small numbers.
         let is_char = || self.name(entry).is_some_and(|name| name == "char");
         match encoding {
             gimli::DW_ATE_boolean => Base::Bool,
@@ -287,11 +288,11 @@ impl<'d> OfUnit<'_, 'd> {
         }
     }
 
-    /// The named values of an enumeration.
+    /// Returns the named values of an enumeration.
     fn enumerators(&self, enumeration: UnitOffset) -> gimli::Result<Vec<(u64, String)>> {
         let named = |entry: &Entry<'d>| {
             let value = entry.attr(gimli::DW_AT_const_value)?;
-            // GCC tells 200 in one byte, which has no sign.
+            // GCC encodes 200 in one byte, without a sign.
             let value = value.udata_value().or_else(|| value.sdata_value().map(|value| value as u64))?;
             Some((value, self.name(entry)?))
         };
@@ -299,7 +300,7 @@ impl<'d> OfUnit<'_, 'd> {
         Ok(inside.iter().filter(|entry| entry.tag() == gimli::DW_TAG_enumerator).filter_map(named).collect())
     }
 
-    /// The entries just inside of the one at `offset`.
+    /// Returns the direct children of the entry at `offset`.
     fn inside(&self, offset: UnitOffset) -> gimli::Result<Vec<Entry<'d>>> {
         let mut entries = self.unit.entries_at_offset(offset)?;
         let outer = entries.next_dfs()?.map_or(0, |entry| entry.depth());
@@ -323,7 +324,7 @@ impl<'d> OfUnit<'_, 'd> {
         Ok(inside.iter().filter(|entry| entry.tag() == gimli::DW_TAG_subrange_type).map(length).collect())
     }
 
-    /// The members that have a name or are base classes, and those at the beginning that nobody is to see.
+    /// Returns the members that have a name or are base classes, and the hidden ones at the beginning.
     fn members(
         &mut self,
         record: UnitOffset,
@@ -338,7 +339,7 @@ impl<'d> OfUnit<'_, 'd> {
             let number = |at: gimli::DwAt| entry.attr(at).and_then(|place| place.udata_value());
             let mut place = number(gimli::DW_AT_data_member_location);
             let name = self.name(&entry).unwrap_or_default();
-            // Whoever begins a name like this does not want it to be seen: the library inside its locks and atomics.
+            // Names with an underscore are internal: the library's, inside its locks and atomics.
             let is_hidden = name.starts_with('_');
             let mut shape = self.shape_of(entry.attr_value(gimli::DW_AT_type), depth + 1);
             if let Some(bits) = number(gimli::DW_AT_bit_size) {
@@ -365,8 +366,8 @@ impl<'d> OfUnit<'_, 'd> {
     }
 }
 
-/// Makes one part of bit fields with a byte in common, because nobody knows which of them is meant by it. It has all bytes up to the next
-/// member: bit fields are read and written with what is unused of their integer.
+/// Joins bit fields that share a byte, because the byte does not identify one of them. The joined part has
+/// all bytes up to the next member: bit fields are read and written with the unused bits of their integer.
 fn join_bit_fields(members: Vec<Member>, size: u64) -> Vec<Member> {
     let mut joined: Vec<Member> = Vec::with_capacity(members.len());
     for (place, name, shape) in members {

@@ -1,11 +1,11 @@
-//! Programs that a compiler has just made.
+//! Programs compiled by the test.
 
 use raddle_symbols::{Base, Location, Symbols};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Prints the address of the middle of a function as the file knows it: less the address of loading. The numbers of its
-/// lines are checked.
+/// Prints the address of the middle of a function relative to the file: minus the load address. The test
+/// checks its line numbers.
 const PROGRAM: &str = "\
 #define _GNU_SOURCE
 #include <link.h>
@@ -34,31 +34,31 @@ int main(void) {
 }
 ";
 
-/// Compiles in a folder of its own and returns the program.
+/// Compiles in a separate folder and returns the program.
 fn compile(name: &str, compiler: &str, source: &str, text: &str, flags: &[&str]) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
-    std::fs::create_dir_all(&folder).expect("the target folder can be written to");
-    std::fs::write(folder.join(source), text).expect("the target folder can be written to");
+    std::fs::create_dir_all(&folder).expect("the target folder is writable");
+    std::fs::write(folder.join(source), text).expect("the target folder is writable");
     let status = Command::new(compiler).args(flags).args([source, "-o", name]).current_dir(&folder).status();
     assert!(status.expect("the compiler starts").success());
     folder.join(name)
 }
 
-/// The address that the program prints.
+/// Returns the address that the program prints.
 fn printed(program: &Path) -> u64 {
     let output = Command::new(program).output().expect("the program starts");
     let text = String::from_utf8(output.stdout).expect("it prints a number");
     u64::from_str_radix(text.trim(), 16).expect("it prints a number")
 }
 
-/// All addresses that the program prints.
+/// Returns all addresses that the program prints.
 fn all_printed(program: &Path) -> Vec<u64> {
     let output = Command::new(program).output().expect("the program starts");
     let text = String::from_utf8(output.stdout).expect("it prints numbers");
     text.lines().map(|line| u64::from_str_radix(line, 16).expect("a number")).collect()
 }
 
-/// The less one makes it an address inside the instruction.
+/// Returns the location of the printed address; subtracting one makes it an address inside the instruction.
 fn located(program: &Path) -> Location {
     Symbols::new().locate(program, printed(program) - 1)
 }
@@ -92,7 +92,7 @@ fn without_debugging_information_the_function_is_known() {
 #[test]
 fn of_a_stripped_program_the_offset_is_left() {
     for (name, kind) in [("stripped", "-pie"), ("stripped_fixed", "-no-pie")] {
-        // The exported symbol just before the function must not be taken for it.
+        // The exported symbol just before the function must not be used for it.
         let program = compile(name, "cc", "program.c", PROGRAM, &["-O1", "-s", "-rdynamic", kind]);
         let location = located(&program);
         assert_eq!(location.to_string(), format!("{name}+{:#x}", location.address));
@@ -136,8 +136,8 @@ int main(void) { printf(\"%lx\\n%lx\\n\", (unsigned long)&table[2], (unsigned lo
     assert_eq!(symbols.first_address(&pie), 0);
 }
 
-/// One letter is the code of a type in the mangled names of C++, and the compiler's own code has a variable, `completed`, that
-/// lies beside those of the program.
+/// One letter is the code of a type in mangled C++ names, and the compiler's own code has a variable,
+/// `completed`, next to those of the program.
 #[test]
 fn neighbouring_variables_are_named() {
     const SOURCE: &str = "\
@@ -295,16 +295,16 @@ int main() {
 fn nothing_fails_hard() {
     let program = compile("cut", "cc", "program.c", PROGRAM, &["-g", "-O1"]);
     let address = printed(&program);
-    let whole = std::fs::read(&program).expect("it was just made");
+    let whole = std::fs::read(&program).expect("it was just created");
     let broken = program.with_file_name("broken");
-    // Every file is broken in another way; the answers may be anything.
+    // Every file is broken in another way; any answer is allowed.
     for keep in (0..whole.len()).step_by(whole.len() / 40) {
-        std::fs::write(&broken, &whole[..keep]).expect("the target folder can be written to");
+        std::fs::write(&broken, &whole[..keep]).expect("the target folder is writable");
         assert!(!Symbols::new().locate(&broken, address).to_string().is_empty());
         _ = Symbols::new().variable(&broken, address);
         let mut flipped = whole.clone();
         flipped[keep..].iter_mut().take(64).for_each(|byte| *byte = !*byte);
-        std::fs::write(&broken, &flipped).expect("the target folder can be written to");
+        std::fs::write(&broken, &flipped).expect("the target folder is writable");
         _ = Symbols::new().variable(&broken, address);
         assert!(!Symbols::new().locate(&broken, address).to_string().is_empty());
     }
@@ -323,13 +323,13 @@ fn a_module_is_read_once() {
     let address = printed(&program) - 1;
     let mut symbols = Symbols::new();
     let before = symbols.locate(&program, address);
-    std::fs::remove_file(&program).expect("it was just made");
+    std::fs::remove_file(&program).expect("it was just created");
     let after = symbols.locate_all([(program.as_path(), address), (program.as_path(), u64::MAX)]);
     assert_eq!((&after[0], after[1].frames.len()), (&before, 0));
     assert_eq!(before.frames.len(), 2);
 }
 
-/// A function that uses a variable, calls another function and has a branch of its own.
+/// Returns a function that uses a variable, calls another function and has a branch of its own.
 fn counting(before: &str, step: &str) -> String {
     format!(
         "#include <stdio.h>\nstatic volatile int unused, counter;\n{before}\nvoid helper(void) {{ puts(\"h\"); }}\n\

@@ -3,7 +3,7 @@
 use crate::Symbols;
 use std::path::PathBuf;
 
-/// The module and the address in its own terms that a text of the native runtime tells.
+/// Returns the module and the address in it from a text of the native runtime.
 pub fn address(symbols: &mut Symbols, text: &str) -> Option<(PathBuf, u64)> {
     let (module, offset) = text.rsplit_once("+0x")?;
     let offset = u64::from_str_radix(offset, 16).ok()?;

@@ -1,4 +1,4 @@
-//! The locations, objects and values of native runs in the words of the source.
+//! Source names for the locations, objects and values of native runs.
 
 mod address;
 mod places;

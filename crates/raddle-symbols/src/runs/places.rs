@@ -1,6 +1,6 @@
-//! From `module+0x12ab`, as the native runtime tells places and objects, to the words of the source.
+//! Translates `module+0x12ab`, the native runtime's form of locations and objects, to source names.
 //!
-//! Replay compares the numbers of places and objects, never their texts, so that they may be told in any words.
+//! Replay compares the numbers of locations and objects, never their texts, so the texts may change.
 
 use super::address::address;
 use super::{rust_names, values};
@@ -10,28 +10,28 @@ use raddle_model::native::{self, CALLED_BY};
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Component, Path, PathBuf};
 
-/// Where source files are, by the names that locations have for them.
+/// The paths of source files, by their names in locations.
 pub type Sources = BTreeMap<String, PathBuf>;
 
-/// What stands between a function and the one that it was inlined into.
+/// The separator between a function and the one that it was inlined into.
 const INLINED: &str = ", inlined into ";
 
-/// What stands between a function and its caller, where places are told with their callers and are not of Rust.
+/// The separator between a function and its caller, if locations have callers and are not from Rust.
 const CALLED: &str = ", called by ";
 
-/// What stands between a function of the user and the one of a library that it calls.
+/// The separator between a user function and the library function that it calls.
 const CALLING: &str = ", in ";
 
-/// Folders whose code is not the user's.
+/// Folders of system code.
 const SYSTEM: &[&str] = &["/usr/include/", "/usr/lib/"];
-/// Parts of the paths of Rust's own libraries: as they were built, and as they are installed.
+/// Parts of the paths of Rust's own libraries: as built, and as installed.
 const STANDARD: &[&str] = &["/rustc/", "/rustlib/src/rust/"];
 /// Parts of the paths of crates that cargo has fetched.
 const CRATES: &[&str] = &["/registry/src/", "/git/checkouts/"];
 
-/// Tells the places of a run as `function at file.c:12` and its objects by the names of global variables, as far as the
-/// files of the program know them, and gives values their types. A file of the source is called by as much of the end of its path as tells it from others;
-/// the answer is where each of those files is.
+/// Translates the locations of a run to `function at file.c:12` and its objects to the names of global
+/// variables, as far as the files of the program know them, and sets the types of values. A source file is
+/// named by the shortest suffix of its path that is unique; returns the path of each of those files.
 pub fn translate(file: &mut TraceFile, symbols: &mut Symbols) -> Sources {
     let named = locate(symbols, &mut file.locations);
     for text in &mut file.objects {
@@ -49,7 +49,7 @@ pub fn translate(file: &mut TraceFile, symbols: &mut Symbols) -> Sources {
     named
 }
 
-/// Calls the first thread of a test what it is, the harness, and the second one the test.
+/// Names the first thread of a test the harness, and the second one after the test.
 fn name_harness(file: &mut TraceFile) {
     for (thread, (before, name)) in file.threads.iter_mut().zip([("main", "harness"), ("T1", "test")]) {
         if thread == before {
@@ -67,7 +67,7 @@ fn name_harness(file: &mut TraceFile) {
     }
 }
 
-/// Tells places as [`translate`] does, and returns where their files are.
+/// Translates locations like [`translate`], and returns the paths of their files.
 pub fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
     let located: Vec<Vec<Frame>> = places
         .iter()
@@ -92,7 +92,7 @@ pub fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
     sources.iter().map(|path| (short(path, &sources), path.clone())).collect()
 }
 
-/// The functions at a place, the innermost first, from the first of the user on.
+/// Returns the functions at a location, the innermost first, from the first user function on.
 fn frames(symbols: &mut Symbols, text: &str) -> Vec<Frame> {
     let Some((module, address)) = address(symbols, text) else { return Vec::new() };
     let mut frames = symbols.locate(&module, address).frames;
@@ -102,7 +102,7 @@ fn frames(symbols: &mut Symbols, text: &str) -> Vec<Frame> {
     if let Some(first) = frames.iter().position(users) {
         frames.drain(..first);
     } else if frames.iter().all(|frame| frame.file.is_none()) {
-        // The name of a function alone says less than the address.
+        // The name of a function alone is less informative than the address.
         for frame in &mut frames {
             frame.function = frame.function.take().map(|function| format!("{function} ({text})"));
         }
@@ -110,8 +110,8 @@ fn frames(symbols: &mut Symbols, text: &str) -> Vec<Frame> {
     frames
 }
 
-/// What is told of a place with its callers. Of Rust that is one frame, see [`user_frame`]; of C all whose lines are known, the
-/// innermost first.
+/// Returns the frames of a location with callers. For Rust that is one frame, see [`user_frame`]; for C all
+/// with known lines, the innermost first.
 fn called(symbols: &mut Symbols, text: &str) -> Vec<Frame> {
     let mut way = Vec::new();
     for (module, offset) in native::way(text) {
@@ -136,13 +136,13 @@ fn is_in(frame: &Frame, folders: &[&str]) -> bool {
     frame.file.as_ref().is_some_and(|file| folders.iter().any(|folder| file.contains(folder)))
 }
 
-/// Whether a line is known that is not of the system.
+/// Returns true if a line is known that is not of the system.
 fn is_known(frame: &Frame) -> bool {
     frame.line.is_some() && !is_in(frame, SYSTEM)
 }
 
-/// The innermost line of the user on the way to a place that is told with its callers, and which function is called there. Where
-/// no line is the user's, a line of another crate; where there is none, as much as is known.
+/// Returns the innermost user line among a location and its callers, and the function called there. If no
+/// line is the user's, a line of another crate; if there is none, as much as is known.
 fn user_frame(way: &[Frame]) -> Option<Frame> {
     let known = |frame: &Frame| is_known(frame);
     let own = |frame: &Frame| known(frame) && !is_in(frame, STANDARD) && !is_in(frame, CRATES);
@@ -162,7 +162,7 @@ fn user_frame(way: &[Frame]) -> Option<Frame> {
     Some(frame)
 }
 
-/// A path without `.` and `..`.
+/// Returns a path without `.` and `..`.
 fn plain(path: &str) -> PathBuf {
     let mut plain = PathBuf::new();
     for part in Path::new(path).components() {
@@ -177,7 +177,7 @@ fn plain(path: &str) -> PathBuf {
     plain
 }
 
-/// The shortest end of `path` that no other path has.
+/// Returns the shortest suffix of `path` that no other path has.
 fn short(path: &Path, paths: &BTreeSet<PathBuf>) -> String {
     let parts: Vec<Component<'_>> = path.components().collect();
     let ends = (0..parts.len()).rev().map(|from| parts[from..].iter().collect::<PathBuf>());

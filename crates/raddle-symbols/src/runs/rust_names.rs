@@ -1,8 +1,8 @@
-//! Names of Rust's functions, as short as a person would say them.
+//! Short names of Rust functions.
 
-/// The last two parts of a function's path, without arguments of types and numbers of closures: `Mutex::lock` for
-/// `<std::sync::poison::mutex::Mutex<i32>>::lock`, and `count::{closure}` for a closure in `tests::count`. Other names stay
-/// as they are.
+/// Returns the last two components of a function's path, without type arguments and closure numbers:
+/// `Mutex::lock` for `<std::sync::poison::mutex::Mutex<i32>>::lock`, and `count::{closure}` for a closure in
+/// `tests::count`. Other names are unchanged.
 pub(super) fn short(name: &str) -> String {
     let name = without_hash(name);
     if let Some(of) = name.split_once("drop_in_place::<").or(name.split_once("drop_in_place<")) {
@@ -13,7 +13,7 @@ pub(super) fn short(name: &str) -> String {
     let named: Vec<&str> =
         parts.iter().map(String::as_str).filter(|part| !part.starts_with('{') && !part.is_empty()).collect();
     let from = named.len().saturating_sub(2);
-    // A module tells less than the type or function in it.
+    // A module is less informative than the type or function in it.
     let from = if named[from..].len() == 2 && is_module(named[from]) { from + 1 } else { from };
     let mut told = named[from..].join("::");
     if parts.last().is_some_and(|part| part.starts_with("{closure") || part.starts_with("{{closure")) {
@@ -22,7 +22,7 @@ pub(super) fn short(name: &str) -> String {
     if told.is_empty() { name.to_owned() } else { told }
 }
 
-/// Types begin with a large letter; primitive ones are not what locks are.
+/// Types begin with an uppercase letter; locks are never primitive types.
 fn is_module(part: &str) -> bool {
     part.starts_with(|first: char| first.is_lowercase() || first == '_')
 }
@@ -31,13 +31,14 @@ fn last(parts: &[String]) -> &str {
     parts.last().map_or("a value", |part| if part.starts_with('{') { "a closure" } else { part })
 }
 
-/// The compiler used to add a hash to names.
+/// Older compilers append a hash to names.
 fn without_hash(name: &str) -> &str {
     let is_hash = |end: &str| end.len() == 16 && end.bytes().all(|byte| byte.is_ascii_hexdigit());
     name.rsplit_once("::h").filter(|(_, end)| is_hash(end)).map_or(name, |(name, _)| name)
 }
 
-/// The parts of a path, each without what is in brackets. Of `<Type as Trait>` it is the parts of the type.
+/// Returns the components of a path, each without brackets. For `<Type as Trait>`, returns the components of
+/// the type.
 fn parts(path: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let (mut depth, mut before) = (0_u32, ' ');
@@ -53,7 +54,7 @@ fn parts(path: &str) -> Vec<String> {
     for letter in rest.chars() {
         match letter {
             '<' | '(' | '[' => depth += 1,
-            // An arrow is no bracket.
+            // An arrow is not a bracket.
             '>' if before == '-' => {}
             '>' | ')' | ']' => depth = depth.saturating_sub(1),
             ':' if depth == 0 && before == ':' => parts.push(String::new()),
@@ -71,7 +72,7 @@ fn parts(path: &str) -> Vec<String> {
     parts
 }
 
-/// Where the bracket ends that was opened before `text`.
+/// Returns the end of the bracket that was opened before `text`.
 fn closing(text: &str) -> usize {
     let (mut depth, mut before) = (1_u32, ' ');
     for (index, letter) in text.char_indices() {

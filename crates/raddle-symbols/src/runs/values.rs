@@ -1,12 +1,12 @@
-//! Names and types of the variables whose values a run tells.
+//! Names and types of the variables whose values a run records.
 
 use super::address::address;
 use crate::{Base, Symbols, Typed};
 use raddle_model::{Cell, Format, TraceFile, Value, Values};
 use std::collections::BTreeSet;
 
-/// Tells the variables by their names and values by their types, as far as the files of the program know them. A value of
-/// several variables at once is left out.
+/// Translates variables to their names and sets the types of values, as far as the files of the program know
+/// them. A value of several variables at once is omitted.
 pub(super) fn translate(file: &mut TraceFile, symbols: &mut Symbols) {
     let values = &mut file.values;
     let mut is_of_several = vec![false; values.cells.len()];
@@ -25,7 +25,7 @@ pub(super) fn translate(file: &mut TraceFile, symbols: &mut Symbols) {
     keep_used_names(values);
 }
 
-/// Of the names of an enumeration only those of values that occur are kept.
+/// Keeps only the enumeration names of values that occur.
 fn keep_used_names(values: &mut Values) {
     let Values { cells, list, .. } = values;
     let mut used: BTreeSet<(u32, u64)> = BTreeSet::new();
