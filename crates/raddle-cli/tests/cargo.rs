@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 use std::sync::OnceLock;
 
-/// A copy of the crate for `test` alone.
+/// Returns a copy of the crate for `test` alone.
 fn copy(test: &str) -> PathBuf {
     let from = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixture-crate");
     let to = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo").join(test);
@@ -19,7 +19,7 @@ fn copy(test: &str) -> PathBuf {
     to
 }
 
-/// Makes files in a folder.
+/// Creates files in a folder.
 fn write(folder: &Path, files: &[(&str, impl AsRef<[u8]>)]) {
     for (name, content) in files {
         let file = folder.join(name);
@@ -28,7 +28,7 @@ fn write(folder: &Path, files: &[(&str, impl AsRef<[u8]>)]) {
     }
 }
 
-/// What `cargo raddle WORDS` does, as cargo starts it.
+/// Runs `cargo raddle WORDS`, as cargo starts it.
 fn cargo_raddle(folder: &Path, words: &[&str]) -> Output {
     command(folder, words).output().expect("it starts")
 }
@@ -68,10 +68,10 @@ fn session() -> &'static Session {
         let folder = copy("session");
         let output =
             cargo_raddle(&folder, &["test", "--offline", "--json", "--runs", "300", "--junit", "junit.xml"]);
-        let told = text(&output.stdout);
+        let printed = text(&output.stdout);
         let mut lines: Vec<Value> =
-            told.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
-        let all = lines.pop().unwrap_or_else(|| panic!("nothing was told: {}", text(&output.stderr)));
+            printed.lines().map(|line| serde_json::from_str(line).expect("a line is JSON")).collect();
+        let all = lines.pop().unwrap_or_else(|| panic!("nothing was printed: {}", text(&output.stderr)));
         let name = |test: &Value| test["test"].as_str().expect("a test has a name").to_owned();
         let tests = lines.into_iter().map(|test| (name(&test), test)).collect();
         let junit = std::fs::read_to_string(folder.join("junit.xml")).expect("JUnit's file is written");
@@ -109,13 +109,13 @@ fn every_test_has_its_verdict() {
 }
 
 #[test]
-fn a_passed_test_tells_how_much_was_tried() {
+fn a_passed_test_reports_its_coverage() {
     let tests = &session().tests;
     let returned = &tests["tests::a_panic_is_returned"];
     assert_eq!((&returned["runs"], &returned["threads"]), (&300.into(), &2.into()), "{returned}");
     let missed = |depth: usize| returned["bounds"][depth]["missed"].as_f64().expect("there is a bound");
     assert!(missed(0) <= missed(1) && missed(1) <= missed(2) && missed(2) <= 1.0, "{returned}");
-    // The settings have it searched exhaustively.
+    // The configuration requests an exhaustive search.
     let whole = &tests["tests::has_to_panic"];
     assert_eq!((&whole["strategy"], &whole["exhausted"]), (&"dpor".into(), &true.into()), "{whole}");
     assert!(whole["bounds"].as_array().is_some_and(Vec::is_empty), "{whole}");
@@ -126,7 +126,7 @@ fn a_passed_test_tells_how_much_was_tried() {
 }
 
 #[test]
-fn a_failed_test_tells_its_panic_and_what_it_printed() {
+fn a_failed_test_reports_its_panic_and_output() {
     let tests = &session().tests;
     let lost = &tests["tests::loses_updates"];
     let message = lost["message"].as_str().expect("a failure has a message");
@@ -137,7 +137,7 @@ fn a_failed_test_tells_its_panic_and_what_it_printed() {
     );
     let output = lost["output"].as_str().expect("it has printed something");
     assert!(output.starts_with("counted to 1\n") && !output.contains("running 1 test"), "{output}");
-    // The cause is told with the panic that ended the test.
+    // The cause is reported with the panic that ended the test.
     let handed = tests["tests::a_panic_is_handed_on"]["message"].as_str().expect("it has a message");
     assert!(handed.starts_with("panic: called `Result::unwrap()`"), "{handed}");
     assert!(handed.contains("before: assertion `left == right` failed: somebody else has added"), "{handed}");
@@ -163,13 +163,13 @@ fn failures_replay_from_anywhere() {
     let elsewhere = folder.parent().expect("it is in a folder");
     for name in ["tests::loses_updates", "tests::locks_in_both_orders", "are_part_of_a_failure"] {
         let kept = tests[name]["failure_file"].as_str().expect("a failing run is kept");
-        // Another test that runs this one again finds the same failure and writes it to the same file.
+        // Another test that repeats this one finds the same failure and writes it to the same file.
         let file = elsewhere.join("a-failure.json");
         std::fs::copy(folder.join(kept), &file).expect("it can be copied");
         let replay = || {
             let mut raddle = Command::new(env!("CARGO_BIN_EXE_raddle"));
             raddle.arg("replay").arg(&file).current_dir(elsewhere);
-            // What only cargo sets comes from the file.
+            // Variables that only cargo sets come from the file.
             raddle
                 .env_remove("CARGO_MANIFEST_DIR")
                 .env("RUST_BACKTRACE", "1")
@@ -177,19 +177,19 @@ fn failures_replay_from_anywhere() {
                 .expect("raddle starts")
         };
         let first = replay();
-        let told = text(&first.stdout);
+        let printed = text(&first.stdout);
         assert_eq!(first.status.code(), Some(1), "{name}: {}", text(&first.stderr));
-        assert!(told.contains("it repeats exactly") && !told.contains("running 1 test"), "{told}");
+        assert!(printed.contains("it repeats exactly") && !printed.contains("running 1 test"), "{printed}");
         let message = tests[name]["message"].as_str().expect("it has a message");
-        assert!(told.contains(message), "{told}");
-        let steps = |told: &str| told.split("It printed").next().unwrap_or_default().to_owned();
-        assert_eq!(steps(&text(&replay().stdout)), steps(&told));
+        assert!(printed.contains(message), "{printed}");
+        let steps = |printed: &str| printed.split("It printed").next().unwrap_or_default().to_owned();
+        assert_eq!(steps(&text(&replay().stdout)), steps(&printed));
     }
 }
 
 #[test]
 fn tests_are_chosen_as_with_cargo() {
-    // The same crate, so that nothing is compiled again.
+    // The same crate, so that nothing is recompiled.
     let folder = &session().folder;
     let names = |words: &[&str]| {
         let words = [&["test", "--offline", "--json", "--lib", "--runs", "1"], words].concat();
@@ -206,18 +206,18 @@ fn tests_are_chosen_as_with_cargo() {
     assert_eq!(names(&["--", "--ignored"]), (vec!["tests::is_ignored".to_owned()], Some(1)));
     assert_eq!(names(&["nothing_is_called_so"]), (Vec::new(), Some(0)));
     let strict = cargo_raddle(folder, &["test", "--offline", "--strict", "--test", "surroundings"]);
-    let told = text(&strict.stdout);
-    assert_eq!(strict.status.code(), Some(1), "{told}");
+    let printed = text(&strict.stdout);
+    assert_eq!(strict.status.code(), Some(1), "{printed}");
     assert!(
-        told.contains("LOST") && told.contains("SINGLE") && told.contains("1 not controllable"),
-        "{told}"
+        printed.contains("LOST") && printed.contains("SINGLE") && printed.contains("1 not controllable"),
+        "{printed}"
     );
-    // Also if nothing else is wrong.
+    // Even if nothing else fails.
     let words = ["test", "--offline", "--strict", "--test", "surroundings", "priority_inheritance"];
     let strict = cargo_raddle(folder, &words);
-    let told = text(&strict.stdout);
-    assert_eq!(strict.status.code(), Some(1), "{told}");
-    assert!(told.contains("Failed [") && !told.contains("Passed ["), "{told}");
+    let printed = text(&strict.stdout);
+    assert_eq!(strict.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("Failed [") && !printed.contains("Passed ["), "{printed}");
 }
 
 #[test]
@@ -225,18 +225,22 @@ fn what_goes_wrong_here_is_no_verdict() {
     let folder = &session().folder;
     let words = ["test", "--offline", "--lib", "tests::locked"];
     let lost = command(folder, &words).env("TMPDIR", folder.join("nowhere")).output().expect("it starts");
-    let (told, error) = (text(&lost.stdout), text(&lost.stderr));
-    assert_eq!(lost.status.code(), Some(2), "{told}{error}");
+    let (printed, error) = (text(&lost.stdout), text(&lost.stderr));
+    assert_eq!(lost.status.code(), Some(2), "{printed}{error}");
     assert!(error.contains("error: cannot create") && error.contains("nowhere"), "{error}");
-    assert!(told.contains("Stopped [") && !told.contains("LOST") && !told.contains("Passed"), "{told}");
+    assert!(
+        printed.contains("Stopped [") && !printed.contains("LOST") && !printed.contains("Passed"),
+        "{printed}"
+    );
 }
 
 #[test]
 fn one_run_is_made_however_little_time_there_is() {
     let words = ["test", "--offline", "--json", "--lib", "--time", "1ms", "tests::locked"];
     let output = cargo_raddle(&session().folder, &words);
-    let told = text(&output.stdout);
-    let test: Value = serde_json::from_str(told.lines().next().expect("a test was run")).expect("it is JSON");
+    let printed = text(&output.stdout);
+    let test: Value =
+        serde_json::from_str(printed.lines().next().expect("a test was run")).expect("it is JSON");
     assert_eq!((&test["status"], &test["threads"]), (&"passed".into(), &3.into()), "{test}");
     assert!(test["runs"].as_u64() > Some(0), "{test}");
 }
@@ -250,16 +254,16 @@ fn a_report_that_cannot_be_written_hides_no_failure() {
         (output.status.code(), text(&output.stdout), text(&output.stderr))
     };
     // Writes to this device fail, and nothing else does.
-    let (status, told, _) = junit("/dev/full");
-    assert_eq!(status, Some(1), "{told}");
-    assert!(told.contains("1 failed") && told.contains("not all is done: cannot write"), "{told}");
-    let (status, told, error) = junit("no/such/folder.xml");
-    assert_eq!((status, &told[..]), (Some(2), ""));
+    let (status, printed, _) = junit("/dev/full");
+    assert_eq!(status, Some(1), "{printed}");
+    assert!(printed.contains("1 failed") && printed.contains("not all is done: cannot write"), "{printed}");
+    let (status, printed, error) = junit("no/such/folder.xml");
+    assert_eq!((status, &printed[..]), (Some(2), ""));
     assert!(error.contains("cannot write no/such/folder.xml"), "{error}");
 }
 
 #[test]
-fn what_cargo_is_told_is_told_on() {
+fn cargo_arguments_are_forwarded() {
     // Two packages in a workspace; the second one is in `other`, and half of its tests need a feature.
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("cargo/workspace");
     let tests = "#[test]\nfn always() {}\n#[cfg(feature = \"more\")]\n#[test]\nfn featured() {}\n\
@@ -301,12 +305,12 @@ fn what_cargo_is_told_is_told_on() {
 #[test]
 fn a_failed_test_is_shown_step_by_step() {
     let output = cargo_raddle(&session().folder, &["test", "--offline", "loses_updates"]);
-    let told = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(1), "{told}");
-    assert!(told.contains("FAIL") && told.contains("fixture tests::loses_updates"), "{told}");
-    assert!(!told.contains("harness  ") && told.contains("lib.rs:"), "{told}");
-    assert!(told.contains("\nIt printed:\n  counted to 1\n"), "{told}");
-    assert!(told.contains("Replay it: raddle replay target/raddle/failures/raddle-failure-"), "{told}");
+    let printed = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(1), "{printed}");
+    assert!(printed.contains("FAIL") && printed.contains("fixture tests::loses_updates"), "{printed}");
+    assert!(!printed.contains("harness  ") && printed.contains("lib.rs:"), "{printed}");
+    assert!(printed.contains("\nIt printed:\n  counted to 1\n"), "{printed}");
+    assert!(printed.contains("Replay it: raddle replay target/raddle/failures/raddle-failure-"), "{printed}");
 }
 
 #[test]
@@ -327,7 +331,7 @@ fn programs_are_run_too() {
 }
 
 #[test]
-fn settings_are_written_once_and_mistakes_in_them_are_named() {
+fn settings_are_written_once_and_errors_in_them_are_reported() {
     let folder = copy("settings");
     std::fs::remove_file(folder.join("raddle.toml")).expect("it was copied");
     let first = cargo_raddle(&folder, &["init"]);
@@ -344,7 +348,7 @@ fn settings_are_written_once_and_mistakes_in_them_are_named() {
     assert!(message.contains("raddle.toml") && message.contains("`rums`"), "{message}");
 }
 
-/// A program that tells of its panic in its own way.
+/// A program with its own panic message.
 const OWN_HOOK: &str = "fn main() { std::panic::set_hook(Box::new(|_| eprintln!(\"sorry\"))); panic!() }\n";
 
 #[test]
@@ -370,36 +374,40 @@ fn packages_may_have_hooks_harnesses_and_a_program_of_their_own() {
 
     // The library and the programs have the standard harness, and no tests in it.
     let output = cargo_raddle(&folder, &["test", "--offline"]);
-    let told = text(&output.stdout);
-    assert_eq!(output.status.code(), Some(0), "{told}{}", text(&output.stderr));
-    assert_eq!(told.matches("LOST").count(), 1, "{told}");
-    assert!(told.contains("own::silent") && told.contains("which lists no test"), "{told}");
+    let printed = text(&output.stdout);
+    assert_eq!(output.status.code(), Some(0), "{printed}{}", text(&output.stderr));
+    assert_eq!(printed.matches("LOST").count(), 1, "{printed}");
+    assert!(printed.contains("own::silent") && printed.contains("which lists no test"), "{printed}");
 
-    // A member's settings take the place of those of all.
+    // A member's configuration overrides that of the workspace.
     let member = folder.join("member");
     _ = std::fs::remove_file(member.join("raddle.toml"));
     let output = cargo_raddle(&member, &["init"]);
-    let told = text(&output.stdout);
+    let printed = text(&output.stdout);
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    assert!(told.contains("takes the place of") && !told.contains("changes nothing"), "{told}");
+    assert!(printed.contains("takes the place of") && !printed.contains("changes nothing"), "{printed}");
 }
 
-/// A compiler that does not know the flags any more.
+/// A compiler that no longer knows the flags.
 const OTHER_COMPILER: &str = "#!/bin/sh\nfor word; do case $word in -Cpasses=*) echo 'error: unknown pass' >&2; exit 1;; esac; done\n\
                               exec rustc \"$@\"\n";
 
 #[test]
 fn the_doctor_says_what_is_missing() {
     let well = cargo_raddle(Path::new(env!("CARGO_TARGET_TMPDIR")), &["doctor"]);
-    let told = text(&well.stdout);
-    assert_eq!(well.status.code(), Some(0), "{told}");
-    assert!(told.contains("lost update was found under control") && !told.contains("MISSING"), "{told}");
+    let printed = text(&well.stdout);
+    assert_eq!(well.status.code(), Some(0), "{printed}");
+    assert!(
+        printed.contains("lost update was found under control") && !printed.contains("MISSING"),
+        "{printed}"
+    );
 
     let folder = copy("doctor");
     let compiler = folder.join("compiler");
     let script = folder.join("compiler.txt");
     std::fs::write(&script, OTHER_COMPILER).expect("it can be written");
-    // Written by a process of its own: one that another test starts may have a file open that this one writes.
+    // Written by a separate process: a process that another test starts may inherit a file that this one has
+    // open for writing.
     let mut install = Command::new("install");
     assert!(install.arg("-m755").args([&script, &compiler]).status().expect("install starts").success());
     let ill = command(&folder, &["doctor", "--json"]).env("RUSTC", &compiler).output().expect("it starts");

@@ -14,7 +14,7 @@ fn strategies_do_what_their_definitions_say() {
     };
     let report = exact::run(&check, &mut |_| ()).expect("the programs are compared");
     assert!(report.mismatches.is_empty(), "{}\n\n{report}", report.mismatches.join("\n"));
-    // The programs have what the comparison is about.
+    // The programs have the compared features.
     for (feature, programs) in &report.features {
         assert!(*programs > 0, "no program {feature}");
     }

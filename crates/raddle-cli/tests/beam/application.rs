@@ -1,4 +1,4 @@
-//! The application that the VM loads, which is compiled when it is first needed.
+//! The application that the VM loads, which is compiled at first use.
 
 use super::{folder, text};
 use std::path::Path;
@@ -19,7 +19,7 @@ fn what_variables_ask_of_erlang_is_not_meant_for_raddle() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let output = run(path.clone());
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
-    // Whatever stands for `erl`, it is the same release.
+    // Any `erl` must be the same release.
     use std::os::unix::fs::PermissionsExt;
     let shims = folder.join("shims");
     std::fs::create_dir_all(&shims).expect("the folder can be written to");
@@ -50,9 +50,9 @@ fn it_is_compiled_wherever_one_stands() {
     assert_eq!(output.status.code(), Some(0), "{}", text(&output.stderr));
 }
 
-/// What cannot be compiled leaves nothing behind.
+/// A failed compilation leaves nothing behind.
 #[test]
-fn a_compiler_that_fails_is_told_of() {
+fn a_failing_compiler_is_reported() {
     use std::os::unix::fs::PermissionsExt;
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beam/failing");
     let cache = folder.join("cache");
@@ -66,8 +66,8 @@ fn a_compiler_that_fails_is_told_of() {
     let output = command.env("RADDLE_CACHE", &cache).env_remove("RADDLE_ERLANG").output();
     let output = output.expect("raddle starts");
     assert_eq!(output.status.code(), Some(2));
-    let told = text(&output.stderr);
-    assert!(told.contains("erl cannot compile the Erlang application: no room"), "{told}");
+    let printed = text(&output.stderr);
+    assert!(printed.contains("erl cannot compile the Erlang application: no room"), "{printed}");
     let left = std::fs::read_dir(cache.join("erlang")).expect("it was tried").count();
     assert_eq!(left, 0);
 }

@@ -1,12 +1,12 @@
-//! Programs in Elixir. Without it the tests say so and pass, unless `RADDLE_ELIXIR` is set.
+//! Programs in Elixir. Without Elixir the tests print a message and pass, unless `RADDLE_ELIXIR` is set.
 
 use crate::{json, raddle, text, trace};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// Where mix would put the beams of a project that is called `name`, with the program compiled, or nothing if that cannot be done and
-/// nobody insists.
+/// Returns the folder where mix would put the beams of a project called `name`, with the program compiled, or
+/// `None` if that is impossible and not required.
 fn project(name: &str) -> Option<PathBuf> {
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/beam/race.ex");
     let project = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beam").join(name);
@@ -44,9 +44,9 @@ fn races_of_elixir_programs_are_found_and_repeat() {
     ] {
         let found =
             raddle(&beams, &["beam", "run", test, "--pa", ".", "--runs", "500", "--record", "bug.json"]);
-        let told = text(&found.stdout);
-        assert_eq!(found.status.code(), Some(1), "{test}: {told}{}", text(&found.stderr));
-        assert!(told.contains(part) && told.contains(place), "{test}: {told}");
+        let printed = text(&found.stdout);
+        assert_eq!(found.status.code(), Some(1), "{test}: {printed}{}", text(&found.stderr));
+        assert!(printed.contains(part) && printed.contains(place), "{test}: {printed}");
         let again = raddle(&beams, &["replay", "bug.json"]);
         assert!(text(&again.stdout).contains("; it repeats exactly."), "{test}: {}", text(&again.stderr));
     }
@@ -56,13 +56,13 @@ fn races_of_elixir_programs_are_found_and_repeat() {
 fn elixir_programs_without_races_pass() {
     let Some(beams) = project("elixir-passes") else { return };
     for test in ["Race.kept", "Race.registered_once", "Race.in_time", "Race.others"] {
-        let told = json(&raddle(&beams, &["beam", "run", test, "--pa", ".", "--runs", "200", "--json"]));
+        let printed = json(&raddle(&beams, &["beam", "run", test, "--pa", ".", "--runs", "200", "--json"]));
         assert_eq!(
-            (told["verdict"].as_str(), told["runs"].as_u64()),
+            (printed["verdict"].as_str(), printed["runs"].as_u64()),
             (Some("passed"), Some(200)),
-            "{test}: {told}"
+            "{test}: {printed}"
         );
-        assert!(told["partial_orders"].as_u64() > Some(50), "{test}: {told}");
+        assert!(printed["partial_orders"].as_u64() > Some(50), "{test}: {printed}");
     }
 }
 
@@ -70,8 +70,12 @@ fn elixir_programs_without_races_pass() {
 fn what_an_elixir_program_waits_for_is_as_in_its_source() {
     let Some(beams) = project("elixir-waits") else { return };
     let found = raddle(&beams, &["beam", "run", "Race.waits", "--pa", ".", "--record", "bug.json"]);
-    let told = text(&found.stdout);
-    assert!(told.contains("test waits for {reply, server, _}; race.ex:"), "{told}{}", text(&found.stderr));
+    let printed = text(&found.stdout);
+    assert!(
+        printed.contains("test waits for {reply, server, _}; race.ex:"),
+        "{printed}{}",
+        text(&found.stderr)
+    );
     assert_eq!(trace(&beams, "bug.json")["program"], "Elixir.Race:waits");
 }
 
@@ -87,17 +91,17 @@ fn a_page_has_sources_of_a_mix_project() {
 }
 
 #[test]
-fn mistakes_are_told_in_the_words_of_elixir() {
+fn errors_use_the_syntax_of_elixir() {
     let Some(beams) = project("elixir-mistakes") else { return };
     for (words, part) in [
         (&["Race.nothing"][..], "module Race exports no function nothing/0"),
-        (&["Nowhere.x"], "there is no module Nowhere"),
+        (&["Nowhere.x"], "module Nowhere not found"),
         (&["Race.opens"], "erlang:open_port/2 at race.ex:"),
         (&["Race"], "a function of a module"),
         (&["Race.kept", "--allow", "Port.open"], "allow Port.open is neither a module nor a function"),
     ] {
         let output = raddle(&beams, &[&["beam", "run"], words, &["--pa", "."]].concat());
-        let told = text(&output.stdout) + &text(&output.stderr);
-        assert!(output.status.code() == Some(2) && told.contains(part), "{words:?}: {told}");
+        let printed = text(&output.stdout) + &text(&output.stderr);
+        assert!(output.status.code() == Some(2) && printed.contains(part), "{words:?}: {printed}");
     }
 }

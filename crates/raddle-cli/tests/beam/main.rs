@@ -1,5 +1,5 @@
-//! `raddle beam run`, and what is done with the failures that it found. Needs Erlang/OTP. Without it the tests say so and pass,
-//! unless `RADDLE_BEAM` is set.
+//! `raddle beam run`, and commands on the failures that it found. Needs Erlang/OTP. Without it the tests
+//! print a message and pass, unless `RADDLE_BEAM` is set.
 
 mod application;
 mod elixir;
@@ -24,7 +24,7 @@ fn json(output: &Output) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {}", text(&output.stderr)))
 }
 
-/// A folder with the compiled program, or nothing if that cannot be made and nobody insists.
+/// Returns a folder with the compiled program, or `None` if that is impossible and not required.
 fn folder(name: &str) -> Option<PathBuf> {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("beam").join(name);
@@ -46,11 +46,11 @@ fn folder(name: &str) -> Option<PathBuf> {
 fn a_lost_update_is_found_and_repeats() {
     let Some(folder) = folder("lost") else { return };
     let found = raddle(&folder, &["beam", "run", "race:lost", "--pa", ".", "--record", "bug.json"]);
-    let told = text(&found.stdout);
-    assert_eq!(found.status.code(), Some(1), "{told}{}", text(&found.stderr));
-    assert!(told.contains("Failed: ") && told.contains("{badmatch,[{count,1}]}"), "{told}");
-    assert!(told.contains("<0.102.0>") && told.contains("count in table"), "{told}");
-    assert!(told.ends_with("Replay it: raddle replay bug.json\n"), "{told}");
+    let printed = text(&found.stdout);
+    assert_eq!(found.status.code(), Some(1), "{printed}{}", text(&found.stderr));
+    assert!(printed.contains("Failed: ") && printed.contains("{badmatch,[{count,1}]}"), "{printed}");
+    assert!(printed.contains("<0.102.0>") && printed.contains("count in table"), "{printed}");
+    assert!(printed.ends_with("Replay it: raddle replay bug.json\n"), "{printed}");
     let again = raddle(&folder, &["replay", "bug.json"]);
     assert_eq!(again.status.code(), Some(1), "{}", text(&again.stderr));
     assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stdout));
@@ -81,38 +81,38 @@ fn what_a_failing_run_printed_is_shown() {
 }
 
 #[test]
-fn operations_of_libraries_are_told_with_who_called() {
+fn library_operations_are_reported_with_their_callers() {
     let Some(folder) = folder("callers") else { return };
     let sent = "send mailbox of server <0.102.0> at race.erl:53 (gen.erl:";
     let words = ["beam", "run", "race:asks", "--pa", ".", "--record", "bug.json"];
     let (found, again) = (raddle(&folder, &words), raddle(&folder, &["replay", "bug.json"]));
-    for told in [&found, &again] {
-        assert_eq!(told.status.code(), Some(1), "{}", text(&told.stderr));
-        assert_eq!(text(&told.stdout).matches(sent).count(), 2, "{}", text(&told.stdout));
+    for printed in [&found, &again] {
+        assert_eq!(printed.status.code(), Some(1), "{}", text(&printed.stderr));
+        assert_eq!(text(&printed.stdout).matches(sent).count(), 2, "{}", text(&printed.stdout));
     }
 }
 
 #[test]
-fn mistakes_are_told_with_what_to_do() {
+fn errors_have_a_remedy() {
     let Some(folder) = folder("mistakes") else { return };
-    let told = |function: &str| {
+    let printed = |function: &str| {
         let output = raddle(&folder, &["beam", "run", function, "--pa", ".", "--runs", "1"]);
         (output.status.code(), text(&output.stderr))
     };
-    assert_eq!(told("race:fine/0"), (Some(0), String::new()));
-    let (status, words) = told("race:takes");
+    assert_eq!(printed("race:fine/0"), (Some(0), String::new()));
+    let (status, words) = printed("race:takes");
     assert_eq!(status, Some(2), "{words}");
     assert!(
-        words.contains("no function takes/0; it exports takes/1, but a test takes no arguments"),
+        words.contains("no function takes/0; it exports takes/1, but a test must have no arguments"),
         "{words}"
     );
-    assert!(told("race:takes/1").1.contains("the function takes no arguments"));
-    assert!(told("race:nothing").1.contains("; without arguments it exports asks/0, calls/0, ends/0"));
-    assert!(told("nothing:nothing").1.contains("there is no module nothing; --pa names"));
+    assert!(printed("race:takes/1").1.contains("the function takes no arguments"));
+    assert!(printed("race:nothing").1.contains("; without arguments it exports asks/0, calls/0, ends/0"));
+    assert!(printed("nothing:nothing").1.contains("module nothing not found\nhelp: name the directory"));
 }
 
 #[test]
-fn a_run_of_an_unknown_strategy_is_a_mistake_of_the_user() {
+fn a_run_of_an_unknown_strategy_is_a_user_error() {
     let Some(folder) = folder("unknown") else { return };
     lost(&folder, "bug.json");
     let path = folder.join("bug.json");
@@ -121,9 +121,9 @@ fn a_run_of_an_unknown_strategy_is_a_mistake_of_the_user() {
     file["strategy"] = "nothing".into();
     std::fs::write(&path, file.to_string()).expect("the folder can be written to");
     for command in ["replay", "explain", "minimize"] {
-        let told = raddle(&folder, &[command, "bug.json"]);
-        let words = text(&told.stderr);
-        assert_eq!(told.status.code(), Some(2), "{words}");
+        let printed = raddle(&folder, &[command, "bug.json"]);
+        let words = text(&printed.stderr);
+        assert_eq!(printed.status.code(), Some(2), "{words}");
         assert!(words.contains("nothing") && words.contains("\nhelp: use the version of raddle"), "{words}");
         assert!(!words.contains("bug of Raddle"), "{words}");
     }
@@ -138,7 +138,11 @@ fn modules_that_have_moved_are_named_by_pa() {
     std::fs::rename(folder.join("race.beam"), ebin.join("race.beam")).expect("the module was compiled");
     let gone = raddle(&folder, &["replay", "bug.json"]);
     assert_eq!(gone.status.code(), Some(2), "{}", text(&gone.stdout));
-    assert!(text(&gone.stderr).contains("there is no module race; --pa names"), "{}", text(&gone.stderr));
+    assert!(
+        text(&gone.stderr).contains("module race not found\nhelp: name the directory"),
+        "{}",
+        text(&gone.stderr)
+    );
     for command in ["replay", "explain", "minimize"] {
         let again = raddle(&folder, &[command, "bug.json", "--pa", "ebin"]);
         assert_eq!(again.status.code(), Some(1), "{command}: {}", text(&again.stderr));
@@ -162,7 +166,7 @@ fn a_changed_module_does_not_repeat() {
     assert!(text(&again.stderr).contains("the run does not repeat: at step "), "{}", text(&again.stderr));
 }
 
-/// A failing run of `race:lost`, as it was found.
+/// Records a failing run of `race:lost`, without minimization.
 fn lost(folder: &Path, name: &str) {
     let words = ["beam", "run", "race:lost", "--pa", ".", "--strategy", "random-walk", "--seed", "3"];
     let found = raddle(folder, &[&words[..], &["--no-minimize", "--record", name]].concat());
@@ -184,30 +188,36 @@ fn another_end_is_no_repetition() {
     std::fs::write(folder.join("other.json"), other).expect("the folder can be written to");
     let again = raddle(&folder, &["replay", "other.json"]);
     assert_eq!(again.status.code(), Some(2), "{}", text(&again.stdout));
-    let told = text(&again.stderr);
-    assert!(told.contains("the steps repeat but the end does not") && told.contains("{count,7}"), "{told}");
+    let printed = text(&again.stderr);
+    assert!(
+        printed.contains("the steps repeat but the end does not") && printed.contains("{count,7}"),
+        "{printed}"
+    );
 }
 
 #[test]
-fn a_failing_run_is_made_smaller_and_explained() {
+fn a_failing_run_is_minimized_and_explained() {
     let Some(folder) = folder("small") else { return };
     lost(&folder, "bug.json");
     assert!(trace(&folder, "bug.json")["minimized"].is_null());
     let made =
         json(&raddle(&folder, &["minimize", "bug.json", "-o", "small.json", "--json", "--time", "10m"]));
     assert!(made["switches"].as_u64() <= made["switches_before"].as_u64(), "{made}");
-    // Two processes have to look before one of them writes.
+    // Two processes must read before one of them writes.
     assert_eq!(made["switches"].as_u64(), Some(4), "{made}");
     let again = raddle(&folder, &["replay", "small.json"]);
     assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
 
     let explained = raddle(&folder, &["explain", "small.json", "--time", "10m"]);
-    let told = text(&explained.stdout);
+    let printed = text(&explained.stdout);
     assert_eq!(explained.status.code(), Some(1), "{}", text(&explained.stderr));
-    assert!(told.contains("swap them and the run passes."), "{told}");
-    assert!(told.contains("read `count in table") && told.contains("at race.erl:10 before <0.10"), "{told}");
+    assert!(printed.contains("swap them and the run passes."), "{printed}");
+    assert!(
+        printed.contains("read `count in table") && printed.contains("at race.erl:10 before <0.10"),
+        "{printed}"
+    );
 
-    // A run that fails is made smaller at once, unless somebody does not want that.
+    // A failing run is minimized at once by default.
     let words = ["beam", "run", "race:lost", "--pa", ".", "--strategy", "random-walk", "--seed", "3"];
     raddle(&folder, &[&words[..], &["--record", "auto.json"]].concat());
     assert!(trace(&folder, "auto.json")["minimized"].is_object());
@@ -231,28 +241,29 @@ fn runs_do_not_depend_on_the_number_of_machines() {
     let run = |jobs: &str, strategy: &str| {
         let words = ["beam", "run", "race:lost", "--pa", ".", "--keep-going", "--runs", "300", "--json"];
         let more = ["--no-minimize", "--record", "bug.json", "--jobs", jobs, "--strategy", strategy];
-        let told = json(&raddle(&folder, &[&words[..], &more].concat()));
-        ["runs", "failures", "first_failure", "partial_orders", "steps", "kinds"].map(|key| told[key].clone())
+        let printed = json(&raddle(&folder, &[&words[..], &more].concat()));
+        ["runs", "failures", "first_failure", "partial_orders", "steps", "kinds"]
+            .map(|key| printed[key].clone())
     };
     for strategy in ["portfolio", "pos+pct:depth=2"] {
         assert_eq!(run("1", strategy), run("3", strategy), "{strategy}");
     }
-    // A search goes through all orders, whoever makes the runs.
+    // A search enumerates all orders, whichever process executes the runs.
     let all =
         json(&raddle(&folder, &["beam", "run", "race:fine", "--pa", ".", "--strategy", "dpor", "--json"]));
     assert_eq!(all["exhausted"].as_bool(), Some(true), "{all}");
 }
 
 #[test]
-fn a_deadlock_tells_which_messages_are_waited_for() {
+fn a_deadlock_report_shows_the_awaited_messages() {
     let Some(folder) = folder("waits") else { return };
     let found = raddle(&folder, &["beam", "run", "race:waits", "--pa", ".", "--record", "bug.json"]);
-    let told = text(&found.stdout);
+    let printed = text(&found.stdout);
     assert!(
-        told.contains(
+        printed.contains(
             "deadlock: one process waits and nothing can wake it\n  test waits for never; race.erl:17"
         ),
-        "{told}"
+        "{printed}"
     );
 }
 
@@ -265,22 +276,22 @@ fn what_is_not_a_bug_has_another_status() {
         (&["race:fine", "--strategy", "dpor"], 0, "no schedule is left"),
         (&["race:calls"], 2, "erlang:open_port/2 at race.erl:"),
         (&["race:nothing"], 2, "module race exports no function nothing/0"),
-        (&["nowhere:x"], 2, "there is no module nowhere"),
+        (&["nowhere:x"], 2, "module nowhere not found"),
         (&["race:fine", "--strategy", "psos"], 2, "no strategy is called `psos`"),
     ] {
         let mut all = vec!["beam", "run"];
         all.extend(words);
         all.extend(["--pa", "."]);
         let output = raddle(&folder, &all);
-        let told = text(&output.stdout) + &text(&output.stderr);
-        assert!(output.status.code() == Some(status) && told.contains(part), "{words:?}: {told}");
+        let printed = text(&output.stdout) + &text(&output.stderr);
+        assert!(output.status.code() == Some(status) && printed.contains(part), "{words:?}: {printed}");
     }
 }
 
 #[test]
 fn what_a_search_found_repeats() {
     let Some(folder) = folder("search") else { return };
-    // Under a search a program has operations that it does not have otherwise.
+    // Under a search a program has additional operations.
     let words = ["beam", "run", "race:lost", "--pa", ".", "--strategy", "dpor", "--record", "bug.json"];
     let found = raddle(&folder, &words);
     assert!(
@@ -294,9 +305,10 @@ fn what_a_search_found_repeats() {
 }
 
 #[test]
-fn what_was_found_beside_the_end_of_the_test_repeats() {
+fn a_failure_near_the_end_of_the_test_replays() {
     let Some(folder) = folder("ends") else { return };
-    // Under these strategies the end of the test is an operation, and the failure may come while the test is about to end.
+    // Under these strategies the end of the test is an operation, and the failure may occur while the test is
+    // about to end.
     for strategy in ["upo", "dpor", "dfs"] {
         let words = ["beam", "run", "race:ends", "--pa", ".", "--fail-on", "error", "--record", "bug.json"];
         for more in [&["--no-minimize"][..], &[]] {
@@ -309,7 +321,7 @@ fn what_was_found_beside_the_end_of_the_test_repeats() {
                 text(&again.stderr)
             );
         }
-        // It was made again for that, so the end of the test was where it has to be.
+        // It was repeated for minimization, so the end of the test was at the right position.
         assert!(trace(&folder, "bug.json")["minimized"].is_object(), "{strategy}");
     }
 }
@@ -319,7 +331,7 @@ fn the_portfolio_is_that_of_erlang_tests() {
     let Some(folder) = folder("portfolio") else { return };
     let words = ["beam", "run", "race:lost", "--pa", ".", "--no-minimize", "--record", "bug.json"];
     assert_eq!(raddle(&folder, &words).status.code(), Some(1));
-    // The turns begin with it, and the end of the test is none that could wait.
+    // It has the first turn, and the end of the test is not an operation that could wait.
     assert_eq!(trace(&folder, "bug.json")["strategy"], "oos");
 }
 
@@ -334,16 +346,16 @@ fn a_vm_that_makes_no_runs_is_not_waited_for() {
     for command in ["minimize", "replay", "explain"] {
         let output = raddle(&folder, &[command, "--trust", "other.json"]);
         assert_eq!(output.status.code(), Some(2), "{command}: {}", text(&output.stdout));
-        let told = text(&output.stderr);
+        let printed = text(&output.stderr);
         assert!(
-            told.contains("what makes the runs has ended: ") && told.contains("nonsense"),
-            "{command}: {told}"
+            printed.contains("what makes the runs has ended: ") && printed.contains("nonsense"),
+            "{command}: {printed}"
         );
     }
 }
 
 #[test]
-fn a_failure_is_told_although_a_later_run_decides_nothing() {
+fn a_failure_is_reported_although_a_later_run_is_inconclusive() {
     let Some(folder) = folder("mixed") else { return };
     let run = |seed: u64| {
         let seed = seed.to_string();
@@ -362,18 +374,19 @@ fn a_failure_is_told_although_a_later_run_decides_nothing() {
         ];
         raddle(&folder, &[&words[..], &[&seed]].concat())
     };
-    // Which of the two comes first is up to the seed.
+    // The seed decides which of the two comes first.
     let found = (1..=20).map(run).find(|output| output.status.code() == Some(1));
-    let told = text(&found.expect("one of the seeds begins with the failure").stdout);
-    assert!(told.contains("Failed: "), "{told}");
+    let printed = text(&found.expect("one of the seeds begins with the failure").stdout);
+    assert!(printed.contains("Failed: "), "{printed}");
     assert!(
-        told.contains("Note: not all runs were made: ") && told.contains("erlang:open_port/2 at race.erl:"),
-        "{told}"
+        printed.contains("Note: not all runs were made: ")
+            && printed.contains("erlang:open_port/2 at race.erl:"),
+        "{printed}"
     );
 }
 
 #[test]
-fn a_place_that_has_moved_is_told_with_its_step() {
+fn a_moved_location_is_reported_with_its_step() {
     let Some(folder) = folder("moved") else { return };
     let found = raddle(&folder, &["beam", "run", "race:lost", "--pa", ".", "--record", "bug.json"]);
     assert_eq!(found.status.code(), Some(1), "{}", text(&found.stderr));
@@ -384,11 +397,12 @@ fn a_place_that_has_moved_is_told_with_its_step() {
     assert!(compiled.is_ok_and(|status| status.success()));
     let again = raddle(&folder, &["replay", "bug.json"]);
     assert_eq!(again.status.code(), Some(2), "{}", text(&again.stdout));
-    let told = text(&again.stderr);
-    assert!(told.contains("the run does not repeat: at step 1 of "), "{told}");
+    let printed = text(&again.stderr);
+    assert!(printed.contains("the run does not repeat: at step 1 of "), "{printed}");
     assert!(
-        told.contains("it is at race.erl:8, in the recorded run it was at race.erl:7; a module has changed"),
-        "{told}"
+        printed
+            .contains("it is at race.erl:8, in the recorded run it was at race.erl:7; a module has changed"),
+        "{printed}"
     );
 }
 
@@ -398,12 +412,12 @@ fn reported_errors_fail_if_they_are_to() {
     let words = ["beam", "run", "race:reports", "--pa", ".", "--runs", "20", "--record", "bug.json"];
     assert_eq!(raddle(&folder, &words).status.code(), Some(0));
     let found = raddle(&folder, &[&words[..], &["--fail-on", "error"]].concat());
-    let told = text(&found.stdout);
+    let printed = text(&found.stdout);
     assert!(
-        found.status.code() == Some(1) && told.contains("an error was reported: <0.102.0> is bad"),
-        "{told}"
+        found.status.code() == Some(1) && printed.contains("an error was reported: <0.102.0> is bad"),
+        "{printed}"
     );
-    // The file knows that it is one.
+    // The file records it.
     let again = raddle(&folder, &["replay", "bug.json"]);
     assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
 }
@@ -416,17 +430,17 @@ fn what_is_allowed_runs_as_it_is() {
         let output = raddle(&folder, &[&words[..], allow].concat());
         (output.status.code(), text(&output.stdout) + &text(&output.stderr))
     };
-    let (status, told) = run(&["--allow", "seq_trace:get_token/1"]);
-    assert!(status == Some(2) && told.contains("seq_trace:get_token/0 at race.erl:"), "{told}");
-    assert!(told.contains("--allow seq_trace:get_token/0"), "{told}");
-    let (status, told) = run(&["--allow", "gen_tcp"]);
-    assert!(status == Some(2) && told.contains("allow gen_tcp: that cannot run as it is"), "{told}");
-    let (status, told) = run(&["--allow", "seq_trace/0"]);
-    assert!(status == Some(2) && told.contains("a module or a function of one"), "{told}");
+    let (status, printed) = run(&["--allow", "seq_trace:get_token/1"]);
+    assert!(status == Some(2) && printed.contains("seq_trace:get_token/0 at race.erl:"), "{printed}");
+    assert!(printed.contains("--allow seq_trace:get_token/0"), "{printed}");
+    let (status, printed) = run(&["--allow", "gen_tcp"]);
+    assert!(status == Some(2) && printed.contains("allow gen_tcp: it cannot run unmodified"), "{printed}");
+    let (status, printed) = run(&["--allow", "seq_trace/0"]);
+    assert!(status == Some(2) && printed.contains("a module or a function of one"), "{printed}");
     for name in ["seq_trace", "seq_trace:get_token/0"] {
-        let (status, told) = run(&["--allow", name]);
-        assert!(status == Some(1) && told.contains("error: through"), "{told}");
-        // The file knows what was allowed.
+        let (status, printed) = run(&["--allow", name]);
+        assert!(status == Some(1) && printed.contains("error: through"), "{printed}");
+        // The file records the allowed functions.
         let again = raddle(&folder, &["replay", "bug.json"]);
         assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
     }
@@ -437,9 +451,9 @@ fn a_run_may_take_too_much_virtual_time() {
     let Some(folder) = folder("time") else { return };
     let words = ["beam", "run", "race:ticks", "--pa", ".", "--virtual-time", "90s", "--record", "bug.json"];
     let found = raddle(&folder, &words);
-    let told = text(&found.stdout);
-    assert_eq!(found.status.code(), Some(1), "{told}{}", text(&found.stderr));
-    assert!(told.contains("time limit: the run did not end within 90s of virtual time"), "{told}");
+    let printed = text(&found.stdout);
+    assert_eq!(found.status.code(), Some(1), "{printed}{}", text(&found.stderr));
+    assert!(printed.contains("time limit: the run did not end within 90s of virtual time"), "{printed}");
     assert_eq!(trace(&folder, "bug.json")["verdict"]["failure"]["kind"], "time-limit");
     let again = raddle(&folder, &["replay", "bug.json"]);
     assert!(text(&again.stdout).contains("; it repeats exactly."), "{}", text(&again.stderr));
@@ -448,7 +462,7 @@ fn a_run_may_take_too_much_virtual_time() {
 const NODES: [&str; 4] = ["--node", "a@x", "--node", "b@x"];
 
 #[test]
-fn faults_of_nodes_are_found_repeated_and_made_smaller() {
+fn faults_of_nodes_are_found_replayed_and_minimized() {
     let Some(folder) = folder("faults") else { return };
     for (test, faults, part) in [
         ("store:asks", "crash=1", "waits for {Reference, 1}"),
@@ -462,9 +476,9 @@ fn faults_of_nodes_are_found_repeated_and_made_smaller() {
         let more = ["--runs", "2000", "--faults", faults, "--record", "bug.json"];
         let words = [&words[..], &more].concat();
         let found = raddle(&folder, &words);
-        let told = text(&found.stdout);
-        assert_eq!(found.status.code(), Some(1), "{test} {faults}: {told}{}", text(&found.stderr));
-        assert!(told.contains(part), "{test} {faults}: {told}");
+        let printed = text(&found.stdout);
+        assert_eq!(found.status.code(), Some(1), "{test} {faults}: {printed}{}", text(&found.stderr));
+        assert!(printed.contains(part), "{test} {faults}: {printed}");
         let file = trace(&folder, "bug.json");
         assert!(file["minimized"].is_object(), "{file}");
         let threads = file["threads"].as_array().expect("the run has actors");

@@ -1,4 +1,4 @@
-%% Two processes count, and one of them may be lost; and some that do other things wrong.
+%% Two processes count, and one update may be lost; and some functions with other bugs.
 -module(race).
 -export([lost/0, waits/0, fine/0, calls/0, mixed/0, reports/0, traces/0, ticks/0, ends/0, prints/0, asks/0, takes/1, init/1, handle_call/3, handle_cast/2]).
 
@@ -20,7 +20,7 @@ fine() -> Self = self(), spawn(fun() -> Self ! hello end), receive hello -> ok e
 
 calls() -> open_port({spawn, "ls"}, []).
 
-%% A bug in one order, and what is not under control in the other.
+%% A bug in one order, and an uncontrolled function in the other.
 mixed() ->
     S = self(), [spawn(fun() -> S ! N end) || N <- [1, 2]],
     receive 1 -> error(first); 2 -> calls() end.
@@ -30,7 +30,7 @@ reports() ->
     spawn(fun() -> logger:error("~p is bad", [self()]), Self ! done end),
     receive done -> ok end.
 
-%% Wrong, if a function at the bottom of OTP is let through.
+%% Fails if a function at the bottom of OTP is allowed.
 traces() -> [] = seq_trace:get_token(), error(through).
 
 ticks() -> timer:sleep(1000), ticks().
@@ -38,14 +38,14 @@ ticks() -> timer:sleep(1000), ticks().
 %% The other process may crash before the test is over.
 ends() -> Self = self(), spawn(fun() -> Self ! hello, erlang:yield(), error(late) end), receive hello -> ok end.
 
-%% Says who comes first, and is wrong about it in some orders.
+%% Prints which process comes first, and fails in some orders.
 prints() ->
     Self = self(), [spawn(fun() -> Self ! N end) || N <- [1, 2]],
     First = receive N -> N end,
     io:format("~w of ~p~nis first~n", [First, self()]),
     First = 1.
 
-%% Two processes count by a server, in two calls each.
+%% Two processes count with a server, in two calls each.
 asks() ->
     {ok, Server} = gen_server:start_link({local, server}, ?MODULE, 0, []),
     Self = self(),

@@ -1,4 +1,4 @@
-%% A server on another node and its client, who has not thought of nodes that fail. Without faults they are right in every order.
+%% A server on another node and its client, which does not handle failing nodes. Without faults they are correct in every order.
 -module(store).
 -export([asks/0, remembers/0, server/1]).
 
@@ -20,7 +20,7 @@ asks() ->
     spawn(?B, ?MODULE, server, [1]) ! {get, self(), Reference},
     receive {Reference, 1} -> ok end.
 
-%% Asks again if need be, and takes whoever answers for the one that it had told. That nobody answers is fine.
+%% Asks again if necessary, and confuses whichever node answers with the one it informed. No answer is accepted.
 remembers() ->
     spawn(?B, ?MODULE, server, [0]),
     case call(fun(Reference) -> {put, self(), Reference, 1} end, 5) of

@@ -1,17 +1,17 @@
 //! `raddle bench`.
 
-use crate::common::{Ran, raddle, scratch};
+use crate::common::{CommandOutput, raddle, scratch};
 use serde_json::Value;
 
-fn figures(more: &[&str]) -> Ran {
+fn figures(more: &[&str]) -> CommandOutput {
     let mut words = vec!["bench", "--suite", "figures", "--case", "pos_fig2", "--case", "reorder_3"];
     words.extend(["-s", "pos", "-s", "oos", "-s", "pos+random-walk", "--runs", "3000", "--json"]);
     words.extend(more);
     raddle(&words)
 }
 
-/// The results without what differs every time.
-fn timeless(ran: &Ran) -> Value {
+/// Returns the results without times.
+fn timeless(ran: &CommandOutput) -> Value {
     let mut results = ran.json();
     for cell in results["cells"].as_array_mut().expect("there are cells") {
         cell["seconds"].take();
@@ -55,9 +55,9 @@ fn trials_end_at_the_bug() {
 }
 
 #[test]
-fn an_interrupted_bench_goes_on() {
+fn an_interrupted_bench_continues() {
     let folder = scratch("bench");
-    // Left by an earlier call of this test, if any.
+    // From an earlier call of this test, if any.
     let _ = std::fs::remove_dir_all(&folder);
     let whole = figures(&["-o", &folder]);
     let path = format!("{folder}/cells.jsonl");
@@ -67,7 +67,7 @@ fn an_interrupted_bench_goes_on() {
         let text = std::fs::read_to_string(format!("{folder}/{name}")).expect("it is written");
         assert!(text.contains("pos"), "{name}: {text}");
     }
-    // What is left of an interruption in the middle of the fourth cell, with a mark on the first.
+    // The state after an interruption in the middle of the fourth cell, with a mark on the first.
     let mark = r#""threads":77"#;
     let marked = cells.replacen(r#""threads":2"#, mark, 1);
     assert!(marked.contains(mark));
@@ -75,36 +75,36 @@ fn an_interrupted_bench_goes_on() {
     std::fs::write(&path, format!("{kept}\n{{\"runs\":3000,\"tri")).expect("it can be written");
     let again = figures(&["-o", &folder]);
     assert_eq!(again.status, 0, "{}", again.err);
-    let marks = |ran: &Ran| ran.out.matches(mark).count();
+    let marks = |ran: &CommandOutput| ran.out.matches(mark).count();
     assert_eq!((marks(&whole), marks(&again)), (0, 1), "the first cell was not measured again");
     let lines = std::fs::read_to_string(&path).expect("cells are kept").lines().count();
     assert_eq!(lines, 6, "the other three were");
-    // Another question is not answered by the old cells.
+    // A different question is not answered by the old cells.
     assert_eq!(marks(&figures(&["-o", &folder, "--seed", "9"])), 0);
 }
 
 #[test]
-fn mistakes_are_told() {
+fn user_errors_are_reported() {
     let suite = |name: &str| raddle(&["bench", "--suite", name, "--runs", "1"]);
-    suite("no-such-suite").is_mistake(&["no-such-suite", "corpus, figures or a folder"]);
+    suite("no-such-suite").is_user_error(&["no-such-suite", "corpus, figures or a folder"]);
     let folder = scratch("bench-mistakes");
-    // Left by an earlier call of this test, if any.
+    // From an earlier call of this test, if any.
     let _ = std::fs::remove_dir_all(&folder);
     std::fs::create_dir_all(&folder).expect("it can be made");
     let manifest = |text: &str| {
         std::fs::write(format!("{folder}/a.toml"), text).expect("it can be written");
         suite(&folder)
     };
-    suite(&folder).is_mistake(&["no manifest (NAME.toml)"]);
-    manifest("about = 3").is_mistake(&["a.toml", "line 1"]);
+    suite(&folder).is_user_error(&["no manifest (NAME.toml)"]);
+    manifest("about = 3").is_user_error(&["a.toml", "line 1"]);
     let good = "about = \"a\"\nsource = \"a.rdl\"\nverdict = [\"deadlock\"]\n[[case]]\nname = \"a\"\n";
-    manifest(good).is_mistake(&["a.toml", "its source", "a.rdl is not there"]);
+    manifest(good).is_user_error(&["a.toml", "its source", "a.rdl is not there"]);
     std::fs::write(format!("{folder}/a.rdl"), "shared x = 0\nthread A {\n  x = 1\n}\n")
         .expect("it can be written");
     assert_eq!(manifest(good).status, 0);
-    manifest(&format!("{good}sice = 3\n")).is_mistake(&["a.toml", "sice"]);
-    manifest(&format!("{good}define = [\"n\"]\n")).is_mistake(&["a under", "such as n=5"]);
-    manifest(&format!("{good}[[case]]\nname = \"a\"\n")).is_mistake(&["a case `a` already"]);
-    raddle(&["bench", "--suite", "figures", "--case", "abbba"]).is_mistake(&["abbba", "abba, "]);
-    raddle(&["bench", "--suite", "figures", "-s", "psos"]).is_mistake(&["no strategy is called `psos`"]);
+    manifest(&format!("{good}sice = 3\n")).is_user_error(&["a.toml", "sice"]);
+    manifest(&format!("{good}define = [\"n\"]\n")).is_user_error(&["a under", "such as n=5"]);
+    manifest(&format!("{good}[[case]]\nname = \"a\"\n")).is_user_error(&["a case `a` already"]);
+    raddle(&["bench", "--suite", "figures", "--case", "abbba"]).is_user_error(&["abbba", "abba, "]);
+    raddle(&["bench", "--suite", "figures", "-s", "psos"]).is_user_error(&["no strategy is called `psos`"]);
 }

@@ -1,6 +1,7 @@
-//! `raddle cc` and `raddle c++`: what they make runs plainly, has hooks, and lets a preloaded library have them.
+//! `raddle cc` and `raddle c++`: their programs run plainly, have hooks, and let a preloaded library define
+//! them.
 
-use crate::common::{Ran, raddle};
+use crate::common::{CommandOutput, raddle};
 use raddle_testkit::{CLanguage, Points, c_programs};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
@@ -40,7 +41,7 @@ int main() {
 }
 ";
 
-/// A folder of a test, with the compiler's hooks in a cache of its own.
+/// A folder of a test, with its own cache for the compiler's hooks.
 struct Folder {
     path: PathBuf,
     /// Set for all commands.
@@ -60,7 +61,7 @@ impl Folder {
         std::fs::write(self.path.join(name), text).expect("the folder of the test can be written to");
     }
 
-    /// A command in the folder, without further arguments.
+    /// Returns a command in the folder, without further arguments.
     fn command(&self, program: &str) -> Command {
         let mut command = Command::new(program);
         for name in ["CC", "CXX", "RADDLE_CC", "RADDLE_CXX", "MAKEFLAGS"] {
@@ -72,12 +73,12 @@ impl Folder {
     }
 
     /// Runs a command in the folder.
-    fn run(&self, program: &str, words: &[&str]) -> Ran {
+    fn run(&self, program: &str, words: &[&str]) -> CommandOutput {
         let output = self.command(program).args(words).output();
-        Ran::new(output.unwrap_or_else(|error| panic!("{program}: {error}")))
+        CommandOutput::new(output.unwrap_or_else(|error| panic!("{program}: {error}")))
     }
 
-    /// Runs a command that has to succeed silently but for its output.
+    /// Runs a command that must succeed without messages, and returns its output.
     #[track_caller]
     fn succeed(&self, program: &str, words: &[&str]) -> String {
         let ran = self.run(program, words);
@@ -91,7 +92,7 @@ impl Folder {
         assert_eq!(self.succeed(RADDLE, &words), "");
     }
 
-    /// The hooks that a file calls.
+    /// Returns the hooks that a file calls.
     #[track_caller]
     fn hooks(&self, file: &str) -> Vec<String> {
         let symbols = self.succeed("nm", &["-u", file]);
@@ -99,7 +100,7 @@ impl Folder {
         names.filter(|name| name.starts_with("__tsan_")).map(str::to_owned).collect()
     }
 
-    /// Runs a program that was made of `COUNT`.
+    /// Runs a program that was compiled from `COUNT`.
     #[track_caller]
     fn counts(&self, program: &str) {
         let ran = self.run(program, &[]);
@@ -107,7 +108,7 @@ impl Folder {
     }
 }
 
-/// Whether a program is there; says so if it is not.
+/// Returns true if a program is installed; prints a message if not.
 fn is_there(program: &str) -> bool {
     let found = Command::new(program).arg("--version").stdout(Stdio::null()).status().is_ok();
     if !found {
@@ -117,7 +118,7 @@ fn is_there(program: &str) -> bool {
     found
 }
 
-/// Programs in C, made in one step and in two, with all kinds of links.
+/// C programs, compiled in one step and in two, with all kinds of linking.
 fn makes_c(folder: &Folder) {
     folder.write("count.c", COUNT);
     folder.raddle("cc -O2 -Wall -Wextra -Werror count.c -o once");
@@ -172,7 +173,7 @@ fn cpp_programs_run_plainly_and_have_hooks() {
     }
 }
 
-/// Instrumentation must not change what a correct program does.
+/// Instrumentation must not change the behavior of a correct program.
 #[test]
 fn correct_programs_stay_correct() {
     let folder = Folder::new("correct");
@@ -185,7 +186,7 @@ fn correct_programs_stay_correct() {
         };
         program.compile(folder.command(RADDLE).arg(language), &folder.path.join("program"));
         assert!(!folder.hooks("program").is_empty(), "{}", program.name);
-        // A signal becomes an exit status, and a hang does not last.
+        // A signal becomes an exit status, and a hang is limited.
         let ran = folder.run("sh", &["-c", "timeout 300 ./program || exit 1"]);
         assert_eq!(ran.status, 0, "{}: {}", program.name, ran.err);
     }
@@ -310,28 +311,29 @@ fn questions_to_the_compiler_are_passed_on() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn user_errors_are_reported() {
     let mut folder = Folder::new("mistakes");
     folder.write("count.c", COUNT);
-    folder.run(RADDLE, &["cc", "-fsanitize=address", "count.c"]).is_mistake(&["`-fsanitize=address`"]);
+    folder.run(RADDLE, &["cc", "-fsanitize=address", "count.c"]).is_user_error(&["`-fsanitize=address`"]);
     folder.variables.push(("RADDLE_CC", "no/such/gcc".to_owned()));
-    folder.run(RADDLE, &["cc", "count.c"]).is_mistake(&["cannot start no/such/gcc", "No such file"]);
+    folder.run(RADDLE, &["cc", "count.c"]).is_user_error(&["cannot start no/such/gcc", "No such file"]);
     folder.variables.push(("RADDLE_CC", "true".to_owned()));
-    folder.run(RADDLE, &["cc", "count.c"]).is_mistake(&["true is neither gcc nor clang", "RADDLE_CC"]);
+    folder.run(RADDLE, &["cc", "count.c"]).is_user_error(&["true is neither gcc nor clang", "RADDLE_CC"]);
     folder.variables.push(("RADDLE_CC", String::new()));
     folder.variables.push(("PATH", "/nowhere".to_owned()));
-    folder.run(RADDLE, &["cc", "count.c"]).is_mistake(&["no compiler was found", "RADDLE_CC"]);
+    folder.run(RADDLE, &["cc", "count.c"]).is_user_error(&["no compiler was found", "RADDLE_CC"]);
     folder.variables.pop();
     folder.variables.push(("RADDLE_CACHE", "/proc/nowhere".to_owned()));
-    folder.run(RADDLE, &["cc", "count.c"]).is_mistake(&["/proc/nowhere", "set RADDLE_CACHE"]);
+    folder.run(RADDLE, &["cc", "count.c"]).is_user_error(&["/proc/nowhere", "set RADDLE_CACHE"]);
     folder.write("loop.txt", &format!("#!/bin/sh\nexec {RADDLE} cc \"$@\"\n"));
-    // Written by a process of its own: one that another test starts may have a file open that this one writes.
+    // Written by a separate process: a process that another test starts may inherit a file that this one has
+    // open for writing.
     folder.succeed("install", &["-m755", "loop.txt", "loop"]);
     folder.variables = vec![("RADDLE_CC", "./loop".to_owned())];
-    folder.run(RADDLE, &["cc", "-c", "count.c"]).is_mistake(&["is neither gcc nor clang"]);
+    folder.run(RADDLE, &["cc", "-c", "count.c"]).is_user_error(&["is neither gcc nor clang"]);
     folder.succeed("mv", &["loop", "loop-gcc"]);
     folder.variables = vec![("RADDLE_CC", "./loop-gcc -O1".to_owned())];
-    folder.run(RADDLE, &["cc", "-v"]).is_mistake(&["`raddle cc` again", "RADDLE_CC"]);
+    folder.run(RADDLE, &["cc", "-v"]).is_user_error(&["`raddle cc` again", "RADDLE_CC"]);
 }
 
 #[test]

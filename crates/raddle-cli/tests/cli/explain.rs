@@ -3,7 +3,7 @@
 use crate::common::{figure, raddle, root, scratch};
 use serde_json::Value;
 
-/// The explanation of the first failing run of a program, and what a person is told.
+/// Returns the explanation of the first failing run of a program, as JSON and as text.
 fn explained(name: &str, program: &str) -> (Value, String) {
     let trace = scratch(&format!("explain_{name}.json"));
     let found = raddle(&["lab", "run", program, "--until-bug", "--record", &trace]);
@@ -16,18 +16,19 @@ fn explained(name: &str, program: &str) -> (Value, String) {
     (json.json(), text.out)
 }
 
-/// A program that is written here.
+/// Writes a program.
 fn program(name: &str, text: &str) -> String {
     let path = scratch(&format!("{name}.rdl"));
     std::fs::write(&path, text).expect("the target folder can be written to");
     path
 }
 
-/// Every figure with a bug: how many orders it takes, which idiom that is, and the two lines whose swap makes the run pass. The
-/// depth is that of the figure's comment but for two: the papers give PCT's depth, which is smaller where priorities alone keep an
-/// order (`pos_fig2`), and `philosophers` needs one order for each fork. That each pair is a right answer, and that no single order
-/// is enough where several are told, is known from all runs that the figures have: `src/explain/oracle.rs` makes them, for all
-/// figures with few enough.
+/// Every figure with a bug: its number of orderings, the idiom, and the two lines whose swap makes the run
+/// pass. The depth is that of the figure's comment except for two: the papers give PCT's depth, which is
+/// smaller if priorities alone keep an order (`pos_fig2`), and `philosophers` needs one ordering for each
+/// fork. All runs of the figures show that each pair is a correct answer, and that no single ordering
+/// suffices where several are reported: `src/explain/oracle.rs` executes them, for all figures with few
+/// enough.
 #[test]
 fn every_figure_is_explained() {
     for (name, depth, idiom, lines) in [
@@ -51,47 +52,47 @@ fn every_figure_is_explained() {
         ("thesis_fig1_2", 2, Some(2), [15, 11]),
         ("thesis_fig2_3", 2, Some(2), [15, 10]),
     ] {
-        let (found, told) = explained(name, &figure(name));
-        assert_eq!(found["depth"], depth, "{name}: {told}");
-        assert_eq!(found["idiom"], Value::from(idiom), "{name}: {told}");
-        assert_eq!(found["constraints"].as_array().map(Vec::len), Some(depth), "{name}: {told}");
-        assert!(told.contains(&format!("Depth {depth} (an estimate")), "{name}: {told}");
+        let (found, printed) = explained(name, &figure(name));
+        assert_eq!(found["depth"], depth, "{name}: {printed}");
+        assert_eq!(found["idiom"], Value::from(idiom), "{name}: {printed}");
+        assert_eq!(found["constraints"].as_array().map(Vec::len), Some(depth), "{name}: {printed}");
+        assert!(printed.contains(&format!("Depth {depth} (an estimate")), "{name}: {printed}");
         let pairs = found["swapped"].as_array().expect("a list");
-        assert_eq!(pairs.len(), 1, "{name}: {told}");
+        assert_eq!(pairs.len(), 1, "{name}: {printed}");
         let source = std::fs::read_to_string(root().join(figure(name))).expect("the figure is there");
         for (which, line) in ["first", "second"].into_iter().zip(lines) {
             let place = pairs[0][which]["location"].as_str().expect("a text");
-            assert!(place.starts_with(&format!("line {line}: ")), "{name}: {told}");
+            assert!(place.starts_with(&format!("line {line}: ")), "{name}: {printed}");
             // The line as it is in the program, with its comment.
             let text = source.lines().nth(line - 1).expect("the line is there").trim();
-            assert!(told.contains(&format!("  line {line}  {text}\n")) || line < 10, "{name}: {told}");
+            assert!(printed.contains(&format!("  line {line}  {text}\n")) || line < 10, "{name}: {printed}");
         }
-        assert!(told.contains(";\nswap them and the run passes.\n"), "{name}: {told}");
+        assert!(printed.contains(";\nswap them and the run passes.\n"), "{name}: {printed}");
     }
 }
 
 #[test]
-fn an_order_is_told_in_a_sentence() {
-    let (_, told) = explained("sentence", &figure("stride_fig2"));
+fn an_ordering_is_explained_in_a_sentence() {
+    let (_, printed) = explained("sentence", &figure("stride_fig2"));
     let expected = "\n\nthread B read 0 from `balance` at line 26 before A wrote 10 to it at line 21;\nswap them and the run passes.\n  \
                     line 26  temp = balance\n  line 21  balance = temp\n\nDepth 2 ";
-    assert!(told.contains(expected), "{told}");
+    assert!(printed.contains(expected), "{printed}");
 }
 
-/// What has more than four orders is not searched for, but no order can be left out of what is told.
+/// Bugs with more than four orderings are not searched for, but no reported ordering can be omitted.
 #[test]
 fn many_orders_may_be_needed() {
     let text = "param n = 5\nshared a = 0, b = 0\nmain {\n    repeat n { spawn setter }\n    spawn checker\n}\nthread setter {\n    \
                 a = 1\n    b = 1\n}\nthread checker {\n    local u, v\n    u = a\n    v = b\n    assert u == v\n}\n";
-    let (found, told) = explained("many_orders", &program("many_orders", text));
+    let (found, printed) = explained("many_orders", &program("many_orders", text));
     // Each setter writes b late, and one of them a early.
-    assert_eq!(found["constraints"].as_array().map(Vec::len), Some(6), "{told}");
-    assert_eq!(found["depth"], Value::Null, "{told}");
-    assert!(told.contains("Depth 6 or less (an estimate"), "{told}");
+    assert_eq!(found["constraints"].as_array().map(Vec::len), Some(6), "{printed}");
+    assert_eq!(found["depth"], Value::Null, "{printed}");
+    assert!(printed.contains("Depth 6 or less (an estimate"), "{printed}");
     // Each data access is under a lock, and the swap of the locks is the whole difference.
-    let (found, told) = explained("locked", &figure("twostage"));
-    assert_eq!(found["swapped"].as_array().map(Vec::len), Some(1), "{told}");
-    assert!(told.contains("thread reader locked `m2` at line 31 before writer"), "{told}");
+    let (found, printed) = explained("locked", &figure("twostage"));
+    assert_eq!(found["swapped"].as_array().map(Vec::len), Some(1), "{printed}");
+    assert!(printed.contains("thread reader locked `m2` at line 31 before writer"), "{printed}");
 }
 
 #[test]
@@ -100,19 +101,25 @@ fn one_pair_may_not_be_enough() {
                 assert r * s != 0\n}\nthread B { x = 1 }\nthread C { y = 1 }\n";
     let path = program("two_reasons", text);
     let trace = scratch("explain_two.json");
-    // Both values are old in the run without a switch, and each of them is enough.
+    // Both values are old in the run without a switch, and each of them suffices.
     let words = ["lab", "run", &path, "-s", "dfs", "--until-bug", "--record", &trace];
     assert_eq!(raddle(&words).status, 1);
     let found = raddle(&["explain", &trace, "--time", "10m", "--json"]).json();
-    let told = raddle(&["explain", &trace, "--time", "10m"]).out;
-    assert_eq!(found["swapped"].as_array().map(Vec::len), Some(2), "{told}");
-    assert!(told.contains("No single pair of operations makes the difference"), "{told}");
-    assert!(told.contains("  thread A read 0 from `x` at line 6 before B wrote it at line 10\n"), "{told}");
-    assert!(told.contains("  thread A read 0 from `y` at line 7 before C wrote it at line 11\n"), "{told}");
-    assert_eq!(found["depth"], 1, "{told}");
+    let printed = raddle(&["explain", &trace, "--time", "10m"]).out;
+    assert_eq!(found["swapped"].as_array().map(Vec::len), Some(2), "{printed}");
+    assert!(printed.contains("No single pair of operations makes the difference"), "{printed}");
+    assert!(
+        printed.contains("  thread A read 0 from `x` at line 6 before B wrote it at line 10\n"),
+        "{printed}"
+    );
+    assert!(
+        printed.contains("  thread A read 0 from `y` at line 7 before C wrote it at line 11\n"),
+        "{printed}"
+    );
+    assert_eq!(found["depth"], 1, "{printed}");
 }
 
-/// If three values are old, two swaps are not enough either.
+/// If three values are old, two swaps do not suffice either.
 #[test]
 fn there_may_be_no_close_run_that_passes() {
     let text = "shared x = 0, y = 0, z = 0\nthread A {\n    local r, s, t\n    r = x\n    s = y\n    t = z\n    \
@@ -121,14 +128,14 @@ fn there_may_be_no_close_run_that_passes() {
     let trace = scratch("explain_three.json");
     let words = ["lab", "run", &path, "-s", "dfs", "--until-bug", "--record", &trace];
     assert_eq!(raddle(&words).status, 1);
-    let told = raddle(&["explain", &trace, "--time", "10m"]).out;
-    assert!(told.contains("no run with one pair swapped passes, nor with two"), "{told}");
+    let printed = raddle(&["explain", &trace, "--time", "10m"]).out;
+    assert!(printed.contains("no run with one pair swapped passes, nor with two"), "{printed}");
 }
 
 #[test]
 fn what_always_fails_needs_no_order() {
     let path = program("always", "shared x = 1\nthread A { x = 2 }\nthread B { assert x == 0 }\n");
-    let (found, told) = explained("always", &path);
-    assert_eq!((&found["always"], &found["depth"]), (&true.into(), &Value::Null), "{told}");
-    assert!(told.contains("No order of operations is needed"), "{told}");
+    let (found, printed) = explained("always", &path);
+    assert_eq!((&found["always"], &found["depth"]), (&true.into(), &Value::Null), "{printed}");
+    assert!(printed.contains("No order of operations is needed"), "{printed}");
 }

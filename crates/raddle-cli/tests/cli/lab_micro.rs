@@ -34,7 +34,7 @@ fn micro_json_has_the_promised_fields() {
 }
 
 #[test]
-fn learners_tell_when_all_was_seen() {
+fn learners_report_when_all_orders_were_seen() {
     let words =
         ["lab", "micro", "--program", "uniform-rw-0", "-s", "upo", "-s", "pos", "--runs", "1e5", "--json"];
     let json = raddle(&words).json();
@@ -46,7 +46,7 @@ fn learners_tell_when_all_was_seen() {
 }
 
 #[test]
-fn runs_in_order_tell_when_all_was_seen() {
+fn ordered_runs_report_when_all_orders_were_seen() {
     let words =
         ["lab", "micro", "--program", "uniform-rw-4", "-s", "pos", "--runs", "1e5", "--in-order", "--json"];
     let json = raddle(&words).json();

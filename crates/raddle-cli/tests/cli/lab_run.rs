@@ -95,7 +95,7 @@ fn the_seed_decides() {
 }
 
 #[test]
-fn exit_statuses_tell_bugs_from_mistakes() {
+fn exit_statuses_distinguish_bugs_from_user_errors() {
     assert_eq!(raddle(&["lab", "run", &figure("store_buffering"), "--runs", "100"]).status, 0);
     assert_eq!(raddle(&["lab", "run", &figure("abba"), "--runs", "100"]).status, 1);
     assert_eq!(raddle(&["lab", "run"]).status, 2);
@@ -126,7 +126,7 @@ fn a_barrier_for_more_threads_than_there_can_be_never_opens() {
     assert_eq!(ran.json()["first_failure"]["kind"], "deadlock", "{}", ran.err);
 }
 
-/// The threads are named and shown in a time that grows with their number, not with its square.
+/// The threads are named and displayed in linear time.
 #[test]
 fn a_run_with_very_many_threads_is_shown() {
     let words = [
@@ -146,7 +146,7 @@ fn a_run_with_very_many_threads_is_shown() {
 }
 
 #[test]
-fn more_threads_than_can_be_told_apart_end_the_run() {
+fn too_many_threads_end_the_run() {
     let program = "shared x = 0\nmain { repeat 2000000 { spawn T } }\nthread T { x++ }\n";
     let words = ["lab", "run", "-", "--runs", "1", "--step-limit", "5e6", "--json"];
     let json = raddle_with_input(&words, program).json();
@@ -154,7 +154,7 @@ fn more_threads_than_can_be_told_apart_end_the_run() {
     assert!(message.contains("more than 1000000 threads in `spawn T`"), "{message}");
 }
 
-/// Runs happen on threads with small stacks too.
+/// Runs also execute on threads with small stacks.
 #[test]
 fn a_long_ring_of_waiting_threads_is_found() {
     let program = "param n = 40000\nmutex m[n]\nbarrier b = n\nmain { repeat n as i { spawn T(i) } }\n\
@@ -172,7 +172,7 @@ fn a_closed_pipe_is_no_error() {
 }
 
 #[test]
-fn spinning_is_told() {
+fn spinning_is_reported() {
     let ran = raddle(&["lab", "run", &figure("spinlock"), "-s", "pct:depth=2", "--runs", "200"]);
     assert_eq!(ran.status, 0, "{}", ran.err);
     assert!(ran.out.contains("spinning threads were held back"), "{}", ran.out);
@@ -180,7 +180,7 @@ fn spinning_is_told() {
 
 #[test]
 fn a_step_limit_is_inconclusive_unless_asked_for() {
-    // Without the rule for spinning threads, one that spins starves the one that holds the lock and could go on.
+    // Without spin detection, a spinning thread starves the one that holds the lock and could continue.
     let words = ["lab", "run", &figure("spinlock"), "-s", "pct", "--patience", "0", "--step-limit", "500"];
     let words = [&words[..], &["--runs", "50"]].concat();
     let json = raddle(&[&words[..], &["--json"]].concat()).json();
@@ -196,7 +196,8 @@ fn a_step_limit_is_inconclusive_unless_asked_for() {
     assert_eq!(json["first_failure"]["kind"], "step-limit", "{json}");
 }
 
-/// Two threads read `x` and write it, and the first one reads it in the end: the iRoots were computed by hand.
+/// Two threads read `x` and write it, and the first one reads it at the end: the iRoots were computed by
+/// hand.
 #[test]
 fn coverage_counts_what_runs_had() {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/front_ends/lost_update.rdl");
@@ -215,8 +216,8 @@ fn coverage_counts_what_runs_had() {
         let places: Vec<&str> =
             lost.as_array().expect("accesses").iter().filter_map(|access| access["at"].as_str()).collect();
         assert_eq!(places, ["line 12: t = x", "line 18: x = t + 1", "line 13: x = t + 1"]);
-        let told = raddle(&words).out;
-        assert!(told.contains("all         10         10        10 (100 %)"), "{told}");
+        let printed = raddle(&words).out;
+        assert!(printed.contains("all         10         10        10 (100 %)"), "{printed}");
     }
     let json = raddle(&["lab", "run", file, "--runs", "10", "--json"]).json();
     assert!(json.get("coverage").is_none(), "nobody asked");

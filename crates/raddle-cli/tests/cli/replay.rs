@@ -1,4 +1,4 @@
-//! What is recorded repeats exactly; what was damaged is refused with place and cause.
+//! Recorded runs replay exactly; damaged files are rejected with location and cause.
 
 use crate::common::{figure, raddle, root, scratch};
 use raddle_model::TraceFile;
@@ -44,7 +44,8 @@ fn every_failing_figure_repeats() {
     assert!(failing >= 20, "only {failing} figures failed");
 }
 
-/// What a step read and wrote is recorded, survives that the run is made smaller, and is shown; a file of before is shown with it, too.
+/// The values that a step read and wrote are recorded, kept by minimization, and displayed; an older file is
+/// displayed with them, too.
 #[test]
 fn values_are_recorded_and_shown() {
     let (program, trace) = (scratch("values.rdl"), scratch("values.json"));
@@ -54,8 +55,9 @@ fn values_are_recorded_and_shown() {
     let words = ["lab", "run", &program, "-s", "pos", "--until-bug", "--record", &trace];
     let found = raddle(&words);
     assert_eq!(found.status, 1, "{}{}", found.out, found.err);
-    for told in [": t = x (x = 5)", "x = t + 1 (x = 6)", "x += a[1] (a[1] = -1, x ", "assert x == 7 (x = "] {
-        assert!(found.out.contains(told), "{told}: {}", found.out);
+    for printed in [": t = x (x = 5)", "x = t + 1 (x = 6)", "x += a[1] (a[1] = -1, x ", "assert x == 7 (x = "]
+    {
+        assert!(found.out.contains(printed), "{printed}: {}", found.out);
     }
     let mut file = TraceFile::from_json(&std::fs::read_to_string(&trace).unwrap()).unwrap();
     assert!(file.minimized.is_some() && !file.values.is_empty());
@@ -76,7 +78,7 @@ fn settings_are_part_of_the_record() {
     assert_eq!((&again["verdict"], &again["steps"]), (&"step-limit".into(), &300.into()));
 }
 
-/// The strategy asked for it, so that the settings of the command line do not tell.
+/// The strategy requested it, so the settings of the command line do not show it.
 #[test]
 fn that_the_end_waits_is_part_of_the_record() {
     let (program, trace) = (scratch("waits.rdl"), scratch("waits.json"));
@@ -94,7 +96,7 @@ fn that_the_end_waits_is_part_of_the_record() {
     }
 }
 
-/// Files of every format that was ever written stay readable, or are refused by name.
+/// Files of every format that was ever written stay readable, or are rejected by name.
 #[test]
 fn an_old_file_repeats() {
     let ran = raddle(&["replay", "crates/raddle-cli/tests/traces/format-1-lost-wakeup.json", "--json"]);
@@ -107,7 +109,7 @@ fn an_old_file_repeats() {
     assert!(ran.out.contains("line 19: a = x (x = 2)"), "{}{}", ran.out, ran.err);
 }
 
-/// A recorded run of `pos_fig2`.
+/// Records a run of `pos_fig2`.
 fn recorded(name: &str) -> (String, TraceFile) {
     let trace = scratch(name);
     assert_eq!(raddle(&["lab", "run", &figure("pos_fig2"), "--until-bug", "--record", &trace]).status, 1);
@@ -115,14 +117,14 @@ fn recorded(name: &str) -> (String, TraceFile) {
     (trace, TraceFile::from_json(&text).expect("what is written can be read"))
 }
 
-/// Writes a text over a recorded run and tries to replay it.
+/// Replaces a recorded run by a text and tries to replay it.
 fn refused(trace: &str, text: &str, parts: &[&str]) {
     std::fs::write(trace, text).expect("the target folder can be written to");
-    raddle(&["replay", trace]).is_mistake(parts);
+    raddle(&["replay", trace]).is_user_error(parts);
 }
 
 #[test]
-fn a_damaged_file_is_refused() {
+fn a_damaged_file_is_rejected() {
     let (trace, file) = recorded("damaged.json");
     let whole = file.to_json();
     refused(
@@ -166,7 +168,7 @@ fn a_changed_file_does_not_repeat() {
     with(&|file| file.settings.step_limit = 4, &["does not repeat: at step 5 of 10"]);
 }
 
-/// The program is in the file, where a person may change it.
+/// The program is in the file, where a user may change it.
 #[test]
 fn a_changed_program_is_followed_if_asked_for() {
     let (trace, file) = recorded("tolerant.json");
@@ -183,10 +185,10 @@ fn a_changed_program_is_followed_if_asked_for() {
     let now = raddle(&["replay", &trace, "--tolerant", "--json"]).json();
     assert_eq!(now["recorded"], "assertion", "{now}");
     assert!(now["steps"].as_u64() > Some(file.steps.len() as u64), "{now}");
-    let told = raddle(&["replay", &trace, "--tolerant"]).out;
+    let printed = raddle(&["replay", &trace, "--tolerant"]).out;
     assert!(
-        told.contains("the run leaves the recorded one at step ") && told.contains("ends so: "),
-        "{told}"
+        printed.contains("the run leaves the recorded one at step ") && printed.contains("ends so: "),
+        "{printed}"
     );
 }
 
@@ -203,7 +205,7 @@ fn a_recorded_run_can_be_named_by_itself() {
 }
 
 #[test]
-fn a_failure_is_made_smaller() {
+fn a_failure_is_minimized() {
     let (trace, small) = (scratch("large.json"), scratch("small.json"));
     let words = ["lab", "run", &figure("lost_update"), "-s", "random-walk", "--until-bug", "--no-minimize"];
     assert_eq!(raddle(&[&words[..], &["--set", "n=4", "--record", &trace]].concat()).status, 1);
@@ -215,9 +217,9 @@ fn a_failure_is_made_smaller() {
     assert_eq!(after.minimized.expect("it tells of it").switches_before, before.switches());
     assert_eq!((&after.id, after.run), (&before.id, before.run));
     assert!(raddle(&["replay", &small]).out.contains("it repeats exactly"));
-    let told = raddle(&["minimize", &trace, "-o", &small, "--json"]).json();
-    assert_eq!((&told["switches"], &told["verdict"]), (&after.switches().into(), &"assertion".into()));
-    // Twice the same.
+    let printed = raddle(&["minimize", &trace, "-o", &small, "--json"]).json();
+    assert_eq!((&printed["switches"], &printed["verdict"]), (&after.switches().into(), &"assertion".into()));
+    // The result is deterministic.
     assert_eq!(raddle(&["minimize", &trace, "-o", &small]).out, ran.out);
     assert_eq!(read(&small), after);
 }

@@ -3,7 +3,7 @@
 use crate::common::{figure, raddle, raddle_with_input, scratch};
 use serde_json::Value;
 
-/// Records the first failing run of a figure, and gives the name of its file.
+/// Records the first failing run of a figure, and returns the name of its file.
 fn recorded(name: &str, test: &str) -> String {
     let file = scratch(&format!("report_{test}_{name}.json"));
     let found = raddle(&["lab", "run", &figure(name), "--until-bug", "--record", &file]);
@@ -11,7 +11,7 @@ fn recorded(name: &str, test: &str) -> String {
     file
 }
 
-/// What is in the file that a report is written to.
+/// Returns the contents of the file that a report is written to.
 fn written(file: &str, end: &str, more: &[&str]) -> String {
     let out = format!("{file}.{end}");
     let made = raddle(&[&["report", file, "-o", &out], more].concat());
@@ -19,7 +19,7 @@ fn written(file: &str, end: &str, more: &[&str]) -> String {
     std::fs::read_to_string(&out).expect("the report is written")
 }
 
-/// The data of a page.
+/// Returns the data of a page.
 fn data(page: &str) -> Value {
     let data = page.split("id=\"data\">").nth(1).and_then(|rest| rest.split("</script>").next());
     serde_json::from_str(data.expect("a page has data")).expect("it is JSON")
@@ -35,7 +35,7 @@ fn standard_input_is_as_good_as_a_file() {
 }
 
 #[test]
-fn the_end_of_the_name_tells_the_format() {
+fn the_format_is_inferred_from_the_file_extension() {
     let file = recorded("abba", "formats");
     assert!(written(&file, "html", &[]).starts_with("<!doctype html>"));
     assert!(written(&file, "xml", &[]).contains("type=\"deadlock\""));
@@ -97,11 +97,11 @@ fn what_cannot_be_run_is_reported_from_the_file_alone() {
 }
 
 #[test]
-fn mistakes_are_told() {
+fn user_errors_are_reported() {
     let file = recorded("abba", "mistakes");
-    raddle(&["report", &file, "-o", "x.pdf"]).is_mistake(&["x.pdf", "tells no format", "--format"]);
-    raddle(&["report", &file, "-o", &file]).is_mistake(&["would replace the failure file"]);
-    raddle(&["report", "no/such.json"]).is_mistake(&["cannot read no/such.json"]);
-    raddle(&["report", &file, "-o", "no/such/folder.html"]).is_mistake(&["cannot write the report"]);
+    raddle(&["report", &file, "-o", "x.pdf"]).is_user_error(&["x.pdf", "tells no format", "--format"]);
+    raddle(&["report", &file, "-o", &file]).is_user_error(&["would replace the failure file"]);
+    raddle(&["report", "no/such.json"]).is_user_error(&["cannot read no/such.json"]);
+    raddle(&["report", &file, "-o", "no/such/folder.html"]).is_user_error(&["cannot write the report"]);
     assert!(raddle(&["replay", &file]).status == 1, "the file is still there");
 }

@@ -1,5 +1,5 @@
-//! One engine, three front ends: a bug is found as often by each. The same three programs are written for the lab, in C and
-//! in Rust, with the same operations in the same order; see docs/design/front-ends.md.
+//! One engine, three front ends: each finds a bug equally often. The same three programs are written for the
+//! lab, in C and in Rust, with the same operations in the same order; see docs/design/front-ends.md.
 
 mod programs;
 mod rust_files;
@@ -9,19 +9,19 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// They learn nothing, so that each run is a sample of its own.
+/// They learn nothing, so that each run is an independent sample.
 const STRATEGIES: [&str; 5] = ["random-walk", "pct:depth=3,steps=12", "pos", "basic-pos", "stride"];
-/// They learn from runs: PCT how long these are, SURW who touches what. All there is to be known of these programs is in one run
-/// that has passed, for none has a branch. A native run ends with a step of its own, and so the programs of the lab and of
-/// Rust end with a yield: PCT learns the same length in each.
+/// They learn from runs: PCT their length, SURW which threads touch which objects. One passing run has all
+/// information about these programs, because none has a branch. A native run ends with a separate step, and
+/// so the programs of the lab and of Rust end with a yield: PCT learns the same length in each.
 const LEARNING: [&str; 2] = ["pct:depth=3", "surw"];
 const RUNS: u64 = 1_000;
 const CHEAP_RUNS: u64 = 2_000;
 
-/// Hits, and of how many.
+/// The number of hits, and of runs.
 type Sample = (u64, u64);
 
-/// How many standard deviations lie between two ratios, if the chance is the same.
+/// Returns the number of standard deviations between two ratios, if the probability is the same.
 fn distance(a: Sample, b: Sample) -> f64 {
     let [(a, of_a), (b, of_b)] = [a, b].map(|(hits, runs)| (hits as f64, runs as f64));
     let common = (a + b) / (of_a + of_b);
@@ -46,7 +46,7 @@ fn in_the_lab(name: &str, strategy: &str, runs: u64) -> Sample {
     (report["hits"].as_u64().expect("the lab counts hits"), runs)
 }
 
-/// Compiles the program and gives its path.
+/// Compiles the program and returns its path.
 fn compile(source: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("front_ends");
     std::fs::create_dir_all(&folder).expect("a folder for the test can be made");
@@ -66,7 +66,7 @@ fn in_c(program: &Path, strategy: &str) -> Sample {
     (report["failures"].as_u64().expect("failures are counted"), RUNS)
 }
 
-/// A check ends with the first failing run, so each is one run, with a seed of its own.
+/// A check ends with the first failing run, so each is one run, with its own seed.
 fn in_rust(test: fn(), strategy: &str) -> Sample {
     let config = Config::default().with_strategy(strategy).with_runs(1).with_jobs(1);
     let config =
@@ -75,8 +75,8 @@ fn in_rust(test: fn(), strategy: &str) -> Sample {
     ((0..CHEAP_RUNS).filter(fails).count() as u64, CHEAP_RUNS)
 }
 
-/// As [`in_rust`], of a strategy that has learnt. The lab and C go on after a failing run, a check does not; so what is
-/// counted is the second run, where the first one has passed.
+/// Like [`in_rust`], for a strategy that has learned. The lab and C continue after a failing run, a check
+/// does not; so the second run is counted, if the first one has passed.
 fn in_rust_after_a_run(test: fn(), strategy: &str) -> Sample {
     let config = Config::default().with_strategy(strategy).with_runs(2).with_jobs(1);
     let config =
@@ -101,8 +101,9 @@ fn compare(name: &str, source: &str, test: fn()) {
         let rust = if learns { in_rust_after_a_run(test, strategy) } else { in_rust(test, strategy) };
         let c = in_c(&program, strategy);
         let pairs = [(lab, c), (lab, rust), (c, rust)];
-        // A test of Rust names an object by who touches it first. Here that differs from run to run, so that SURW does not know
-        // all objects again and finds the bug less often than with the variables of the lab and of C.
+        // A Rust test names an object by the first thread that touches it. Here that differs from run to run,
+        // so SURW does not recognize all objects and finds the bug less often than with the variables of the
+        // lab and of C.
         let pairs = if (name, strategy) == ("reorder_3", "surw") { &pairs[..1] } else { &pairs };
         let mut farthest = pairs.iter().map(|&(a, b)| distance(a, b).abs());
         if farthest.any(|distance| distance.is_nan() || distance >= 4.0) {
@@ -132,7 +133,8 @@ fn a_reordering_is_as_likely_in_each() {
     compare("reorder_3", &of_suite("reorder_3.c"), programs::reorder_3);
 }
 
-/// Programs with the same steps make the same runs, not only as many that fail: all randomness comes from seed and number.
+/// Programs with the same steps have the same runs, not only the same number of failures: all randomness
+/// comes from seed and number.
 #[test]
 fn the_lab_and_c_make_the_same_runs() {
     let program = compile(&of_suite("lost_update.c"));
@@ -142,7 +144,7 @@ fn the_lab_and_c_make_the_same_runs() {
 }
 
 #[test]
-fn far_samples_are_told_apart() {
+fn distant_samples_are_distinguished() {
     assert!(distance((100, 1_000), (450, 4_000)).abs() < 4.0);
     assert!(distance((100, 1_000), (700, 4_000)).abs() > 4.0);
 }

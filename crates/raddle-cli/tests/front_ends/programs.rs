@@ -1,5 +1,5 @@
-//! The programs in Rust. Accesses to memory are relaxed, which adds no operation. The end of the process is a step in C; here
-//! and in the lab a yield stands in its place, so that runs are as long.
+//! The programs in Rust. Memory accesses are relaxed, which adds no operation. The end of the process is a
+//! step in C; here and in the lab a yield replaces it, so that runs have the same length.
 
 use raddle::sync::atomic::{AtomicI32, Ordering::Relaxed};
 use raddle::sync::{Arc, Mutex};

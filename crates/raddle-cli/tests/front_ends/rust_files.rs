@@ -31,11 +31,11 @@ fn text(output: &Output) -> String {
     format!("{out}{err}")
 }
 
-/// The file of a failing run of this test.
+/// Returns the file of a failing run of this test.
 fn recorded(folder: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(folder);
     let config = Config::new().with_failures(&folder).with_minimize(false).with_explain(false);
-    // Where the command line has started this test, this is where it makes runs and ends.
+    // If the command line has started this test, it executes runs here and exits.
     let failed = raddle::check_with(&config, loses_an_update).expect_err("an update is lost in some run");
     let FailureFile::At(path) = failed.file else { panic!("it is recorded") };
     path
@@ -61,8 +61,8 @@ fn a_failure_is_replayed_reduced_explained_and_reported() {
         let rows = text.lines().filter(|line| line.contains(" at ") && line.contains("rust_files.rs:"));
         rows.map(|line| line.replacen(['*', '+', '!'], " ", 1)).collect::<Vec<_>>()
     };
-    let (shown, told) = (steps(text(&raddle(&["replay"], &small))), steps(text(&report)));
-    assert!(!shown.is_empty() && shown.iter().all(|row| told.contains(row)), "{shown:#?}\n{told:#?}");
+    let (shown, printed) = (steps(text(&raddle(&["replay"], &small))), steps(text(&report)));
+    assert!(!shown.is_empty() && shown.iter().all(|row| printed.contains(row)), "{shown:#?}\n{printed:#?}");
 }
 
 #[test]

@@ -1,5 +1,5 @@
-// As a library (LIBRARY): a function that hides one of libc's. As a program: ends with 0 if calls are bound when `main` begins, but for
-// the one to that function, and if that one is called; with an argument, if none is bound. It prints on how many processors it may run.
+// As a library (LIBRARY): a function that hides one of libc's. As a program: ends with 0 if calls are bound when `main` begins, except the
+// one to that function, and if that one is called; with an argument, if none is bound. It prints on how many processors it may run.
 #define _GNU_SOURCE
 #include <sched.h>
 #include <stdio.h>
@@ -7,13 +7,13 @@
 #include <string.h>
 
 #ifdef LIBRARY
-// It has no version, in a library that knows versions because it calls libc.
+// It has no version, in a library with versions, because it calls libc.
 int atoi(const char *text) { return strlen(text) == 1 ? 42 : 0; }
 #else
 extern void *_GLOBAL_OFFSET_TABLE_[];
 extern char __executable_start, etext;
 
-// How many of the calls of this program lead to code of its own that asks the loader. The first three entries are no calls.
+// The number of calls of this program that lead to its own code that asks the loader. The first three entries are not calls.
 static int unbound(int calls) {
     int count = 0;
     for (int call = 3; call < 3 + calls; call++) {

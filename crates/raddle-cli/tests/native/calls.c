@@ -1,13 +1,13 @@
-// Calls that have to stay as they are when `main` begins. Ends with 0 if they do.
+// Calls that must stay unchanged when `main` begins. Ends with 0 if they do.
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdlib.h>
 
-// The first three entries are no calls.
+// The first three entries are not calls.
 extern __attribute__((visibility("hidden"))) void *_GLOBAL_OFFSET_TABLE_[];
 
 #if defined POINTER
-// Not position-independent: the code that makes the call stands for the function whose address is taken.
+// Not position-independent: the code that makes the call represents the function whose address is taken.
 int main(void) {
     int (*volatile pointer)(const char *) = atoi;
     return pointer == atoi && pointer("1") + atoi("2") == 3 ? 0 : 1;
@@ -15,17 +15,17 @@ int main(void) {
 #elif defined OWN
 static int own(const char *text) { return *text == '1' ? 42 : 0; }
 
-// A constructor lets the only call lead to a function of the program itself.
+// A constructor makes the only call lead to a function of the program itself.
 __attribute__((constructor)) static void replace(void) { _GLOBAL_OFFSET_TABLE_[3] = (void *)own; }
 
 int main(void) { return atoi("1") == 42 ? 0 : 1; }
 #elif defined LIBRARY
 int number(void) { return atoi("1"); }
 
-// Where its only call leads.
+// The target of its only call.
 void *call(void) { return _GLOBAL_OFFSET_TABLE_[3]; }
 #else
-// A constructor loads a library, which may look for functions elsewhere than the program does.
+// A constructor loads a library, which may look up functions elsewhere than the program does.
 static void *library;
 
 __attribute__((constructor)) static void load(void) { library = dlopen(LOADED, RTLD_LAZY | RTLD_DEEPBIND); }

@@ -1,4 +1,4 @@
-// Threads that are cancelled in a wait, in a sleep and in a join, and whose handlers give a lock back.
+// Threads that are cancelled in a wait, in a sleep and in a join, and whose handlers release a lock.
 #include <assert.h>
 #include <pthread.h>
 #include <semaphore.h>

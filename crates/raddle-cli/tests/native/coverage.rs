@@ -4,10 +4,10 @@ use super::{copy, folder, raddle, run};
 use serde_json::{Value, json};
 use std::path::Path;
 
-/// Two threads read and write a counter in line 6, and the main one reads it twice in the end: five dependencies by place,
-/// and one write between the read and the write of another thread.
+/// Two threads read and write a counter in line 6, and the main one reads it twice at the end: five
+/// dependencies by location, and one write between the read and the write of another thread.
 #[test]
-fn iroots_are_told_by_their_places_in_the_source() {
+fn iroots_have_source_locations() {
     let folder = folder("coverage");
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/lost_update.c");
     let source = source.to_str().expect("the path is text");
@@ -31,12 +31,12 @@ fn iroots_are_told_by_their_places_in_the_source() {
     let roots = first["roots"].as_array().expect("iRoots");
     let lost = roots.iter().find(|root| root["idiom"] == 2).expect("the lost update");
     let accesses = lost["accesses"].as_array().expect("accesses");
-    let told = |access: &Value| {
+    let printed = |access: &Value| {
         assert_eq!(access["at"], "add at lost_update.c:6");
         access["action"].clone()
     };
-    assert_eq!(accesses.iter().map(told).collect::<Vec<_>>(), ["read", "write", "write"]);
-    // Names of places are the same in another process, and in two at once.
+    assert_eq!(accesses.iter().map(printed).collect::<Vec<_>>(), ["read", "write", "write"]);
+    // Location names are the same in another process, and in two at once.
     assert_eq!(covered(&["maple"]), first);
     let several = covered(&["pos+random-walk", "--jobs", "2"]);
     let exposed = |coverage: &Value| coverage["roots"].as_array().map(Vec::len);
@@ -47,7 +47,7 @@ fn iroots_are_told_by_their_places_in_the_source() {
     );
 }
 
-/// The program is the same in both folders, and so is what a seed means.
+/// The program is the same in both folders, and so is the meaning of a seed.
 #[test]
 fn a_search_does_not_depend_on_the_folder() {
     let here = folder("folder");
@@ -65,7 +65,7 @@ fn a_search_does_not_depend_on_the_folder() {
     }
 }
 
-/// One line that two functions come to.
+/// One line that two functions reach.
 const SHARED_LINE: &str = "#include <pthread.h>
 static int counter;
 static __attribute__((noinline)) void add(int by) { counter += by; }
@@ -82,22 +82,23 @@ int main(void) {
 ";
 
 #[test]
-fn a_place_with_two_callers_is_two_if_that_is_wanted() {
+fn a_location_with_two_callers_is_two_with_callers() {
     let folder = folder("callers");
     std::fs::write(folder.join("shared.c"), SHARED_LINE).expect("it can be written");
     let searched = |words: &[&str]| {
         let common = ["--races", "off", "--no-minimize", "-s", "maple"];
         run(&folder, &[&common[..], words, &["shared.c"]].concat())
     };
-    // A read and a write of one line: write => read, read => write, and write => write where both have read before.
+    // A read and a write of one line: write => read, read => write, and write => write if both have read
+    // before.
     let plain = searched(&["--fresh"])["coverage"].clone();
     assert_eq!(plain["idioms"][0]["exposed"], 3, "{plain}");
     let apart = searched(&["--callers"]);
     let coverage = &apart["coverage"];
     assert_eq!(coverage["idioms"][0]["exposed"], 6, "{coverage}");
-    let told = coverage.to_string();
-    assert!(told.contains("add at shared.c:3, called by one at shared.c:4"), "{told}");
-    // What is in the store with its callers is known again.
+    let printed = coverage.to_string();
+    assert!(printed.contains("add at shared.c:3, called by one at shared.c:4"), "{printed}");
+    // Entries of the store with callers are recognized.
     assert_ne!(coverage["saturation"], json!([]), "{coverage}");
     let again = searched(&["--callers"])["coverage"].clone();
     assert_eq!(again["saturation"], json!([]), "{again}");

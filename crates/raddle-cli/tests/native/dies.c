@@ -1,4 +1,4 @@
-// Ends in a way that nobody sees coming, from a thread and between two steps.
+// Ends unexpectedly, from a thread and between two steps.
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
@@ -15,7 +15,7 @@ static void *work(void *way) {
     if (!strcmp(way, "raise")) raise(SIGTERM);
     if (!strcmp(way, "pipe") && !pipe(ends) && !close(ends[0])) return (void *)write(ends[1], "x", 1);
     if (!strcmp(way, "exit_group")) syscall(SYS_exit_group, 3);
-    // Past every function that could be replaced.
+    // Bypasses every function that could be replaced.
     if (!strcmp(way, "instruction")) __asm__ volatile("syscall" ::"a"(SYS_exit_group), "D"(3));
     if (!strcmp(way, "trap")) __asm__ volatile("int3");
     return NULL;

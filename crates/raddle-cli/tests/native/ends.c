@@ -17,7 +17,7 @@ static void leave(void) {
 
 static void *work(void *arg) {
     pthread_mutex_lock(&lock);
-    // Fails only if the thread goes on between the end of `main` and the end of the program.
+    // Fails only if the thread runs between the end of `main` and the end of the program.
     assert(!gone);
     pthread_mutex_unlock(&lock);
     puts("worked");

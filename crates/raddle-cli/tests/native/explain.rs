@@ -1,4 +1,4 @@
-//! Explanations of C programs whose bugs are known.
+//! Explanations of C programs with known bugs.
 
 use super::{folder, raddle};
 use serde_json::Value;
@@ -9,7 +9,7 @@ fn repository(path: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").join(path)
 }
 
-/// The explanation of the first failing run of a source file, as JSON and as a person reads it.
+/// Returns the explanation of the first failing run of a source file, as JSON and as text.
 fn explained(name: &str, flags: &str, source: &Path) -> (Value, String) {
     let folder = folder(&format!("explain_{name}"));
     let source = source.to_str().expect("paths are UTF-8");
@@ -34,7 +34,7 @@ fn explained(name: &str, flags: &str, source: &Path) -> (Value, String) {
     (serde_json::from_str(&json).expect("it is JSON"), text)
 }
 
-/// The lines of a file that the two operations of a pair are on, the smaller one first.
+/// Returns the lines of a file with the two operations of a pair, the smaller one first.
 fn lines(pair: &Value, file: &str) -> [u32; 2] {
     let mut lines = ["first", "second"].map(|which| {
         let place = pair[which]["location"].as_str().expect("a text");
@@ -46,9 +46,9 @@ fn lines(pair: &Value, file: &str) -> [u32; 2] {
     lines
 }
 
-/// The two lines whose order makes the difference, how many orders the bug needs where
-/// that can be found out, and why it is those, which follows from reading the program. What a thread frees is no operation, so no
-/// order with it can be kept.
+/// The two lines whose order makes the difference, the number of orderings that the bug needs if it can be
+/// determined, and the reason, which follows from the program. Freeing memory is not an operation, so no
+/// ordering with it can be kept.
 #[test]
 fn programs_of_the_corpus() {
     let mut wrong = Vec::new();
@@ -103,31 +103,31 @@ fn programs_of_the_corpus() {
         ),
         ("queue", "", [12, 23], None, "with an item put in before the first look no round is empty"),
     ] {
-        let (found, told) = explained(name, flags, &repository(&format!("benchmarks/corpus/{name}.c")));
+        let (found, printed) = explained(name, flags, &repository(&format!("benchmarks/corpus/{name}.c")));
         let pairs = found["swapped"].as_array().expect("a list");
         let is_right = pairs.len() == 1
             && lines(&pairs[0], &format!("{name}.c")) == pair
-            && told.contains("swap them and the run passes");
+            && printed.contains("swap them and the run passes");
         if found["depth"] != Value::from(depth) || !is_right {
-            wrong.push(format!("{name}, {why}: {told}"));
+            wrong.push(format!("{name}, {why}: {printed}"));
         }
     }
     assert!(wrong.is_empty(), "{}", wrong.join("\n\n"));
 }
 
-/// Both fields are read before either is written, so two pairs have to be swapped.
+/// Both fields are read before either is written, so two pairs must be swapped.
 #[test]
 fn two_fields_that_are_read_too_soon_are_two_pairs() {
-    let (found, told) = explained("double_checked", "", &repository("benchmarks/corpus/double_checked.c"));
+    let (found, printed) = explained("double_checked", "", &repository("benchmarks/corpus/double_checked.c"));
     let pairs = found["swapped"].as_array().expect("a list");
     let mut lines: Vec<_> = pairs.iter().map(|pair| lines(pair, "double_checked.c")).collect();
     lines.sort_unstable();
-    assert_eq!(lines, [[22, 33], [23, 33]], "{told}");
-    assert_eq!(found["depth"], 2, "{told}");
-    assert!(told.contains("`only.width`") && told.contains("`only.height`"), "{told}");
+    assert_eq!(lines, [[22, 33], [23, 33]], "{printed}");
+    assert_eq!(found["depth"], 2, "{printed}");
+    assert!(printed.contains("`only.width`") && printed.contains("`only.height`"), "{printed}");
 }
 
-/// The source is found by its path in the debugging information, wherever raddle is started.
+/// The source is found by its path in the debug information, from any current folder.
 #[test]
 fn the_lines_are_shown() {
     let folder = folder("explain_source");
@@ -139,16 +139,19 @@ fn the_lines_are_shown() {
          pthread_create(&other, 0, pay, 0);\n    pay(0);\n    pthread_join(other, 0);\n    assert(balance == 2);\n}\n",
     )
     .expect("the folder can be written to");
-    let (_, told) = explained("bank", "", &source);
+    let (_, printed) = explained("bank", "", &source);
     let (main, other) = ("main", "T1");
     let sentence = |one: &str, two: &str| {
         format!(
             "thread {one} read 0 from `balance` at bank.c:5 before {two} wrote 1 to it at bank.c:6;\nswap them and the run passes."
         )
     };
-    assert!(told.contains(&sentence(main, other)) || told.contains(&sentence(other, main)), "{told}");
+    assert!(
+        printed.contains(&sentence(main, other)) || printed.contains(&sentence(other, main)),
+        "{printed}"
+    );
     let lines = "\n  bank.c:5  long seen = balance;\n  bank.c:6  balance = seen + 1;\n";
-    assert!(told.contains(lines), "{told}");
+    assert!(printed.contains(lines), "{printed}");
     // A program that was moved together with its source.
     std::fs::remove_file(&source).expect("it was just made");
     let (away, here) = (folder.join("away"), super::folder("explain_moved"));
@@ -169,19 +172,19 @@ fn the_lines_are_shown() {
     let found =
         raddle(&folder, &["run", "--record", "run.json", "--", here.join("abba").to_str().expect("UTF-8")]);
     assert_eq!(found.status.code(), Some(1), "{}", String::from_utf8_lossy(&found.stderr));
-    let told = String::from_utf8_lossy(&raddle(&folder, &["explain", "run.json", "--time", "10m"]).stdout)
+    let printed = String::from_utf8_lossy(&raddle(&folder, &["explain", "run.json", "--time", "10m"]).stdout)
         .into_owned();
-    assert!(told.contains("swap them and the run passes.\n  abba.c:"), "{told}");
-    assert!(told.contains("  pthread_mutex_lock(&"), "{told}");
+    assert!(printed.contains("swap them and the run passes.\n  abba.c:"), "{printed}");
+    assert!(printed.contains("  pthread_mutex_lock(&"), "{printed}");
 }
 
-/// Variables beside each other in one unit of memory, and mutexes inside of others.
+/// Adjacent variables in one unit of memory, and mutexes inside structures.
 #[test]
 fn objects_are_named_as_in_the_source() {
-    let (found, told) = explained("names", "-DN=3", &repository("benchmarks/corpus/reorder.c"));
-    assert_eq!(found["swapped"].as_array().map(Vec::len), Some(1), "{told}");
-    assert!(told.contains("`a`") || told.contains("`b`") || told.contains("`a/b`"), "{told}");
-    assert!(!told.contains("completed") && !told.contains("signed char"), "{told}");
-    let (_, told) = explained("forks", "-DN=2", &repository("benchmarks/corpus/philosophers.c"));
-    assert!(told.contains("locked `forks[0]` at philosophers.c:15 before"), "{told}");
+    let (found, printed) = explained("names", "-DN=3", &repository("benchmarks/corpus/reorder.c"));
+    assert_eq!(found["swapped"].as_array().map(Vec::len), Some(1), "{printed}");
+    assert!(printed.contains("`a`") || printed.contains("`b`") || printed.contains("`a/b`"), "{printed}");
+    assert!(!printed.contains("completed") && !printed.contains("signed char"), "{printed}");
+    let (_, printed) = explained("forks", "-DN=2", &repository("benchmarks/corpus/philosophers.c"));
+    assert!(printed.contains("locked `forks[0]` at philosophers.c:15 before"), "{printed}");
 }

@@ -1,4 +1,4 @@
-// Takes the place of the kernel in that it forgets what it was told about addresses, and does not let itself be started for ever.
+// Simulates a kernel that forgets the address settings, and does not restart forever.
 #include <fcntl.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -5,10 +5,11 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 
-/// A folder with a recorded run of `on_stack.c` in `run.json`; nothing, and a word about it, if there is no gdb.
+/// Returns a folder with a recorded run of `on_stack.c` in `run.json`; `None`, with a message, if there is no
+/// gdb.
 fn recorded(test: &str) -> Option<PathBuf> {
     if Command::new("gdb").arg("--version").stdout(Stdio::null()).status().is_err() {
-        // Not by a macro, whose text would be kept from whoever runs the tests.
+        // Not with a macro, whose output the test harness would capture.
         _ = std::io::stderr().write_all(b"skipped: gdb is not installed\n");
         return None;
     }
@@ -44,7 +45,7 @@ fn breakpoints_are_hit_and_all_stacks_are_seen() {
     for part in [
         "hit Temporary breakpoint 1, main (",
         ", add (counter=",
-        // Where the threads stand that do not run.
+        // The locations of the threads that do not run.
         " in add (counter=",
         " in main (",
         "\"two words\"",
@@ -56,7 +57,7 @@ fn breakpoints_are_hit_and_all_stacks_are_seen() {
     }
     assert!(!text.contains("frame_dummy"), "{text}");
     assert_eq!(output.status.code(), Some(1), "{text}");
-    // The schedule is the recorded one, whatever was looked at.
+    // The schedule is the recorded one, whatever was inspected.
     let plain = raddle(&folder, &["replay", "run.json"]);
     let plain = String::from_utf8_lossy(&plain.stdout);
     assert!(text.contains(plain.trim_end()), "{text}");

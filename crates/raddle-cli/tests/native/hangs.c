@@ -1,4 +1,4 @@
-// Does what keeps a run from its end.
+// Keeps a run from ending.
 #include <netinet/in.h>
 #include <pthread.h>
 #include <stdio.h>

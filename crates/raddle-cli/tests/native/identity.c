@@ -1,4 +1,4 @@
-// Becomes another user, if it may, or the one that it is, while another thread is alive; that one is another user too then.
+// Becomes another user, if permitted, or stays the same one, while another thread is alive; that thread then has the new user too.
 #define _GNU_SOURCE
 #include <assert.h>
 #include <pthread.h>

@@ -1,5 +1,5 @@
-// Ends with 0 if SIGCHLD is as the argument says ("ignored" or "default") and not blocked, in the main thread and in another one, and a
-// child can be waited for where it is not ignored.
+// Ends with 0 if SIGCHLD is as the argument says ("ignored" or "default") and not blocked, in the main thread
+// and in another one, and a child can be waited for if it is not ignored.
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>

@@ -1,4 +1,4 @@
-// A lost update without any synchronisation, among accesses to memory that one thread has to itself.
+// A lost update without any synchronization, among accesses to private memory.
 #include <assert.h>
 #include <pthread.h>
 

@@ -1,4 +1,4 @@
-// Is killed by a process of its own, which stands for the system or a user, or by itself.
+// Is killed by its own child process, which simulates the system or a user, or by itself.
 #include <fcntl.h>
 #include <signal.h>
 #include <string.h>
@@ -10,7 +10,7 @@ int main(int argc, char **argv) {
     if (!strcmp(argv[1], "self")) kill(getpid(), SIGKILL);
     pid_t parent = getpid(), child = fork();
     if (child == 0) {
-        // Once: only where the file is not there yet.
+        // Once: only if the file does not exist yet.
         int first = argc < 3 || open(argv[2], O_CREAT | O_EXCL | O_WRONLY, 0600) >= 0;
         if (first) kill(parent, SIGKILL);
         _exit(0);

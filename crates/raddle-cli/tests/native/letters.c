@@ -1,4 +1,4 @@
-// Two threads read an argument each, letter by letter. In memory the arguments lie beside each other.
+// Two threads read an argument each, letter by letter. In memory the arguments are adjacent.
 #include <pthread.h>
 #include <stdio.h>
 

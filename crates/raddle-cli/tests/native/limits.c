@@ -1,4 +1,4 @@
-// Makes threads where the system has no room for one, or, with LIMIT_PROCESSES in the environment, not even for a run.
+// Creates threads when the system has no room for one, or, with LIMIT_PROCESSES in the environment, not even for a run.
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 static void *nothing(void *unused) { return unused; }
 
-// The limit does not hold for root.
+// The limit does not apply to root.
 static void lower(void) {
     struct rlimit none = {0, 0};
     if (setrlimit(RLIMIT_NPROC, &none) != 0 || (getuid() == 0 && setuid(54321) != 0)) abort();

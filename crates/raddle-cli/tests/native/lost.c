@@ -1,4 +1,4 @@
-// In one order of its threads an assertion fails, in the other it waits for ever in a system call that nobody sees.
+// In one order of its threads an assertion fails, in the other it waits forever in an uncontrolled system call.
 #include <assert.h>
 #include <pthread.h>
 

@@ -20,7 +20,7 @@ use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
 
-/// A folder of this test, empty.
+/// Returns an empty folder for this test.
 fn folder(name: &str) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("native").join(name);
     _ = std::fs::remove_dir_all(&path);
@@ -28,7 +28,7 @@ fn folder(name: &str) -> PathBuf {
     path
 }
 
-/// Compiles `NAME.c` of this folder into a folder for `test`, and gives that folder.
+/// Compiles `NAME.c` of this folder into a folder for `test`, and returns that folder.
 fn compile(test: &str, name: &str, flags: &[&str]) -> PathBuf {
     let folder = folder(test);
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native").join(format!("{name}.c"));
@@ -38,8 +38,8 @@ fn compile(test: &str, name: &str, flags: &[&str]) -> PathBuf {
     folder
 }
 
-/// Copies a program. A process of its own does, because one that other tests start meanwhile would still have a file open that this one
-/// writes, and a program cannot be started while it may be written to.
+/// Copies a program in a separate process: a process that other tests start meanwhile could inherit a file
+/// that this one has open for writing, and a program cannot be started while it may be written to.
 fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").args([from, to]).status().expect("cp starts").success(), "it is copied");
 }
@@ -51,7 +51,7 @@ fn raddle(folder: &Path, words: &[&str]) -> Output {
     command.output().expect("raddle starts")
 }
 
-/// Runs `raddle run --json` and checks that its exit status fits what it says.
+/// Runs `raddle run --json` and checks that its exit status matches its report.
 #[track_caller]
 fn run(folder: &Path, words: &[&str]) -> Value {
     let output = raddle(folder, &[&["run", "--json"], words].concat());
@@ -78,7 +78,7 @@ fn replays(folder: &Path, report: &Value, times: usize) {
     assert_eq!((&json["verdict"], &json["message"]), (&report["kind"], &report["message"]));
 }
 
-/// Checks that it is refused with a message that holds all of `parts`.
+/// Checks that the command is rejected with a message that contains all of `parts`.
 #[track_caller]
 fn refused(folder: &Path, words: &[&str], parts: &[&str]) {
     let output = raddle(folder, words);
@@ -107,8 +107,8 @@ fn a_lost_update_is_found_and_replayed() {
     assert!(shown.contains("It printed:\n  counter is 1\n"), "{shown}");
 }
 
-/// Two threads take two steps each that matter. Under the random walk the chance of a hit is a rational number that
-/// does not depend on the number of processes, and neither do the runs.
+/// Two threads take two relevant steps each. Under the random walk the probability of a hit is a rational
+/// number that does not depend on the number of processes, and neither do the runs.
 #[test]
 fn results_do_not_depend_on_the_number_of_jobs() {
     let folder = compile("jobs", "lost_update", &[]);
@@ -136,7 +136,7 @@ fn results_do_not_depend_on_the_number_of_jobs() {
 
 #[test]
 fn an_exhaustive_search_ends() {
-    // The memory of programs that are not instrumented is not seen, so dpor fits only where all is locked.
+    // The memory of uninstrumented programs is invisible, so dpor is suitable only if everything is locked.
     for (strategy, program) in [("dfs", "lost_update"), ("dfs", "abba"), ("dpor", "abba")] {
         let folder = compile(&format!("{strategy}_{program}"), program, &[]);
         let program = format!("./{program}");
@@ -154,7 +154,7 @@ fn an_exhaustive_search_ends() {
 }
 
 #[test]
-fn a_deadlock_tells_who_waits_for_whom() {
+fn a_deadlock_report_shows_the_wait_for_cycle() {
     let folder = compile("abba", "abba", &[]);
     let report = run(&folder, &["--strategy", "pos", "--", "./abba"]);
     assert_eq!(report["kind"], "deadlock", "{report}");
@@ -176,7 +176,7 @@ fn correct_use_of_all_primitives_passes() {
     }
 }
 
-/// With the strategies that learn, runs with cancelled threads are also enacted in the server.
+/// With learning strategies, the server also enacts runs with cancelled threads.
 #[test]
 fn cancelled_threads_end() {
     let folder = compile("cancels", "cancels", &[]);
@@ -198,7 +198,7 @@ fn crashes_and_misuse_have_names() {
     for (way, kind, message) in [
         ("segv", "signal", "got SIGSEGV for an access to address 0x10"),
         ("abort", "abort", "got SIGABRT"),
-        // Free, or the other thread has it.
+        // Free, or the other thread holds it.
         ("unlock", "misuse", "misuse of lock: unlocked "),
         ("again", "deadlock", "held by T2"),
         ("spin", "step-limit", "5000 steps"),
@@ -233,7 +233,7 @@ fn pointers_to_no_object_are_the_programs_bug() {
         let quoted = format!("\"{way}\"");
         let named =
             source.lines().position(|line| line.contains(&quoted)).expect("it is one of its ways") + 1;
-        // The call, which may be in the second line after.
+        // The call, which may be two lines below.
         let line = if way == "cond_wait" { named + 2 } else { named };
         for address in ["0", "0x10"] {
             let words = ["--no-minimize", "--jobs", "1", "--runs", "3", "--", "./pointers", way, address];
@@ -246,7 +246,7 @@ fn pointers_to_no_object_are_the_programs_bug() {
     }
 }
 
-/// A sleeper that overtakes a thread which could run is looked for by default, and told.
+/// By default, the search includes sleepers that overtake a runnable thread, and the report says so.
 #[test]
 fn a_failure_says_what_it_assumes_about_time() {
     let folder = folder("sleeps");
@@ -280,7 +280,7 @@ fn a_run_that_is_killed_from_outside_has_not_failed() {
     assert!(message.contains("got SIGKILL; main at killed.c:10"), "{message}");
 }
 
-/// No run is given up for the time that it takes, although each is given less than the runs that profile memory would need.
+/// No run exceeds its time limit, although each has less time than the runs that profile memory would need.
 #[test]
 fn loops_on_plain_memory_are_seen() {
     let folder = folder("plain_spin");
@@ -296,7 +296,7 @@ fn loops_on_plain_memory_are_seen() {
     }
 }
 
-/// The memory map calls such memory `/dev/zero`, which has no end.
+/// The memory map names such memory `/dev/zero`, which has no end.
 #[test]
 fn memory_without_a_file_is_not_read() {
     let folder = folder("shared_mapping");
@@ -317,7 +317,8 @@ fn the_end_of_the_program_is_a_step() {
     }
 }
 
-/// Compiled as `-fsanitize=thread` does it, with hooks from a library that does nothing and comes after the runtime.
+/// Compiled with `-fsanitize=thread`, with hooks from a library that does nothing and comes after the
+/// runtime.
 #[test]
 fn accesses_of_instrumented_programs_are_steps() {
     let folder = folder("instrumented");
@@ -343,10 +344,10 @@ fn accesses_of_instrumented_programs_are_steps() {
         run(&folder, &words)
     };
     let (all, shared) = (found("all", "pos"), found("shared", "pos"));
-    // Each thread makes 40 accesses that nobody else sees.
+    // Each thread makes 40 accesses that no other thread sees.
     assert!(all["steps"].as_u64() >= shared["steps"].as_u64().map(|steps| steps + 60), "{all} {shared}");
     assert_eq!(found("sync", "pos")["verdict"], "passed");
-    // Now that memory is seen, reduction is sound.
+    // With visible memory accesses, reduction is sound.
     let report = run(&folder, &["--strategy", "dpor", "--keep-going", "--", "./program"]);
     assert_eq!((&report["exhausted"], &report["verdict"]), (&true.into(), &"failed".into()), "{report}");
     assert_eq!(
@@ -362,7 +363,7 @@ fn accesses_of_instrumented_programs_are_steps() {
     );
 }
 
-/// Its std waits by futexes, through `syscall`.
+/// Rust's std waits with futexes, through `syscall`.
 #[test]
 fn a_rust_program_is_controlled() {
     let folder = folder("rust");
@@ -379,7 +380,7 @@ fn a_rust_program_is_controlled() {
 }
 
 #[test]
-fn a_run_that_hangs_is_given_up() {
+fn a_hanging_run_is_abandoned() {
     let folder = compile("hangs", "hangs", &[]);
     let words = |way| ["run", "--run-time", "1s", "--", "./hangs", way];
     refused(
@@ -387,7 +388,11 @@ fn a_run_that_hangs_is_given_up() {
         &words("spin"),
         &["did not end within 1000 ms", "it computes at work at hangs.c:14 without"],
     );
-    refused(&folder, &words("unseen"), &["thread T1", "it waits in read, which raddle does not control"]);
+    refused(
+        &folder,
+        &words("unseen"),
+        &["thread T1", "it waits in the system call read, which raddle does not control"],
+    );
     refused(
         &folder,
         &words("accept"),
@@ -396,7 +401,7 @@ fn a_run_that_hangs_is_given_up() {
 }
 
 #[test]
-fn a_failing_run_is_made_smaller() {
+fn a_failing_run_is_minimized() {
     let folder = compile("smaller", "lost_update", &[]);
     let words = ["--strategy", "random-walk", "--no-minimize", "--record", "run.json", "--", "./lost_update"];
     let found = run(&folder, &words);
@@ -407,9 +412,9 @@ fn a_failing_run_is_made_smaller() {
         (&found["kind"], &"run.min.json".into()),
         "{small}"
     );
-    // To one thread, to the other, and back to main: no run that fails has fewer.
+    // To one thread, to the other, and back to main: no failing run has fewer.
     assert_eq!(small["switches"], 3, "{small}");
-    // Every smaller run on the way is written as well, and may be the last.
+    // Every smaller intermediate run is written as well, and may be the last.
     let all = raddle(&folder, &["minimize", "run.json", "--time", "10m", "-o", "/dev/stdout"]);
     let all = String::from_utf8_lossy(&all.stdout);
     assert!(all.matches("\"fingerprint\"").count() > 1 && !all.contains("lost_update+0x"), "{all}");

@@ -43,8 +43,8 @@ fn freed_memory_is_not_to_be_touched_or_freed() {
     }
 }
 
-/// Two writes of each of two threads: each variable has two orders. One word against four chars: the read comes before, between or
-/// after the writes.
+/// Two writes of each of two threads: each variable has two orders. One word against four chars: the read
+/// comes before, between or after the writes.
 #[test]
 fn bytes_that_no_access_has_in_common_are_different_objects() {
     let folder = instrument("neighbours", "crates/raddle-cli/tests/native/neighbours.c");
@@ -56,9 +56,10 @@ fn bytes_that_no_access_has_in_common_are_different_objects() {
     }
 }
 
-/// The run with the youngest thread first never ends. It is lost, and the others still tell what is shared.
+/// The run with the youngest thread first never ends. It is lost, and the others still learn which memory is
+/// shared.
 #[test]
-fn a_lost_run_that_was_to_learn_is_told_and_the_others_count() {
+fn a_lost_learning_run_is_reported_and_the_others_count() {
     let folder = instrument("unlearnt", "crates/raddle-cli/tests/native/unlearnt.c");
     let words =
         ["-s", "random-walk", "--runs", "500", "--races", "off", "--run-time", "5s", "--", "./program"];
@@ -97,9 +98,9 @@ fn a_data_race_is_a_note_or_a_failure_or_nothing() {
     assert_eq!((&unseen["verdict"], unseen["races"].is_null()), (&"passed".into(), true), "{unseen}");
 }
 
-/// Neighbours in one word, publication by atomics and by fences, and exchanges that fail.
+/// Neighbors in one word, publication by atomics and by fences, and failing exchanges.
 #[test]
-fn what_is_ordered_or_beside_each_other_is_no_race() {
+fn ordered_or_adjacent_accesses_do_not_race() {
     let folder = instrument("no_race", "crates/raddle-cli/tests/native/no_race.c");
     let report = run(&folder, &["--runs", "400", "--races", "fail", "--", "./program"]);
     assert_eq!(report["verdict"], "passed", "{report}");
@@ -107,7 +108,7 @@ fn what_is_ordered_or_beside_each_other_is_no_race() {
     assert_eq!(report["kind"], "data-race", "{report}");
 }
 
-/// The access that comes too late is to memory that only one order of the threads shares, and it has to be known beforehand.
+/// The late access is to memory that only one order of the threads shares, and it must be known beforehand.
 #[test]
 fn what_one_order_shares_is_known_under_every_seed() {
     let folder = instrument("shared_in_one_order", "benchmarks/corpus/CVE-2017-15265.c");

@@ -1,4 +1,4 @@
-// Threads that nobody waits for: a check that fails if it comes last or, with an argument, one that prints a line.
+// Detached threads: a check that fails if it comes last or, with an argument, one that prints a line.
 #include <assert.h>
 #include <pthread.h>
 #include <stdio.h>

@@ -1,4 +1,4 @@
-// Two threads share words but no bytes, and hand a value over in an order that C promises; with an argument, in none.
+// Two threads share words but no bytes, and pass a value in an order that C guarantees; with an argument, in none.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

@@ -75,7 +75,7 @@ static void *using_the_heap(void *unused) {
     return unused;
 }
 
-// A thread of another kind ends, and no signal comes through any more.
+// A foreign thread ends, and no further signals arrive.
 static void beside(void) {
     pthread_t other;
     assert(pthread_create(&other, NULL, using_the_heap, NULL) == 0 && pthread_join(other, NULL) == 0);

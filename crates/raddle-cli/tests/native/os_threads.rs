@@ -14,8 +14,8 @@ fn instrument(folder: &Path, source: &str) {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
 }
 
-/// Every number of the report is the same: failures by kind, partial orders, steps, and the first failing run, whose file
-/// holds its fingerprint.
+/// Every number of the report is the same: failures by kind, partial orders, steps, and the first failing
+/// run, whose file contains its fingerprint.
 #[test]
 fn every_program_has_the_same_runs() {
     let mut different = Vec::new();
@@ -26,8 +26,8 @@ fn every_program_has_the_same_runs() {
         program.compile(&mut compiler, &folder.join("program"));
         let options: Vec<&str> = program.options.iter().map(String::as_str).collect();
         let both = ["fibers", "os"].map(|threads| {
-            // A hand-over between OS threads takes its time, and one program spins up to the limit. To make runs smaller takes as
-            // much time as there is.
+            // A switch between OS threads takes time, and one program spins up to the limit. Minimization
+            // uses all available time.
             let words = [
                 "--keep-going",
                 "--no-minimize",
@@ -43,7 +43,7 @@ fn every_program_has_the_same_runs() {
             let report = run(&folder, &[&words[..], &options[..], &["--", "./program"]].concat());
             (report, std::fs::read_to_string(folder.join("run.json")).ok())
         });
-        // What comes from outside comes when it likes.
+        // External events arrive at any time.
         if both[0].0["outside_waits"].as_u64() > Some(0) {
             continue;
         }
@@ -60,9 +60,9 @@ fn every_program_has_the_same_runs() {
     assert!(different.is_empty(), "{}", different.join("\n"));
 }
 
-/// Threads that crash on their own OS threads, one of them because its stack is full.
+/// Threads that crash on their own OS threads, one of them with a stack overflow.
 #[test]
-fn crashes_are_told() {
+fn crashes_are_reported() {
     let folder = compile("os_crashes", "crashes", &[]);
     for (way, kind, message) in
         [("segv", "signal", "got SIGSEGV for an access to address 0x10"), ("abort", "abort", "got SIGABRT")]
@@ -80,13 +80,17 @@ fn crashes_are_told() {
 }
 
 #[test]
-fn a_run_that_hangs_is_told_by_the_thread_that_runs() {
+fn a_hanging_run_is_reported_with_the_running_thread() {
     let folder = compile("os_hangs", "hangs", &[]);
     let words = ["run", "--threads", "os", "--run-time", "300ms", "--", "./hangs", "unseen"];
-    super::refused(&folder, &words, &["thread T1", "it waits in read, which raddle does not control"]);
+    super::refused(
+        &folder,
+        &words,
+        &["thread T1", "it waits in the system call read, which raddle does not control"],
+    );
 }
 
-/// A machine without FSGSBASE, as far as the C library tells.
+/// A machine without FSGSBASE, as reported by the C library.
 #[test]
 fn they_are_chosen_where_there_are_no_fibers() {
     let folder = compile("os_chosen", "lost_update", &[]);
@@ -114,7 +118,7 @@ fn they_are_chosen_where_there_are_no_fibers() {
     assert_eq!(asked, usual);
 }
 
-/// Where the stack of `main` begins depends on the environment, and a replay must not.
+/// The beginning of the stack of `main` depends on the environment, and a replay must not.
 #[test]
 fn a_replay_does_not_depend_on_the_environment() {
     let folder = folder("environment");
@@ -132,8 +136,8 @@ fn a_replay_does_not_depend_on_the_environment() {
     }
 }
 
-/// Where the kernel puts the arguments depends on the environment too: some lengths of it would let two arguments share a unit
-/// of memory, and others not.
+/// The kernel's location of the arguments depends on the environment too: for some lengths two arguments
+/// would share a unit of memory, and for others not.
 #[test]
 fn a_search_does_not_depend_on_the_environment() {
     let folder = folder("surroundings");

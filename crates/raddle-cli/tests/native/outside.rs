@@ -1,4 +1,4 @@
-//! What programs ask of the outside: files, signals, processes, random numbers.
+//! External resources of programs: files, signals, processes, random numbers.
 
 use super::{compile, folder, raddle, replays, run};
 use serde_json::Value;
@@ -15,8 +15,8 @@ fn controlled(name: &str) -> PathBuf {
     folder
 }
 
-/// What both ends of is in the program is part of the schedule: the runs repeat, differ from each other, and none of them
-/// waits for the outside.
+/// Files with both ends in the program are part of the schedule: the runs repeat, differ from each other, and
+/// none of them waits for external events.
 #[test]
 fn threads_talk_through_files() {
     for (name, orders) in [("pass/pipes", 50), ("pass/event_loop", 5), ("pass/signals", 2)] {
@@ -32,7 +32,7 @@ fn threads_talk_through_files() {
     }
 }
 
-/// Which threads wait in a file is known to a search, so that it ends.
+/// A search knows which threads wait for a file, so it ends.
 #[test]
 fn a_search_through_files_ends() {
     let folder = controlled("pass/event_loop");
@@ -42,7 +42,7 @@ fn a_search_through_files_ends() {
 }
 
 #[test]
-fn a_read_that_nobody_answers_is_a_deadlock() {
+fn an_unanswered_read_is_a_deadlock() {
     let folder = compile("silence", "hangs", &[]);
     let report = run(&folder, &["--", "./hangs", "read"]);
     assert_eq!(report["kind"], "deadlock", "{report}");
@@ -51,8 +51,8 @@ fn a_read_that_nobody_answers_is_a_deadlock() {
     replays(&folder, &report, 3);
 }
 
-/// Functions of stdio wait as `read` does, and are told with the line that has called them. Who waits inside of one has locked its
-/// stream.
+/// Stdio functions wait like `read`, and are reported with the calling line. A thread that waits inside one
+/// has locked its stream.
 #[test]
 fn streams_wait_for_their_files() {
     let folder = controlled("fail/stream_deadlock");
@@ -65,14 +65,11 @@ fn streams_wait_for_their_files() {
     assert_eq!(report["kind"], "deadlock", "{report}");
     let message = report["message"].as_str().expect("a failure has a message");
     assert!(message.contains("waits for pipe 3 to be ready; reading at streams.c:"), "{message}");
-    assert!(
-        message.contains("waits for the lock of stream 3 to be ready; reading at streams.c:"),
-        "{message}"
-    );
+    assert!(message.contains("waits for lock of stream 3 to be ready; reading at streams.c:"), "{message}");
     replays(&folder, &report, 3);
 }
 
-/// The other ends of their files may be outside, and may be read from after the main thread has returned.
+/// The other ends of their files may be outside, and may be read after the main thread has returned.
 #[test]
 fn streams_of_other_processes_wait() {
     let folder = compile("streams-outside", "streams", &[]);
@@ -85,7 +82,7 @@ fn streams_of_other_processes_wait() {
     assert_eq!((&report["verdict"], &report["outside_waits"]), (&"passed".into(), &0.into()), "{report}");
 }
 
-/// The OpenMP library of gcc calls the kernel without a function, and yet its threads are controlled.
+/// gcc's OpenMP library calls the kernel without a function, and its threads are controlled nevertheless.
 #[test]
 fn openmp_is_controlled() {
     let folder = folder("openmp");
@@ -114,7 +111,8 @@ fn openmp_is_controlled() {
     super::refused(&folder, &["run", "--", "./openmp", "handle"], &["SIGSYS", "OpenMP"]);
 }
 
-/// A run that something would have ended which is not controlled is no deadlock and no livelock, and says what that is.
+/// A run that something uncontrolled would have ended is neither a deadlock nor a livelock, and the report
+/// names the cause.
 #[test]
 fn what_is_not_controlled_is_no_failure() {
     let folder = compile("timers", "timers", &[]);
@@ -123,12 +121,12 @@ fn what_is_not_controlled_is_no_failure() {
     super::refused(&folder, &words("thread"), &["SIGEV_THREAD"]);
     super::refused(&folder, &words("cancel"), &["cancelled asynchronously"]);
     super::refused(&folder, &words("process"), &["in shared memory", "another process"]);
-    // An alarm that ends the program is none that anybody waits for.
+    // No thread waits for an alarm that ends the program.
     let report = run(&folder, &["--", "./timers", "deadlock"]);
     assert_eq!(report["kind"], "deadlock", "{report}");
 }
 
-/// What is waited for is the same file, whatever its number.
+/// The awaited file is the same, whatever its number.
 #[test]
 fn copies_of_files_are_known() {
     let folder = compile("copies", "copies", &[]);
@@ -150,7 +148,8 @@ fn processes_are_counted() {
     assert!(text.contains("for something from outside"), "{text}");
 }
 
-/// The random numbers of a run follow from the seed and its number, in a replay too. Those before `main` are always the same.
+/// The random numbers of a run follow from the seed and its number, in a replay too. Those before `main` are
+/// always the same.
 #[test]
 fn random_numbers_repeat() {
     let folder = folder("random");
@@ -185,7 +184,7 @@ fn random_numbers_repeat() {
     assert!(!is_first && !is_other_first, "otherwise this does not see that the number of the run counts");
     assert_eq!(printed(&["replay", "run.json"]).0, other);
     assert_eq!(numbers("1").0, first);
-    // What the kernel hands over at the start is the same for all, and an old C library lacks the last kind.
+    // The kernel's initial random bytes are the same for all, and an old C library lacks the last kind.
     for line in 0..6 {
         assert_ne!(first[line], other[line], "{first:?} {other:?}");
         let words: Vec<&str> = first[line].split_whitespace().collect();
@@ -194,13 +193,13 @@ fn random_numbers_repeat() {
 }
 
 #[test]
-fn an_end_that_nobody_sees_keeps_its_trace() {
+fn an_unseen_end_keeps_its_trace() {
     let folder = compile("dies", "dies", &[]);
     for (way, message) in [
         ("kill", "thread T1 got SIGKILL; work at dies.c:14"),
         ("raise", "thread T1 got SIGTERM; work at dies.c:15"),
         ("pipe", "thread T1 got SIGPIPE; work at dies.c:16"),
-        // Nothing is seen of an instruction; the last place before it is told.
+        // An instruction is invisible; the last location before it is reported.
         ("trap", "thread T1 got SIGTRAP; work at dies.c:13"),
         ("first", "thread main got SIGTRAP; no place in the code"),
     ] {
@@ -229,7 +228,7 @@ fn an_unexpected_output_is_a_failure() {
     assert!(message.contains("the first difference is in line 1, after 0 bytes"), "{message}");
     assert!(message.contains("it has 13 bytes, expected are 13"), "{message}");
     replays(&folder, &report, 3);
-    // What goes to the standard error is no output, and is shown with it.
+    // Standard error is not output, and is displayed with it.
     let recorded = report["failure_file"].as_str().expect("a failing run is written");
     let shown = raddle(&folder, &["replay", recorded]);
     let shown = String::from_utf8_lossy(&shown.stdout);

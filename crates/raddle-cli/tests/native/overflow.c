@@ -1,4 +1,4 @@
-// A thread uses up its stack.
+// A thread overflows its stack.
 #include <pthread.h>
 
 static int deeper(volatile char *above) {

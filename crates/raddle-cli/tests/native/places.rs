@@ -1,18 +1,18 @@
-//! Reports in the words of the source.
+//! Reports with source names.
 
 use super::{folder, raddle, replays, run};
 use serde_json::Value;
 use std::path::Path;
 use std::process::Command;
 
-/// The number of the line that is `after` lines after the first one with `before`.
+/// Returns the number of the line that is `after` lines after the first one with `before`.
 fn line(source: &str, before: &str, after: usize) -> usize {
     source.lines().position(|line| line.contains(before)).expect("the line is there") + 1 + after
 }
 
-/// Both waits, both acquisitions and both mutexes, wherever the program is loaded, in all that is told of the run.
+/// Both waits, both acquisitions and both mutexes, wherever the program is loaded, in all reports of the run.
 #[test]
-fn a_deadlock_is_told_in_the_words_of_the_source() {
+fn a_deadlock_report_has_source_names() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/c/fail/abba_deadlock.c");
     let source = std::fs::read_to_string(&path).expect("the program is there");
     let (forth, back) = (line(&source, "*forth(", 1), line(&source, "*back(", 1));
@@ -23,7 +23,7 @@ fn a_deadlock_is_told_in_the_words_of_the_source() {
         assert!(gcc.status().expect("gcc starts").success(), "it is compiled");
         let report = run(&folder, &["--strategy", "pos", "--", "./abba"]);
         let message = report["message"].as_str().expect("a failure has a message");
-        let told = [
+        let printed = [
             format!("T1 waits for mutex m2, held by T2; forth at abba_deadlock.c:{}\n", forth + 1),
             format!("T2 waits for mutex m1, held by T1; back at abba_deadlock.c:{}\n", back + 1),
             format!("  T1 took m1; forth at abba_deadlock.c:{forth}"),
@@ -39,10 +39,10 @@ fn a_deadlock_is_told_in_the_words_of_the_source() {
         assert!(again.ends_with("\nReplay it: raddle replay run.json\n"), "{again}");
         let replayed = raddle(&folder, &["replay", "run.json"]);
         let replayed = String::from_utf8_lossy(&replayed.stdout);
-        for part in &told {
+        for part in &printed {
             assert!(message.contains(part), "{name}: `{part}` is missing in: {message}");
         }
-        for part in told.iter().chain(&steps) {
+        for part in printed.iter().chain(&steps) {
             assert!(again.contains(part), "{name}: `{part}` is missing in: {again}");
             assert!(replayed.contains(part), "{name}: `{part}` is missing in: {replayed}");
         }

@@ -1,4 +1,4 @@
-// Threads wait for each other in loops on plain and volatile memory, whoever runs first.
+// Threads wait for each other in loops on plain and volatile memory, in any order.
 #include <pthread.h>
 #include <string.h>
 

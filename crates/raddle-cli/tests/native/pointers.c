@@ -1,4 +1,4 @@
-// Passes a pointer to no object to a function of pthreads, in a thread of its own.
+// Passes a pointer to no object to a function of pthreads, in a separate thread.
 #include <pthread.h>
 #include <semaphore.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
-//! What a program is to the system: its status, its start, its user.
+//! A program as a process: its status, its start, its user.
 
 use super::{compile, raddle, refused, replays, run};
 
-/// A status other than 0 is a failure only if that is asked for.
+/// A status other than 0 is a failure only if requested.
 #[test]
 fn a_status_is_a_failure_if_asked_for() {
     let folder = compile("status", "status", &[]);
@@ -18,7 +18,7 @@ fn a_status_is_a_failure_if_asked_for() {
         let every = run(&folder, &[&["--keep-going"], &words[..], end].concat());
         assert!(every["failures"].as_u64() < Some(200), "some runs end with 0: {every}");
     }
-    // Whoever waits for it sees a 0.
+    // A waiting process sees 0.
     let report = run(&folder, &[&words[..], &["256"]].concat());
     assert_eq!(report["verdict"], "passed", "{report}");
     let bare =
@@ -26,7 +26,7 @@ fn a_status_is_a_failure_if_asked_for() {
     assert_eq!(bare.status.code(), Some(0), "{}", String::from_utf8_lossy(&bare.stdout));
 }
 
-/// Where the kernel does not keep addresses the same, the program is started again once and not for ever.
+/// If the kernel randomizes addresses nevertheless, the program is restarted once and not forever.
 #[test]
 fn a_program_is_started_again_once() {
     let folder = compile("forgets", "forgets", &["-rdynamic"]);
@@ -36,7 +36,7 @@ fn a_program_is_started_again_once() {
     assert_eq!(starts.len(), 1);
 }
 
-/// The C library would wait for threads that are parked.
+/// The C library would wait for parked threads.
 #[test]
 fn the_user_changes_while_threads_are_alive() {
     let folder = compile("identity", "identity", &[]);
@@ -48,7 +48,7 @@ fn the_user_changes_while_threads_are_alive() {
     refused(&folder, &words, &["seteuid is called while other threads are alive", "--threads fibers"]);
 }
 
-/// The server hears by a signal that a run has ended. The program has that signal as it was started with it.
+/// The server gets a signal when a run has ended. The program has that signal in its original state.
 #[test]
 fn signals_are_as_the_program_was_started_with_them() {
     let folder = compile("inherits", "inherits", &[]);
@@ -63,7 +63,7 @@ fn signals_are_as_the_program_was_started_with_them() {
     }
 }
 
-/// The environment tells where the command line is.
+/// The environment names the socket of the command line.
 #[test]
 fn a_program_may_clear_its_environment_before_main() {
     let folder = compile("clears", "clears", &[]);
@@ -71,8 +71,8 @@ fn a_program_may_clear_its_environment_before_main() {
     assert_eq!((&report["verdict"], &report["runs"]), (&"passed".into(), &3.into()), "{report}");
 }
 
-/// Calls are bound before the first run, to what the loader would have chosen. A run may be on all processors, although its server
-/// stays on one while it makes it.
+/// Calls are bound before the first run, to the loader's choice. A run may use all processors, although its
+/// server is pinned to one during the fork.
 #[test]
 fn a_run_begins_with_bound_calls_and_all_processors() {
     let library = compile("binds-library", "binds", &["-DLIBRARY", "-shared", "-fPIC"]).join("binds");
@@ -91,7 +91,8 @@ fn a_run_begins_with_bound_calls_and_all_processors() {
     assert_eq!(output.status.code(), Some(0), "{}", String::from_utf8_lossy(&output.stdout));
 }
 
-/// A call is left if its name leads back to it, if the program has bound it, or if it is in a library that the program has loaded.
+/// A call is left unbound if its name leads back to it, if the program has bound it, or if it is in a library
+/// that the program has loaded.
 #[test]
 fn a_run_begins_with_calls_as_the_program_has_them() {
     let library = ["-DLIBRARY", "-shared", "-fPIC", "-Wl,-z,lazy"];
@@ -108,10 +109,10 @@ fn a_run_begins_with_calls_as_the_program_has_them() {
     }
 }
 
-/// The default lets the end of the program wait in most runs, so that a check which nobody waits for comes to its end, and in the
-/// others not. The failure file tells which it was.
+/// By default the end of the program waits in most runs, so that a detached check finishes, and does not in
+/// the others. The failure file records which it was.
 #[test]
-fn threads_that_nobody_waits_for_are_seen_to_their_end_and_not() {
+fn detached_threads_run_to_their_end_in_some_runs() {
     let folder = compile("never-joined", "never_joined", &[]);
     let settings = |report: &serde_json::Value| {
         let file = report["failure_file"].as_str().expect("a failing run is recorded");

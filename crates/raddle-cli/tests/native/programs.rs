@@ -5,7 +5,7 @@ use raddle_testkit::{CLanguage, c_programs};
 use std::io::Write;
 use std::process::Command;
 
-/// Compiles every program by these compilers of C and C++, and checks what is found in it.
+/// Compiles every program with these compilers of C and C++, and checks the result.
 fn check_all(cc: &str, cxx: &str, passing_runs: &str) {
     let mut wrong = Vec::new();
     for program in c_programs() {
@@ -30,7 +30,8 @@ fn every_program_is_found_right_or_wrong() {
     check_all("gcc", "g++", "60");
 }
 
-/// clang is a large download, so `tools/install.sh` leaves it out; where it is not installed, this says so and passes.
+/// clang is a large download, so `tools/install.sh` omits it; if it is not installed, this prints a message
+/// and passes.
 #[test]
 fn every_program_is_found_right_or_wrong_by_clang_if_it_is_there() {
     if Command::new("clang++").arg("--version").output().is_ok_and(|output| output.status.success()) {

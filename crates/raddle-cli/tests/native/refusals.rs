@@ -1,4 +1,4 @@
-//! What cannot be controlled or written is told, and a verdict is never lost.
+//! Uncontrollable and unwritable things are reported, and a verdict is never lost.
 
 use super::{compile, folder, raddle, refused};
 use serde_json::Value;
@@ -20,7 +20,7 @@ fn executable(folder: &Path, name: &str, content: &[u8]) {
 }
 
 #[test]
-fn programs_that_are_not_there_are_refused() {
+fn missing_programs_are_rejected() {
     let folder = folder("not_there");
     refused(&folder, &["run", "--", "./nothing"], &["cannot find ./nothing: No such file"]);
     refused(
@@ -38,7 +38,7 @@ fn programs_that_are_not_there_are_refused() {
 }
 
 #[test]
-fn scripts_are_refused_with_what_runs_them() {
+fn scripts_are_rejected_with_their_interpreter() {
     let folder = folder("scripts");
     for (first, parts) in [
         (
@@ -54,7 +54,7 @@ fn scripts_are_refused_with_what_runs_them() {
 }
 
 #[test]
-fn programs_for_other_machines_are_refused() {
+fn programs_for_other_machines_are_rejected() {
     let folder = compile("foreign", "lost_update", &["-static"]);
     refused(&folder, &["run", "--", "./lost_update"], &["it is linked statically", "link it dynamically"]);
     let dynamic = compile("foreign_dynamic", "lost_update", &[]);
@@ -84,7 +84,7 @@ fn programs_for_other_machines_are_refused() {
 }
 
 #[test]
-fn a_program_with_the_rights_of_its_owner_is_refused() {
+fn a_setuid_program_is_rejected() {
     let folder = compile("setuid", "lost_update", &[]);
     for mode in [0o4755, 0o2755] {
         set_mode(&folder.join("lost_update"), mode);
@@ -101,7 +101,7 @@ fn a_program_with_the_rights_of_its_owner_is_refused() {
 }
 
 #[test]
-fn a_missing_library_is_told() {
+fn a_missing_library_is_reported() {
     let folder = folder("library");
     let gcc = |words: &[&str]| {
         let status = Command::new("gcc").args(words).current_dir(&folder).status().expect("gcc starts");
@@ -120,7 +120,8 @@ fn a_missing_library_is_told() {
     refused(&folder, &words, &["it ends with status 3 before it comes to its `main`"]);
 }
 
-/// The program asserts that its threads are made: it must not be blamed for that. Three need no room: they are there before a run.
+/// The program asserts that its threads are created: it must not be blamed for a system limit. Three need no
+/// room: they exist before a run.
 #[test]
 fn limits_of_the_system_are_no_failures_of_the_program() {
     let folder = compile("limits", "limits", &[]);
@@ -128,19 +129,19 @@ fn limits_of_the_system_are_no_failures_of_the_program() {
     refused(
         &folder,
         &words,
-        &["the system refuses to make thread T4 (EAGAIN)", "not a failure of the program"],
+        &["the system refuses to create thread T4 (EAGAIN)", "not a failure of the program"],
     );
     let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
     let output =
         command.args(words).current_dir(&folder).env("LIMIT_PROCESSES", "1").output().expect("raddle starts");
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(2), "{message}");
-    for part in ["a process for the run could not be made: Resource temporarily unavailable", "`ulimit -u`"] {
+    for part in ["cannot create a process for the run: Resource temporarily unavailable", "`ulimit -u`"] {
         assert!(message.contains(part), "`{part}` is missing in: {message}");
     }
 }
 
-/// Whatever cannot be written, the failure is shown and the exit status tells of it.
+/// If anything cannot be written, the failure is displayed and the exit status reflects it.
 #[test]
 fn a_failure_is_shown_where_it_cannot_be_written() {
     let folder = compile("unwritable", "lost_update", &[]);
@@ -167,7 +168,7 @@ fn a_failure_is_shown_where_it_cannot_be_written() {
     assert_eq!(failures.count(), 1);
 }
 
-/// Whichever comes first under a seed: a failing run is told, even if a later one is lost.
+/// A failing run is reported, even if a later one is lost, in either order under a seed.
 #[test]
 fn a_failure_is_not_lost_with_a_later_run() {
     let folder = compile("lost_run", "lost", &[]);

@@ -1,11 +1,11 @@
-//! Programs that plain rustc has compiled, with hooks at their accesses to memory.
+//! Programs compiled by plain rustc, with hooks at their memory accesses.
 
 use super::{folder, raddle, replays, run};
 use serde_json::Value;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How the stable compiler is made to call the hooks.
+/// The flags that make the stable compiler call the hooks.
 const FLAGS: &[&str] = &[
     "-Cpasses=forceattrs",
     "-Cpasses=tsan-module",
@@ -19,7 +19,7 @@ const FLAGS: &[&str] = &[
     "--edition=2024",
 ];
 
-/// Compiles `NAME.rs` of `tests/native/rust` into a folder, and gives the folder and the source.
+/// Compiles `NAME.rs` of `tests/native/rust` into a folder, and returns the folder and the source.
 fn compile(name: &str, flags: &[&str]) -> (PathBuf, String) {
     let folder = folder(&format!("rust_{name}"));
     let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/native/rust").join(format!("{name}.rs"));
@@ -29,7 +29,7 @@ fn compile(name: &str, flags: &[&str]) -> (PathBuf, String) {
     (folder, std::fs::read_to_string(source).expect("the source is there"))
 }
 
-/// `NAME.rs:LINE` of the line that ends in `// mark`.
+/// Returns `NAME.rs:LINE` of the line that ends in `// mark`.
 #[track_caller]
 fn line(name: &str, source: &str, mark: &str) -> String {
     let end = format!("// {mark}");
@@ -43,25 +43,25 @@ fn text(folder: &Path, words: &[&str]) -> String {
 
 /// Both lines are the user's own, although the operations are those of std.
 #[test]
-fn a_lost_update_is_told_by_the_lines_of_the_user() {
+fn a_lost_update_is_reported_with_user_lines() {
     let (folder, source) = compile("lost_update", &[]);
     let report = run(&folder, &["--fail-on-exit", "--", "./lost_update"]);
     assert_eq!(report["kind"], "exit", "{report}");
-    // A panic prints the number of its thread. That of the first is the real one, which is another one each time.
+    // A panic prints the id of its thread. That of the first is the real one, which differs each time.
     replays(&folder, &report, 1);
     let file = report["failure_file"].as_str().expect("the run was recorded");
-    let told = text(&folder, &["replay", file]);
+    let printed = text(&folder, &["replay", file]);
     for part in [
         format!("{} in Mutex::lock", line("lost_update", &source, "reads")),
         format!("{} in Mutex::lock", line("lost_update", &source, "writes")),
         format!("{} in drop of MutexGuard", line("lost_update", &source, "writes")),
     ] {
-        assert!(told.contains(&part), "`{part}` is missing in: {told}");
+        assert!(printed.contains(&part), "`{part}` is missing in: {printed}");
     }
 }
 
 #[test]
-fn a_deadlock_of_std_is_told_by_who_waits_where_and_who_was_there_last() {
+fn a_deadlock_in_std_is_reported_with_waiters_and_last_holders() {
     let (folder, source) = compile("abba", &[]);
     let report = run(&folder, &["--", "./abba"]);
     assert_eq!(report["kind"], "deadlock", "{report}");
@@ -78,9 +78,9 @@ fn a_deadlock_of_std_is_told_by_who_waits_where_and_who_was_there_last() {
     }
 }
 
-/// Frames that are inlined into others, or left out, do not hide the user's line either.
+/// Inlined or missing frames do not hide the user's line either.
 #[test]
-fn optimised_code_is_told_by_the_lines_of_the_user() {
+fn optimized_code_is_reported_with_user_lines() {
     let (folder, source) = compile("optimised", &["-O"]);
     let report = run(&folder, &["--", "./optimised"]);
     assert_eq!(report["kind"], "deadlock", "{report}");
@@ -89,9 +89,9 @@ fn optimised_code_is_told_by_the_lines_of_the_user() {
     assert!(message.contains(&place), "`{place}` is missing in: {message}");
 }
 
-/// std's own locks order what the hooks see, unseen: nothing is said of races unless it is asked for.
+/// std's own locks order accesses without hooks: races are not reported unless requested.
 #[test]
-fn no_data_race_is_told_of_what_std_has_ordered() {
+fn data_races_ordered_by_std_are_not_reported() {
     let (folder, _) = compile("handed_over", &[]);
     let report = run(&folder, &["--fail-on-exit", "--runs", "200", "--", "./handed_over"]);
     assert_eq!((&report["verdict"], &report["races"]), (&"passed".into(), &Value::Null), "{report}");
@@ -100,7 +100,7 @@ fn no_data_race_is_told_of_what_std_has_ordered() {
     assert!(report["kind"] != "data-race" || notes.contains("the data race may be none"), "{report}");
 }
 
-/// Everything that std waits with, on the virtual clock, and panics as they are meant.
+/// Everything in std that waits, on the virtual clock, and intended panics.
 #[test]
 fn what_std_waits_with_is_under_control() {
     let (folder, _) = compile("waits", &[]);
@@ -117,7 +117,7 @@ fn a_spinning_thread_lets_others_run() {
     assert_eq!(report["verdict"], "passed", "{report}");
 }
 
-/// Also what it prints, in which a thread has the same number in every run.
+/// Including its output, in which a thread has the same id in every run.
 #[test]
 fn a_run_with_a_panic_repeats() {
     let (folder, _) = compile("panics", &[]);
@@ -125,6 +125,6 @@ fn a_run_with_a_panic_repeats() {
     assert_eq!(report["kind"], "exit", "{report}");
     replays(&folder, &report, 3);
     let file = report["failure_file"].as_str().expect("the run was recorded");
-    let told = text(&folder, &["replay", file]);
-    assert!(told.contains("(1000001) panicked at "), "{told}");
+    let printed = text(&folder, &["replay", file]);
+    assert!(printed.contains("(1000001) panicked at "), "{printed}");
 }

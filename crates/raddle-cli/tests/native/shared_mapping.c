@@ -1,4 +1,4 @@
-// Has memory without a file in its memory map before `main`: shared, or a large block of the heap.
+// Has anonymous memory in its memory map before `main`: shared, or a large block of the heap.
 #include <assert.h>
 #include <pthread.h>
 #include <stdlib.h>

@@ -5,7 +5,7 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Output};
 
-/// Runs raddle with a cache of its own in `folder`.
+/// Runs raddle with its own cache in `folder`.
 fn raddle(folder: &Path, words: &[&str]) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_raddle"));
     command
@@ -42,12 +42,12 @@ fn write(folder: &Path, name: &str, text: &str) {
     std::fs::write(folder.join(name), text).expect("the folder can be written to");
 }
 
-/// How many programs are in the cache.
+/// Returns the number of programs in the cache.
 fn cached(folder: &Path) -> usize {
     std::fs::read_dir(folder.join("cache/programs")).map_or(0, Iterator::count)
 }
 
-/// The recorded run is one of the program of then, whatever becomes of the source, and of the cache.
+/// The recorded run is one of the original program, independent of changes to the source and the cache.
 #[test]
 fn a_source_file_is_compiled_and_its_runs_replay() {
     let folder = folder("source");
@@ -98,7 +98,7 @@ fn a_cpp_file_is_compiled_with_flags() {
     assert!(text(&useless.stderr).contains("--cflags has no use"), "{}", text(&useless.stderr));
 }
 
-/// Errors before and after preprocessing, at linking, and no file at all.
+/// Errors before and after preprocessing, at linking, and a missing file.
 #[test]
 fn the_compiler_says_what_is_wrong() {
     let folder = folder("source_wrong");

@@ -1,4 +1,4 @@
-//! Threads of std with all that waits, and a deadlock if asked for.
+//! Threads of std with everything that waits, and a deadlock if requested.
 
 use std::sync::{Arc, Barrier, Condvar, Mutex, Once, RwLock, mpsc};
 use std::thread;

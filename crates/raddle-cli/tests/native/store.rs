@@ -1,4 +1,4 @@
-//! What was tested and kept for later: `raddle run --strategy maple` and `raddle coverage`.
+//! Stored test results: `raddle run --strategy maple` and `raddle coverage`.
 
 use super::{copy, folder, raddle, run};
 use raddle_store::FILE_NAME;
@@ -6,8 +6,8 @@ use serde_json::Value;
 use std::path::Path;
 use std::process::{Command, Stdio};
 
-/// Two threads add to a counter in a function that can be changed, after one that is in the way. One of them comes late, which no
-/// prediction knows: that it comes first is tried in vain.
+/// Two threads add to a counter in a function that can be changed, after one that can move it. One of them
+/// starts late, which no prediction knows: attempts to let it come first fail.
 fn program(before: &str, step: &str) -> String {
     format!(
         "#include <pthread.h>\nstatic volatile int counter, tail; int usleep(unsigned);\n{before}\n\
@@ -39,7 +39,7 @@ fn coverage(folder: &Path, words: &[&str]) -> Value {
     serde_json::from_slice(&output.stdout).unwrap_or_else(|error| panic!("{error}: {messages}"))
 }
 
-/// How many iRoots are exposed.
+/// Returns the number of exposed iRoots.
 fn exposed(coverage: &Value) -> u64 {
     let idioms = coverage["idioms"].as_array().expect("a row for each idiom");
     idioms.iter().filter_map(|row| row["exposed"].as_u64()).sum()
@@ -59,11 +59,11 @@ fn what_was_tested_is_not_tested_again_until_the_code_changes() {
     let again = search(&folder, &["--seed", "2"]);
     assert!(again["runs"].as_u64() < first["runs"].as_u64(), "{first} {again}");
     assert_eq!(coverage(&folder, &[])["searches"][1]["fresh"], 0);
-    // Without the store everything is as new, and nothing is written.
+    // Without the store everything is new, and nothing is written.
     assert_eq!(search(&folder, &["--fresh"])["runs"], first["runs"]);
     assert_eq!(coverage(&folder, &[])["searches"].as_array().map(Vec::len), Some(2));
 
-    // Code that was only moved is known.
+    // Code that was only moved is recognized.
     compile(&folder, &program("int more(int x) { return 3 * x + counter; }", "1"));
     let moved = search(&folder, &[]);
     assert_eq!(moved["notes"], Value::Array(vec![]), "{moved}");
@@ -78,7 +78,7 @@ fn what_was_tested_is_not_tested_again_until_the_code_changes() {
     assert_eq!(changed["runs"], first["runs"]);
     let both = coverage(&folder, &["--diff", "before.sqlite"]);
     assert_eq!(both["only_there"], Value::Array(vec![]), "{both}");
-    // A build that does not tell what it is made of forgets nothing.
+    // A build without symbols forgets nothing.
     let output = raddle(&folder, &["cc", "-s", "-O1", "-pthread", "add.c", "-o", "stripped/add"]);
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let output = raddle(&folder, &["coverage", "--forget-stale", "stripped/add"]);
@@ -116,7 +116,7 @@ fn two_searches_at_once_both_add_and_a_killed_one_harms_nothing() {
     }
     let kept = coverage(&folder, &[]);
     assert_eq!(kept["searches"].as_array().map(Vec::len), Some(3), "{kept}");
-    // One that would go on for long.
+    // One that would run for long.
     let mut endless = start(&["-s", "pos", "--coverage", "--runs", "1e9"]);
     let in_use = folder.join(format!("{FILE_NAME}-wal"));
     while !in_use.exists() {
@@ -133,7 +133,7 @@ fn two_searches_at_once_both_add_and_a_killed_one_harms_nothing() {
 }
 
 #[test]
-fn a_damaged_store_is_told_and_set_aside() {
+fn a_damaged_store_is_reported_and_set_aside() {
     let folder = folder("store_damaged");
     compile(&folder, &program("", "1"));
     let text = "this is no store, however long one reads on in it";
@@ -180,7 +180,7 @@ fn a_failing_run_is_not_the_first_with_what_is_known() {
     let first = search(&[]);
     assert!(first["iroots"].as_array().is_some_and(|roots| !roots.is_empty()), "{first}");
     search(&["--keep-going", "--runs", "200"]);
-    // Also the first run of a search.
+    // Even the first run of a search.
     let again = ["1", "2", "3", "4", "5", "6", "7", "8"].map(|seed| search(&["--seed", seed]));
     assert!(again.iter().any(|report| report["first_failure"] == 0), "{again:?}");
     for report in again {
@@ -207,7 +207,7 @@ fn lines_and_folders_do_not_matter() {
     let changed = search(&folder, &["--store", "other.sqlite"]);
     let advice = changed["notes"].to_string();
     assert!(advice.contains("raddle coverage --store other.sqlite --forget-stale "), "{advice}");
-    // A file that is no store is none, and stays.
+    // A file that is not a store is rejected, and stays unchanged.
     let output = raddle(&folder, &[&["run"], SEARCH, &["--store", "add.c", "--", "./add"]].concat());
     assert_eq!(output.status.code(), Some(2));
     assert!(String::from_utf8_lossy(&output.stderr).contains("it is no store; name another file"));

@@ -1,4 +1,4 @@
-// Fails if it has often given up the processor by itself, which nothing in it does. With an argument it never ends.
+// Fails if it has often yielded the processor, which nothing in it does. With an argument it never ends.
 #include <assert.h>
 #include <pthread.h>
 #include <sys/resource.h>

@@ -1,4 +1,4 @@
-// Variables of many types that one thread writes and the other reads; the argument says how the program fails.
+// Variables of many types that one thread writes and the other reads; the argument selects the failure.
 #include <assert.h>
 #include <pthread.h>
 #include <stdatomic.h>

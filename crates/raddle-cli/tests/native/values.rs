@@ -1,4 +1,4 @@
-//! What steps read and wrote is told with them.
+//! Steps are reported with the values that they read and wrote.
 
 use super::{folder, raddle};
 use raddle_model::TraceFile;
@@ -9,15 +9,15 @@ fn source(name: &str) -> String {
     path.to_str().expect("the path is text").to_owned()
 }
 
-/// What `raddle` prints for these words, with the exit status of a failure.
+/// Returns the output of `raddle` for these words, with the exit status of a failure.
 #[track_caller]
-fn told(folder: &Path, words: &[&str]) -> String {
+fn printed(folder: &Path, words: &[&str]) -> String {
     let output = raddle(folder, words);
     assert_eq!(output.status.code(), Some(1), "{}", String::from_utf8_lossy(&output.stderr));
     String::from_utf8(output.stdout).expect("output is UTF-8")
 }
 
-/// The words of the steps, without numbers, threads and places.
+/// Returns the texts of the steps, without numbers, threads and locations.
 fn actions(text: &str) -> Vec<&str> {
     text.lines()
         .filter(|line| line.trim_start().starts_with(|c: char| c.is_ascii_digit()))
@@ -51,9 +51,9 @@ const WRITTEN: &[&str] = &[
 ];
 
 #[test]
-fn values_are_told_as_their_types_are() {
+fn values_are_formatted_by_type() {
     let folder = folder("values");
-    let text = told(&folder, &["run", "--runs", "1", &source("values.c"), "assert"]);
+    let text = printed(&folder, &["run", "--runs", "1", &source("values.c"), "assert"]);
     let actions = actions(&text);
     let from = actions.iter().position(|action| *action == WRITTEN[0]).unwrap_or_else(|| panic!("{text}"));
     assert_eq!(&actions[from..][..WRITTEN.len()], WRITTEN, "{text}");
@@ -88,19 +88,19 @@ fn values_are_told_as_their_types_are() {
     let path = only_file(&folder);
     let mut file = TraceFile::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
     assert!(!file.values.is_empty());
-    let shown = told(&folder, &["replay", path.to_str().unwrap()]);
+    let shown = printed(&folder, &["replay", path.to_str().unwrap()]);
     assert_eq!(self::actions(&shown), actions);
     file.values = raddle_model::Values::default();
     std::fs::write(folder.join("old.json"), file.to_json()).unwrap();
-    assert_eq!(told(&folder, &["replay", "old.json"]), shown);
-    assert_eq!(told(&folder, &["replay", "old.json", "--threads", "os"]), shown);
+    assert_eq!(printed(&folder, &["replay", "old.json"]), shown);
+    assert_eq!(printed(&folder, &["replay", "old.json", "--threads", "os"]), shown);
 }
 
 #[test]
 fn a_run_that_crashes_has_its_values() {
     let folder = folder("values_crash");
     for (way, last) in [("segv", &["write last = 4", "write 0x10"][..]), ("abort", &["write last = 4"])] {
-        let text = told(
+        let text = printed(
             &folder,
             &["run", "--runs", "1", "--points", "all", "--no-minimize", &source("values.c"), way],
         );
@@ -110,20 +110,20 @@ fn a_run_that_crashes_has_its_values() {
     }
 }
 
-/// A write that the system refuses has written nothing.
+/// A write that the system rejects has written nothing.
 #[test]
 fn what_was_not_written_has_no_value() {
     let folder = folder("values_refused");
-    let text = told(&folder, &["run", "--runs", "1", &source("values.c"), "refused"]);
+    let text = printed(&folder, &["run", "--runs", "1", &source("values.c"), "refused"]);
     let last = actions(&text).last().map(|&action| action.to_owned()).expect("there are steps");
     assert!(last.starts_with("write 0x") && !last.contains('='), "{text}");
 }
 
-/// What the runtime puts into freed blocks is no value of the program.
+/// The runtime's pattern in freed blocks is not a value of the program.
 #[test]
 fn freed_memory_has_no_value() {
     let folder = folder("values_freed");
-    let text = told(&folder, &["run", &source("../../../../tests/c/fail/use_after_free.c")]);
+    let text = printed(&folder, &["run", &source("../../../../tests/c/fail/use_after_free.c")]);
     let actions = actions(&text);
     assert!(actions.contains(&"write current = null"), "{text}");
     assert!(
@@ -132,31 +132,31 @@ fn freed_memory_has_no_value() {
     );
 }
 
-/// A data race ends the run at its second access, which is not executed: what it would have read is known, and what it would have
-/// written is not.
+/// A data race ends the run at its second access, which is not executed: the value it would have read is
+/// known, and the value it would have written is not.
 #[test]
 fn the_accesses_of_a_race_have_values() {
     let folder = folder("values_race");
     let text =
-        told(&folder, &["run", "-s", "pos", "--races", "fail", "--record", "run.json", &source("bank.c")]);
+        printed(&folder, &["run", "-s", "pos", "--races", "fail", "--record", "run.json", &source("bank.c")]);
     let actions = actions(&text);
     assert_eq!(actions, ["read balance = 100", "write balance = 110", "read balance = 110"], "{text}");
 }
 
-/// The order of the two accesses is told with what they read and wrote, before and after the run was made small.
+/// The order of the two accesses is reported with their values, before and after minimization.
 #[test]
-fn an_explanation_tells_values() {
+fn an_explanation_has_values() {
     let folder = folder("values_explained");
     let found =
-        told(&folder, &["run", "-s", "pos", "--record", "run.json", "--no-minimize", &source("bank.c")]);
+        printed(&folder, &["run", "-s", "pos", "--record", "run.json", "--no-minimize", &source("bank.c")]);
     assert!(found.contains("read balance = 100") && found.contains("write balance = 110"), "{found}");
-    told(&folder, &["minimize", "run.json", "--time", "10m"]);
-    let small = told(&folder, &["replay", "run.min.json"]);
+    printed(&folder, &["minimize", "run.json", "--time", "10m"]);
+    let small = printed(&folder, &["replay", "run.min.json"]);
     assert!(small.contains("read balance = 100") && small.contains("write balance = 110"), "{small}");
-    let why = told(&folder, &["explain", "run.min.json", "--time", "10m"]);
+    let why = printed(&folder, &["explain", "run.min.json", "--time", "10m"]);
     assert!(why.contains(" read 100 from `balance` at bank.c:7 before "), "{why}");
     assert!(why.contains(" wrote 110 to it at bank.c:7;"), "{why}");
-    let json = told(&folder, &["explain", "run.min.json", "--time", "10m", "--json"]);
+    let json = printed(&folder, &["explain", "run.min.json", "--time", "10m", "--json"]);
     assert!(json.contains(r#""values":["balance = 100"]"#), "{json}");
     let json = raddle(&folder, &["report", "run.min.json", "--json"]);
     let json = String::from_utf8(json.stdout).expect("output is UTF-8");

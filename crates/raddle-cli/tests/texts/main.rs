@@ -1,8 +1,9 @@
-//! Texts for people, word for word: the transcripts in `tests/golden`.
+//! Golden texts: the transcripts in `tests/golden`.
 //!
-//! A transcript is a file with commands in lines that begin with `$`. What follows a command is its standard output, its standard
-//! error after a line `[stderr]`, and its exit status if that is not 0. `normal.rs` says what is replaced in them. The commands of a file run in one shell folder, in order.
-//! Lines before the first command are comments. To add one, write its commands and let `cargo xtask bless` write the rest.
+//! A transcript is a file with commands in lines that begin with `$`. After a command follow its standard
+//! output, its standard error after a line `[stderr]`, and its exit status if that is not 0. `normal.rs`
+//! lists the replacements. The commands of a file run in one shell folder, in order. Lines before the first
+//! command are comments. To add one, write its commands and let `cargo xtask bless` write the rest.
 
 mod normal;
 mod programs;
@@ -11,7 +12,7 @@ use normal::Normal;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The root of the repository.
+/// Returns the root of the repository.
 fn root() -> PathBuf {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     root.canonicalize().expect("the crate lies in crates/")
@@ -26,7 +27,7 @@ fn is_set(variable: &str) -> bool {
     std::env::var_os(variable).is_some()
 }
 
-/// The transcripts of an area, in order.
+/// Returns the transcripts of an area, in order.
 fn transcripts(area: &str) -> Vec<PathBuf> {
     let folder = root().join("crates/raddle-cli/tests/golden").join(area);
     let listed = std::fs::read_dir(&folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
@@ -46,7 +47,7 @@ fn check(area: &str) {
     );
 }
 
-/// Runs the commands of a transcript again. Returns what differs.
+/// Runs the commands of a transcript again. Returns the difference.
 fn difference(area: &str, file: &Path) -> Option<String> {
     let expected = std::fs::read_to_string(file).expect("a transcript is UTF-8");
     let name = file.file_stem().expect("a file has a name").to_string_lossy();
@@ -72,14 +73,14 @@ fn difference(area: &str, file: &Path) -> Option<String> {
     Some(String::from_utf8_lossy(&diff.stdout).into_owned())
 }
 
-/// The commands of a transcript, and the comments before them.
+/// Returns the commands of a transcript, and the comments before them.
 fn commands(transcript: &str) -> (Vec<&str>, String) {
     let comments = transcript.lines().take_while(|line| !line.starts_with("$ "));
     let comments = comments.map(|line| format!("{line}\n")).collect();
     (transcript.lines().filter_map(|line| line.strip_prefix("$ ")).collect(), comments)
 }
 
-/// What a command prints, in the form of a transcript.
+/// Returns the output of a command, in the form of a transcript.
 fn run(folder: &Path, command: &str) -> String {
     let built = Path::new(env!("CARGO_BIN_EXE_raddle")).parent().expect("the program is in a folder");
     let mut shell = Command::new("sh");
@@ -101,19 +102,19 @@ fn run(folder: &Path, command: &str) -> String {
         assert!(!text.lines().any(|line| line.starts_with("$ ")), "a line looks like a command: {text}");
         if bytes.is_empty() || bytes.ends_with(b"\n") { text } else { text + "[no newline]\n" }
     };
-    let mut told = text(&output.stdout);
+    let mut printed = text(&output.stdout);
     if !output.stderr.is_empty() {
-        told += &format!("[stderr]\n{}", text(&output.stderr));
+        printed += &format!("[stderr]\n{}", text(&output.stderr));
     }
     match output.status.code() {
         Some(0) => {}
-        Some(status) => told += &format!("[status {status}]\n"),
-        None => told += "[killed by a signal]\n",
+        Some(status) => printed += &format!("[status {status}]\n"),
+        None => printed += "[killed by a signal]\n",
     }
-    told
+    printed
 }
 
-/// Variables that would change what is built or told.
+/// Variables that would change the build or the output.
 const REMOVED: [&str; 12] = [
     "CARGO_BUILD_TARGET_DIR",
     "CARGO_ENCODED_RUSTFLAGS",
@@ -134,7 +135,7 @@ fn help() {
     check("help");
 }
 
-/// Whoever adds a command adds the transcript of its help.
+/// A new command needs a transcript of its help.
 #[test]
 fn every_command_has_its_help() {
     let files = transcripts("help");

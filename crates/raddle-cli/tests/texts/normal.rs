@@ -1,17 +1,17 @@
-//! Takes out of texts what differs from machine to machine and from run to run.
+//! Normalizes texts that differ between machines and runs.
 
 use crate::{root, scratch};
 use regex_lite::{Captures, Regex};
 use std::path::Path;
 
-/// What is replaced in the output of one command.
+/// The replacements in the output of one command.
 pub(crate) struct Normal {
     /// Paths and the words for them, in the order of their replacement.
     paths: Vec<(String, &'static str)>,
 }
 
 impl Normal {
-    /// For a command that runs in `folder`.
+    /// Creates the replacements for a command that runs in `folder`.
     pub(crate) fn new(folder: &Path) -> Normal {
         let scratch = scratch();
         let path = |path: &Path| path.to_string_lossy().into_owned();
@@ -19,7 +19,7 @@ impl Normal {
         Normal { paths }
     }
 
-    /// The text that is compared. It ends with a newline, if it is not empty.
+    /// Returns the text that is compared. It ends with a newline, if it is not empty.
     pub(crate) fn text(&self, text: &str) -> String {
         let mut text: String = text.lines().map(|line| indented(line) + "\n").collect();
         for (path, word) in &self.paths {
@@ -33,8 +33,8 @@ impl Normal {
     }
 }
 
-/// Times, rates, versions, hashes, and lines of the standard library. Replacements are as wide as what they replace, where columns
-/// depend on it.
+/// Times, rates, versions, hashes, and lines of the standard library. Replacements have the same width if
+/// columns depend on it.
 const PATTERNS: [(&str, &str); 17] = [
     (r"[0-9][0-9,]*/s\b", "1,000/s"),
     (r"\[ *[0-9.]+s\]", "[   0.001s]"),
@@ -56,7 +56,8 @@ const PATTERNS: [(&str, &str); 17] = [
     (r"\b(((unix|ptr|sys|thread)/)?(atomic|futex|lifecycle|mod|mutex|non_null|once)\.rs):[0-9]+", "$1:1"),
 ];
 
-/// A line of JSON with a line for each value, in the order of the keys, so that a difference can be read. Any other line as it is.
+/// Formats a line of JSON with a line for each value, sorted by key, so that a difference is readable.
+/// Returns any other line unchanged.
 fn indented(line: &str) -> String {
     let object =
         line.starts_with('{').then(|| serde_json::from_str::<serde_json::Value>(line).ok()).flatten();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::{Arc, Mutex, OnceLock};
 
-/// How a program is built.
+/// The way a program is built.
 #[derive(Clone, Copy)]
 enum Build {
     /// With hooks, by `raddle cc`.
@@ -20,7 +20,7 @@ enum Build {
     Erlang,
 }
 
-/// Names as they appear in commands, and the sources.
+/// Names in commands, and the sources.
 const PROGRAMS: [(&str, &str, Build); 15] = [
     ("./abba_deadlock", "tests/c/fail/abba_deadlock.c", Build::Hooks),
     ("./barrier", "tests/c/pass/barrier.c", Build::Hooks),
@@ -60,7 +60,7 @@ pub(crate) fn provide(folder: &Path, command: &str) {
     }
 }
 
-/// The built program. Built by whoever asks first.
+/// Returns the built program. The first caller builds it.
 fn built(name: &str, source: &str, build: Build) -> PathBuf {
     static BUILT: Mutex<BTreeMap<String, Arc<OnceLock<PathBuf>>>> = Mutex::new(BTreeMap::new());
     let slot = BUILT.lock().expect("nobody fails with it").entry(name.to_owned()).or_default().clone();
@@ -83,7 +83,7 @@ fn built(name: &str, source: &str, build: Build) -> PathBuf {
             Build::Static => compiler.args(["-g", "-O0", "-pthread", "-static", "-o"]).arg(&file),
             Build::Erlang => compiler.args(["+debug_info", "-o"]).arg(&folder),
         };
-        // With a source in the folder at hand, messages have its name without a path.
+        // With a source in the current folder, messages have its name without a path.
         compiler
             .arg(source.file_name().expect("it has a name"))
             .current_dir(source.parent().expect("a folder"));
@@ -93,7 +93,7 @@ fn built(name: &str, source: &str, build: Build) -> PathBuf {
     slot.get_or_init(make).clone()
 }
 
-/// Copies the crate for `cargo raddle` into a folder. All copies share what is built.
+/// Copies the crate for `cargo raddle` into a folder. All copies share the build.
 fn copy_crate(folder: &Path) {
     let from = root().join("crates/raddle-cli/tests/fixture-crate");
     for name in ["Cargo.toml", "raddle.toml", "src/lib.rs", "src/main.rs", "tests/surroundings.rs"] {
@@ -103,7 +103,7 @@ fn copy_crate(folder: &Path) {
     }
 }
 
-/// Returns true if there is Erlang. Says so if there is none, and fails if somebody insists.
+/// Returns true if Erlang is installed. Prints a message if not, and fails if it is required.
 pub(crate) fn has_erlang() -> bool {
     let found = Command::new("erlc").arg("-help").output().is_ok();
     if !found {

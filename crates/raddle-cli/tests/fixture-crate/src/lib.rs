@@ -1,4 +1,4 @@
-//! What tests of concurrent code do, right and wrong.
+//! Typical tests of concurrent code, correct and wrong.
 
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::Mutex;

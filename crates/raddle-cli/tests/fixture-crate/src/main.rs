@@ -1,4 +1,4 @@
-//! A program that may lose an update, and complains of it.
+//! A program that may lose an update, and reports it.
 
 use fixture::Counter;
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! What cargo promises to tests.
+//! The environment that cargo guarantees to tests.
 
 #[test]
 fn are_those_of_cargo() {

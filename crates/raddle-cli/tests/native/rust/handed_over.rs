@@ -1,4 +1,4 @@
-//! A number that is changed under a lock that many want, and handed over by `Once` and by unparking.
+//! A number that is changed under a contended lock, and passed on by `Once` and by unparking.
 
 use std::cell::UnsafeCell;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -6,7 +6,7 @@ use std::sync::{Mutex, Once};
 
 struct Cell(UnsafeCell<u64>);
 
-// SAFETY: it is changed by whoever runs the `Once`, and read by others after that.
+// SAFETY: only the thread that runs the `Once` changes it, and others read it after that.
 unsafe impl Sync for Cell {}
 
 static CELL: Cell = Cell(UnsafeCell::new(0));
@@ -15,12 +15,12 @@ static NUMBER: Mutex<u64> = Mutex::new(0);
 static READY: AtomicBool = AtomicBool::new(false);
 
 fn work() -> u64 {
-    // SAFETY: nobody else looks at it before this is over.
+    // SAFETY: no other thread accesses it before this is over.
     ONCE.call_once(|| unsafe { *CELL.0.get() = 7 });
     for _ in 0..3 {
         *NUMBER.lock().unwrap() += 1;
     }
-    // SAFETY: it is not changed any more.
+    // SAFETY: it no longer changes.
     unsafe { *CELL.0.get() }
 }
 

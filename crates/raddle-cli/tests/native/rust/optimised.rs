@@ -1,4 +1,4 @@
-//! Waits for a message that nobody sends.
+//! Waits for a message that is never sent.
 
 use std::sync::mpsc;
 

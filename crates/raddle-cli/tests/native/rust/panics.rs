@@ -1,4 +1,4 @@
-//! A thread panics, and what it prints is written down by others.
+//! A thread panics, and others record its output.
 
 fn main() {
     let thread = std::thread::spawn(|| panic!("on purpose"));

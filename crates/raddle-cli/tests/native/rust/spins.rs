@@ -1,4 +1,4 @@
-//! Waits by spinning for a thread that may not have begun: nobody else has touched the flag then.
+//! Spins for a thread that may not have begun: no other thread has touched the flag then.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 

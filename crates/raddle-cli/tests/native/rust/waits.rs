@@ -1,4 +1,4 @@
-//! Everything that std waits with, without a bug.
+//! Everything in std that waits, without a bug.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Barrier, Condvar, LazyLock, Mutex, OnceLock, RwLock};
