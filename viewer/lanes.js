@@ -1,15 +1,15 @@
-// One run as lanes: a column for each thread, a row for each step. Only the rows in sight are in the page.
+// One run as lanes: a column for each thread, a row for each step. Only the visible rows are in the page.
 
 const ROW = 24;
 const HEAD = 26;
 const NUMBERS = 56;
 const NARROWEST = 108;
-// In a narrower lane there is no room for places.
+// A narrower lane has no room for locations.
 const WITH_PLACES = 180;
 // Browsers do not scroll further than some millions of pixels; a longer run is scrolled in larger steps.
 const TALLEST = 8e6;
 const MOST_ARROWS = 400;
-// About how wide a letter of a cell is.
+// The approximate width of a letter in a cell.
 const LETTER = 7.55;
 
 function make(tag, name, text) {
@@ -26,7 +26,7 @@ function draw(tag, attributes) {
 }
 
 class Lanes {
-  // `marks` has a letter for some steps; `choose` is called with a step that the user points at.
+  // `marks` has a letter for some steps; `choose` is called with the step that the user selects.
   constructor(run, title, pairs, marks, choose) {
     this.run = run;
     this.pairs = pairs;
@@ -80,7 +80,7 @@ class Lanes {
     this.render();
   }
 
-  // How many pixels of the run are above those in sight.
+  // The number of pixels of the run above the visible ones.
   above() {
     const view = this.box.clientHeight - HEAD;
     if (this.tall === this.height) return this.box.scrollTop;
@@ -127,7 +127,8 @@ class Lanes {
     return (isWaiting ? 'waits: ' : '') + this.run.statement(step);
   }
 
-  // The same in as many letters as there is room for. A value is at the end, where it would be cut off, and is worth more than the name before it.
+  // The same, shortened to the available width. A value is at the end, where it would be truncated, and is
+  // more important than the name before it.
   shortWords(step) {
     const words = this.words(step);
     const letters = Math.floor((this.lane - 18 - (this.marks.has(step) ? 19 : 0) - 10) / LETTER);
@@ -136,7 +137,8 @@ class Lanes {
     return words.length <= letters || value === 0 || before < 2 ? words : words.slice(0, before) + '…' + words.slice(-value);
   }
 
-  // About how wide the place of a step is, or 0 if the cell has no room for it: of a part of it nobody learns the line.
+  // The approximate width of the location of a step, or 0 if the cell has no room for it: a truncated
+  // location has no line.
   placeRoom(step) {
     const room = this.run.short(step).length * 6.7 + 6;
     return this.lane >= WITH_PLACES && this.wordsRoom(step) + room <= this.lane - 18 ? room : 0;
@@ -146,7 +148,7 @@ class Lanes {
     return this.shortWords(step).length * LETTER + (this.marks.has(step) ? 19 : 0) + 10;
   }
 
-  // About how wide the cell of a step is.
+  // The approximate width of the cell of a step.
   room(step) {
     return Math.min(this.lane - 18, this.wordsRoom(step) + this.placeRoom(step));
   }
@@ -174,7 +176,7 @@ class Lanes {
     return node;
   }
 
-  // Locks held, waits, and arrows between the rows in sight.
+  // Held locks, waits, and arrows between the visible rows.
   picture(from, to) {
     const run = this.run;
     const svg = draw('svg', { width: this.width, height: (to - from) * ROW, 'aria-hidden': 'true' });

@@ -1,5 +1,5 @@
 'use strict';
-// What the page knows of a run. Columns of numbers come from the report; nothing here touches the page.
+// The data of a run. Columns of numbers come from the report; nothing here accesses the DOM.
 
 const NONE = -1;
 
@@ -30,8 +30,8 @@ class Run {
 
   statement(step) {
     const [, , , , statement] = this.places[this.place[step]];
-    // Variables with what was read and written, if that is known. Objects of Rust tests are named by their number and where
-    // they were made.
+    // Variables with the values read and written, if known. Objects of Rust tests are named by their number
+    // and creation location.
     const values = this.values.get(step)?.map(([name, value]) => `${name} ${value}`.trimEnd());
     const names = this.objectsOf(step).map((object) => this.objects[object].split(' made at ')[0]);
     // A variable of more than eight bytes is several objects.
@@ -41,7 +41,7 @@ class Run {
       const more = values.filter((value) => value !== text);
       if (more.length > 0) text += ` (${more.join(', ')})`;
     } else if (text) {
-      // Which element of an array it is.
+      // Adds the element of an array.
       for (const name of objects) if (name.endsWith(']') && !text.includes(name)) text += ` (${name})`;
     } else {
       text = [this.verbs[this.verb[step]], objects.join(', ')].filter(Boolean).join(' ');
@@ -50,11 +50,12 @@ class Run {
     return answer === undefined ? text : text + ' → ' + answer;
   }
 
-  // How many letters at the end of a statement tell what was read or written last, with the space before.
+  // The number of letters at the end of a statement with the last value read or written, including the space
+  // before.
   valueLength(step) {
     const [name, value] = this.values.get(step)?.at(-1) || ['', ''];
     const [, , , , statement] = this.places[this.place[step]];
-    // Beside a statement of the source the variable stands there, too, in brackets.
+    // Next to a source statement the variable is included, too, in brackets.
     const isBeside = statement && this.statement(step).endsWith(`${name} ${value})`);
     if (!value) return 0;
     return (isBeside ? name.length + 3 : 0) + value.length + 1;
@@ -77,8 +78,8 @@ class Run {
     return low === 0 ? NONE : own[low - 1];
   }
 
-  // The step of `other` that is the same step of the same thread at the same place, or NONE. Numbers may differ between
-  // runs, names do not.
+  // The step of `other` that is the same step of the same thread at the same location, or NONE. Numbers may
+  // differ between runs, names do not.
   twin(step, other) {
     const thread = other.threads.indexOf(this.threads[this.thread[step]]);
     const own = thread === NONE ? [] : other.stepsOf[thread];
@@ -87,7 +88,7 @@ class Run {
     return found === undefined || text(this, step) !== text(other, found) ? NONE : found;
   }
 
-  // For each thread what it holds and what it waits for after a step.
+  // For each thread, the locks it holds and the object it waits for after a step.
   stateAfter(step) {
     const state = new Map();
     const collect = (spans, which) => {

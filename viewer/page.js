@@ -1,4 +1,4 @@
-// The page: which step is shown, and all that follows from it.
+// The page: the current step, and everything that depends on it.
 
 const by = (id) => document.getElementById(id);
 const data = JSON.parse(by('data').textContent);
@@ -11,7 +11,7 @@ const pairsOf = (run) => {
   for (let at = 0; at < data.pairs.length; at += 3) {
     let [first, second] = [data.pairs[at], data.pairs[at + 1]];
     if (run !== failing) [first, second] = [failing.twin(first, run), failing.twin(second, run)];
-    // In the other run the pair may be the other way round.
+    // In the other run the pair may be reversed.
     if (first !== NONE && second !== NONE) {
       pairs.push([Math.min(first, second), Math.max(first, second), data.roles[data.pairs[at + 2]]]);
     }
@@ -92,7 +92,7 @@ function showState(run) {
   by('state').tBodies[0].replaceChildren(...rows);
 }
 
-// The source: the whole file is in the page if it is not too long, else the part around the line.
+// The source: the page contains the whole file if it is not too long, otherwise the part around the line.
 const LONGEST = 4000;
 const shown = { file: NONE, from: 0, lines: [] };
 
@@ -131,7 +131,7 @@ function showSource(run) {
   }
 }
 
-// The line at which each thread is; that of the current step above all.
+// The current line of each thread, and especially that of the current step.
 function markLines(run) {
   for (const node of shown.lines) {
     if (node.className === 'line') continue;
@@ -155,7 +155,7 @@ function markLines(run) {
 }
 
 function filter() {
-  // By name, since the numbers of another run are others.
+  // By name, since numbers differ between runs.
   views.forEach((view, index) => {
     const run = runs[index];
     const wanted = (names, name) => (name === '' ? NONE : names.indexOf(name));
@@ -167,14 +167,14 @@ function filter() {
   const [part, all] = [views[0].steps.length, failing.size];
   by('count').textContent = part === all ? '' : `${part} of ${all} steps`;
   const view = views[state.run];
-  // The step nearest to the one before.
+  // The step nearest to the previous one.
   if (view.steps.length > 0 && view.rowOf[state.step] === NONE) {
     const later = view.steps.find((step) => step >= state.step);
     go(later === undefined ? view.steps[view.steps.length - 1] : later);
   } else go(state.step);
 }
 
-// Goes some rows on, of those that are shown.
+// Moves by some of the visible rows.
 function move(rows) {
   const view = views[state.run];
   if (view.steps.length === 0) return;
@@ -228,7 +228,7 @@ if (data.idiom) {
     by('idiom').append(button);
   }
 }
-// A long run may have more objects than anybody would look through.
+// A long run may have too many objects to list.
 const MOST_OBJECTS = 3000;
 const touched = new Map();
 for (let step = 0; step < failing.size; step++) {

@@ -1,16 +1,16 @@
-//! What is kept of one model: a line of fields with tabs between them, at the end of the file that `PUBLISHED_ROWS` names.
+//! The results of one model: a line of tab-separated fields, appended to the file in `PUBLISHED_ROWS`.
 
 use std::env;
 use std::fs::OpenOptions;
 use std::io::Write;
 use std::time::Duration;
 
-/// What one model came to.
+/// The results of one model.
 pub(crate) struct Row {
     pub(crate) executions: u64,
-    /// How many partial orders, if anybody counted.
+    /// The number of partial orders, if counted.
     pub(crate) partial_orders: Option<u64>,
-    /// Whether no schedule is left.
+    /// True if no schedule is left.
     pub(crate) exhausted: bool,
     pub(crate) time: Duration,
     pub(crate) result: String,
@@ -36,7 +36,7 @@ impl Row {
     }
 }
 
-/// How long one model may take.
+/// Returns the time limit of one model.
 pub(crate) fn budget() -> Duration {
     let seconds = env::var("PUBLISHED_SECONDS").expect("`run` sets PUBLISHED_SECONDS");
     Duration::from_secs(seconds.parse().expect("PUBLISHED_SECONDS is a number"))

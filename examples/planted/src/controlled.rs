@@ -1,11 +1,11 @@
-//! What has no bug and has to pass under control.
+//! Tests without a bug, which must pass under control.
 
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::sync::{Condvar, LazyLock, Mutex, Once};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// A minute of virtual time takes no real one.
+/// A minute of virtual time takes no real time.
 #[test]
 fn time_is_virtual() {
     let begun = Instant::now();
@@ -43,7 +43,7 @@ fn what_happens_once_happens_once() {
     });
 }
 
-/// A panic ends its thread, poisons the lock, and is what `join` gives.
+/// A panic ends its thread, poisons the lock, and is the result of `join`.
 #[test]
 fn panics_are_those_of_rust() {
     let lock = Mutex::new(0);

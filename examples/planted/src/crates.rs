@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use std::sync::Arc;
 use std::thread;
 
-/// A consumer that was woken takes for granted that there is something left.
+/// A woken consumer assumes that an item is left.
 #[test]
 fn woken_once_checked_once() {
     let (queue, bell) = (parking_lot::Mutex::new(VecDeque::new()), parking_lot::Condvar::new());
@@ -31,7 +31,7 @@ fn woken_once_checked_once() {
     });
 }
 
-/// Two consumers see that there is a message; one of them waits for ever for another one.
+/// Two consumers see that there is a message; one of them waits forever for another one.
 #[test]
 fn looked_then_received() {
     let (sender, receiver) = crossbeam_channel::unbounded();
@@ -53,7 +53,7 @@ fn looked_then_received() {
     drop(sender);
 }
 
-/// A task reads the value of a channel, waits for its turn, and sends one more than it was.
+/// A task reads the value of a channel, awaits, and sends the value plus one.
 #[test]
 fn awaited_in_between() {
     let runtime = tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build().unwrap();

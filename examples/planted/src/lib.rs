@@ -1,7 +1,7 @@
-//! Ten bugs in ordinary Rust: std, parking_lot, crossbeam and tokio, without a word of Raddle in them. Lines that have to be in a
-//! report say so at their end. With the feature `fixed` the bugs are gone.
+//! Ten bugs in ordinary Rust: std, parking_lot, crossbeam and tokio, without references to Raddle. Lines that
+//! must be in a report are marked at their end. With the feature `fixed` the bugs are gone.
 
-/// Whether the bugs are gone.
+/// True if the bugs are fixed.
 #[cfg(test)]
 const FIXED: bool = cfg!(feature = "fixed");
 

@@ -1,4 +1,4 @@
-//! Bugs with nothing but std.
+//! Bugs with std alone.
 
 use crate::FIXED;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -48,7 +48,7 @@ fn abba_deadlock() {
     });
 }
 
-/// The flag is looked at before the lock is taken, so that the signal may come in between.
+/// The flag is read before the lock is taken, so the signal may come in between.
 #[test]
 fn lost_wakeup() {
     let ready = AtomicBool::new(false);
@@ -74,7 +74,7 @@ fn lost_wakeup() {
     });
 }
 
-/// An atomic is loaded and stored where it should be added to.
+/// An atomic is loaded and stored instead of incremented.
 #[test]
 fn load_then_store() {
     let hits = AtomicU32::new(0);
@@ -93,7 +93,7 @@ fn load_then_store() {
     assert_eq!(hits.into_inner(), 2);
 }
 
-/// The flag is set before the value that it stands for.
+/// The flag is set before the value that it guards.
 #[test]
 fn flag_before_value() {
     let ready = AtomicBool::new(false);
@@ -117,7 +117,7 @@ fn flag_before_value() {
     });
 }
 
-/// What was seen under the lock for readers is taken for true under that for writers.
+/// A value read under the read lock is assumed to be unchanged under the write lock.
 #[test]
 fn upgraded_lock() {
     let cache = RwLock::new(None);
@@ -141,7 +141,7 @@ fn upgraded_lock() {
     assert_eq!(computed.into_inner(), 1);
 }
 
-/// Looked at once, locked, and not looked at again.
+/// Checked once, locked, and not checked again.
 #[test]
 fn checked_once() {
     let is_started = AtomicBool::new(false);

@@ -1,7 +1,7 @@
 // expect: assertion
 // points: shared
 // build: c
-// A stack without locks: a pop that was overtaken puts a node back on top that another thread owns.
+// A lock-free stack: a preempted pop restores a node on top that another thread owns.
 #include "../threads.h"
 #include <assert.h>
 #include <stdatomic.h>

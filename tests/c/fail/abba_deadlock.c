@@ -1,7 +1,7 @@
 // expect: deadlock
 // points: sync
 // build: c
-// Money is moved both ways; each thread locks its own account first.
+// Two transfers in opposite directions; each thread locks its own account first.
 #include "../threads.h"
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 // expect: deadlock
 // points: sync
 // build: c
-// A worker that sees the request to stop leaves without meeting the other one at the barrier.
+// A worker that sees the stop request returns without waiting at the barrier.
 #include "../threads.h"
 
 static pthread_barrier_t barrier;

@@ -1,7 +1,7 @@
 // expect: deadlock
 // points: sync
 // build: c
-// A thread is cancelled while it holds a lock, without a handler that would give it back.
+// A thread is cancelled while it holds a lock, without a handler that releases it.
 #include "../threads.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,7 +1,7 @@
 // expect: misuse
 // points: sync
 // build: c
-// The worker says that it is done before it has used the lock for the last time.
+// The worker reports that it is done before its last use of the lock.
 #include "../threads.h"
 #include <semaphore.h>
 

@@ -1,7 +1,7 @@
 // expect: assertion
 // points: shared
 // build: c
-// The object is published before it is complete; who looks without the lock may find it half made.
+// The object is published before it is complete; a reader without the lock may find it incomplete.
 #include "../threads.h"
 #include <assert.h>
 #include <stdatomic.h>

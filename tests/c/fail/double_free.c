@@ -1,7 +1,7 @@
 // expect: double-free
 // points: sync
 // build: c
-// Two threads clean up. The pointer is cleared in another critical section than the one that read it.
+// Two threads clean up. The pointer is read and cleared in different critical sections.
 #include "../threads.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,7 +1,7 @@
 // expect: misuse
 // points: sync
 // build: c
-// The early way out of a critical section unlocks, and so does the end of it.
+// The early return from a critical section unlocks, and so does its end.
 #include "../threads.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,7 +1,7 @@
 // expect: assertion
 // points: sync
 // build: c
-// A consumer that was woken does not look again whether there is something left for it.
+// A woken consumer does not check again whether an item is left.
 #include "../threads.h"
 #include <assert.h>
 

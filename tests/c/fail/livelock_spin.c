@@ -1,7 +1,7 @@
 // expect: step-limit
 // points: shared
 // build: c
-// Setting the flag and resetting it are in the wrong order in some runs; then main spins for ever.
+// Setting the flag and resetting it are in the wrong order in some runs; then main spins forever.
 #include "../threads.h"
 #include <sched.h>
 #include <stdatomic.h>

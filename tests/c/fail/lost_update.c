@@ -1,7 +1,7 @@
 // expect: assertion
 // points: shared
 // build: c
-// Two threads add 1 by a read and a write. One addition is lost if both read first.
+// Two threads add 1 with a read and a write. One addition is lost if both read first.
 #include "../threads.h"
 #include <assert.h>
 

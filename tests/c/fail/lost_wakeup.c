@@ -1,7 +1,7 @@
 // expect: deadlock
 // points: sync
 // build: c
-// The waiter looks at the flag in one critical section and waits in the next one; the signal may come between.
+// The waiter reads the flag in one critical section and waits in the next one; the signal may come in between.
 #include "../threads.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -2,7 +2,7 @@
 // points: shared
 // build: c
 // options: --races fail
-// The answer is published by a plain flag. No assertion fails as long as the hardware keeps the order.
+// The answer is published with a plain flag. No assertion fails as long as the hardware keeps the order.
 #include "../threads.h"
 
 static int answer;

@@ -1,7 +1,7 @@
 // expect: deadlock
 // points: sync
 // build: c
-// A reader that finds the cache empty asks for the lock as a writer, while it holds it as a reader.
+// A reader that finds the cache empty requests the lock for writing while it holds it for reading.
 #include "../threads.h"
 
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_INITIALIZER;

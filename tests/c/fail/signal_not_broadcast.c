@@ -1,7 +1,7 @@
 // expect: deadlock
 // points: sync
 // build: c
-// Two threads wait for the same flag, and one signal is sent. It is enough only if one of them came late.
+// Two threads wait for the same flag, and one signal is sent. It suffices only if one of them comes late.
 #include "../threads.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

@@ -1,7 +1,7 @@
 // expect: assertion
 // points: sync
 // build: c
-// The worker has half a millisecond for its work, which is enough in most runs.
+// The worker has half a millisecond for its work, which suffices in most runs.
 #include "../threads.h"
 #include <assert.h>
 #include <unistd.h>

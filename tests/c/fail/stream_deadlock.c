@@ -31,7 +31,7 @@ int main(void) {
     pthread_t other = start(reader, NULL);
     must(pthread_mutex_lock(&mutex));
     fputs("question\n", question_out);
-    // Wrong: it may be about to wait.
+    // Bug: it may be about to wait.
     if (waits) must(fflush(question_out));
     must(pthread_mutex_unlock(&mutex));
     if (fgets(line, sizeof line, answer_in) == NULL) abort();

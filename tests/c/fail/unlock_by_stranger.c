@@ -1,7 +1,7 @@
 // expect: misuse
 // points: sync
 // build: c
-// A thread that did not get the lock unlocks it all the same.
+// A thread that did not get the lock unlocks it nevertheless.
 #include "../threads.h"
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;

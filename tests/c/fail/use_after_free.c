@@ -1,7 +1,7 @@
 // expect: use-after-free
 // points: shared
 // build: c
-// The reader takes the pointer under the lock and looks behind it without.
+// The reader takes the pointer under the lock and dereferences it without.
 #include "../threads.h"
 
 struct record {

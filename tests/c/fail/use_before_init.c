@@ -1,7 +1,7 @@
 // expect: assertion
 // points: shared
 // build: c
-// The thread is started before what it needs is there.
+// The thread is started before its data is initialized.
 #include "../threads.h"
 #include <assert.h>
 #include <stdatomic.h>

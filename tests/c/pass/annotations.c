@@ -2,7 +2,7 @@
 // points: shared
 // build: c
 // options: --races fail
-// Locks and flags in assembly, which no hook sees; the program tells what they order.
+// Locks and flags in assembly, which have no hooks; annotations declare their ordering.
 #include "../threads.h"
 
 #include <assert.h>

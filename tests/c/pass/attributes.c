@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c
-// Threads with a stack of a given size or place, with a name, and who they are.
+// Threads with a stack of a given size or address, with a name, and their identities.
 #include "../threads.h"
 #include <assert.h>
 #include <string.h>

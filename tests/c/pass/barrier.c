@@ -1,7 +1,7 @@
 // expect: pass
 // points: shared
 // build: c
-// Three threads compute in rounds: all write, then all read what the others wrote. One of each round is told so.
+// Three threads compute in rounds: all write, then all read the others' values. One thread of each round is the serial one.
 #include "../threads.h"
 #include <assert.h>
 #include <stdatomic.h>

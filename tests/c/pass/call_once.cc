@@ -2,7 +2,7 @@
 // points: shared
 // build: c++
 // options: --races fail
-// What was written under std::call_once is ordered before every call that returns, also a late one.
+// Writes under std::call_once are ordered before every call that returns, even a late one.
 #include <cassert>
 #include <mutex>
 #include <thread>

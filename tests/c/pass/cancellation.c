@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c
-// Threads cancelled in a wait, at a test, and not before they allow it; handlers give locks back.
+// Threads cancelled in a wait, at a test, and not before they allow it; handlers release locks.
 #include "../threads.h"
 #include <assert.h>
 #include <semaphore.h>

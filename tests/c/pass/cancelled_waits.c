@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c
-// Threads are cancelled in, or just before, whatever they wait in.
+// Threads are cancelled in, or just before, all kinds of waits.
 #include "../threads.h"
 #include <assert.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // expect: pass
 // points: shared
 // build: c
-// Detached threads, by attribute and later; main waits for their work by a semaphore, and outlives nobody's data.
+// Detached threads, by attribute and later; main waits for their work with a semaphore, and their data outlives them.
 #include "../threads.h"
 #include <assert.h>
 #include <semaphore.h>

@@ -1,7 +1,7 @@
 // expect: pass
 // points: shared
 // build: c
-// A loop around epoll that others wake by an event counter and a pipe; and poll and select, with time-outs.
+// An epoll loop that others wake with an event counter and a pipe; and poll and select, with time-outs.
 #include "../threads.h"
 #include <assert.h>
 #include <errno.h>

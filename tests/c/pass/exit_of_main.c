@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c
-// Main ends by pthread_exit; the last thread joins another one, which started it, and ends the program.
+// Main ends with pthread_exit; the last thread joins another one, which started it, and ends the program.
 #include "../threads.h"
 #include <assert.h>
 

@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c
-// Main returns while another thread waits for ever for what nobody gives: no deadlock, since the program ends.
+// Main returns while another thread waits forever: not a deadlock, since the program ends.
 #include "../threads.h"
 #include <semaphore.h>
 

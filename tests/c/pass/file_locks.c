@@ -13,7 +13,7 @@ static void *in_parts(void *word) {
     flockfile(file);
     flockfile(file);
     fputs(word, file);
-    // Others get their turn here.
+    // Other threads run here.
     must(pthread_mutex_lock(&mutex));
     must(pthread_mutex_unlock(&mutex));
     funlockfile(file);

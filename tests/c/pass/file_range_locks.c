@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c
-// Threads exclude each other by locks on a file, and talk through queues that the kernel keeps.
+// Threads exclude each other with file locks, and communicate through kernel queues.
 #include "../threads.h"
 #include <assert.h>
 #include <fcntl.h>

@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c
-// Flushing all streams does not keep others from opening files, and the end of the program waits for no lock on a stream, but for
+// Flushing all streams does not block others from opening files, and the end of the program waits for no lock on a stream, but for
 // who is writing to it.
 #include "../threads.h"
 #include <assert.h>
@@ -41,7 +41,7 @@ static void *opening(void *unused) {
     return unused;
 }
 
-// The second time is no other than the first one.
+// The second call behaves like the first one.
 static void flush_twice(void) {
     must(fflush(NULL));
     out = open_full(ends);
@@ -55,7 +55,7 @@ static void flush_twice(void) {
 
 static FILE *locked;
 
-// It never comes back.
+// It never returns.
 static void *holding(void *ready) {
     flockfile(locked);
     assert(putc('x', locked) == 'x');

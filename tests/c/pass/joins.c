@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c
-// The other ways to join: an attempt, and with a time limit.
+// Other ways to join: try, and with a time limit.
 #include "../threads.h"
 #include <assert.h>
 #include <errno.h>

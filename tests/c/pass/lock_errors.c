@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c
-// Locks that tell of mistakes or of threads that ended with them, as glibc does.
+// Locks that report errors or ended owners, as in glibc.
 #include "../threads.h"
 #include <assert.h>
 #include <errno.h>

@@ -1,7 +1,7 @@
 // expect: pass
 // points: shared
 // build: c
-// An initialisation that three threads ask for is done once, and over before anybody goes on.
+// An initialization that three threads request executes once, and completes before any of them continues.
 #include "../threads.h"
 #include <assert.h>
 

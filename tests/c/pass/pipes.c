@@ -1,7 +1,7 @@
 // expect: pass
 // points: shared
 // build: c
-// Two threads talk through pipes, one of them fills its pipe, and both ends are closed by hand.
+// Two threads communicate through pipes, one of them fills its pipe, and both ends are closed explicitly.
 #include "../threads.h"
 #include <assert.h>
 #include <string.h>

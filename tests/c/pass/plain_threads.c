@@ -61,11 +61,11 @@ int main(void) {
     pthread_t threads[MANY];
     must(pthread_key_create(&key, NULL));
     assert(__libc_single_threaded);
-    // One after the other, each on the stack of the one before.
+    // One after the other, each on the stack of the previous one.
     assert(join(start(do_nothing, &key)) == &key);
     for (size_t i = 0; i < 3; i++) assert(join(start(set_key, &key)) == &key);
     for (size_t i = 0; i < MANY; i++) assert(join(start(work, (void *)(i % 4))) == (void *)(i % 4));
-    // More at once than there are.
+    // More at once than exist in advance.
     for (size_t i = 0; i < MANY; i++) threads[i] = start(work, (void *)(i % 4));
     for (size_t i = 0; i < MANY; i++) assert(!pthread_equal(threads[i], threads[(i + 1) % MANY]));
     for (size_t i = 0; i < MANY; i++) assert(join(threads[i]) == (void *)(i % 4));

@@ -1,7 +1,7 @@
 // expect: pass
 // points: shared
 // build: c
-// Readers see both halves of what a writer writes; attempts and time-outs fail as they should.
+// Readers see both halves of a write; attempts and time-outs fail as they should.
 #include "../threads.h"
 #include <assert.h>
 #include <errno.h>

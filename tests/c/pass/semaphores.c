@@ -1,7 +1,7 @@
 // expect: pass
 // points: shared
 // build: c
-// Two threads take turns by semaphores; attempts and time-outs on an empty one fail.
+// Two threads take turns with semaphores; attempts and time-outs on an empty one fail.
 #include "../threads.h"
 #include <assert.h>
 #include <errno.h>

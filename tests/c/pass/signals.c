@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c
-// One thread takes signals by sigwait while others work and send them; another waits for a handler to run.
+// One thread takes signals with sigwait while others work and send them; another waits for a handler to run.
 #include "../threads.h"
 #include <assert.h>
 #include <errno.h>

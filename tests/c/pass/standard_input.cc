@@ -17,7 +17,7 @@ static void write_words() {
         fprintf(out, "%d word%d\n", i, i);
         must(fflush(out));
     }
-    // It goes on when the other one has heard.
+    // It continues when the other one has received it.
     char byte;
     assert(read(heard[0], &byte, 1) == 1);
     fputs("the last line\nabc", out);

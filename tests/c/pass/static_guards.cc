@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c++
-// A static of a function is made once; a maker that throws leaves it to the next one.
+// A function's static is initialized once; after an exception the next thread tries again.
 #include <atomic>
 #include <cassert>
 #include <thread>

@@ -2,7 +2,7 @@
 // points: shared
 // build: c++
 // options: --races fail
-// What a static of a function holds is written before anybody gets it, whether one waited for it or only looked.
+// The value of a function's static is written before any thread reads it, with or without a wait.
 #include <cassert>
 #include <thread>
 

@@ -24,7 +24,7 @@ static FILE *open_pipe(FILE **out) {
     return open_end(ends, 0);
 }
 
-// A question and an answer at a time, by lines.
+// One question and one answer at a time, by lines.
 static FILE *questions, *answers, *ask, *answer;
 
 static void *answering(void *unused) {
@@ -57,7 +57,7 @@ static void lines(void) {
     must(fclose(questions));
 }
 
-// More than the pipe has room for.
+// More than the capacity of the pipe.
 static FILE *bulk_in, *bulk_out;
 
 static void *filling(void *unused) {
@@ -83,7 +83,7 @@ static void bulk(void) {
     must(fclose(bulk_in));
 }
 
-// Several threads read from one stream; who waits has locked it.
+// Several threads read from one stream; a waiting thread has locked it.
 static FILE *shared_in, *shared_out;
 static int taken[LINES];
 
@@ -117,7 +117,7 @@ static void one_stream(void) {
     must(fclose(shared_in));
 }
 
-// A thread that is cancelled while it reads gives the stream back.
+// A thread that is cancelled while it reads releases the stream.
 static FILE *silent_in, *silent_out;
 
 static void *reading(void *unused) {
@@ -143,7 +143,7 @@ int main(void) {
     bulk();
     one_stream();
     cancelled();
-    // What has no file is as it always was.
+    // Streams without a file are unchanged.
     char text[] = "12 words";
     int number;
     FILE *memory = fmemopen(text, sizeof text, "r");

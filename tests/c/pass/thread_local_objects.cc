@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c++
-// Thread-local objects are made at their first use and destroyed at the end of their thread.
+// Thread-local objects are constructed at their first use and destroyed at the end of their thread.
 #include <atomic>
 #include <cassert>
 #include <string>

@@ -1,7 +1,7 @@
 // expect: pass
 // points: sync
 // build: c
-// Timers that are files go with the clock: read, polled and in a set, once and again.
+// Timer files follow the virtual clock: read, polled and in a set, once and again.
 #include "../threads.h"
 #include <assert.h>
 #include <errno.h>
@@ -44,7 +44,7 @@ int main(void) {
     long begun = now();
     int once = timer(5 * MILLISECOND, 0, 0);
     assert(expirations(once) == 1 && now() - begun >= 5 * MILLISECOND);
-    // As an event loop does: it goes on until the clock says that it is time.
+    // Like an event loop: it continues until the clock reaches the time.
     long end = now() + 10 * MILLISECOND;
     int until = timer(end, 0, TFD_NONBLOCK);
     int rounds = 0;
@@ -55,7 +55,7 @@ int main(void) {
     }
     unsigned long count;
     assert(read(until, &count, sizeof count) == -1 && errno == EAGAIN);
-    // Again and again, in a set, by a copy.
+    // Repeated, in a set, through a duplicate.
     int again = timer(3 * MILLISECOND, 3 * MILLISECOND, 0), copy = dup(again), set = epoll_create1(0);
     must(close(again));
     struct epoll_event event = {.events = EPOLLIN};

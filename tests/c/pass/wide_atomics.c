@@ -2,14 +2,14 @@
 // points: shared
 // build: c
 // options: --races fail
-// Atomics of sixteen bytes: nobody sees half of one, and each operation does what it says.
+// Atomics of sixteen bytes: no thread sees half of one, and each operation has its effect.
 #include "../threads.h"
 
 #include <assert.h>
 
 typedef unsigned __int128 wide;
 
-// Else the C library's companion for atomics would have to be linked.
+// Otherwise libatomic would have to be linked.
 #ifdef __SANITIZE_THREAD__
 #define WIDE 1
 #elif defined(__has_feature)

@@ -5,7 +5,7 @@ use raddle::sync::Mutex;
 /// An account.
 #[derive(Default)]
 pub struct Account {
-    /// What it holds. Std's mutex, unless the tests of this package are built.
+    /// The balance. Std's mutex, unless the tests of this package are built.
     pub balance: Mutex<u64>,
 }
 

@@ -1,4 +1,4 @@
-//! The library under control: `cargo test` finds the schedule in which a deposit is lost.
+//! The library under control: `cargo test` finds the schedule that loses a deposit.
 
 use library::Account;
 use raddle::sync::Arc;

@@ -1,16 +1,16 @@
-//! Loom, with a line in the table for each model.
+//! Loom, with a table row for each model.
 
 #[path = "../../row.rs"]
 mod row;
 
 pub use uncounted::*;
 
-/// As Loom's.
+/// Like Loom's.
 pub fn model<F: Fn() + Sync + Send + 'static>(test: F) {
     model::Builder::new().check(test);
 }
 
-/// As Loom's.
+/// Like Loom's.
 pub mod model {
     use crate::row::{Row, budget};
     use std::ops::{Deref, DerefMut};
@@ -19,16 +19,16 @@ pub mod model {
     use std::sync::atomic::{AtomicU64, Ordering};
     use std::time::Instant;
 
-    /// As Loom's, with the time budget of the table.
+    /// Like Loom's, with the time budget of the table.
     pub struct Builder(uncounted::model::Builder);
 
     impl Builder {
-        /// As Loom's.
+        /// Like Loom's.
         #[expect(clippy::new_without_default, reason = "nobody here needs it")]
         pub fn new() -> Builder {
             let mut builder = uncounted::model::Builder::new();
             builder.max_duration = Some(budget());
-            // Loom looks at the clock as often as it would write a checkpoint.
+            // Loom reads the clock as often as it would write a checkpoint.
             builder.checkpoint_interval = 100;
             Builder(builder)
         }

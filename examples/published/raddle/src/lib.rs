@@ -1,26 +1,26 @@
-//! Raddle under Loom's name, with a line in the table for each model.
+//! Raddle under Loom's name, with a table row for each model.
 
 #[path = "../../row.rs"]
 mod row;
 
 pub use raddle::loom::*;
 
-/// As `raddle::loom::model`.
+/// Like `raddle::loom::model`.
 pub fn model<F: Fn() + Sync + Send + 'static>(test: F) {
     model::Builder::new().check(test);
 }
 
-/// As `raddle::loom::model`.
+/// Like `raddle::loom::model`.
 pub mod model {
     use crate::row::{Row, budget};
     use std::ops::{Deref, DerefMut};
     use std::time::Instant;
 
-    /// As `raddle::loom::model::Builder`, with the time budget of the table.
+    /// Like `raddle::loom::model::Builder`, with the time budget of the table.
     pub struct Builder(raddle::loom::model::Builder);
 
     impl Builder {
-        /// As Raddle's. A bound of preemptions can be set and is not used: the partial orders are fewer.
+        /// Like Raddle's. A preemption bound can be set and is not used: there are fewer partial orders.
         #[expect(clippy::new_without_default, reason = "nobody here needs it")]
         pub fn new() -> Builder {
             Builder(raddle::loom::model::Builder::new())
