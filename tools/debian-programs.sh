@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Runs unmodified programs of Debian, a C++ program with std::async and a Rust program with channels under control, and
-# compares the output of every run with that of a run without raddle. Fails if any run differs, fails or hangs.
+# Runs unmodified programs of Debian, a C++ program with std::async and a Rust program with channels under
+# control, and compares the output of every run with that of a run without raddle. Fails if any run differs,
+# fails or hangs.
 #
 #   tools/debian-programs.sh [RUNS]
 #
-# RUNS is 200 if not given. The program raddle is taken from $RADDLE, or built. Missing packages are installed, which needs
-# root.
+# RUNS is 200 by default. The program raddle is taken from $RADDLE, or built. Missing packages are installed,
+# which needs root.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -29,7 +30,7 @@ g++ -std=c++17 -O2 -pthread -o "$work/async" "$sources/async.cc"
 rustc --edition 2024 -O -o "$work/channels" "$sources/channels.rs"
 cd "$work"
 
-# Words that are not too random and the same on every machine.
+# Prints words with a skewed distribution, the same on every machine.
 words() {
     awk -v size="$1" 'BEGIN {
         state = 7

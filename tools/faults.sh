@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# Plants each fault of tools/faults in a temporary worktree of HEAD, runs the test that is to catch it, and expects that
-# test to fail. A fault that its test does not catch, or that does not compile, makes the exit status 1.
+# Plants each fault of tools/faults in a temporary worktree of HEAD, runs the test that must catch it, and
+# expects that test to fail. The exit status is 1 if a fault is not caught by its test, or does not compile.
 #
 #   tools/faults.sh                 all faults (about 15 s each)
 #   tools/faults.sh 'pct-*' upo-*   those whose names match
 #   tools/faults.sh --table         print docs/design/faults.md
 #
-# A fault is a patch whose first lines say what is wrong ("Fault: ..") and which test knows it ("Test: <arguments of
-# cargo test>"). Not a part of CI. FAULTS_TARGET is the target directory, target/faults if unset.
+# A fault is a patch whose first lines describe it ("Fault: ..") and name its test ("Test: <arguments of cargo
+# test>"). Not part of CI. FAULTS_TARGET is the target directory, target/faults if unset.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 field() { sed -n "s/^$1: //p" "$2" | head -1; }

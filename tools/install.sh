@@ -1,11 +1,13 @@
 #!/usr/bin/env bash
-# Installs what tests need besides a Rust toolchain and gcc: gdb, for replays under it, a Chromium, for the page of
-# `raddle report`, and Erlang/OTP without its graphics, for Erlang programs under control. Elixir, for programs in it, is installed
-# where that is possible; it is no error if it is not.
+# Installs the tools that tests need besides a Rust toolchain and gcc: gdb, for replays under it; Chromium,
+# for the page of `raddle report`; and Erlang/OTP without its graphics, for Erlang programs. Elixir is
+# installed if possible.
 #
-#   tools/install.sh
+#   tools/install.sh           prints what it installs, and installs it
+#   tools/install.sh --list    only prints the missing packages
 #
-# Does nothing if they are there. Debian and Ubuntu only, as root or with a sudo that asks for no password; elsewhere it says what is missing and fails.
+# Does nothing if they are installed. Supports only Debian and Ubuntu, as root or with passwordless sudo; on
+# other systems it prints what is missing and fails.
 set -euo pipefail
 
 missing=()
@@ -26,9 +28,14 @@ fi
 wanted=()
 command -v elixirc >/dev/null || wanted+=(elixir)
 [ "$((${#missing[@]} + ${#wanted[@]}))" -gt 0 ] || exit 0
+if [ "${1:-}" = --list ]; then
+    echo "${missing[@]}" "${wanted[@]}"
+    exit 0
+fi
 if ! command -v apt-get >/dev/null; then
     [ "${#missing[@]}" -gt 0 ] || exit 0
-    echo "error: there is no ${missing[*]}, and no apt-get to install it with" >&2
+    echo "error: missing ${missing[*]}, and there is no apt-get" >&2
+    echo "help: install them with the package manager of this system" >&2
     exit 1
 fi
 as_root=()
@@ -36,6 +43,7 @@ as_root=()
 install() {
     [ "$#" -eq 0 ] || "${as_root[@]}" apt-get install -y -q --no-install-recommends "$@"
 }
+echo "installing with apt-get:" "${missing[@]}" "${wanted[@]}" >&2
 "${as_root[@]}" apt-get update -q
 if ! install "${missing[@]}" "${wanted[@]}"; then
     install "${missing[@]}"

@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Mutation testing of the crates that promise something: changes one expression after the other and runs the crate's
-# tests. A mutant that survives is code that no test looks at.
+# Mutation testing of the crates with guarantees: changes one expression after the other and runs the crate's
+# tests. A surviving mutant is code that no test checks.
 #
 #   tools/mutants.sh                                        raddle-strategies and raddle-engine (hours)
-#   tools/mutants.sh crates/raddle-strategies/src/rpro.rs   the files given
+#   tools/mutants.sh crates/raddle-strategies/src/rpro.rs   the given files
 #
 # Installs cargo-mutants if it is missing. Results are in target/mutants.
 set -euo pipefail

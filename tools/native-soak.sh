@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Every program of tests/c at length: those without a bug many runs under each of five strategies, none of which may fail; those with
-# one found by the default strategies and replayed many times, each time the same. Fails if anything else happens.
+# Runs every program of tests/c for long: programs without a bug many times under each of five strategies, and
+# none may fail; programs with one until the default strategies find it, and replays it many times with the
+# same result. Fails otherwise.
 #
 #   tools/native-soak.sh [RUNS] [REPLAYS]
 #
-# RUNS a strategy is 1000 and REPLAYS is 100 if not given. The program raddle is taken from $RADDLE, or built. A replay says itself
-# whether each step repeats; what it prints, with verdict and fingerprint, is compared as well.
+# RUNS per strategy is 1000 and REPLAYS is 100 by default. The program raddle is taken from $RADDLE, or built.
+# A replay checks each step itself; its output, with verdict and fingerprint, is compared as well.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -24,7 +25,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 cd "$work"
 
-# The value of a line such as `// expect: pass` at the beginning of a source.
+# Prints the value of a line such as `// expect: pass` at the beginning of a source.
 head_line() {
     sed -n "1,5s|^// $2: ||p" "$1"
 }
@@ -37,12 +38,12 @@ build() {
     "$RADDLE" "$compiler" "-std=$standard" -g -O1 -pthread "$1" -o program
 }
 
-# The value of a key in a line of JSON, if it is a plain text.
+# Prints the value of a key in a line of JSON, if it is a plain string.
 json_text() {
     sed -n "s|.*\"$2\":\"\([^\"]*\)\".*|\1|p" "$1"
 }
 
-# Runs that all have to pass.
+# Executes runs that must all pass.
 soak() {
     local strategy total=0
     for strategy in "${strategies[@]}"; do
@@ -58,7 +59,7 @@ soak() {
     echo "$total runs passed"
 }
 
-# A failing run that has to be found, and to repeat.
+# Finds a failing run, and replays it.
 repeat() {
     local expected found status=0 same=0 replay
     expected=$(head_line "$1" expect)

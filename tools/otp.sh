@@ -1,13 +1,15 @@
 #!/usr/bin/env bash
-# Runs tests of erlang/raddle under the Erlang/OTP of another release of Debian, whose packages are unpacked into a folder.
+# Runs tests of erlang/raddle under the Erlang/OTP of another Debian release, whose packages are unpacked into
+# a folder.
 #
 #   tools/otp.sh [--litmus] FOLDER [SUITE]
 #
-# SUITE is trixie if not given, which has OTP 27 and Elixir 1.18. FOLDER is filled unless it has been already, so a second call is fast. With --litmus
-# only the litmus programs run, which takes half a minute of processor time with everything; without it all tests do. Needs root, for a chroot,
-# and apt-get; the packages come from the mirror that apt knows. The native library is built here and taken along, unless --litmus finds one.
+# SUITE is trixie by default, which has OTP 27 and Elixir 1.18. FOLDER is filled unless it has been already,
+# so a second call is fast. With --litmus only the litmus programs run, which takes half a minute of processor
+# time in total; without it all tests do. Needs root, for a chroot, and apt-get; the packages come from apt's
+# mirror. The native library is built here and copied, unless --litmus finds one.
 #
-# Ends with 75 if the other release cannot be had here.
+# The exit status is 75 if the other release is not available.
 set -euo pipefail
 
 cd "$(dirname "$0")/.."
@@ -24,10 +26,10 @@ unavailable() {
     exit 75
 }
 
-# Unpacks packages and what they depend on. No script of them is run, and nothing of the system is touched.
+# Unpacks packages and their dependencies. Runs none of their scripts, and does not change the system.
 fill() {
     local apt=$folder/apt mirror
-    # Not the one for security or updates, which has only a part.
+    # Not the mirror for security or updates, which is incomplete.
     mirror=$(apt-get indextargets --format '$(RELEASE) $(REPO_URI)' 'Created-By: Packages' 'Component: main' | sed -n '/^[^ ]*-/d; s/^[^ ]* //p' | sort -u | head -n 1)
     [ -n "$mirror" ] || return 1
     mkdir -p "$apt/lists/partial" "$apt/cache/archives/partial" "$folder/dev" "$folder/proc" "$folder/tmp"
@@ -54,7 +56,7 @@ EOF
         dpkg-deb -x "$package" "$folder" || return 1
     done
     rm -rf "$apt"
-    # Without it a VM waits for ever.
+    # Without it a VM waits forever.
     [ -c "$folder/dev/null" ] || mknod -m 666 "$folder/dev/null" c 1 3 || return 1
     [ -e "$folder/usr/bin/sh" ] || ln -s dash "$folder/usr/bin/sh"
     touch "$folder/filled-for-${litmus:-all}"
@@ -77,7 +79,7 @@ cp -r erlang/raddle/Makefile erlang/raddle/src erlang/raddle/priv "$inside"
 cp erlang/raddle/test/*.* "$inside/test"
 
 if [ -n "$litmus" ]; then
-    # There is no shell inside, so the VM does what make does.
+    # There is no shell inside, so the VM does the work of make.
     erts=$(cd "$folder" && echo usr/lib/erlang/erts-*)
     run=$(
         cat <<'EOF'

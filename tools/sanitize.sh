@@ -1,15 +1,18 @@
 #!/usr/bin/env bash
-# Looks for undefined behaviour: engine and strategies under Miri, switching of stacks under AddressSanitizer and valgrind.
+# Checks for undefined behavior: engine and strategies under Miri, stack switching under AddressSanitizer and
+# valgrind.
 #
-#   tools/sanitize.sh [miri] [asan] [valgrind]      all three if none is named
+#   tools/sanitize.sh [miri] [asan] [valgrind]      all three by default
 #
-# Needs the nightly toolchain, for Miri with its component (`rustup component add miri rust-src --toolchain nightly`), and
-# valgrind. Not part of `.ci/run`, because it takes long. Miri cannot switch stacks, so `crates/raddle` is not run under it.
+# Needs the nightly toolchain, for Miri with its component (`rustup component add miri rust-src --toolchain
+# nightly`), and valgrind. Not part of `.ci/run`, because it takes long. Miri cannot switch stacks, so it does
+# not run `crates/raddle`.
 #
-# Each of the other two first has to find bugs of `tools/sanitize` on a fiber, and nothing where there is none. What was found out:
-# AddressSanitizer follows the switches of corosensei, with its feature `sanitizer`; our own switch tells it nothing, so that it is
-# left out there. It finds a use after free and a write past an array in a frame of a fiber. valgrind follows our own switch, finds the
-# use after free, and cannot see the write: it knows no bounds within a stack. Neither notices the use of a frame that has been left.
+# Each of the other two must first find the bugs of `tools/sanitize` on a fiber, and nothing if there is none.
+# Results: AddressSanitizer follows the switches of corosensei, with its feature `sanitizer`; our own switch
+# does not inform it, so it is disabled there. It finds a use after free and a write past an array in a frame
+# of a fiber. valgrind follows our own switch, finds the use after free, and cannot see the write: it knows no
+# bounds within a stack. Neither detects the use of a frame after its function returned.
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 target=x86_64-unknown-linux-gnu
@@ -23,7 +26,7 @@ step() {
     "$@"
 }
 
-# Runs the program of `tools/sanitize`, under a command: name of the bug, `found` or `silent`, command.
+# Runs the program of `tools/sanitize` under a command: name of the bug, `found` or `silent`, command.
 expect() {
     local bug=$1 wanted=$2 status=0
     shift 2
@@ -38,8 +41,8 @@ expect() {
     echo "$bug: $got, as it should be" >&2
 }
 
-# Miri is ten thousand times slower than the machine, so the tests do less under it (`affordable` in raddle-testkit), and the few that
-# make no sense with less are ignored.
+# Miri is ten thousand times slower than the machine, so the tests do less under it (`affordable` in
+# raddle-testkit), and the few that need more are ignored.
 miri() {
     step cargo +nightly miri test -p raddle-engine -p raddle-strategies 2>&1 | tee "$log" >&2
     awk '/^test result:/ { passed += $4; ignored += $8 }
@@ -55,7 +58,7 @@ asan() {
     expect unwind silent "$program"
     expect use-after-free found "$program"
     expect past-the-frame found "$program"
-    # The tests that switch most: handles, scopes, panics and unwinding, locals, tasks.
+    # The tests with the most switches: handles, scopes, panics and unwinding, locals, tasks.
     step env RUSTFLAGS="$flags" cargo +nightly test --quiet -p raddle --features corosensei/sanitizer,portable-switch --target $target \
         --test std --test panics
 }

@@ -1,4 +1,4 @@
-// Counts the words of a file by std::async, one task for each part, and prints the most common ones.
+// Counts the words of a file with std::async, one task for each part, and prints the most common ones.
 #include <algorithm>
 #include <fstream>
 #include <future>

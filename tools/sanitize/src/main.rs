@@ -1,6 +1,7 @@
 //! Memory errors on a fiber, one for each name: `clean` and `unwind` have none.
 //!
-//! Two threads under control switch back and forth, so that a sanitizer which loses track of stacks complains about `clean` too.
+//! Two threads under control switch back and forth, so that a sanitizer that loses track of stacks reports
+//! `clean` too.
 
 use raddle::thread;
 use std::hint::black_box;
@@ -32,7 +33,7 @@ fn main() {
     println!("{}", if outcome.is_ok() { "passed" } else { "failed" });
 }
 
-/// Reads from the heap what was freed before a switch.
+/// Reads heap memory that was freed before a switch.
 fn use_after_free() {
     let pointer = Box::into_raw(black_box(Box::new(7_u64)));
     // SAFETY: none; the second use is the bug.
@@ -41,7 +42,7 @@ fn use_after_free() {
     black_box(unsafe { pointer.read() });
 }
 
-/// Writes behind an array in a frame of the fiber.
+/// Writes past an array in a frame of the fiber.
 #[inline(never)]
 fn past_the_frame() {
     let mut array = black_box([0_u8; 32]);
