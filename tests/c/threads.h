@@ -1,4 +1,4 @@
-/* To be included first. Starting and joining threads without a word about errors, which these programs do not expect. */
+/* Include this first. Starts and joins threads without error handling, which these programs do not need. */
 #ifndef THREADS_H
 #define THREADS_H
 
@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Stops the program if a call that has to succeed has failed. */
+/* Aborts if a call that must succeed has failed. */
 static inline void must(int error) {
     if (error != 0) {
         fprintf(stderr, "a call failed with error %d\n", error);

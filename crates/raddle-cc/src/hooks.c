@@ -1,8 +1,8 @@
-/* What an instrumented program calls when it runs without Raddle: accesses are not watched, atomics are executed.
+/* The hooks of an instrumented program that runs without Raddle: accesses are ignored, atomics are executed.
  *
- * The program is linked against this as a shared library, so that the runtime, which is loaded before it, wins with
- * its own definitions. Nothing here may need another library, a start-up or a thread: hooks are called before
- * constructors and after destructors. Atomics are sequentially consistent, which is at least what was asked for.
+ * The program is linked against this as a shared library, so that the runtime, which is loaded before it, overrides
+ * its definitions. Nothing here may need another library, initialization or a thread: hooks are called before
+ * constructors and after destructors. Atomics are sequentially consistent, which is at least the requested order.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -32,7 +32,7 @@ void __tsan_write_range(void *address, size_t size) { (void)address, (void)size;
 void __tsan_ignore_thread_begin(void) {}
 void __tsan_ignore_thread_end(void) {}
 
-/* Byte by byte, since a library function would be one that this library needs. */
+/* Byte by byte, because a library function would be a dependency of this library. */
 void *__tsan_memmove(void *to, const void *from, size_t size) {
     unsigned char *target = to;
     const unsigned char *source = from;
@@ -66,7 +66,7 @@ void *__tsan_memset(void *to, int value, size_t size) {
     FETCH(bits, type, add) FETCH(bits, type, sub) FETCH(bits, type, and) \
     FETCH(bits, type, or) FETCH(bits, type, xor) FETCH(bits, type, nand) \
     COMPARE(bits, type, __atomic_compare_exchange_n(p, &expected, value, 0, __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST))
-/* The three forms of compare-and-exchange; `exchange` leaves what it found in `expected`. */
+/* The three forms of compare-and-exchange; `exchange` stores the value found in `expected`. */
 #define COMPARE(bits, type, exchange) \
     type __tsan_atomic##bits##_compare_exchange_val(volatile type *p, type expected, type value, int o, int f) { \
         (void)o, (void)f, (void)(exchange); \
@@ -91,7 +91,7 @@ void __tsan_atomic_thread_fence(int order) { (void)order, __atomic_thread_fence(
 void __tsan_atomic_signal_fence(int order) { (void)order, __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
 #ifdef __x86_64__
-/* The compilers' own functions of this size would need another library. */
+/* The compilers' own functions of this size are in another library. */
 typedef unsigned __int128 wide;
 static wide compare_and_swap(volatile wide *p, wide expected, wide value) {
     uint64_t low = (uint64_t)expected, high = (uint64_t)(expected >> 64);
@@ -122,7 +122,7 @@ void __tsan_atomic128_store(volatile wide *p, wide value, int order) { __tsan_at
 COMPARE(128, wide, expected = compare_and_swap(p, expected, value))
 #endif
 
-/* Programs that know ThreadSanitizer call these themselves. */
+/* Programs with ThreadSanitizer annotations call these. */
 #define NOTHING(name) \
     void name(void) {}
 NOTHING(__tsan_acquire)

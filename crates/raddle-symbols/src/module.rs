@@ -31,7 +31,7 @@ struct Symbols {
     functions: Vec<(Range<u64>, String)>,
     variables: Vec<(Range<u64>, String)>,
     /// The variables of the debug information, which knows their parts; sorted, and empty if there is none.
-    told: Vec<Variable>,
+    variables_with_parts: Vec<Variable>,
     /// The lowest page that is loaded.
     first: u64,
 }
@@ -70,7 +70,7 @@ impl Module {
 
     fn part(&self, address: u64) -> Option<Part> {
         let symbols = self.symbols();
-        variables::part(&symbols.told, address).or_else(|| symbols.variable(address))
+        variables::part(&symbols.variables_with_parts, address).or_else(|| symbols.variable(address))
     }
 
     /// Returns the source files that the debug information names.
@@ -159,7 +159,7 @@ impl Symbols {
         Some(Symbols {
             functions: of_kind(&file, SymbolKind::Text),
             variables: of_kind(&file, SymbolKind::Data),
-            told: variables::read(&file).unwrap_or_default(),
+            variables_with_parts: variables::read(&file).unwrap_or_default(),
             first: first & !(PAGE - 1),
         })
     }

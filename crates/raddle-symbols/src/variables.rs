@@ -180,11 +180,11 @@ impl<'d> OfUnit<'_, 'd> {
                     let origin = declaration(entry);
                     let path = origin.and_then(|origin| declared.get(&origin).cloned()).unwrap_or_else(path);
                     let origin = origin.and_then(|origin| self.unit.entry(origin).ok());
-                    let told =
+                    let attribute_of =
                         |at: gimli::DwAt| entry.attr_value(at).or_else(|| origin.as_ref()?.attr_value(at));
-                    let name = told(gimli::DW_AT_name).and_then(|name| self.text(name));
+                    let name = attribute_of(gimli::DW_AT_name).and_then(|name| self.text(name));
                     // The definition knows the length of an array.
-                    let shape = self.shape_of(told(gimli::DW_AT_type), 0);
+                    let shape = self.shape_of(attribute_of(gimli::DW_AT_type), 0);
                     let (Some(name), Some(shape)) = (name, shape) else { continue };
                     variables.push(Variable { start, name: path + &name, shape });
                 }

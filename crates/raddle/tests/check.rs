@@ -59,7 +59,7 @@ fn lock_order() {
 
 /// The line at which the main thread of [`lock_order`] takes its first lock; the child's first is three
 /// above.
-const FIRST_LOCK: u32 = line!() - 7;
+const FIRST_LOCK: u32 = line!() - 8;
 
 fn correct() {
     let balance = Arc::new(Mutex::new(0));
@@ -112,7 +112,7 @@ fn a_failure_says_what_where_and_how_to_run_it_again() {
     assert_eq!(written, trace(&failed));
     assert_eq!((written.front_end.name(), written.seed), ("rust", 1));
     let steps = steps(&written, RunContext::default(), Terminal::of_width(120));
-    assert!(text.contains(&format!(":\n\n{steps}\n")), "the file tells the same steps:\n{steps}\n{text}");
+    assert!(text.contains(&format!(":\n\n{steps}\n")), "the file has the same steps:\n{steps}\n{text}");
 }
 
 #[test]

@@ -86,7 +86,7 @@ fn a_different_outcome_is_reported() {
     let mut file = TraceFile::from_json(&std::fs::read_to_string(&path).unwrap()).unwrap();
     file.fingerprint ^= 1;
     std::fs::write(&path, file.to_json()).unwrap();
-    assert!(error(&path, test(1, true)).contains("the fingerprint does not: then "));
+    assert!(error(&path, test(1, true)).contains("the fingerprint differs: recorded "));
 }
 
 #[test]

@@ -84,5 +84,5 @@ fn a_deadlock_is_found_and_what_threads_own_is_dropped() {
     .unwrap_err();
     let Failure::Deadlock { cycle, .. } = &failed.failure else { panic!("{failed}") };
     assert_eq!(cycle.len(), 2);
-    assert_eq!(std::sync::Arc::strong_count(&alive), 1, "a thread that was given up drops what it owns");
+    assert_eq!(std::sync::Arc::strong_count(&alive), 1, "an unwound thread drops what it owns");
 }

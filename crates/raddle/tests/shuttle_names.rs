@@ -261,7 +261,7 @@ fn a_schedule_is_followed_step_by_step() {
     let found = text(|| _ = replay(order(&[0, 0, 1])));
     assert!(found.contains("ended early"), "{found}");
     let found = text(|| _ = replay(order(&[0, 0, 2])));
-    assert!(found.contains("cannot run"), "{found}");
+    assert!(found.contains("not runnable"), "{found}");
     let mut scheduler = ReplayScheduler::new_from_schedule(order(&[0, 0]));
     scheduler.set_allow_incomplete();
     assert_eq!(Runner::new(scheduler, Config::new()).run(lost_update), 1);

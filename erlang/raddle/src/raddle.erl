@@ -142,8 +142,8 @@ replay(File, Given) ->
 may_run(true, _, _, _) -> ok;
 may_run(false, _, _, #{test := _}) -> ok;
 may_run(false, File, Program, _) ->
-    Message = io_lib:format("~ts: raddle on this machine did not write this file, which would run ~tp; "
-                            "if you trust it: raddle:replay(File, #{trust => true})", [File, Program]),
+    Message = io_lib:format("~ts: raddle on this machine did not write this file, which would run ~tp\n"
+                            "help: if you trust it, call raddle:replay(File, #{trust => true})", [File, Program]),
     erlang:error({raddle_error, lists:flatten(Message)}).
 
 paths([<<"--pa">>, Path | Rest]) -> [Path | paths(Rest)];

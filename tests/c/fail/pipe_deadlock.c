@@ -17,7 +17,7 @@ static void talk(int out, int in) {
     if (first == 0 && write(out, &byte, 1) != 1) {
         abort();
     }
-    /* Wrong if it was the left one that came first: nobody writes a second time. */
+    /* Bug if the left one came first: there is no second write. */
     if ((first == 1 || out == to_right[1]) && read(in, &byte, 1) != 1) {
         abort();
     }

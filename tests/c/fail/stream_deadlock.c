@@ -2,7 +2,7 @@
 // points: sync
 // build: c
 // What is printed to a pipe stays in its stream, unless the reader has said in time that it waits; then the reader and
-// whoever waits for its answer wait for ever.
+// the thread that waits for its answer wait forever.
 #include "../threads.h"
 #include <unistd.h>
 

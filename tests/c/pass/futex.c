@@ -9,7 +9,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-static atomic_int state; /* 0 free, 1 held, 2 held and somebody waits */
+static atomic_int state; /* 0 free, 1 held, 2 held with waiters */
 static int x;
 
 static void lock(void) {

@@ -10,7 +10,7 @@
 enum { ROUNDS = 3, MUCH = 100000 };
 
 static int there[2], back[2], bulk[2];
-static int shared; /* Handed over with each message. */
+static int shared; /* Passed with each message. */
 
 static void *echo(void *unused) {
     char byte;

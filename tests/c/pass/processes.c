@@ -34,7 +34,7 @@ static void *fork_one(void *unused) {
     pid_t child = fork();
     assert(child >= 0);
     if (child == 0) {
-        usleep(2000); /* This process sleeps in earnest, and nobody else can answer meanwhile. */
+        usleep(2000); /* This process really sleeps, and no other one can answer meanwhile. */
         _exit(write(answer[1], "child", 5) == 5 ? 7 : 8);
     }
     char text[5];
@@ -66,7 +66,7 @@ int main(void) {
     }
     assert(ended_with(child) == 0);
 
-    /* Sleeping takes no time, so this looks often. */
+    /* Sleeping takes no time, so this polls often. */
     must(posix_spawnp(&child, "sh", NULL, NULL, words, environ));
     while (waitpid(child, NULL, WNOHANG) == 0) {
         usleep(1);

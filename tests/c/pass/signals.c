@@ -50,7 +50,7 @@ int main(void) {
     must(pthread_kill(taking, SIGUSR2));
     join(taking);
     pthread_t waiting = start(wait_for_handler, NULL);
-    usleep(100000); /* It waits by now. */
+    usleep(100000); /* It is waiting now. */
     must(pthread_kill(waiting, SIGHUP));
     join(waiting);
     assert(handled == SIGHUP);

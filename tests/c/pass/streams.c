@@ -2,7 +2,7 @@
 // points: sync
 // build: c
 // Threads that talk through streams on pipes: each function of stdio that finds nothing to read, or no room to write, lets
-// the others go on.
+// other threads run.
 #include "../threads.h"
 #include <assert.h>
 #include <string.h>

@@ -34,11 +34,11 @@ fn folder(name: &str) -> Option<PathBuf> {
     if compiled.is_ok_and(|status| status.success()) {
         return Some(folder);
     }
-    #[expect(clippy::disallowed_methods, reason = "whoever runs the test says whether it may be passed over")]
+    #[expect(clippy::disallowed_methods, reason = "the environment decides whether the test may be skipped")]
     let wanted = std::env::var("RADDLE_BEAM").is_ok();
     assert!(!wanted, "no Erlang; tools/install.sh installs it");
     let words = "NOT TESTED: Erlang programs; tools/install.sh installs Erlang";
-    writeln!(std::io::stderr(), "\n{words}\n").expect("somebody reads the messages");
+    writeln!(std::io::stderr(), "\n{words}\n").expect("standard error is writable");
     None
 }
 

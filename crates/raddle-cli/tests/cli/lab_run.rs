@@ -220,5 +220,5 @@ fn coverage_counts_what_runs_had() {
         assert!(printed.contains("all         10         10        10 (100 %)"), "{printed}");
     }
     let json = raddle(&["lab", "run", file, "--runs", "10", "--json"]).json();
-    assert!(json.get("coverage").is_none(), "nobody asked");
+    assert!(json.get("coverage").is_none(), "not requested");
 }

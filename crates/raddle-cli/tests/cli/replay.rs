@@ -214,7 +214,7 @@ fn a_failure_is_minimized() {
     let read = |path: &str| TraceFile::from_json(&std::fs::read_to_string(path).unwrap()).unwrap();
     let (before, after) = (read(&trace), read(&small));
     assert!(after.switches() < before.switches(), "{} -> {}", before.switches(), after.switches());
-    assert_eq!(after.minimized.expect("it tells of it").switches_before, before.switches());
+    assert_eq!(after.minimized.expect("it is recorded").switches_before, before.switches());
     assert_eq!((&after.id, after.run), (&before.id, before.run));
     assert!(raddle(&["replay", &small]).out.contains("it repeats exactly"));
     let printed = raddle(&["minimize", &trace, "-o", &small, "--json"]).json();

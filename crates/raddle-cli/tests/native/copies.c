@@ -1,4 +1,4 @@
-/* Waits in files that are known by a copy: `counter` is written by nobody, `set` has a socket that was put in by its copy. */
+/* Waits for duplicated files: `counter` is never written, `set` contains a socket that was added through its duplicate. */
 #include <fcntl.h>
 #include <netinet/in.h>
 #include <pthread.h>

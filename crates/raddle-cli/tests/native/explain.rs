@@ -84,8 +84,8 @@ fn programs_of_the_corpus() {
             Some(2),
             "if the pipe is gone before it is looked at, it is not used",
         ),
-        ("CVE-2016-1972", "", [25, 37], None, "the decoder goes on to free once it has seen that flag"),
-        ("CVE-2017-15265", "", [12, 25], None, "whoever deletes before the port is listed finds none"),
+        ("CVE-2016-1972", "", [25, 37], None, "the decoder frees after it has seen that flag"),
+        ("CVE-2017-15265", "", [12, 25], None, "a deletion before the port is listed finds none"),
         (
             "twostage",
             "-DN=1",

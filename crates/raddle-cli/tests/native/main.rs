@@ -74,7 +74,7 @@ fn replays(folder: &Path, report: &Value, times: usize) {
         assert_eq!(String::from_utf8_lossy(&again.stdout), String::from_utf8_lossy(&first.stdout));
     }
     let json = raddle(folder, &["replay", file, "--json"]);
-    let json: Value = serde_json::from_slice(&json.stdout).expect("a replay tells what it did");
+    let json: Value = serde_json::from_slice(&json.stdout).expect("a replay prints its result");
     assert_eq!((&json["verdict"], &json["message"]), (&report["kind"], &report["message"]));
 }
 
@@ -406,7 +406,7 @@ fn a_failing_run_is_minimized() {
     let words = ["--strategy", "random-walk", "--no-minimize", "--record", "run.json", "--", "./lost_update"];
     let found = run(&folder, &words);
     let small = raddle(&folder, &["minimize", "run.json", "--time", "10m", "--json"]);
-    let small: serde_json::Value = serde_json::from_slice(&small.stdout).expect("it tells of it");
+    let small: serde_json::Value = serde_json::from_slice(&small.stdout).expect("it is recorded");
     assert_eq!(
         (&small["verdict"], &small["failure_file"]),
         (&found["kind"], &"run.min.json".into()),

@@ -161,7 +161,7 @@ fn what_was_tried_in_vain_is_added_once_however_many_strategies_know_it() {
     let before = failed();
     let report = run(&folder, &["-s", "maple+pos+surw", "--races", "off", "--runs", "3", "--", "./add"]);
     let runs = report["runs"].as_u64().expect("they are counted");
-    assert!(before > runs, "{before} runs in vain are enough to be seen three times");
+    assert!(before > runs, "{before} failed attempts suffice to be counted three times");
     assert!((before..=before + runs).contains(&failed()), "{before} and then {}", failed());
 }
 

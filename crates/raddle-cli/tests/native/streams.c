@@ -1,4 +1,4 @@
-/* Streams of stdio: locked by a thread that waits, with processes or a terminal at the other end, or not empty at the end. */
+/* Stdio streams: locked by a waiting thread, with processes or a terminal at the other end, or not empty at the end. */
 #define _GNU_SOURCE
 #include <assert.h>
 #include <fcntl.h>
@@ -30,7 +30,7 @@ static pthread_t start(void *(*function)(void *)) {
     return thread;
 }
 
-/* Two threads read from one stream, and nobody writes. */
+/* Two threads read from one stream, and none writes. */
 static void lock(void) {
     in = fdopen(ends[0], "r");
     pthread_t first = start(reading), second = start(reading);
@@ -72,7 +72,7 @@ static void terminal(void) {
     assert(strcmp(line, "typed\n") == 0);
 }
 
-/* What is left in the stream has no room in the pipe, until the other thread reads. */
+/* The rest of the stream does not fit into the pipe until the other thread reads. */
 static void at_the_end(void) {
     static char much[1 << 16];
     FILE *out = fdopen(ends[1], "w");

@@ -1,4 +1,4 @@
-/* Waits for what nothing under control does: a handler that a timer calls, a thread of the C library, an end at any moment, a process. */
+/* Waits for something uncontrolled: a handler that a timer calls, a thread of the C library, asynchronous cancellation, a process. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <semaphore.h>

@@ -1,5 +1,5 @@
-/* A thread that comes to its work long before the first thread says so waits for ever, without a step. If it comes a little
-   before, it looks at what is wrong for a moment only. */
+/* A thread that starts its work long before the first thread signals it waits forever, without a step. If it starts only a
+   little before, it reads the wrong value only for a moment. */
 #include <pthread.h>
 #include <stdlib.h>
 

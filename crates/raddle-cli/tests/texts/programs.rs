@@ -63,7 +63,8 @@ pub(crate) fn provide(folder: &Path, command: &str) {
 /// Returns the built program. The first caller builds it.
 fn built(name: &str, source: &str, build: Build) -> PathBuf {
     static BUILT: Mutex<BTreeMap<String, Arc<OnceLock<PathBuf>>>> = Mutex::new(BTreeMap::new());
-    let slot = BUILT.lock().expect("nobody fails with it").entry(name.to_owned()).or_default().clone();
+    let slot =
+        BUILT.lock().expect("no code panics while it is locked").entry(name.to_owned()).or_default().clone();
     let make = || {
         let source = root().join(source);
         let folder = scratch().join("programs");
@@ -109,7 +110,7 @@ pub(crate) fn has_erlang() -> bool {
     if !found {
         assert!(!is_set("RADDLE_BEAM"), "no Erlang; tools/install.sh installs it");
         let words = "NOT TESTED: Erlang programs; tools/install.sh installs Erlang";
-        writeln!(std::io::stderr(), "\n{words}\n").expect("somebody reads the messages");
+        writeln!(std::io::stderr(), "\n{words}\n").expect("standard error is writable");
     }
     found
 }

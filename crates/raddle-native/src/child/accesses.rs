@@ -32,7 +32,7 @@ const LATE: u8 = u8::MAX - 2;
 /// before byte `i`; bit 0 is unused.
 const JOINED: u32 = 8;
 /// The layout was known before the run.
-const LEARNT: u32 = 1 << 16;
+const LEARNED: u32 = 1 << 16;
 /// The boundary of a unit that the run touches first: most variables have four or eight bytes.
 const MIDDLE: u8 = 1 << 4;
 
@@ -217,13 +217,13 @@ impl Accesses {
     fn boundaries(&mut self, unit: u64, from: u32, to: u32) -> u8 {
         let known = self.known.layouts.get(unit).unwrap_or(0);
         let mut layout = known;
-        if self.learns || self.races || known & LEARNT == 0 {
+        if self.learns || self.races || known & LEARNED == 0 {
             layout |= u32::from((bits(from, from + 1) | (1_u32 << to) as u8) & !1);
             if layout != known {
                 self.known.layouts.set(unit, layout);
             }
         }
-        let default = if layout & LEARNT == 0 { MIDDLE } else { 0 };
+        let default = if layout & LEARNED == 0 { MIDDLE } else { 0 };
         (layout as u8 | default) & !((layout >> JOINED) as u8)
     }
 
@@ -239,7 +239,7 @@ impl Accesses {
     }
 
     /// Returns the units with bytes that several threads have touched, in order.
-    pub(crate) fn learnt(&self) -> Vec<Unit> {
+    pub(crate) fn learned(&self) -> Vec<Unit> {
         self.known.units()
     }
 }
@@ -263,7 +263,7 @@ impl Known {
         let mut known = Known::default();
         for SharedUnit { unit, bytes, boundaries } in packed.iter().copied().map(SharedUnit::unpack) {
             known.owners.set(unit, spread(bytes, SHARED));
-            known.layouts.set(unit, u32::from(boundaries) | LEARNT);
+            known.layouts.set(unit, u32::from(boundaries) | LEARNED);
         }
         known
     }
@@ -284,7 +284,7 @@ impl Known {
         };
         let units = self.owners.iter().map(|(unit, owners)| Unit {
             unit,
-            layout: self.layouts.get(unit).unwrap_or(0) & !LEARNT,
+            layout: self.layouts.get(unit).unwrap_or(0) & !LEARNED,
             shared: shared(owners),
         });
         let mut units: Vec<Unit> = units.filter(|unit| unit.shared != 0).collect();
@@ -293,11 +293,11 @@ impl Known {
     }
 
     /// Adds the knowledge of a run. Returns true if anything is new.
-    pub(crate) fn add(&mut self, learnt: &[Unit]) -> bool {
+    pub(crate) fn add(&mut self, learned: &[Unit]) -> bool {
         let mut is_new = false;
-        for &Unit { unit, layout, shared } in learnt {
+        for &Unit { unit, layout, shared } in learned {
             let (owners, known) = (self.owners.get(unit).unwrap_or(0), self.layouts.get(unit).unwrap_or(0));
-            let (more, wider) = (owners | spread(shared as u8, SHARED), known | layout | LEARNT);
+            let (more, wider) = (owners | spread(shared as u8, SHARED), known | layout | LEARNED);
             is_new |= more != owners || wider != known;
             self.owners.set(unit, more);
             self.layouts.set(unit, wider);
@@ -325,7 +325,7 @@ mod tests {
             let mut run = Accesses { learns: true, races, ..Accesses::default() };
             run.recall(&known);
             all.iter().for_each(|&(thread, address, size)| _ = shared(&mut run, thread, address, size));
-            if !known.add(&run.learnt()) {
+            if !known.add(&run.learned()) {
                 break;
             }
         }
@@ -422,6 +422,6 @@ mod tests {
         shared(&mut run, 1, X, 4);
         shared(&mut run, 2, X + 4, 4);
         run.free(ThreadId(2), X, 8);
-        assert_eq!(run.learnt(), [Unit { unit: X >> 3, layout: 0, shared: 0x0f }]);
+        assert_eq!(run.learned(), [Unit { unit: X >> 3, layout: 0, shared: 0x0f }]);
     }
 }

@@ -79,7 +79,7 @@ pub(crate) fn write(runtime: &mut Runtime) {
     let summary = runtime.engine.summary();
     let verdict = serde_json::to_vec(summary.verdict).unwrap_or_default();
     let ended: Vec<u8> = runtime.threads.iter().map(|thread| u8::from(thread.ended)).collect();
-    let shared = runtime.accesses.learnt();
+    let shared = runtime.accesses.learned();
     let steps = summary.trace.events.len();
     let is_wanted = runtime.wants_steps || *summary.verdict != Verdict::Passed;
     let mut cursor = Cursor::new();

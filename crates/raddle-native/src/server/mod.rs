@@ -204,9 +204,9 @@ fn divergence(steps: &[raddle_model::TraceStep], data: &RunData) -> Option<(usiz
     let step = left.or(cut.then_some(data.events.len()))?;
     let pending = steps.get(step).and_then(|s| Some((s, data.pending.get(s.thread as usize)?)));
     let what = match pending {
-        _ if step >= steps.len() => "the program goes on, the recorded run was over".to_owned(),
+        _ if step >= steps.len() => "the program continues after the end of the recorded run".to_owned(),
         Some((recorded, Some(now))) => now.departure(ThreadId(recorded.thread), &recorded.operation),
-        _ => format!("the program ended, the recorded run has {} steps", steps.len()),
+        _ => format!("the program ended, but the recorded run has {} steps", steps.len()),
     };
     Some((step, what))
 }

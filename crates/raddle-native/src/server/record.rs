@@ -111,7 +111,9 @@ pub(crate) fn stuck(process: i32, patience: i32, modules: &Modules, ask: impl Fn
                  on memory, or raise --run-time if it is a long computation"
             )
         }
-        Some(number) => format!("it waits in the system call {}, which raddle does not control", call_name(number)),
+        Some(number) => {
+            format!("it waits in the system call {}, which raddle does not control", call_name(number))
+        }
         None => "its state is unknown".to_owned(),
     };
     let (thread, place) = shared_memory::running();

@@ -84,9 +84,9 @@ pub fn locate(symbols: &mut Symbols, places: &mut [String]) -> Sources {
             frame.to_string()
         });
         let between = if text.contains(CALLED_BY) { CALLED } else { INLINED };
-        let told = frames.collect::<Vec<_>>().join(between);
-        if !told.is_empty() {
-            *text = told;
+        let joined = frames.collect::<Vec<_>>().join(between);
+        if !joined.is_empty() {
+            *text = joined;
         }
     }
     sources.iter().map(|path| (short(path, &sources), path.clone())).collect()

@@ -15,11 +15,11 @@ pub(super) fn short(name: &str) -> String {
     let from = named.len().saturating_sub(2);
     // A module is less informative than the type or function in it.
     let from = if named[from..].len() == 2 && is_module(named[from]) { from + 1 } else { from };
-    let mut told = named[from..].join("::");
+    let mut short = named[from..].join("::");
     if parts.last().is_some_and(|part| part.starts_with("{closure") || part.starts_with("{{closure")) {
-        told.push_str("::{closure}");
+        short.push_str("::{closure}");
     }
-    if told.is_empty() { name.to_owned() } else { told }
+    if short.is_empty() { name.to_owned() } else { short }
 }
 
 /// Types begin with an uppercase letter; locks are never primitive types.
@@ -99,7 +99,7 @@ mod tests {
 
     #[test]
     fn names_are_as_short_as_they_are_said() {
-        for (whole, told) in [
+        for (long, expected) in [
             ("main", "main"),
             ("<std::sync::poison::mutex::Mutex<i32>>::lock", "Mutex::lock"),
             ("std::sync::poison::mutex::Mutex<T>::lock::h0123456789abcdef", "Mutex::lock"),
@@ -112,7 +112,7 @@ mod tests {
             ("<fn(i32) -> i32 as core::ops::FnOnce<(i32,)>>::call_once", "call_once"),
             ("std::thread::spawn::<app::main::{closure#0}, ()>", "spawn"),
         ] {
-            assert_eq!(short(whole), told, "{whole}");
+            assert_eq!(short(long), expected, "{long}");
         }
     }
 }

@@ -14,7 +14,7 @@ fn a_mutex_lets_one_thread_in_at_a_time() {
         let shared = Arc::new((Mutex::new(0), AtomicUsize::new(0)));
         let section = |shared: &(Mutex<usize>, AtomicUsize)| {
             let mut value = shared.0.lock().unwrap();
-            assert_eq!(shared.1.fetch_add(1, Ordering::SeqCst), 0, "nobody else is inside");
+            assert_eq!(shared.1.fetch_add(1, Ordering::SeqCst), 0, "no other thread is inside");
             *value += 1;
             shared.1.fetch_add(usize::MAX, Ordering::SeqCst);
         };
@@ -40,7 +40,7 @@ fn try_lock_fails_exactly_while_another_thread_has_the_mutex() {
         let got = match shared.0.try_lock() {
             Ok(_guard) => Some(shared.1.load(Ordering::SeqCst)),
             Err(TryLockError::WouldBlock) => None,
-            Err(TryLockError::Poisoned(_)) => unreachable!("nobody panics"),
+            Err(TryLockError::Poisoned(_)) => unreachable!("no thread panics"),
         };
         holder.join().unwrap();
         got
@@ -182,7 +182,7 @@ fn readers_share_and_writers_do_not() {
             })
         });
         let mut value = shared.0.write().unwrap();
-        assert_eq!(shared.1.fetch_add(100, Ordering::SeqCst), 0, "nobody else is inside");
+        assert_eq!(shared.1.fetch_add(100, Ordering::SeqCst), 0, "no other thread is inside");
         *value = 1;
         shared.1.fetch_add(100_usize.wrapping_neg(), Ordering::SeqCst);
         drop(value);

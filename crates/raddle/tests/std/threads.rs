@@ -253,7 +253,7 @@ fn a_parked_thread_goes_on_when_it_is_unparked_and_not_before() {
             thread::park();
             if !other.load(SC) {
                 thread::park();
-                assert!(other.load(SC), "nothing but the token lets it go on, but for once");
+                assert!(other.load(SC), "only the token lets it continue, except once");
             }
         });
         flag.store(true, SC);

@@ -24,7 +24,7 @@ pub mod model {
 
     impl Builder {
         /// Like Loom's.
-        #[expect(clippy::new_without_default, reason = "nobody here needs it")]
+        #[expect(clippy::new_without_default, reason = "not needed here")]
         pub fn new() -> Builder {
             let mut builder = uncounted::model::Builder::new();
             builder.max_duration = Some(budget());

@@ -21,7 +21,7 @@ pub mod model {
 
     impl Builder {
         /// Like Raddle's. A preemption bound can be set and is not used: there are fewer partial orders.
-        #[expect(clippy::new_without_default, reason = "nobody here needs it")]
+        #[expect(clippy::new_without_default, reason = "not needed here")]
         pub fn new() -> Builder {
             Builder(raddle::loom::model::Builder::new())
         }
