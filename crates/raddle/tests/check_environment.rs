@@ -142,7 +142,9 @@ fn the_file_of_another_test_is_refused() {
     let found = run("helper_that_fails", &[("RADDLE_SEED", "12")]);
     let text = run("helper_that_passes", &[("RADDLE_REPLAY", recorded(&found))]);
     assert!(
-        text.contains("the file was recorded by the test `helper_that_fails`; this test is `helper_that_passes`"),
+        text.contains(
+            "the file was recorded by the test `helper_that_fails`; this test is `helper_that_passes`"
+        ),
         "{text}"
     );
 }

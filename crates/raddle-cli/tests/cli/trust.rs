@@ -1,6 +1,6 @@
 //! Failure files of somebody else: nothing that they name runs, and no page shows files that they name.
 
-use crate::common::{Ran, raddle, root, scratch};
+use crate::common::{CommandOutput, raddle, root, scratch};
 use serde_json::{Value, json};
 use std::path::Path;
 
@@ -22,7 +22,7 @@ fn forged(file: &str, name: &str, change: impl FnOnce(&mut Value)) -> String {
     path
 }
 
-fn all_commands(file: &str) -> [Ran; 5] {
+fn all_commands(file: &str) -> [CommandOutput; 5] {
     let out = format!("{file}.out.json");
     [
         raddle(&["replay", file]),
@@ -47,7 +47,7 @@ fn a_file_that_names_a_shell_is_refused_by_every_command() {
         json["build"] = json!(build);
     });
     for ran in all_commands(&hostile) {
-        ran.is_mistake(&["not recorded by you", " -c ': > ", "help: ", "--trust"]);
+        ran.is_user_error(&["not recorded by you", " -c ': > ", "help: ", "--trust"]);
     }
     let report = raddle(&["report", &hostile]);
     assert_eq!(report.status, 0, "a report runs nothing: {}", report.err);
@@ -76,7 +76,7 @@ fn whatever_changes_what_is_started_breaks_the_signature() {
     ];
     for (name, change) in changes {
         for ran in all_commands(&forged(&file, name, change)) {
-            ran.is_mistake(&["not recorded by you", "--trust"]);
+            ran.is_user_error(&["not recorded by you", "--trust"]);
         }
     }
     // The schedule is not signed: it only orders the threads of the user's own program.
@@ -90,12 +90,12 @@ fn a_signature_of_another_key_does_not_count() {
     let replay = |key: &str| {
         let mut command = std::process::Command::new(env!("CARGO_BIN_EXE_raddle"));
         let command = command.args(["replay", &file]).env("RADDLE_KEY", key).current_dir(root());
-        Ran::new(command.output().expect("raddle starts"))
+        CommandOutput::new(command.output().expect("raddle starts"))
     };
     let key = scratch("trust_other_key");
     std::fs::write(&key, [7; 32]).expect("a key can be written");
-    replay(&key).is_mistake(&["not recorded by you"]);
-    replay("/no/such/key").is_mistake(&["not recorded by you"]);
+    replay(&key).is_user_error(&["not recorded by you"]);
+    replay("/no/such/key").is_user_error(&["not recorded by you"]);
     let small = scratch("trust_key.min.json");
     assert_eq!(raddle(&["minimize", "-o", &small, &file]).status, 1);
     assert_eq!(raddle(&["replay", &small]).status, 1, "what was trusted once is signed again");
