@@ -103,7 +103,7 @@ result(#{verdict := {refused, {Module, Function, Arity} = What, {module, Why}, L
     io_lib:format("~ts, reached from ~ts, cannot be controlled, so the result is inconclusive: ~ts~ts",
                   [raddle_elixir:function(Module, Function, Arity), Location, refusal(Why), Remedy]);
 result(#{verdict := {refused, {Module, Function, Arity} = What, _, Location}}) ->
-    io_lib:format("~ts at ~ts cannot be controlled, so the result is inconclusive~ts",
+    io_lib:format("~ts at ~ts is not controlled, so the result is inconclusive~ts",
                   [raddle_elixir:function(Module, Function, Arity), Location, raddle_allow:remedy(What)]);
 result(#{verdict := {stuck, Stacks}}) ->
     ["no process reached an operation in time; most likely a loop without one: ", io_lib:format("~0tp", [Stacks])];

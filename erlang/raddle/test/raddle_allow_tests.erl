@@ -20,7 +20,7 @@ error_of(Fun, Options) ->
 what_is_outside_is_refused_with_a_remedy_case() ->
     [begin
          Error = error_of(Fun, #{}),
-         ?assertMatch({match, _}, re:run(Error, "^" ++ Name ++ " at raddle_allow_tests.erl:[0-9]+ is not under control")),
+         ?assertMatch({match, _}, re:run(Error, "^" ++ Name ++ " at raddle_allow_tests.erl:[0-9]+ is not controlled")),
          ?assertMatch({match, _}, re:run(Error, "\nhelp: replace it in the test, for example by a process that simulates the external service$"))
      end
      || {Name, Fun} <- [{"erlang:open_port/2", fun() -> catch open_port({spawn, "ls"}, []) end},
