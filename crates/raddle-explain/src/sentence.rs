@@ -2,10 +2,7 @@
 
 use crate::explain::Explanation;
 use crate::swap::Pair;
-use raddle_model::{ObjectId, TraceFile, TraceStep};
-
-/// What front ends call the place of an operation that has none.
-const NOWHERE: &str = "no place in the code";
+use raddle_model::{NO_LOCATION, ObjectId, TraceFile, TraceStep};
 
 /// What happened first and what then, such as "thread T2 read 100 from `balance` at bank.c:14 before T1 wrote 110 to it at
 /// bank.c:15", or without the values where they are not known. The names are those of `run`.
@@ -119,7 +116,7 @@ fn action(run: &TraceFile, step: &TraceStep, objects: &str) -> String {
 fn placed(run: &TraceFile, step: &TraceStep, action: &str) -> String {
     let thread = run.threads.get(step.thread as usize).map_or("?", |name| name);
     let action = format!("{thread} {action}");
-    match run.locations.get(step.operation.location.index()).filter(|text| *text != NOWHERE) {
+    match run.locations.get(step.operation.location.index()).filter(|text| *text != NO_LOCATION) {
         Some(text) => format!("{action} at {}", place(text)),
         None => action,
     }

@@ -22,8 +22,8 @@ mod verdict;
 pub use claim::{Claim, Claims};
 pub use exit::{EXIT_BUG_FOUND, EXIT_NOTHING_FOUND, EXIT_USAGE};
 pub use file::{
-    Environment, FORMAT_VERSION, FileError, FrontEnd, MADE, MOST_FILE_STEPS, Minimized, Settings, TraceFile,
-    TraceStep, UnknownFrontEnd,
+    Environment, FORMAT_VERSION, FileError, FrontEnd, MADE, MOST_FILE_STEPS, Minimized, NO_LOCATION,
+    Settings, TraceFile, TraceStep, UnknownFrontEnd,
 };
 pub use ids::{LocationId, ObjectId, ThreadId};
 pub use iroot::{Action, Count, IRoot, Idiom, Ledger, Site, Standing};

@@ -201,7 +201,7 @@ fn an_unseen_end_keeps_its_trace() {
         ("pipe", "thread T1 got SIGPIPE; work at dies.c:16"),
         // An instruction is invisible; the last location before it is reported.
         ("trap", "thread T1 got SIGTRAP; work at dies.c:13"),
-        ("first", "thread main got SIGTRAP; no place in the code"),
+        ("first", "thread main got SIGTRAP; unknown location"),
     ] {
         let report = run(&folder, &["--runs", "20", "--", "./dies", way]);
         assert_eq!(report["kind"], "signal", "{report}");

@@ -21,6 +21,9 @@ pub const FORMAT_VERSION: u32 = 2;
 /// The most steps of a run that a reader takes from a file.
 pub const MOST_FILE_STEPS: u64 = 1 << 24;
 
+/// The text of a location that is not in the source.
+pub const NO_LOCATION: &str = "unknown location";
+
 /// The parameter of a failure file of an Erlang program that tells, for each thread in turn, how many steps the run had when it was
 /// made.
 pub const MADE: &str = "made";

@@ -5,10 +5,9 @@ use crate::child::results::RunData;
 use crate::child::{outside, shared_memory};
 use crate::platform::modules::Modules;
 use raddle_model::native::Setup;
-use raddle_model::{Cell, Environment, Format, FrontEnd, Gathered, ObjectId, TraceFile, TraceStep, Values};
-
-/// The text of location 0.
-const NOWHERE: &str = "no place in the code";
+use raddle_model::{
+    Cell, Environment, Format, FrontEnd, Gathered, NO_LOCATION, ObjectId, TraceFile, TraceStep, Values,
+};
 
 /// Returns the latest run. The command line adds the program, because it knows the arguments.
 pub(crate) fn record(
@@ -19,7 +18,7 @@ pub(crate) fn record(
     run: u64,
 ) -> TraceFile {
     let places = data.places_with_callers().map(|place| match place {
-        None => NOWHERE.to_owned(),
+        None => NO_LOCATION.to_owned(),
         Some((address, callers)) => modules.calls(address, callers),
     });
     let threads = (0..data.ended.len()).map(|thread| match thread {

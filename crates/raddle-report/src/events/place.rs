@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(lines("line 7: x = 1"), "line 7");
         assert_eq!(lines("src/lib.rs:12:5"), "src/lib.rs:12:5");
         assert_eq!(lines("0x12ab"), "0x12ab");
-        for text in ["no place in the code", "main (/bin/x+0x12ab)", "line x: y", ""] {
+        for text in ["unknown location", "main (/bin/x+0x12ab)", "line x: y", ""] {
             assert_eq!(Place::parse(text), Place { text: text.to_owned(), ..Place::default() });
         }
     }

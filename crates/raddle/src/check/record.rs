@@ -4,12 +4,10 @@ use super::freedoms::FREE;
 use super::panics::Panic;
 use crate::runtime::Runtime;
 use raddle_model::{
-    Environment, Failure, FrontEnd, LocationId, ObjectId, Settings, ThreadId, TraceFile, TraceStep, Verdict,
+    Environment, Failure, FrontEnd, LocationId, NO_LOCATION, ObjectId, Settings, ThreadId, TraceFile,
+    TraceStep, Verdict,
 };
 use std::collections::BTreeMap;
-
-/// The text of location 0, which stands for no source location.
-pub(super) const NOWHERE: &str = "no place in the code";
 
 /// The origin of a run.
 #[derive(Clone, Copy)]
@@ -32,7 +30,7 @@ pub(super) const LEAKED: &str = "fail_on_leaked_threads";
 pub(super) fn record(runtime: &Runtime, panics: &[Panic], origin: Origin<'_>) -> TraceFile {
     let summary = runtime.engine.summary();
     let mut locations = Places { runtime, numbers: BTreeMap::new(), texts: Vec::new() };
-    locations.number(NOWHERE.to_owned());
+    locations.number(NO_LOCATION.to_owned());
     for text in origin.locations {
         locations.number(text.clone());
     }
@@ -124,7 +122,7 @@ impl Places<'_> {
 
     fn renumber(&mut self, location: LocationId) -> LocationId {
         let location = self.runtime.locations.location(location);
-        self.number(location.map_or_else(|| NOWHERE.to_owned(), ToString::to_string))
+        self.number(location.map_or_else(|| NO_LOCATION.to_owned(), ToString::to_string))
     }
 
     fn renumber_failure(&mut self, failure: &mut Failure, panics: &[Panic]) {

@@ -7,7 +7,7 @@ use super::freedoms;
 use super::minimize::Runs;
 use super::panics;
 use super::passed::Passed;
-use super::record::{LEAKED, NOWHERE, Origin, record};
+use super::record::{LEAKED, Origin, record};
 use super::turns;
 use crate::runtime::{self, Conflict, Locations, Runtime};
 use raddle_engine::{Choice, Divergence, Engine, Needs, Plan, Point, Replay, Resemble, Rng, Strategy};
@@ -256,7 +256,7 @@ fn explain(file: &TraceFile, runtime: &Runtime, divergence: &Divergence) -> Stri
     match pending.filter(|operation| *operation != step.operation) {
         Some(operation) => {
             let location = runtime.locations.location(operation.location).map(ToString::to_string);
-            let location = location.unwrap_or_else(|| NOWHERE.to_owned());
+            let location = location.unwrap_or_else(|| raddle_model::NO_LOCATION.to_owned());
             // Only the text of `statement` is needed; the location is not one of the file's.
             let mut shown = file.clone();
             shown.locations = vec![location];
