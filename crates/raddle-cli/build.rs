@@ -1,5 +1,6 @@
-//! Builds what the binary carries as files: the native runtime, and the native functions for Erlang, whose sources come along as
-//! text. They have a target directory of their own, because cargo holds the lock of the usual one while this runs.
+//! Builds the files that the binary contains: the native runtime, and the native functions for Erlang, whose
+//! sources are embedded as text. They have a separate target directory, because cargo holds the lock of the
+//! usual one while this runs.
 
 use std::ffi::OsStr;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -30,7 +31,7 @@ fn main() {
     }
     println!("cargo::rerun-if-changed={}", crates.join("raddle-native/build.rs").display());
     let out = PathBuf::from(variable("OUT_DIR"));
-    // Whoever tries the tool does not wait for the part for Erlang.
+    // The quick profile skips the Erlang part.
     let is_quick = profile(&out) == "quick";
     let for_erlang = !is_quick && minor_version().is_none_or(|minor| minor >= FIRST_FOR_ERLANG);
     let folder =
@@ -49,41 +50,42 @@ fn main() {
     sources(&here.join("../../erlang/raddle/src"), &beam, &out.join("beam_sources.rs"));
 }
 
-/// The first release of the compiler, 1.x, with which rustler can be built.
+/// The first release of the compiler, 1.x, that can build rustler.
 const FIRST_FOR_ERLANG: u32 = 91;
 
-/// The compiler's release, 1.x; nothing if it does not say so.
+/// Returns the compiler's release, 1.x; `None` if it is unknown.
 fn minor_version() -> Option<u32> {
     let told = Command::new(variable("RUSTC")).arg("--version").output().ok()?;
     let told = String::from_utf8(told.stdout).ok()?;
     told.split_whitespace().nth(1)?.split('.').nth(1)?.parse().ok()
 }
 
-/// Returns the profile, after which the folder of all build scripts is named. `PROFILE` says `release` for all that inherit
-/// from it.
+/// Returns the profile, which is in the path of the folder of all build scripts. `PROFILE` is `release` for
+/// all profiles that inherit from it.
 fn profile(out: &Path) -> &str {
     let scripts = out.ancestors().find(|folder| folder.ends_with("build"));
     let profile = scripts.and_then(Path::parent).and_then(Path::file_name);
     profile.and_then(OsStr::to_str).unwrap_or("release")
 }
 
-/// Builds the libraries of these crates with a second cargo, and returns the folder they are in.
+/// Builds the libraries of these crates with a second cargo, and returns their folder.
 ///
-/// That cargo downloads what the outer one has no use for (rustler and what it needs), so it is offline only if the user
-/// has set `CARGO_NET_OFFLINE`, which it inherits.
+/// That cargo downloads packages that the outer one does not need (rustler and its dependencies), so it is
+/// offline only if the user has set `CARGO_NET_OFFLINE`, which it inherits.
 fn build(crates: &Path, out: &Path, names: &[&str]) -> PathBuf {
-    // Beside the folder of all build scripts, so that lints and tests, which run this one in folders of their own, share it.
+    // Next to the folder of all build scripts, so that lints and tests, which run this script in their own
+    // folders, share it.
     let scripts = out.ancestors().find(|folder| folder.ends_with("build")).unwrap_or(out);
     let target = scripts.with_file_name("carried");
     let mut cargo = Command::new(variable("CARGO"));
     cargo.args(["build", "--release", "--target-dir"]).arg(&target);
-    // Both at once, or what they have in common would be built for each with what it alone asks for.
+    // Both at once; otherwise their common dependencies would be built for each with its own features.
     cargo.arg("--manifest-path").arg(crates.join("raddle-native/Cargo.toml"));
     names.iter().for_each(|name| _ = cargo.args(["-p", name]));
     cargo.env("CARGO_PROFILE_RELEASE_DEBUG", "false").env("CARGO_PROFILE_RELEASE_STRIP", "true");
     let profile = profile(out);
     if profile != "release" {
-        // Whoever builds for a test waits for it.
+        // Builds for tests should be fast.
         cargo.env("CARGO_PROFILE_RELEASE_LTO", "false").env("CARGO_PROFILE_RELEASE_CODEGEN_UNITS", "16");
     }
     if profile == "quick" {
@@ -92,7 +94,7 @@ fn build(crates: &Path, out: &Path, names: &[&str]) -> PathBuf {
     } else if profile != "release" {
         cargo.env("CARGO_PROFILE_RELEASE_DEBUG_ASSERTIONS", "true");
     }
-    // What a lint run sets is not meant for this.
+    // Variables of a lint run do not apply here.
     for name in
         ["RUSTC_WORKSPACE_WRAPPER", "RUSTC_WRAPPER", "CLIPPY_ARGS", "CARGO_ENCODED_RUSTFLAGS", "RUSTFLAGS"]
     {

@@ -1,4 +1,4 @@
-//! `raddle coverage`, and what `raddle run` reads from a store and writes to it.
+//! `raddle coverage`, and the store access of `raddle run`.
 
 use crate::args::CoverageArgs;
 use crate::native::Keeper;
@@ -95,7 +95,7 @@ fn in_words(entry: &Entry) -> String {
     IRoot::in_words(entry.sites.iter().map(|(place, action)| (*action, place.shown.clone())))
 }
 
-/// Forgets what is about changed functions of `program`.
+/// Forgets entries about changed functions of `program`.
 fn forget(store: &mut Store, program: &Path) -> Result<u64> {
     let whole =
         std::fs::canonicalize(program).with_context(|| format!("cannot find {}", program.display()))?;

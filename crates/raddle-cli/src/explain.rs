@@ -15,7 +15,7 @@ use std::fmt::Write;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// What each of Maple's idioms looks like: `A=>B` is a dependent pair of two threads.
+/// The form of each of Maple's idioms: `A=>B` is a dependent pair of two threads.
 pub(crate) const IDIOMS: [&str; 6] = [
     "A=>B",
     "A=>B=>C, A and C in one thread, one object",
@@ -34,8 +34,8 @@ pub(crate) fn run(args: &ExplainArgs) -> Result<Outcome> {
     Ok(Outcome { text, status: EXIT_BUG_FOUND })
 }
 
-/// Explains the failing run of `file`, which messages call `shown`: the run as it was made again, what was found out, and where
-/// the source is. No run begins after `time`.
+/// Explains the failing run of `file`, called `shown` in messages: returns the repeated run, the explanation,
+/// and the paths of the sources. No run begins after `time`.
 pub(crate) fn search(
     file: &TraceFile,
     shown: &str,
@@ -54,12 +54,12 @@ pub(crate) fn search(
     Ok((TraceFile { program: file.program.clone(), ..run }, found, sources))
 }
 
-/// The explanation for a person.
+/// Returns the explanation as text.
 fn told(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sources) -> String {
     format!("{}\n\n{}", verdict(file).join("\n"), why(file, found, effort, sources))
 }
 
-/// Which order makes the run fail, and how many orders it needs.
+/// Returns the ordering that makes the run fail, and the number of orderings it needs.
 pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort, sources: &Sources) -> String {
     let mut out = String::new();
     match &found.swapped[..] {
@@ -103,20 +103,20 @@ pub(crate) fn why(file: &TraceFile, found: &Explanation, effort: Effort, sources
     out
 }
 
-/// Whether not all swaps of one pair were tried.
+/// Returns true if not all swaps of one pair were tried.
 fn misses_swaps(found: &Explanation) -> bool {
     found.tried < found.candidates
 }
 
-/// Whether it is a pthreads program of which no memory access was seen.
+/// Returns true for a pthreads program without visible memory accesses.
 fn is_blind(file: &TraceFile) -> bool {
     let memory = |step: &TraceStep| step.operation.kind.accesses_memory();
     file.front_end == FrontEnd::Native && !file.steps.iter().any(memory)
 }
 
-/// How many orders are needed for the failure, and which.
+/// Adds the number of orderings that the failure needs, and lists them.
 fn depth(out: &mut String, file: &TraceFile, found: &Explanation, effort: Effort) {
-    /// More are not told one by one.
+    /// The maximum number of orderings that are listed.
     const MOST: usize = 12;
     let samples = text::plural(effort.samples, "random schedule");
     let depth = found.constraints.len() as u64;
@@ -156,9 +156,9 @@ fn depth(out: &mut String, file: &TraceFile, found: &Explanation, effort: Effort
     }
 }
 
-/// The lines of the source that the swapped operations are on, as far as it is there.
+/// Adds the source lines of the swapped operations, as far as they are available.
 fn excerpt(out: &mut String, file: &TraceFile, found: &Explanation, sources: &Sources) {
-    /// The most lines.
+    /// The maximum number of lines.
     const MOST: usize = 8;
     let steps = found.swapped.iter().flat_map(|pair| [pair.first, pair.second]);
     let texts = steps.filter_map(|step| file.locations.get(found.steps[step].operation.location.index()));
@@ -176,7 +176,8 @@ fn excerpt(out: &mut String, file: &TraceFile, found: &Explanation, sources: &So
     }
 }
 
-/// The text of the line at a place such as `bank.c:14`, or `line 7` of a program that is in the file itself.
+/// Returns the text of the line at a location such as `bank.c:14`, or `line 7` of a program in the file
+/// itself.
 fn line(file: &TraceFile, sources: &Sources, place: &str) -> Option<String> {
     let nth = |content: &str, line: &str| {
         let line: usize = line.parse().ok()?;
@@ -186,7 +187,7 @@ fn line(file: &TraceFile, sources: &Sources, place: &str) -> Option<String> {
         return nth(&file.program, line);
     }
     let (name, line) = place.rsplit_once(':')?;
-    // Whoever has moved program and source together finds the one beside the other.
+    // A program and its source that were moved together are in the same folder.
     let beside = Path::new(&file.program).parent().map(|folder| folder.join(name));
     let paths = [sources.get(name).cloned(), beside, Some(PathBuf::from(name))];
     let content = paths

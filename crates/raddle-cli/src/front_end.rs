@@ -1,4 +1,4 @@
-//! The front ends, by what a failure file says.
+//! The front ends, by the contents of a failure file.
 
 use crate::beam::{self, Beam};
 use crate::input::{failure, shown};
@@ -13,8 +13,8 @@ use raddle_model::{FrontEnd, TraceFile};
 use raddle_report::run_text::verdict;
 use std::path::PathBuf;
 
-/// Reads a failure file whose program is going to run, with Erlang modules in `pa` if there are any. Refuses a file of somebody else
-/// unless the user trusts it, and says what is going to run.
+/// Reads a failure file whose program is going to run, with Erlang modules in `pa` if there are any. Refuses
+/// a foreign file unless the user trusts it, and prints what is going to run.
 pub(crate) fn recorded(path: &str, pa: &[PathBuf], trusts: bool) -> Result<TraceFile> {
     let (file, shown) = (failure(path)?, shown(path));
     trust::admit(&file, shown, trusts)?;
@@ -23,7 +23,8 @@ pub(crate) fn recorded(path: &str, pa: &[PathBuf], trusts: bool) -> Result<Trace
     Ok(file)
 }
 
-/// Prepares the program of `file`, which messages call `shown`, to make more runs. Threads of pthreads programs are `threads`.
+/// Prepares the program of `file`, called `shown` in messages, for more runs. `threads` selects the threads
+/// of pthreads programs.
 pub(crate) fn open(file: &TraceFile, shown: &str, threads: Threads) -> Result<Box<dyn Subject>> {
     Ok(match file.front_end {
         FrontEnd::Lab => Box::new(lab::open(file, shown)?),
@@ -33,7 +34,7 @@ pub(crate) fn open(file: &TraceFile, shown: &str, threads: Threads) -> Result<Bo
     })
 }
 
-/// Says what may have changed if a run does not repeat.
+/// Returns what may have changed if a run does not repeat.
 fn changed(front_end: FrontEnd) -> &'static str {
     match front_end {
         FrontEnd::Lab => "the file was changed, or another version of raddle wrote it",
@@ -55,7 +56,7 @@ pub(crate) fn source_folders(file: &TraceFile) -> Vec<PathBuf> {
     }
 }
 
-/// Prepares the program of `file` as [`open`] does, and refuses one whose run is not the recorded one any more.
+/// Prepares the program of `file` like [`open`], and rejects one that no longer repeats the recorded run.
 pub(crate) fn open_repeating(file: &TraceFile, shown: &str) -> Result<Box<dyn Subject>> {
     let mut subject = open(file, shown, Threads::Fibers)?;
     let repeated = subject.replay(file)?;
@@ -65,14 +66,14 @@ pub(crate) fn open_repeating(file: &TraceFile, shown: &str) -> Result<Box<dyn Su
     }
 }
 
-/// Where and how a run left the recorded one.
+/// The divergence of a run from the recorded one.
 pub(crate) struct Left {
-    /// The step, from 0; nothing if only the end is another one.
+    /// The step, from 0; `None` if only the outcome differs.
     pub(crate) step: Option<usize>,
     pub(crate) what: String,
 }
 
-/// Compares a run that was to repeat that of `file`.
+/// Compares a replay with the run of `file`.
 pub(crate) fn departure(file: &TraceFile, repeated: &Repeated) -> Option<Left> {
     let now = &repeated.run;
     if let Some((step, what)) = &repeated.divergence {
@@ -92,7 +93,7 @@ pub(crate) fn departure(file: &TraceFile, repeated: &Repeated) -> Option<Left> {
     Some(Left { step: None, what })
 }
 
-/// The error for a run that is not the recorded one any more.
+/// Returns the error for a run that no longer repeats the recorded one.
 pub(crate) fn does_not_repeat(file: &TraceFile, left: &Left, shown: &str) -> Error {
     let Left { step, what } = left;
     let at = step.map(|step| format!("at step {} of {}: ", step + 1, file.steps.len())).unwrap_or_default();

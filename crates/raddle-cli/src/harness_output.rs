@@ -1,9 +1,9 @@
-//! What a test printed, without what its harness prints around it.
+//! The output of a test, without that of its harness.
 
-/// The part of `output` that is of `test` itself.
+/// Returns the part of `output` that belongs to `test` itself.
 pub(crate) fn without_harness(output: &str, test: &str) -> String {
     let begin = format!("test {test} ... ");
-    // The mark of a test that has to panic stands behind its name.
+    // The mark of a test that must panic follows its name.
     let marked = format!("test {test} - should panic ... ");
     let from = [begin, marked].into_iter().find_map(|begin| Some(output.find(&begin)? + begin.len()));
     let own = &output[from.unwrap_or(0)..];

@@ -1,4 +1,4 @@
-//! The command line of Raddle. Thin: it reads arguments and files, starts the work, and prints what comes back.
+//! The command line of Raddle. Thin: it reads arguments and files, starts the work, and prints the results.
 
 mod args;
 mod beam;
@@ -58,18 +58,18 @@ fn main() -> ExitCode {
     let (error, status) = match outcome {
         Ok(outcome) => match emit(&outcome.text) {
             Ok(()) => return ExitCode::from(outcome.status),
-            // That a bug was found is not lost with the text about it.
+            // A found bug is not lost if the report cannot be written.
             Err(error) if outcome.status == EXIT_BUG_FOUND => (error, EXIT_BUG_FOUND),
             Err(error) => (error, EXIT_USAGE),
         },
         Err(error) => (error, EXIT_USAGE),
     };
-    // There is nobody left to tell if this fails.
+    // A failure to write to standard error cannot be reported.
     let _ = writeln!(std::io::stderr().lock(), "{}", printable(&format!("error: {error:#}")));
     ExitCode::from(status)
 }
 
-/// Becomes the compiler, or prints its help.
+/// Replaces this process by the compiler, or prints its help.
 fn cc(language: raddle_cc::Language, args: &[OsString]) -> anyhow::Result<Outcome> {
     let text = raddle_cc::run(language, args)?;
     Ok(Outcome { text, status: EXIT_NOTHING_FOUND })

@@ -1,4 +1,4 @@
-//! What a command prints, and how it ends.
+//! The output of a command, and its exit status.
 
 use crate::terminal::printable;
 use std::io::{ErrorKind, Write};
@@ -12,7 +12,7 @@ pub(crate) struct Outcome {
 /// The width of text that is not wrapped to a terminal.
 const PLAIN_WIDTH: usize = 100;
 
-/// Prints a text. A reader that does not read it to the end is no error.
+/// Prints a text. A reader that does not read it to the end is not an error.
 pub(crate) fn emit(text: &str) -> anyhow::Result<()> {
     let text = printable(text);
     let mut out = std::io::stdout().lock();

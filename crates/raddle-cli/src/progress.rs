@@ -1,11 +1,11 @@
-//! A bar on standard error, for work that takes long and a person who waits for it.
+//! A progress bar on standard error, for long work on a terminal.
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use std::cell::RefCell;
 use std::sync::Once;
 use std::time::Duration;
 
-/// Work that is over before this does not get a bar.
+/// The time before a bar appears.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 pub(crate) struct Progress {
@@ -14,14 +14,14 @@ pub(crate) struct Progress {
 }
 
 impl Progress {
-    /// Progress through so many runs. Nothing is drawn unless standard error is a terminal.
+    /// Creates a bar for a number of runs. Nothing is drawn unless standard error is a terminal.
     pub(crate) fn new(runs: u64) -> Progress {
         Progress::of(runs, "runs")
     }
 
-    /// Progress through so many of something.
+    /// Creates a bar for a number of items.
     pub(crate) fn of(number: u64, what: &str) -> Progress {
-        // Without a number there is no end to be seen.
+        // Without a number there is no end.
         let style = match number {
             u64::MAX => format!("{{human_pos}} {what}, {{per_sec}}, {{elapsed}}{{msg}}"),
             _ => format!("{{bar:40}} {{human_pos}}/{{human_len}} {what}, {{per_sec}}, {{eta}} left{{msg}}"),
@@ -31,7 +31,7 @@ impl Progress {
         Progress { bar, shown: Once::new() }
     }
 
-    /// Says what was found so far; only asked for if anybody sees it.
+    /// Displays the results so far; the text is formatted only if it is displayed.
     pub(crate) fn note(&self, text: &dyn Fn() -> String) {
         if self.shown.is_completed() {
             self.bar.set_message(format!("; {}", text()));
@@ -52,7 +52,7 @@ impl Drop for Progress {
     }
 }
 
-/// A person who waits for a reduction or an explanation.
+/// The progress of a minimization or an explanation.
 #[derive(Default)]
 pub(crate) struct Waiting(RefCell<Option<Progress>>);
 

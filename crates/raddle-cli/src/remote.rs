@@ -1,4 +1,4 @@
-//! Servers: processes that make runs by order. They are the workers of a search.
+//! Servers: processes that execute runs on request. They are the workers of a search.
 
 use anyhow::{Context, Result, anyhow};
 use raddle_model::native::{Answer, Order, RunResult, Setup};
@@ -8,7 +8,7 @@ use raddle_report::text;
 use raddle_search::{Details, Known, Made, Request, Run, Seen, Tally, Worker};
 use std::collections::VecDeque;
 
-/// Says of a program that its runs cannot be controlled. No other error does.
+/// The error of a program whose runs cannot be controlled. No other error has this type.
 #[derive(Debug)]
 pub(crate) struct NotControllable(pub(crate) String);
 
@@ -20,15 +20,15 @@ impl std::fmt::Display for NotControllable {
 
 impl std::error::Error for NotControllable {}
 
-/// A process that makes runs by order, one after the other.
+/// A process that executes runs on request, one after the other.
 pub(crate) trait Server {
-    /// Gives orders. Several may be on their way; they are answered in their order.
+    /// Sends requests. Several may be in flight; they are answered in order.
     fn send(&mut self, orders: &[Order]) -> Result<()>;
 
-    /// Waits for the answer to the oldest order that has none.
+    /// Waits for the answer to the oldest unanswered request.
     fn receive(&mut self) -> Result<Answer>;
 
-    /// Gives an order and waits for the answer.
+    /// Sends a request and waits for the answer.
     fn order(&mut self, order: &Order) -> Result<Answer> {
         self.send(std::slice::from_ref(order))?;
         self.receive()
@@ -40,9 +40,9 @@ pub(crate) struct Remote<S> {
     server: S,
     /// The program, for messages.
     program: String,
-    /// The iRoots it began with, if it is asked for iRoots.
+    /// The initial iRoots, if iRoots are requested.
     known: Option<Ledger>,
-    /// The numbers of the runs that are on their way.
+    /// The numbers of the runs in flight.
     numbers: VecDeque<u64>,
 }
 
@@ -104,7 +104,7 @@ impl<S: Server> Worker for Remote<S> {
     }
 }
 
-/// A run as the search sees it.
+/// Returns a run in the form of the search.
 fn made(mut ran: Box<RunResult>) -> Made<Box<RunResult>> {
     let details = Details {
         kind: ran.kind.clone(),
@@ -126,20 +126,21 @@ fn made(mut ran: Box<RunResult>) -> Made<Box<RunResult>> {
     Made { run, failure: ran.trace.is_some().then_some(ran) }
 }
 
-/// The state of a search in a few words, with the strategy of the latest run.
+/// Returns a short summary of a search, with the strategy of the latest run.
 pub(crate) fn in_short(seen: &Seen<'_>, strategies: &[String]) -> String {
     let orders = text::plural(seen.tally.partial_orders(), "partial order");
     let strategy = strategies.get(seen.turn.lane).map_or("", |spec| spec);
     format!("{orders}, {}, {strategy}", text::plural(seen.tally.failures, "failure"))
 }
 
-/// A note if shared memory may not be known completely.
+/// Returns a note if shared-memory detection is incomplete.
 pub(crate) fn missed_memory(tally: &Tally) -> Option<String> {
     let why = tally.unlearnt.as_ref()?;
     Some(format!("shared-memory detection is incomplete: a profiling run failed: {why}"))
 }
 
-/// A note if a failing run of a search with these settings let a wait end early, which the user has not asked for.
+/// Returns a note if a failing run of a search with these settings let a wait time out early, which the user
+/// has not requested.
 pub(crate) fn early_timeouts(failing: &TraceFile, wanted: Settings) -> Option<String> {
     let is_timed =
         |step: &TraceStep| step.operation.kind.info().timed && step.operation.argument != Operation::UNTIMED;
@@ -151,7 +152,7 @@ pub(crate) fn early_timeouts(failing: &TraceFile, wanted: Settings) -> Option<St
     })
 }
 
-/// The report of a search with these numbers.
+/// Returns the report of a search with these numbers.
 pub(crate) fn report(tally: &Tally, strategy: String, seed: u64) -> NativeRun {
     NativeRun {
         verdict: if tally.failures > 0 { "failed" } else { "passed" }.to_owned(),

@@ -40,7 +40,7 @@ pub(crate) fn run(args: &ReplayArgs, width: usize) -> Result<Outcome> {
     }
 }
 
-/// What is printed of a run whose steps are those of `file`.
+/// Returns the output for a run whose steps are those of `file`.
 fn exact(args: &ReplayArgs, file: &TraceFile, repeated: &Repeated, width: usize) -> Outcome {
     let status = if file.verdict.failure().is_some() { EXIT_BUG_FOUND } else { EXIT_NOTHING_FOUND };
     if args.json {
@@ -50,13 +50,13 @@ fn exact(args: &ReplayArgs, file: &TraceFile, repeated: &Repeated, width: usize)
     if file.front_end == FrontEnd::Native && native::is_another_build(file) {
         text.push_str("The program was built anew since.\n");
     }
-    // The file may be of a time without values.
+    // The file may come from a version without values.
     let file = TraceFile { values: repeated.run.values.clone(), ..file.clone() };
     show::run(&mut text, &file, &repeated.output, width);
     Outcome { text, status }
 }
 
-/// What became of a run that was followed as far as possible.
+/// Returns the output for a run that was followed as far as possible.
 fn tolerant(
     args: &ReplayArgs,
     file: &TraceFile,
@@ -74,7 +74,7 @@ fn tolerant(
     Outcome { text, status }
 }
 
-/// What an exact replay has to say first.
+/// Returns the heading of an exact replay.
 fn exact_head(file: &TraceFile) -> String {
     format!(
         "Run {} of seed {} under {}, {}; it repeats exactly.\n",
@@ -85,7 +85,7 @@ fn exact_head(file: &TraceFile) -> String {
     )
 }
 
-/// What a tolerant replay has to say first: where the run left the recorded one, and how it ends now.
+/// Returns the heading of a tolerant replay: where the run diverged from the recorded one, and its outcome.
 fn tolerant_head(file: &TraceFile, now: &TraceFile, left: &Left, shown: &str) -> String {
     let end = |file: &TraceFile| file.verdict.failure().map_or("passed", |failure| failure.kind());
     let steps = now.steps.len() as u64;
@@ -100,7 +100,7 @@ fn tolerant_head(file: &TraceFile, now: &TraceFile, left: &Left, shown: &str) ->
     )
 }
 
-/// The same as a line of JSON.
+/// Returns the same as a line of JSON.
 fn tolerant_line(file: &TraceFile, now: &TraceFile, left: &Left) -> String {
     shape::line(&Resembled {
         verdict: now.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),

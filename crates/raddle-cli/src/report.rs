@@ -15,18 +15,18 @@ use raddle_report::{FailureReport, PairRole, Source};
 use raddle_symbols::Symbols;
 use std::path::{Path, PathBuf};
 
-/// How many runs are made for the explanation if the user does not say it, and about how many steps they may have together:
-/// somebody waits for the report.
+/// The default number of runs for the explanation, and the approximate number of steps of all of them: the
+/// user waits for the report.
 const MOST_RUNS: u64 = 3_000;
 const MOST_STEPS: u64 = 20_000_000;
 
-/// With how many random schedules a set of orders is tried.
+/// The number of random schedules with which a set of orderings is tried.
 const SAMPLES: u64 = 50;
 
-/// A longer source file is not put into a page.
+/// Longer source files are not embedded in a page.
 const LONGEST_SOURCE: u64 = 4 << 20;
 
-/// The ends of names of source files.
+/// The extensions of source files.
 const SOURCES: &[&str] = &[
     "c", "h", "cc", "hh", "cpp", "hpp", "cxx", "hxx", "c++", "h++", "inc", "inl", "ipp", "tcc", "rs", "s",
     "erl", "hrl", "ex", "exs",
@@ -47,7 +47,7 @@ pub(crate) fn run(args: &ReportArgs, width: usize) -> Result<Outcome> {
         FormatArg::Perfetto => perfetto(&report),
         FormatArg::Json => json(&report),
         FormatArg::Text => {
-            // The library looks at the terminal and at `NO_COLOR`.
+            // The library checks the terminal and `NO_COLOR`.
             let colours = args.output.is_none() && console::colors_enabled();
             text(&report, Terminal { width, colours, ..Terminal::default() })
         }
@@ -76,7 +76,7 @@ fn format(args: &ReportArgs) -> Result<FormatArg> {
     }
 }
 
-/// All that is known of the failure. Where it cannot be explained, the report says why.
+/// Returns all information about the failure. If it cannot be explained, the report has the reason.
 fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> FailureReport {
     if !args.explain || file.verdict.failure().is_none() {
         return FailureReport::of(file);
@@ -91,7 +91,7 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> FailureReport {
             return report;
         }
     };
-    // How the run was found is told by the file only.
+    // Only the file records how the run was found.
     let minimized = file.minimized.or(run.minimized);
     let mut report = FailureReport::of(&TraceFile {
         verdict: run.verdict,
@@ -121,10 +121,11 @@ fn tell(args: &ReportArgs, file: &TraceFile, shown: &str) -> FailureReport {
     report
 }
 
-/// Puts the texts of the source files into the report, as far as they are found.
+/// Adds the texts of the source files to the report, as far as they are found.
 ///
-/// A file may name any path, and a page may be passed on. So a name is looked up below folders only, those that the user names and the
-/// current one, and for a file of the user also those that the program and the file itself name.
+/// A file may name any path, and a page may be passed on. So a name is looked up only below certain folders:
+/// those that the user names and the current one, and for a file of the user also those of the program and
+/// the file itself.
 fn sources(report: &mut FailureReport, file: &TraceFile, folders: &[PathBuf]) {
     let program = (file.front_end == FrontEnd::Native && is_own(file)).then(|| Path::new(&file.program));
     let named: Vec<PathBuf> = match program {
@@ -147,7 +148,7 @@ fn sources(report: &mut FailureReport, file: &TraceFile, folders: &[PathBuf]) {
     }
 }
 
-/// Returns the file `name` of `folder`, if it is below it, wherever links lead.
+/// Returns the file `name` of `folder`, if it is below it, after following links.
 fn below(folder: &Path, name: &str) -> Option<PathBuf> {
     let folder = std::fs::canonicalize(folder).ok()?;
     let path = std::fs::canonicalize(folder.join(name)).ok()?;

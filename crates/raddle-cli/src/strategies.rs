@@ -23,12 +23,12 @@ pub(crate) fn run(args: &StrategiesArgs, width: usize) -> Result<Outcome> {
     Ok(Outcome { text, status: EXIT_NOTHING_FOUND })
 }
 
-/// The name at the start of a specification.
+/// Returns the name at the start of a specification.
 pub(crate) fn name(spec: &str) -> &str {
     spec.split(':').next().unwrap_or(spec)
 }
 
-/// The family of the strategy that a specification names.
+/// Returns the family of the strategy of a specification.
 pub(crate) fn family(spec: &str) -> Option<Family> {
     raddle_strategies::entry(spec).map(|entry| entry.family)
 }

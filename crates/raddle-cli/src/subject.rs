@@ -1,4 +1,5 @@
-//! The program of a failing run, started to make more runs of it: what replay, minimize, explain and report ask a front end for.
+//! The program of a failing run, restarted for more runs: the interface of a front end for replay, minimize,
+//! explain and report.
 
 use crate::progress::Waiting;
 use anyhow::{Context, Result};
@@ -8,77 +9,79 @@ use raddle_search::{AFTER_A_FAILURE, Limits};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// Where the source files are that locations name.
+/// The paths of the source files in locations.
 pub(crate) use raddle_symbols::runs::Sources;
 
-/// What only the running program knows of a run.
+/// The data of a run that only the running program has.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Output {
-    /// What it printed.
+    /// Its output.
     pub(crate) printed: String,
-    /// For each step the user's line that a step of a library was made for; see [`raddle_model::native::RunResult::callers`].
+    /// For each step, the user's line that caused a library operation; see
+    /// [`raddle_model::native::RunResult::callers`].
     pub(crate) callers: Vec<String>,
 }
 
-/// A run that was made to repeat a recorded one.
+/// A replay of a recorded run.
 pub(crate) struct Repeated {
     /// The run, with named locations and values.
     pub(crate) run: TraceFile,
     pub(crate) output: Output,
-    /// Where it left the recorded run, if it did: the step, from 0, and how.
+    /// The divergence from the recorded run, if any: the step, from 0, and the difference.
     pub(crate) divergence: Option<(usize, String)>,
 }
 
-/// Names the locations and objects of a run, and returns where its sources are.
+/// Names the locations and objects of a run, and returns the paths of its sources.
 pub(crate) type Namer = Box<dyn FnMut(&mut TraceFile) -> Sources>;
 
-/// The program of a failure file, ready to make runs.
+/// The program of a failure file, ready to execute runs.
 pub(crate) trait Subject: Execute {
     /// Repeats the run of `file`.
     fn replay(&mut self, file: &TraceFile) -> Result<Repeated>;
 
-    /// Follows the run of `file` as far as the program still does what it did.
+    /// Follows the run of `file` as far as the program still behaves the same.
     fn resemble(&mut self, file: &TraceFile) -> Result<Repeated>;
 
-    /// Returns what names the runs that it makes.
+    /// Returns the namer of its runs.
     fn namer(&self) -> Namer {
         Box::new(|_| Sources::new())
     }
 
-    /// Makes `run`, one of its own, again to see what its steps read and wrote, and what the program printed.
+    /// Repeats `run`, one of its own, to record the values of its steps, and the output of the program.
     fn observe(&mut self, run: &mut TraceFile) -> Output;
 
-    /// Returns why it makes no more runs, if that is so.
+    /// Returns the reason why it executes no more runs, if any.
     fn why_silent(&mut self) -> Option<anyhow::Error> {
         None
     }
 }
 
-/// A failing run that was kept.
+/// A recorded failing run.
 pub(crate) struct Kept {
-    /// The run, smaller than it was found if it could be made so.
+    /// The run, minimized if possible.
     pub(crate) file: TraceFile,
     pub(crate) output: Output,
-    /// Where it was written to.
+    /// The path it was written to.
     pub(crate) path: Option<PathBuf>,
-    /// Why it was not.
+    /// The reason why it was not written.
     pub(crate) not_kept: Option<String>,
 }
 
-/// How a failing run is kept.
+/// The way a failing run is recorded.
 pub(crate) struct Keep<'a> {
-    /// Where it is written to; a file named after its id in this folder, or in the current one, if it is none.
+    /// The path; if it is a folder, or `None` for the current one, a file named after its id there.
     pub(crate) path: Option<&'a Path>,
-    /// Whether it is reduced.
+    /// True to minimize it.
     pub(crate) minimize: bool,
     /// Names its locations.
     pub(crate) namer: Namer,
-    /// Starts its program again.
+    /// Restarts its program.
     pub(crate) open: &'a dyn Fn(&TraceFile) -> Result<Box<dyn Subject>>,
 }
 
 impl Keep<'_> {
-    /// Writes a run as it was found, then reduces it there. If its program cannot be started again, the first has to do.
+    /// Writes a run as it was found, then minimizes it there. If its program cannot be restarted, the first
+    /// version remains.
     pub(crate) fn keep(mut self, raw: TraceFile, output: Output) -> Kept {
         let mut file = raw.clone();
         (self.namer)(&mut file);
@@ -101,14 +104,15 @@ impl Keep<'_> {
         }
         if let Ok(Repeated { run, divergence: None, .. }) = subject.replay(&raw) {
             kept.file.values = run.values;
-            // The file is there already, without them.
+            // The file already exists, without them.
             _ = write(&path, &kept.file);
         }
         kept
     }
 }
 
-/// Returns where the run of `file` is written to: `path`, or a file named after its id in that folder, or in the current one.
+/// Returns the path for the run of `file`: `path`, or a file named after its id in that folder, or in the
+/// current one.
 pub(crate) fn record_path(path: Option<&Path>, file: &TraceFile) -> PathBuf {
     match path {
         Some(folder) if folder.is_dir() => folder.join(file.file_name()),
@@ -123,8 +127,8 @@ pub(crate) fn write(path: &Path, file: &TraceFile) -> Result<()> {
         .with_context(|| format!("cannot write the failing run to {}", path.display()))
 }
 
-/// Searches for a smaller run than that of `file`, which messages call `shown`. Every smaller one is written to `path`, as it
-/// may be the last. Returns nothing if the failure does not occur again.
+/// Searches for a smaller run than that of `file`, called `shown` in messages. Every smaller one is written
+/// to `path`, as it may be the last. Returns `None` if the failure does not reproduce.
 pub(crate) fn minimize(
     subject: &mut dyn Subject,
     file: &TraceFile,
@@ -146,8 +150,8 @@ pub(crate) fn minimize(
     Ok(Some((small, output)))
 }
 
-/// Explains the failing run of `file`, which is reduced before unless it is already. No run starts after `time`. Returns
-/// nothing if the failure does not occur again.
+/// Explains the failing run of `file`, which is minimized first unless it already is. No run starts after
+/// `time`. Returns `None` if the failure does not reproduce.
 pub(crate) fn explain(
     subject: &mut dyn Subject,
     file: &TraceFile,
@@ -166,7 +170,7 @@ pub(crate) fn explain(
     Ok(Some((found, sources)))
 }
 
-/// Returns nothing, or the reason why a program made no run.
+/// Returns `None`, or the reason why a program executed no run.
 fn silence<T>(subject: &mut dyn Subject, shown: &str) -> Result<Option<T>> {
     match subject.why_silent() {
         Some(why) => Err(why.context(format!("{shown}: no run was made"))),

@@ -1,4 +1,4 @@
-//! Files that are removed when nobody needs them any more.
+//! Temporary files.
 
 use anyhow::{Context, Result};
 use std::fs::Permissions;
@@ -23,7 +23,7 @@ impl Temporary {
         file.write_all(content).with_context(|| {
             format!("cannot write {}; TMPDIR names another place for it", file.path().display())
         })?;
-        // Whoever loads it finds it closed.
+        // It is closed before it is loaded.
         Ok(Temporary(file.into_temp_path()))
     }
 

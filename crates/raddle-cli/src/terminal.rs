@@ -1,10 +1,10 @@
-//! Texts that may hold what somebody else wrote, made fit for a terminal.
+//! Makes foreign texts safe for a terminal.
 
 use std::borrow::Cow;
 use std::fmt::Write;
 
-/// Replaces characters that change what a terminal shows or does: control characters and those that turn the direction of writing.
-/// Line ends, tabs and colours are kept.
+/// Replaces characters that change what a terminal displays or does: control characters and those that change
+/// the writing direction. Line ends, tabs and colors are kept.
 pub(crate) fn printable(text: &str) -> Cow<'_, str> {
     if !text.chars().any(is_active) {
         return Cow::Borrowed(text);
@@ -29,7 +29,7 @@ fn is_active(c: char) -> bool {
     turns || c.is_control() && !matches!(c, '\n' | '\t')
 }
 
-/// Returns the length of a sequence that sets colours, if the text begins with one.
+/// Returns the length of a color sequence, if the text begins with one.
 fn colour(text: &str) -> Option<usize> {
     let parameters = text.strip_prefix("\u{1b}[")?;
     let end = parameters.find(|c: char| !c.is_ascii_digit() && c != ';')?;

@@ -1,7 +1,8 @@
-//! Whose failure file it is. A file names a program, and to replay a run is to start that program.
+//! Trust in failure files. A file names a program, and replaying a run starts that program.
 //!
-//! A file that this user's Raddle has signed starts only what the user has started before; see `raddle_search::is_signed`. Any other
-//! file starts nothing without `--trust`: its arguments, variables and paths may be hostile even if the program is the user's own.
+//! A file that this user's Raddle has signed starts only programs that the user has started before; see
+//! `raddle_search::is_signed`. Any other file starts nothing without `--trust`: its arguments, variables and
+//! paths may be hostile even if the program is the user's own.
 
 use crate::terminal::printable;
 use anyhow::{Result, bail};
@@ -10,12 +11,12 @@ use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
 
-/// Returns whether the file starts nothing that this user has not started before.
+/// Returns true if the file starts nothing that this user has not started before.
 pub(crate) fn is_own(file: &TraceFile) -> bool {
     file.front_end == FrontEnd::Lab || raddle_search::is_signed(file)
 }
 
-/// Refuses `file`, which messages call `shown`, if it is somebody else's and the user has not said `--trust`.
+/// Rejects `file`, called `shown` in messages, if it is foreign and the user has not passed `--trust`.
 pub(crate) fn admit(file: &TraceFile, shown: &str, trusts: bool) -> Result<()> {
     if trusts || is_own(file) {
         return Ok(());
@@ -27,17 +28,17 @@ pub(crate) fn admit(file: &TraceFile, shown: &str, trusts: bool) -> Result<()> {
     )
 }
 
-/// Says on standard error what is about to run, all of it if the file is somebody else's.
+/// Prints on standard error what is about to run, in full if the file is foreign.
 pub(crate) fn announce(file: &TraceFile) {
     if file.front_end == FrontEnd::Lab {
         return;
     }
     let text = if is_own(file) { line("Running", &words(file)) } else { command(file) };
-    // Whoever closed standard error does not want to know.
+    // A closed standard error is not an error.
     _ = std::io::stderr().lock().write_all(printable(&text).as_bytes());
 }
 
-/// Returns what a replay of `file` starts, and in which environment.
+/// Returns the command that a replay of `file` starts, and its environment.
 fn command(file: &TraceFile) -> String {
     let mut out = line("runs", &words(file));
     if let Some(what) = build(file) {
@@ -57,7 +58,7 @@ fn line(label: &str, text: &str) -> String {
     format!("{label:>12} {}\n", printable(text).replace('\n', "\\n"))
 }
 
-/// Returns the command, as a shell would read it.
+/// Returns the command in shell syntax.
 fn words(file: &TraceFile) -> String {
     let mut out = match file.front_end {
         FrontEnd::Beam => format!("erl, the function {}", quoted(&file.program)),
@@ -77,7 +78,7 @@ fn quoted(word: &str) -> String {
     shlex::try_quote(word).map_or_else(|_| format!("{word:?}"), |word| word.into_owned())
 }
 
-/// Compares the build that was recorded with the program that is there.
+/// Compares the recorded build with the current program.
 fn build(file: &TraceFile) -> Option<&'static str> {
     if file.front_end != FrontEnd::Native {
         return None;

@@ -1,14 +1,14 @@
-//! The results of tests for a person, a line or two each, and all together at the end.
+//! The results of tests as text, a line or two each, and a summary at the end.
 
 use crate::claim_text::unless_exhausted;
 use crate::shape::{CargoTest, CargoTests, TestStatus};
 use crate::text::{count, plural};
 use std::fmt::Write;
 
-/// What stands at the beginning of a line that goes on with the one before.
+/// The beginning of a continuation line.
 const INDENT: &str = "             ";
 
-/// The word for how a test ended, and the codes of its colour.
+/// Returns the word for the status of a test, and its color codes.
 fn word(status: TestStatus) -> (&'static str, &'static str) {
     match status {
         TestStatus::Passed => ("PASS", "32;1"),
@@ -20,7 +20,7 @@ fn word(status: TestStatus) -> (&'static str, &'static str) {
     }
 }
 
-/// Returns a word that ends in the twelfth column, in colour if there are `colours`.
+/// Returns a word that ends in the twelfth column, in color if there are `colours`.
 fn column(word: &str, codes: &str, colours: bool) -> String {
     if colours { format!("\x1b[{codes}m{word:>12}\x1b[0m") } else { format!("{word:>12}") }
 }
@@ -38,7 +38,7 @@ pub fn test(test: &CargoTest, colours: bool) -> String {
             more(&runs(test));
             unless_exhausted(&test.claims).iter().for_each(|line| more(line));
         }
-        // What was wrong comes with the steps that lead to it.
+        // The failure is printed with the steps that lead to it.
         TestStatus::Failed | TestStatus::Inconclusive => more(&runs(test)),
         TestStatus::NotConcurrent => more("one thread, so one schedule: run once"),
         _ => more(test.reason.as_deref().unwrap_or("it was not run")),
@@ -47,7 +47,7 @@ pub fn test(test: &CargoTest, colours: bool) -> String {
     out
 }
 
-/// How much was tried.
+/// Returns the number of runs and partial orders.
 fn runs(test: &CargoTest) -> String {
     let mut out = format!("{}, {}", plural(test.runs, "run"), plural(test.partial_orders, "partial order"));
     if test.exhausted {
@@ -63,12 +63,12 @@ fn runs(test: &CargoTest) -> String {
     out
 }
 
-/// Whether a test has failed; if `strict`, one that cannot be controlled counts as such.
+/// Returns true if a test has failed; if `strict`, an uncontrollable one counts as failed.
 pub fn fails(all: &CargoTests, strict: bool) -> bool {
     all.failed > 0 || strict && all.not_controllable > 0
 }
 
-/// All tests, with `strict` as in [`fails`].
+/// Returns the summary of all tests, with `strict` as in [`fails`].
 pub fn summary(all: &CargoTests, strict: bool, colours: bool) -> String {
     let mut parts = vec![format!("{} passed", count(all.passed + all.not_concurrent))];
     for (number, what) in [
@@ -92,7 +92,7 @@ pub fn summary(all: &CargoTests, strict: bool, colours: bool) -> String {
     let word = column(end, word(status).1, colours);
     let mut out =
         format!("{word} [{:>8.3}s] {}: {}\n", all.seconds, plural(all.tests, "test"), parts.join(", "));
-    // If nothing has failed this is the error with which the command ends, and told there.
+    // If nothing has failed this is the error of the command, which is printed there.
     if let Some(why) = all.stopped.as_ref().filter(|_| fails(all, strict)) {
         let _ = writeln!(out, "{INDENT}not all is done: {why}");
     }

@@ -1,12 +1,12 @@
-//! What a search that found nothing shows, in one line.
+//! The evidence of a search that found nothing, in one line.
 
 use crate::text::{count, plural, share};
 use raddle_model::{Claim, Claims};
 
-/// The statements that one line holds.
+/// The maximum number of statements in the line.
 const MOST_STATEMENTS: usize = 2;
 
-/// Returns one line, the strongest statement first, without a full stop; nothing if nothing can be said.
+/// Returns one line, the strongest claim first, without a full stop; `None` if there is no claim.
 pub fn line(claims: &Claims) -> Option<String> {
     let statements: Vec<String> = claims.statements.iter().take(MOST_STATEMENTS).map(statement).collect();
     if statements.is_empty() {
@@ -25,7 +25,7 @@ pub fn line(claims: &Claims) -> Option<String> {
     Some(out)
 }
 
-/// Returns the same, unless the search has no schedule left, which summaries say in their first line.
+/// Returns the same, unless the search has no schedule left, which summaries state in their first line.
 pub fn unless_exhausted(claims: &Claims) -> Option<String> {
     let is_exhausted = |claim: &Claim| matches!(claim, Claim::Exhausted { .. } | Claim::WithinBounds { .. });
     if claims.statements.iter().any(is_exhausted) { None } else { line(claims) }

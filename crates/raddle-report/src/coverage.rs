@@ -1,4 +1,4 @@
-//! How much of what may happen between threads runs have shown, counted in iRoots.
+//! Interleaving coverage, counted in iRoots.
 
 use crate::table::{Align, Table};
 use crate::text;
@@ -6,15 +6,15 @@ use raddle_model::{Action, Count, IRoot, Idiom, Ledger, Name, Standing};
 use serde::Serialize;
 use std::fmt::Write;
 
-/// How many of the predicted iRoots that no run had are told to a person.
+/// The maximum number of predicted iRoots without a run that are listed.
 const TOLD: usize = 10;
 
-/// What `--coverage` tells.
+/// The output of `--coverage`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Coverage {
-    /// How many iRoots there are of each idiom, in order.
+    /// The number of iRoots of each idiom, in order.
     pub idioms: [Count; 6],
-    /// The saturation curve: after how many runs how many iRoots were exposed, wherever that grew.
+    /// The saturation curve: the number of exposed iRoots after a number of runs, for each increase.
     pub saturation: Vec<(u64, u64)>,
     /// All iRoots, in order.
     pub roots: Vec<Root>,
@@ -27,24 +27,24 @@ pub struct Root {
     pub idiom: usize,
     /// Its accesses in the order A, B, C, D.
     pub accesses: Vec<Place>,
-    /// What is known of it.
+    /// Its state.
     #[serde(flatten)]
     pub standing: Standing,
     #[serde(skip)]
     told: String,
 }
 
-/// A place in the code, and what is done there.
+/// A code location, and the action there.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Place {
-    /// What is done.
+    /// The action.
     pub action: Action,
-    /// Where.
+    /// The location.
     pub at: String,
 }
 
 impl Coverage {
-    /// What a ledger holds, with `place` for the words of a place.
+    /// Returns the contents of a ledger, with `place` for the texts of locations.
     pub fn new(ledger: &Ledger, saturation: Vec<(u64, u64)>, place: impl Fn(Name) -> String) -> Coverage {
         let root = |(root, standing): (&IRoot, Standing)| Root {
             idiom: root.idiom.number(),
@@ -60,7 +60,7 @@ impl Coverage {
     }
 }
 
-/// A table of the idioms, the saturation, and predicted iRoots that no run had.
+/// Returns a table of the idioms, the saturation, and predicted iRoots that no run had.
 pub fn coverage(coverage: &Coverage, runs: u64) -> String {
     let mut table = Table::new([
         ("idiom", Align::Left),
@@ -127,7 +127,7 @@ pub fn coverage(coverage: &Coverage, runs: u64) -> String {
     out
 }
 
-/// The saturation at 1, 2, 5, 10 runs and so on, up to where nothing new came.
+/// Returns the saturation at 1, 2, 5, 10 runs and so on, up to where nothing new came.
 fn saturation(curve: &[(u64, u64)], runs: u64) -> Vec<(u64, u64)> {
     let at =
         |run: u64| curve.iter().take_while(|&&(when, _)| when <= run).last().map_or(0, |&(_, roots)| roots);

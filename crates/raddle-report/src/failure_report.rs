@@ -1,35 +1,36 @@
-//! One failure with all that is known of it.
+//! One failure with all information about it.
 
 use crate::events::{Place, Timeline};
 use raddle_model::{Failure, FrontEnd, TraceFile, TraceStep};
 use std::collections::BTreeSet;
 
-/// What a report tells: the failing run, and if it was explained, why it fails.
+/// The contents of a report: the failing run, and if it was explained, the reason.
 #[derive(Clone, PartialEq, Debug)]
 pub struct FailureReport {
     /// The short name of the failure.
     pub id: String,
     /// The front end that ran the program.
     pub front_end: FrontEnd,
-    /// What the program is called.
+    /// The name of the program.
     pub program: String,
-    /// How the run was found: strategy, seed, number of the run.
+    /// The origin of the run: strategy, seed, number of the run.
     pub found: String,
     /// The failing run.
     pub failing: Timeline,
-    /// The lines that called for the steps of the failing run, see [`RunContext::callers`](crate::run_text::RunContext::callers).
+    /// The calling lines of the steps of the failing run, see
+    /// [`RunContext::callers`](crate::run_text::RunContext::callers).
     pub callers: Vec<String>,
-    /// The closest run that passes, if it is known.
+    /// The closest run that passes, if known.
     pub passing: Option<Timeline>,
-    /// The pairs of steps of the failing run that matter.
+    /// The relevant pairs of steps of the failing run.
     pub pairs: Vec<ConflictPair>,
-    /// Which of Maple's idioms the orders are that are enough for the failure, if they are one.
+    /// Maple's idiom of the orderings that suffice for the failure, if they are one.
     pub idiom: Option<ReportedIdiom>,
-    /// Why it fails, a line each; empty if nobody has found out.
+    /// The explanation, a line each; empty if there is none.
     pub why: Vec<String>,
-    /// What the reader has to know of the report itself, such as why there is no explanation.
+    /// Notes about the report itself, such as why there is no explanation.
     pub notes: Vec<String>,
-    /// The texts of source files, as far as they are known.
+    /// The texts of source files, as far as known.
     pub sources: Vec<Source>,
 }
 
@@ -40,29 +41,29 @@ pub struct ConflictPair {
     pub first: u32,
     /// The later one.
     pub second: u32,
-    /// What their order does.
+    /// The effect of their order.
     pub role: PairRole,
 }
 
 /// The iRoot of a failure: an instance of one of Maple's idioms.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ReportedIdiom {
-    /// Which idiom, from 1 to 6.
+    /// The number of the idiom, from 1 to 6.
     pub number: u8,
-    /// What it looks like, with letters for its events.
+    /// Its form, with letters for its events.
     pub words: String,
     /// The letter of each event, as an index of the failing run's events, in the order of the letters.
     pub events: Vec<(char, u32)>,
 }
 
-/// Why the order of two steps matters.
+/// The effect of the order of two steps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum PairRole {
     /// If they are swapped, the run passes.
     Swap,
-    /// Their order is part of what is enough for the failure.
+    /// Their order is part of what suffices for the failure.
     Enough,
-    /// Nothing orders them, and that is the failure.
+    /// They are unordered, and that is the failure.
     Race,
 }
 
@@ -70,7 +71,7 @@ impl PairRole {
     /// All roles, in the order of their numbers in a page.
     pub const ALL: [PairRole; 3] = [PairRole::Swap, PairRole::Enough, PairRole::Race];
 
-    /// A short word.
+    /// Returns a short name.
     pub fn name(self) -> &'static str {
         match self {
             PairRole::Swap => "swap",
@@ -83,21 +84,21 @@ impl PairRole {
 /// The text of a source file.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Source {
-    /// Its name as places tell it; empty for the program of the lab.
+    /// Its name in locations; empty for a lab program.
     pub name: String,
     /// Its text.
     pub text: String,
 }
 
 impl Source {
-    /// Its name for a person.
+    /// Returns its title.
     pub fn title(&self) -> &str {
         if self.name.is_empty() { "program" } else { &self.name }
     }
 }
 
 impl FailureReport {
-    /// What the file alone tells.
+    /// Returns the information in the file alone.
     pub fn of(file: &TraceFile) -> FailureReport {
         let mut report = FailureReport {
             id: if file.id.is_empty() { file.short_id() } else { file.id.clone() },
@@ -136,16 +137,16 @@ impl FailureReport {
         report
     }
 
-    /// Adds a pair of steps, each with its number among the steps of the explanation: those of the run, and some that it has
-    /// not come to. A pair with a step that is not shown is left out.
+    /// Adds a pair of steps, each with its number among the steps of the explanation: those of the run, and
+    /// some that it has not reached. A pair with a step that is not displayed is omitted.
     pub fn add_pair(&mut self, first: (usize, &TraceStep), second: (usize, &TraceStep), role: PairRole) {
         if let (Some(first), Some(second)) = (self.shown(first), self.shown(second)) {
             self.pairs.push(ConflictPair { first, second, role });
         }
     }
 
-    /// Says which idiom the `pairs` are that are enough for the failure, each of two steps of the `explained` ones as for
-    /// [`FailureReport::add_pair`]. Events that are not shown have no mark.
+    /// Sets the idiom of the `pairs` that suffice for the failure, each of two steps of the `explained` ones
+    /// as for [`FailureReport::add_pair`]. Events that are not displayed have no mark.
     pub fn set_idiom(&mut self, number: u8, words: &str, pairs: &[(usize, usize)], explained: &[TraceStep]) {
         let mut pairs = pairs.to_vec();
         pairs.sort_unstable();
@@ -170,7 +171,7 @@ impl FailureReport {
         pending.map(|position| (run.executed + position) as u32)
     }
 
-    /// The source files that places name.
+    /// Returns the source files in locations.
     pub fn files(&self) -> BTreeSet<&str> {
         let streams = [Some(&self.failing), self.passing.as_ref()];
         let places = streams.into_iter().flatten().flat_map(|timeline| {
@@ -180,24 +181,25 @@ impl FailureReport {
         places.collect()
     }
 
-    /// The kind of failure, or `passed`.
+    /// Returns the kind of failure, or `passed`.
     pub fn kind(&self) -> &'static str {
         self.failing.failure.unwrap_or("passed")
     }
 
-    /// What happened in one line.
+    /// Returns the failure in one line.
     pub fn headline(&self) -> &str {
         self.failing.message.first().map_or("nothing is known of the end", |line| line)
     }
 
-    /// The event that shows the failure best: the one that a racing pair ends with, or the last that was executed.
+    /// Returns the event that shows the failure best: the last of a racing pair, or the last that was
+    /// executed.
     pub fn last(&self) -> Option<u32> {
         let race = self.pairs.iter().find(|pair| pair.role == PairRole::Race);
         race.map(|pair| pair.second).or_else(|| Some(self.failing.executed.checked_sub(1)? as u32))
     }
 }
 
-/// A name for the program that fits into a line.
+/// Returns a name for the program that fits into a line.
 fn program(file: &TraceFile) -> String {
     match file.front_end {
         FrontEnd::Lab => "lab program".to_owned(),

@@ -1,10 +1,10 @@
 //! Plain data in, text and JSON out.
 //!
-//! [`Table`] aligns text in columns, [`run_text`] shows one recorded run thread by thread, [`shape`] holds the
-//! JSON shapes that scripts may rely on, and [`text`] tells the same to a person. [`bench`](mod@bench) is what was measured over a
-//! suite. A [`FailureReport`] is one failure with all that is known of it; [`format`](mod@format) has a module for each
-//! way to tell it.
-//! Nothing here runs a program, reads a file or knows where its text goes.
+//! [`Table`] aligns text in columns, [`run_text`] formats one recorded run thread by thread, [`shape`] has
+//! the JSON shapes that scripts may rely on, and [`text`] formats them as text. [`bench`](mod@bench) has the
+//! measurements of a suite. A [`FailureReport`] is one failure with all information about it;
+//! [`format`](mod@format) has a module for each format. Nothing here runs a program, reads a file or knows
+//! where its text goes.
 
 pub mod bench;
 pub mod cargo_text;

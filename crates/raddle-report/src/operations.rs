@@ -1,8 +1,9 @@
-//! Words for operations, and what they did to locks.
+//! Texts of operations, and their effects on locks.
 
 use raddle_model::{Blocked, Holding, Kind, LocationId, Notifies, ObjectId, ThreadId, TraceFile};
 
-/// Who holds what the threads of a deadlock wait for, and where they took it; each hold once.
+/// Returns the holders of the objects that the threads of a deadlock wait for, and where they acquired them;
+/// each hold once.
 pub(crate) fn acquisitions(file: &TraceFile, blocked: &[Blocked]) -> Vec<(ThreadId, ObjectId, LocationId)> {
     let mut found: Vec<(ThreadId, ObjectId, LocationId)> = Vec::new();
     for entry in blocked {
@@ -17,7 +18,8 @@ pub(crate) fn acquisitions(file: &TraceFile, blocked: &[Blocked]) -> Vec<(Thread
     found
 }
 
-/// Where `thread` took `object`, which it holds at the end of the run: its first acquisition since it last let go.
+/// Returns where `thread` acquired `object`, which it holds at the end of the run: its first acquisition
+/// since its last release.
 fn taken_at(file: &TraceFile, thread: ThreadId, object: ObjectId) -> Option<LocationId> {
     let mut taken = None;
     let own = file.steps.iter().filter(|step| step.thread == thread.0);
@@ -36,7 +38,7 @@ fn taken_at(file: &TraceFile, thread: ThreadId, object: ObjectId) -> Option<Loca
     taken
 }
 
-/// A kind of operation in a report, to be followed by its object.
+/// Returns the verb of an operation, to be followed by its object.
 pub fn verb(kind: Kind) -> &'static str {
     kind.info().verb
 }

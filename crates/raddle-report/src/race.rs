@@ -2,14 +2,14 @@
 
 use raddle_model::{Access, MemoryOrder, ObjectId, Operation, RacingAccess, ThreadId, TraceFile};
 
-/// Names for what the sentences speak of.
+/// Names for the sentences.
 pub(crate) struct Words<'a> {
     pub(crate) thread: &'a dyn Fn(ThreadId) -> String,
     pub(crate) object: &'a dyn Fn(ObjectId) -> String,
     pub(crate) location: &'a dyn Fn(raddle_model::LocationId) -> String,
 }
 
-/// Both accesses, and why nothing orders them.
+/// Returns both accesses, and why they are unordered.
 pub(crate) fn sentences(
     file: &TraceFile,
     words: &Words<'_>,
@@ -53,8 +53,8 @@ pub(crate) fn sentences(
     vec![headline, access(first), access(second), reason]
 }
 
-/// The last atomic read by which the second thread could have learnt of the first access and did not: the step of what it
-/// reads, and its own.
+/// Returns the last atomic read by which the second thread could have learned of the first access and did
+/// not: the step of the value it reads, and its own.
 fn unfinished(file: &TraceFile, first: &RacingAccess, second: &RacingAccess) -> Option<(usize, usize)> {
     let (from, to) = (first.step as usize + 1, (second.step as usize).min(file.steps.len()));
     let atomic = |operation: &Operation| {

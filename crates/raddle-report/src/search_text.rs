@@ -1,4 +1,4 @@
-//! What a search did, for a person.
+//! The summary of a search as text.
 
 use crate::claim_text::unless_exhausted;
 use crate::shape::{NativeRun, Races};
@@ -22,7 +22,7 @@ pub fn uncontrolled(report: &NativeRun) -> String {
     out
 }
 
-/// Returns what is said of runs that reached the step limit: so many of all of them.
+/// Returns the note about runs that reached the step limit, with their number and the total.
 pub fn inconclusive(runs: u64, of: u64, limit: u64) -> String {
     let what = if runs == 1 { "is" } else { "are" };
     format!(
@@ -33,10 +33,10 @@ pub fn inconclusive(runs: u64, of: u64, limit: u64) -> String {
     )
 }
 
-/// How many iRoots of a failing run are told to a person.
+/// The maximum number of iRoots of a failing run that are listed.
 const MOST_TOLD: usize = 4;
 
-/// Returns the summary of a search: how much was tried, and what failed first.
+/// Returns the summary of a search: the number of runs, and the first failure.
 pub fn summary(report: &NativeRun, front_end: FrontEnd) -> String {
     let threads = front_end.thread_nouns();
     let actor = if front_end == FrontEnd::Beam { "actor" } else { "thread" };

@@ -1,4 +1,4 @@
-//! The JSON shapes that scripts may rely on. Fields are added, never changed or taken away.
+//! The JSON shapes that scripts may rely on. Fields are added, never changed or removed.
 
 mod cargo;
 mod failure;
@@ -11,57 +11,57 @@ use raddle_model::Claims;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// What `raddle lab run --json` prints for each strategy, a line each.
+/// The output of `raddle lab run --json` for each strategy, a line each.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Run {
-    /// The strategy, as it was named.
+    /// The strategy, as specified.
     pub strategy: String,
-    /// Complete runs; those cut off by the strategy are counted apart.
+    /// Complete runs; those pruned by the strategy are counted separately.
     pub runs: u64,
     /// Runs that failed.
     pub hits: u64,
     /// `hits / runs`; 0 without runs.
     pub hit_ratio: f64,
-    /// Where the probability of a hit lies with 95 % confidence, if runs are independent of each other.
+    /// The bounds of the probability of a hit with 95 % confidence, if runs are independent of each other.
     pub interval: [f64; 2],
-    /// How many partial orders were seen.
+    /// The number of distinct partial orders.
     pub partial_orders: u64,
-    /// The probability of a hit as a fraction, if it was asked for and can be computed.
+    /// The probability of a hit as a fraction, if it was requested and can be computed.
     pub exact: Option<String>,
-    /// Why there is no exact probability although it was asked for.
+    /// The reason why there is no exact probability although it was requested.
     pub exact_refused: Option<String>,
     /// The exact probability of the least likely partial order, as a fraction.
     pub exact_least: Option<String>,
-    /// How many partial orders the program has, where that was computed.
+    /// The number of partial orders of the program, if computed.
     pub exact_partial_orders: Option<u64>,
-    /// How many of those the strategy can reach, where that was computed.
+    /// The number of those that the strategy can reach, if computed.
     pub exact_reachable: Option<u64>,
     /// The seed.
     pub seed: u64,
-    /// How often each kind of failure was seen.
+    /// The number of failures of each kind.
     pub failures: BTreeMap<String, u64>,
-    /// Runs that the strategy cut off because another one covers them.
+    /// Runs that the strategy pruned because another one covers them.
     pub cut_off: u64,
     /// Runs that reached the step limit without a verdict.
     pub inconclusive: u64,
-    /// Whether a systematic strategy has no schedule left; nothing for the others.
+    /// True if a systematic strategy has no schedule left; `None` for the others.
     pub exhausted: Option<bool>,
-    /// How many partial orders the strategy thinks there are, if it keeps an estimate.
+    /// The strategy's estimate of the number of partial orders, if it has one.
     pub space: Option<f64>,
-    /// How often a spinning thread was held back.
+    /// The number of times a spinning thread was descheduled.
     pub rests: u64,
-    /// The most threads of any run.
+    /// The largest number of threads of any run.
     pub threads: u64,
-    /// The most steps of any run.
+    /// The largest number of steps of any run.
     pub steps: u64,
-    /// What the runs show of bugs that were not found, the strongest statement first.
+    /// The evidence about bugs that were not found, the strongest claim first.
     pub claims: Claims,
     /// The earliest failing run.
     pub first_failure: Option<FirstFailure>,
-    /// Which iRoots runs had, if that was asked for.
+    /// The iRoots of the runs, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
-    /// Every partial order that was seen or computed, if that was asked for.
+    /// Every partial order that was seen or computed, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub orders: Option<Vec<ListedOrder>>,
 }
@@ -73,13 +73,14 @@ pub struct ListedOrder {
     pub fingerprint: String,
     /// The runs that had it.
     pub runs: u64,
-    /// The kind of failure that it ends in.
+    /// The kind of its failure.
     pub failure: Option<String>,
-    /// The threads of one such run, step by step, numbered from 0 in the order of their creation; nothing without a run.
+    /// The threads of one such run, step by step, numbered from 0 in the order of their creation; `None`
+    /// without a run.
     pub schedule: Option<Vec<u32>>,
     /// The numbers drawn in that run: the step, from 0, and the value.
     pub picks: Vec<(u64, u32)>,
-    /// Its exact probability as a fraction, where that was computed.
+    /// Its exact probability as a fraction, if computed.
     pub exact: Option<String>,
 }
 
@@ -90,18 +91,18 @@ pub struct FirstFailure {
     pub run: u64,
     /// The kind of failure.
     pub kind: String,
-    /// What happened, in sentences.
+    /// The failure, in sentences.
     pub message: String,
-    /// How many steps it took.
+    /// The number of its steps.
     pub steps: u64,
-    /// The file that it was written to, if it was.
+    /// The file that it was written to, if any.
     pub recorded: Option<String>,
 }
 
-/// What `raddle run --json` prints.
+/// The output of `raddle run --json`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct NativeRun {
-    /// Whether its strategy makes runs for predicted interleavings.
+    /// True if its strategy executes runs for predicted interleavings.
     #[serde(skip)]
     pub predicts: bool,
     /// `passed` or `failed`.
@@ -114,62 +115,62 @@ pub struct NativeRun {
     pub failures: u64,
     /// The number of the first failing run, from 0.
     pub first_failure: Option<u64>,
-    /// How many partial orders were seen.
+    /// The number of distinct partial orders.
     pub partial_orders: u64,
-    /// The most threads of any run.
+    /// The largest number of threads of any run.
     pub threads: u64,
-    /// The most steps of any run.
+    /// The largest number of steps of any run.
     pub steps: u64,
     /// The file with the first failing run.
     pub failure_file: Option<String>,
-    /// What was wrong with it, in sentences.
+    /// Its failure, in sentences.
     pub message: Option<String>,
-    /// How often each kind of failure was seen.
+    /// The number of failures of each kind.
     pub kinds: BTreeMap<String, u64>,
-    /// How often a spinning thread was held back.
+    /// The number of times a spinning thread was descheduled.
     pub rests: u64,
-    /// How often a run waited for something from outside the program, which may come at another moment in a replay.
+    /// The number of waits for external events, which may occur at another moment in a replay.
     pub outside_waits: u64,
-    /// How many processes the program started, in all runs; they are not under control.
+    /// The number of processes that the program started, in all runs; they are not under control.
     pub processes: u64,
-    /// Runs that the strategy cut off because another one covers them.
+    /// Runs that the strategy pruned because another one covers them.
     pub cut_off: u64,
     /// Runs that reached the step limit without a verdict.
     pub inconclusive: u64,
-    /// Whether no strategy has a schedule left.
+    /// True if no strategy has a schedule left.
     pub exhausted: bool,
-    /// Whether that is true only of orders of synchronisation, because accesses to memory were not seen.
+    /// True if that holds only for orders of synchronization, because memory accesses were invisible.
     pub synchronisation_only: bool,
-    /// The strategy, as it was named.
+    /// The strategy, as specified.
     pub strategy: String,
     /// The seed.
     pub seed: u64,
-    /// What the runs show of bugs that were not found, the strongest statement first.
+    /// The evidence about bugs that were not found, the strongest claim first.
     pub claims: Claims,
-    /// What a second look for data races found, if there was one.
+    /// The result of the additional runs for data races, if there were any.
     pub races: Option<Races>,
-    /// What else has to be known to judge the result.
+    /// Notes for judging the result.
     pub notes: Vec<String>,
-    /// The iRoots that the first failing run had and none before it, in words, if runs were looked at for them.
+    /// The iRoots that the first failing run had and none before it, as text, if runs were examined for them.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub iroots: Vec<String>,
-    /// Which iRoots runs had, if that was asked for.
+    /// The iRoots of the runs, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub coverage: Option<Coverage>,
 }
 
-/// Data races that are no failures.
+/// Data races that are not failures.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Races {
-    /// How many runs were looked at.
+    /// The number of examined runs.
     pub runs: u64,
-    /// How many of them had a data race.
+    /// The number of runs with a data race.
     pub racing: u64,
     /// The first one, in sentences.
     pub message: Option<String>,
 }
 
-/// What `raddle lab micro --json` prints.
+/// The output of `raddle lab micro --json`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Micro {
     /// Runs of each strategy on each program.
@@ -191,19 +192,19 @@ pub struct Micro {
 pub struct MicroProgram {
     /// Its name.
     pub name: String,
-    /// How many partial orders it has.
+    /// The number of its partial orders.
     pub partial_orders: u64,
-    /// The most races of a partial order, counted as in the published tables.
+    /// The largest number of races of a partial order, counted as in the published tables.
     pub max_races: u64,
-    /// The preemptions that the partial order needs that needs most.
+    /// The largest number of preemptions that a partial order needs.
     pub max_preemptions: u64,
-    /// The most races of a partial order as the paper's text defines them.
+    /// The largest number of races of a partial order as the paper's text defines them.
     pub races: u64,
-    /// Whether any thread reads.
+    /// True if any thread reads.
     pub has_reads: bool,
     /// The published counts.
     pub published: MicroCounts,
-    /// What each strategy covered.
+    /// The coverage of each strategy.
     pub strategies: BTreeMap<String, MicroCell>,
 }
 
@@ -212,38 +213,38 @@ pub struct MicroProgram {
 pub struct MicroCounts {
     /// Partial orders.
     pub partial_orders: u64,
-    /// Most races.
+    /// The largest number of races.
     pub max_races: u64,
-    /// Most preemptions.
+    /// The largest number of preemptions.
     pub max_preemptions: u64,
 }
 
-/// What a strategy covered of a program.
+/// The coverage of a program by a strategy.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct MicroCell {
     /// Complete runs; 0 if the figures are computed, not sampled.
     pub runs: u64,
-    /// How many partial orders were seen.
+    /// The number of distinct partial orders.
     pub covered: u64,
     /// The share of the partial order seen least; 0 if one was not seen.
     pub min_hit_ratio: f64,
     /// The published figure, if there is one.
     pub published: Option<MicroPublished>,
-    /// Whether the figures are computed.
+    /// True if the figures are computed.
     pub exact: bool,
-    /// After how many runs all partial orders had been seen, if the runs were done in order.
+    /// The number of runs after which all partial orders had been seen, if the runs were executed in order.
     pub all_seen_after: Option<u64>,
-    /// How many partial orders the strategy thinks there are, if it keeps an estimate.
+    /// The strategy's estimate of the number of partial orders, if it has one.
     pub space: Option<f64>,
 }
 
-/// A published figure: a share, or how many partial orders were covered if not all were.
+/// A published figure: a share, or the number of covered partial orders if not all were.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum MicroPublished {
     /// The share of the partial order seen least.
     MinHitRatio(f64),
-    /// How many were covered.
+    /// The number of covered ones.
     Covered(u64),
 }
 
@@ -252,7 +253,7 @@ pub enum MicroPublished {
 pub struct MicroMean {
     /// The group.
     pub group: String,
-    /// How many programs it has.
+    /// The number of its programs.
     pub programs: u64,
     /// Per strategy.
     pub strategies: BTreeMap<String, MeanCell>,
@@ -261,12 +262,12 @@ pub struct MicroMean {
 /// A geometric mean. Incomplete coverage counts as one hit, as in the published tables.
 #[derive(Clone, Copy, PartialEq, Debug, Default, Serialize)]
 pub struct MeanCell {
-    /// Of the measured shares.
+    /// The mean of the measured shares.
     pub min_hit_ratio: f64,
-    /// Of the published ones, if all are published.
+    /// The mean of the published ones, if all are published.
     pub published: Option<f64>,
-    /// Measured over published; nothing if coverage is incomplete with fewer runs than the published ones, because then
-    /// both count as a hit in different numbers of runs.
+    /// Measured over published; `None` if coverage is incomplete with fewer runs than the published ones,
+    /// because then both count as a hit in different numbers of runs.
     pub ratio: Option<f64>,
 }
 
@@ -315,16 +316,16 @@ fn geometric_mean(values: impl ExactSizeIterator<Item = f64>) -> f64 {
     (values.map(f64::ln).sum::<f64>() / count).exp()
 }
 
-/// What `raddle lab bound --json` prints.
+/// The output of `raddle lab bound --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Bound {
-    /// Threads, at most.
+    /// The maximum number of threads.
     pub threads: u64,
-    /// Steps, at most.
+    /// The maximum number of steps.
     pub steps: u64,
     /// The depth of the bug.
     pub depth: u64,
-    /// Direct conflicts, at most.
+    /// The maximum number of direct conflicts.
     pub conflicts: u64,
     /// Planned runs.
     pub runs: u64,
@@ -334,39 +335,39 @@ pub struct Bound {
     pub pos: BoundRow,
 }
 
-/// A guarantee and what it means.
+/// A guarantee and its consequences.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct BoundRow {
-    /// The least probability that one run hits; 0 if too small for a number.
+    /// The minimum probability that one run hits; 0 if it underflows.
     pub probability: f64,
     /// Its decimal logarithm.
     pub log10_probability: f64,
-    /// The greatest chance that all runs missed.
+    /// The maximum probability that all runs missed.
     pub missed: f64,
     /// The decimal logarithm of the runs needed for 95 %.
     pub log10_runs_95: f64,
-    /// The runs needed to hit with 95 %; nothing if that is too large for a number.
+    /// The runs needed to hit with 95 %; `None` if the number overflows.
     pub runs_95: Option<f64>,
     /// The decimal logarithm of the runs needed for 99 %.
     pub log10_runs_99: f64,
-    /// The runs needed to hit with 99 %; nothing if that is too large for a number.
+    /// The runs needed to hit with 99 %; `None` if the number overflows.
     pub runs_99: Option<f64>,
 }
 
-/// What `raddle strategies --json` prints for each strategy.
+/// The output of `raddle strategies --json` for each strategy.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct StrategyEntry {
-    /// The name by which a specification begins.
+    /// The name at the beginning of a specification.
     pub name: String,
     /// `randomized`, `systematic` or `wrapper`.
     pub family: String,
-    /// What it does.
+    /// A summary.
     pub summary: String,
     /// Its parameters.
     pub parameters: Vec<StrategyParameter>,
-    /// Where it comes from.
+    /// Its source.
     pub source: String,
-    /// What it promises.
+    /// Its guarantee.
     pub guarantee: String,
 }
 
@@ -375,20 +376,20 @@ pub struct StrategyEntry {
 pub struct StrategyParameter {
     /// Its name.
     pub name: String,
-    /// What holds if it is not given.
+    /// The default value.
     pub default: String,
-    /// What it means.
+    /// Its meaning.
     pub meaning: String,
 }
 
-/// A shape as one line of JSON.
+/// Returns a shape as one line of JSON.
 pub fn line<T: Serialize>(shape: &T) -> String {
     let mut text = serde_json::to_string(shape).expect("shapes have only string keys");
     text.push('\n');
     text
 }
 
-/// A shape as JSON with indentation.
+/// Returns a shape as JSON with indentation.
 pub fn pretty<T: Serialize>(shape: &T) -> String {
     let mut text = serde_json::to_string_pretty(shape).expect("shapes have only string keys");
     text.push('\n');

@@ -1,4 +1,4 @@
-//! The interleavings that a store holds, as JSON and for a person.
+//! The interleavings in a store, as JSON and as text.
 
 use crate::table::{Align, Table};
 use crate::text::{count, met, plural};
@@ -8,20 +8,20 @@ use std::fmt::Write;
 /// The store as JSON.
 #[derive(Serialize)]
 pub struct Kept {
-    /// For each idiom.
+    /// The numbers for each idiom.
     pub idioms: Vec<KeptIdiom>,
     /// The searches, the earliest first.
     pub searches: Vec<KeptSearch>,
     /// The iRoots, if they are listed.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub iroots: Option<Vec<KeptRoot>>,
-    /// How many iRoots were forgotten, if some were to be.
+    /// The number of forgotten iRoots, if requested.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub forgotten: Option<u64>,
     /// The exposed iRoots that another store does not have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only_here: Option<Vec<String>>,
-    /// Those that only the other store has.
+    /// The exposed iRoots that only the other store has.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub only_there: Option<Vec<String>>,
 }
@@ -31,20 +31,20 @@ pub struct Kept {
 pub struct KeptIdiom {
     /// Its number, from 1.
     pub idiom: usize,
-    /// How many were seen in runs.
+    /// The number of iRoots seen in runs.
     pub exposed: u64,
-    /// How many were predicted.
+    /// The number of predicted ones.
     pub predicted: u64,
-    /// How many of these were seen in runs.
+    /// The number of predicted ones that were seen in runs.
     pub confirmed: u64,
-    /// How many were tried in vain.
+    /// The number of failed attempts.
     pub failed: u64,
 }
 
 /// One search.
 #[derive(Serialize)]
 pub struct KeptSearch {
-    /// When it ended, in seconds since 1970.
+    /// The time of its end, in seconds since 1970.
     pub at: i64,
     /// The program.
     pub program: String,
@@ -56,7 +56,7 @@ pub struct KeptSearch {
     pub runs: u64,
     /// The failing runs.
     pub failures: u64,
-    /// How many iRoots it exposed first.
+    /// The number of iRoots that it exposed first.
     pub fresh: u64,
 }
 
@@ -65,15 +65,15 @@ pub struct KeptSearch {
 pub struct KeptRoot {
     /// The number of its idiom.
     pub idiom: usize,
-    /// The iRoot in words.
+    /// The iRoot as text.
     pub told: String,
-    /// Whether it was seen in a run.
+    /// True if it was seen in a run.
     pub exposed: bool,
-    /// Whether it was predicted.
+    /// True if it was predicted.
     pub predicted: bool,
-    /// How many runs were made for it in vain.
+    /// The number of failed attempts.
     pub failed: u32,
-    /// In how many of them two threads came to its locations.
+    /// The number of them in which two threads reached its locations.
     pub met: u32,
 }
 

@@ -4,10 +4,10 @@ use std::borrow::Cow;
 use textwrap::{Options, WordSeparator, WordSplitter, WrapAlgorithm};
 use unicode_width::UnicodeWidthStr;
 
-/// On which side a column is flush.
+/// The alignment of a column.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Align {
-    /// Words; the widest such column is wrapped if the table is too wide.
+    /// Text; the widest such column is wrapped if the table is too wide.
     Left,
     /// Numbers.
     Right,
@@ -15,7 +15,7 @@ pub enum Align {
 
 /// The space between two columns.
 const GAP: usize = 2;
-/// No column is wrapped to less than this.
+/// The minimum width of a wrapped column.
 const NARROWEST: usize = 16;
 
 /// A table under construction.
@@ -27,7 +27,7 @@ pub struct Table {
 }
 
 impl Table {
-    /// A table with these headings.
+    /// Creates a table with these headings.
     pub fn new<S: Into<String>>(columns: impl IntoIterator<Item = (S, Align)>) -> Table {
         Table {
             columns: columns.into_iter().map(|(name, align)| (name.into(), align)).collect(),
@@ -41,7 +41,8 @@ impl Table {
         self.rows.push(cells);
     }
 
-    /// The table as lines of at most `width` characters, where wrapping the widest column of words can achieve that.
+    /// Returns the table as lines of at most `width` characters, if wrapping the widest text column can
+    /// achieve that.
     pub fn render(&self, width: usize) -> String {
         let widths = self.widths(width);
         let mut out = String::new();
@@ -88,7 +89,7 @@ impl Table {
     }
 }
 
-/// The columns that a text takes in a terminal.
+/// Returns the number of columns that a text takes in a terminal.
 pub(crate) fn length(text: &str) -> usize {
     text.width()
 }

@@ -1,4 +1,4 @@
-//! The shapes, told to a person.
+//! The shapes as text.
 
 use crate::claim_text::unless_exhausted;
 use crate::shape::{Bound, BoundRow, Micro, MicroCell, MicroPublished, Run, StrategyEntry};
@@ -6,7 +6,7 @@ use crate::table::{Align, Table, wrap};
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A number with commas between thousands.
+/// Returns a number with thousands separators.
 pub fn count(number: u64) -> String {
     let digits = number.to_string();
     let mut out = String::new();
@@ -19,7 +19,7 @@ pub fn count(number: u64) -> String {
     out
 }
 
-/// A share with four digits that matter.
+/// Returns a share with four significant digits.
 pub fn share(value: f64) -> String {
     match value {
         0.0 => "0".to_owned(),
@@ -39,13 +39,13 @@ pub fn share(value: f64) -> String {
     }
 }
 
-/// `1 run`, `2 runs`.
+/// Returns `1 run`, `2 runs`.
 pub fn plural(number: u64, word: &str) -> String {
     if number == 1 { format!("1 {word}") } else { format!("{} {word}s", count(number)) }
 }
 
-/// In how many of the runs made for an iRoot in vain two threads came to its places, after the words that tell how many there
-/// were.
+/// Returns the number of failed attempts at an iRoot in which two threads reached its locations, to follow
+/// the number of attempts.
 pub fn met(failed: u32, met: u32) -> String {
     match met {
         0 => ", and no two threads came to its places".to_owned(),
@@ -54,13 +54,13 @@ pub fn met(failed: u32, met: u32) -> String {
     }
 }
 
-/// `2 assertion, 1 deadlock`.
+/// Returns `2 assertion, 1 deadlock`.
 pub fn kinds(counts: &BTreeMap<String, u64>) -> String {
     let each: Vec<String> = counts.iter().map(|(kind, times)| format!("{} {kind}", count(*times))).collect();
     each.join(", ")
 }
 
-/// The table of `raddle lab run`, and below it what has to be known to read it.
+/// Returns the table of `raddle lab run`, and notes for reading it.
 pub fn runs(reports: &[Run], width: usize) -> String {
     let exact = reports.iter().any(|report| report.exact.is_some());
     let mut columns = vec![
@@ -82,7 +82,7 @@ pub fn runs(reports: &[Run], width: usize) -> String {
             count(report.runs),
             count(report.hits),
             share(report.hit_ratio),
-            // An enumeration is no sample.
+            // An enumeration is not a sample.
             if report.exhausted.is_some() {
                 "-".to_owned()
             } else {
@@ -112,7 +112,7 @@ pub fn runs(reports: &[Run], width: usize) -> String {
     out
 }
 
-/// A fraction, with its value if that is not obvious; a long one by its value only.
+/// Returns a fraction, with its value if that is not obvious; a long one only by its value.
 fn fraction(text: &str) -> String {
     let value = |text: &str| text.parse::<f64>().ok();
     let Some((numerator, denominator)) = text.split_once('/') else { return text.to_owned() };
@@ -180,7 +180,7 @@ fn notes(report: &Run) -> Vec<String> {
     notes
 }
 
-/// The tables of `raddle lab micro`.
+/// Returns the tables of `raddle lab micro`.
 pub fn micro(report: &Micro, width: usize) -> String {
     let mut out = String::new();
     let mut counts = Table::new([
@@ -238,7 +238,7 @@ pub fn micro(report: &Micro, width: usize) -> String {
     out
 }
 
-/// After how many runs everything was seen, for the strategies of which that is known.
+/// Returns the number of runs after which everything was seen, for the strategies for which it is known.
 fn seen(report: &Micro, width: usize) -> String {
     let known = |spec: &&String| {
         let mut cells = report.programs.iter().filter_map(|program| program.strategies.get(*spec));
@@ -284,7 +284,7 @@ fn cell(cell: &MicroCell) -> String {
     with_published(&found, published)
 }
 
-/// The table of `raddle lab bound`.
+/// Returns the table of `raddle lab bound`.
 pub fn bound(report: &Bound, width: usize) -> String {
     let mut table = Table::new([
         ("guarantee".to_owned(), Align::Left),
@@ -317,12 +317,12 @@ fn whole(number: f64) -> String {
     if number < 1e12 { count(number as u64) } else { format!("{number:.2e}") }
 }
 
-/// A value, or the power of ten that a floating-point number cannot hold.
+/// Returns a value, or the power of ten if it does not fit a floating-point number.
 fn power(value: f64, log10: f64) -> String {
     if value > 0.0 && value.is_finite() { share(value) } else { format!("10^{log10:.1}") }
 }
 
-/// The list of `raddle strategies`, by family.
+/// Returns the list of `raddle strategies`, by family.
 pub fn strategies(entries: &[StrategyEntry], width: usize) -> String {
     let mut out = String::new();
     for (family, title) in [

@@ -1,13 +1,13 @@
-//! What a step read and wrote, in words.
+//! The values of a step as text.
 
 use raddle_model::{Cell, Kind, Operation, TraceFile, Value};
 
-/// What a step read from a variable and wrote to it, ready to be shown.
+/// The values that a step read from a variable and wrote to it, for display.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ShownValue {
-    /// The object that the variable is, or is a part of: an index into the names of objects.
+    /// The object of the variable, or that contains it: an index into the names of objects.
     pub object: u32,
-    /// What the variable is called.
+    /// The name of the variable.
     pub name: String,
     /// The value that was read.
     pub read: Option<String>,
@@ -20,7 +20,7 @@ pub struct ShownValue {
 impl ShownValue {
     fn of(file: &TraceFile, operation: &Operation, cell: &Cell, value: &Value) -> ShownValue {
         let object = file.objects.get(cell.object.index()).map_or("?", |name| name);
-        // Names of objects of Rust tests tell where they were made.
+        // Object names of Rust tests include their creation location.
         let object = object.split(" made at ").next().unwrap_or(object);
         let writes = operation.kind == Kind::ReadModifyWrite
             && operation.objects().any(|(object, writes)| object == cell.object && writes);
@@ -33,12 +33,13 @@ impl ShownValue {
         }
     }
 
-    /// The variable and its value: `balance = 100`, and `balance 100 -> 110` if it was read and written.
+    /// Returns the variable and its value: `balance = 100`, and `balance 100 -> 110` if it was read and
+    /// written.
     pub fn text(&self) -> String {
         [&self.name[..], &self.value()].join(" ").trim_end().to_owned()
     }
 
-    /// What stands there behind the name; nothing if no value is known.
+    /// Returns the text after the name; empty if no value is known.
     pub(crate) fn value(&self) -> String {
         match (&self.read, &self.written) {
             (Some(read), Some(written)) => format!("{read} -> {written}"),
@@ -49,14 +50,14 @@ impl ShownValue {
     }
 }
 
-/// What a step of `file` read and wrote, as far as that is known.
+/// Returns the values that a step of `file` read and wrote, as far as known.
 pub(crate) fn told(file: &TraceFile, step: usize) -> Vec<ShownValue> {
     let Some(entry) = file.steps.get(step) else { return Vec::new() };
     let own = file.values.of(step);
     own.map(|(cell, value)| ShownValue::of(file, &entry.operation, cell, value)).collect()
 }
 
-/// Adds values to a statement of the source, but for what it says itself: `x = 1` needs no value.
+/// Adds values to a source statement, except those that it contains: `x = 1` needs no value.
 pub(crate) fn beside(statement: &str, told: &[ShownValue]) -> String {
     let texts: Vec<String> = told.iter().map(ShownValue::text).filter(|text| text != statement).collect();
     if texts.is_empty() { statement.to_owned() } else { format!("{statement} ({})", texts.join(", ")) }

@@ -1,5 +1,5 @@
-//! The application that the VM loads. The binary carries it: the native library, and the Erlang sources, which are compiled when they are
-//! first needed. So it fits whatever release of OTP is installed.
+//! The application that the VM loads. The binary contains it: the native library, and the Erlang sources,
+//! which are compiled at first use. So it matches any installed OTP release.
 
 use anyhow::{Context, Result, bail, ensure};
 use raddle_cc::cache;
@@ -14,14 +14,14 @@ static LIBRARY: &[u8] = include_bytes!(env!("RADDLE_BEAM_LIBRARY"));
 
 include!(env!("RADDLE_BEAM_SOURCES"));
 
-/// The variable that names another application than the one in here.
+/// The variable that names another application.
 const APPLICATION: &str = "RADDLE_ERLANG";
 
-/// What is told if Erlang is missing.
+/// The message if Erlang is missing.
 pub(super) const NO_ERLANG: &str = "Erlang/OTP is not installed, or not in PATH: there is no `erl`; on Debian the package erlang-base \
      has what is needed";
 
-/// Where the application is, after it was compiled if need be.
+/// Returns the folder of the application, which is compiled first if necessary.
 pub(super) fn find() -> Result<PathBuf> {
     if let Some(given) = std::env::var_os(APPLICATION) {
         let given = PathBuf::from(given);
@@ -46,12 +46,12 @@ fn is_built(place: &Path) -> bool {
         .all(|part| place.join(part).is_file())
 }
 
-/// What Erlang's own variables ask for is meant for the user's programs: options could be errors for the application's sources, and flags
-/// could take the place of those that are given here.
+/// Erlang's own variables are for the user's programs: options could cause errors in the application's
+/// sources, and flags could override those given here.
 const VARIABLES: [&str; 5] =
     ["ERL_COMPILER_OPTIONS", "ERLC_USE_SERVER", "ERL_FLAGS", "ERL_AFLAGS", "ERL_ZFLAGS"];
 
-/// A program of Erlang/OTP, as it is without what variables ask for.
+/// Returns a command for a program of Erlang/OTP, without these variables.
 pub(super) fn otp(program: &str) -> Command {
     let mut command = Command::new(program);
     VARIABLES.iter().for_each(|variable| {
@@ -60,8 +60,8 @@ pub(super) fn otp(program: &str) -> Command {
     command
 }
 
-/// A number for the Erlang that is installed; what one release compiles another may not load. Which one `erl` is may depend on the folder
-/// and on variables, so it is asked.
+/// Returns a number for the installed Erlang; code compiled by one release may not load in another. Which one
+/// `erl` is may depend on the folder and on variables, so the program is run.
 fn release() -> Result<u64> {
     use std::hash::{DefaultHasher, Hash, Hasher};
     let said = match otp("erl").arg("+V").output() {
@@ -74,16 +74,16 @@ fn release() -> Result<u64> {
     Ok(hasher.finish())
 }
 
-/// Puts the application into `place`. Others may do the same at the same time.
+/// Writes the application to `place`. Other processes may do the same at the same time.
 fn build(place: &Path) -> Result<()> {
     let folder = place.parent().context("the application has no folder")?;
     std::fs::create_dir_all(folder).with_context(|| no_room(folder))?;
-    // As readable as any other new folder.
+    // With the permissions of any other new folder.
     let own = tempfile::Builder::new().permissions(Permissions::from_mode(0o777)).tempdir_in(folder);
     let own = own.with_context(|| no_room(folder))?;
     write(own.path())?;
     match std::fs::rename(own.path(), place) {
-        // Somebody else was faster.
+        // Another process was faster.
         Err(_) if is_built(place) => Ok(()),
         renamed => renamed.with_context(|| no_room(place)),
     }
@@ -96,8 +96,8 @@ fn no_room(folder: &Path) -> String {
     )
 }
 
-/// Compiles the files that are named, all but the first, into the folder that is named first. `erlc` would do so, too, but takes the current
-/// folder for one of a file if its path begins with the same letters.
+/// Compiles the named files, all but the first argument, into the folder in the first argument. `erlc` would
+/// do so, too, but mistakes the current folder for that of a file if its path begins with the same letters.
 const COMPILE: &str = "[Folder | Files] = init:get_plain_arguments(), \
     Compiled = [compile:file(File, [report_errors, {outdir, Folder}]) || File <- Files], \
     halt(case lists:member(error, Compiled) of true -> 1; false -> 0 end).";

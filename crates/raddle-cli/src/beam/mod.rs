@@ -1,7 +1,7 @@
-//! Erlang programs: `raddle beam run`, and the program of a failing run started again.
+//! Erlang programs: `raddle beam run`, and restarting the program of a failing run.
 //!
-//! The work is done by the application in `erlang/raddle` inside an Erlang VM. It gets its orders through a socket, in the same
-//! words as the native runtime.
+//! The application in `erlang/raddle` does the work inside an Erlang VM. It receives requests through a
+//! socket, in the protocol of the native runtime.
 
 mod application;
 mod run;

@@ -16,7 +16,7 @@ use raddle_report::{search_text, shape};
 use raddle_search::{Lanes, Portfolio, Seen, Target, claims};
 use std::fmt::Write;
 
-/// An Erlang program as the target of a search: a VM for each job.
+/// An Erlang program as the target of a search, with a VM for each job.
 struct Search<'a> {
     program: &'a Program,
     setup: &'a Setup,
@@ -32,8 +32,8 @@ impl Target for Search<'_> {
 
 pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     let program = Program { test: args.test.clone(), places: places(args)? };
-    // The same strategies as under `raddle:test`. That the end of the test waits for the others, as that of a native program does,
-    // would change nothing: it ends the run.
+    // The same strategies as under `raddle:test`. Letting the end of the test wait for the others, as for
+    // native programs, would change nothing: it ends the run.
     let lanes = Lanes::parse(&args.search.strategy(), Portfolio::Tests)?;
     let wall = u64::try_from(args.run_time.as_millis()).unwrap_or(u64::MAX);
     let setup = setup(lanes.specs(), args.search.seed(), args.search.settings(), wall);
@@ -98,8 +98,8 @@ pub(crate) fn run(args: &BeamRunArgs, width: usize) -> Result<Outcome> {
     Ok(Outcome { text: out, status })
 }
 
-/// Where modules are, which nodes there are, what is allowed, how long runs may be, at what they fail and which faults there are, as the
-/// application and failure files have it.
+/// Returns the folders of modules, the nodes, allowed functions, limits, failure conditions and faults, in
+/// the form of the application and of failure files.
 fn places(args: &BeamRunArgs) -> Result<Vec<String>> {
     let mut places = Vec::new();
     for directory in &args.pa {

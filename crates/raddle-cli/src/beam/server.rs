@@ -1,4 +1,4 @@
-//! An Erlang VM with the application inside that makes runs.
+//! An Erlang VM with the application, which executes runs.
 
 use super::application;
 use crate::remote::Server;
@@ -15,11 +15,11 @@ use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Stdio};
 
-/// No answer is longer than this. Where a text is instead of a length, it seems longer.
+/// The maximum length of an answer. Text instead of a length looks longer.
 const LONGEST: u32 = 1 << 29;
 
-/// A function, where its modules are, and so on: `--pa DIR`, `--node NAME`, `--allow NAME`, `--virtual-time MILLISECONDS`,
-/// `--fail-on WHAT` and `--faults SPEC`, as often as needed.
+/// A function, the folders of its modules, and so on: `--pa DIR`, `--node NAME`, `--allow NAME`,
+/// `--virtual-time MILLISECONDS`, `--fail-on WHAT` and `--faults SPEC`, as often as needed.
 #[derive(Clone, Debug)]
 pub(super) struct Program {
     pub(super) test: String,
@@ -27,7 +27,7 @@ pub(super) struct Program {
 }
 
 impl Program {
-    /// The one whose run is in `file`, which messages call `shown`.
+    /// Returns the program of the run in `file`, called `shown` in messages.
     pub(super) fn of(file: &TraceFile, shown: &str) -> Result<Program> {
         ensure!(
             !file.program.is_empty(),
@@ -37,7 +37,7 @@ impl Program {
     }
 }
 
-/// The run of `file`, which messages call `shown`, with its modules in `directories` if there are any.
+/// Returns the run of `file`, called `shown` in messages, with its modules in `directories` if there are any.
 pub(crate) fn moved(mut file: TraceFile, directories: &[PathBuf], shown: &str) -> Result<TraceFile> {
     if directories.is_empty() {
         return Ok(file);
@@ -57,7 +57,7 @@ pub(crate) fn moved(mut file: TraceFile, directories: &[PathBuf], shown: &str) -
     Ok(file)
 }
 
-/// The whole path of a directory: a replay may be elsewhere.
+/// Returns the absolute path of a directory: a replay may run elsewhere.
 pub(super) fn whole(directory: &Path) -> Result<String> {
     let path = std::fs::canonicalize(directory)
         .with_context(|| format!("cannot find the directory {}", directory.display()))?;
@@ -65,13 +65,14 @@ pub(super) fn whole(directory: &Path) -> Result<String> {
     Ok(text.to_owned())
 }
 
-/// The strategy that the run of `file` was made under. Whoever makes it again has to know: under a search a program has
-/// operations that it has under no other strategy.
+/// Returns the strategy of the run of `file`. A replay must know it: under a search a program has additional
+/// operations.
 pub(super) fn under(file: &TraceFile) -> Vec<String> {
     Some(&file.strategy).filter(|spec| !spec.is_empty()).cloned().into_iter().collect()
 }
 
-/// What holds for runs with these settings; none may take longer than `patience_ms` without an operation.
+/// Returns the setup for runs with these settings; none may take longer than `patience_ms` without an
+/// operation.
 pub(super) fn setup(strategies: Vec<String>, seed: u64, settings: Settings, patience_ms: u64) -> Setup {
     Setup {
         strategies,
@@ -90,11 +91,11 @@ pub(super) fn setup(strategies: Vec<String>, seed: u64, settings: Settings, pati
     }
 }
 
-/// A VM that waits for orders.
+/// A VM that waits for requests.
 pub(super) struct Vm {
     process: Child,
     stream: UnixStream,
-    /// What the VM itself says, if something is wrong with it.
+    /// The VM's own messages, in case of an error.
     said: Temporary,
 }
 
@@ -106,7 +107,7 @@ impl Vm {
         let said = Temporary::write("beam.txt", b"")?;
         let words = || std::fs::OpenOptions::new().append(true).open(said.path()).map(Stdio::from);
         let process = application::otp("erl")
-            // Nobody waits for a scheduler that has nothing to do; one of them makes all runs.
+            // Busy waiting of schedulers is off: one of them executes all runs.
             .args(["+Bd", "+sbwt", "none", "+sbwtdcpu", "none", "+sbwtdio", "none"])
             .args(["-noinput", "-kernel", "logger_level", "none", "-pa"])
             .arg(application.join("ebin"))
@@ -156,7 +157,7 @@ impl Server for Vm {
     fn receive(&mut self) -> Result<Answer> {
         let heard = hear(&mut self.stream).with_context(|| self.ended())?;
         let text = heard.inspect_err(|_| {
-            // Where the next answer begins is not known.
+            // The beginning of the next answer is unknown.
             _ = self.stream.shutdown(Shutdown::Both);
         });
         let text = text.map_err(|TooLong(length)| {
@@ -169,11 +170,11 @@ impl Server for Vm {
     }
 }
 
-/// An answer of so many bytes is not read.
+/// The length of an answer that is too long.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 struct TooLong(u32);
 
-/// The next answer. An error if there is none.
+/// Returns the next answer. An error if there is none.
 fn hear(stream: &mut impl Read) -> std::io::Result<Result<Vec<u8>, TooLong>> {
     let mut length = [0; 4];
     stream.read_exact(&mut length)?;
@@ -188,7 +189,7 @@ fn hear(stream: &mut impl Read) -> std::io::Result<Result<Vec<u8>, TooLong>> {
 
 impl Drop for Vm {
     fn drop(&mut self) {
-        // It ends when nobody can order anything any more; nothing is lost if it is ended before.
+        // It exits when the connection is closed; killing it before loses nothing.
         _ = self.process.kill();
         _ = self.process.wait();
     }
@@ -203,7 +204,7 @@ mod tests {
         let told = |bytes: &[u8]| hear(&mut &*bytes).ok();
         assert_eq!(told(b"\0\0\0\x02ok"), Some(Ok(b"ok".to_vec())));
         assert_eq!(told(&(LONGEST + 1).to_be_bytes()), Some(Err(TooLong(LONGEST + 1))));
-        // What a VM prints that does not start is no length.
+        // The output of a VM that does not start is not a length.
         assert!(told(b" {\"init").is_some_and(|heard| heard.is_err()));
         assert_eq!(told(b"\0\0\0\x02o"), None);
     }

@@ -1,20 +1,21 @@
-//! The source files of Erlang and Elixir programs. Places in the code name them without their folders.
+//! The source files of Erlang and Elixir programs. Locations name them without their folders.
 
 use crate::subject::Sources;
 use raddle_model::TraceFile;
 use std::path::{Path, PathBuf};
 
-/// Where sources are, seen from a folder with beams.
+/// Folders of sources, relative to a folder with beams.
 const BESIDE: [&str; 5] = [".", "../src", "../test", "../include", "../lib"];
 
-/// Where sources are, with their folders, seen from `_build/ENVIRONMENT/lib/APPLICATION/ebin`, where mix puts beams.
+/// Folders of sources, relative to `_build/ENVIRONMENT/lib/APPLICATION/ebin`, where mix puts beams.
 const OF_MIX: [&str; 2] = ["../../../../../lib", "../../../../../test"];
 
-/// So many folders are looked into, and so deep, that no source is missed and no wrong folder costs much.
+/// The maximum number of folders, and the depth: large enough for any project, and small enough for a wrong
+/// folder.
 const MOST_FOLDERS: usize = 1_000;
 const DEEPEST: usize = 8;
 
-/// The source files that `locations`, places in the code of the program of `file`, are in, as far as they are found.
+/// Returns the source files of `locations` in the program of `file`, as far as they are found.
 pub(crate) fn of(file: &TraceFile, locations: &[String]) -> Sources {
     let mut names: Vec<&str> = locations.iter().filter_map(|place| Some(place.split_once(':')?.0)).collect();
     names.sort_unstable();
@@ -23,12 +24,12 @@ pub(crate) fn of(file: &TraceFile, locations: &[String]) -> Sources {
     names.into_iter().filter_map(|name| Some((name.to_owned(), find(&folders, name)?))).collect()
 }
 
-/// The file `name` of the program of `file`.
+/// Returns the file `name` of the program of `file`.
 fn find(folders: &[PathBuf], name: &str) -> Option<PathBuf> {
     folders.iter().map(|folder| folder.join(name)).find(|path| path.is_file())
 }
 
-/// The folders that may have sources of the program of `file`.
+/// Returns the folders that may contain sources of the program of `file`.
 pub(crate) fn folders(file: &TraceFile) -> Vec<PathBuf> {
     let beams = file.arguments.chunks(2).filter_map(|pair| match pair {
         [option, folder] if option == "--pa" => Some(Path::new(folder)),
@@ -47,7 +48,7 @@ fn beside(beams: &Path) -> Vec<PathBuf> {
     folders
 }
 
-/// Adds `folder` and those in it, in the order of their names.
+/// Adds `folder` and its subfolders, sorted by name.
 fn walk(folder: &Path, depth: usize, found: &mut Vec<PathBuf>) {
     let Ok(entries) = std::fs::read_dir(folder) else { return };
     if depth == 0 || found.len() >= MOST_FOLDERS {

@@ -1,4 +1,4 @@
-//! The function of a failing run of an Erlang program, in a VM of its own.
+//! The function of a failing run of an Erlang program, in a separate VM.
 
 use super::server::{Program, Vm, setup, under};
 use super::sources;
@@ -9,24 +9,24 @@ use raddle_explain::{Execute, Execution, Wanted};
 use raddle_model::native::{Answer, Order, RunResult};
 use raddle_model::{Schedule, TraceFile};
 
-/// How long a run may take without an operation, in milliseconds: a replay, and one of many.
+/// The maximum time without an operation, in milliseconds: of a replay, and of one of many runs.
 const REPLAY: u64 = 600_000;
 const ONE_OF_MANY: u64 = 5_000;
 
-/// Makes runs of an Erlang program.
+/// Executes runs of an Erlang program.
 pub(crate) struct Beam {
-    /// Where the runs come from.
+    /// The original run.
     origin: TraceFile,
     shown: String,
     program: Program,
-    /// Makes the runs that follow a schedule.
+    /// Executes the runs that follow a schedule.
     vm: Option<Vm>,
-    /// Why it makes no more runs.
+    /// The reason why it executes no more runs.
     silent: Option<Error>,
 }
 
 impl Beam {
-    /// Prepares the program of `file`, which messages call `shown`.
+    /// Prepares the program of `file`, called `shown` in messages.
     pub(crate) fn open(file: &TraceFile, shown: &str) -> Result<Beam> {
         let program = Program::of(file, shown)?;
         for spec in under(file) {
@@ -48,7 +48,7 @@ impl Beam {
             .with_context(|| self.shown.clone())
     }
 
-    /// The VM for runs that follow a schedule.
+    /// Returns the VM for runs that follow a schedule.
     fn follower(&mut self) -> Option<&mut Vm> {
         if self.vm.is_none() && self.silent.is_none() {
             match self.start(ONE_OF_MANY) {
@@ -59,7 +59,7 @@ impl Beam {
         self.vm.as_mut()
     }
 
-    /// Makes one run.
+    /// Executes one run.
     fn make(&mut self, order: &Order) -> Result<Repeated> {
         let shown = self.shown.clone();
         match self.start(REPLAY)?.order(order)? {
@@ -74,7 +74,7 @@ impl Beam {
     }
 }
 
-/// What only the VM knows of a run.
+/// Returns the data of a run that only the VM has.
 pub(super) fn output(ran: &RunResult) -> Output {
     Output { printed: ran.output.clone(), callers: ran.callers.clone() }
 }
@@ -85,8 +85,8 @@ fn repeated(ran: RunResult) -> Result<Repeated> {
     Ok(Repeated { run, output, divergence: ran.divergence })
 }
 
-/// The first step at a location that is another one than in the recorded run, though the step is the same: locations are
-/// numbered in the order in which a run comes to them.
+/// Returns the first step at a different location than in the recorded run, though the step is the same:
+/// locations are numbered in the order in which a run reaches them.
 fn moved(file: &TraceFile, now: &TraceFile) -> Option<(usize, String)> {
     let place = |file: &'_ TraceFile, index: usize| file.locations.get(index).cloned();
     file.steps.iter().zip(&now.steps).enumerate().find_map(|(step, (then, is))| {

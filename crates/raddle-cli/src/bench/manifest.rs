@@ -36,7 +36,7 @@ pub(super) struct Program {
     pub(super) case: Case,
     pub(super) source: PathBuf,
     pub(super) define: Vec<String>,
-    /// What to define for the version without the bug.
+    /// The definitions for the version without the bug.
     pub(super) fixed: Vec<String>,
     pub(super) arguments: Vec<String>,
     /// The kinds of failure that are the bug.
@@ -68,7 +68,7 @@ struct Size {
     published: Option<String>,
 }
 
-/// The suites that have names, and where they are in the repository.
+/// The named suites, and their folders in the repository.
 const KNOWN: &[(&str, &str)] = &[("corpus", "benchmarks/corpus"), ("figures", "crates/raddle-lab/figures")];
 
 impl Suite {
@@ -155,7 +155,7 @@ fn published(folder: &Path) -> Result<Published> {
 mod tests {
     use super::*;
 
-    /// What a manifest calls published is there, under that name.
+    /// The published figures that manifests refer to exist under that name.
     #[test]
     fn the_suites_of_the_repository_can_be_read() {
         for (name, least) in [("corpus", 50), ("figures", 20)] {

@@ -12,7 +12,7 @@ use raddle_search::{Budget, InProcess, Lanes, Portfolio, Search, Seen, Stop, bou
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-/// How a cell is measured.
+/// The parameters of a measurement.
 #[derive(Clone, Copy)]
 pub(super) struct Measure {
     pub(super) runs: u64,
@@ -29,7 +29,7 @@ pub(super) enum Ready {
 }
 
 impl Program {
-    /// Compiles it, if it has to be.
+    /// Compiles it, if necessary.
     pub(super) fn prepare(&self, fixed: bool) -> Result<Ready> {
         let shown = self.source.display();
         let mut define = self.define.clone();
@@ -62,18 +62,18 @@ fn parameter(text: &str) -> Result<(String, i64)> {
     Ok((name.to_owned(), value.parse().ok().with_context(wrong)?))
 }
 
-/// What is counted while runs are made.
+/// The counters of the runs.
 struct Count<'a> {
     cell: Cell,
     verdict: &'a [String],
     census: Census,
     begun: Instant,
-    /// How many runs of the present trial were made.
+    /// The number of runs of the current trial.
     trial: u64,
 }
 
 impl Count<'_> {
-    /// Counts a run; tells whether it showed the bug.
+    /// Counts a run; returns true if it showed the bug.
     fn count(&mut self, fingerprint: u64, kind: Option<&str>) -> bool {
         let cell = &mut self.cell;
         cell.runs += 1;
@@ -95,7 +95,7 @@ impl Count<'_> {
     }
 }
 
-/// Makes the runs of a cell, on one core.
+/// Executes the runs of a cell, on one core.
 #[expect(clippy::disallowed_methods, reason = "a benchmark looks at the clock; it decides nothing")]
 pub(super) fn measure(program: &Program, ready: &Ready, strategy: &str, how: Measure) -> Result<Cell> {
     let cell = Cell { case: program.case.name.clone(), strategy: strategy.to_owned(), ..Cell::default() };
@@ -124,7 +124,7 @@ fn locked<'a, 'b>(count: &'a Mutex<Count<'b>>) -> std::sync::MutexGuard<'a, Coun
 }
 
 fn settings() -> Settings {
-    /// Enough for every program here, and not a second for one that goes round in circles.
+    /// Enough for every program here, and less than a second for an endless loop.
     const STEPS: u64 = 100_000;
     Settings {
         step_limit: STEPS,
@@ -136,7 +136,7 @@ fn settings() -> Settings {
     }
 }
 
-/// Makes the runs of one trial.
+/// Executes the runs of one trial.
 fn runs(
     program: &Program,
     ready: &Ready,

@@ -1,8 +1,8 @@
 //! `raddle bench`: every strategy on every program of a suite.
 //!
-//! Cells are measured on one core each and shared out between workers, so that a cell does not depend on the others or
-//! on their number. Each finished cell is added to `cells.jsonl` in the output folder at once; a later call with the same
-//! question begins with what is there.
+//! Cells are measured on one core each and distributed to workers, so that a cell does not depend on the
+//! others or on their number. Each finished cell is appended to `cells.jsonl` in the output folder
+//! immediately; a later call with the same parameters continues from there.
 
 mod manifest;
 mod measure;
@@ -71,7 +71,7 @@ fn select(suite: &mut Suite, wanted: &[String]) -> Result<()> {
     Ok(())
 }
 
-/// The command that measures this again.
+/// Returns the command that repeats the measurement.
 fn command(args: &BenchArgs) -> String {
     let mut words = vec!["raddle bench".to_owned(), format!("--suite {}", args.suite)];
     words.extend(args.case.iter().map(|case| format!("--case {case}")));
@@ -128,9 +128,9 @@ fn measure_all(
     Ok(cells.into_iter().map(|(_, cell)| cell).collect())
 }
 
-/// The program, compiled once.
+/// Returns the program, compiled once.
 fn ready_of<'a>(slot: &'a OnceLock<Ready>, program: &Program, fixed: bool) -> Result<&'a Ready> {
-    /// One worker compiles; the others find the program there.
+    /// One worker compiles; the others reuse the program.
     static COMPILING: Mutex<()> = Mutex::new(());
     let _compiling = COMPILING.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     if let Some(ready) = slot.get() {
@@ -140,13 +140,13 @@ fn ready_of<'a>(slot: &'a OnceLock<Ready>, program: &Program, fixed: bool) -> Re
     Ok(slot.get_or_init(|| ready))
 }
 
-/// The cells that were measured before, and the file that further ones are added to.
+/// The cells that were measured before, and the file to which further ones are appended.
 struct Store {
     known: Vec<Stored>,
     file: Option<Mutex<File>>,
 }
 
-/// A cell with what it depends on.
+/// A cell with its parameters.
 #[derive(Serialize, Deserialize)]
 struct Stored {
     runs: u64,
@@ -180,7 +180,7 @@ impl Store {
                     )
                 })?);
             }
-            // A last line without an end is what an interruption has left.
+            // An incomplete last line comes from an interruption.
             let file = OpenOptions::new().write(true).open(&path);
             file.and_then(|file| file.set_len(whole.len() as u64))
                 .with_context(|| format!("cannot write {}", path.display()))?;

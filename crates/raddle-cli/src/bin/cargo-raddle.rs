@@ -1,11 +1,11 @@
-//! `cargo raddle`, as cargo starts it: hands everything on to `raddle cargo`, which lies beside it.
+//! `cargo raddle`, as started by cargo: forwards everything to `raddle cargo`, which is in the same folder.
 
 use std::ffi::OsString;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
-/// The exit status for what is no bug of the program under test.
+/// The exit status for errors that are not bugs of the program under test.
 const EXIT_USAGE: u8 = 2;
 
 fn main() -> ExitCode {
@@ -16,7 +16,7 @@ fn main() -> ExitCode {
     let raddle =
         beside.filter(|path| path.is_file()).map_or_else(|| OsString::from("raddle"), OsString::from);
     let error = Command::new(&raddle).arg("cargo").args(words).exec();
-    // There is nobody left to tell if this fails.
+    // A failure to write to standard error cannot be reported.
     let _ = writeln!(
         std::io::stderr().lock(),
         "error: cannot start {}: {error}; `cargo install --path crates/raddle-cli` installs it",

@@ -12,38 +12,40 @@ use std::io::BufReader;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// A program that was built.
+/// A built program.
 pub(super) struct Binary {
     pub(super) path: PathBuf,
-    /// What people call it: `package` for the tests of a library, `package::name` for a file of integration tests.
+    /// Its name in reports: `package` for the tests of a library, `package::name` for a file of integration
+    /// tests.
     pub(super) name: String,
     /// The folder of its package.
     pub(super) folder: PathBuf,
-    /// What its tests are started in.
+    /// The environment of its tests.
     pub(super) environment: Environment,
-    /// Whether it is the one that its package names by `default-run`.
+    /// True if its package names it in `default-run`.
     pub(super) is_default: bool,
 }
 
-/// What build scripts have told.
+/// The output of build scripts.
 #[derive(Default)]
 struct Scripts {
     /// Variables, by package.
     environments: BTreeMap<PackageId, Vec<(String, String)>>,
-    /// Where they have libraries looked for, all together.
+    /// The library search paths of all build scripts.
     linked: BTreeSet<String>,
 }
 
-/// Which programs of a build are wanted.
+/// The requested programs of a build.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Wanted {
-    /// Those with tests.
+    /// Programs with tests.
     Tests,
-    /// The others.
+    /// Other programs.
     Programs,
 }
 
-/// Runs `cargo WORDS` with hooks in everything but build scripts and macros, and gives the programs that came out.
+/// Runs `cargo WORDS` with hooks in everything except build scripts and macros, and returns the built
+/// programs.
 pub(super) fn build(
     workspace: &Workspace,
     args: &BuildArgs,
@@ -70,7 +72,7 @@ pub(super) fn build(
                 scripts.environments.insert(script.package_id, script.env);
                 scripts.linked.extend(script.linked_paths.into_iter().map(Utf8PathBuf::into_string));
             }
-            // Build scripts may print lines of their own.
+            // Build scripts may print other lines.
             _ => {}
         }
     }
@@ -91,8 +93,8 @@ pub(super) fn build(
     Ok(binaries)
 }
 
-/// The position of a program in the order in which `cargo test` runs them. Cargo reports them in the order in which they were built,
-/// which may differ from build to build.
+/// Returns the position of a program in the order in which `cargo test` runs them. Cargo reports them in the
+/// order in which they were built, which may differ from build to build.
 fn position(workspace: &Workspace, artifact: &Artifact) -> (Option<usize>, u8, String) {
     let kind = match artifact.target.kind.first() {
         Some(TargetKind::Bin) => 1,
@@ -104,7 +106,7 @@ fn position(workspace: &Workspace, artifact: &Artifact) -> (Option<usize>, u8, S
     (workspace.position(&artifact.package_id), kind, artifact.target.name.clone())
 }
 
-/// Hands on what is to be built.
+/// Adds the arguments that select what to build.
 fn choose(command: &mut Command, args: &BuildArgs) {
     for (option, values) in
         [("--package", &args.package), ("--exclude", &args.exclude), ("--features", &args.features)]
@@ -147,7 +149,7 @@ fn binary(
     environment.extend(scripts.environments.get(&artifact.package_id).into_iter().flatten().cloned());
     let beside = path.parent().unwrap_or(Path::new("."));
     environment.push(("LD_LIBRARY_PATH".to_owned(), workspace.library_path(beside, &scripts.linked)?));
-    // Each failing run would make a backtrace, which takes longer than the run.
+    // A backtrace in each failing run would take longer than the run.
     environment.push(("RUST_BACKTRACE".to_owned(), "0".to_owned()));
     Ok(Binary {
         path: path.to_owned(),

@@ -1,4 +1,4 @@
-//! `cargo raddle doctor`: whether the installed compiler still puts hooks in, seen on a probe.
+//! `cargo raddle doctor`: checks with a probe whether the installed compiler still inserts hooks.
 
 use super::flags::Flags;
 use super::workspace::{TARGET, asked, cargo, host, rustc};
@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
-/// Two threads add to a counter: each reads it and writes it back. Alone it never notices.
+/// Two threads add to a counter: each reads it and writes it back. Without control the bug never shows.
 const PROBE: &str = "\
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 struct Plain(std::cell::UnsafeCell<u32>);
@@ -70,7 +70,7 @@ fn told(doctor: &Doctor) -> String {
     out
 }
 
-/// Looks for everything in turn, as long as it makes sense.
+/// Checks everything in turn, as long as it makes sense.
 fn examine(doctor: &mut Doctor) {
     let mut look = |what: &str, found: Result<String>| {
         let ok = found.is_ok();
@@ -98,7 +98,7 @@ fn target() -> Result<String> {
     Ok(host)
 }
 
-/// Compiles the probe, runs it as it is and under control, and looks at what comes of that.
+/// Compiles the probe, runs it without and under control, and checks the results.
 fn probe(hooks: HooksArg) -> Result<String> {
     let folder = std::env::temp_dir();
     let folder = tempfile::Builder::new()
@@ -125,7 +125,7 @@ fn probe(hooks: HooksArg) -> Result<String> {
     Ok(format!("hooks are in, and a lost update was found under control in run {runs}"))
 }
 
-/// The number of the run in which the probe's bug shows.
+/// Returns the number of the run that shows the probe's bug.
 fn control(program: &Path) -> Result<u64> {
     const RUNS: u64 = 1000;
     const PATIENCE: Duration = Duration::from_secs(20);

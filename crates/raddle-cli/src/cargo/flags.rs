@@ -1,8 +1,9 @@
-//! The flags that put hooks into Rust code.
+//! The flags that insert hooks into Rust code.
 //!
-//! `rustc` knows LLVM's pass for ThreadSanitizer, but offers it only to those who build for the sanitizer's own runtime. The stable
-//! compiler takes passes by name, though, and LLVM's options: one marks all functions as to be instrumented, the others are the
-//! passes that do so. All of that is no promise of the compiler; `cargo raddle doctor` tells when it stops working.
+//! `rustc` has LLVM's pass for ThreadSanitizer, but offers it only for builds with the sanitizer's own
+//! runtime. The stable compiler accepts passes by name, though, and LLVM's options: one marks all functions
+//! for instrumentation, the others are the passes. None of that is guaranteed by the compiler; `cargo raddle
+//! doctor` reports when it stops working.
 
 use super::workspace::{asked, rustc};
 use crate::args::HooksArg;
@@ -11,14 +12,14 @@ use cargo_platform::{Cfg, Platform};
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
-/// What separates flags in [`VARIABLE`].
+/// The separator of flags in [`VARIABLE`].
 const SEPARATOR: &str = "\x1f";
-/// The variable that cargo takes flags from, before all others.
+/// The variable from which cargo takes flags, before all others.
 pub(super) const VARIABLE: &str = "CARGO_ENCODED_RUSTFLAGS";
 
-/// For places in the source, and for what is behind them. Cargo strips a release unless told otherwise.
+/// Debug information for source locations and callers. Cargo strips a release by default.
 const READABLE: [&str; 3] = ["-Cdebuginfo=2", "-Cstrip=none", "-Cforce-frame-pointers=yes"];
-/// The read of `x += 1` is a hook of its own; entry and exit of functions are none.
+/// The read of `x += 1` has a separate hook; entry and exit of functions have none.
 const PRECISE: [&str; 2] =
     ["-Cllvm-args=-tsan-instrument-read-before-write=1", "-Cllvm-args=-tsan-instrument-func-entry-exit=0"];
 const PASSES: [&str; 2] =
@@ -26,7 +27,7 @@ const PASSES: [&str; 2] =
 const SANITIZER: [&str; 3] =
     ["-Zsanitizer=thread", "-Zexternal-clangrt", "-Cunsafe-allow-abi-mismatch=sanitizer"];
 
-/// What rustc has to be told, and in which environment.
+/// The flags for rustc, and its environment.
 pub(super) struct Flags {
     pub(super) flags: Vec<String>,
     /// Variables of the compiler's environment.
@@ -34,7 +35,7 @@ pub(super) struct Flags {
 }
 
 impl Flags {
-    /// The flags for hooks, which are resolved by a small library when nobody controls the program.
+    /// Returns the flags for hooks, which a small library resolves when the program is not controlled.
     pub(super) fn new(hooks: HooksArg) -> Result<Flags> {
         let library =
             raddle_cc::hooks_library().context("programs with hooks are linked against a small library")?;
@@ -47,7 +48,7 @@ impl Flags {
         Ok(Flags { flags: fixed.chain([format!("-Clink-arg={library}")]).collect(), environment })
     }
 
-    /// The value of [`VARIABLE`]: what the user has set for crates in `folder`, and these.
+    /// Returns the value of [`VARIABLE`]: the user's flags for crates in `folder`, and these.
     pub(super) fn encoded(&self, folder: &Path, host: &str) -> String {
         let mut flags = users(&variable, &tables(folder), host, &|| conditions(host));
         flags.extend(self.flags.iter().cloned());
@@ -55,7 +56,8 @@ impl Flags {
     }
 }
 
-/// The flags that cargo would take without us, from the first of the places that it looks at. `set` is what conditions are about.
+/// Returns the flags that cargo would use without Raddle, from the first source that it reads. Conditions
+/// refer to `set`.
 fn users(
     variable: &dyn Fn(&str) -> Option<String>,
     tables: &[toml::Table],
@@ -87,29 +89,31 @@ fn users(
     if own.is_empty() { of(&["build", "rustflags"]) } else { own }
 }
 
-/// What holds for programs for `host`. Nothing if the compiler does not tell, of which the build will complain.
+/// Returns the configuration of programs for `host`. Empty if the compiler does not print it; the build will
+/// then report the error.
 fn conditions(host: &str) -> Vec<Cfg> {
     let told = asked(rustc().args(["--print", "cfg", "--target", host])).unwrap_or_default();
     told.lines().filter_map(|line| line.parse().ok()).collect()
 }
 
-/// Returns true if `condition`, such as `cfg(unix)`, holds where all of `set` does. One that cargo would not read does not.
+/// Returns true if `condition`, such as `cfg(unix)`, holds with all of `set`. One that cargo would not parse
+/// does not.
 fn holds(condition: &str, set: &[Cfg]) -> bool {
     matches!(condition.parse(), Ok(Platform::Cfg(condition)) if condition.matches(set))
 }
 
-/// A variable of our environment, if it is text.
+/// Returns a variable of our environment, if it is valid UTF-8.
 fn variable(name: &str) -> Option<String> {
     std::env::var_os(name)?.into_string().ok()
 }
 
-/// What cargo's configuration files for a folder say.
+/// Returns the contents of cargo's configuration files for a folder.
 fn tables(folder: &Path) -> Vec<toml::Table> {
     let read = |path: &PathBuf| std::fs::read_to_string(path).ok()?.parse().ok();
     config_files(folder).iter().filter_map(read).collect()
 }
 
-/// Cargo's configuration files for a folder, the nearest last, as cargo joins them.
+/// Returns cargo's configuration files for a folder, the nearest last, in cargo's order.
 fn config_files(folder: &Path) -> Vec<PathBuf> {
     let home = std::env::var_os("CARGO_HOME").map(PathBuf::from);
     let home = home.or_else(|| Some(PathBuf::from(std::env::var_os("HOME")?).join(".cargo")));
@@ -123,7 +127,7 @@ fn config_files(folder: &Path) -> Vec<PathBuf> {
     folders.iter().rev().filter_map(file).collect()
 }
 
-/// The words at a place in a table: a list, or a text with spaces.
+/// Returns the words under keys of a table: a list, or a text with spaces.
 fn listed(table: &toml::Table, keys: &[&str]) -> Vec<String> {
     let [first, rest @ ..] = keys else { return Vec::new() };
     let found = rest.iter().try_fold(table.get(*first), |value, key| Some(value?.get(key))).flatten();

@@ -1,4 +1,4 @@
-//! The standard harness of tests: which tests a program has, and which of them are wanted.
+//! The standard test harness: the tests of a program, and which of them are selected.
 
 use super::build::Binary;
 use anyhow::{Context, Result, bail};
@@ -8,17 +8,18 @@ use std::process::{Command, Output, Stdio};
 use std::sync::mpsc;
 use std::time::{Duration, Instant};
 
-/// How long a program may take to list its tests. It does so without control, and what is no list may never end.
+/// The time limit for listing tests. A program does so without control, and one with another harness may
+/// never end.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A test of a program.
 pub(super) struct Listed {
     pub(super) name: String,
-    /// Whether it is marked `#[ignore]`.
+    /// True if it is marked `#[ignore]`.
     pub(super) ignored: bool,
 }
 
-/// The tests of `binary`, by name, or why it does not list them.
+/// Returns the tests of `binary`, by name, or the reason why it does not list them.
 pub(super) fn list(binary: &Binary) -> Result<Result<Vec<Listed>, String>> {
     let all = match names(binary, &[])? {
         Ok(all) => all,
@@ -42,8 +43,9 @@ fn names(binary: &Binary, more: &[&str]) -> Result<Result<Vec<String>, String>> 
     }))
 }
 
-/// Whether a program that lists no test has the standard harness, whose long list ends with its length even then. Cargo does not tell
-/// what `harness = false` is set for, and such a program may just have run all that it has.
+/// Returns true if a program that lists no test has the standard harness, whose long list ends with its
+/// length even then. Cargo does not report `harness = false`, and such a program may just have run
+/// everything.
 fn is_standard(binary: &Binary) -> Result<Result<(), String>> {
     const NONE: &str = "0 tests, ";
     Ok(told(binary, &["--list"])?.and_then(|told| {
@@ -52,7 +54,7 @@ fn is_standard(binary: &Binary) -> Result<Result<(), String>> {
     }))
 }
 
-/// What a program prints without control, or why it is no answer.
+/// Returns the output of a program without control, or the reason why it is invalid.
 fn told(binary: &Binary, words: &[&str]) -> Result<Result<String, String>> {
     let mut command = Command::new(&binary.path);
     command.args(words).current_dir(&binary.folder);
@@ -71,8 +73,8 @@ fn told(binary: &Binary, words: &[&str]) -> Result<Result<String, String>> {
     Ok(Ok(String::from_utf8_lossy(&output.stdout).into_owned()))
 }
 
-/// What a command prints and how it ends, or nothing if it has not ended after `patience`, or its output is still open then; it is
-/// then ended.
+/// Returns the output and status of a command; `None` if it has not ended after `patience`, or its output is
+/// still open then; it is then killed.
 fn output(command: &mut Command, patience: Duration) -> std::io::Result<Option<Output>> {
     let mut process = command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped()).spawn()?;
     #[expect(clippy::disallowed_methods, reason = "nobody waits for ever")]
@@ -83,7 +85,7 @@ fn output(command: &mut Command, patience: Duration) -> std::io::Result<Option<O
     let readers = reader(stdout).and_then(|stdout| Ok((stdout, reader(stderr)?)));
     let texts = readers
         .map(|(stdout, stderr)| Some((stdout.recv_timeout(left()).ok()?, stderr.recv_timeout(left()).ok()?)));
-    // One that has closed its output may go on.
+    // A process that has closed its output may continue.
     while matches!(texts, Ok(Some(_))) && process.try_wait()?.is_none() && !left().is_zero() {
         std::thread::sleep(Duration::from_millis(5));
     }
@@ -96,19 +98,19 @@ fn output(command: &mut Command, patience: Duration) -> std::io::Result<Option<O
     Ok(texts?.filter(|_| in_time).map(|(stdout, stderr)| Output { status, stdout, stderr }))
 }
 
-/// Where all comes that is read, in one piece.
+/// Returns a channel that receives everything read, in one piece.
 fn reader(from: Option<impl Read + Send + 'static>) -> std::io::Result<mpsc::Receiver<Vec<u8>>> {
     let (sender, receiver) = mpsc::channel();
     std::thread::Builder::new().spawn(move || {
         let mut bytes = Vec::new();
-        // What cannot be read any more is over, and nobody may be waiting for it.
+        // A read error ends the output, and the receiver may be gone.
         _ = from.map(|mut from| from.read_to_end(&mut bytes));
         _ = sender.send(bytes);
     })?;
     Ok(receiver)
 }
 
-/// The names in a list of the standard harness. Nothing if it is no such list.
+/// Returns the names in a list of the standard harness. `None` if it is not such a list.
 fn listed(told: &str) -> Option<Vec<String>> {
     let mut names = Vec::new();
     for line in told.lines() {
@@ -121,7 +123,7 @@ fn listed(told: &str) -> Option<Vec<String>> {
     Some(names)
 }
 
-/// The arguments with which the program runs this test alone.
+/// Returns the arguments with which the program runs only this test.
 pub(super) fn arguments(test: &Listed) -> Vec<String> {
     let mut words = vec![&test.name[..], "--exact", "--nocapture", "--test-threads=1"];
     if test.ignored {
@@ -130,7 +132,7 @@ pub(super) fn arguments(test: &Listed) -> Vec<String> {
     words.into_iter().map(str::to_owned).collect()
 }
 
-/// Which tests are marked `#[ignore]`, and are wanted.
+/// The selection of tests marked `#[ignore]`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 enum Ignored {
     #[default]
@@ -139,7 +141,7 @@ enum Ignored {
     Only,
 }
 
-/// Which tests are wanted.
+/// The selected tests.
 #[derive(Default, Debug)]
 pub(super) struct Selection {
     filters: Vec<String>,
@@ -148,17 +150,17 @@ pub(super) struct Selection {
     ignored: Ignored,
 }
 
-/// Why a test is not run.
+/// The reason why a test is not run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum LeftOut {
-    /// Nobody asked for it.
+    /// It was not selected.
     Filtered,
     /// It is marked `#[ignore]`.
     Ignored,
 }
 
 impl Selection {
-    /// Those that a filter and the arguments after `--` name.
+    /// Returns the selection by a filter and the arguments after `--`.
     pub(super) fn new(filter: Option<&str>, harness: &[String]) -> Result<Selection> {
         let mut selection = Selection::default();
         selection.filters.extend(filter.map(str::to_owned));
@@ -168,7 +170,7 @@ impl Selection {
                 ("--ignored", _) => selection.ignored = Ignored::Only,
                 ("--include-ignored", _) => selection.ignored = Ignored::Too,
                 ("--exact", _) => selection.exact = true,
-                // This is so in any case.
+                // Always the case.
                 ("--nocapture" | "--no-capture" | "--show-output", _) | (_, Some(("--test-threads", _))) => {}
                 ("--test-threads", _) => drop(words.next()),
                 ("--skip", _) => {
@@ -185,7 +187,7 @@ impl Selection {
         Ok(selection)
     }
 
-    /// Why a test is left out, if it is.
+    /// Returns the reason why a test is left out, if it is.
     pub(super) fn leaves_out(&self, test: &Listed) -> Option<LeftOut> {
         let fits =
             |filter: &String| if self.exact { test.name == *filter } else { test.name.contains(&filter[..]) };

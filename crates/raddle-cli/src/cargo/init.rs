@@ -10,7 +10,7 @@ use std::fs::OpenOptions;
 use std::io::{ErrorKind, Write};
 use std::path::PathBuf;
 
-/// A file that changes nothing, and says what it could change.
+/// A file that changes nothing, with comments about possible settings.
 const TEXT: &str = "\
 # Settings of `cargo raddle test`. All are optional; arguments of the command come before them.
 

@@ -1,7 +1,7 @@
-//! `cargo raddle`: Rust tests and programs as they are, under control.
+//! `cargo raddle`: unmodified Rust tests and programs under control.
 //!
-//! A crate is built by cargo with the flags of [`flags`], into a target directory of its own. What comes out are programs that the
-//! native runtime can control; [`test`] takes each test for a program with arguments of its own.
+//! Cargo builds a crate with the flags of [`flags`], into a separate target directory. The native runtime can
+//! control the resulting programs; [`test`] treats each test as a program with its own arguments.
 
 mod build;
 mod doctor;

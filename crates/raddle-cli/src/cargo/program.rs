@@ -31,7 +31,7 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
         search: args.search.clone(),
         baseline: None,
         points: PointsArg::Shared,
-        // The standard library has no hooks, so that an order that it brings about would be missing.
+        // The standard library has no hooks, so its orderings would be missing.
         races: RacesArg::Off,
         threads: ThreadsArg::Fibers,
         callers: true,
@@ -45,7 +45,7 @@ pub(super) fn run(args: &CargoRunArgs, width: usize) -> Result<Outcome> {
         record: args.record.clone(),
         program: [path].into_iter().chain(args.arguments.iter().cloned()).collect(),
     };
-    // A program is started where the user is, as by `cargo run`.
+    // A program is started in the user's folder, as by `cargo run`.
     let here = std::env::current_dir().context("there is no current folder")?;
     let here = here.to_str().context("the path of the current folder is no text")?.to_owned();
     let environment = Environment { directory: Some(here), ..binary.environment };

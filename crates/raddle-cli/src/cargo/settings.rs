@@ -1,4 +1,4 @@
-//! `raddle.toml`: budgets, strategies and tests to skip, beside a `Cargo.toml`.
+//! `raddle.toml`: budgets, strategies and tests to skip, next to a `Cargo.toml`.
 
 use super::build::Binary;
 use super::workspace::Workspace;
@@ -12,7 +12,7 @@ use std::time::Duration;
 /// The file's name.
 pub(super) const FILE: &str = "raddle.toml";
 
-/// What a file says. What it does not say is left to the arguments and defaults.
+/// The contents of a file. Missing values come from the arguments and defaults.
 #[derive(Deserialize, Default)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 pub(super) struct Settings {
@@ -22,15 +22,15 @@ pub(super) struct Settings {
     time: Option<Span>,
     strategy: Option<String>,
     step_limit: Option<u64>,
-    /// Names of tests, or their beginnings with a `*` behind.
+    /// Names of tests, or prefixes followed by `*`.
     #[serde(default)]
     skip: Vec<String>,
-    /// Of several that fit a test, the first one that says something counts.
+    /// Of several that match a test, the first one that sets a value counts.
     #[serde(default)]
     test: Vec<Particular>,
 }
 
-/// What is different for some tests.
+/// The settings of some tests.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields, rename_all = "kebab-case")]
 struct Particular {
@@ -41,7 +41,7 @@ struct Particular {
     step_limit: Option<u64>,
 }
 
-/// A span of time, written as on the command line.
+/// A duration, written as on the command line.
 #[derive(Deserialize, Clone, Copy)]
 #[serde(try_from = "String")]
 struct Span(Duration);
@@ -54,7 +54,7 @@ impl TryFrom<String> for Span {
     }
 }
 
-/// How a test is run.
+/// The settings of a test.
 #[derive(Clone, PartialEq, Debug)]
 pub(super) struct Budget {
     pub(super) strategy: String,
@@ -66,14 +66,15 @@ pub(super) struct Budget {
 }
 
 impl Settings {
-    /// Those for the tests of `binary`: from the folder of its package, or else from that of the workspace.
+    /// Returns the settings for the tests of `binary`: from the folder of its package, or else from that of
+    /// the workspace.
     pub(super) fn of(binary: &Binary, workspace: &Workspace) -> Result<Settings> {
         let files = [binary.folder.join(FILE), workspace.root.join(FILE)];
         let file: Option<PathBuf> = files.into_iter().find(|file| file.exists());
         file.map_or(Ok(Settings::default()), |file| Settings::read(&file))
     }
 
-    /// Complains of mistakes in any file of the workspace, before anything is built.
+    /// Reports errors in any file of the workspace, before anything is built.
     pub(super) fn check(workspace: &Workspace) -> Result<()> {
         let folders = workspace.folders().chain([workspace.root.as_path()]);
         folders.map(|folder| folder.join(FILE)).filter(|file| file.exists()).try_for_each(|file| {
@@ -94,12 +95,13 @@ impl Settings {
         Ok(settings)
     }
 
-    /// Whether a test is not to be run.
+    /// Returns true if a test must not be run.
     pub(super) fn skips(&self, test: &str) -> bool {
         self.skip.iter().any(|name| fits(name, test))
     }
 
-    /// How `test` is run, where arguments come before the file, and what is said of a test before what is said of all.
+    /// Returns the settings of `test`, in which arguments override the file, and those of a test override
+    /// those of all.
     pub(super) fn budget(&self, args: &SearchArgs, test: &str) -> Budget {
         const RUNS: u64 = 1000;
         const TIME: Duration = Duration::from_secs(10);
@@ -111,7 +113,7 @@ impl Settings {
         let steps = args.step_limit.or_else(|| mine().find_map(|mine| mine.step_limit)).or(self.step_limit);
         Budget {
             strategy: strategy.or_else(|| self.strategy.clone()).unwrap_or_else(|| STRATEGY.to_owned()),
-            // Whoever names a number of runs or a time alone means just that.
+            // A number of runs or a time alone removes the other limit.
             runs: runs.unwrap_or(if time.is_some() { u64::MAX } else { RUNS }).max(1),
             time: time.unwrap_or(if runs.is_some() { Duration::MAX } else { TIME }),
             seed: args.seed.or(self.seed).unwrap_or(1),
@@ -121,7 +123,7 @@ impl Settings {
     }
 }
 
-/// Whether a test is the one of that name, or one of those that `name` is the beginning of.
+/// Returns true if a test has that name, or begins with it.
 fn fits(name: &str, test: &str) -> bool {
     name.strip_suffix('*').map_or(name == test, |begin| test.starts_with(begin))
 }

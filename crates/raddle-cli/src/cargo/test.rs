@@ -24,11 +24,11 @@ use std::fs::{File, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::Instant;
 
-/// The threads of a test that makes none: the harness's, and its own.
+/// The number of threads of a test that creates none: the harness's, and its own.
 const FEWEST: u64 = 2;
-/// So many names are listed where a filter matches none.
+/// The maximum number of names that are listed if a filter matches none.
 const MOST_NAMES: usize = 8;
-/// The depths of bugs for which PCT's guarantee is told.
+/// The bug depths for which PCT's guarantee is reported.
 const DEPTHS: [u64; 3] = [1, 2, 3];
 
 pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
@@ -43,7 +43,7 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     let chosen = if targets.is_empty() { &all[..] } else { &targets[..] };
     let words = [&["test".to_owned(), "--no-run".to_owned()][..], chosen].concat();
     let binaries = build(&workspace, &args.build, &words, Wanted::Tests).inspect_err(|_| {
-        // A report of nothing would be no report. One that was there before stays as it is.
+        // An empty report would be misleading. An existing one stays unchanged.
         if let Some(path) = args.junit.as_deref().filter(|path| is_empty_file(path)) {
             _ = std::fs::remove_file(path);
         }
@@ -51,7 +51,7 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     let folder = args.record.clone().unwrap_or_else(|| workspace.target.join("failures"));
     std::fs::create_dir_all(&folder).with_context(|| format!("cannot make {}", folder.display()))?;
     let begun = now();
-    // Cargo runs them only for libraries, and only if nothing in particular is asked for.
+    // Cargo runs them only for libraries, and only if no target is selected.
     let has_documentation = targets.is_empty() && binaries.iter().any(|binary| !binary.name.contains("::"));
     let (tests, all, others) = (Vec::new(), CargoTests::default(), Vec::new());
     let mut session = Session { args, width, folder, tests, all, others, has_documentation };
@@ -60,7 +60,8 @@ pub(super) fn run(args: &CargoTestArgs, width: usize) -> Result<Outcome> {
     session.finish(ended, junit)
 }
 
-/// The file of a report, opened before anything is done, and left as it is until there is something to write.
+/// Opens the file of a report before anything is done, and leaves it unchanged until there is something to
+/// write.
 fn report_file(path: &Path) -> Result<File> {
     let opened = OpenOptions::new().write(true).create(true).truncate(false).open(path);
     opened.with_context(|| format!("cannot write {}", path.display()))
@@ -70,16 +71,16 @@ fn is_empty_file(path: &Path) -> bool {
     std::fs::metadata(path).is_ok_and(|there| there.is_file() && there.len() == 0)
 }
 
-/// Puts `text` in the place of what is in `file`.
+/// Replaces the contents of `file` by `text`.
 fn replace(mut file: &File, text: &str) -> std::io::Result<()> {
-    // What is no regular file has no length.
+    // Only a regular file has a length.
     if file.metadata()?.is_file() {
         file.set_len(0)?;
     }
     std::io::Write::write_all(&mut file, text.as_bytes())
 }
 
-/// Which targets of the packages are asked for.
+/// Returns the selected targets of the packages.
 fn targets(args: &CargoTestArgs) -> Vec<String> {
     let mut words = Vec::new();
     for (option, given) in [("--lib", args.lib), ("--bins", args.bins), ("--tests", args.tests)] {
@@ -99,7 +100,7 @@ fn now() -> Instant {
 }
 
 fn seconds(begun: Instant) -> f64 {
-    // More than three digits say nothing and make reports hard to compare.
+    // More than three digits are meaningless and make reports hard to compare.
     (begun.elapsed().as_secs_f64() * 1000.0).round() / 1000.0
 }
 
@@ -107,18 +108,18 @@ fn seconds(begun: Instant) -> f64 {
 struct Session<'a> {
     args: &'a CargoTestArgs,
     width: usize,
-    /// Where failing runs are kept.
+    /// The folder of failing runs.
     folder: PathBuf,
     tests: Vec<CargoTest>,
     all: CargoTests,
-    /// The first names that the filter leaves out.
+    /// The first names that the filter excludes.
     others: Vec<String>,
-    /// Whether `cargo test` would also run tests in the documentation.
+    /// True if `cargo test` would also run tests in the documentation.
     has_documentation: bool,
 }
 
 impl Session<'_> {
-    /// Runs the tests that are wanted, one after the other.
+    /// Runs the selected tests, one after the other.
     fn all_of(&mut self, binaries: &[Binary], workspace: &Workspace, selection: &Selection) -> Result<()> {
         for binary in binaries {
             let settings = Settings::of(binary, workspace)?;
@@ -160,7 +161,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Fails if there are tests, and the filter leaves all of them out.
+    /// Fails if there are tests, and the filter excludes all of them.
     fn has_any(&self) -> Result<()> {
         if self.tests.is_empty() && self.all.filtered > 0 {
             let more = if self.all.filtered > MOST_NAMES as u64 { ", .." } else { "" };
@@ -169,7 +170,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Counts a test and tells of it.
+    /// Counts a test and reports it.
     fn add(&mut self, test: CargoTest, report: &str) -> Result<()> {
         let all = &mut self.all;
         let (counter, ran) = match test.status {
@@ -183,7 +184,7 @@ impl Session<'_> {
         };
         *counter += 1;
         all.tests += u64::from(ran);
-        // Tests that were left out are told of where others read, not to people.
+        // Excluded tests are reported to programs, not to people.
         if self.args.search.json {
             emit(&shape::line(&test))?;
         } else if ran {
@@ -193,7 +194,7 @@ impl Session<'_> {
         Ok(())
     }
 
-    /// Writes what is left to write, also if all ended by an error. That a test has failed is not lost with it.
+    /// Writes the rest of the output, even after an error. A failed test is not lost with it.
     fn finish(mut self, ended: Result<()>, junit: Option<File>) -> Result<Outcome> {
         let written = junit.map_or(Ok(()), |file| {
             let text = raddle_report::format::junit_tests(&self.tests, self.args.strict);
@@ -223,7 +224,8 @@ impl Session<'_> {
         Ok(Outcome { text, status })
     }
 
-    /// Runs a test under many schedules, or once if it has one thread. Gives what came of it, and the failing run for a person.
+    /// Runs a test under many schedules, or once if it has one thread. Returns the result, and the failing
+    /// run as text.
     fn test(&self, binary: &Binary, test: &Listed, budget: &Budget) -> Result<(CargoTest, String)> {
         let begun = now();
         let path = binary.path.to_str().context("the program's path is no text")?.to_owned();
@@ -238,7 +240,7 @@ impl Session<'_> {
             time: Some(budget.time),
             stop: if self.args.search.keep_going { Stop::Never } else { Stop::FirstFailure },
         };
-        // Whether it has threads at all shows in the first run, for which one process is enough.
+        // The first run shows whether it has threads at all, for which one process suffices.
         let first = raddle_search::Budget { runs: 1, ..whole.clone() };
         let target = Native::new(&words, &environment, &setup)?;
         let explored = target.search(&lanes, first, 1, &|_| ()).and_then(|found| {
@@ -255,7 +257,7 @@ impl Session<'_> {
         };
         let mut report = String::new();
         match explored {
-            // Anything else that goes wrong is no property of the test, and would be the same for the next one.
+            // Any other error is not a property of the test, and would be the same for the next one.
             Err(error) if !error.is::<NotControllable>() => return Err(error),
             Err(error) => {
                 tested.status = TestStatus::NotControllable;
@@ -297,7 +299,7 @@ impl Session<'_> {
         }
     }
 
-    /// Tells of the first failing run.
+    /// Reports the first failing run.
     fn fail(&self, tested: &mut CargoTest, report: &mut String, number: u64, found: &Kept, name: &str) {
         tested.kind = found.file.verdict.failure().map(|failure| failure.kind().to_owned());
         tested.message = Some(verdict(&found.file).join("\n"));
@@ -320,12 +322,12 @@ impl Session<'_> {
     }
 }
 
-/// Whether the test has made no thread in the runs that there were.
+/// Returns true if the test created no thread in its runs.
 fn is_single(tally: &Tally) -> bool {
     tally.runs > 0 && tally.threads <= FEWEST
 }
 
-/// What the runs of a test were like.
+/// Sets the result of a test from its runs.
 fn judge(tested: &mut CargoTest, tally: &Tally) {
     tested.status = if tally.failures > 0 {
         TestStatus::Failed
@@ -358,7 +360,7 @@ fn judge(tested: &mut CargoTest, tally: &Tally) {
     tested.notes.extend(missed_memory(tally));
 }
 
-/// What PCT's guarantee says of the runs that it made, by depth.
+/// Returns the bounds of PCT's guarantee for its runs, by depth.
 fn bounds(tally: &Tally, lanes: &Lanes) -> Vec<MissedBug> {
     let made = tally.pct_runs(lanes);
     let of = |depth: u64| {
@@ -368,7 +370,7 @@ fn bounds(tally: &Tally, lanes: &Lanes) -> Vec<MissedBug> {
     DEPTHS.iter().filter_map(|&depth| of(depth)).collect()
 }
 
-/// A test that was not run.
+/// Returns the result of a test that was not run.
 fn left_out(binary: &Binary, test: &Listed, status: TestStatus, why: &str) -> CargoTest {
     CargoTest {
         binary: binary.name.clone(),
@@ -379,7 +381,7 @@ fn left_out(binary: &Binary, test: &Listed, status: TestStatus, why: &str) -> Ca
     }
 }
 
-/// What is told of a program whose tests nobody can list.
+/// Returns the result of a program whose tests cannot be listed.
 fn unlisted(binary: &Binary, why: &str) -> CargoTest {
     let program = from_here(&binary.path).display();
     CargoTest {
@@ -390,7 +392,7 @@ fn unlisted(binary: &Binary, why: &str) -> CargoTest {
     }
 }
 
-/// A path as short as it can be from the current folder.
+/// Returns the shortest path from the current folder.
 fn from_here(path: &Path) -> &Path {
     let here = std::env::current_dir().ok();
     here.and_then(|here| path.strip_prefix(here).ok()).unwrap_or(path)

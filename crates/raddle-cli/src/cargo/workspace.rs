@@ -1,4 +1,4 @@
-//! What cargo and rustc tell of the crates around the current folder.
+//! Information from cargo and rustc about the crates of the current folder.
 
 use anyhow::{Context, Result, bail, ensure};
 use cargo_metadata::camino::{Utf8Path, Utf8PathBuf};
@@ -9,7 +9,7 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// The only target that the native runtime knows.
+/// The only target that the native runtime supports.
 pub(super) const TARGET: &str = "x86_64-unknown-linux-gnu";
 
 /// The field of a package whose spelling [`Package`] does not keep.
@@ -30,23 +30,23 @@ pub(super) struct Workspace {
     /// The target directory of builds with hooks.
     pub(super) target: PathBuf,
     packages: Vec<Package>,
-    /// The oldest compilers that packages name, as they spell them.
+    /// The oldest compilers that packages support, in their spelling.
     rust_versions: BTreeMap<PackageId, String>,
     /// The folder of the compiler's own libraries.
     libraries: PathBuf,
 }
 
-/// The cargo that this was started by, or else the one in `PATH`.
+/// Returns the cargo that started this process, or else the one in `PATH`.
 pub(super) fn cargo() -> Command {
     Command::new(std::env::var_os("CARGO").unwrap_or_else(|| OsString::from("cargo")))
 }
 
-/// The compiler that cargo would call.
+/// Returns the compiler that cargo would call.
 pub(super) fn rustc() -> Command {
     Command::new(std::env::var_os("RUSTC").unwrap_or_else(|| OsString::from("rustc")))
 }
 
-/// What a command prints; its complaints, if any, are the error.
+/// Returns the output of a command; its standard error, if any, is the error.
 pub(super) fn asked(command: &mut Command) -> Result<String> {
     let name = command.get_program().display().to_string();
     let output = command.stdin(Stdio::null()).output().with_context(|| format!("cannot start {name}"))?;
@@ -58,7 +58,7 @@ pub(super) fn asked(command: &mut Command) -> Result<String> {
     String::from_utf8(output.stdout).with_context(|| format!("{name} prints what is no text"))
 }
 
-/// The target that the compiler is made for.
+/// Returns the host target of the compiler.
 pub(super) fn host() -> Result<String> {
     let told = asked(rustc().arg("-vV"))?;
     let host = told.lines().find_map(|line| line.strip_prefix("host: "));
@@ -95,23 +95,23 @@ impl Workspace {
         })
     }
 
-    /// The package that cargo calls `id`, if it is one of the workspace.
+    /// Returns the package with this id, if it belongs to the workspace.
     pub(super) fn package(&self, id: &PackageId) -> Option<&Package> {
         self.packages.get(self.position(id)?)
     }
 
-    /// The position of the package that cargo calls `id` among those of the workspace.
+    /// Returns the position of the package with this id in the workspace.
     pub(super) fn position(&self, id: &PackageId) -> Option<usize> {
         self.packages.iter().position(|package| package.id == *id)
     }
 
-    /// Where its packages are.
+    /// Returns the folders of the packages.
     pub(super) fn folders(&self) -> impl Iterator<Item = &Path> {
         self.packages.iter().map(folder)
     }
 
-    /// Where a program in `folder` finds the libraries that it may be linked to: as cargo sets it, before what is set already. Build
-    /// scripts have named `linked`, of which cargo takes only what they have built.
+    /// Returns the library path of a program in `folder`: as cargo sets it, before the existing value. Build
+    /// scripts have named `linked`, of which cargo uses only paths that they have built.
     pub(super) fn library_path(&self, folder: &Path, linked: &BTreeSet<String>) -> Result<String> {
         const KINDS: [&str; 5] = ["native", "dependency", "crate", "framework", "all"];
         let named = linked.iter().map(|named| match named.split_once('=') {
@@ -128,7 +128,7 @@ impl Workspace {
         joined.into_string().ok().context("the path of libraries is no text")
     }
 
-    /// The variables that cargo sets for the tests of a package.
+    /// Returns the variables that cargo sets for the tests of a package.
     pub(super) fn environment(&self, package: &Package) -> Vec<(String, String)> {
         let text = |text: &Option<String>| text.clone().unwrap_or_default();
         let path = |path: &Option<Utf8PathBuf>| path.clone().unwrap_or_default().into_string();
@@ -155,7 +155,7 @@ impl Workspace {
     }
 }
 
-/// Where the `Cargo.toml` of a package is, and where its tests are started.
+/// Returns the folder of a package's `Cargo.toml`, in which its tests are started.
 pub(super) fn folder(package: &Package) -> &Path {
     package.manifest_path.parent().map_or(Path::new("."), Utf8Path::as_std_path)
 }

@@ -15,7 +15,7 @@ use raddle_search::{Budget, Lanes, Portfolio, Tally};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-/// The strategies that are compared if none is named.
+/// The default strategies of the comparison.
 const USUAL: [&str; 7] = ["random-walk", "pct", "rapos", "basic-pos", "pos", READS_DEPENDENT, "upo"];
 const READS_DEPENDENT: &str = "pos:reads=dependent";
 /// Runs of each strategy in the published experiment.
@@ -84,7 +84,7 @@ fn programs(args: &MicroArgs) -> Result<Vec<MicroProgram>> {
     Ok(all.into_iter().filter(wanted).collect())
 }
 
-/// Analyses every program, on all cores.
+/// Analyzes every program, on all cores.
 fn analyse(programs: &[MicroProgram], cores: usize) -> Result<Vec<Analysis>> {
     let next = AtomicUsize::new(0);
     let results: Vec<Mutex<Option<Result<Analysis, micro::MicroError>>>> =
@@ -146,7 +146,8 @@ fn row(program: &MicroProgram, analysis: &Analysis) -> shape::MicroProgram {
     }
 }
 
-/// Whether the analysis computes what the strategy `spec` does, so that nothing has to be sampled.
+/// Returns true if the analysis computes the probabilities of the strategy `spec`, so that nothing has to be
+/// sampled.
 fn is_computed(spec: &str) -> bool {
     raddle_strategies::exact(spec) == Ok(ExactStrategy::RandomWalk)
 }

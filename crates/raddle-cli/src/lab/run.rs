@@ -42,7 +42,7 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     let sampled = sample_all(&jobs, args.search.jobs(), &|runs| progress.add(runs))?;
     drop(progress);
 
-    // The failing run that is shown and recorded is the first one of the first strategy that has one.
+    // The displayed and recorded failing run is the first one of the first strategy that has one.
     let mut shown_failure: Option<(TraceFile, Option<String>)> = None;
     let mut reports = Vec::new();
     for (((spec, job), sampled), orders) in specs.iter().zip(&jobs).zip(&sampled).zip(&orders) {
@@ -93,12 +93,13 @@ pub(crate) fn run(args: &RunArgs, width: usize) -> Result<Outcome> {
     Ok(Outcome { text: out, status })
 }
 
-/// The strategies that are compared.
+/// Returns the compared strategies.
 fn specs(args: &RunArgs) -> Vec<String> {
     if args.search.strategy.is_empty() { vec!["pos".to_owned()] } else { args.search.strategy.clone() }
 }
 
-/// The strategies that `spec` names; their runs are looked at for iRoots or partial orders if `args` ask for that.
+/// Returns the strategies of `spec`; their runs are examined for iRoots or partial orders if `args` request
+/// that.
 fn lanes(spec: &str, args: &RunArgs, orders: &SeenOrders) -> Result<Lanes> {
     let lanes = Lanes::parse(spec, Portfolio::Programs)?;
     let covered = |strategy| -> Box<dyn Strategy> {
@@ -126,7 +127,7 @@ fn hexadecimal(fingerprint: u64) -> String {
     format!("{fingerprint:016x}")
 }
 
-/// Reduces and records a failing run, if anybody is going to see it. Returns the run and where it was written to.
+/// Minimizes and records a failing run, if it will be displayed. Returns the run and its path.
 fn keep(
     args: &RunArgs,
     machine: &Machine,
@@ -200,7 +201,7 @@ fn add_exact_orders(listed: &mut Vec<ListedOrder>, exact: &Exact) {
     for order in &exact.orders {
         let fingerprint = hexadecimal(order.fingerprint);
         let probability = Some(order.probability.to_string());
-        // They are in the order of their fingerprints.
+        // They are sorted by fingerprint.
         match listed[..seen].binary_search_by(|entry| entry.fingerprint.cmp(&fingerprint)) {
             Ok(index) => listed[index].exact = probability,
             Err(_) => {
@@ -210,7 +211,7 @@ fn add_exact_orders(listed: &mut Vec<ListedOrder>, exact: &Exact) {
     }
 }
 
-/// How much may be computed, in the proportions of the defaults.
+/// Returns the limits of the computation, in the proportions of the defaults.
 fn limits(beginnings: u64) -> Limits {
     let mut limits = Limits::default();
     let nodes = usize::try_from(beginnings).unwrap_or(usize::MAX);
@@ -220,7 +221,8 @@ fn limits(beginnings: u64) -> Limits {
     limits
 }
 
-/// The recorded run as a file. It is repeated to learn its names, and so is known to repeat.
+/// Returns the recorded run as a file. It is repeated to learn its names, which also confirms that it
+/// repeats.
 fn trace_file(
     args: &RunArgs,
     source: &str,
@@ -264,7 +266,7 @@ fn trace_file(
     }
 }
 
-/// The failing run, and the command that brings it back.
+/// Adds the failing run, and the command that reproduces it.
 fn show(out: &mut String, args: &RunArgs, file: &TraceFile, recorded: Option<&str>, width: usize) {
     let _ = writeln!(
         out,
@@ -292,7 +294,7 @@ fn show(out: &mut String, args: &RunArgs, file: &TraceFile, recorded: Option<&st
     }
 }
 
-/// The command that finds the run of `file` again and stops there.
+/// Returns the command that finds the run of `file` again and stops there.
 fn command(args: &RunArgs, file: &TraceFile) -> String {
     let mut words = vec!["raddle lab run".to_owned(), quoted(&args.file)];
     let mut option = |name: &str, value: String| words.push(format!("--{name} {}", quoted(&value)));
@@ -319,7 +321,7 @@ fn command(args: &RunArgs, file: &TraceFile) -> String {
     words.join(" ")
 }
 
-/// A word as the shell wants it.
+/// Returns a word quoted for the shell.
 fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./=:,+@%".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

@@ -6,7 +6,7 @@ use anyhow::Result;
 use raddle_model::EXIT_NOTHING_FOUND;
 use raddle_strategies::stride::{needed, ratio_for};
 
-/// No order of two events is more likely than this in one run.
+/// The maximum probability of an order of two events in one run.
 const MOST: f64 = 0.5;
 
 pub(crate) fn run(args: &StrideArgs) -> Result<Outcome> {

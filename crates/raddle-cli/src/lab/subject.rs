@@ -1,11 +1,11 @@
-//! The program of the lab that a failure file holds.
+//! The lab program in a failure file.
 
 use crate::subject::{Output, Repeated, Subject};
 use anyhow::{Context, Result};
 use raddle_lab::Lab;
 use raddle_model::TraceFile;
 
-/// Compiles the program of `file`, which messages call `shown`.
+/// Compiles the program of `file`, called `shown` in messages.
 pub(crate) fn open(file: &TraceFile, shown: &str) -> Result<Lab> {
     Lab::open(file).with_context(|| format!("{shown}: the program in the file"))
 }
@@ -22,7 +22,7 @@ impl Subject for Lab {
     }
 
     fn observe(&mut self, _run: &mut TraceFile) -> Output {
-        // Every run notes its values, and prints nothing.
+        // Every run records its values, and prints nothing.
         Output::default()
     }
 }

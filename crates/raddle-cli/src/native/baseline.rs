@@ -1,5 +1,5 @@
-//! `raddle run --baseline`: the program as it is, again and again, for comparison. Nothing is under control, so that a run
-//! can neither be named nor repeated.
+//! `raddle run --baseline`: the unmodified program, repeatedly, for comparison. Nothing is under control, so
+//! a run can neither be identified nor replayed.
 
 use super::launch::{self, preload};
 use crate::args::{BaselineArg, NativeArgs};
@@ -15,14 +15,14 @@ use std::os::unix::process::ExitStatusExt;
 use std::process::{Command, ExitStatus, Stdio};
 use std::time::{Duration, Instant};
 
-/// How long to wait before looking again whether a run has ended.
+/// The interval at which the end of a run is polled.
 const MOMENT: Duration = Duration::from_micros(200);
 
-/// The program without control, as the target of a search whose strategy has no say.
+/// The program without control, as the target of a search whose strategy has no effect.
 struct Uncontrolled<'a> {
     args: &'a NativeArgs,
     words: &'a [String],
-    /// What brings random delays, if they are wanted.
+    /// The library for random delays, if requested.
     library: Option<Temporary>,
 }
 
@@ -32,7 +32,7 @@ pub(super) fn run(args: &NativeArgs, kind: BaselineArg, words: &[String]) -> Res
     let budget = args.search.budget();
     let progress = Progress::new(budget.runs);
     let watch = |seen: Seen<'_>| progress.add(seen.turns);
-    // Some strategy has to take the turns; it decides nothing here.
+    // A strategy is required for the turns; it has no effect here.
     let lanes = Lanes::parse("random-walk", Portfolio::Programs)?;
     let jobs = args.search.jobs();
     let search = Search { lanes: &lanes, budget, jobs, shard: None, known: None, watch: &watch, every: 1 };
@@ -66,7 +66,7 @@ impl<'a> Target for Uncontrolled<'a> {
     }
 }
 
-/// Starts one process for each run.
+/// Starts a process for each run.
 struct Process<'a> {
     args: &'a NativeArgs,
     words: &'a [String],
@@ -95,7 +95,7 @@ impl Worker for Process<'_> {
 }
 
 impl Process<'_> {
-    /// Makes one run. Returns the kind of failure, if it failed.
+    /// Executes one run. Returns the kind of failure, if it failed.
     fn once(&self, number: u64) -> Result<Option<String>> {
         let Process { args, words, preloaded, .. } = self;
         let mut command = Command::new(&words[0]);
@@ -119,7 +119,7 @@ impl Process<'_> {
     }
 }
 
-/// Waits for the end of a run, but no longer than `most`.
+/// Waits for the end of a run, at most for `most`.
 #[expect(clippy::disallowed_methods, reason = "a program that hangs is not waited for")]
 fn wait(child: &mut std::process::Child, most: Duration) -> Result<Option<ExitStatus>> {
     let begun = Instant::now();
@@ -137,7 +137,7 @@ fn wait(child: &mut std::process::Child, most: Duration) -> Result<Option<ExitSt
     }
 }
 
-/// The kind of failure that an end is, by the names of controlled runs.
+/// Returns the kind of failure of an exit status, with the names of controlled runs.
 fn kind(status: ExitStatus, complaints: &str, fail_on_exit: bool) -> Option<String> {
     const SIGABRT: i32 = 6;
     if fail_on_exit && status.code().is_some_and(|code| code != 0) {

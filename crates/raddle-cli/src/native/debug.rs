@@ -1,7 +1,8 @@
 //! `raddle replay --gdb`: the recorded run under gdb.
 //!
-//! gdb starts the program, which becomes the fork server as usual, and follows it into the child that makes the run. The
-//! socket goes to the program through gdb, as a file with a number of its own, because gdb needs the standard input.
+//! gdb starts the program, which becomes the fork server as usual, and follows it into the child that
+//! executes the run. gdb passes the socket to the program as a file with another number, because gdb needs
+//! the standard input.
 
 use super::launch::{self, preload, receive, send, surround};
 use crate::temporary::Temporary;
@@ -17,16 +18,16 @@ use std::os::unix::net::UnixStream;
 use std::process::{Command, Stdio};
 use std::slice::from_ref;
 
-/// The shell moves the socket from the standard input to where the program looks for it. On a terminal gdb becomes a job
-/// of the shell, so that Ctrl-C is meant for gdb and not for us.
+/// The shell moves the socket from the standard input to the number that the program expects. On a terminal
+/// gdb becomes a job of the shell, so that Ctrl-C reaches gdb and not this process.
 const AT_TERMINAL: &str = "exec 7<&0 </dev/tty; set -m; gdb \"$@\"";
 const IN_BATCH: &str = "exec 7<&0 </dev/null; exec gdb \"$@\"";
 const NUMBER: &str = "7";
 
-/// Lets the run go to its end after the user's last command.
+/// Continues the run to its end after the user's last command.
 const GO_ON: &str = "delete\nwhile $_thread != 0\n  continue\nend\n";
 
-/// Makes the run of `order` under gdb, with more arguments for gdb. Returns when gdb has ended.
+/// Executes the run of `order` under gdb, with additional arguments for gdb. Returns when gdb has ended.
 pub(super) fn replay(
     words: &[String],
     environment: &Environment,
@@ -55,12 +56,12 @@ pub(super) fn replay(
     shell.arg(&words[0]).env("SHELL", "/bin/sh").stdin(Stdio::from(OwnedFd::from(theirs)));
     let mut gdb = shell.spawn().context("cannot start a shell for gdb")?;
     drop(shell);
-    // Every thread is one for gdb too. Nobody knows how long a person looks at a run.
+    // Every thread is one for gdb too. The time of a debugging session is unlimited.
     let setup = Setup { threads: Threads::Os, patience_ms: u64::MAX, ..setup.clone() };
     let last = std::thread::scope(|scope| {
         let talk = scope.spawn(|| talk(&mine, &setup, order));
         let ended = gdb.wait();
-        // A server that waits for orders ends now.
+        // A server that waits for requests exits now.
         _ = mine.shutdown(Shutdown::Write);
         let last = talk.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload));
         ended.map(|_| last)
@@ -72,11 +73,11 @@ pub(super) fn replay(
     }
 }
 
-/// What gdb does first: it goes to the `main` of the run. It does the same at every `run`, because to gdb the child is another
-/// program with arguments of its own.
+/// Returns gdb's first commands: it continues to the `main` of the run. It does the same at every `run`,
+/// because for gdb the child is another program with its own arguments.
 fn commands(library: &OsStr, arguments: &[String]) -> Result<String> {
     let (preload, theirs) = preload(library);
-    // The shell that gdb starts the program by must not become the program.
+    // The shell with which gdb starts the program must not become the program.
     let mut wrapper = format!("env -u LINES -u COLUMNS {SOCKET}={NUMBER}");
     let mut set = |name: &str, value: &OsStr| {
         let value = value.to_str().with_context(|| format!("{name} is no text"))?;
@@ -87,7 +88,7 @@ fn commands(library: &OsStr, arguments: &[String]) -> Result<String> {
     theirs.map_or(Ok(()), |theirs| set("RADDLE_LD_PRELOAD", &theirs))?;
     std::env::var_os("SHELL").map_or(Ok(()), |shell| set("SHELL", &shell))?;
     let arguments = arguments.iter().map(|word| quoted(word)).collect::<Result<Vec<_>>>()?.join(" ");
-    // The first child is the run. What the program forks later is not.
+    // The first child is the run. Later children of the program are not.
     Ok(format!(
         "set breakpoint pending on\nset print thread-events off\nset exec-wrapper {wrapper}\n\
          define hook-run\nset args {arguments}\nset follow-fork-mode child\ntbreak main\nend\n\
@@ -96,13 +97,14 @@ fn commands(library: &OsStr, arguments: &[String]) -> Result<String> {
     ))
 }
 
-/// A word for the shell, on a line of gdb.
+/// Quotes a word for the shell, on a line of gdb.
 fn quoted(word: &str) -> Result<String> {
     ensure!(!word.contains('\n'), "gdb takes no arguments or variables of several lines");
     Ok(shlex::try_quote(word).context("gdb takes no zero bytes")?.into_owned())
 }
 
-/// Orders the run from every server that says it is there, because gdb can start the program again. Gives the last answer.
+/// Requests the run from every server that connects, because gdb can restart the program. Returns the last
+/// answer.
 fn talk(mut stream: &UnixStream, setup: &Setup, order: &Order) -> Option<Result<Box<RunResult>, String>> {
     let mut last = None;
     loop {

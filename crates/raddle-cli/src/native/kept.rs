@@ -1,4 +1,4 @@
-//! Places of the native runtime, such as `/home/me/program+0x12ab`, and places of a store.
+//! Locations of the native runtime, such as `/home/me/program+0x12ab`, and locations of a store.
 
 use anyhow::Result;
 use raddle_model::native::{CALLED_BY, Covered, place_name, way};
@@ -9,48 +9,49 @@ use raddle_symbols::{InFunction, Symbols};
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
-/// Translates between the places of one program and those of a store.
+/// Translates between the locations of one program and those of a store.
 pub(crate) struct Keeper {
     program: PathBuf,
     symbols: Symbols,
-    /// What was looked for.
+    /// The results of earlier lookups.
     found: BTreeMap<Place, Found>,
 }
 
-/// What a store knew of a program before a search.
+/// A store's knowledge of a program before a search.
 pub(crate) struct Kept {
     pub(crate) known: Ledger,
-    /// How many iRoots of the store are about code that this build does not have.
+    /// The number of iRoots of the store about code that this build does not have.
     pub(crate) stale: u64,
 }
 
-/// Where a place of a store is in this build.
+/// The location of a stored location in this build.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Found {
     Here(Name),
     /// Its code was changed.
     Gone,
-    /// The file cannot be read, or no longer tells which functions it has.
+    /// The file cannot be read, or no longer has symbols.
     Unknown,
 }
 
 impl Keeper {
-    /// For the program at a whole path.
+    /// Creates a translator for the program at an absolute path.
     pub(crate) fn new(program: &Path) -> Keeper {
         Keeper { program: program.to_owned(), symbols: Symbols::new(), found: BTreeMap::new() }
     }
 
-    /// The program's own name in stores. Its folder does not count, so that a copy elsewhere is the same program.
+    /// Returns the program's name in stores. Its folder does not count, so that a copy elsewhere is the same
+    /// program.
     fn own(&self) -> String {
         self.program.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned())
     }
 
-    /// Whether a place is one of the program itself.
+    /// Returns true if a location belongs to the program itself.
     pub(crate) fn is_own(&self, place: &Place) -> bool {
         place.module == self.own()
     }
 
-    /// The name of a place in runs of this build, if it is there.
+    /// Returns the name of a location in runs of this build, if it exists.
     fn find(&mut self, place: &Place) -> Found {
         if let Some(&found) = self.found.get(place) {
             return found;
@@ -64,7 +65,8 @@ impl Keeper {
         found
     }
 
-    /// A place without its callers, as runs of this build tell it; otherwise why it is not there.
+    /// Returns a location without its callers, in the form of runs of this build; otherwise the reason why it
+    /// does not exist.
     fn text(&mut self, place: &Place) -> Result<String, Found> {
         let module = if self.is_own(place) { self.program.clone() } else { PathBuf::from(&place.module) };
         let address = if place.function.is_empty() {
@@ -85,18 +87,18 @@ impl Keeper {
         }
     }
 
-    /// Whether an iRoot is of this program, and of code that was changed.
+    /// Returns true if an iRoot belongs to this program, and to changed code.
     pub(crate) fn is_stale(&mut self, entry: &Entry) -> bool {
         entry.sites.iter().any(|(place, _)| self.is_own(place))
             && entry.sites.iter().any(|(place, _)| self.find(place) == Found::Gone)
     }
 
-    /// Whether an iRoot has a place in the program of which this build does not tell whether it was changed.
+    /// Returns true if this build does not show whether a location of an iRoot was changed.
     pub(crate) fn is_unknown(&mut self, entry: &Entry) -> bool {
         entry.sites.iter().any(|(place, _)| self.is_own(place) && self.find(place) == Found::Unknown)
     }
 
-    /// A place of a run with its callers as stores keep it; nothing if one is in no file.
+    /// Returns a location of a run with its callers in the form of stores; `None` if one is in no file.
     fn place(&mut self, text: &str) -> Option<Place> {
         let inwards: Vec<String> = way(text).map(|(module, offset)| format!("{module}{offset}")).collect();
         let place = inwards.iter().rev().try_fold(None, |caller, text| {
@@ -106,7 +108,7 @@ impl Keeper {
         Some(Place { shown: shown(&mut self.symbols, text), ..*place? })
     }
 
-    /// A place without its callers.
+    /// Returns a location without its callers.
     fn alone(&mut self, text: &str) -> Option<Place> {
         let (module, address) = located(&mut self.symbols, text)?;
         let is_own = module == self.program;
@@ -128,7 +130,7 @@ impl Keeper {
         })
     }
 
-    /// What a store knows of this build of the program.
+    /// Returns a store's knowledge of this build of the program.
     pub(crate) fn load(&mut self, store: &Store) -> Result<Kept> {
         let mut kept = Kept { known: Ledger::default(), stale: 0 };
         for entry in store.entries()? {
@@ -146,7 +148,8 @@ impl Keeper {
         Ok(kept)
     }
 
-    /// Adds to a store what a search has come to know beyond `before`. Gives how many iRoots are newly exposed.
+    /// Adds the new knowledge of a search beyond `before` to a store. Returns the number of newly exposed
+    /// iRoots.
     pub(crate) fn save(
         &mut self,
         store: &mut Store,
@@ -168,7 +171,7 @@ impl Keeper {
                 let place = places.get(&site.place)?.clone()?;
                 Some((place, site.action))
             });
-            // What lies in no file cannot be known again.
+            // Code outside files cannot be identified again.
             let Some(sites) = sites.collect::<Option<Vec<_>>>() else { continue };
             added.push(Entry { idiom: root.idiom, sites, standing });
         }
@@ -176,12 +179,12 @@ impl Keeper {
     }
 }
 
-/// Stands for the whole content of a file without symbols.
+/// Returns a hash of the whole content of a file without symbols.
 fn file_hash(path: &Path) -> u64 {
     raddle_symbols::build(path).map_or(0, |build| Name::of_text(&build).0)
 }
 
-/// A location as `file.c:12`, or what is nearest to that.
+/// Returns a location as `file.c:12`, or the nearest equivalent.
 fn shown(symbols: &mut Symbols, text: &str) -> String {
     let mut places = [text.to_owned()];
     locate(symbols, &mut places);

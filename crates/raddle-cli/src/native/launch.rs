@@ -1,4 +1,4 @@
-//! Starts a program with the native runtime inside and talks to it.
+//! Starts a program with the native runtime and communicates with it.
 
 use crate::remote::{self, NotControllable};
 use crate::temporary::Temporary;
@@ -14,7 +14,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 
-/// The runtime that the binary carries.
+/// The runtime in the binary.
 static LIBRARY: &[u8] = include_bytes!(env!("RADDLE_NATIVE_LIBRARY"));
 
 /// Writes the runtime to a file that programs can load.
@@ -27,7 +27,7 @@ pub(crate) fn library() -> Result<Temporary> {
     Temporary::write("native.so", LIBRARY)
 }
 
-/// What a program has to preload, and what it would preload without us, if anything.
+/// Returns the value of LD_PRELOAD for a program, and the original value, if any.
 pub(super) fn preload(library: &OsStr) -> (OsString, Option<OsString>) {
     let mut preload = library.to_owned();
     let theirs = std::env::var_os("LD_PRELOAD").filter(|value| !value.is_empty());
@@ -38,7 +38,7 @@ pub(super) fn preload(library: &OsStr) -> (OsString, Option<OsString>) {
     (preload, theirs)
 }
 
-/// Lets a command start its program in `environment`.
+/// Makes a command start its program in `environment`.
 pub(super) fn surround(command: &mut Command, environment: &Environment) -> Result<()> {
     if let Some(directory) = &environment.directory {
         ensure!(
@@ -71,16 +71,16 @@ pub(super) fn receive(stream: &mut impl Read) -> Result<Answer> {
     serde_json::from_slice(&text).context("an answer of the native runtime cannot be read")
 }
 
-/// The exit status of the dynamic loader if it cannot load what a program needs.
+/// The exit status of the dynamic loader if it cannot load a dependency.
 const LOADER_FAILED: i32 = 127;
 const SIGKILL: i32 = 9;
 
-/// A program that stands before its `main` and makes runs.
+/// A program that is stopped before its `main` and executes runs.
 pub(crate) struct Server {
     process: Child,
     stream: BufReader<UnixStream>,
     program: String,
-    /// Whether the machine lets threads be fibers; if not, they are OS threads, whatever was asked for.
+    /// True if the machine supports fibers; if not, threads are OS threads in any case.
     pub(crate) fibers: bool,
 }
 
@@ -101,7 +101,7 @@ impl Server {
             command.env("RADDLE_LD_PRELOAD", theirs);
         }
         command.args(&words[1..]).env("LD_PRELOAD", preload).env(SOCKET, "0");
-        // The library takes the socket from the place of the standard input, and gives the program an empty one.
+        // The library takes the socket from the standard input, and gives the program an empty one.
         command.stdin(Stdio::from(OwnedFd::from(theirs))).stdout(Stdio::null()).stderr(Stdio::inherit());
         let process = command.spawn().map_err(|error| {
             let limit = error.kind() == std::io::ErrorKind::WouldBlock;
@@ -130,9 +130,9 @@ impl Server {
         Ok(server)
     }
 
-    /// Why the program has not come to its `main`, by how its process ended.
+    /// Returns the reason why the program has not reached its `main`, by the end of its process.
     fn why_not_ready(&mut self) -> String {
-        // Has no effect if it has ended, and then the status is its own.
+        // No effect if it has ended, and then the status is its own.
         _ = self.process.kill();
         let status = self.process.wait().ok();
         match status.map(|status| (status.code(), status.signal())) {
@@ -153,7 +153,7 @@ impl Server {
         send(self.stream.get_ref(), messages).map_err(|error| self.ended(&error))
     }
 
-    /// A program may end the process that makes its runs, as one that ends its parent does.
+    /// A program may end the process that executes its runs, for example by killing its parent.
     fn ended(&self, error: &anyhow::Error) -> anyhow::Error {
         let message = format!("the process in which it makes its runs has ended: {error:#}");
         anyhow::Error::new(NotControllable(message)).context(self.program.clone())
@@ -174,7 +174,7 @@ impl remote::Server for Server {
     }
 }
 
-/// A message of the runtime with source lines in the place of addresses in modules, where these are known.
+/// Returns a message of the runtime with source lines instead of addresses in modules, where known.
 fn with_lines(message: &str) -> String {
     let mut symbols = raddle_symbols::Symbols::new();
     let named = message.split(' ').map(|word| {
@@ -191,7 +191,7 @@ fn with_lines(message: &str) -> String {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        // It ends when nobody can order anything any more; nothing is lost if it is ended before.
+        // It exits when the connection is closed; killing it before loses nothing.
         _ = self.process.kill();
         _ = self.process.wait();
     }

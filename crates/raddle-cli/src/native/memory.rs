@@ -1,4 +1,4 @@
-//! What `raddle run` knows from earlier searches, and keeps for later ones.
+//! The knowledge of `raddle run` from earlier searches and for later ones.
 
 use super::kept::{Keeper, Kept};
 use crate::args::NativeArgs;
@@ -13,7 +13,7 @@ use raddle_symbols::runs::locate;
 use std::collections::BTreeMap;
 use std::path::Path;
 
-/// Whether one of the strategies under a name on the command line tests iRoots.
+/// Returns true if one of the strategies under a name on the command line tests iRoots.
 pub(super) fn directs(strategy: &str) -> bool {
     strategy.split('+').filter_map(raddle_strategies::entry).any(|entry| entry.capabilities.predicts)
 }
@@ -23,12 +23,12 @@ pub(super) struct Memory {
     store: Store,
     keeper: Keeper,
     known: Ledger,
-    /// What a person should be told.
+    /// Notes for the report.
     pub(super) notes: Vec<String>,
 }
 
 impl Memory {
-    /// Opens the store, if the search wants one.
+    /// Opens the store, if the search needs one.
     pub(super) fn open(args: &NativeArgs, program: &Path) -> Result<Option<Memory>> {
         if args.fresh || !(args.coverage || directs(&args.search.strategy())) {
             return Ok(None);
@@ -60,12 +60,12 @@ impl Memory {
         Ok(Some(Memory { store, keeper, known, notes }))
     }
 
-    /// What earlier searches have tested of this build of the program.
+    /// Returns the iRoots that earlier searches have tested in this build of the program.
     pub(super) fn known(&self) -> Ledger {
         self.known.clone()
     }
 
-    /// Adds what a search has come to know.
+    /// Adds the knowledge of a search.
     pub(super) fn keep(&mut self, args: &NativeArgs, tally: &Tally) -> Result<()> {
         let name = Path::new(&args.program[0]).file_name().unwrap_or_default();
         let search = Search {
@@ -80,7 +80,7 @@ impl Memory {
     }
 }
 
-/// The words of places.
+/// Returns the texts of locations.
 fn words(tally: &Tally) -> BTreeMap<Name, String> {
     let (names, mut texts): (Vec<Name>, Vec<String>) = tally.covered.places.iter().cloned().unzip();
     locate(&mut Symbols::new(), &mut texts);
@@ -91,13 +91,14 @@ fn told(places: &BTreeMap<Name, String>, place: Name) -> String {
     places.get(&place).cloned().unwrap_or_else(|| "an unknown place".to_owned())
 }
 
-/// What runs had of iRoots, with places in the words of the source.
+/// Returns the iRoots of the runs, with source locations.
 pub(super) fn covered(tally: &Tally) -> Coverage {
     let places = words(tally);
     Coverage::new(&tally.covered.ledger, tally.saturation.clone(), |place| told(&places, place))
 }
 
-/// The iRoots that the failing run `number` had and none before it, in words, those of simple idioms first.
+/// Returns the iRoots that the failing run `number` had and none before it, as texts, those of simple idioms
+/// first.
 pub(super) fn first_had(tally: &Tally, number: u64, ran: &RunResult) -> Vec<String> {
     // Another strategy may have had one earlier.
     let is_first = |root: &&IRoot| tally.exposed.get(root) == Some(&number);

@@ -1,4 +1,4 @@
-//! Pthreads programs under control: `raddle run`, and the program of a failing run started again.
+//! Pthreads programs under control: `raddle run`, and restarting the program of a failing run.
 
 mod baseline;
 mod debug;

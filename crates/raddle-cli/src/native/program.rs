@@ -1,4 +1,4 @@
-//! The program that a user names: where it is, and whether it can be put under control.
+//! The program that a user names: its path, and whether it can be controlled.
 
 use anyhow::{Context, Result, bail, ensure};
 use object::read::elf::{FileHeader, ProgramHeader};
@@ -9,8 +9,8 @@ use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-/// The program that a user means by `name`: a path, or a name to be looked for in `PATH`. Says what is wrong with one that
-/// cannot be put under control.
+/// Returns the program that a user means by `name`: a path, or a name to be searched for in `PATH`. Explains
+/// why a program cannot be controlled.
 pub(crate) fn find(name: &str) -> Result<PathBuf> {
     let path = if name.contains('/') {
         PathBuf::from(name)
@@ -29,14 +29,14 @@ pub(crate) fn find(name: &str) -> Result<PathBuf> {
     Ok(path)
 }
 
-/// Whether the program was compiled so that it calls the hooks of memory accesses.
+/// Returns true if the program was compiled with hooks for memory accesses.
 pub(super) fn is_instrumented(program: &Path) -> Result<bool> {
     const HOOKS: &[u8] = b"__tsan_";
     let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
     Ok(bytes.windows(HOOKS.len()).any(|window| window == HOOKS))
 }
 
-/// Whether the program was compiled for OpenMP, by gcc or clang.
+/// Returns true if the program was compiled for OpenMP, by gcc or clang.
 pub(super) fn uses_openmp(program: &Path) -> Result<bool> {
     let bytes = std::fs::read(program).with_context(|| format!("cannot read {}", program.display()))?;
     let names: [&[u8]; 2] = [b"GOMP_parallel", b"__kmpc_fork_call"];
@@ -47,7 +47,7 @@ fn is_executable(data: &Metadata) -> bool {
     data.permissions().mode() & 0o111 != 0
 }
 
-/// Refuses what the system would not start, or would start without our library.
+/// Rejects files that the system would not start, or would start without our library.
 fn check_file(path: &Path) -> Result<()> {
     const SET_USER: u32 = 0o4000;
     const SET_GROUP: u32 = 0o2000;
@@ -56,7 +56,7 @@ fn check_file(path: &Path) -> Result<()> {
     ensure!(!data.is_dir(), "{shown}: it is a directory; name the program in it");
     ensure!(data.is_file(), "{shown}: it is no file");
     ensure!(is_executable(&data), "{shown}: it is not executable; chmod +x makes it so");
-    // Also if they are our own rights: the system then starts it with randomised addresses, whatever it is told.
+    // Even if the owner is the current user: the system then starts it with randomized addresses in any case.
     ensure!(
         data.permissions().mode() & (SET_USER | SET_GROUP) == 0,
         "{shown}: it runs with the rights of its owner (setuid or setgid), so the system keeps raddle's library out of it; a copy \
@@ -65,7 +65,7 @@ fn check_file(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Names a processor that programs are often compiled for.
+/// Returns the name of a common processor.
 fn processor(machine: elf::Machine) -> Option<&'static str> {
     Some(match machine {
         elf::EM_386 => "x86 with 32 bits",
@@ -81,7 +81,7 @@ fn processor(machine: elf::Machine) -> Option<&'static str> {
     })
 }
 
-/// Refuses files that are no dynamically linked programs for this machine.
+/// Rejects files that are not dynamically linked programs for this machine.
 fn check_content(path: &Path) -> Result<()> {
     let shown = path.display();
     let bytes = {
@@ -119,12 +119,12 @@ fn check_content(path: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The parts of an ELF file that decide whether it can be put under control.
+/// The parts of an ELF file that decide whether it can be controlled.
 struct Header {
     bits: u8,
     endian: Endianness,
     machine: elf::Machine,
-    /// The dynamic loader that the program names, if it does.
+    /// The dynamic loader of the program, if it has one.
     loader: Option<String>,
 }
 
@@ -135,7 +135,7 @@ impl Header {
         let endian = header.endian().ok()?;
         let segments = header.program_headers(endian, bytes).unwrap_or_default();
         let loader = segments.iter().find(|segment| segment.p_type(endian) == elf::PT_INTERP);
-        // A name that lies further back is still a name: the loader is there, whatever it is called.
+        // A name further back is still a name: there is a loader, whatever its name.
         let name = loader.map(|segment| segment.interpreter(endian, bytes).ok().flatten().unwrap_or(b"/"));
         Some(Header {
             bits: if header.is_type_64() { 64 } else { 32 },
@@ -146,7 +146,7 @@ impl Header {
     }
 }
 
-/// Says what runs a script, whose text after `#!` is `rest`.
+/// Reports the interpreter of a script, whose text after `#!` is `rest`.
 fn script(path: &Path, rest: &[u8]) -> Result<()> {
     let shown = path.display();
     let line = rest.split(|&byte| byte == b'\n').next().unwrap_or_default();
@@ -164,7 +164,7 @@ fn script(path: &Path, rest: &[u8]) -> Result<()> {
 fn interpreted(line: &str, script: &str) -> String {
     let mut words: VecDeque<&str> = line.split_whitespace().collect();
     let mut variables = Vec::new();
-    // `env NAME` looks NAME up in PATH, which we do as well. Its -S splits what the kernel gives it as one word.
+    // `env NAME` searches NAME in PATH, as this does. Its -S splits the single word from the kernel.
     if words.front().is_some_and(|word| word.rsplit('/').next() == Some("env")) {
         words.pop_front();
         while let Some(word) = words.front_mut() {

@@ -1,5 +1,5 @@
-//! The second look that `raddle run --races report` takes: some more runs of a program that has not failed, each of which
-//! ends at its first data race.
+//! The additional runs of `raddle run --races report`: some more runs of a program that has not failed, each
+//! of which ends at its first data race.
 
 use super::program::is_instrumented;
 use super::target::Native;
@@ -11,12 +11,13 @@ use raddle_report::shape::Races;
 use raddle_search::{Budget, Lanes, Stop};
 use std::path::Path;
 
-/// One run in so many is made again.
+/// One run in this many is repeated.
 const SHARE: u64 = 10;
-/// The most runs of a second look.
+/// The maximum number of additional runs.
 const MOST: u64 = 200;
 
-/// Looks for data races in a tenth of the runs of a search, unless the program is not instrumented, so that none could be seen.
+/// Searches for data races in a tenth of the runs of a search, unless the program is not instrumented, so
+/// that none could be seen.
 pub(super) fn look(
     words: &[String],
     environment: &Environment,
@@ -44,5 +45,5 @@ pub(super) fn look(
     Ok(Some(Races { runs: found.tally.runs, racing, message }))
 }
 
-/// The kind of failure that a data race is.
+/// The failure kind of a data race.
 pub(super) const KIND: &str = "data-race";

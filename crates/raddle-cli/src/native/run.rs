@@ -24,15 +24,15 @@ use raddle_strategies::coverage::WINDOW;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-/// ShownValue where threads could not be what was asked for.
+/// The note if the requested kind of threads is unavailable.
 const NO_FIBERS: &str = "this machine does not let programs set the FS base (FSGSBASE), so threads were OS threads, as with \
      --threads os: the runs are the same, but slower";
 
-/// ShownValue where data races of a Rust program count as failures.
+/// The note if data races of a Rust program count as failures.
 const FALSE_RACES: &str = "the data race may be none: Rust's standard library is not instrumented, so that locks and messages \
      of its own may have ordered the accesses unseen";
 
-/// The same of a program that uses OpenMP.
+/// The same for a program with OpenMP.
 const FALSE_RACES_OF_OPENMP: &str = "the data race may be none: the library of OpenMP is not instrumented, so that the end of a \
      parallel region, a barrier or a task may have ordered the accesses unseen";
 
@@ -41,8 +41,8 @@ pub(crate) fn run(args: &NativeArgs, width: usize) -> Result<Outcome> {
     run_in(args, &program, &Environment::default(), None, width)
 }
 
-/// Does what `raddle run` does, with `program` in the place of the first word, started in `environment`. A run fails that a panic of
-/// the thread called `panics` ends.
+/// Implements `raddle run`, with `program` instead of the first word, started in `environment`. A panic of
+/// the thread called `panics` that ends the run is a failure.
 pub(crate) fn run_in(
     args: &NativeArgs,
     program: &Path,
@@ -62,7 +62,7 @@ pub(crate) fn run_in(
     let known = memory.as_ref().map(Memory::known).unwrap_or_default();
     let lanes = lanes(args)?;
     let setup = Setup { panics, known, ..setup(args, &lanes, program)? };
-    // Which iRoots were new when depends on the order of all runs.
+    // The order of all runs determines when an iRoot was new.
     let jobs = if looks_for_iroots(args) { 1 } else { args.search.jobs() };
     let budget = args.search.budget();
     let progress = Progress::new(budget.runs);
@@ -72,8 +72,9 @@ pub(crate) fn run_in(
     };
     let target = Native::new(&words, environment, &setup)?;
     let Found { tally, first, lost, .. } = target.search(&lanes, budget.clone(), jobs, &watch)?;
-    // Rust's standard library and those of OpenMP are not instrumented, so that much of what orders accesses is not seen: a lock that was
-    // taken in its slow path, a message through a channel, the end of a parallel region. Races would mostly be false alarms.
+    // Rust's standard library and those of OpenMP are not instrumented, so many orderings of accesses are
+    // invisible: a lock that was taken in its slow path, a message through a channel, the end of a parallel
+    // region. Races would mostly be false alarms.
     let is_rust = raddle_symbols::is_rust(program);
     let uses_openmp = uses_openmp(program)?;
     let second_look = args.races == RacesArg::Report && tally.failures == 0 && !is_rust && !uses_openmp;
@@ -157,7 +158,7 @@ pub(crate) fn run_in(
     Ok(Outcome { text: out, status })
 }
 
-/// What an exhaustive search has not seen, if the schedule could not change at accesses to memory.
+/// Returns the limitation of an exhaustive search in which memory accesses are not scheduling points.
 fn unseen_memory(args: &NativeArgs, program: &Path) -> Result<Option<String>> {
     let why = if args.points == PointsArg::Sync {
         "with --points sync"
@@ -166,7 +167,7 @@ fn unseen_memory(args: &NativeArgs, program: &Path) -> Result<Option<String>> {
     } else {
         return Ok(None);
     };
-    // Reduction leaves out orders that differ in nothing it sees; accesses to memory may tell them apart.
+    // Reduction omits orders that look equal to it; memory accesses may distinguish them.
     let strategy = args.search.strategy();
     let mut entries = strategy.split('+').filter_map(raddle_strategies::entry);
     let reduces = entries.any(|entry| entry.capabilities.one_per_order);
@@ -181,7 +182,7 @@ fn unseen_memory(args: &NativeArgs, program: &Path) -> Result<Option<String>> {
     )))
 }
 
-/// The file to be run, which is compiled first if it is a source.
+/// Returns the file to run, which is compiled first if it is a source.
 fn program(args: &NativeArgs) -> Result<PathBuf> {
     let name = &args.program[0];
     let flags: Vec<String> = shlex::split(args.cflags.as_deref().unwrap_or_default())
@@ -195,7 +196,7 @@ fn program(args: &NativeArgs) -> Result<PathBuf> {
     }
 }
 
-/// The strategies of the command line. To look for iRoots, each makes its runs in order.
+/// Returns the strategies of the command line. To find iRoots, each executes its runs in order.
 fn lanes(args: &NativeArgs) -> Result<Lanes> {
     let lanes = Lanes::parse(&args.search.strategy(), args.search.portfolio())?;
     Ok(if looks_for_iroots(args) { lanes.in_order() } else { lanes })
@@ -223,7 +224,7 @@ fn setup(args: &NativeArgs, lanes: &Lanes, program: &Path) -> Result<Setup> {
     })
 }
 
-/// What threads are to be.
+/// Returns the kind of threads.
 pub(crate) fn threads(arg: ThreadsArg) -> Threads {
     match arg {
         ThreadsArg::Fibers => Threads::Fibers,
@@ -231,7 +232,7 @@ pub(crate) fn threads(arg: ThreadsArg) -> Threads {
     }
 }
 
-/// The path of a file with the expected output, for processes and replays that may be elsewhere.
+/// Returns the path of the file with the expected output, for processes and replays in other folders.
 fn expected(path: &Path) -> Result<String> {
     let whole = std::fs::canonicalize(path).with_context(|| format!("cannot find {}", path.display()))?;
     Ok(whole.to_str().context("the path of the expected output is no text")?.to_owned())

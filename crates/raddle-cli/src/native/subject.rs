@@ -1,4 +1,4 @@
-//! The program of a failing run of a pthreads program, started again.
+//! The program of a failing run of a pthreads program, restarted.
 
 use super::launch::{Server, library};
 use super::program::find;
@@ -19,19 +19,19 @@ use std::path::Path;
 use std::rc::Rc;
 use std::time::Duration;
 
-/// The parameter of a failure file that tells at which accesses the schedule could change.
+/// The parameter of a failure file with the accesses that were scheduling points.
 const POINTS: &str = "points";
 
-/// The parameter of a failure file that tells that a location was another one where it had other callers.
+/// The parameter of a failure file that records that locations with different callers were distinguished.
 const CALLERS: &str = "callers";
 
-/// How long a run may take that is one of many.
+/// The time limit of one of many runs.
 const ONE_OF_MANY: Duration = Duration::from_secs(5);
 
-/// How long a replay may take. It is one run, and nobody else waits.
+/// The time limit of a replay, which is a single run.
 const REPLAY: Duration = Duration::from_secs(600);
 
-/// Returns the failing run `ran` with the program that it is of.
+/// Returns the failing run `ran` with its program.
 pub(crate) fn trace_file(
     ran: &RunResult,
     words: &[String],
@@ -63,20 +63,20 @@ fn namer_with(symbols: Rc<RefCell<Symbols>>) -> Namer {
 
 /// The program of a failing run.
 pub(crate) struct Program {
-    /// What runs are like.
+    /// The original run.
     origin: TraceFile,
     shown: String,
     threads: Threads,
     library: Temporary,
-    /// Makes the runs that follow a schedule.
+    /// Executes the runs that follow a schedule.
     server: Option<Server>,
     symbols: Rc<RefCell<Symbols>>,
-    /// What failing runs printed, by their fingerprints.
+    /// The output of failing runs, by fingerprint.
     printed: Vec<(u64, String)>,
 }
 
 impl Program {
-    /// Prepares the program of `file`, which messages call `shown`.
+    /// Prepares the program of `file`, called `shown` in messages.
     pub(crate) fn open(file: &TraceFile, shown: &str, threads: Threads) -> Result<Program> {
         let mut origin = raddle_search::origin(file);
         origin.verdict = file.verdict.clone();
@@ -86,7 +86,7 @@ impl Program {
         Ok(Program { origin, shown, threads, library, server: None, symbols, printed: Vec::new() })
     }
 
-    /// Repeats the run of `file` under gdb, with more arguments for it.
+    /// Repeats the run of `file` under gdb, with additional arguments for it.
     pub(crate) fn debug(&self, file: &TraceFile, more: &[String]) -> Result<Repeated> {
         let (words, setup) = setup(&self.origin, &self.shown, self.threads, REPLAY)?;
         let order = Order::replay(file, random(file));
@@ -104,7 +104,7 @@ impl Program {
         Server::start(&self.library, &words, environment, &setup)
     }
 
-    /// Makes one run of its own process.
+    /// Executes one run in a separate process.
     fn make(&self, order: &Order) -> Result<Repeated> {
         let shown = &self.shown;
         let mut server = self.start(&self.origin.environment, self.threads, REPLAY)?;
@@ -126,10 +126,11 @@ impl Program {
         Ok(Repeated { run, output, divergence: ran.divergence })
     }
 
-    /// The server for runs that follow a schedule. Nothing if the program cannot be started, or has ended.
+    /// Returns the server for runs that follow a schedule. `None` if the program cannot be started, or has
+    /// ended.
     fn follower(&mut self) -> Option<&mut Server> {
         if self.server.is_none() {
-            // The backtrace of a Rust panic takes longer than the run, and nobody sees it.
+            // The backtrace of a Rust panic takes longer than the run, and is not displayed.
             let mut quiet = self.origin.environment.clone();
             quiet.environment.push(("RUST_BACKTRACE".to_owned(), "0".to_owned()));
             self.server = Some(self.start(&quiet, Threads::Fibers, ONE_OF_MANY).ok()?);
@@ -141,7 +142,7 @@ impl Program {
 impl Execute for Program {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
         let order = Order::follow(&self.origin, schedule, random(&self.origin), wanted == Wanted::Any);
-        // A server that does not answer any more makes no run, and so do those after it.
+        // A server that does not answer executes neither this run nor later ones.
         let Ok(Answer::RunResult(ran)) = self.follower()?.order(&order) else { return None };
         let run = *ran.trace?;
         if !ran.output.is_empty() {
@@ -179,7 +180,7 @@ impl Subject for Program {
     }
 }
 
-/// The program of `file` with its arguments, and the setup of runs like the recorded one.
+/// Returns the program of `file` with its arguments, and the setup of runs like the recorded one.
 fn setup(file: &TraceFile, shown: &str, threads: Threads, time: Duration) -> Result<(Vec<String>, Setup)> {
     ensure!(!file.program.is_empty(), "{shown}: the file names no program");
     let program = Path::new(&file.program);
@@ -222,14 +223,15 @@ fn setup(file: &TraceFile, shown: &str, threads: Threads, time: Duration) -> Res
     Ok((words, setup))
 }
 
-/// What the random numbers of the run of `file` followed from. A strategy that learns has the same in all runs.
+/// Returns the seed of the random numbers of the run of `file`. A strategy that learns has the same in all
+/// runs.
 fn random(file: &TraceFile) -> u64 {
     let lanes = Lanes::parse(&file.strategy, Portfolio::Programs);
     let learns = lanes.is_ok_and(|lanes| lanes.iter().any(|lane| lane.learns));
     if learns { 0 } else { file.run }
 }
 
-/// Whether the program is another build than then, as far as that is known.
+/// Returns true if the program is another build than the recorded one, as far as known.
 pub(crate) fn is_another_build(file: &TraceFile) -> bool {
     let now = raddle_symbols::build(Path::new(&file.program)).ok();
     now.zip(file.build.as_ref()).is_some_and(|(now, then)| now != *then)

@@ -10,7 +10,7 @@ use raddle_search::{Budget, Lanes, Outcome, Search, Seen, Target, search};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
-/// What a search of a program has found.
+/// The result of a search of a program.
 pub(crate) type Found = Outcome<Box<RunResult>, Error>;
 
 /// A program, started once for each job with the native runtime inside.
@@ -20,7 +20,7 @@ pub(crate) struct Native<'a> {
     environment: &'a Environment,
     setup: &'a Setup,
     library: Temporary,
-    /// Whether the machine lets threads be fibers.
+    /// True if the machine supports fibers.
     fibers: AtomicBool,
 }
 
@@ -33,7 +33,7 @@ impl<'a> Native<'a> {
         Ok(Native { words, environment, setup, library: library()?, fibers: AtomicBool::new(false) })
     }
 
-    /// Makes runs under the strategies of the setup, which are those of `lanes`.
+    /// Executes runs under the strategies of the setup, which are those of `lanes`.
     pub(crate) fn search(
         &self,
         lanes: &Lanes,
@@ -45,7 +45,7 @@ impl<'a> Native<'a> {
         search(self, &Search { lanes, budget, jobs, shard: None, known, watch, every: 1 })
     }
 
-    /// Whether the threads of its runs were fibers.
+    /// Returns true if the threads of its runs were fibers.
     pub(crate) fn had_fibers(&self) -> bool {
         self.fibers.load(Ordering::Relaxed)
     }
@@ -61,7 +61,7 @@ impl Target for Native<'_> {
     }
 }
 
-/// Returns the setup of a search with everything as usual.
+/// Returns the default setup of a search.
 pub(crate) fn setup(lanes: &Lanes, seed: u64, settings: Settings, run_time: Duration) -> Setup {
     Setup {
         strategies: lanes.specs(),

@@ -1,4 +1,4 @@
-//! Rust tests that use the types of the crate `raddle`: their failing runs, made again by the test binary.
+//! Rust tests that use the types of the crate `raddle`: the test binary repeats their failing runs.
 
 mod process;
 mod subject;

@@ -1,4 +1,4 @@
-//! The test binary of a failing run, started to make runs by order.
+//! The test binary of a failing run, started to execute runs on request.
 
 use crate::remote::Server;
 use crate::temporary::Temporary;
@@ -12,25 +12,25 @@ use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
-/// How long to wait before looking again whether the test has come to its check.
+/// The interval at which the test is polled.
 const MOMENT: Duration = Duration::from_millis(5);
 
-/// How long a test may take to come to the check that recorded the run.
+/// The time limit for reaching the check that recorded the run.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// How long one run may take.
+/// The time limit of one run.
 const LONGEST_RUN: Duration = Duration::from_secs(600);
 
-/// A test binary that makes runs.
+/// A test binary that executes runs.
 pub(super) struct Process {
     child: Child,
     stream: UnixStream,
-    /// Removed with this: the failure file as the test reads it, and the folder of the socket.
+    /// Removed on drop: the failure file as the test reads it, and the folder of the socket.
     _files: (Temporary, tempfile::TempDir),
 }
 
 impl Process {
-    /// Starts the test that recorded `file`, which messages call `shown`.
+    /// Starts the test that recorded `file`, called `shown` in messages.
     pub(super) fn start(file: &TraceFile, shown: &str) -> Result<Process> {
         let executable = executable(file, shown)?;
         let recorded = Temporary::write("failure.json", file.to_json().as_bytes())?;
@@ -90,7 +90,7 @@ impl Process {
     }
 }
 
-/// The binary of the test, if it is still there.
+/// Returns the binary of the test, if it still exists.
 fn executable<'a>(file: &'a TraceFile, shown: &str) -> Result<&'a str> {
     let Some(executable) = &file.environment.executable else {
         bail!("{shown}: the file does not name the test binary; {}", by_hand(file, shown));
@@ -103,7 +103,7 @@ fn executable<'a>(file: &'a TraceFile, shown: &str) -> Result<&'a str> {
     Ok(executable)
 }
 
-/// The name of the test, without the number of the check in it; nothing if it was no test of a harness.
+/// Returns the name of the test, without the number of the check; `None` if it was not a test of a harness.
 fn test_name(file: &TraceFile) -> Option<&str> {
     let name = match file.program.rsplit_once('#') {
         Some((test, number)) if number.parse::<u64>().is_ok() => test,
@@ -112,7 +112,7 @@ fn test_name(file: &TraceFile) -> Option<&str> {
     (name != "main").then_some(name)
 }
 
-/// How to repeat the run with a test that is built again.
+/// Returns instructions for replaying the run after rebuilding the test.
 fn by_hand(file: &TraceFile, shown: &str) -> String {
     let quote =
         |word: &str| shlex::try_quote(word).map_or_else(|_| word.to_owned(), |word| word.into_owned());
@@ -147,7 +147,7 @@ impl Server for Process {
 
 impl Drop for Process {
     fn drop(&mut self) {
-        // It ends when nobody can order anything any more; nothing is lost if it is ended before.
+        // It exits when the connection is closed; killing it before loses nothing.
         _ = self.child.kill();
         _ = self.child.wait();
     }

@@ -8,7 +8,7 @@ use raddle_explain::{Execute, Execution, Wanted};
 use raddle_model::native::{Answer, Order};
 use raddle_model::{Schedule, TraceFile};
 
-/// Makes runs of a Rust test.
+/// Executes runs of a Rust test.
 pub(crate) struct RustTest {
     origin: TraceFile,
     shown: String,
@@ -16,7 +16,7 @@ pub(crate) struct RustTest {
 }
 
 impl RustTest {
-    /// Starts the test that recorded `file`, which messages call `shown`.
+    /// Starts the test that recorded `file`, called `shown` in messages.
     pub(crate) fn open(file: &TraceFile, shown: &str) -> Result<RustTest> {
         let process = Process::start(file, shown)?;
         Ok(RustTest { origin: raddle_search::origin(file), shown: shown.to_owned(), process })
@@ -39,7 +39,7 @@ impl RustTest {
 impl Execute for RustTest {
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution> {
         let order = Order::follow(&self.origin, schedule, 0, wanted == Wanted::Any);
-        // A test that has ended makes no run, and so do those after it.
+        // A test that has ended executes neither this run nor later ones.
         let Ok(Answer::RunResult(ran)) = self.process.order(&order) else { return None };
         Some(Execution { run: *ran.trace?, preemptions: ran.preemptions })
     }
@@ -55,7 +55,7 @@ impl Subject for RustTest {
     }
 
     fn observe(&mut self, _run: &mut TraceFile) -> Output {
-        // Every run notes its values; what a test prints is for its harness.
+        // Every run records its values; the output of a test belongs to its harness.
         Output::default()
     }
 }

@@ -4,7 +4,7 @@ use super::{Bench, Case, Cell, geometric};
 use crate::text;
 use std::fmt::Write;
 
-/// All tables of a suite's results.
+/// Returns all tables of a suite's results.
 pub fn markdown(bench: &Bench) -> String {
     let mut out = format!("# Suite {}\n\n", bench.suite);
     let _ = writeln!(out, "`{}`, seed {}.\n", bench.command, bench.seed);
@@ -57,7 +57,7 @@ fn main_table(out: &mut String, bench: &Bench) {
     row(out, "**nobody better**", bench.strategies.iter().map(|strategy| bench.wins(strategy).to_string()));
 }
 
-/// The number in a cell of the table.
+/// Returns the number in a cell of the table.
 fn shown(bench: &Bench, cell: &Cell) -> String {
     if let Some((mean, missed)) = cell.schedules(bench.runs) {
         let median = cell.median().map_or_else(|| "-".to_owned(), text::count);
@@ -71,7 +71,7 @@ fn shown(bench: &Bench, cell: &Cell) -> String {
     }
 }
 
-/// Ours beside what was published, for the programs and strategies that have both.
+/// Adds a comparison with published figures, for the programs and strategies that have both.
 fn published_table(out: &mut String, bench: &Bench) {
     if bench.trials > 0 {
         return published_schedules(out, bench);

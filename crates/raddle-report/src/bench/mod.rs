@@ -1,7 +1,7 @@
-//! What `raddle bench` has measured: the plain data, and what follows from it.
+//! The results of `raddle bench`: the plain data, and derived values.
 //!
-//! A [`Cell`] is one program under one strategy. Everything else (means, wins, tables, pictures, the page) is computed from
-//! the cells, so that a stored result can be shown again.
+//! A [`Cell`] is one program under one strategy. Everything else (means, wins, tables, pictures, the page) is
+//! computed from the cells, so that a stored result can be displayed again.
 
 mod markdown;
 mod page;
@@ -19,21 +19,21 @@ use std::collections::BTreeMap;
 pub struct Bench {
     /// The suite's name or folder.
     pub suite: String,
-    /// The command that measures it again.
+    /// The command that repeats the measurement.
     pub command: String,
     /// The seed.
     pub seed: u64,
-    /// How many runs a cell has, or may take at most to find the bug.
+    /// The number of runs of a cell, or the maximum to find the bug.
     pub runs: u64,
-    /// How often the search for the bug was repeated with other seeds; 0 if the share of failing runs was measured.
+    /// The number of searches for the bug with different seeds; 0 if the share of failing runs was measured.
     pub trials: u64,
     /// The strategies, in the order of the columns.
     pub strategies: Vec<String>,
     /// The programs, in the order of the rows.
     pub cases: Vec<Case>,
-    /// What was measured, in no particular order.
+    /// The measurements, in no particular order.
     pub cells: Vec<Cell>,
-    /// What others have published about these programs.
+    /// Published figures for these programs.
     pub published: Published,
 }
 
@@ -42,13 +42,13 @@ pub struct Bench {
 pub struct Case {
     /// Its name.
     pub name: String,
-    /// What is wrong with it.
+    /// A description of the bug.
     pub about: String,
-    /// How many threads it has, with the main one.
+    /// The number of threads, including the main one.
     pub threads: Option<u64>,
     /// The depth of the bug, as PCT defines it.
     pub depth: Option<u64>,
-    /// The interleaving idiom of Maple that the bug is.
+    /// The idiom of the bug, as in Maple.
     pub idiom: Option<u64>,
     /// Its name in published figures.
     pub published: Option<String>,
@@ -61,37 +61,37 @@ pub struct Cell {
     pub case: String,
     /// The strategy's specification.
     pub strategy: String,
-    /// How many runs were made in all.
+    /// The total number of runs.
     pub runs: u64,
-    /// How many of them showed the bug.
+    /// The number of runs that showed the bug.
     pub hits: u64,
-    /// Between which bounds the probability of that lies, with 95 % confidence.
+    /// The bounds of its probability, with 95 % confidence.
     pub interval: Option<[f64; 2]>,
-    /// Runs that failed in a way that the manifest does not expect, by kind.
+    /// Runs with a failure that the manifest does not expect, by kind.
     pub unexpected: BTreeMap<String, u64>,
     /// Different partial orders.
     pub partial_orders: u64,
-    /// How many different partial orders there were after 1, 2, 4, ... runs.
+    /// The number of distinct partial orders after 1, 2, 4, ... runs.
     pub growth: Vec<u64>,
-    /// For each trial, the number of the first run that showed the bug, from 1; nothing if none did.
+    /// For each trial, the number of the first run that showed the bug, from 1; `None` if none did.
     pub first: Vec<Option<u64>>,
-    /// The most threads of a run.
+    /// The largest number of threads of a run.
     pub threads: u64,
-    /// The most steps of a run.
+    /// The largest number of steps of a run.
     pub steps: u64,
-    /// How long it took. Not the same every time.
+    /// The duration in seconds, which varies.
     pub seconds: f64,
-    /// How long it took to the first run that showed the bug. Not the same every time.
+    /// The time to the first run that showed the bug, which varies.
     pub seconds_to_bug: Option<f64>,
 }
 
 /// Published figures, by the name of the program and then of the strategy.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Published {
-    /// What share of runs showed the bug.
+    /// The share of runs that showed the bug.
     #[serde(default)]
     pub hit_ratio: BTreeMap<String, BTreeMap<String, f64>>,
-    /// How many runs it took to see the bug, by source.
+    /// The number of runs to the bug, by source.
     #[serde(default)]
     pub schedules_to_bug: BTreeMap<String, BTreeMap<String, BTreeMap<String, Schedules>>>,
 }
@@ -101,25 +101,26 @@ pub struct Published {
 pub struct Schedules {
     /// The mean over the trials that found it.
     pub mean: Option<f64>,
-    /// In how many trials it was found.
+    /// The number of trials that found it.
     pub found: u64,
-    /// Of how many.
+    /// The number of trials.
     pub trials: u64,
 }
 
 impl Cell {
-    /// The share of runs that showed the bug.
+    /// Returns the share of runs that showed the bug.
     pub fn hit_ratio(&self) -> f64 {
         self.hits as f64 / self.runs.max(1) as f64
     }
 
-    /// The share of runs, for a geometric mean: a program that was never hit counts as hit once (the papers' rule).
+    /// Returns the share of runs, for a geometric mean: a program that was never hit counts as hit once (the
+    /// papers' rule).
     fn ratio_or_once(&self) -> f64 {
         self.hits.max(1) as f64 / self.runs.max(1) as f64
     }
 
-    /// The mean number of runs to the bug, where a trial that did not find it counts with all of its runs (so the true mean is
-    /// larger), and whether there is such a trial.
+    /// Returns the mean number of runs to the bug, where a trial that did not find it counts with all of its
+    /// runs (so the true mean is larger), and whether there is such a trial.
     pub fn schedules(&self, most: u64) -> Option<(f64, bool)> {
         if self.first.is_empty() {
             return None;
@@ -128,7 +129,7 @@ impl Cell {
         Some((sum as f64 / self.first.len() as f64, self.first.contains(&None)))
     }
 
-    /// The median number of runs to the bug; nothing if half of the trials did not find it.
+    /// Returns the median number of runs to the bug; `None` if half of the trials did not find it.
     pub fn median(&self) -> Option<u64> {
         let mut all: Vec<u64> = self.first.iter().map(|first| first.unwrap_or(u64::MAX)).collect();
         all.sort_unstable();
@@ -137,12 +138,12 @@ impl Cell {
 }
 
 impl Bench {
-    /// The cell of a program and a strategy.
+    /// Returns the cell of a program and a strategy.
     pub fn cell(&self, case: &str, strategy: &str) -> Option<&Cell> {
         self.cells.iter().find(|cell| cell.case == case && cell.strategy == strategy)
     }
 
-    /// What a cell is judged by: the larger the better.
+    /// Returns the score of a cell: larger is better.
     fn score(&self, cell: &Cell) -> f64 {
         match cell.schedules(self.runs) {
             Some((mean, _)) => 1.0 / mean,
@@ -150,14 +151,15 @@ impl Bench {
         }
     }
 
-    /// The geometric mean of a strategy over all programs: of the shares of runs that showed the bug, or of the mean numbers
-    /// of runs to it.
+    /// Returns the geometric mean of a strategy over all programs: of the shares of runs that showed the bug,
+    /// or of the mean numbers of runs to it.
     pub fn mean(&self, strategy: &str) -> Option<f64> {
         let cells = self.cells.iter().filter(|cell| cell.strategy == strategy);
         geometric(cells.map(|cell| cell.schedules(self.runs).map_or(cell.ratio_or_once(), |(mean, _)| mean)))
     }
 
-    /// On how many programs no other strategy is better, of those that any strategy found.
+    /// Returns the number of programs on which no other strategy is better, among those that any strategy
+    /// found.
     pub fn wins(&self, strategy: &str) -> u64 {
         let best = |case: &Case| {
             let cells = self.cells.iter().filter(|cell| cell.case == case.name && cell.hits > 0);
@@ -170,23 +172,23 @@ impl Bench {
         won.count() as u64
     }
 
-    /// How many programs' bugs a strategy has found.
+    /// Returns the number of programs whose bugs a strategy has found.
     pub fn found(&self, strategy: &str) -> u64 {
         self.cells.iter().filter(|cell| cell.strategy == strategy && cell.hits > 0).count() as u64
     }
 
-    /// The published share of runs for a program and one of our strategies.
+    /// Returns the published share of runs for a program and one of our strategies.
     pub fn published_ratio(&self, case: &Case, strategy: &str) -> Option<f64> {
         self.published.hit_ratio.get(case.published.as_deref()?)?.get(&published_name(strategy)).copied()
     }
 }
 
-/// What a strategy of ours is called in published figures.
+/// Returns the name of a strategy in published figures.
 fn published_name(strategy: &str) -> String {
     strategy.replace('-', "_")
 }
 
-/// The geometric mean of positive numbers.
+/// Returns the geometric mean of positive numbers.
 pub fn geometric(numbers: impl Iterator<Item = f64>) -> Option<f64> {
     let (sum, count) = numbers.fold((0.0, 0_u32), |(sum, count), number| (sum + number.ln(), count + 1));
     (count > 0).then(|| (sum / f64::from(count)).exp())

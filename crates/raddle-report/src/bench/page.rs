@@ -1,4 +1,4 @@
-//! All results on one page that needs nothing else.
+//! All results on one self-contained page.
 
 use super::picture::escaped;
 use super::{Bench, pictures};
@@ -15,7 +15,7 @@ td:first-child, th:first-child { text-align: left; } td.best { background: var(-
 thead th { position: sticky; top: 0; background: var(--paper); } svg { max-width: 100%; height: auto; }\n\
 td span { opacity: 0.6; font-size: 85%; }\n</style>\n";
 
-/// The page.
+/// Returns the page.
 pub fn page(bench: &Bench) -> String {
     let mut out = HEAD.to_owned();
     let suite = escaped(&bench.suite);

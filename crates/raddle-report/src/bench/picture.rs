@@ -1,20 +1,21 @@
-//! The pictures, as SVG that needs nothing else. Colours come from variables with a default, so that a page can set them.
+//! The pictures, as self-contained SVG. Colors come from variables with a default, so that a page can set
+//! them.
 
 use super::{Bench, Cell};
 use std::fmt::Write;
 
-/// A picture with a name that can be a file's.
+/// A picture with a name that can be a file name.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Picture {
     /// Such as `hit-ratios`.
     pub name: &'static str,
-    /// What it shows.
+    /// Its title.
     pub title: String,
     /// The picture.
     pub svg: String,
 }
 
-/// ShownValue apart by people who see colours differently, too; from Okabe and Ito.
+/// Distinguishable with color blindness; from Okabe and Ito.
 const COLOURS: [&str; 8] =
     ["#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9", "#8c8c00", "#666666"];
 const SHAPES: usize = 3;
@@ -24,7 +25,7 @@ const WIDTH: f64 = 900.0;
 const RIGHT: f64 = 20.0;
 const TOP: f64 = 60.0;
 
-/// The pictures of a suite's results.
+/// Returns the pictures of a suite's results.
 pub fn pictures(bench: &Bench) -> Vec<Picture> {
     let mut all = Vec::new();
     if bench.trials > 0 {
@@ -55,7 +56,7 @@ fn open(height: f64, title: &str) -> String {
     )
 }
 
-/// Text that is safe between tags.
+/// Returns text that is safe between tags.
 pub(super) fn escaped(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
@@ -69,7 +70,7 @@ fn legend(out: &mut String, bench: &Bench) {
     }
 }
 
-/// A mark of the strategy with this number.
+/// Returns a mark of the strategy with this number.
 fn mark(index: usize, x: f64, y: f64) -> String {
     let colour = COLOURS[index % COLOURS.len()];
     let rest = format!("fill=\"{colour}\" fill-opacity=\"0.85\"");
@@ -83,7 +84,7 @@ fn mark(index: usize, x: f64, y: f64) -> String {
     }
 }
 
-/// A row for each program, a mark for each strategy, on a logarithmic scale.
+/// Draws a row for each program, a mark for each strategy, on a logarithmic scale.
 fn dots(
     bench: &Bench,
     title: &str,
@@ -133,7 +134,7 @@ fn dots(
     out
 }
 
-/// How many partial orders a strategy has seen after 1, 2, 4, ... runs, averaged over programs.
+/// Draws the number of partial orders of a strategy after 1, 2, 4, ... runs, averaged over programs.
 fn coverage(bench: &Bench, title: &str) -> String {
     const HEIGHT: f64 = 320.0;
     const BOTTOM: f64 = HEIGHT - 30.0;
@@ -182,7 +183,7 @@ fn coverage(bench: &Bench, title: &str) -> String {
     out
 }
 
-/// The mean share of partial orders after `2^index` runs.
+/// Returns the mean share of partial orders after `2^index` runs.
 fn seen(bench: &Bench, strategy: &str, index: usize) -> Option<f64> {
     let mut sum = 0.0;
     let mut count = 0_u32;

@@ -1,4 +1,4 @@
-//! Which step let which other one go on, but for locks.
+//! The steps that enabled other steps, except for locks.
 
 use super::{Edge, EdgeKind, Timeline};
 use raddle_model::{
@@ -6,18 +6,18 @@ use raddle_model::{
 };
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// What is known of the order of steps.
+/// The known orderings of steps.
 #[derive(Default)]
 pub(super) struct Orders {
     pub(super) edges: Vec<Edge>,
-    /// The waits for conditions, by thread and the step of the wait: the condition, and the step of the notification (or
-    /// that which ended the wait without one, or nothing if it never ended).
+    /// The waits for conditions, by thread and the step of the wait: the condition, and the step of the
+    /// notification (or the one that ended the wait without one, or `None` if it never ended).
     pub(super) waiters: BTreeMap<(u32, u32), (u32, Option<u32>)>,
-    /// The step that made each thread, if one did.
+    /// The step that created each thread, if any.
     pub(super) made_at: Vec<Option<u32>>,
     /// The executed steps of each thread.
     pub(super) own: Vec<Vec<u32>>,
-    /// Which thread an object of a join stands for, where that is known.
+    /// The thread of an object of a join, if known.
     pub(super) joined: BTreeMap<u32, u32>,
 }
 
@@ -42,22 +42,23 @@ pub(super) fn follow(timeline: &Timeline, file: &TraceFile) -> Orders {
     orders
 }
 
-/// The processes of an Erlang program are made by a spawn, or by the delivery of one to another node; in between are timers and
-/// deliveries, which nobody spawns.
+/// Returns the spawn steps. A spawn, or its delivery to another node, creates a process of an Erlang program;
+/// timers and deliveries in between are not spawned.
 fn spawned_at(file: &TraceFile, timeline: &Timeline) -> Vec<Option<u32>> {
     let made = file.parameters.iter().filter(|(name, _)| name == MADE).map(|&(_, step)| step);
     let made = made.chain(std::iter::repeat(0)).zip(&timeline.threads);
     let step = |(step, name): (i64, &String)| {
         let is_process = !name.starts_with("timer ") && !name.starts_with("delivery ");
-        // A file may say anything.
+        // A file may contain anything.
         let step = u32::try_from(step).ok()?.checked_sub(1)?;
         (is_process && (step as usize) < timeline.executed).then_some(step)
     };
     made.map(step).collect()
 }
 
-/// Messages of an Erlang program: what was sent to a mailbox since its owner looked last is there when it looks again. A message that was
-/// there before anybody waited for it is taken without a step; the next step of the owner is after that.
+/// Adds the messages of an Erlang program: a message that was sent to a mailbox since its owner last read it
+/// is there at the next read. A message that was there before the owner waited for it is taken without a
+/// step; the next step of the owner is after that.
 fn messages(timeline: &Timeline, orders: &mut Orders) {
     let mut there: BTreeMap<ObjectId, Vec<u32>> = BTreeMap::new();
     let mut owners: BTreeMap<ObjectId, u32> = BTreeMap::new();
@@ -88,7 +89,8 @@ fn messages(timeline: &Timeline, orders: &mut Orders) {
     orders.edges.retain(|edge| events[edge.from as usize].thread != events[edge.to as usize].thread);
 }
 
-/// Threads are numbered in the order in which they are made, after those that are there from the start.
+/// Returns the creation steps. Threads are numbered in the order of creation, after those that exist from the
+/// start.
 fn made_at(timeline: &Timeline, own: &[Vec<u32>]) -> Vec<Option<u32>> {
     let executed = timeline.events[..timeline.executed].iter().enumerate();
     let spawns: Vec<u32> = executed
@@ -99,14 +101,15 @@ fn made_at(timeline: &Timeline, own: &[Vec<u32>]) -> Vec<Option<u32>> {
     let mut made: Vec<Option<u32>> = vec![None; first];
     made.extend(spawns.into_iter().map(Some));
     made.truncate(timeline.threads.len());
-    // A thread that ran before it was made was not made by that step.
+    // A thread that ran before that step was not created by it.
     for (made, own) in made.iter_mut().zip(own) {
         *made = made.filter(|made| own.first().is_none_or(|first| first > made));
     }
     made
 }
 
-/// The verdict and the names tell some; where only one thread has ended and was not joined otherwise, it is that.
+/// Returns the joined threads. The verdict and the names show some; if only one thread has ended and was not
+/// joined otherwise, it is that one.
 fn joined(timeline: &Timeline, file: &TraceFile, own: &[Vec<u32>]) -> BTreeMap<u32, u32> {
     let mut joined: BTreeMap<u32, u32> = BTreeMap::new();
     if let Some(Failure::Deadlock { blocked, .. }) = file.verdict.failure() {
@@ -162,7 +165,7 @@ fn threads(timeline: &Timeline, orders: &mut Orders) {
     }
 }
 
-/// Waiters stand in a queue, and a signal says which of them it wakes.
+/// Follows condition variables. Waiters form a queue, and a signal names the one it wakes.
 fn conditions(timeline: &Timeline, file: &TraceFile, orders: &mut Orders) {
     let mut queues: BTreeMap<u32, VecDeque<(u32, u32)>> = BTreeMap::new();
     let mut woken: BTreeMap<u32, u32> = BTreeMap::new();
@@ -188,7 +191,7 @@ fn conditions(timeline: &Timeline, file: &TraceFile, orders: &mut Orders) {
             Holding::GivesBackToWait => queues.entry(object).or_default().push_back((event.thread, step)),
             Holding::TakesBack => match woken.remove(&event.thread) {
                 Some(from) => orders.edges.push(Edge { from, to: step, kind: EdgeKind::Signal }),
-                // Nobody woke it: its time was over.
+                // It was not woken: it timed out.
                 None => queues.iter_mut().for_each(|(&condition, queue)| {
                     if let Some(index) = queue.iter().position(|(thread, _)| *thread == event.thread) {
                         let since = queue.remove(index).map_or(step, |(_, since)| since);
@@ -209,8 +212,9 @@ fn conditions(timeline: &Timeline, file: &TraceFile, orders: &mut Orders) {
     }
 }
 
-/// Semaphores, channels and tokens: what is put there is taken. Which of several was taken is known for channels only; of the
-/// others it is the latest. Attempts at a channel may have been in vain, so that nothing is told of it.
+/// Follows semaphores, channels and tokens: a put enables a take. The matching put is known only for
+/// channels; for the others it is the latest. Attempts on a channel may have failed, so nothing is recorded
+/// for it.
 fn tokens(timeline: &Timeline, orders: &mut Orders) {
     let executed = &timeline.events[..timeline.executed];
     let tried = executed.iter().filter(|event| {

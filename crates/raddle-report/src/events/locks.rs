@@ -1,21 +1,21 @@
-//! Who held which lock, concluded from the order of the steps.
+//! The holders of locks, derived from the order of the steps.
 
 use super::{Edge, EdgeKind, Span, Timeline};
 use raddle_model::{Holding, LockMode, Operation};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// What became of the locks of a run.
+/// The history of the locks of a run.
 #[derive(Default)]
 pub(super) struct Locks {
     pub(super) holds: Vec<Hold>,
     pub(super) edges: Vec<Edge>,
 }
 
-/// One thread's time with a lock.
+/// The time for which a thread holds a lock.
 #[derive(Clone, Copy)]
 pub(super) struct Hold {
     pub(super) span: Span,
-    /// Whether others may have it too.
+    /// True if others may hold it too.
     pub(super) is_shared: bool,
 }
 
@@ -23,7 +23,7 @@ pub(super) struct Hold {
 #[derive(Default)]
 struct Lock {
     holders: Vec<Holder>,
-    /// The latest step that gave it back.
+    /// The latest step that released it.
     given_back: Option<u32>,
 }
 
@@ -53,7 +53,7 @@ pub(super) fn follow(timeline: &Timeline) -> Locks {
 struct State<'a> {
     timeline: &'a Timeline,
     locks: BTreeMap<u32, Lock>,
-    /// One-time initialisations that are over.
+    /// Completed one-time initializations.
     over: BTreeSet<u32>,
     found: Locks,
 }
@@ -89,8 +89,8 @@ impl State<'_> {
         }
     }
 
-    /// Takes a lock. If somebody has it, an attempt and a wait with a time limit were in vain; one without a limit was not,
-    /// so nobody can have had it.
+    /// Acquires a lock. If another thread holds it, an attempt and a wait with a time limit have failed; one
+    /// without a limit has not, so no thread can have held it.
     fn take(&mut self, step: u32, object: u32, is_shared: bool, certainly: bool) {
         let thread = self.timeline.events[step as usize].thread;
         let lock = self.locks.entry(object).or_default();
@@ -111,7 +111,7 @@ impl State<'_> {
     fn give_back(&mut self, step: u32, object: u32) {
         let thread = self.timeline.events[step as usize].thread;
         let lock = self.locks.entry(object).or_default();
-        // Whoever gives it back for another one is the last to have touched it.
+        // A thread that releases it for another one is the last to have touched it.
         let own = lock.holders.iter().position(|holder| holder.thread == thread);
         let Some(index) = own.or(if lock.holders.is_empty() { None } else { Some(0) }) else { return };
         let holder = &mut lock.holders[index];
@@ -123,7 +123,7 @@ impl State<'_> {
         }
     }
 
-    /// The latest release was needed for this step.
+    /// Records that this step needed the latest release.
     fn order(&mut self, step: u32, object: u32) {
         let events = &self.timeline.events;
         let released = self.locks.get(&object).and_then(|lock| lock.given_back);

@@ -1,8 +1,9 @@
-//! One recorded run as a list of events that are ready to be shown. Every format of `raddle report` is made from it.
+//! One recorded run as a list of events for display. Every format of `raddle report` is based on it.
 //!
-//! A failure file says who did what in which order. From that follows who held what, who waited for whom and which step
-//! let which other one go on, and this is computed here, once. It is told as far as the file allows: whether an attempt at a lock
-//! succeeded is concluded from who had it, and waits are known for locks, conditions, joins, and at the end of a deadlock.
+//! A failure file records which thread did what in which order. The holders of locks, waits and enabling
+//! steps follow from that, and are computed here, once, as far as the file allows: whether an attempt at a
+//! lock succeeded follows from its holder, and waits are known for locks, conditions, joins, and at the end
+//! of a deadlock.
 
 mod edges;
 mod locks;
@@ -20,35 +21,35 @@ use raddle_model::{
 };
 use std::collections::BTreeSet;
 
-/// A run, ready to be shown. Numbers of steps are indices into `events`.
+/// A run for display. Numbers of steps are indices into `events`.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Timeline {
     /// A name for every thread.
     pub threads: Vec<String>,
     /// A name for every object.
     pub objects: Vec<String>,
-    /// Every place of the code.
+    /// Every code location.
     pub places: Vec<Place>,
     /// The steps in order; then, for each thread of a deadlock, the one that it waits to take.
     pub events: Vec<DisplayEvent>,
-    /// How many of the events were executed.
+    /// The number of executed events.
     pub executed: usize,
-    /// Which step let which other one go on, in the order of the later ones.
+    /// The steps that enabled others, in the order of the later ones.
     pub edges: Vec<Edge>,
-    /// Who held what, in the order of the beginnings.
+    /// The holds of locks, in the order of their beginnings.
     pub holds: Vec<Span>,
-    /// Who waited for what, in the order of the beginnings.
+    /// The waits, in the order of their beginnings.
     pub waits: Vec<Span>,
-    /// The kind of failure; nothing if the run passed.
+    /// The kind of failure; `None` if the run passed.
     pub failure: Option<&'static str>,
-    /// How the run ended, a line each.
+    /// The outcome of the run, a line each.
     pub message: Vec<String>,
-    /// Whether statements name no more than the first object of a step. What an Erlang process touches besides says what the step
-    /// depends on, not what it does.
+    /// True if statements name only the first object of a step. The other objects of an Erlang process are
+    /// dependencies of the step, not its effect.
     pub names_first: bool,
     /// The word for a thread.
     pub noun: &'static str,
-    /// The thread of a test's harness, whose steps are no part of the test.
+    /// The thread of a test's harness, whose steps are not part of the test.
     pub harness: Option<u32>,
 }
 
@@ -57,60 +58,60 @@ pub struct Timeline {
 pub struct DisplayEvent {
     /// An index into [`Timeline::threads`].
     pub thread: u32,
-    /// What was done, where and to what: indices into [`Timeline::places`] and [`Timeline::objects`].
+    /// The operation, with indices into [`Timeline::places`] and [`Timeline::objects`].
     pub operation: Operation,
-    /// False for what a thread waits to do when the run ends.
+    /// False for the next operation of a thread that waits when the run ends.
     pub executed: bool,
-    /// Whether the step before was one of another thread.
+    /// True if the previous step was one of another thread.
     pub is_switch: bool,
-    /// What else was decided in it, such as the value of a choice.
+    /// An additional decision, such as the value of a choice.
     pub answer: Option<String>,
-    /// What it read and wrote, as far as that is known.
+    /// The values read and written, as far as known.
     pub values: Vec<ShownValue>,
-    /// Whether it gives a lock back and its location is where the lock was taken, as for a guard of Rust.
+    /// True if it releases a lock and its location is where the lock was taken, as for a guard in Rust.
     pub is_at_lock: bool,
 }
 
-/// A time between two steps.
+/// An interval of steps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Span {
-    /// The first step after which it is so.
+    /// The first step after which it holds.
     pub from: u32,
-    /// The first step after which it is no longer so; the number of events if it is so at the end.
+    /// The first step after which it no longer holds; the number of events if it holds at the end.
     pub to: u32,
-    /// Whose it is: an index into [`Timeline::threads`].
+    /// An index into [`Timeline::threads`].
     pub thread: u32,
-    /// What is held or waited for; nothing if that is not known.
+    /// The object that is held or waited for; `None` if unknown.
     pub object: Option<u32>,
 }
 
-/// One step that another one had to wait for.
+/// A step that another one had to wait for.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Edge {
     /// The later step.
     pub to: u32,
     /// The earlier step.
     pub from: u32,
-    /// What connects them.
+    /// The connection.
     pub kind: EdgeKind,
 }
 
-/// What connects two steps.
+/// The connection between two steps.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum EdgeKind {
-    /// A lock was given back and taken.
+    /// A lock was released and acquired.
     Unlock,
     /// A semaphore was released and acquired.
     Post,
-    /// A waiter was notified and went on.
+    /// A waiter was notified and continued.
     Signal,
-    /// A thread was made and took its first step.
+    /// A thread was created and took its first step.
     Spawn,
     /// A thread took its last step and was joined.
     Join,
     /// A value was sent and received.
     Send,
-    /// A thread was unparked and went on.
+    /// A thread was unparked and continued.
     Unpark,
 }
 
@@ -126,7 +127,7 @@ impl EdgeKind {
         EdgeKind::Unpark,
     ];
 
-    /// One word.
+    /// Returns its name.
     pub fn name(self) -> &'static str {
         match self {
             EdgeKind::Unlock => "unlock",
@@ -141,7 +142,7 @@ impl EdgeKind {
 }
 
 impl Timeline {
-    /// The run of `file`.
+    /// Returns the timeline of the run of `file`.
     pub fn of(file: &TraceFile) -> Timeline {
         let mut timeline = Timeline {
             threads: file.threads.clone(),
@@ -160,7 +161,7 @@ impl Timeline {
         let locks = locks::follow(&timeline);
         let orders = edges::follow(&timeline, file);
         timeline.waits = waits::follow(&timeline, file, &locks, &orders);
-        // What is joined is a thread for the reader.
+        // A joined object is a thread for the reader.
         for (&object, &thread) in &orders.joined {
             let name = timeline.thread(thread);
             if let Some(object) = timeline.objects.get_mut(object as usize) {
@@ -176,27 +177,27 @@ impl Timeline {
         timeline
     }
 
-    /// The name of a thread; a damaged file may lack it.
+    /// Returns the name of a thread; a damaged file may lack it.
     pub fn thread(&self, thread: u32) -> String {
         self.threads.get(thread as usize).cloned().unwrap_or_else(|| format!("thread {thread}"))
     }
 
-    /// The name of an object.
+    /// Returns the name of an object.
     pub fn object(&self, object: u32) -> String {
         self.objects.get(object as usize).cloned().unwrap_or_else(|| format!("object {object}"))
     }
 
-    /// The same without where it was made, which the names of objects of Rust tests tell.
+    /// Returns the same without the creation location, which is in the object names of Rust tests.
     pub fn short_object(&self, object: u32) -> String {
         names::short_object(&self.object(object)).to_owned()
     }
 
-    /// Where a step stands.
+    /// Returns the location of a step.
     pub fn place(&self, event: &DisplayEvent) -> Option<&Place> {
         self.places.get(event.operation.location.index())
     }
 
-    /// What a step does: the statement of a program of the lab, else a verb and its objects.
+    /// Returns the text of a step: the statement of a lab program, otherwise a verb and its objects.
     pub fn statement(&self, event: &DisplayEvent) -> String {
         let names_object = event.operation.kind.info().names_object;
         let most = if !self.names_first { usize::MAX } else { usize::from(names_object) };
@@ -213,7 +214,7 @@ impl Timeline {
             Some(statement) => {
                 let woken = event.operation.kind == Kind::ConditionReacquire && event.executed;
                 let mut text = beside(statement, &event.values) + if woken { " (woken)" } else { "" };
-                // Which element of an array it is.
+                // Adds the element of an array.
                 let elements = objects.iter().filter(|name| name.ends_with(']') && event.values.is_empty());
                 for name in elements {
                     if !text.contains(name.as_str()) {
@@ -233,13 +234,13 @@ impl Timeline {
         text
     }
 
-    /// The objects that a step touches, by name, each with how.
+    /// Returns the objects that a step touches, by name, each with its access.
     pub fn objects_of(&self, event: &DisplayEvent) -> impl Iterator<Item = (String, Access)> + use<'_> {
         let access = |writes| if writes { Access::Write } else { Access::Read };
         event.operation.objects().map(move |(object, writes)| (self.object(object.0), access(writes)))
     }
 
-    /// For every event, the objects that its thread holds after it.
+    /// Returns for every event the objects that its thread holds after it.
     pub fn held(&self) -> Vec<Vec<u32>> {
         let mut ends = self.holds.clone();
         ends.sort_unstable_by_key(|hold| hold.to);
@@ -304,7 +305,7 @@ fn acquired(file: &TraceFile) -> BTreeSet<(ObjectId, LocationId)> {
     steps.filter_map(|operation| Some((operation.object()?, operation.location))).collect()
 }
 
-/// What the threads of a deadlock wait to do.
+/// Returns the next operations of the threads of a deadlock.
 fn pending(file: &TraceFile) -> Vec<DisplayEvent> {
     let Some(Failure::Deadlock { blocked, .. }) = file.verdict.failure() else { return Vec::new() };
     let waiting = blocked.iter().map(|entry| {

@@ -1,19 +1,19 @@
-//! Where a step stands in the source, as far as the text of its location tells.
+//! Source locations of steps, parsed from their texts.
 
-/// A location of a failure file, taken apart.
+/// A parsed location of a failure file.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Place {
-    /// The text as it is in the file.
+    /// The original text.
     pub text: String,
     /// The function, if it is named.
     pub function: Option<String>,
-    /// The source file; nothing for a program of the lab, whose text is in the failure file.
+    /// The source file; `None` for a lab program, whose text is in the failure file.
     pub file: Option<String>,
     /// The line, from 1.
     pub line: Option<u32>,
     /// The column, from 1.
     pub column: Option<u32>,
-    /// The statement of a program of the lab.
+    /// The statement of a lab program.
     pub statement: Option<String>,
 }
 
@@ -23,15 +23,16 @@ const INLINED: &str = ", inlined into ";
 /// The text between a function and its caller.
 const CALLED: &str = ", called by ";
 
-/// The text between a function of the user and the one of a library that it calls.
+/// The text between a user function and the library function that it calls.
 const CALLING: &str = ", in ";
 
-/// The beginning of a location of Erlang that names the patterns of a receive.
+/// The beginning of an Erlang location that names the patterns of a receive.
 const RECEIVE: &str = "receive ";
 
 impl Place {
-    /// Understands `line 7: lock m` of the lab, `push at stack.c:12, inlined into main at main.c:3` of pthreads programs (the
-    /// innermost function counts, also of those that call each other) and `src/lib.rs:12:5` of Rust tests. Of anything else there is only the text.
+    /// Parses `line 7: lock m` of the lab, `push at stack.c:12, inlined into main at main.c:3` of pthreads
+    /// programs (the innermost function counts, also for callers) and `src/lib.rs:12:5` of Rust tests.
+    /// Anything else has only its text.
     pub fn parse(text: &str) -> Place {
         let mut place = Place { text: text.to_owned(), ..Place::default() };
         let of_the_lab = text.strip_prefix("line ").and_then(|rest| rest.split_once(": "));
@@ -78,7 +79,7 @@ impl Place {
         frames.collect::<Vec<_>>().join(" < ")
     }
 
-    /// `stack.c:12` or `line 7`, as short as it can be told; else the text.
+    /// Returns `stack.c:12` or `line 7`, as short as possible; otherwise the text.
     pub fn short(&self) -> String {
         match (&self.file, self.line) {
             (Some(file), Some(line)) => {

@@ -3,7 +3,7 @@ use raddle_model::{
     Blocked, Environment, FrontEnd, LocationId, ObjectId, Settings, ThreadId, TraceStep, Values, Verdict,
 };
 
-/// A run of `(thread, kind, objects)`; every step has the place with its thread's number.
+/// Returns a run of `(thread, kind, objects)`; every step has the location with its thread's number.
 pub(crate) fn run(threads: &[&str], steps: &[(u32, Kind, &[u32])]) -> TraceFile {
     let step = |&(thread, kind, objects): &(u32, Kind, &[u32])| {
         let mut operation = Operation::new(kind, LocationId(thread));
@@ -58,9 +58,9 @@ fn locks_are_held_and_waited_for_and_handed_over() {
         &["A", "B"],
         &[
             (0, Kind::Lock, &[0]),
-            (0, Kind::Lock, &[0]), // Once more: the first unlock gives nothing back.
+            (0, Kind::Lock, &[0]), // Once more: the first unlock releases nothing.
             (1, Kind::Read, &[3]),
-            (1, Kind::TryLock, &[0]), // In vain.
+            (1, Kind::TryLock, &[0]), // A failed attempt.
             (0, Kind::Unlock, &[0]),
             (0, Kind::Unlock, &[0]),
             (1, Kind::Lock, &[0]),
@@ -96,7 +96,7 @@ fn a_signal_wakes_the_waiter_it_names() {
     assert!(edges(&timeline).contains(&(5, 7, "signal")), "{:?}", edges(&timeline));
     assert!(edges(&timeline).contains(&(1, 2, "unlock")), "a wait gives the mutex back");
     assert!(edges(&timeline).contains(&(6, 7, "unlock")));
-    // A is a waiter to the end; B until the signal, and then it waits for the mutex.
+    // A waits to the end; B until the signal, and then for the mutex.
     let expected =
         [(1, 0, 1, Some(0)), (2, 0, 3, Some(0)), (0, 1, 8, Some(2)), (1, 3, 5, Some(2)), (1, 5, 6, Some(0))];
     assert_eq!(spans(&timeline.waits), expected);
@@ -174,7 +174,7 @@ fn messages_of_erlang_processes_arrive_where_their_owner_looks() {
     file.parameters = [0, 1, 1].map(|steps| ("made".to_owned(), steps)).into();
     let timeline = Timeline::of(&file);
     assert_eq!(edges(&timeline), [(0, 1, "spawn"), (1, 3, "send"), (2, 3, "send"), (4, 5, "send")]);
-    // A process that came with another step than a spawn, and a step that the run does not have.
+    // A process that was created by another step than a spawn, and a step that the run does not have.
     file.parameters[2].1 = 2;
     assert_eq!(edges(&Timeline::of(&file))[0], (1, 3, "send"));
     file.parameters = vec![("made".to_owned(), 1 << 40); 3];

@@ -1,4 +1,4 @@
-//! Who waited for what.
+//! The waits of threads.
 
 use super::edges::Orders;
 use super::locks::{Hold, Locks};
@@ -6,7 +6,8 @@ use super::{DisplayEvent, Span, Timeline};
 use raddle_model::{BlockReason, Failure, Holding, Kind, LockMode, TraceFile};
 use std::collections::BTreeMap;
 
-/// A thread waits between its last step and the next one, as long as that one is not possible.
+/// Follows the waits: a thread waits between its last step and the next one, as long as that one is not
+/// enabled.
 pub(super) fn follow(timeline: &Timeline, file: &TraceFile, locks: &Locks, orders: &Orders) -> Vec<Span> {
     let mut by_object: BTreeMap<u32, Vec<Hold>> = BTreeMap::new();
     for hold in &locks.holds {
@@ -33,7 +34,7 @@ pub(super) fn follow(timeline: &Timeline, file: &TraceFile, locks: &Locks, order
     waits
 }
 
-/// The waits of a thread for its step `event`, from the step before it on.
+/// Adds the waits of a thread for its step `event`, since the step before it.
 fn between(
     before: u32,
     step: u32,
@@ -67,8 +68,8 @@ fn between(
     }
 }
 
-/// One wait for a lock, from when another thread had it first to when it was given back last. That it was free for a moment in
-/// between is not told: with many waiters there would be more of those than anybody could read.
+/// Returns one wait for a lock, from when another thread first held it to when it was last released. Short
+/// times in between in which it was free are omitted: with many waiters there would be too many to read.
 fn while_held(
     from: u32,
     to: u32,
@@ -91,7 +92,8 @@ fn while_held(
     }
 }
 
-/// The wait in which the run ends. What is waited for has not changed since the last step that touched it.
+/// Returns the wait in which the run ends. The awaited object has not changed since the last step that
+/// touched it.
 fn at_the_end(
     timeline: &Timeline,
     file: &TraceFile,
@@ -107,7 +109,7 @@ fn at_the_end(
     let own = own.or(orders.made_at.get(thread as usize).copied().flatten()).unwrap_or(0);
     let object = entry.object.map(|object| object.0);
     match (entry.reason, object) {
-        // The queues of conditions tell it already.
+        // The queues of conditions already show it.
         (BlockReason::Condition, _)
             if orders.waiters.get(&(thread, own)).is_some_and(|wait| wait.1.is_none()) => {}
         (BlockReason::Mutex | BlockReason::ReadWriteLock, Some(object)) if holds.contains_key(&object) => {

@@ -1,7 +1,7 @@
-//! One page that shows the run and needs nothing else: no server, no other file, no network.
+//! One self-contained page that shows the run: no server, no other file, no network.
 //!
-//! The page itself is in `viewer/`, at the root of the repository. What is put into it are columns of numbers and lists of
-//! names, as JSON that cannot end the element it is in.
+//! The page itself is in `viewer/`, at the root of the repository. Columns of numbers and lists of names are
+//! embedded, as JSON that cannot end its element.
 
 use super::escaped;
 use crate::events::{DisplayEvent, EdgeKind, Span, Timeline};
@@ -18,14 +18,14 @@ const SCRIPTS: [&str; 3] = [
     include_str!("../../../../viewer/page.js"),
 ];
 
-/// The page.
+/// Returns the page.
 pub fn html(report: &FailureReport) -> String {
-    // Neither `</script>` nor `<!--` can come about without this sign.
+    // Without this character neither `</script>` nor `<!--` can occur.
     let data = data(report).to_string().replace('<', "\\u003c");
     let title = escaped(&format!("{}: {}", report.program, report.kind()));
     let script = SCRIPTS.concat();
     let parts = [("@TITLE@", &title[..]), ("@STYLE@", STYLE), ("@DATA@", &data), ("@SCRIPT@", &script)];
-    // Each marker is looked for after the one before it, so that nothing is looked for in what was put in.
+    // Each marker is searched for after the previous one, so that inserted text is never searched.
     let (mut out, mut rest) = (String::with_capacity(data.len() + 64 * 1024), PAGE);
     for (marker, part) in parts {
         let Some((before, after)) = rest.split_once(marker) else { continue };
@@ -47,7 +47,7 @@ fn data(report: &FailureReport) -> Value {
         runs.push(run(report, passing));
         labels.push("the closest run that passes".to_owned());
     }
-    // The kind stands beside the title.
+    // The kind is next to the title.
     let kind = format!("{}: ", report.kind());
     let headline = report.headline().strip_prefix(&kind).unwrap_or(report.headline());
     let happened =
@@ -74,7 +74,7 @@ fn data(report: &FailureReport) -> Value {
     })
 }
 
-/// A run as columns.
+/// Returns a run as columns.
 fn run(report: &FailureReport, timeline: &Timeline) -> Value {
     let mut kinds: Vec<Kind> = Vec::new();
     let mut numbers: Vec<usize> = Vec::with_capacity(timeline.events.len());
@@ -96,7 +96,7 @@ fn run(report: &FailureReport, timeline: &Timeline) -> Value {
         let known = report.sources.iter().position(|source| source.name == name);
         known.filter(|_| line.is_some()).map_or(-1, |index| index as i64)
     };
-    // One more place for a step of a damaged file that has none.
+    // One more location for a step of a damaged file that has none.
     let places = timeline.places.iter().map(|place| {
         let statement = place.statement.as_deref().unwrap_or("");
         let index = source(place.file.as_deref(), place.line);

@@ -1,4 +1,4 @@
-//! The events as JSON for scripts. Steps count from 0. Fields are added, never changed or taken away.
+//! The events as JSON for scripts. Steps count from 0. Fields are added, never changed or removed.
 
 use crate::events::{Place, Span, Timeline};
 use crate::failure_report::FailureReport;
@@ -7,10 +7,10 @@ use crate::values::ShownValue;
 use raddle_model::Access;
 use serde_json::{Value, json};
 
-/// The version of the shape; it changes if a field is ever taken away.
+/// The version of the shape; it changes if a field is ever removed.
 const VERSION: u32 = 1;
 
-/// One object: what happened and why, the failing run, and the closest passing one or null.
+/// Returns one object: the failure and its explanation, the failing run, and the closest passing one or null.
 pub fn json(report: &FailureReport) -> String {
     let pair =
         |first: u32, second: u32, role: &str| json!({ "first": first, "second": second, "role": role });
@@ -67,7 +67,7 @@ fn run(timeline: &Timeline) -> Value {
     })
 }
 
-/// Texts, as a person would write them; null where nothing is known.
+/// Returns the values as text; null if unknown.
 fn value(value: &ShownValue) -> Value {
     json!({ "name": value.name, "read": value.read, "written": value.written })
 }
@@ -82,7 +82,7 @@ fn place(place: &Place) -> Value {
     })
 }
 
-/// From the step after which it is so to the step after which it is no longer so.
+/// Returns spans from the step after which they hold to the step after which they no longer hold.
 fn spans(timeline: &Timeline, spans: &[Span]) -> Vec<Value> {
     let span = |span: &Span| {
         json!({

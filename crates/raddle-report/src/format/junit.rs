@@ -1,5 +1,5 @@
-//! JUnit's XML, as continuous integration reads it: a recorded failure is one test case that failed; tests of a crate are a case
-//! each.
+//! JUnit XML for continuous integration: a recorded failure is one failed test case; tests of a crate are a
+//! case each.
 
 use super::text::text;
 use crate::failure_report::FailureReport;
@@ -8,7 +8,7 @@ use crate::shape::{CargoTest, TestStatus};
 use quick_junit::{NonSuccessKind, Report, TestCase, TestCaseStatus, TestSuite};
 use std::time::Duration;
 
-/// A test suite with one case. A recorded run has no time, but some readers want one.
+/// Returns a test suite with one case. A recorded run has no time, but some readers require one.
 pub fn junit(report: &FailureReport) -> String {
     let name = format!("raddle.{}", report.front_end);
     let told = text(report, Terminal { width: 120, ..Terminal::default() });
@@ -30,14 +30,14 @@ pub fn junit(report: &FailureReport) -> String {
     written(vec![suite])
 }
 
-/// Where the run ended, for those who show it.
+/// Returns the location of the end of the run, for readers that display it.
 fn place(report: &FailureReport) -> Option<(String, u32)> {
     let event = report.failing.events.get(report.last()? as usize)?;
     let place = report.failing.place(event)?;
     Some((place.file.clone()?, place.line?))
 }
 
-/// A test suite for each program with tests. Those that cannot be controlled are errors if that is `strict`, and skipped
+/// Returns a test suite for each program with tests. Uncontrollable tests are errors if `strict`, and skipped
 /// otherwise.
 pub fn junit_tests(tests: &[CargoTest], strict: bool) -> String {
     let suite = |tests: &[CargoTest]| {
@@ -48,7 +48,7 @@ pub fn junit_tests(tests: &[CargoTest], strict: bool) -> String {
     written(tests.chunk_by(|one, other| one.binary == other.binary).map(suite).collect())
 }
 
-/// A report of suites, whose times are those of their cases.
+/// Returns a report of suites, whose times are those of their cases.
 fn written(mut suites: Vec<TestSuite>) -> String {
     let mut all = Duration::ZERO;
     for suite in &mut suites {

@@ -1,4 +1,4 @@
-//! The formats of a report: one module each, all made from the same [`FailureReport`](crate::FailureReport).
+//! The formats of a report: one module each, all based on the same [`FailureReport`](crate::FailureReport).
 
 mod html;
 mod json;
@@ -18,7 +18,7 @@ pub use text::text;
 
 pub use crate::run_text::Terminal;
 
-/// Text that may stand between tags and in attributes of XML and HTML. What XML cannot hold is replaced.
+/// Escapes text for tags and attributes of XML and HTML. Characters that XML cannot contain are replaced.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {

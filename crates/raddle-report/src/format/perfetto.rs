@@ -1,6 +1,6 @@
-//! The trace format of Chrome, which Perfetto reads: a track for each thread, and flows for what let others go on.
+//! The trace format of Chrome, which Perfetto reads: a track for each thread, and flows for enabling steps.
 //!
-//! A run has no times. A step is shown as long as 10 microseconds, so that the order is what is seen.
+//! A run has no times. A step is displayed as 10 microseconds long, so that the order is visible.
 
 use crate::events::Timeline;
 use crate::failure_report::FailureReport;
@@ -8,10 +8,10 @@ use crate::operations::verb;
 use crate::values::ShownValue;
 use serde_json::{Value, json};
 
-/// How long a step is shown, in microseconds.
+/// The displayed duration of a step, in microseconds.
 const STEP: usize = 10;
 
-/// The failing run as process 1, the passing one as process 2.
+/// Returns the failing run as process 1, the passing one as process 2.
 pub fn perfetto(report: &FailureReport) -> String {
     let mut events = Vec::new();
     run(&mut events, 1, &format!("fails: {}", report.kind()), &report.failing);
@@ -36,7 +36,7 @@ fn run(events: &mut Vec<Value>, process: u32, title: &str, timeline: &Timeline) 
     let meta = |name: &str, thread: u32, value: Value| json!({ "ph": "M", "ts": 0, "pid": process, "tid": thread, "name": name, "args": value });
     events.push(meta("process_name", 0, json!({ "name": title })));
     for (thread, name) in timeline.threads.iter().enumerate() {
-        // Some viewers take a track 0 for the process.
+        // Some viewers treat track 0 as the process.
         let track = thread as u32 + 1;
         events.push(meta("thread_name", track, json!({ "name": name })));
         events.push(meta("thread_sort_index", track, json!({ "sort_index": track })));
@@ -67,7 +67,7 @@ fn run(events: &mut Vec<Value>, process: u32, title: &str, timeline: &Timeline) 
     }
 }
 
-/// An arrow from within one step into another.
+/// Adds an arrow from one step to another.
 fn flow(events: &mut Vec<Value>, process: u32, id: usize, name: &str, timeline: &Timeline, steps: [u32; 2]) {
     for (phase, step) in ["s", "f"].into_iter().zip(steps) {
         let Some(event) = timeline.events.get(step as usize) else { return };

@@ -5,13 +5,14 @@ use crate::failure_report::FailureReport;
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 
-/// Of a longer run only so many steps before the failure are told; the viewers of this format cannot show more.
+/// The maximum number of steps before the failure; viewers of this format cannot display more.
 const MOST: usize = 2_000;
 
-/// What paths without a root begin at, by the name that services know. Where it is nobody knows who reads a failure file.
+/// The base of relative paths, by its conventional name. Its value is unknown to the reader of a failure
+/// file.
 const ROOT: &str = "%SRCROOT%";
 
-/// The whole log.
+/// Returns the whole log.
 pub fn sarif(report: &FailureReport) -> String {
     let run = &report.failing;
     let last = report.last().and_then(|step| run.events.get(step as usize));
@@ -58,8 +59,8 @@ pub fn sarif(report: &FailureReport) -> String {
     text
 }
 
-/// The steps of the pairs, each once. Two of them may be the same place in a loop; their numbers tell them apart, since the standard
-/// wants no two equal ones.
+/// Returns the steps of the pairs, each once. Two of them may have the same location in a loop; their numbers
+/// distinguish them, since the standard allows no equal ones.
 fn related(report: &FailureReport) -> Vec<Value> {
     let steps: BTreeSet<u32> = report.pairs.iter().flat_map(|pair| [pair.first, pair.second]).collect();
     let events = steps.into_iter().filter_map(|step| Some((step, report.failing.events.get(step as usize)?)));
@@ -71,8 +72,8 @@ fn related(report: &FailureReport) -> Vec<Value> {
     numbered.collect()
 }
 
-/// What stays the same when the bug is found again by another run: how and where it ends. Threads that wait for each other come to
-/// their places in any order.
+/// Returns a fingerprint that stays the same when another run finds the bug: the kind and location of its
+/// end. Threads that wait for each other reach their locations in any order.
 fn fingerprint(report: &FailureReport, last: Option<&DisplayEvent>) -> String {
     let run = &report.failing;
     let ends: Vec<&DisplayEvent> = match report.kind() {
@@ -99,7 +100,8 @@ fn rule_text(kind: &str) -> &'static str {
     }
 }
 
-/// Every thread with its steps. The order over all threads is in `executionOrder`, which counts from 1.
+/// Returns every thread with its steps. The order over all threads is in `executionOrder`, which counts from
+/// 1.
 fn flows(run: &Timeline) -> Vec<Value> {
     let from = run.events.len().saturating_sub(MOST);
     let held = run.held();
@@ -150,10 +152,10 @@ fn location(run: &Timeline, event: &DisplayEvent) -> Value {
     location
 }
 
-/// Nothing for a place without a file; regions of a program of the lab are in no file.
+/// Returns `None` for a location without a file; regions of a lab program are in no file.
 fn physical(place: &Place) -> Option<Value> {
     let (file, line) = (place.file.as_ref()?, place.line?);
-    // Lines count from 1, also for SARIF.
+    // Lines count from 1, also in SARIF.
     let mut region = json!({ "startLine": line.max(1) });
     if let Some(column) = place.column {
         region["startColumn"] = json!(column.max(1));
@@ -165,7 +167,7 @@ fn physical(place: &Place) -> Option<Value> {
     Some(json!({ "artifactLocation": artifact, "region": region }))
 }
 
-/// A path as a reference: what a URI does not allow is written by its bytes.
+/// Returns a path as a reference, percent-encoded.
 fn uri(path: &str) -> String {
     let mut out = if path.starts_with('/') { "file://".to_owned() } else { String::new() };
     for byte in path.bytes() {

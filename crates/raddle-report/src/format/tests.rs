@@ -9,7 +9,7 @@ use serde_json::Value;
 
 const NASTY: &str = "a<b>&\"c\"'</script><!--\u{1}";
 
-/// Two threads that deadlock after some steps of their own, with a name that has to be escaped.
+/// Returns two threads that deadlock after some steps of their own, with a name that must be escaped.
 fn file() -> TraceFile {
     let mut steps = Vec::new();
     let mut step = |thread: u32, kind, object: u32, access| {
@@ -83,7 +83,7 @@ fn parsed(text: &str) -> Value {
     serde_json::from_str(text).expect("it is JSON")
 }
 
-/// Checks that every element of an XML text is closed in its turn and that nothing stands where it may not.
+/// Checks that every element of an XML text is closed in order and that the text is well-formed.
 fn well_formed(text: &str) -> Vec<String> {
     let (mut open, mut seen, mut rest) = (Vec::new(), Vec::new(), text);
     while let Some(at) = rest.find('<') {
@@ -190,11 +190,12 @@ fn sarif_has_what_the_standard_asks_for() {
     assert!(text(&FailureReport::of(&empty), Terminal::default()).contains("step limit"));
 }
 
-/// The standard wants no two related locations that are equal, and a fingerprint that another run of the bug has too.
+/// The standard allows no two equal related locations, and the fingerprint must be the same for another run
+/// of the bug.
 #[test]
 fn sarif_can_be_compared() {
     let mut report = report("m");
-    // The same step in two pairs, and two steps at one place.
+    // The same step in two pairs, and two steps at one location.
     report.pairs.push(ConflictPair { first: 9, second: 10, role: PairRole::Enough });
     report.pairs.push(ConflictPair { first: 3, second: 4, role: PairRole::Enough });
     let log = parsed(&sarif(&report));
@@ -212,7 +213,7 @@ fn sarif_can_be_compared() {
     let again = FailureReport::of(&TraceFile { id: "another".into(), run: 99, ..file() });
     assert_eq!(place(&report), place(&again));
     assert!(place(&report).is_some_and(|print| print.starts_with("deadlock at ")));
-    // Who takes the last lock does not matter.
+    // The thread that takes the last lock does not matter.
     let mut other = file();
     other.steps.swap(9, 10);
     other.steps.truncate(11);

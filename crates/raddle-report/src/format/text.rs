@@ -1,11 +1,11 @@
-//! The report for a terminal: the run, how it ended, and why.
+//! The report for a terminal: the run, its outcome, and the explanation.
 
 use crate::failure_report::{FailureReport, PairRole};
 use crate::run_text::{Terminal, plain, table};
 use crate::table::wrap;
 use std::fmt::Write;
 
-/// The run that fails, how it ended, and why.
+/// Returns the failing run, its outcome, and the explanation.
 pub fn text(report: &FailureReport, terminal: Terminal) -> String {
     let mut out = String::new();
     paragraph(&mut out, &format!("{}: {}", report.program, report.found), terminal.width);
@@ -35,7 +35,7 @@ pub fn text(report: &FailureReport, terminal: Terminal) -> String {
     out
 }
 
-/// A line of text, wrapped; what follows is indented by two more.
+/// Adds a wrapped line; continuation lines are indented by two more.
 fn paragraph(out: &mut String, line: &str, width: usize) {
     let line = plain(line);
     let text = line.trim_start();

@@ -1,13 +1,13 @@
-//! The freedoms of an implementation that a run makes use of: what the documentation of the program's language or library allows,
-//! and a given machine may hardly ever do.
+//! The freedoms of an implementation that a run uses: behavior that the documentation of the program's
+//! language or library allows, and a given machine may hardly ever show.
 
 use super::names::Names;
 use raddle_model::{Kind, LocationId, Operation, ThreadId, TraceFile};
 
-/// The locations of time-outs that are named.
+/// The maximum number of locations of time-outs.
 const MOST: usize = 3;
 
-/// Returns a sentence for each freedom that the run of `file` makes use of.
+/// Returns a sentence for each freedom that the run of `file` uses.
 pub fn assumptions(file: &TraceFile) -> Vec<String> {
     let names = Names(file);
     let mut lines = Vec::new();
@@ -31,13 +31,13 @@ pub fn assumptions(file: &TraceFile) -> Vec<String> {
     lines
 }
 
-/// Whether `operation` is the last one that `thread` executed.
+/// Returns true if `operation` is the last one that `thread` executed.
 fn is_last(file: &TraceFile, thread: u32, operation: &Operation) -> bool {
     let last = file.steps.iter().rfind(|step| step.thread == thread);
     last.is_some_and(|step| step.operation == *operation)
 }
 
-/// The sentence about time, if the run has waits with a time limit.
+/// Returns the sentence about time, if the run has waits with a time limit.
 fn time(file: &TraceFile) -> Option<String> {
     let names = Names(file);
     let mut waits: Vec<(u32, LocationId)> = Vec::new();

@@ -7,8 +7,8 @@ use crate::operations::verb;
 use raddle_model::{Operation, TraceFile};
 use std::fmt::Write;
 
-/// Returns a step with its location and the locks that its thread holds after it. `caller` is the line of the program that called
-/// for a step of a library, or nothing.
+/// Returns a step with its location and the locks that its thread holds after it. `caller` is the calling
+/// line of a library operation, or empty.
 pub(super) fn cell(run: &Timeline, event: &DisplayEvent, caller: &str, held: &[u32]) -> String {
     let mut text = run.statement(event);
     if let Some(place) = run.place(event).filter(|place| !place.text.is_empty()) {

@@ -1,8 +1,9 @@
-//! One run as text, for every front end: its steps thread by thread, what was wrong, and what the program printed.
+//! One run as text, for every front end: its steps thread by thread, the failure, and the output of the
+//! program.
 //!
-//! The text is made from the events of a [`TraceFile`] and from what only the front end knows, a [`RunContext`]. Where runs of
-//! two front ends are shown in different ways, that follows from their events: a step with a statement is shown by it, other
-//! steps by a verb, objects and a location.
+//! The text is based on the events of a [`TraceFile`] and on data that only the front end has, a
+//! [`RunContext`]. If runs of two front ends are displayed differently, that follows from their events: a
+//! step with a statement is displayed as the statement, other steps with a verb, objects and a location.
 
 mod assumptions;
 mod cell;
@@ -27,20 +28,21 @@ use std::fmt::Write;
 pub struct RunContext<'a> {
     /// The output of the program.
     pub output: &'a str,
-    /// For each step of a library the line of the program that called for it, else nothing. Steps at the end may be missing.
+    /// The calling line of each library operation, otherwise empty. Steps at the end may be missing.
     pub callers: &'a [String],
 }
 
 /// The device that the text is written for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Terminal {
-    /// The columns of a line. Threads that do not fit beside each other share one column.
+    /// The columns of a line. Threads that do not fit next to each other share one column.
     pub width: usize,
-    /// Whether threads are told apart by colours too.
+    /// True to distinguish threads by color too.
     pub colours: bool,
-    /// The most steps that are shown. Of a longer run those around switches are shown, and of these not the middle.
+    /// The maximum number of steps. Of a longer run those around switches are displayed, and of these not the
+    /// middle.
     pub most: usize,
-    /// The number of steps before and after each switch that are shown of a longer run.
+    /// The number of steps before and after each switch that are displayed of a longer run.
     pub around: usize,
 }
 
@@ -57,7 +59,7 @@ impl Terminal {
     }
 }
 
-/// Returns the steps, what was wrong and what the program printed.
+/// Returns the steps, the failure and the output of the program.
 pub fn run(file: &TraceFile, context: RunContext<'_>, terminal: Terminal) -> String {
     let mut out = steps(file, context, terminal);
     out.push('\n');
@@ -68,13 +70,13 @@ pub fn run(file: &TraceFile, context: RunContext<'_>, terminal: Terminal) -> Str
     out
 }
 
-/// Returns the steps thread by thread, time going down, each with its objects, values and location. Steps of a test's harness
-/// are left out.
+/// Returns the steps thread by thread, with time going down, each with its objects, values and location.
+/// Steps of a test's harness are omitted.
 pub fn steps(file: &TraceFile, context: RunContext<'_>, terminal: Terminal) -> String {
     table(&Timeline::of(file), context.callers, &[], terminal)
 }
 
-/// Returns the output of a program, indented, below a blank line and a title; nothing if it printed nothing.
+/// Returns the output of a program, indented, below a blank line and a title; empty if there was none.
 pub fn printed(output: &str) -> String {
     let mut out = String::new();
     if !output.is_empty() {
@@ -86,7 +88,7 @@ pub fn printed(output: &str) -> String {
     out
 }
 
-/// Returns a sentence that says how the run became smaller; nothing if it was not minimized.
+/// Returns a sentence about the minimization of the run; `None` if it was not minimized.
 pub fn reduction(file: &TraceFile) -> Option<String> {
     let minimized = file.minimized?;
     let now = (file.switches(), file.steps.len() as u64);

@@ -1,4 +1,4 @@
-//! The steps of a run as a table: a column for each thread, time going down.
+//! The steps of a run as a table: a column for each thread, with time going down.
 
 use super::Terminal;
 use super::cell::cell;
@@ -9,18 +9,18 @@ use crate::text::plural;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
-/// A line of the table: a step, or how many were left out.
+/// A line of the table: a step, or the number of omitted ones.
 #[derive(Clone, Copy)]
 enum Line {
     Step(usize),
     LeftOut(usize),
 }
 
-/// Where the steps of each thread stand.
+/// The columns of the steps of each thread.
 enum Columns {
-    /// Beside each other: for each thread its column.
+    /// Next to each other: the column of each thread.
     Beside(BTreeMap<u32, usize>),
-    /// All in one column, after the name of the thread, which takes so much room.
+    /// All in one column, after the name of the thread, with this width.
     Shared(usize),
 }
 
@@ -72,7 +72,7 @@ fn heading(out: &mut String, run: &Timeline, columns: &Columns, number: usize, t
     let mut line = format!("{:>number$}", "step");
     match columns {
         Columns::Beside(columns) => {
-            // Colours take no room, so the gaps are counted and not padded.
+            // Colors take no room, so the gaps are counted and not padded.
             let mut at = 0;
             for (&thread, &column) in columns {
                 let name = plain(&run.thread(thread));
@@ -87,7 +87,7 @@ fn heading(out: &mut String, run: &Timeline, columns: &Columns, number: usize, t
     let _ = writeln!(out, "{}", line.trim_end());
 }
 
-/// Puts the threads that are shown beside each other if they fit into `room`.
+/// Puts the displayed threads next to each other if they fit into `room`.
 fn columns(run: &Timeline, cells: &BTreeMap<usize, String>, room: usize) -> Columns {
     let mut widths: BTreeMap<u32, usize> = BTreeMap::new();
     for (&step, text) in cells {
@@ -108,7 +108,8 @@ fn columns(run: &Timeline, cells: &BTreeMap<usize, String>, room: usize) -> Colu
     Columns::Beside(widths.into_iter().map(column).collect())
 }
 
-/// Selects all steps of the program if they are few enough; else those around switches, at both ends, and those of pairs.
+/// Selects all steps of the program if they are few enough; otherwise those around switches, at both ends,
+/// and those of pairs.
 fn lines(run: &Timeline, pairs: &[ConflictPair], terminal: Terminal) -> Vec<Line> {
     let is_marked = |step: usize| mark(pairs, step) != ' ';
     let is_harness = |step: &usize| Some(run.events[*step].thread) == run.harness;
@@ -159,14 +160,14 @@ fn around_switches(
     show(0, 0, around.saturating_sub(1));
     let executed = steps.partition_point(|&step| step < run.executed);
     show(executed.saturating_sub(1), around, 0);
-    // A single step takes no more room than the words that it was left out.
+    // A single step takes no more room than the note that it was omitted.
     for row in 1..is_shown.len().saturating_sub(1) {
         is_shown[row] |= is_shown[row - 1] && is_shown[row + 1];
     }
     is_shown
 }
 
-/// The sign of a step that matters.
+/// Returns the mark of a relevant step.
 fn mark(pairs: &[ConflictPair], step: usize) -> char {
     let roles = pairs.iter().filter(|pair| [pair.first, pair.second].contains(&(step as u32)));
     match roles.map(|pair| pair.role).min() {
@@ -177,7 +178,7 @@ fn mark(pairs: &[ConflictPair], step: usize) -> char {
     }
 }
 
-/// A text in the colour of a thread.
+/// Returns a text in the color of a thread.
 fn colour(text: &str, thread: u32, terminal: Terminal) -> String {
     const COLOURS: [u8; 6] = [36, 33, 35, 32, 34, 31];
     if !terminal.colours {
@@ -186,7 +187,7 @@ fn colour(text: &str, thread: u32, terminal: Terminal) -> String {
     format!("\x1b[{}m{text}\x1b[0m", COLOURS[thread as usize % COLOURS.len()])
 }
 
-/// A text without what would move the cursor, since names come from files.
+/// Returns a text without characters that would move the cursor, since names come from files.
 pub(crate) fn plain(text: &str) -> String {
     text.chars().map(|c| if c.is_control() { '\u{fffd}' } else { c }).collect()
 }

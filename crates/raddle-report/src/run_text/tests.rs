@@ -23,7 +23,7 @@ fn names(names: &[&str]) -> Vec<String> {
     names.iter().map(|&name| name.to_owned()).collect()
 }
 
-/// Two threads, each of which has what the other one waits for.
+/// Returns two threads, each of which holds what the other one waits for.
 fn deadlock(front_end: FrontEnd) -> TraceFile {
     let file = tests::run(&["A", "B"], &[(0, Kind::Lock, &[0]), (1, Kind::Lock, &[1])]);
     let blocked = |thread, object, holder| Blocked {
@@ -39,7 +39,7 @@ fn deadlock(front_end: FrontEnd) -> TraceFile {
     TraceFile { front_end, ..file }
 }
 
-/// A run of each front end.
+/// Returns a run of each front end.
 fn runs() -> Vec<(TraceFile, Vec<String>)> {
     let lab = TraceFile {
         locations: names(&["line 3: lock m", "line 7: lock n", "line 4: lock n", "line 8: lock m"]),
@@ -134,7 +134,7 @@ It printed:
     assert_eq!(run(file, context, Terminal::of_width(60)), expected);
 }
 
-/// The lines of a table of steps.
+/// Returns the lines of a table of steps.
 fn rows(text: &str) -> Vec<&str> {
     text.lines().skip_while(|line| !line.starts_with("step")).take_while(|line| !line.is_empty()).collect()
 }
@@ -248,7 +248,7 @@ fn the_last_change_of_a_futex_is_told() {
     file.steps[0].operation = file.steps[0].operation.ordered(MemoryOrder::Acquire);
     let changed = "  what A waits on was last changed by B; src/t.rs:2:5";
     assert_eq!(verdict(&file).last().map(String::as_str), Some(changed));
-    // A thread that parks itself has not looked at a word for that.
+    // A thread that parks itself has not read a word for that.
     file.steps[1].operation.location = LocationId(1);
     assert!(verdict(&file).iter().all(|line| !line.contains("last changed")), "{:?}", verdict(&file));
 }

@@ -1,4 +1,4 @@
-//! The end of a run in sentences: what was wrong, who waits for whom, and who holds what.
+//! The end of a run in sentences: the failure, the wait-for cycle, and the lock holders.
 
 use super::names::Names;
 use crate::operations::acquisitions;
@@ -8,8 +8,8 @@ use raddle_model::{
     Verdict,
 };
 
-/// Returns how the run ended, a line each. A deadlock is told with where each lock was taken, and with who last changed the
-/// futex words that threads wait on.
+/// Returns the outcome of the run, a line each. A deadlock includes where each lock was acquired, and which
+/// thread last changed the futex words that threads wait on.
 pub fn verdict(file: &TraceFile) -> Vec<String> {
     let (names, mut lines) = (Names(file), sentences(file));
     if let Some(Failure::Deadlock { blocked, .. }) = file.verdict.failure() {
@@ -22,10 +22,10 @@ pub fn verdict(file: &TraceFile) -> Vec<String> {
     lines
 }
 
-/// Who has changed the word last that a thread waits on by a futex, as far as instrumented code did: often whoever has the
-/// lock. Others that wait on the same word have at most said so in it.
+/// Returns the thread that last changed the futex word of a wait, as far as instrumented code did: often the
+/// holder of the lock. Other waiters on the same word have at most registered in it.
 fn changer(file: &TraceFile, blocked: &[Blocked], entry: &Blocked) -> Option<String> {
-    // A futex is looked at in the step before the wait, at the same location.
+    // A futex is read in the step before the wait, at the same location.
     let word = |entry: &Blocked| {
         let look = file.steps.iter().rfind(|step| step.thread == entry.thread.0)?.operation;
         let is_look =
@@ -47,7 +47,7 @@ fn changer(file: &TraceFile, blocked: &[Blocked], entry: &Blocked) -> Option<Str
     Some(format!("  what {thread} waits on was last changed by {by}; {location}"))
 }
 
-/// What happened in the end, who waits for whom and who holds what: a line each.
+/// Returns the failure, the waits and the lock holders: a line each.
 pub fn sentences(file: &TraceFile) -> Vec<String> {
     let names = Names(file);
     match &file.verdict {
@@ -62,7 +62,7 @@ pub fn sentences(file: &TraceFile) -> Vec<String> {
     }
 }
 
-/// A message in a line that ends with `by`, and one more for each further line of the message.
+/// Returns a message in a line that ends with `by`, and one more for each further line of the message.
 fn said(begin: &str, message: &str, by: &str) -> Vec<String> {
     let mut lines = message.lines();
     let head = format!("{begin}{}{by}", lines.next().unwrap_or("it says nothing"));
@@ -180,7 +180,7 @@ impl Names<'_> {
         ]
     }
 
-    /// Whether a thread waits behind a writer for a lock that it has for reading.
+    /// Returns true if a thread waits behind a writer for a lock that it holds for reading.
     fn reads_again(&self, entry: &Blocked) -> bool {
         let last = self.0.steps.iter().rfind(|step| step.thread == entry.thread.0);
         last.is_some_and(|step| step.operation.kind == Kind::ReadLockAgain)
@@ -212,7 +212,7 @@ impl Names<'_> {
             BlockReason::Park => "being unparked".to_owned(),
             BlockReason::Mailbox => {
                 let place = self.location(entry.location);
-                // The place of a receive tells which messages it takes.
+                // The location of a receive has the messages that it matches.
                 let receive = place.strip_prefix("receive ").and_then(|rest| rest.rsplit_once(" at "));
                 if let Some((patterns, place)) = receive {
                     return format!("{} waits for {patterns}; {place}", self.thread(entry.thread));

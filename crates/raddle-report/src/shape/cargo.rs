@@ -1,138 +1,138 @@
-//! What `cargo raddle` prints.
+//! The output of `cargo raddle`.
 
 use raddle_model::Claims;
 use serde::Serialize;
 
-/// What `cargo raddle test --json` prints for each test, a line each.
+/// The output of `cargo raddle test --json` for each test, a line each.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct CargoTest {
-    /// The program that it is in: `package`, `package::file` or `package::bin/name`.
+    /// The program that contains it: `package`, `package::file` or `package::bin/name`.
     pub binary: String,
     /// Its name.
     pub test: String,
-    /// How it ended.
+    /// Its status.
     pub status: TestStatus,
-    /// How long it took, in real time.
+    /// The duration in real time, in seconds.
     pub seconds: f64,
     /// Complete runs.
     pub runs: u64,
     /// Failing runs.
     pub failures: u64,
-    /// How many partial orders were seen.
+    /// The number of distinct partial orders.
     pub partial_orders: u64,
-    /// The most threads of any run, without that of the harness.
+    /// The largest number of threads of any run, without that of the harness.
     pub threads: u64,
-    /// The most steps of any run.
+    /// The largest number of steps of any run.
     pub steps: u64,
-    /// How often a spinning thread was held back.
+    /// The number of times a spinning thread was descheduled.
     pub rests: u64,
-    /// Whether no strategy has a schedule left.
+    /// True if no strategy has a schedule left.
     pub exhausted: bool,
-    /// The strategy, as it was named.
+    /// The strategy, as specified.
     pub strategy: String,
     /// The seed.
     pub seed: u64,
-    /// What PCT's guarantee says of bugs that were not found, for the runs of PCT that were made; empty without them.
+    /// The bounds of PCT's guarantee for bugs that were not found, for the runs of PCT; empty without them.
     pub bounds: Vec<MissedBug>,
-    /// What the runs show of bugs that were not found, the strongest statement first.
+    /// The evidence about bugs that were not found, the strongest claim first.
     pub claims: Claims,
     /// The kind of failure.
     pub kind: Option<String>,
-    /// What was wrong, in sentences.
+    /// The failure, in sentences.
     pub message: Option<String>,
     /// The number of the first failing run, from 0.
     pub first_failure: Option<u64>,
     /// The file with it.
     pub failure_file: Option<String>,
-    /// The command that repeats it.
+    /// The command that replays it.
     pub replay: Option<String>,
-    /// What the test printed in it.
+    /// The output of the test in it.
     pub output: Option<String>,
-    /// Why it cannot be controlled, or was not run.
+    /// The reason why it cannot be controlled, or was not run.
     pub reason: Option<String>,
-    /// What else has to be known to judge the result.
+    /// Notes for judging the result.
     pub notes: Vec<String>,
 }
 
-/// How a test ended.
+/// The status of a test.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum TestStatus {
-    /// No schedule broke it.
+    /// No run failed.
     #[default]
     Passed,
-    /// A schedule broke it.
+    /// A run failed.
     Failed,
     /// It passed, and has a single thread.
     NotConcurrent,
     /// Every run reached the step limit without a verdict.
     Inconclusive,
-    /// It does what cannot be controlled.
+    /// It uses something that cannot be controlled.
     NotControllable,
     /// It is marked `#[ignore]`, and was not run.
     Ignored,
-    /// The settings leave it out.
+    /// The settings exclude it.
     Skipped,
 }
 
-/// What runs of PCT say of bugs that were not found.
+/// The bound from runs of PCT for bugs that were not found.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize)]
 pub struct MissedBug {
     /// Of this depth, or a smaller one.
     pub depth: u64,
-    /// How many runs of PCT the statement is about.
+    /// The number of runs of PCT that the bound covers.
     pub runs: u64,
-    /// Always true: no statement is made about runs that were not made.
+    /// Always true: there is no bound for runs that were not executed.
     pub made: bool,
-    /// At most the chance that all of them miss such a bug.
+    /// An upper bound on the probability that all of them miss such a bug.
     pub missed: f64,
 }
 
-/// What `cargo raddle test --json` prints at the end.
+/// The output of `cargo raddle test --json` at the end.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct CargoTests {
-    /// Tests that were run.
+    /// The number of tests that were run.
     pub tests: u64,
-    /// Those that no schedule broke.
+    /// The number of passed tests.
     pub passed: u64,
-    /// Those that a schedule broke.
+    /// The number of failed tests.
     pub failed: u64,
-    /// Those with a single thread, which passed.
+    /// The number of passed single-threaded tests.
     pub not_concurrent: u64,
-    /// Those of which every run reached the step limit without a verdict.
+    /// The number of tests of which every run reached the step limit without a verdict.
     pub inconclusive: u64,
-    /// Those that do what cannot be controlled.
+    /// The number of tests that cannot be controlled.
     pub not_controllable: u64,
-    /// Those that are marked `#[ignore]`.
+    /// The number of tests marked `#[ignore]`.
     pub ignored: u64,
-    /// Those that the settings leave out.
+    /// The number of tests that the settings exclude.
     pub skipped: u64,
-    /// Those that nobody asked for.
+    /// The number of tests that were not selected.
     pub filtered: u64,
-    /// How long all took, in real time.
+    /// The total duration in real time, in seconds.
     pub seconds: f64,
-    /// Why it ended before all were run, if it did.
+    /// The reason why it ended before all were run, if it did.
     pub stopped: Option<String>,
 }
 
-/// What `cargo raddle doctor --json` prints.
+/// The output of `cargo raddle doctor --json`.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Doctor {
-    /// Whether nothing is missing.
+    /// True if nothing is missing.
     pub ok: bool,
-    /// What was looked at, in this order.
+    /// The checks, in order.
     pub findings: Vec<Finding>,
-    /// Whether `--hooks sanitizer` works; nothing if nobody needs to know.
+    /// True if `--hooks sanitizer` works; `None` if it was not checked.
     pub fallback: Option<bool>,
 }
 
-/// One thing that is needed.
+/// One requirement.
 #[derive(Clone, PartialEq, Debug, Default, Serialize)]
 pub struct Finding {
-    /// What it is.
+    /// The requirement.
     pub what: String,
-    /// Whether it is there.
+    /// True if it is fulfilled.
     pub ok: bool,
-    /// What was found, or what is wrong.
+    /// The details, or the problem.
     pub detail: String,
 }

@@ -1,18 +1,18 @@
-//! What is told of a failing run that was replayed, made smaller or explained.
+//! The output for a failing run that was replayed, minimized or explained.
 
 use crate::operations::verb;
 use crate::values::{ShownValue, told};
 use raddle_model::{TraceFile, TraceStep};
 use serde::Serialize;
 
-/// What `raddle replay --json` prints.
+/// The output of `raddle replay --json`.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Replayed {
     /// `passed`, or the kind of failure.
     pub verdict: String,
-    /// What happened, in sentences.
+    /// The failure, in sentences.
     pub message: String,
-    /// How many steps were repeated.
+    /// The number of replayed steps.
     pub steps: u64,
     /// The partial-order fingerprint in hexadecimal digits.
     pub fingerprint: String,
@@ -20,12 +20,12 @@ pub struct Replayed {
     pub strategy: String,
     /// The seed it was found with.
     pub seed: u64,
-    /// Which run of that seed it was.
+    /// The number of the run for that seed.
     pub run: u64,
 }
 
 impl Replayed {
-    /// What is told of a file whose run repeats, with what happened in sentences.
+    /// Returns the output for a file whose run repeats, with the failure in sentences.
     pub fn of(file: &TraceFile, message: &[String]) -> Replayed {
         Replayed {
             verdict: file.verdict.failure().map_or("passed", |failure| failure.kind()).to_owned(),
@@ -39,74 +39,74 @@ impl Replayed {
     }
 }
 
-/// What a tolerant replay brought, where the run left the recorded one.
+/// The output of a tolerant replay that diverged from the recorded run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Resembled {
-    /// `passed`, or the kind of failure, of the run of now.
+    /// `passed`, or the kind of failure, of the current run.
     pub verdict: String,
-    /// The same of the recorded run.
+    /// The same for the recorded run.
     pub recorded: String,
-    /// What happens now, in sentences.
+    /// The current failure, in sentences.
     pub message: String,
     /// The first recorded step that could not be repeated, from 0.
     pub left_at: u64,
-    /// What was different there.
+    /// The difference.
     pub left_because: String,
-    /// How many steps the run of now has.
+    /// The number of steps of the current run.
     pub steps: u64,
 }
 
-/// A failing run that was made smaller.
+/// A minimized failing run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Reduced {
     /// The kind of failure.
     pub verdict: String,
-    /// What happens, in sentences.
+    /// The failure, in sentences.
     pub message: String,
     /// The file with the smaller run.
     pub failure_file: String,
-    /// How many runs were made for that.
+    /// The number of runs for minimization.
     pub executions: u64,
-    /// How many switches between threads it has.
+    /// The number of its context switches.
     pub switches: u64,
-    /// How many there were when it was found.
+    /// The original number.
     pub switches_before: u64,
-    /// How many steps it has.
+    /// The number of its steps.
     pub steps: u64,
-    /// How many there were when it was found.
+    /// The original number.
     pub steps_before: u64,
 }
 
-/// Why a run fails.
+/// The explanation of a failing run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct Explained {
     /// The kind of failure.
     pub verdict: String,
-    /// What happens, in sentences.
+    /// The failure, in sentences.
     pub message: String,
-    /// The pairs of operations that happen in the other order in the closest run that passes.
+    /// The pairs of operations that occur in the other order in the closest run that passes.
     pub swapped: Vec<ExplainedPair>,
-    /// Whether all sampled schedules fail.
+    /// True if all sampled schedules fail.
     pub always: bool,
     /// The estimated depth of the bug, if it was found.
     pub depth: Option<u64>,
-    /// The orders that are enough for the failure.
+    /// The orderings that suffice for the failure.
     pub constraints: Vec<ExplainedPair>,
-    /// Which of Maple's idioms they are, if they are one.
+    /// Maple's idiom of them, if they are one.
     pub idiom: Option<u8>,
-    /// With how many random schedules each set of orders was tried.
+    /// The number of random schedules with which each set of orderings was tried.
     pub samples: u64,
-    /// How many runs were made.
+    /// The number of runs.
     pub executions: u64,
-    /// How many swaps of one pair of operations there are to be tried.
+    /// The number of possible swaps of one pair of operations.
     pub swaps: u64,
-    /// How many of them were tried.
+    /// The number of swaps that were tried.
     pub swaps_tried: u64,
-    /// Whether everything was tried; if not, there was no more time, or no more runs.
+    /// True if everything was tried; if not, the limit of time or runs was reached.
     pub complete: bool,
 }
 
-/// Two operations in the order in which they happen in the failing run.
+/// Two operations in their order in the failing run.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ExplainedPair {
     /// The earlier one.
@@ -118,20 +118,21 @@ pub struct ExplainedPair {
 /// One of the two.
 #[derive(Clone, PartialEq, Debug, Serialize)]
 pub struct ExplainedStep {
-    /// Which step of the run it is, from 0; nothing if its thread waits for it in the end.
+    /// The step of the run, from 0; `None` if its thread waits for it at the end.
     pub step: Option<u64>,
-    /// Whose it is.
+    /// The thread.
     pub thread: String,
-    /// What it does.
+    /// The operation.
     pub operation: String,
-    /// Where.
+    /// The location.
     pub location: String,
-    /// What it read and wrote, such as `balance = 100`, as far as that is known.
+    /// The values read and written, such as `balance = 100`, as far as known.
     pub values: Vec<String>,
 }
 
 impl ExplainedStep {
-    /// Returns step `index` of `steps`, which are those of the run of `file` and then those that its threads wait for.
+    /// Returns step `index` of `steps`, which are those of the run of `file` and then those that its threads
+    /// wait for.
     pub fn of(file: &TraceFile, steps: &[TraceStep], index: usize) -> ExplainedStep {
         let TraceStep { thread, operation } = &steps[index];
         ExplainedStep {

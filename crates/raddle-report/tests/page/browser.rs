@@ -1,4 +1,4 @@
-//! Drives a Chromium without a window over its debugging pipe.
+//! Drives a headless Chromium over its debugging pipe.
 
 use serde_json::{Value, json};
 use std::io::{BufRead, BufReader, Write};
@@ -7,13 +7,13 @@ use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-/// What a Chromium may be called.
+/// The names of Chromium.
 const NAMES: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
 
-/// A browser that does not answer for so long has hung; no test depends on less.
+/// A browser that does not answer for this long has hung; no test depends on less.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// The name of the browser on this machine, if there is one.
+/// Returns the name of the browser on this machine, if there is one.
 pub(crate) fn find() -> Option<&'static str> {
     let starts = |name: &&str| {
         let mut command = Command::new(name);
@@ -30,17 +30,18 @@ pub(crate) struct Browser {
     from: Receiver<Value>,
     session: String,
     next: u64,
-    /// Messages that were nobody's answer.
+    /// Messages that were not answers.
     events: Vec<Value>,
 }
 
 impl Browser {
-    /// Starts the browser with a folder of its own.
+    /// Starts the browser with its own folder.
     pub(crate) fn start(name: &str, folder: &Path) -> Browser {
         let profile = folder.join("profile");
-        // One that was killed leaves a lock with the name of its machine.
+        // A killed browser leaves a lock with the name of its machine.
         _ = std::fs::remove_dir_all(&profile);
-        // Chromium reads from descriptor 3 and writes to 4; the shell makes them of its own input and output.
+        // Chromium reads from descriptor 3 and writes to 4; the shell creates them from its own input and
+        // output.
         let mut command = Command::new("sh");
         command.args(["-c", "exec \"$0\" \"$@\" 3<&0 4>&1 </dev/null >/dev/null 2>&1", name]);
         command.args([
@@ -103,7 +104,7 @@ impl Browser {
         self.from.recv_timeout(PATIENCE).expect("the browser answers")
     }
 
-    /// Loads a page and waits until it is there.
+    /// Loads a page and waits until it is loaded.
     pub(crate) fn open(&mut self, path: &Path) {
         self.events.clear();
         self.call("Page.navigate", &json!({ "url": format!("file://{}", path.display()) }));
@@ -113,7 +114,7 @@ impl Browser {
         }
     }
 
-    /// The value of an expression in the page, after the frames that are due.
+    /// Returns the value of an expression in the page, after the pending frames.
     pub(crate) fn ask(&mut self, expression: &str) -> Value {
         let frame = "new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))";
         let expression = format!("{frame}.then(() => ({expression}))");
@@ -123,7 +124,7 @@ impl Browser {
         answer["result"]["value"].clone()
     }
 
-    /// Presses a key and lets it go.
+    /// Presses and releases a key.
     pub(crate) fn press(&mut self, key: &str) {
         let mut event = json!({ "type": "keyDown", "key": key, "code": key });
         if key.len() == 1 {
@@ -133,13 +134,13 @@ impl Browser {
         self.call("Input.dispatchKeyEvent", &json!({ "type": "keyUp", "key": key, "code": key }));
     }
 
-    /// What the user wants of colours.
+    /// Sets the preferred color scheme.
     pub(crate) fn prefer(&mut self, scheme: &str) {
         let features = json!([{ "name": "prefers-color-scheme", "value": scheme }]);
         self.call("Emulation.setEmulatedMedia", &json!({ "features": features }));
     }
 
-    /// Errors that the page has told of since it was opened, and what it has asked for from outside.
+    /// Returns errors of the page since it was opened, and its external requests.
     pub(crate) fn complaints(&self) -> Vec<String> {
         let is_complaint = |event: &&Value| match event["method"].as_str() {
             Some("Runtime.exceptionThrown") => true,
@@ -157,7 +158,7 @@ impl Browser {
 
 impl Drop for Browser {
     fn drop(&mut self) {
-        // A browser without its pipe ends by itself; this one is not waited for.
+        // A browser without its pipe exits by itself; this one is not waited for.
         _ = self.child.kill();
         _ = self.child.wait();
     }

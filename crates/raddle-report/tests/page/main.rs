@@ -1,6 +1,7 @@
 //! The page in a real browser: it loads, steps, filters, scrolls through long runs, and has two themes.
 //!
-//! `tools/install.sh` installs the browser. Without one the test says so and passes, unless `RADDLE_BROWSER` or `CI` is set.
+//! `tools/install.sh` installs the browser. Without one the test prints a message and passes, unless
+//! `RADDLE_BROWSER` or `CI` is set.
 
 mod browser;
 mod reports;
@@ -10,7 +11,7 @@ use serde_json::json;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
-/// A browser, or nothing if there is none and nobody insists.
+/// Returns a browser, or `None` if there is none and it is not required.
 fn browser(name: &str) -> Option<(Browser, PathBuf)> {
     let Some(program) = browser::find() else {
         #[expect(
@@ -35,7 +36,7 @@ fn open(browser: &mut Browser, folder: &Path, report: &raddle_report::FailureRep
     browser.open(&path);
 }
 
-/// The number of the line that the current step stands at, the step, and what is said of it.
+/// The number of the line of the current step, the step, and its description.
 const NOW: &str = "[document.querySelector('.line.now')?.dataset.line, \
                    document.querySelector('.row.now')?.dataset.step, \
                    document.getElementById('current').textContent.split(' (')[0]]";
@@ -107,7 +108,7 @@ fn the_page_of_a_deadlock() {
     browser.ask("document.getElementById('all').click()");
     assert_eq!(browser.ask(rows).as_array().map(Vec::len), Some(6));
 
-    // The theme is the one that the user prefers, until the button says otherwise.
+    // The theme is the one that the user prefers, until the button changes it.
     let theme = "[document.documentElement.dataset.theme, getComputedStyle(document.body).backgroundColor]";
     browser.prefer("dark");
     assert_eq!(browser.ask(theme), json!(["dark", "rgb(22, 24, 28)"]));
@@ -148,7 +149,7 @@ fn a_run_of_a_hundred_threads_and_a_hundred_thousand_steps() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
-/// Each event of the idiom has its letter in both runs, and can be gone to.
+/// Each event of the idiom has its letter in both runs, and can be selected.
 #[test]
 fn the_idiom_of_a_failure_is_marked() {
     let Some((mut browser, folder)) = browser("page_idiom") else { return };
@@ -169,7 +170,7 @@ fn the_idiom_of_a_failure_is_marked() {
     assert_eq!(browser.ask(told), true);
     browser.ask("document.querySelectorAll('#idiom button')[1].click()");
     assert_eq!(browser.ask("document.querySelector('.run .row.now').dataset.step"), "2");
-    // What is no idiom has no line.
+    // A failure without an idiom has no such line.
     open(&mut browser, &folder, &reports::deadlock());
     assert_eq!(
         browser.ask("[document.getElementById('idiom').hidden, document.querySelectorAll('.mark').length]"),
@@ -178,7 +179,8 @@ fn the_idiom_of_a_failure_is_marked() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
-/// What a step read or wrote is in its row and in the words about the current step; a run without values shows none.
+/// The value that a step read or wrote is in its row and in the description of the current step; a run
+/// without values shows none.
 #[test]
 fn values_are_shown_with_the_steps() {
     let Some((mut browser, folder)) = browser("page_values") else { return };
@@ -192,7 +194,7 @@ fn values_are_shown_with_the_steps() {
     let write = "write x.<i>low</i> = 1";
     let told = browser.ask(&cells(0));
     let told: Vec<&str> = told.as_array().expect("a list").iter().filter_map(|told| told.as_str()).collect();
-    // In a narrow lane there is room for the value, and for a part of the name.
+    // A narrow lane has room for the value, and for a part of the name.
     for (told, [begin, end]) in
         told.iter().zip([["read x.", " = 0"], ["read x.", " = 0"], ["write x.", " = 1"]])
     {
@@ -211,13 +213,13 @@ fn values_are_shown_with_the_steps() {
     assert_eq!(browser.complaints(), [""; 0]);
 }
 
-/// A page may not be as tall as such a run; every step can be scrolled to all the same, and gone to.
+/// A page may not be as tall as such a run; every step can be scrolled to and selected nevertheless.
 #[test]
 fn a_run_of_a_million_steps() {
     let Some((mut browser, folder)) = browser("page_million") else { return };
     open(&mut browser, &folder, &reports::long(4, 1_000_000));
     assert_eq!(browser.complaints(), [""; 0]);
-    // The first and the last row that can be seen.
+    // The first and the last visible row.
     let seen = "(() => { const box = document.querySelector('.lanes').getBoundingClientRect(); \
                 const rows = [...document.querySelectorAll('.run .row')].filter((row) => { const at = row.getBoundingClientRect(); \
                 return at.bottom > box.top + 26 && at.top < box.bottom; }); \
@@ -228,7 +230,7 @@ fn a_run_of_a_million_steps() {
     };
     browser.press("Home");
     assert_eq!(rows(&mut browser)[0], 0);
-    // A turn of the wheel here and there leaves no step out.
+    // Turning the wheel skips no step.
     for from in [0.0, 0.3, 0.9] {
         browser.ask(&format!("(() => {{ const box = document.querySelector('.lanes'); box.scrollTop = {from} * box.scrollHeight; return 0; }})()"));
         let mut last = rows(&mut browser);
@@ -239,7 +241,7 @@ fn a_run_of_a_million_steps() {
             last = now;
         }
     }
-    // By keys, each step is in sight.
+    // With keys, each step is visible.
     let now = "Number(document.querySelector('.run .row.now').dataset.step)";
     browser.ask("document.querySelector('.run .row .cell').click()");
     let begin = browser.ask(now).as_u64().expect("a step");

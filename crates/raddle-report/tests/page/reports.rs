@@ -1,4 +1,4 @@
-//! What the pages show.
+//! The contents of the pages.
 
 use raddle_model::{
     Access, BlockReason, Blocked, Cell, Environment, Failure, Format, FrontEnd, Kind, LocationId, ObjectId,
@@ -50,7 +50,7 @@ fn source(lines: u32) -> Source {
     Source { name: "work.c".into(), text: lines.collect() }
 }
 
-/// Two threads, four steps, and a passing run beside.
+/// Returns two threads, four steps, and a passing run.
 pub(crate) fn deadlock() -> FailureReport {
     let (threads, objects) = (vec!["A".to_owned(), "B".to_owned()], vec!["m<1>".to_owned(), "n".to_owned()]);
     let steps = vec![
@@ -73,7 +73,7 @@ pub(crate) fn deadlock() -> FailureReport {
     let failing = file(threads, objects, 12, steps);
     let mut passing = failing.clone();
     let failing = TraceFile { verdict: Verdict::Failed { failure }, ..failing };
-    // Its third step is another one.
+    // Its third step is different.
     passing.steps[2].operation.location = LocationId(5);
     let mut report = FailureReport::of(&failing);
     report.passing = Some(Timeline::of(&passing));
@@ -83,7 +83,7 @@ pub(crate) fn deadlock() -> FailureReport {
     report
 }
 
-/// Two threads that add to a number, of which one addition is lost: Maple's second idiom.
+/// Returns two threads that add to a number, of which one addition is lost: Maple's second idiom.
 pub(crate) fn lost_update() -> FailureReport {
     let step = |thread, kind, location| {
         let access = if kind == Kind::Read { Access::Read } else { Access::Write };
@@ -132,7 +132,7 @@ fn value(step: u32, read: Option<u64>, written: Option<u64>) -> Value {
     Value { step, cell: 0, read, written }
 }
 
-/// Many threads that take a lock in turn.
+/// Returns many threads that take a lock in turn.
 pub(crate) fn long(threads: u32, steps: u32) -> FailureReport {
     let kinds = [Kind::Lock, Kind::ReadModifyWrite, Kind::ReadModifyWrite, Kind::Unlock];
     let of = |number: u32| {
