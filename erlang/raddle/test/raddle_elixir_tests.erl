@@ -73,6 +73,6 @@ its_applications_are_started_case() ->
 native_functions_have_their_own_names_case() ->
     Test = {'Elixir.Scratch', native},
     #{error := Error} = raddle:explore(Test, #{file => none, runs => 1}),
-    ?assertMatch({match, _}, re:run(Error, "^Scratch.Native.sum/2, reached from scratch.ex:7, cannot be controlled, .*"
-                                           " by --allow Scratch.Native.sum/2 or ")),
+    ?assertMatch({match, _}, re:run(Error, "^Scratch.Native.sum/2, reached from scratch.ex:7, cannot be controlled, .*\n.*"
+                                           " with --allow Scratch.Native.sum/2 or ")),
     [?assertEqual([{3}], values(Test, #{runs => 1, allow => [Name]})) || Name <- ["Scratch.Native.sum/2", "Scratch.Native", 'Elixir.Scratch.Native']].
