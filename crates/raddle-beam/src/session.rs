@@ -270,8 +270,8 @@ impl<P: Copy> Session<P> {
 
     fn find_place(&mut self, place: u32) -> LocationId {
         let (location, new) = self.places.find(place);
-        if new && self.engine.wants_places() {
-            self.engine.name_place(location, Name(mix(u64::from(place))));
+        if new && self.engine.wants_location_names() {
+            self.engine.name_location(location, Name(mix(u64::from(place))));
         }
         location
     }

@@ -5,7 +5,7 @@ use raddle_model::native::{Answer, Order, RunResult, Setup};
 use raddle_model::{Ledger, Operation, Settings, TraceFile, TraceStep};
 use raddle_report::shape::NativeRun;
 use raddle_report::text;
-use raddle_search::{Details, Known, Made, Request, Run, Seen, Tally, Worker};
+use raddle_search::{Details, FinishedRun, Known, Request, Run, Seen, Tally, Worker};
 use std::collections::VecDeque;
 
 /// The error of a program whose runs cannot be controlled. No other error has this type.
@@ -68,7 +68,7 @@ impl<S: Server> Worker for Remote<S> {
         self.server.send(&orders)
     }
 
-    fn receive(&mut self) -> Result<Option<Made<Box<RunResult>>>> {
+    fn receive(&mut self) -> Result<Option<FinishedRun<Box<RunResult>>>> {
         let answer = self.server.receive()?;
         let number = self.numbers.pop_front().context("a server has answered more than it was asked")?;
         match answer {
@@ -93,7 +93,7 @@ impl<S: Server> Worker for Remote<S> {
         for &strategy in lanes {
             if let Answer::Coverage(covered) = self.server.order(&Order::Coverage { strategy })? {
                 known.covered.ledger.join(&covered.ledger, base);
-                known.covered.places.extend(covered.places);
+                known.covered.locations.extend(covered.locations);
             }
         }
         Ok(known)
@@ -105,14 +105,14 @@ impl<S: Server> Worker for Remote<S> {
 }
 
 /// Returns a run in the form of the search.
-fn made(mut ran: Box<RunResult>) -> Made<Box<RunResult>> {
+fn made(mut ran: Box<RunResult>) -> FinishedRun<Box<RunResult>> {
     let details = Details {
         kind: ran.kind.clone(),
         inconclusive: ran.inconclusive,
         outside_waits: ran.outside_waits,
         processes: ran.processes,
         exposed: ran.exposed.clone(),
-        unlearnt: ran.unlearnt.take(),
+        profiling_error: ran.profiling_error.take(),
     };
     let run = Run {
         fingerprint: ran.fingerprint,
@@ -123,7 +123,7 @@ fn made(mut ran: Box<RunResult>) -> Made<Box<RunResult>> {
         cut_off: ran.cut_off,
         details: (details != Details::default()).then(|| Box::new(details)),
     };
-    Made { run, failure: ran.trace.is_some().then_some(ran) }
+    FinishedRun { run, failure: ran.trace.is_some().then_some(ran) }
 }
 
 /// Returns a short summary of a search, with the strategy of the latest run.
@@ -135,7 +135,7 @@ pub(crate) fn in_short(seen: &Seen<'_>, strategies: &[String]) -> String {
 
 /// Returns a note if shared-memory detection is incomplete.
 pub(crate) fn missed_memory(tally: &Tally) -> Option<String> {
-    let why = tally.unlearnt.as_ref()?;
+    let why = tally.profiling_error.as_ref()?;
     Some(format!("shared-memory detection is incomplete: a profiling run failed: {why}"))
 }
 

@@ -1,4 +1,4 @@
-//! What only runs of actors need: threads that appear without an operation, and threads that others end.
+//! Operations for runs of actors: threads that appear without an operation, and threads that others end.
 
 use crate::engine::Engine;
 use crate::pending::bit;
@@ -6,8 +6,8 @@ use crate::threads::Status;
 use raddle_model::{Event, Operation, ThreadId, Verdict, mix};
 
 impl Engine {
-    /// Adds a thread as part of the latest step of `parent`: a timer, or whatever else works for it. It is resumed
-    /// before the next choice.
+    /// Adds a thread as part of the latest step of `parent`: a timer, for example. It is resumed before the
+    /// next choice.
     pub fn add_child(&mut self, parent: ThreadId) -> ThreadId {
         self.burst = 0;
         let entry = self.threads.get_mut(parent);
@@ -16,12 +16,12 @@ impl Engine {
         self.new_thread((name, mix(name.0)), Some(parent))
     }
 
-    /// Makes `operation` the next one of `thread` in place of the one that it has announced, as part of a step of another
-    /// thread. Must not be called for a thread that runs, has ended, or waits inside an operation.
+    /// Replaces the announced operation of `thread` by `operation`, as part of a step of another thread. Must
+    /// not be called for a thread that runs, has ended, or waits inside an operation.
     pub fn replace(&mut self, thread: ThreadId, operation: Operation) {
         self.burst = 0;
         let entry = self.threads.get_mut(thread);
-        debug_assert_eq!(entry.status, Status::Pending, "only what was announced can be replaced");
+        debug_assert_eq!(entry.status, Status::Pending, "only an announced operation can be replaced");
         let (known, old) = ((thread, entry.bit), entry.operation);
         if entry.resting {
             entry.resting = false;
@@ -32,12 +32,12 @@ impl Engine {
         self.await_turn(thread, operation);
     }
 
-    /// The operations executed so far, in order.
+    /// Returns the operations executed so far, in order.
     pub fn events(&self) -> &[Event] {
         &self.trace.events
     }
 
-    /// Says that the run is over and nothing was wrong, whatever threads are about to do. A run that has failed stays failed.
+    /// Ends the run as passed, whatever threads are about to do. A run that has failed stays failed.
     pub fn conclude(&mut self) {
         if self.verdict.is_none() {
             self.end(Verdict::Passed);

@@ -8,8 +8,8 @@ use crate::strategy::Needs;
 use crate::threads::Threads;
 use raddle_model::ThreadId;
 
-/// What a run was like before its first step, when every thread had announced its first operation. A program that always
-/// begins in the same way keeps it, to begin later runs at once.
+/// A snapshot of a run before its first step, when every thread has announced its first operation. A program
+/// that always begins in the same way keeps it to start later runs quickly.
 #[derive(Clone, Debug)]
 pub struct Beginning {
     config: Config,
@@ -21,20 +21,20 @@ pub struct Beginning {
     first_threads: usize,
     alive: usize,
     state: u64,
-    told: bool,
+    has_state: bool,
     timed: bool,
 }
 
 impl Engine {
-    /// Hands out a thread that exists from the start and has to be resumed before the first choice. A front end that does
-    /// that itself, and not by way of [`Engine::next`], calls this until there is none.
+    /// Returns a thread that exists from the start and has to be resumed before the first choice. A front end
+    /// that does not resume these threads through [`Engine::next`] calls this until it returns `None`.
     pub fn take_ready(&mut self) -> Option<ThreadId> {
         self.ready.pop().map(|(thread, _)| thread)
     }
 
-    /// What the run is like so far, if it can be the beginning of others: nothing was executed, and every thread has
-    /// announced its first operation or has ended. Not if a thread waits for a mutex, runs in the background, or something may
-    /// come from outside.
+    /// Returns a snapshot of the run, if it can be the beginning of others: nothing was executed, and every
+    /// thread has announced its first operation or has ended. Returns `None` if a thread waits for a mutex or
+    /// runs in the background, or if something may come from outside.
     pub fn beginning(&self) -> Option<Beginning> {
         let begun = self.ready.is_empty() && self.steps == 0 && self.now == 0 && self.verdict.is_none();
         // None of these is part of a beginning.
@@ -50,13 +50,13 @@ impl Engine {
             first_threads: self.first_threads,
             alive: self.alive,
             state: self.state,
-            told: self.told,
+            has_state: self.has_state,
             timed: self.timed,
         })
     }
 
-    /// Makes this run, to which nothing was added yet, begin like an earlier one. Tells whether it could: not if the settings
-    /// are others, or the strategy wants something else to be tracked.
+    /// Makes this run, to which nothing was added yet, begin like an earlier one. Returns false, without
+    /// effect, if the settings differ or the strategy needs something else to be tracked.
     #[inline]
     pub fn begin_like(&mut self, beginning: &Beginning) -> bool {
         let fits = self.config == beginning.config && self.needs == beginning.needs;
@@ -68,7 +68,7 @@ impl Engine {
             self.first_threads = beginning.first_threads;
             self.alive = beginning.alive;
             self.state = beginning.state;
-            self.told = beginning.told;
+            self.has_state = beginning.has_state;
             self.timed = beginning.timed;
         }
         fits
@@ -81,7 +81,7 @@ mod tests {
     use crate::objects::{MutexKind, Resource};
     use raddle_model::{Access, Kind, LocationId, Name, ObjectId, Operation};
 
-    /// An engine in which two threads have announced an operation of this kind.
+    /// Creates an engine in which two threads have announced an operation of this kind.
     fn begun(kind: Kind) -> Engine {
         let mut engine = Engine::new(Config::default());
         engine.begin(Needs::default());
@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_it_keeps_makes_a_beginning() {
+    fn only_supported_states_make_a_beginning() {
         assert!(begun(Kind::Write).beginning().is_some());
         assert!(begun(Kind::Lock).beginning().is_none());
         let mut engine = begun(Kind::Write);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_run_with_other_settings_begins_anew() {
+    fn a_run_with_other_settings_begins_from_scratch() {
         let beginning = begun(Kind::Write).beginning().unwrap();
         let begins = |config, needs| {
             let mut engine = Engine::new(config);

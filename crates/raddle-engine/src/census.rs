@@ -1,11 +1,11 @@
-//! How often each partial order was seen.
+//! Number of times each partial order was seen.
 
-/// A count per fingerprint. Fingerprints are well mixed already, so the table uses them as they are; its iteration
-/// order depends only on what was counted, and nothing that is reported depends on that order.
+/// A count per fingerprint. Fingerprints are well mixed already, so the table uses them as they are; its
+/// iteration order depends only on the counted fingerprints, and no report depends on that order.
 ///
-/// A bounded one counts all fingerprints up to its limit and after that a sample: those that begin with some zero bits, one bit more
-/// each time that the sample reaches the limit (adaptive sampling, Flajolet, Computing 43, 1990). Which ones are in the sample does not
-/// depend on the order in which they came.
+/// A bounded census counts all fingerprints up to its limit and after that a sample: those that begin with
+/// some zero bits, one bit more each time the sample reaches the limit (adaptive sampling, Flajolet,
+/// Computing 43, 1990). The sample does not depend on the order in which fingerprints are counted.
 #[derive(Clone, Debug)]
 pub struct Census {
     /// Invariant: a power of two entries, at most half of them used; an entry with count 0 is free.
@@ -13,7 +13,7 @@ pub struct Census {
     used: usize,
     /// Invariant: no less than `used`.
     limit: usize,
-    /// Invariant: all fingerprints that are counted begin with so many zero bits.
+    /// Invariant: all counted fingerprints begin with this many zero bits.
     zeros: u32,
 }
 
@@ -24,36 +24,38 @@ impl Default for Census {
 }
 
 impl Census {
-    /// Counts at most `limit` fingerprints, which is at least 1, and a sample if there are more.
+    /// Creates a census that counts at most `limit` fingerprints, which is at least 1, and a sample if there
+    /// are more.
     #[must_use]
     pub fn bounded(limit: usize) -> Census {
         Census { limit, ..Census::default() }
     }
 
-    /// An empty census with the same limit.
+    /// Returns an empty census with the same limit.
     #[must_use]
     pub fn emptied(&self) -> Census {
         Census::bounded(self.limit)
     }
 
-    /// Whether all fingerprints are counted, and not a sample.
+    /// Returns true if all fingerprints are counted, not a sample.
     pub fn is_exact(&self) -> bool {
         self.zeros == 0
     }
 
-    /// Whether `fingerprint` is counted: always, unless the census has become a sample.
+    /// Returns true if `fingerprint` is counted: always, unless the census has become a sample.
     #[inline]
     pub fn samples(&self, fingerprint: u64) -> bool {
         fingerprint.leading_zeros() >= self.zeros
     }
 
-    /// Counts a fingerprint; tells whether it is new.
+    /// Counts a fingerprint. Returns true if it is new.
     #[inline]
     pub fn count(&mut self, fingerprint: u64) -> bool {
         self.add(fingerprint, 1)
     }
 
-    /// Counts a fingerprint `times` times; tells whether it is new. One that is not in the sample counts as known.
+    /// Counts a fingerprint `times` times. Returns true if it is new. A fingerprint outside the sample counts
+    /// as known.
     #[inline]
     pub fn add(&mut self, fingerprint: u64, times: u64) -> bool {
         if !self.samples(fingerprint) {
@@ -73,28 +75,29 @@ impl Census {
         new
     }
 
-    /// How often a fingerprint was counted.
+    /// Returns the number of times a fingerprint was counted.
     pub fn of(&self, fingerprint: u64) -> u64 {
         self.table[self.slot(fingerprint)].1
     }
 
-    /// How many different fingerprints were counted; of a sample, how many there were about. The relative standard deviation of that is
-    /// below `sqrt(2 / limit)` where a sample has at least half of its limit, as it has on average after it was halved.
+    /// Returns the number of different fingerprints counted, or an estimate from a sample. The relative
+    /// standard deviation of the estimate is below `sqrt(2 / limit)` if the sample has at least half of its
+    /// limit, as it has on average after it was halved.
     pub fn distinct(&self) -> usize {
         self.used << self.zeros
     }
 
-    /// The smallest count of any fingerprint that was counted at all.
+    /// Returns the smallest count of any counted fingerprint.
     pub fn least(&self) -> Option<u64> {
         self.iter().map(|(_, count)| count).min()
     }
 
-    /// The largest count.
+    /// Returns the largest count.
     pub fn most(&self) -> Option<u64> {
         self.iter().map(|(_, count)| count).max()
     }
 
-    /// Every fingerprint with its count, in no particular order.
+    /// Iterates over the fingerprints with their counts, in no particular order.
     pub fn iter(&self) -> impl Iterator<Item = (u64, u64)> + '_ {
         self.table.iter().copied().filter(|&(_, count)| count > 0)
     }
@@ -120,7 +123,7 @@ impl Census {
         slot
     }
 
-    /// Keeps the fingerprints that begin with so many zero bits, and more if that is not enough.
+    /// Keeps the fingerprints that begin with `zeros` zero bits, or more if that is not enough.
     #[cold]
     fn thin_out(&mut self, zeros: u32) {
         self.zeros = zeros;
@@ -130,7 +133,7 @@ impl Census {
         self.fill(self.table.len());
     }
 
-    /// Makes a table of so many entries out of those that are counted.
+    /// Rebuilds the table with `length` entries.
     fn fill(&mut self, length: usize) {
         let old = std::mem::replace(&mut self.table, vec![(0, 0); length]);
         self.used = 0;
@@ -165,7 +168,7 @@ mod tests {
         assert_eq!(census.iter().collect::<BTreeMap<_, _>>(), map);
     }
 
-    /// A census with a limit, after so many different fingerprints.
+    /// Creates a census with a limit and counts `different` different fingerprints.
     fn bounded(limit: usize, different: u64) -> Census {
         let mut census = Census::bounded(limit);
         (1..=different).for_each(|number| _ = census.count(raddle_model::mix(number)));

@@ -6,67 +6,70 @@ use crate::threads::Status;
 use raddle_model::{Event, Handoff, Kind, ObjectId, Operation, Reads, ThreadId, Token, dependent};
 use std::collections::BTreeMap;
 
-/// Which orders between threads count.
+/// The orders between threads that a clock tracks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Edges {
     /// All: accesses to any common object, one of which writes.
     All,
-    /// Only those that synchronisation makes, not the order of memory accesses.
+    /// Only those of synchronisation, not the order of memory accesses.
     Synchronisation,
-    /// Only those of synchronisation that lets a thread wait until another one has done something: no order of locks, and
-    /// none of a wait before what ended it.
+    /// Only those of synchronisation by which a thread waits until another one has done something. Excludes
+    /// the order of locks, and that of a wait before the operation that ended it.
     Lasting,
 }
 
-/// For each event, how many events of each thread happen before it or are it.
+/// For each event, the number of events of each thread that happen before it or are it.
 #[derive(Debug)]
 pub struct Clocks {
     threads: usize,
     /// Event after event, one number per thread.
     at: Vec<u32>,
-    /// Event after event: the clock of the same thread just before, including what made it exist or woke it.
+    /// Event after event: the clock of the same thread just before, including what created or woke it.
     before: Vec<u32>,
 }
 
 impl Clocks {
-    /// The happens-before relation in which any two dependent events are ordered: the partial order of the run.
+    /// Computes the happens-before relation in which any two dependent events are ordered: the partial order
+    /// of the run.
     pub fn partial_order(run: &RunSummary<'_>) -> Clocks {
         Builder::new(run, Edges::All).build()
     }
 
-    /// The relation in which only synchronisation orders events; two unordered dependent accesses are a data race.
+    /// Computes the relation in which only synchronisation orders events; two unordered dependent accesses
+    /// are a data race.
     pub fn synchronisation(run: &RunSummary<'_>) -> Clocks {
         Builder::new(run, Edges::Synchronisation).build()
     }
 
-    /// The relation that is likely to hold in other runs too: creation and end of threads, wake-ups, barriers, and what was
-    /// posted, sent, initialised or unparked before it was taken. The order in which locks are taken is not part of it.
+    /// Computes the relation that is likely to hold in other runs too: creation and end of threads, wake-ups,
+    /// barriers, and tokens that were posted, sent, initialised or unparked before they were taken. The order
+    /// in which locks are taken is not part of it.
     pub fn lasting(run: &RunSummary<'_>) -> Clocks {
         Builder::new(run, Edges::Lasting).build()
     }
 
-    /// Whether event `earlier`, the `nth` event of `thread` (from 1), happens before or is event `later`.
+    /// Returns true if the `nth` event of `thread` (from 1) happens before event `later` or is that event.
     #[inline]
     pub fn ordered(&self, thread: ThreadId, nth: u32, later: usize) -> bool {
         self.at[later * self.threads + thread.index()] >= nth
     }
 
-    /// Whether the `nth` event of `thread` (from 1) was already known to the thread of event `later` just before that
-    /// event, so that no schedule can swap the two without changing what came before.
+    /// Returns true if the `nth` event of `thread` (from 1) was already known to the thread of event `later`
+    /// just before that event, so that no schedule can swap the two without changing what came before.
     #[inline]
     pub fn known_before(&self, thread: ThreadId, nth: u32, later: usize) -> bool {
         self.before[later * self.threads + thread.index()] >= nth
     }
 
-    /// The clock of an event: one number per thread.
+    /// Returns the clock of an event: one number per thread.
     pub fn of(&self, event: usize) -> &[u32] {
         &self.at[event * self.threads..][..self.threads]
     }
 }
 
-/// Pairs of events of different threads that are dependent and could have come in the other order, as far as
-/// synchronisation tells: the conflicts of conflict analysis (thesis, section 4.2.3). Each is found once. Only the clocks of
-/// threads and objects that are still needed are kept.
+/// Calls `found` with each pair of events of different threads that are dependent and that synchronisation
+/// does not order: the conflicts of conflict analysis (thesis, section 4.2.3). Each pair is found once. Only
+/// the clocks of threads and objects that are still needed are kept.
 pub fn conflicts(run: &RunSummary<'_>, mut found: impl FnMut(usize, usize)) {
     let events = &run.trace.events;
     let mut nth = vec![0_u32; run.thread_count()];
@@ -78,7 +81,7 @@ pub fn conflicts(run: &RunSummary<'_>, mut found: impl FnMut(usize, usize)) {
             let earlier = on.entry(object).or_default();
             for &(other, count) in earlier.iter() {
                 let thread = events[other].thread;
-                // Two events may meet at both objects of the later one.
+                // Two events may share both objects of the later one.
                 let first =
                     events[other].operation.objects().any(|(o, _)| Some(o) == event.operation.object());
                 if thread != event.thread
@@ -94,7 +97,8 @@ pub fn conflicts(run: &RunSummary<'_>, mut found: impl FnMut(usize, usize)) {
     });
 }
 
-/// How many events of each thread are known, of those threads of which some are: a run may have many threads that know of few.
+/// Number of known events of each thread, for those threads of which some are known: a run may have many
+/// threads that know of few others.
 #[derive(Clone, Default, Debug)]
 struct Clock(Vec<(u32, u32)>);
 
@@ -114,7 +118,7 @@ impl Clock {
         }
     }
 
-    /// Adds what `other` knows.
+    /// Joins the knowledge of `other`.
     fn join(&mut self, other: &Clock) {
         let mut mine = self.0.iter_mut().peekable();
         let mut missing = false;
@@ -150,12 +154,12 @@ struct Builder<'a> {
     run: &'a RunSummary<'a>,
     edges: Edges,
     threads: usize,
-    /// How many events each thread has in the whole run.
+    /// Number of events of each thread in the whole run.
     total: Vec<u32>,
-    /// Per thread: the last event at which what it knows is asked for.
+    /// Per thread: the last event at which its clock is needed.
     needed: Vec<usize>,
     now: Vec<Clock>,
-    /// Per thread: what it knows after its next step, because the clock has moved.
+    /// Per thread: its knowledge after its next step, because the virtual clock has moved.
     past: Vec<Option<Clock>>,
     /// Per object: the clock of the last write, and the joined clocks of the reads since.
     writes: BTreeMap<ObjectId, Clock>,
@@ -191,11 +195,11 @@ impl<'a> Builder<'a> {
         clocks
     }
 
-    /// Calls `each` for every event with what its thread knew just before it, and with it.
+    /// Calls `each` for every event with the clock of its thread just before it, and with it.
     fn walk(mut self, mut each: impl FnMut(usize, &Clock, &Clock)) {
         let trace = self.run.trace;
         let born = |thread: usize| self.run.threads.get(ThreadId(thread as u32)).born as usize;
-        // Who was there before the first event knows of none.
+        // Threads that exist before the first event know of none.
         let mut next_thread = (0..self.threads).take_while(|&thread| born(thread) == 0).count();
         let mut freed = self.run.freed;
         let mut ticks = self.run.ticks;
@@ -227,7 +231,8 @@ impl<'a> Builder<'a> {
                 self.writes.remove(&object);
                 self.reads.remove(&object);
             }
-            // Not every thread comes from a spawn: a timer appears with some other step of whoever sets it.
+            // Not every thread comes from a spawn: a timer appears with another step of the thread that sets
+            // it.
             while next_thread < self.threads && born(next_thread) == index + 1 {
                 if let Some(parent) = trace.parents.get(next_thread).copied().flatten() {
                     self.now[next_thread] = self.now[parent.index()].clone();
@@ -248,7 +253,7 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The last event that touches each object.
+    /// Returns the last event that touches each object.
     fn last_touches(&self) -> BTreeMap<ObjectId, usize> {
         let events = self.run.trace.events.iter().enumerate();
         events
@@ -256,7 +261,8 @@ impl<'a> Builder<'a> {
             .collect()
     }
 
-    /// Whether an operation of this kind learns from the objects that it touches, and whether it tells them.
+    /// Returns two flags for operations of this kind: true if the operation learns from the objects that it
+    /// touches, and true if the objects learn from it.
     fn part(&self, kind: Kind) -> (bool, bool) {
         match self.edges {
             Edges::All => (true, true),
@@ -264,7 +270,7 @@ impl<'a> Builder<'a> {
             Edges::Lasting => match kind.info().handoff {
                 Handoff::None => (false, false),
                 Handoff::Gives(_) => (false, true),
-                // An attempt at a semaphore may have failed, and other posts were as good.
+                // An attempt at a semaphore may have failed, and other posts would have served as well.
                 Handoff::Takes(Token::Permit) if kind.info().attempt => (false, false),
                 Handoff::Takes(_) => (true, false),
             },
@@ -286,7 +292,7 @@ impl<'a> Builder<'a> {
         for (object, writes) in objects {
             let clock = &self.now[thread];
             if self.edges == Edges::Lasting {
-                // Who tells has not learnt what others told.
+                // The publishing thread has not learnt what others published.
                 self.writes.entry(object).or_default().join(clock);
             } else if writes {
                 self.writes.insert(object, clock.clone());
@@ -297,8 +303,9 @@ impl<'a> Builder<'a> {
         }
     }
 
-    /// The clock moves, which it does only when no thread is enabled. What a thread does after its next step comes after all that was
-    /// before. The next step itself was announced before: it could have come before others that it waited for.
+    /// Records that the virtual clock moved, which happens only when no thread is enabled. Whatever a thread
+    /// does after its next step comes after everything so far. The next step itself was announced before: it
+    /// could have come before others that it waited for.
     fn pass_time(&mut self) {
         if self.edges != Edges::All {
             return;
@@ -308,13 +315,14 @@ impl<'a> Builder<'a> {
         self.past.iter_mut().for_each(|past| *past = Some(all.clone()));
     }
 
-    /// Makes `thread` know what `other` knows.
+    /// Adds the knowledge of `other` to `thread`.
     fn learn(&mut self, thread: usize, other: usize) {
         let clock = self.now[other].clone();
         self.now[thread].join(&clock);
     }
 
-    /// The thread whose end `operation`, which is about to be executed, waited for. A join that gave up has none.
+    /// Returns the thread whose end `operation`, which is about to be executed, waited for. A join that timed
+    /// out has none.
     fn joined(&self, operation: &Operation) -> Option<usize> {
         let object = operation.object().filter(|_| operation.kind == Kind::Join)?;
         let Resource::Thread(target) = self.run.objects.get(object).resource else { return None };
@@ -323,8 +331,8 @@ impl<'a> Builder<'a> {
         (done && self.now[index].of(index) == self.total[index]).then_some(index)
     }
 
-    /// Tells the threads that the event just executed let go on: of that event, or of all arrivals if it opened a
-    /// barrier.
+    /// Passes knowledge to the threads that the latest event unblocked: that of the event, or of all arrivals
+    /// if it opened a barrier.
     fn free(&mut self, thread: usize, kind: Kind, freed: &[(u32, ThreadId)]) {
         if freed.is_empty() {
             return;
@@ -337,8 +345,9 @@ impl<'a> Builder<'a> {
     }
 }
 
-/// The last event at which what each thread knows is asked for: its last one, or the one that makes its last child. Where threads are joined, meet
-/// at barriers, or everything is ordered, it may be asked for until the end.
+/// Returns, per thread, the last event at which its clock is needed: its last one, or the one that creates
+/// its last child. If threads are joined or meet at barriers, or if everything is ordered, it may be needed
+/// until the end.
 fn needed(run: &RunSummary<'_>, edges: Edges) -> Vec<usize> {
     let threads = run.thread_count();
     let events = &run.trace.events;

@@ -1,43 +1,46 @@
-//! Settings that hold for all runs.
+//! Settings of all runs.
 
 use crate::races::Races;
 
-/// When a time-out may fire.
+/// The condition under which a timeout may fire.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Timeouts {
-    /// When no thread can do anything else: time stands still while there is work. Threads that rest from spinning
-    /// have none.
+    /// When no thread can do anything else: time stands still while a thread can work. Resting threads (see
+    /// [`Config::patience`]) do not count.
     #[default]
     WhenIdle,
-    /// At any moment: a timed wait or a sleep is always enabled, and times out if it is chosen while what it waits
-    /// for is not there.
+    /// At any step: a timed wait or a sleep is always enabled, and times out if it is chosen while its
+    /// condition does not hold.
     Anytime,
 }
 
-/// Settings of the engine that hold for all runs.
+/// Settings of the engine for all runs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Config {
-    /// A run that takes more steps is ended. It is a livelock, [`StepLimit`](raddle_model::Failure::StepLimit), if every thread
-    /// that can go on spins, and otherwise [`Inconclusive`](raddle_model::Verdict::Inconclusive).
+    /// The step limit. A run that reaches it is a livelock, [`StepLimit`](raddle_model::Failure::StepLimit),
+    /// if every thread that can run spins, and otherwise
+    /// [`Inconclusive`](raddle_model::Verdict::Inconclusive).
     pub step_limit: u64,
-    /// Whether a run that takes more steps fails in any case.
+    /// True if a run that reaches the step limit fails in any case.
     pub step_limit_fails: bool,
-    /// A run whose virtual time would pass so many nanoseconds fails with [`TimeLimit`](raddle_model::Failure::TimeLimit).
+    /// The limit of virtual time, in nanoseconds. A run that exceeds it fails with
+    /// [`TimeLimit`](raddle_model::Failure::TimeLimit).
     pub time_limit: u64,
-    /// When a time-out may fire. A strategy may ask for [`Timeouts::Anytime`] in some runs
-    /// ([`Needs::timeouts_anytime`](crate::Needs)).
+    /// The condition under which a timeout may fire. A strategy may request [`Timeouts::Anytime`] in some
+    /// runs ([`Needs::timeouts_anytime`](crate::Needs)).
     pub timeouts: Timeouts,
-    /// How many idle returns to the same operation a thread may make before it rests; 0 turns the rule off. Resting
-    /// is explained in ARCHITECTURE.md, "Spinning".
+    /// Iterations of a spin loop before the thread is descheduled (it *rests*); 0 for unlimited. See
+    /// `docs/design/spinning.md`.
     pub patience: u32,
-    /// Which data races end a run with [`DataRace`](raddle_model::Failure::DataRace).
+    /// The data races that end a run with [`DataRace`](raddle_model::Failure::DataRace).
     pub races: Races,
-    /// Whether the front end may [forgive](crate::Engine::forgive_race) a race. An access that completes one is answered with
-    /// [`Reply::Raced`](crate::Reply::Raced); the run fails before the next step unless the race is forgiven.
+    /// True if the front end may [forgive](crate::Engine::forgive_race) a race. The access that completes a
+    /// race then gets the reply [`Reply::Raced`](crate::Reply::Raced); the run fails before the next step
+    /// unless the race is forgiven.
     pub judge_races: bool,
-    /// Whether the end of the program waits until nothing else can run, in every run. A strategy may ask for that in some
-    /// ([`Needs::exit_last`](crate::Needs)).
+    /// True if, in every run, the program exits only when nothing else can run. A strategy may request this
+    /// for some runs ([`Needs::exit_last`](crate::Needs)).
     pub exit_last: bool,
 }
 

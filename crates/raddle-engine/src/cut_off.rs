@@ -1,9 +1,9 @@
-//! Going on with a run that the strategy has cut off, so that its threads come to their ends.
+//! Continuing a run that the strategy has cut off, so that its threads reach their ends.
 
 use crate::engine::Engine;
 use raddle_model::Verdict;
 
-/// What a run was like when it was cut off.
+/// The state of a run when it was cut off.
 #[derive(Clone, Copy, Debug)]
 pub struct CutOffAt {
     events: usize,
@@ -16,15 +16,16 @@ pub struct CutOffAt {
 }
 
 impl Engine {
-    /// Returns whether the run was cut off.
+    /// Returns true if the run was cut off.
     pub fn is_cut_off(&self) -> bool {
         self.verdict == Some(Verdict::CutOff)
     }
 
-    /// Lets a run that was cut off go on, under any strategy. What [`Engine::summary`] said until now holds again after
-    /// [`Engine::return_to`], but for what strategies learn from and for threads and objects that are added meanwhile.
+    /// Continues a run that was cut off, under any strategy. After [`Engine::return_to`], [`Engine::summary`]
+    /// returns the state before this call again, except for the data that strategies learn from and for
+    /// threads and objects added meanwhile.
     pub fn go_on_after_cut_off(&mut self) -> CutOffAt {
-        assert!(self.is_cut_off(), "only a run that was cut off goes on");
+        assert!(self.is_cut_off(), "only a run that was cut off continues");
         self.verdict = None;
         CutOffAt {
             events: self.trace.events.len(),
@@ -37,7 +38,7 @@ impl Engine {
         }
     }
 
-    /// Forgets what happened in a run after it was cut off.
+    /// Discards the steps of a run after it was cut off.
     pub fn return_to(&mut self, at: CutOffAt) {
         self.trace.events.truncate(at.events);
         self.trace.picks.truncate(at.picks);

@@ -1,4 +1,4 @@
-//! Who waits for whom when nobody can go on.
+//! The wait-for graph of a run in which no thread can continue.
 
 use crate::Engine;
 use crate::objects::Resource;
@@ -6,7 +6,7 @@ use crate::threads::{Status, Thread, Wake};
 use raddle_model::{BlockReason, Blocked, Failure, ObjectId, ThreadId, Verdict, Waits};
 
 impl Engine {
-    /// The verdict on a run in which threads are left and none can go on.
+    /// Returns the verdict on a run in which threads are left and none can continue.
     pub(crate) fn deadlock(&self) -> Verdict {
         let waiting = self.threads.iter().filter(|(_, thread)| thread.status != Status::Done);
         let blocked: Vec<Blocked> = waiting.map(|(id, thread)| self.blocked(id, thread)).collect();
@@ -26,7 +26,7 @@ impl Engine {
             }
             Waits::Before(BlockReason::Channel) if self.is_mailbox(object) => BlockReason::Mailbox,
             Waits::Before(BlockReason::Park) => match operation.touches[1].object() {
-                // What its token stands for.
+                // The object that its token represents.
                 Some(awaited) => {
                     object = Some(awaited);
                     BlockReason::Descriptor
@@ -34,7 +34,7 @@ impl Engine {
                 None => BlockReason::Park,
             },
             Waits::Before(reason) | Waits::Inside(reason) => reason,
-            // A thread that waits for nothing but time does so for ever only if it sleeps without a limit.
+            // A thread that waits only for time waits forever only if it sleeps without a limit.
             Waits::Never | Waits::Time | Waits::Quiet => BlockReason::Mutex,
         };
         let held_by = match object {
@@ -69,7 +69,8 @@ impl Engine {
     }
 }
 
-/// A ring of threads each of which waits for the next, found by following holders from each thread in turn.
+/// Returns a cycle of threads each of which waits for the next, found by following holders from each thread
+/// in turn.
 fn cycle(blocked: &[Blocked]) -> Vec<ThreadId> {
     #[derive(Clone, Copy, PartialEq)]
     enum Mark {
@@ -77,14 +78,14 @@ fn cycle(blocked: &[Blocked]) -> Vec<ThreadId> {
         OnPath,
         Dead,
     }
-    // The threads that wait, in order of their ids, so that a holder is found by a binary search.
+    // The waiting threads are sorted by id, so that a holder is found by a binary search.
     let place = |thread: ThreadId| blocked.binary_search_by_key(&thread, |entry| entry.thread).ok();
     let mut marks = vec![Mark::New; blocked.len()];
     for start in 0..blocked.len() {
         if marks[start] != Mark::New {
             continue;
         }
-        // Per thread on the path: how many of its holders were followed.
+        // Per thread on the path: the number of its holders that were followed.
         let mut path = vec![(start, 0)];
         marks[start] = Mark::OnPath;
         while let Some((at, followed)) = path.last_mut() {

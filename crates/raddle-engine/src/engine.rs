@@ -9,21 +9,21 @@ use crate::strategy::{Choice, Needs, Point, RunSummary, Strategy};
 use crate::threads::{Status, Threads, Wake};
 use raddle_model::{Failure, Kind, Name, ObjectId, Operation, ThreadId, Touch, Trace, Verdict};
 
-/// What the front end has to do next.
+/// The next action of the front end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Next {
     /// Let `thread` run up to its next operation, then announce that or finish the thread.
     Resume {
         /// The thread.
         thread: ThreadId,
-        /// What its operation brought.
+        /// The result of its operation.
         reply: Reply,
     },
-    /// No thread can go on unless time passes or something comes from outside the program. The front end may wait for that
-    /// and give tokens ([`Engine::give_token`]), then asks again. Said only after [`Engine::expect_outside`], and not twice
-    /// before the next step.
+    /// No thread can continue unless time passes or something comes from outside the program. The front end
+    /// may wait for that and give tokens ([`Engine::give_token`]), then calls [`Engine::next`] again.
+    /// Returned only after [`Engine::expect_outside`], and not twice before the next step.
     Idle {
-        /// Whether there are threads that spin, which will be let go on.
+        /// True if there are spinning threads, which will be resumed.
         spinning: bool,
         /// The virtual time at which the first wait ends by itself, if any does.
         until: Option<u64>,
@@ -32,34 +32,34 @@ pub enum Next {
     Done,
 }
 
-/// What an executed operation brought its thread.
+/// The result of an executed operation for its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Reply {
-    /// Nothing: the thread begins, or goes on.
+    /// No result: the thread begins, or continues.
     Go,
-    /// What was asked for: a lock, a semaphore, a value of a channel or room for one.
+    /// The operation acquired what it asked for: a lock, a semaphore, a value of a channel or room for one.
     Acquired,
-    /// Not what was tried.
+    /// The attempt failed.
     Busy,
-    /// The end of the time that the operation was ready to wait.
+    /// The time limit of the operation expired.
     TimedOut,
-    /// A refusal: the mutex is not this thread's.
+    /// The thread does not own the mutex.
     NotOwner,
-    /// A refusal: the thread would wait for itself.
+    /// The thread would wait for itself.
     WouldDeadlock,
     /// A number: a data choice; 1 for the serial thread of a barrier that asked for one and 0 for the others.
     Number(u32),
     /// A new thread.
     Spawned(ThreadId),
-    /// The order to run the one-time initialisation and then to execute [`Kind::OnceEnd`].
+    /// The thread has to run the one-time initialisation and then execute [`Kind::OnceEnd`].
     RunOnce,
-    /// Nothing, for ever: the other side of the channel is gone.
+    /// The other side of the channel is gone.
     Closed,
-    /// Nothing, and the access has completed a data race that the front end may judge.
+    /// The access has completed a data race that the front end may judge.
     Raced,
 }
 
-/// The state of a run. See the crate's documentation for the protocol.
+/// The state of a run. The crate documentation describes the protocol.
 pub struct Engine {
     pub(crate) config: Config,
     pub(crate) needs: Needs,
@@ -73,45 +73,45 @@ pub struct Engine {
     /// Invariant: the bits of the threads whose next operation locks a mutex and waits for it without a time limit.
     pub(crate) plain_lockers: u64,
     pub(crate) races: Tracker,
-    /// After how many steps the end of the program, which waits, may come although others can run.
+    /// The number of steps after which a program exit that waits may happen although other threads can run.
     pub(crate) exit_due: u64,
     /// See [`RunSummary`].
     pub(crate) freed: Vec<(u32, ThreadId)>,
-    /// How many events there were each time the clock moved because no thread was enabled.
+    /// Number of events at each move of the virtual clock.
     pub(crate) ticks: Vec<u32>,
     pub(crate) verdict: Option<Verdict>,
     pub(crate) now: u64,
-    /// Whether a wait of the run had a time limit.
+    /// True if a wait of the run had a time limit.
     pub(crate) timed: bool,
     pub(crate) steps: u64,
-    /// Invariant: no greater than `turns.next_look` and `exit_due`; 0 while a thread is ready or resting, an exchange is not settled, the run
-    /// is over, or points are recorded. As long as `steps` is below it and a thread is enabled, there is nothing to do but to
-    /// choose and to execute.
+    /// Invariant: no greater than `turns.next_look` and `exit_due`; 0 while a thread is ready or resting, an
+    /// exchange is not settled, the run is over, or points are recorded. As long as `steps` is below it and a
+    /// thread is enabled, the engine only has to choose and execute.
     pub(crate) alarm: u64,
     pub(crate) fingerprint: u64,
-    /// What [`Engine::unprint`] takes out of the fingerprint at the end.
+    /// The sum that [`Engine::unprint`] removes from the fingerprint at the end.
     pub(crate) silent: u64,
     pub(crate) state: u64,
-    /// Whether the front end tells what threads know and objects hold.
-    pub(crate) told: bool,
+    /// True if the front end provides hashes of the states of threads and objects.
+    pub(crate) has_state: bool,
     pub(crate) rests: u64,
     pub(crate) turns: Turns,
     pub(crate) alive: usize,
-    /// How many of those run in the background.
+    /// Number of these in the background.
     pub(crate) background: usize,
     pub(crate) first_threads: usize,
-    /// How many memory accesses the thread that runs may make without a choice.
+    /// Number of memory accesses that the running thread may execute without a choice.
     pub(crate) burst: u64,
-    /// Whether something may come from outside.
+    /// True if something may come from outside.
     pub(crate) outside: bool,
-    /// After how many steps the front end was told last that no thread can go on.
-    told_idle: Option<u64>,
-    /// Per location that has one: its name. Outlasts runs.
-    pub(crate) places: Vec<Name>,
+    /// The step count at which [`Next::Idle`] was last returned.
+    idle_at: Option<u64>,
+    /// Names of locations, by location. Kept across runs.
+    pub(crate) location_names: Vec<Name>,
 }
 
 impl Engine {
-    /// An engine with no run in it.
+    /// Creates an engine without a run.
     pub fn new(config: Config) -> Engine {
         Engine {
             config,
@@ -135,7 +135,7 @@ impl Engine {
             fingerprint: 0,
             silent: 0,
             state: 0,
-            told: false,
+            has_state: false,
             rests: 0,
             turns: Turns::of(config),
             alive: 0,
@@ -143,8 +143,8 @@ impl Engine {
             first_threads: 0,
             burst: 0,
             outside: false,
-            told_idle: None,
-            places: Vec::new(),
+            idle_at: None,
+            location_names: Vec::new(),
         }
     }
 
@@ -172,7 +172,7 @@ impl Engine {
         self.fingerprint = 0;
         self.silent = 0;
         self.state = 0;
-        self.told = false;
+        self.has_state = false;
         self.rests = 0;
         self.turns = Turns::of(self.config);
         self.alive = 0;
@@ -180,7 +180,7 @@ impl Engine {
         self.first_threads = 0;
         self.burst = 0;
         self.outside = false;
-        self.told_idle = None;
+        self.idle_at = None;
     }
 
     /// Adds a thread that exists from the start. It will be resumed before the first choice.
@@ -196,7 +196,7 @@ impl Engine {
         self.objects.add(name, resource)
     }
 
-    /// The object that stands for `thread`, to be named by [`Kind::Join`].
+    /// Returns the object that represents `thread`, for [`Kind::Join`].
     pub fn thread_object(&mut self, thread: ThreadId) -> ObjectId {
         if let Some(object) = self.threads.get(thread).object {
             return object;
@@ -207,7 +207,7 @@ impl Engine {
         object
     }
 
-    /// Adds a thread with a name, which comes with its hash.
+    /// Adds a thread with a name and the hash of that name.
     pub(crate) fn new_thread(&mut self, name: (Name, u64), parent: Option<ThreadId>) -> ThreadId {
         let thread = self.threads.add(name, parent);
         self.threads.get_mut(thread).born = self.trace.events.len() as u32;
@@ -217,22 +217,22 @@ impl Engine {
         thread
     }
 
-    /// Sees to it that `thread` is resumed before the next choice.
+    /// Schedules `thread` to be resumed before the next choice.
     #[inline]
     pub(crate) fn make_ready(&mut self, thread: ThreadId, reply: Reply) {
         self.ready.push((thread, reply));
         self.alarm = 0;
     }
 
-    /// Says what `thread`, which was resumed, will do next.
+    /// Announces the next operation of `thread`, which was resumed.
     #[inline]
     pub fn announce(&mut self, thread: ThreadId, operation: Operation) {
         debug_assert_eq!(self.threads.get(thread).status, Status::Running, "only a resumed thread announces");
         self.await_turn(thread, operation);
     }
 
-    /// Makes `operation` the next one of `thread`, which the front end or the engine itself wants executed.
-    #[inline(always)] // The front end calls it once.
+    /// Makes `operation` the next one of `thread`, on behalf of the front end or of the engine itself.
+    #[inline(always)] // The front end has one call of it.
     pub(crate) fn await_turn(&mut self, thread: ThreadId, operation: Operation) {
         let entry = self.threads.get_mut(thread);
         let known = (thread, entry.bit);
@@ -252,7 +252,7 @@ impl Engine {
         self.await_turn_otherwise(thread);
     }
 
-    /// Finds out whether `thread`, which has announced its next operation, is enabled.
+    /// Determines whether `thread`, which has announced its next operation, is enabled.
     #[inline(never)] // Keeps the path of memory accesses short.
     fn await_turn_otherwise(&mut self, thread: ThreadId) {
         let entry = self.threads.get_mut(thread);
@@ -276,7 +276,7 @@ impl Engine {
         self.threads.note_change(thread);
     }
 
-    /// Says that `thread`, which was resumed, has ended.
+    /// Records that `thread`, which was resumed, has ended.
     #[inline(never)] // Once for each thread.
     pub fn finish(&mut self, thread: ThreadId) {
         self.threads.get_mut(thread).status = Status::Done;
@@ -290,7 +290,7 @@ impl Engine {
         }
     }
 
-    /// Says that the run has failed, even if it seemed to have passed; [`Engine::next`] will say that it is over.
+    /// Makes the run fail, even if it seemed to have passed; [`Engine::next`] will return [`Next::Done`].
     pub fn fail(&mut self, failure: Failure) {
         self.burst = 0;
         if matches!(self.verdict, None | Some(Verdict::Passed)) {
@@ -298,9 +298,9 @@ impl Engine {
         }
     }
 
-    /// Says that the write or read-modify-write that `thread` executed last left the value as it was: a
-    /// compare-and-exchange that failed, for instance. Called before `thread` announces its next operation, it makes a loop
-    /// around that operation count as spinning.
+    /// Records that the latest write or read-modify-write of `thread` left the value unchanged: a failed
+    /// compare-and-exchange, for example. Called before `thread` announces its next operation, it makes a
+    /// loop around that operation count as spinning.
     #[inline]
     pub fn note_no_write(&mut self, thread: ThreadId) {
         let entry = self.threads.get_mut(thread);
@@ -309,30 +309,30 @@ impl Engine {
         entry.spin.note_no_write(&entry.operation);
     }
 
-    /// The name of a thread, equal in all runs.
+    /// Returns the name of a thread, which is equal in all runs.
     pub fn thread_name(&self, thread: ThreadId) -> Name {
         self.threads.name(thread)
     }
 
-    /// How many objects the run has had so far.
+    /// Returns the number of objects in the run so far.
     pub fn object_count(&self) -> usize {
         self.objects.len()
     }
 
-    /// How many steps the run has taken so far.
+    /// Returns the number of steps so far.
     pub fn step_count(&self) -> u64 {
         self.steps
     }
 
-    /// The virtual time, in nanoseconds since the start of the run.
+    /// Returns the virtual time, in nanoseconds since the start of the run.
     pub fn now(&self) -> u64 {
         self.now
     }
 
-    /// Goes on with the run: hands out a thread to resume, after having chosen and executed operations as needed.
+    /// Continues the run: chooses and executes operations as needed, then returns a thread to resume.
     ///
     /// Every thread resumed before must have announced its next operation or have finished.
-    #[inline(always)] // A front end calls it once where speed counts.
+    #[inline(always)] // The front end has one call of it where speed matters.
     pub fn next(&mut self, strategy: &mut dyn Strategy) -> Next {
         loop {
             if (self.steps >= self.alarm || self.threads.enabled_few() == 0)
@@ -342,7 +342,7 @@ impl Engine {
             }
             debug_assert!(
                 self.verdict.is_none() && self.ready.is_empty() && !self.races.is_unsettled(),
-                "what comes before a choice has been attended to"
+                "all work before a choice is done"
             );
             self.threads.settle();
             let point = Point { engine: self, changed: self.threads.changed(), step: self.steps };
@@ -363,7 +363,7 @@ impl Engine {
         }
     }
 
-    /// Does all that may have to be done before a choice, and tells what the front end has to do first, if anything.
+    /// Does the rare work before a choice. Returns the next action of the front end, if there is one.
     #[inline(never)] // Keeps the path of memory accesses short.
     fn attend(&mut self) -> Option<Next> {
         loop {
@@ -381,8 +381,8 @@ impl Engine {
                 self.end(Verdict::Passed);
                 continue;
             }
-            if self.outside && self.told_idle != Some(self.steps) && !self.threads.any_enabled() {
-                self.told_idle = Some(self.steps);
+            if self.outside && self.idle_at != Some(self.steps) && !self.threads.any_enabled() {
+                self.idle_at = Some(self.steps);
                 let spinning = !self.resting.is_empty();
                 return Some(Next::Idle { spinning, until: self.next_deadline(None) });
             }
@@ -419,14 +419,14 @@ impl Engine {
         }
     }
 
-    /// Makes the run end in this way.
+    /// Ends the run with this verdict.
     pub(crate) fn end(&mut self, verdict: Verdict) {
         self.verdict = Some(verdict);
         self.burst = 0;
         self.alarm = 0;
     }
 
-    /// Looks again at every thread that is about to touch `object`, whose state has changed.
+    /// Updates every thread that is about to touch `object`, whose state has changed.
     pub(crate) fn refresh(&mut self, object: ObjectId) {
         let mut cursor = self.pending.first(object);
         while let Some(thread) = self.pending.advance(&mut cursor) {
@@ -437,7 +437,7 @@ impl Engine {
         }
     }
 
-    /// Looks again at every thread that is about to touch `object`, a mutex that has just become free, or not free.
+    /// Updates every thread that is about to touch `object`, a mutex that has just been locked or unlocked.
     pub(crate) fn refresh_mutex(&mut self, object: ObjectId, free: bool) {
         if self.threads.is_wide() || !self.resting.is_empty() {
             return self.refresh(object);
@@ -468,9 +468,9 @@ impl Engine {
         }
     }
 
-    /// What the run was like. Complete once [`Engine::next`] has said [`Next::Done`].
+    /// Returns the summary of the run. Complete once [`Engine::next`] has returned [`Next::Done`].
     pub fn summary(&self) -> RunSummary<'_> {
-        self.summary_with(self.verdict.as_ref().expect("a summary is asked for after the run is done"))
+        self.summary_with(self.verdict.as_ref().expect("a summary is requested after the run is done"))
     }
 
     /// Summarizes the steps so far, as if the run had passed with the last one.
@@ -488,11 +488,11 @@ impl Engine {
             ticks: &self.ticks,
             threads: &self.threads,
             objects: &self.objects,
-            places: &self.places,
+            location_names: &self.location_names,
         }
     }
 
-    /// Says whether `thread` has `object`, a read-write lock, for reading or writing.
+    /// Returns true if `thread` holds `object`, a read-write lock, for reading or writing.
     pub fn has_read_write_lock(&self, thread: ThreadId, object: ObjectId) -> bool {
         match &self.objects.get(object).resource {
             Resource::ReadWriteLock { writer, readers } => {
@@ -502,7 +502,7 @@ impl Engine {
         }
     }
 
-    /// Notes that the event just executed lets `thread` go on.
+    /// Records that the latest event unblocked `thread`.
     pub(crate) fn note_freed(&mut self, thread: ThreadId) {
         self.freed.push((self.trace.events.len() as u32 - 1, thread));
     }

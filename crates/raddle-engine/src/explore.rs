@@ -8,18 +8,19 @@ use std::ops::ControlFlow;
 
 /// A program that an engine can run: a front end in its simplest form.
 pub trait Program {
-    /// Adds the objects and threads that exist at the start of a run, and forgets the run before.
+    /// Adds the objects and threads that exist at the start of a run, and discards the previous run.
     fn start(&mut self, engine: &mut Engine);
 
     /// Lets `thread` run up to its next operation. Must end in [`Engine::announce`] or [`Engine::finish`] for that
     /// thread, or in [`Engine::fail`].
     fn resume(&mut self, engine: &mut Engine, thread: ThreadId, reply: Reply);
 
-    /// Called where no thread can go on and something was expected from outside. Gives the tokens of what has come.
+    /// Called when no thread can continue and something was expected from outside. Gives the tokens of what
+    /// has come.
     fn idle(&mut self, _engine: &mut Engine) {}
 
-    /// Makes one run under a strategy whose run has begun. A part of the trait, and not to be replaced, so that the loop
-    /// knows the program it runs even where the caller does not.
+    /// Executes one run under a strategy whose run has begun. A method of the trait, not to be overridden, so
+    /// that the loop knows the program it runs even if the caller does not.
     fn run(&mut self, engine: &mut Engine, strategy: &mut dyn Strategy) {
         engine.begin(strategy.needs());
         self.start(engine);
@@ -39,19 +40,19 @@ pub fn run<P: Program + ?Sized>(engine: &mut Engine, program: &mut P, strategy: 
     program.run(engine, strategy);
 }
 
-/// What [`explore`] did.
+/// The result of [`explore`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Totals {
-    /// Runs that were not cut off.
+    /// Number of runs that were not cut off.
     pub complete: u64,
-    /// Runs that the strategy cut off.
+    /// Number of runs that the strategy cut off.
     pub cut_off: u64,
-    /// Whether the strategy has no schedule left.
+    /// True if the strategy has no schedule left.
     pub exhausted: bool,
 }
 
-/// Runs `program` up to `runs` times, with the runs of `seed` that begin at number `first`, and shows each run to
-/// `look` after the strategy has learnt from it. Ends early if `look` says so or no schedule is left.
+/// Runs `program` up to `runs` times, with the runs of `seed` from number `first` on, and passes each run to
+/// `look` after the strategy has learnt from it. Ends early if `look` breaks or no schedule is left.
 pub fn explore<P: Program + ?Sized>(
     engine: &mut Engine,
     program: &mut P,

@@ -1,4 +1,4 @@
-//! Follows a schedule as far as that is possible: every schedule gives a run, and the run tells what it was.
+//! A strategy that follows a schedule as far as possible: every schedule yields a run.
 
 use crate::Rng;
 use crate::strategy::{Choice, Plan, Point, Strategy};
@@ -6,16 +6,16 @@ use raddle_model::{Completion, Constraint, Schedule, ThreadId, mix};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A strategy that follows a [`Schedule`]. Nothing is wrong with a run that differs from it; whoever asks for one looks at
-/// the trace. Copies count preemptions together, so that one can be asked after another has made the run.
+/// A strategy that follows a [`Schedule`]. A run may differ from it; callers inspect the trace. Copies share
+/// the count of preemptions, so that one can be asked after another has executed the run.
 #[derive(Clone, Debug)]
 pub struct Follow {
     schedule: Schedule,
-    /// The segment of now.
+    /// The current segment.
     at: usize,
-    /// Who takes the latest step.
+    /// The thread of the latest step.
     current: Option<ThreadId>,
-    /// How many answers of each thread were given.
+    /// Number of answers given in each thread.
     given: Vec<usize>,
     /// For [`Completion::Random`].
     rng: Rng,
@@ -23,14 +23,14 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// Follows `schedule`.
+    /// Creates a strategy that follows `schedule`.
     pub fn new(schedule: Schedule) -> Follow {
         let given = vec![0; schedule.answers.len()];
         let rng = Follow::rng(schedule.completion);
         Follow { schedule, at: 0, current: None, given, rng, preemptions: Arc::default() }
     }
 
-    /// How many steps of the latest run took the turn from a thread that could have gone on.
+    /// Returns the number of preemptions in the latest run.
     pub fn preemptions(&self) -> u64 {
         self.preemptions.load(Ordering::Relaxed)
     }
@@ -50,7 +50,7 @@ impl Follow {
         }
     }
 
-    /// Whether an order of two steps does not let `thread` go on now.
+    /// Returns true if a constraint holds `thread` back now.
     fn is_held(&self, point: &Point<'_>, thread: ThreadId) -> bool {
         self.schedule.constraints.iter().any(|constraint| {
             let Constraint { before, after } = constraint;
@@ -61,7 +61,7 @@ impl Follow {
         })
     }
 
-    /// Any thread that is not held back, or any thread.
+    /// Draws a thread that is not held back, or any thread if all are.
     fn drawn(&mut self, point: &Point<'_>) -> Option<ThreadId> {
         let mut threads = point.enabled().to_vec();
         threads.sort_unstable();
@@ -69,8 +69,9 @@ impl Follow {
             threads.iter().copied().filter(|&thread| !self.is_held(point, thread)).collect();
         let among = if free.is_empty() { threads } else { free };
         match self.schedule.completion {
-            // Every other schedule has fixed priorities: a walk hardly ever lets one thread run far ahead of the others. In half of
-            // those the first thread is above all, so that whoever it starts late can be ahead too.
+            // Every other schedule has fixed priorities: a random walk hardly ever lets one thread run far
+            // ahead of the others. In half of those the first thread has the highest priority, so that a
+            // thread it starts late can be ahead too.
             Completion::Random(seed) if seed % 2 == 1 => among.into_iter().max_by_key(|thread| {
                 let is_above = seed % 4 == 1 && thread.0 == 0;
                 (is_above, mix(seed.rotate_left(32) ^ u64::from(thread.0)))
@@ -82,7 +83,7 @@ impl Follow {
         }
     }
 
-    /// Who runs when nothing is said any more: nobody is interrupted.
+    /// Returns the next thread without a preemption.
     fn uninterrupted(&self, point: &Point<'_>) -> Option<ThreadId> {
         let current = self.current.filter(|&thread| point.is_enabled(thread));
         current.or_else(|| point.enabled().iter().copied().min())

@@ -1,16 +1,16 @@
-//! The loop that every front end shares: what each object means, who is enabled, record and replay.
+//! The loop that every front end shares: semantics of objects, enabled threads, recording and replay.
 //!
-//! A front end knows how to stop and resume threads; a strategy knows whom to run next; the [`Engine`] stands
-//! between them and knows neither. The protocol of one run:
+//! A front end stops and resumes threads; a strategy chooses the next thread; the [`Engine`] stands between
+//! them and knows neither. The protocol of one run:
 //!
 //! 1. [`Engine::begin`], then [`Engine::add_object`] and [`Engine::add_thread`] for what exists at the start.
-//! 2. [`Engine::next`] until it says [`Next::Done`]. On [`Next::Resume`] the front end lets that thread run up to
-//!    its next operation and calls [`Engine::announce`], or [`Engine::finish`] if there is none.
-//! 3. [`Engine::summary`] tells what happened.
+//! 2. [`Engine::next`] until it returns [`Next::Done`]. On [`Next::Resume`] the front end lets that thread
+//!    run up to its next operation and calls [`Engine::announce`], or [`Engine::finish`] if there is none.
+//! 3. [`Engine::summary`] returns the result.
 //!
-//! [`run`] does all of this for a [`Program`], [`explore`] for many runs of it. No step allocates, once the
-//! tables have grown to the size of the program, but for the first use of a condition, barrier or read-write lock in a
-//! run.
+//! [`run`] does all of this for a [`Program`], [`explore`] for many runs of it. Steps do not allocate once
+//! the tables have grown to the size of the program, except for the first use of a condition variable,
+//! barrier or read-write lock in a run, and channel sends while data races are tracked.
 
 mod actors;
 mod background;
@@ -23,9 +23,9 @@ mod deadlock;
 mod engine;
 mod explore;
 mod follow;
+mod location_names;
 mod objects;
 mod pending;
-mod places;
 mod races;
 mod replay;
 mod resemble;

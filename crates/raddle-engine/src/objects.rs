@@ -3,18 +3,18 @@
 use raddle_model::{Name, ObjectId, ThreadId};
 use std::collections::VecDeque;
 
-/// How a mutex treats a thread that already has it, and one that does not.
+/// The response of a mutex to a thread that already holds it, and to an unlock by a thread that does not.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum MutexKind {
-    /// Locking it again waits for ever; unlocking it without having it is misuse.
+    /// Locking it again waits forever; unlocking it without holding it is misuse.
     Normal,
-    /// Locking it again counts; unlocking it without having it is refused.
+    /// Locking it again increments a count; unlocking it without holding it fails.
     Recursive,
-    /// Both are refused.
+    /// Both fail.
     ErrorChecking,
 }
 
-/// What an object is and what state it is in.
+/// The type and state of an object.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub enum Resource {
@@ -24,21 +24,21 @@ pub enum Resource {
     Mutex {
         /// Its kind.
         kind: MutexKind,
-        /// Who has it.
+        /// The thread that holds it.
         owner: Option<ThreadId>,
-        /// How often the owner has locked it.
+        /// Number of times the owner has locked it.
         depth: u32,
     },
     /// A read-write lock.
     ReadWriteLock {
-        /// Who has it for writing.
+        /// The thread that holds it for writing.
         writer: Option<ThreadId>,
-        /// Who has it for reading, once per acquisition.
+        /// The threads that hold it for reading, once per acquisition.
         readers: Vec<ThreadId>,
     },
     /// A condition variable with its waiters in order of arrival.
     Condition {
-        /// Who waits.
+        /// The waiting threads.
         waiters: VecDeque<ThreadId>,
     },
     /// A semaphore.
@@ -48,93 +48,94 @@ pub enum Resource {
     },
     /// A barrier.
     Barrier {
-        /// How many threads it takes.
+        /// Number of threads that open it.
         needed: u32,
-        /// Who has arrived since it last opened.
+        /// The threads that have arrived since it last opened.
         arrived: Vec<ThreadId>,
     },
     /// A one-time initialisation.
     Once {
-        /// Who runs it now.
+        /// The thread that runs it now.
         runner: Option<ThreadId>,
-        /// Whether it is over.
+        /// True if it is over.
         done: bool,
-        /// Whether the latest attempt was given up.
-        given_up: bool,
+        /// True if the latest attempt was abandoned.
+        abandoned: bool,
     },
     /// A channel with one receiver. The engine counts values; the front end keeps them.
     Channel {
-        /// How many values were sent and not received.
+        /// Number of values sent and not received.
         queued: u64,
-        /// How many values were received.
+        /// Number of values received.
         received: u64,
-        /// How many values it holds before a sender has to wait. With 0, a sender waits until its value was taken.
+        /// Number of values it holds before a sender has to wait. With 0, a sender waits until its value is
+        /// taken.
         capacity: u64,
-        /// How many senders there are.
+        /// Number of senders.
         senders: u64,
-        /// Whether there is a receiver.
+        /// True if there is a receiver.
         receiver: bool,
-        /// Whether the receiver of a channel without a buffer is waiting.
+        /// True if the receiver of a channel without a buffer is waiting.
         waiting: bool,
     },
-    /// Stands for a thread, for those who join it.
+    /// Represents a thread, for joins.
     Thread(ThreadId),
-    /// A synchronisation object whose life is over.
+    /// A destroyed synchronisation object.
     Destroyed,
     /// The token of a thread, for [`Kind::Park`](raddle_model::Kind::Park).
     Token {
-        /// Whether it is there.
+        /// True if it is available.
         available: bool,
     },
     /// The mailbox of one thread. The front end keeps the messages and knows which of them its owner is ready to take.
     Mailbox {
-        /// Whether something has come since its owner looked last.
+        /// True if a message has come since the owner last looked.
         news: bool,
     },
 }
 
 impl Resource {
-    /// A mutex that nobody has.
+    /// Creates a mutex that is not locked.
     pub fn mutex(kind: MutexKind) -> Resource {
         Resource::Mutex { kind, owner: None, depth: 0 }
     }
 
-    /// A read-write lock that nobody has.
+    /// Creates a read-write lock that is not locked.
     pub fn read_write_lock() -> Resource {
         Resource::ReadWriteLock { writer: None, readers: Vec::new() }
     }
 
-    /// A condition variable without waiters.
+    /// Creates a condition variable without waiters.
     pub fn condition() -> Resource {
         Resource::Condition { waiters: VecDeque::new() }
     }
 
-    /// A semaphore with a first value.
+    /// Creates a semaphore with an initial value.
     pub fn semaphore(value: u64) -> Resource {
         Resource::Semaphore { value }
     }
 
-    /// A barrier for `needed` threads, which must be positive.
+    /// Creates a barrier for `needed` threads, which must be positive.
     pub fn barrier(needed: u32) -> Resource {
         Resource::Barrier { needed: needed.max(1), arrived: Vec::new() }
     }
 
-    /// An initialisation that has not begun.
+    /// Creates an initialisation that has not begun.
     pub fn once() -> Resource {
-        Resource::Once { runner: None, done: false, given_up: false }
+        Resource::Once { runner: None, done: false, abandoned: false }
     }
 
-    /// A channel with nothing in it, a receiver and `senders` senders. `u64::MAX` is a capacity without bound.
+    /// Creates an empty channel with a receiver and `senders` senders. `u64::MAX` is an unbounded capacity.
     pub fn channel(capacity: u64, senders: u64) -> Resource {
         Resource::Channel { queued: 0, received: 0, capacity, senders, receiver: true, waiting: false }
     }
 
-    /// A mailbox that nothing has come to.
+    /// Creates an empty mailbox.
     pub fn mailbox() -> Resource {
         Resource::Mailbox { news: false }
     }
 
-    /// A token that is not there.
+    /// Creates a token that is not available.
     pub fn token() -> Resource {
         Resource::Token { available: false }
     }
@@ -144,15 +145,15 @@ impl Resource {
 pub(crate) struct Object {
     pub(crate) name: Name,
     pub(crate) resource: Resource,
-    /// What it adds to the state hash.
+    /// Its contribution to the state hash.
     pub(crate) value: u64,
 }
 
 /// All objects of a run.
 #[derive(Default, Debug)]
 pub(crate) struct Objects {
-    /// The first `count` are objects of this run, the others are left from an earlier one: most programs have the same kinds of
-    /// objects in every run.
+    /// The first `count` are objects of this run; the others are left from an earlier one: most programs have
+    /// the same kinds of objects in every run.
     all: Vec<Object>,
     count: usize,
 }
@@ -162,7 +163,7 @@ impl Clone for Objects {
         Objects { all: self.all[..self.count].to_vec(), count: self.count }
     }
 
-    /// Keeps the memory, also that of the objects.
+    /// Reuses the allocated memory, also that of the objects.
     #[inline]
     fn clone_from(&mut self, source: &Objects) {
         self.clear();

@@ -1,34 +1,36 @@
-//! Who is about to touch which object, and how often it was written: what each step needs of its object, in one place.
+//! Per object: the threads that are about to touch it, and a version that changes with each write.
 //!
-//! The first 64 threads of a run are bits of two words per object, which no loop has to search. Later threads are in a
-//! ring per object, so that a run with thousands of threads costs no more than those that are about to touch it.
+//! The first 64 threads of a run are bits of two words per object, which no loop has to search. Later threads
+//! are in a ring per object, so that the cost depends on the number of threads that are about to touch it,
+//! not on the number of threads of the run.
 
 use raddle_model::{ObjectId, Operation, ThreadId, Touch};
 
-/// How many threads are bits.
+/// Number of threads that are represented by bits.
 pub(crate) const FEW: u32 = u64::BITS;
 /// No ring.
 const NIL: u32 = u32::MAX;
 /// Added to an object's version at each write.
 const WRITE: u64 = 0xa076_1d64_78bd_642f;
 
-/// The bit of a thread; none for threads that are in rings.
+/// Returns the bit of a thread; 0 for threads that are in rings.
 #[inline]
 pub(crate) fn bit(thread: ThreadId) -> u64 {
     1_u64.checked_shl(thread.0).unwrap_or(0)
 }
 
 #[derive(Clone, Copy, Debug)]
-#[repr(C)] // The two sets apart: they are written one by one, and would be read in one piece, for which the processor waits.
+#[repr(C)] // Keeps the two sets apart: they are written one by one, and reading them in one piece would stall the processor.
 struct Row {
-    /// The threads that are bits and about to touch the object.
+    /// The threads, as bits, that are about to touch the object.
     touching: u64,
-    /// Invariant: a constant for each write so far; the object's part of an event's fingerprint. Which object it is need not
-    /// be part of that: what a thread does next is determined by what it has read before.
+    /// Invariant: a constant for each write so far; the object's part of an event's fingerprint. The identity
+    /// of the object need not be part of it: the next operation of a thread is determined by what it has read
+    /// before.
     version: u64,
     /// Those of `touching` that will write it.
     writing: u64,
-    /// The head of the ring of the others, or `NIL` while there is none.
+    /// The head of the ring of the other threads, or `NIL` while there is none.
     head: u32,
 }
 
@@ -45,10 +47,10 @@ impl Row {
 #[derive(Default, Debug)]
 pub(crate) struct Pending {
     rows: Vec<Row>,
-    /// Nodes of doubly linked rings: previous and next. The ring of an object has one node of its own, its head, and one
-    /// of each thread in it. Two nodes of a thread stand together.
+    /// Nodes of doubly linked rings: previous and next. The ring of an object has one node of its own, its
+    /// head, and one of each thread in it. The two nodes of a thread are adjacent.
     links: Vec<[u32; 2]>,
-    /// Per node: the thread it belongs to, and whether that will write the object.
+    /// Per node: the thread it belongs to, and true if that will write the object.
     owner: Vec<(ThreadId, bool)>,
     /// The first of the two nodes of each thread in rings.
     nodes: Vec<u32>,
@@ -80,20 +82,20 @@ impl Pending {
         self.nodes.clear();
     }
 
-    /// Adds the next object, which nobody is about to touch.
+    /// Adds the next object, which no thread is about to touch.
     #[inline]
     pub(crate) fn add_object(&mut self) {
         self.rows.push(Row { touching: 0, version: 0, writing: 0, head: NIL });
     }
 
-    /// Takes note that an object is touched now, and tells its part of the fingerprint.
+    /// Records that an object is touched now. Returns its part of the fingerprint.
     #[inline(always)] // A handful of instructions.
     pub(crate) fn touch(&mut self, object: ObjectId, touch: Touch) -> u64 {
         self.rows[object.index()].touch(touch)
     }
 
-    /// Makes `thread`, whose bit is given and whose next operation has `touch` as its touch number `slot`, one of those about
-    /// to touch the object.
+    /// Adds `thread` with bit `bit` to those about to touch the object, which is touch number `slot` of its
+    /// next operation.
     #[inline(always)] // A handful of instructions.
     pub(crate) fn link(&mut self, (thread, bit): (ThreadId, u64), slot: u32, object: ObjectId, touch: Touch) {
         let row = &mut self.rows[object.index()];
@@ -104,8 +106,8 @@ impl Pending {
         }
     }
 
-    /// Takes `thread`, whose bit is given, away from those about to touch the object, which is its touch number `slot`, because
-    /// it touches it now; tells the object's part of the fingerprint.
+    /// Removes `thread` with bit `bit` from those about to touch the object, which is its touch number
+    /// `slot`, because it touches it now. Returns the object's part of the fingerprint.
     #[inline(always)] // A handful of instructions.
     pub(crate) fn unlink(
         &mut self,
@@ -123,7 +125,7 @@ impl Pending {
         row.touch(touch)
     }
 
-    /// [`Pending::link`] for the second object that `operation` touches, if it is another one than the first.
+    /// Does [`Pending::link`] for the second object of `operation`, if it differs from the first.
     #[inline(never)] // Keeps the path of memory accesses short.
     pub(crate) fn link_second(&mut self, thread: (ThreadId, u64), operation: &Operation) {
         if let Some(object) = second_node(operation) {
@@ -131,14 +133,16 @@ impl Pending {
         }
     }
 
-    /// [`Pending::touch`] for the second object that `operation` touches, if it is another one than the first, put into `print`.
+    /// Does [`Pending::touch`] for the second object of `operation`, if it differs from the first. Returns
+    /// `print` with its result added.
     #[inline(never)] // Keeps the path of memory accesses short.
     pub(crate) fn touch_second(&mut self, operation: &Operation, print: u64) -> u64 {
         let Some(object) = second_node(operation) else { return print };
         print.wrapping_add(self.touch(object, operation.touches[1]).rotate_left(17))
     }
 
-    /// [`Pending::unlink`] for the second object that `operation` touches, if it is another one than the first, put into `print`.
+    /// Does [`Pending::unlink`] for the second object of `operation`, if it differs from the first. Returns
+    /// `print` with its result added.
     #[inline(never)] // Keeps the path of memory accesses short.
     pub(crate) fn unlink_second(
         &mut self,
@@ -150,7 +154,8 @@ impl Pending {
         print.wrapping_add(self.unlink(thread, 1, object, operation.touches[1]).rotate_left(17))
     }
 
-    /// Takes `thread`, whose bit is given, away from those about to touch what `operation` touches, because it will not.
+    /// Removes `thread` with bit `bit` from those about to touch the objects of `operation`, because it will
+    /// not.
     pub(crate) fn withdraw(&mut self, (thread, bit): (ThreadId, u64), operation: &Operation) {
         let objects = [operation.touches[0].object(), second_node(operation)];
         for (slot, object) in objects.into_iter().enumerate() {
@@ -195,7 +200,7 @@ impl Pending {
         self.links[next as usize][0] = node;
     }
 
-    /// The threads whose next operation touches `object`, each with whether it writes it.
+    /// Iterates over the threads whose next operation touches `object`, each with true if it writes it.
     #[inline]
     pub(crate) fn touching(&self, object: ObjectId) -> impl Iterator<Item = (ThreadId, bool)> + '_ {
         let row = self.rows[object.index()];
@@ -204,14 +209,16 @@ impl Pending {
             .chain(self.ring(row.head))
     }
 
-    /// Those of the threads in `few` whose next operation touches `object`, as bits; if `writers`, those that write it.
+    /// Returns the threads with bits whose next operation touches `object`; with `writers`, only those that
+    /// write it.
     #[inline]
     pub(crate) fn few(&self, object: ObjectId, writers: bool) -> u64 {
         let row = &self.rows[object.index()];
         if writers { row.writing } else { row.touching }
     }
 
-    /// The threads that are no bits and whose next operation touches `object`, each with whether it writes it.
+    /// Iterates over the threads without bits whose next operation touches `object`, each with true if it
+    /// writes it.
     #[inline]
     pub(crate) fn many(&self, object: ObjectId) -> impl Iterator<Item = (ThreadId, bool)> + '_ {
         self.ring(self.rows[object.index()].head)
@@ -230,14 +237,14 @@ impl Pending {
         })
     }
 
-    /// A place in the list of the threads about to touch an object, for loops that change threads as they go.
+    /// Returns a cursor over the threads about to touch an object, for loops that change threads as they go.
     #[inline]
     pub(crate) fn first(&self, object: ObjectId) -> Cursor {
         let row = &self.rows[object.index()];
         Cursor { few: row.touching, node: row.head, head: row.head }
     }
 
-    /// The next thread at a place, which moves on.
+    /// Returns the next thread of a cursor and advances it.
     #[inline]
     pub(crate) fn advance(&self, cursor: &mut Cursor) -> Option<ThreadId> {
         if cursor.few != 0 {
@@ -253,7 +260,7 @@ impl Pending {
     }
 }
 
-/// The second object that `operation` touches, if it is another one than the first.
+/// Returns the second object of `operation`, if it differs from the first.
 #[inline]
 fn second_node(operation: &Operation) -> Option<ObjectId> {
     operation.touches[1].object().filter(|&object| operation.touches[0].object() != Some(object))
@@ -270,7 +277,7 @@ pub(crate) struct Cursor {
 #[derive(Default, Debug)]
 pub struct ThreadSet {
     few: u64,
-    /// The threads that are no bits; one may be there more than once.
+    /// The threads without bits; a thread may occur more than once.
     many: Vec<ThreadId>,
 }
 
@@ -303,33 +310,34 @@ impl ThreadSet {
         self.few |= few;
     }
 
-    /// The threads of it that are bits.
+    /// Returns the threads that have bits.
     #[inline]
     pub(crate) fn few(&self) -> u64 {
         self.few
     }
 
-    /// The threads of it that are no bits; one may be there more than once.
+    /// Returns the threads without bits; a thread may occur more than once.
     #[inline]
     pub(crate) fn many(&self) -> &[ThreadId] {
         &self.many
     }
 
-    /// Takes all threads out.
+    /// Removes all threads.
     #[inline]
     pub fn clear(&mut self) {
         self.few = 0;
         self.many.clear();
     }
 
-    /// The threads. Beyond the first 64 of a run, one that was added more than once may come more than once.
+    /// Iterates over the threads. Beyond the first 64 of a run, a thread that was added more than once may
+    /// occur more than once.
     #[inline]
     pub fn iter(&self) -> impl Iterator<Item = ThreadId> + use<'_> {
         bits(self.few).chain(self.many.iter().copied())
     }
 }
 
-/// The threads of a set of bits.
+/// Iterates over the threads of a set of bits.
 #[inline]
 pub(crate) fn bits(mut set: u64) -> impl Iterator<Item = ThreadId> {
     std::iter::from_fn(move || {

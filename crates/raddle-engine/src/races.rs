@@ -1,27 +1,29 @@
-//! Data races: two accesses of different threads to the same memory, at least one of which writes and at least one of
-//! which is plain, such that neither happens before the other.
+//! Data races: two accesses of different threads to the same memory, at least one of which writes and at
+//! least one of which is plain, such that neither happens before the other.
 //!
-//! A run is sequentially consistent whatever memory orders its program names, but what happens before what follows those
-//! orders, so that data published by a relaxed store is a race even where the run read the right value. Happens-before is
-//! program order and:
+//! A run is sequentially consistent whatever memory orders its program names, but happens-before follows
+//! those orders, so that data published by a relaxed store is a race even if the run read the right value.
+//! Happens-before is program order and:
 //!
 //! * from a spawn to the new thread, and from the end of a thread to a join that waited for it;
-//! * from an unlock to later locks of a mutex; a wait on a condition variable unlocks and locks. The signal itself orders
-//!   nothing, because a waiter may wake without one;
+//! * from an unlock to later locks of a mutex; a wait on a condition variable unlocks and locks. The signal
+//!   itself orders nothing, because a waiter may wake without one;
 //! * from a writer's unlock of a read-write lock to later locks, and from a reader's to later writers;
-//! * from posts of a semaphore to later waits that succeed, from the end of a one-time initialisation to those that find it
-//!   ended or given up, from an unpark to a park that takes the token: whichever of several it was, all count;
+//! * from posts of a semaphore to later waits that succeed, from the end of a one-time initialisation to
+//!   those that find it ended or abandoned, from an unpark to a park that takes the token: if there are
+//!   several, all count;
 //! * from all arrivals at a barrier to all departures;
-//! * from a send to the receive of that value; from the receives of a channel with a bound to later sends; from the end of
-//!   either side to an operation that finds it gone;
-//! * from a releasing write to an acquiring read that reads it or a read-modify-write that follows in its release sequence,
-//!   by the rules of C++20, which are Rust's: any other write ends the sequence, also one of the same thread. A fence
-//!   makes the relaxed writes after it release and the relaxed reads before it acquire.
+//! * from a send to the receive of that value; from the receives of a bounded channel to later sends; from
+//!   the end of either side to an operation that finds it gone;
+//! * from a releasing write to an acquiring read that reads it or a read-modify-write that follows in its
+//!   release sequence, by the rules of C++20, which are Rust's: any other write ends the sequence, also one
+//!   of the same thread. A fence makes the relaxed writes after it release and the relaxed reads before it
+//!   acquire.
 //!
-//! The first race of a run is found at its second access, however far apart the two are. The method is that of FastTrack
-//! (Flanagan and Freund, PLDI 2009): the last plain write and the plain reads since, each as a thread and a count, against
-//! the vector clock of the thread. What is not found: values that only a weaker memory could show, and whatever follows
-//! from reading them.
+//! The first race of a run is found at its second access, however far apart the two are. The method is that
+//! of FastTrack (Flanagan and Freund, PLDI 2009): the last plain write and the plain reads since, each as a
+//! thread and a count, against the vector clock of the thread. Not found: values that only a weaker memory
+//! model could show, and their consequences.
 
 mod clock;
 mod history;
@@ -33,27 +35,27 @@ use history::{History, Mark};
 use raddle_model::{Failure, Kind, MemoryOrder, ObjectId, Operation, RacingAccess, ThreadId, Touch};
 use std::collections::VecDeque;
 
-/// Which data races end a run.
+/// The data races that end a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub enum Races {
     /// None.
     #[default]
     Ignored,
-    /// Those between plain accesses. Nothing is tracked before the first plain access of a run; before it, nothing can
-    /// race.
+    /// Races between plain accesses. Tracking starts at the first plain access of a run; nothing can race
+    /// before it.
     BetweenPlain,
-    /// Also those between a plain and an atomic access to the same object. Everything is tracked.
+    /// Also races between a plain and an atomic access to the same object. Everything is tracked.
     All,
 }
 
-/// What is known of an object.
+/// The race-detection state of an object.
 #[derive(Default, Debug)]
 struct Shadow {
-    /// What an acquirer of the object takes over: of memory, who reads it; of a lock, who locks it.
+    /// The clock that the next acquirer joins: of memory, the next acquiring read; of a lock, the next lock.
     published: Clock,
     /// The readers' unlocks of a read-write lock; the receives of a channel.
     given_back: Clock,
-    /// What came with each value that is in a channel, the oldest first.
+    /// The clock sent with each value in a channel, the oldest first.
     values: VecDeque<Clock>,
     history: History,
 }
@@ -67,11 +69,11 @@ impl Shadow {
     }
 }
 
-/// Happens-before as far as the run has come, and the accesses that a later one may race with.
+/// Happens-before of the run so far, and the accesses that a later one may race with.
 #[derive(Default, Debug)]
 pub(crate) struct Tracker {
     on: bool,
-    /// A compare-and-exchange that has been executed, and of which it is not known yet whether it wrote.
+    /// An executed compare-and-exchange that is not yet known to have written or not.
     exchange: Option<(ThreadId, Operation)>,
     /// A race that the front end may forgive before the next step.
     suspected: Option<Failure>,
@@ -80,7 +82,7 @@ pub(crate) struct Tracker {
 }
 
 impl Tracker {
-    /// Forgets the run before.
+    /// Discards the previous run.
     #[inline]
     pub(crate) fn begin(&mut self, races: Races) {
         if self.on {
@@ -92,19 +94,19 @@ impl Tracker {
         self.on = races == Races::All;
     }
 
-    /// Whether anything is tracked.
+    /// Returns true if anything is tracked.
     #[inline]
     pub(crate) fn is_on(&self) -> bool {
         self.on
     }
 
-    /// Whether a memory access with this argument is of interest: it is plain, or anything is tracked.
+    /// Returns true if a memory access with this argument is relevant: it is plain, or anything is tracked.
     #[inline]
     pub(crate) fn watches(&self, argument: u64) -> bool {
         self.on | (argument == MemoryOrder::Plain as u64)
     }
 
-    /// Returns whether an exchange or a race has to be settled before another operation is executed.
+    /// Returns true if an exchange or a race has to be settled before another operation is executed.
     #[inline]
     pub(crate) fn is_unsettled(&self) -> bool {
         self.exchange.is_some() || self.suspected.is_some()
@@ -129,7 +131,7 @@ impl Tracker {
         (&mut self.threads[thread.index()], &mut self.objects[object.index()])
     }
 
-    /// Takes note of a memory access, which was event `step`; tells the race that it completes.
+    /// Records a memory access, which was event `step`. Returns the race that it completes.
     fn access(&mut self, thread: ThreadId, operation: &Operation, step: u32) -> Option<Failure> {
         let order = operation.memory_order()?;
         let mut race = None;
@@ -151,7 +153,7 @@ impl Tracker {
     }
 }
 
-/// What an atomic access of a kind takes over from the object, and what it leaves there.
+/// Joins clocks for an atomic access: what it acquires from the object, and what it publishes there.
 fn transfer(clocks: &mut ThreadClocks, shadow: &mut Shadow, kind: Kind, order: MemoryOrder) {
     if kind.reads_memory() {
         if order.acquires() {
@@ -183,7 +185,7 @@ impl Mark {
 }
 
 impl Engine {
-    /// Takes note of the memory access that `thread` has just executed; it goes on unless there was a race.
+    /// Records the memory access that `thread` has just executed; returns no reply if a race ended the run.
     #[cold]
     #[inline(never)]
     pub(crate) fn watch(&mut self, thread: ThreadId) -> Option<Reply> {
@@ -205,40 +207,41 @@ impl Engine {
         self.verdict.is_none().then_some(Reply::Go)
     }
 
-    /// Keeps the clocks of happens-before in this run, from its beginning on, for [`Engine::clock`]. Called before the first step.
+    /// Keeps happens-before clocks in this run from its beginning, for [`Engine::clock`]. Must be called
+    /// before the first step.
     pub fn keep_clocks(&mut self) {
         self.races.on = true;
     }
 
-    /// Returns how many events of each thread happen before the next event of `thread`. Right only in a run that
-    /// [keeps clocks](Engine::keep_clocks).
+    /// Returns the number of events of each thread that happen before the next event of `thread`. Valid only
+    /// in a run that [keeps clocks](Engine::keep_clocks).
     pub fn clock(&mut self, thread: ThreadId) -> &[u32] {
         self.settle_exchange();
         self.races.make_room(thread);
         self.races.threads[thread.index()].now.counts()
     }
 
-    /// Says that the race that the last access completed is none.
+    /// Forgives the race that the last access completed.
     pub fn forgive_race(&mut self) {
         self.races.suspected = None;
     }
 
-    /// Says that the compare-and-exchange that `thread` executed last wrote nothing because it found another value.
-    /// Called before `thread` announces its next operation.
+    /// Records that the latest compare-and-exchange of `thread` wrote nothing because it found another value.
+    /// Must be called before `thread` announces its next operation.
     #[inline]
     pub fn note_failed_exchange(&mut self, thread: ThreadId) {
         if let Some((exchanger, operation)) = &mut self.races.exchange
             && *exchanger == thread
             && let Some(order) = operation.failure_order()
         {
-            // Of its two touches only the first is used.
+            // Only the first of its two touches is used.
             let object = operation.object().expect("an exchange touches an object");
             let read = Operation::new(Kind::Read, operation.location);
             *operation = read.on(object, raddle_model::Access::Read).ordered(order);
         }
     }
 
-    /// Settles what is not settled yet.
+    /// Settles a pending exchange or race.
     #[cold]
     pub(crate) fn settle_races(&mut self) {
         self.settle_exchange();
@@ -247,7 +250,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of an exchange, now that it is known what it did.
+    /// Records an exchange, now that its effect is known.
     fn settle_exchange(&mut self) {
         if let Some((thread, operation)) = self.races.exchange.take() {
             self.note_access(thread, &operation);

@@ -1,11 +1,11 @@
-//! Runs a recorded schedule again, and notices where the program left it.
+//! A strategy that repeats a recorded schedule and detects divergence.
 
 use crate::Rng;
 use crate::strategy::{Choice, Plan, Point, Strategy};
 use raddle_model::{Event, Pick, Trace};
 
-/// A strategy that follows a recorded run. If the program does something else than it did then, the run is cut off
-/// and [`Replay::divergence`] tells where.
+/// A strategy that follows a recorded run. If the program diverges from it, the run is cut off and
+/// [`Replay::divergence`] returns the first difference.
 #[derive(Clone, Debug)]
 pub struct Replay {
     events: Vec<Event>,
@@ -15,44 +15,44 @@ pub struct Replay {
     divergence: Option<Divergence>,
 }
 
-/// Where a replay left the recorded run.
+/// The first difference of a replay from the recorded run.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[error("at step {step}: {what}")]
 pub struct Divergence {
     /// The first step that could not be repeated, from 0.
     pub step: usize,
-    /// What was different.
+    /// A description of the difference.
     pub what: String,
 }
 
 impl Replay {
-    /// Follows the events and decisions of `trace`.
+    /// Creates a replay of `trace`.
     pub fn new(trace: &Trace) -> Replay {
         Replay::of(trace.events.clone(), trace.picks.clone())
     }
 
-    /// Follows these events and decisions.
+    /// Creates a replay of these events and decisions.
     pub fn of(events: Vec<Event>, picks: Vec<Pick>) -> Replay {
         Replay { events, picks, step: 0, pick: 0, divergence: None }
     }
 
-    /// Where the latest run left the recorded one, if it did. A run that ended before all recorded steps were taken
-    /// has left it too.
+    /// Returns the first difference of the latest run from the recorded one, if any. A run that ended before
+    /// all recorded steps were taken differs too.
     pub fn divergence(&self) -> Option<Divergence> {
         self.divergence.clone().or_else(|| self.missing_pick()).or_else(|| self.missing_step())
     }
 
-    /// A recorded decision of a step that was taken again without asking for it.
+    /// Returns a recorded decision of a repeated step that was not requested again.
     fn missing_pick(&self) -> Option<Divergence> {
         let pick = self.picks.get(self.pick).filter(|pick| (pick.step as usize) < self.step)?;
-        let what = format!("the recorded choice among {} was not asked for", pick.arity);
+        let what = format!("the recorded choice among {} was not requested", pick.arity);
         Some(Divergence { step: pick.step as usize, what })
     }
 
     fn missing_step(&self) -> Option<Divergence> {
         (self.step < self.events.len()).then(|| Divergence {
             step: self.step,
-            what: format!("the program ended, the recorded run has {} steps", self.events.len()),
+            what: format!("the program ended, but the recorded run has {} steps", self.events.len()),
         })
     }
 
@@ -78,10 +78,10 @@ impl Strategy for Replay {
             return Choice::CutOff;
         }
         let Some(&Event { thread, operation }) = self.events.get(self.step) else {
-            return self.diverge("the program goes on, the recorded run was over".to_owned());
+            return self.diverge("the program continues, but the recorded run ended here".to_owned());
         };
         if !point.is_enabled(thread) {
-            return self.diverge(format!("thread {} cannot run, in the recorded run it did", thread.0));
+            return self.diverge(format!("thread {} cannot run, but did in the recorded run", thread.0));
         }
         let next = *point.operation(thread);
         if next != operation {
@@ -92,7 +92,7 @@ impl Strategy for Replay {
     }
 
     fn pick(&mut self, arity: u32) -> u32 {
-        // The step in whose execution this is asked for has been counted already.
+        // The step that makes this decision has been counted already.
         let step = self.step.saturating_sub(1);
         let recorded = self.picks.get(self.pick);
         let recorded = recorded.filter(|pick| pick.arity == arity && pick.step as usize == step);
@@ -100,7 +100,7 @@ impl Strategy for Replay {
         self.pick += 1;
         recorded.unwrap_or_else(|| {
             if self.divergence.is_none() {
-                let what = format!("a choice among {arity} was asked for, not so in the recorded run");
+                let what = format!("a choice among {arity} was requested, unlike in the recorded run");
                 self.divergence = Some(Divergence { step, what });
             }
             0

@@ -1,34 +1,34 @@
-//! Follows a recorded run of a program that has changed since.
+//! A strategy that follows a recorded run of a program that has changed since.
 
 use crate::Rng;
 use crate::strategy::{Choice, Plan, Point, Strategy};
 use raddle_model::{Event, Kind, Pick, ThreadId};
 
-/// How far ahead a recorded step is looked for that fits what a thread is about to do.
+/// Number of recorded steps searched for one that matches a thread's next operation.
 const WINDOW: usize = 256;
 
-/// A strategy that follows a recorded run as well as it can. Recorded steps that a thread does not take any more are passed
-/// over; a thread that is about to take steps it did not take then takes them at once. Steps are compared by kind alone,
-/// because places and objects have other numbers in a program that has changed. After the recorded steps, no thread is
-/// interrupted any more.
+/// A strategy that follows a recorded run as closely as possible. Recorded steps that a thread no longer
+/// takes are skipped; a thread whose next steps are not in the recording takes them at once. Steps are
+/// compared by kind alone, because locations and objects have other numbers in a changed program. After the
+/// recorded steps, there are no preemptions.
 #[derive(Clone, Debug)]
 pub struct Resemble {
     events: Vec<Event>,
     picks: Vec<Pick>,
-    /// For every thread, its steps in `events`.
+    /// The steps of every thread in `events`.
     own: Vec<Vec<usize>>,
-    /// For every thread, how many of its own steps were taken or passed over.
+    /// For every thread, the number of its own steps that were taken or skipped.
     done: Vec<usize>,
     /// The recorded step that is due.
     at: usize,
     pick: usize,
     current: Option<ThreadId>,
-    /// The recorded step that the latest one is, if it is one.
+    /// The recorded step that corresponds to the latest step, if any.
     taken: Option<usize>,
 }
 
 impl Resemble {
-    /// Follows these events and decisions.
+    /// Creates a strategy that follows these events and decisions.
     pub fn new(events: Vec<Event>, picks: Vec<Pick>) -> Resemble {
         let threads = events.iter().map(|event| event.thread.index() + 1).max().unwrap_or(0);
         let mut own = vec![Vec::new(); threads];
@@ -38,13 +38,13 @@ impl Resemble {
         Resemble { events, picks, own, done: vec![0; threads], at: 0, pick: 0, current: None, taken: None }
     }
 
-    /// How many steps of `thread` have to be passed over so that the next one is of this kind.
+    /// Returns the number of steps of `thread` to skip so that the next one is of this kind.
     fn ahead(&self, thread: usize, kind: Kind) -> Option<usize> {
         let rest = &self.own[thread][self.done[thread]..];
         rest.iter().take(WINDOW).position(|&step| self.events[step].operation.kind == kind)
     }
 
-    /// Who runs now, if a recorded step tells.
+    /// Returns the next thread according to the recording, if a recorded step is left.
     fn due(&mut self, point: &Point<'_>) -> Option<ThreadId> {
         while let Some(&Event { thread, .. }) = self.events.get(self.at) {
             let index = thread.index();
@@ -89,7 +89,7 @@ impl Strategy for Resemble {
     }
 
     fn pick(&mut self, arity: u32) -> u32 {
-        // Answers of steps that were passed over are passed over too.
+        // Answers of skipped steps are skipped too.
         let Some(step) = self.taken else { return 0 };
         while self.picks.get(self.pick).is_some_and(|pick| (pick.step as usize) < step) {
             self.pick += 1;

@@ -1,71 +1,75 @@
-//! The one rule against starvation by spinning.
+//! The rules against starvation by spinning.
 //!
-//! A strategy that prefers one thread would run a loop such as `while !flag { yield }` for ever. So: **a thread that
-//! has come back [`Config::patience`](crate::Config) times to the same operation without having written anything
-//! rests.** A resting thread is not offered to the strategy until every thread that is enabled has taken a step
-//! since, or until nothing else is enabled and no time-out can change that: the virtual clock goes on while all that
-//! is left to do is spinning, and nobody has written since. It rests again after each further such return, until it writes. A compare-and-exchange
-//! that failed, or a swap that put the same value back, has written nothing; the front end has to say so.
+//! A strategy that prefers one thread would run a loop such as `while !flag { yield }` forever. So: **a
+//! thread that has returned [`Config::patience`](crate::Config) times to the same operation without a write
+//! rests.** A resting thread is descheduled: it is not offered to the strategy until every enabled thread has
+//! taken a step since, or until nothing else is enabled and no timeout can change that: the virtual clock
+//! advances while all that is left to do is spinning, and no thread has written since. It rests again after
+//! each further such return, until it writes. A compare-and-exchange that failed, or a swap that stored the
+//! same value, has written nothing; the front end must report it.
 //!
-//! A thread that polls under a lock (`lock; look; unlock` in a circle) goes round without writing too. But so does, to the
-//! eye of a front end that does not see plain memory, one that works under a lock. So a circle with a lock in it is
-//! given [`LOCKING`] times the patience, and then a rest only every `patience` returns. It rests where it is about to take a lock, if it
-//! does in its circle: elsewhere it may have the one that the others wait for.
+//! A thread that polls under a lock (`lock; look; unlock` in a loop) returns without writing too. But a
+//! thread that works under a lock looks the same to a front end that does not see plain memory. So a loop
+//! with a lock in it gets [`LOCKING`] times the patience, and then rests only every `patience` returns. It
+//! rests where it is about to take a lock, if its loop does: elsewhere it may hold the lock that others wait
+//! for.
 //!
-//! A thread may also write while it waits: a task that puts itself back into its executor's queue until it finds a message. Nothing
-//! tells that from work, so there is a second rule, far beyond any run that comes to an end by itself: **where an enabled thread had no step
-//! for a quarter of the step limit, those that had one rest.** After that the span is half as long, and so on down to
-//! `patience`, so that in the end all threads go on and the run ends. A thread that waits for a lock is enabled only for a moment of each circle
-//! of those who take it, so then it is looked for that moment in each of the next `patience` steps.
+//! A thread may also write while it waits: a task that puts itself back into its executor's queue until it
+//! finds a message. This cannot be distinguished from work, so there is a second rule, far beyond any run
+//! that ends by itself: **if an enabled thread had no step for a quarter of the step limit, those that had
+//! one rest.** After that the span is halved, and so on down to `patience`, so that in the end all threads
+//! continue and the run ends. A thread that waits for a lock is enabled only for a moment of each iteration
+//! of the threads that take it, so the engine looks for that moment in each of the next `patience` steps.
 //!
-//! Effect on guarantees: schedules in which one thread makes more than `patience` idle returns in a row while others
-//! could run are not explored, and a bound such as PCT's holds for runs without a rest. [`RunSummary::rests`]
-//! (crate::RunSummary) counts them, so that nobody has to guess.
+//! Effect on guarantees: schedules in which one thread makes more than `patience` idle returns in a row while
+//! others could run are not explored, and a bound such as PCT's holds for runs without a rest.
+//! [`RunSummary::rests`](crate::RunSummary) counts them.
 
 use crate::config::Config;
 use crate::engine::Engine;
 use crate::threads::{Status, Thread};
 use raddle_model::{Failure, Holding, Kind, Operation, Progress, ThreadId, Verdict};
 
-/// What is remembered of a thread's latest operations, to notice that it goes round in a circle. Brent's method: the
-/// anchor moves to the current operation at every power of two, so a circle of any length is noticed.
+/// A summary of a thread's latest operations, to detect loops. Brent's method: the anchor moves to the
+/// current operation at every power of two, so a loop of any length is detected.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Spin {
     anchor: u64,
     since: u32,
     power: u32,
     returns: u32,
-    /// Whether the latest operation was a return.
+    /// True if the latest operation was a return.
     returned: bool,
-    /// The power and the returns before the latest write, in case that it was none.
+    /// The power and the returns before the latest write, in case it changed nothing.
     before_write: (u32, u32),
-    /// Whether a lock was taken since the latest effect on others.
+    /// True if a lock was taken since the latest effect on others.
     locked: bool,
-    /// Whether it is to rest when it takes the next lock.
+    /// True if the thread has to rest at its next lock.
     owes: bool,
 }
 
-/// How much more patience there is with a circle in which locks are taken and given back.
+/// The factor on patience for a loop in which locks are taken and released.
 const LOCKING: u32 = 16;
 
-/// When it is looked next whether a thread starves.
+/// The next check for starving threads.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Turns {
     /// Invariant: no greater than the step limit.
     pub(crate) next_look: u64,
-    /// How many steps an enabled thread may be without one.
+    /// Number of steps of the run that an enabled thread may go without one.
     span: u64,
-    /// The number of steps at which the run fails.
+    /// The step limit.
     limit: u64,
-    /// In how many steps in a row it was looked for the moment in which one that waits for a lock is enabled.
+    /// Number of consecutive steps in which a thread that waits for a lock was looked for at a moment in
+    /// which it is enabled.
     looks: u32,
 }
 
 impl Turns {
-    /// The part of the step limit that a thread may be without a step at first.
+    /// The divisor of the step limit that yields the first span.
     const PART: u64 = 4;
 
-    /// At the beginning of a run.
+    /// Returns the state at the beginning of a run.
     pub(crate) fn of(config: Config) -> Turns {
         let limit = config.step_limit;
         let span = if config.patience > 0 { limit.div_ceil(Turns::PART) } else { limit };
@@ -73,19 +77,19 @@ impl Turns {
     }
 }
 
-/// What an executed operation means to others.
+/// The effect of an executed operation on others.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Mark {
     /// Nothing.
     None,
-    /// Nothing, once a lock that was taken has been given back.
+    /// None, once a lock that was taken has been released.
     Lock,
-    /// That something has changed.
+    /// A lasting change.
     Lasting,
 }
 
 impl Spin {
-    /// Takes note of an executed memory access or local step.
+    /// Records an executed memory access or local step.
     #[inline]
     pub(crate) fn note_memory(&mut self, operation: &Operation) {
         if operation.kind.writes_memory() {
@@ -106,14 +110,14 @@ impl Spin {
         }
     }
 
-    /// Takes note that the memory access executed last, which was noted as a write, changed nothing.
+    /// Records that the latest memory access, which was recorded as a write, changed nothing.
     #[inline]
     pub(crate) fn note_no_write(&mut self, operation: &Operation) {
         (self.power, self.returns) = self.before_write;
         self.note(operation, Mark::None);
     }
 
-    /// Takes note of an executed operation that left a mark for others, or none.
+    /// Records an executed operation and its effect on others.
     #[inline]
     fn note(&mut self, operation: &Operation, mark: Mark) {
         self.returned = false;
@@ -140,7 +144,7 @@ impl Spin {
         }
     }
 
-    /// Takes note of an executed operation of synchronisation, and of whether it acquired something.
+    /// Records an executed synchronisation operation; `acquired` if it acquired something.
     #[inline]
     pub(crate) fn note_synchronisation(&mut self, operation: &Operation, acquired: bool) {
         let mark = match operation.kind.info().progress {
@@ -156,53 +160,54 @@ impl Spin {
         self.note(operation, mark);
     }
 
-    /// Whether the latest operation changed something for others.
+    /// Returns true if the latest operation changed something for others.
     #[inline]
     pub(crate) fn has_just_written(&self) -> bool {
         self.power == 0
     }
 
-    /// Whether the latest operation was a return to an earlier one.
+    /// Returns true if the latest operation was a return to an earlier one.
     #[inline]
     pub(crate) fn has_returned(&self) -> bool {
         self.returned
     }
 
-    /// Whether it is to rest instead of executing an operation of this kind: it has just come back once more than `patience` allows or,
-    /// with locks in its circle, owes a rest since it did. Never, if that is 0.
+    /// Returns true if it has to rest instead of executing an operation of this kind: it has just returned
+    /// once more than `patience` allows or, with locks in its loop, owes a rest since it did. Never, if
+    /// `patience` is 0.
     #[inline]
     pub(crate) fn is_over(&mut self, patience: u32, next: Kind) -> bool {
         let over = self.returned && self.returns >= patience && patience > 0;
         if !self.locked {
             return over;
         }
-        // A whole circle without taking one: it has the lock all the time.
+        // A whole iteration without taking one: it holds the lock all the time.
         let holds_on = self.owes && self.returned;
         self.owes |= over && self.is_long(patience);
         holds_on || self.owes && takes_lock(next)
     }
 
-    /// Whether it is time for a thread to rest that takes locks.
+    /// Returns true if a thread that takes locks has to rest.
     #[cold]
     fn is_long(&self, patience: u32) -> bool {
         self.returns >= patience.saturating_mul(LOCKING) && self.returns.is_multiple_of(patience)
     }
 
-    /// How often it has come back to where it was without writing.
+    /// Returns the number of returns without a write.
     #[inline]
     pub(crate) fn returns(&self) -> u32 {
         self.returns
     }
 }
 
-/// Whether an operation of this kind takes a lock, or tries to.
+/// Returns true if an operation of this kind takes a lock, or tries to.
 fn takes_lock(kind: Kind) -> bool {
     matches!(kind.info().holding, Holding::Takes(_) | Holding::Tries(_))
 }
 
 impl Engine {
-    /// Holds `thread` back, if another one could run, now or when time has passed, or if the run waits
-    /// for nobody. Tells whether it did.
+    /// Deschedules `thread` if another one can run, now or after time has passed, or if the run waits for no
+    /// thread. Returns true if it did.
     #[cold]
     pub(crate) fn rest(&mut self, thread: ThreadId) -> bool {
         self.threads.settle();
@@ -224,8 +229,8 @@ impl Engine {
         others
     }
 
-    /// Ends a run that has taken all the steps it may. Otherwise lets only those threads run that had no step for too long, if
-    /// there are any, until each had one.
+    /// Ends a run that has reached the step limit. Otherwise, if enabled threads had no step for too long,
+    /// lets only those run until each had one.
     #[cold]
     pub(crate) fn look_for_starving(&mut self) {
         let limit = self.turns.limit;
@@ -250,19 +255,19 @@ impl Engine {
             return;
         }
         self.turns.looks = 0;
-        // A look takes as long as there are threads, so that many steps come between two.
+        // A check takes time linear in the number of threads, so many steps come between two.
         let span = self.turns.span.max(self.threads.len() as u64);
         self.turns.next_look = (self.steps + span).min(limit);
     }
 
-    /// Lets the run take as many steps from now on as it could take at its beginning.
+    /// Gives the run the full step limit again from now on.
     pub fn restart_step_limit(&mut self) {
         self.turns.limit = self.steps.saturating_add(self.config.step_limit);
         self.turns.next_look = self.steps.saturating_add(self.turns.span).min(self.turns.limit);
         self.alarm = 0;
     }
 
-    /// Whether a thread that had no step since `begun` waits for a lock.
+    /// Returns true if a thread that had no step since `begun` waits for a lock.
     fn waits_long_for_lock(&self, begun: u64) -> bool {
         let waits = |thread: &Thread| {
             thread.status == Status::Pending && !thread.resting && takes_lock(thread.operation.kind)
@@ -270,8 +275,8 @@ impl Engine {
         self.threads.iter().any(|(_, thread)| thread.last_step <= begun && waits(thread))
     }
 
-    /// Whether another thread has written last, and a resting one has not gone round once since: then it may find what it waits for, before
-    /// time passes.
+    /// Returns true if another thread wrote last, and a resting one has not completed an iteration since: it
+    /// may find what it waits for, before time passes.
     #[cold]
     pub(crate) fn has_news_for_resting(&self) -> bool {
         self.resting.iter().any(|&resting| {
@@ -281,7 +286,7 @@ impl Engine {
         })
     }
 
-    /// Offers resting threads again where every enabled thread has had its step, or none is enabled.
+    /// Offers resting threads again if every enabled thread has had its step, or none is enabled.
     #[cold]
     pub(crate) fn end_rests(&mut self) {
         self.threads.settle();
@@ -301,8 +306,8 @@ impl Engine {
         }
     }
 
-    /// Ends a run that has taken all the steps it may: with a livelock if every thread that can go on, now or when time has
-    /// passed, is spinning, and otherwise without a verdict on the program.
+    /// Ends a run that has reached the step limit: with a livelock if every thread that can run, now or after
+    /// time has passed, is spinning, and otherwise without a verdict on the program.
     #[cold]
     fn end_at_limit(&mut self) {
         let patience =

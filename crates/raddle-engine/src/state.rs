@@ -1,15 +1,16 @@
-//! The hash of a program's state, for strategies that want to know whether they have been there before.
+//! The hash of a program's state, for strategies that detect states they have visited.
 
 use crate::engine::Engine;
 use crate::objects::Resource;
 use raddle_model::{ObjectId, Operation, ThreadId, mix};
 
 impl Engine {
-    /// Tells a hash of what `thread` knows (where it stands, its locals), for [`Point::state`](crate::Point::state).
+    /// Sets the hash of the state of `thread` (its position and locals), for
+    /// [`Point::state`](crate::Point::state).
     #[inline]
     pub fn set_local(&mut self, thread: ThreadId, hash: u64) {
         if self.needs.state {
-            self.told = true;
+            self.has_state = true;
             self.change_local(thread, hash);
         }
     }
@@ -22,7 +23,7 @@ impl Engine {
         entry.local = new;
     }
 
-    /// Notes in the state hash that `thread` has come further inside the operation it announced, and why.
+    /// Records in the state hash that `thread` has advanced inside its announced operation, and why.
     pub(crate) fn advance_local(&mut self, thread: ThreadId) {
         if self.needs.state {
             let entry = self.threads.get(thread);
@@ -30,11 +31,11 @@ impl Engine {
         }
     }
 
-    /// Tells a hash of what `object` holds, for [`Point::state`](crate::Point::state).
+    /// Sets the hash of the content of `object`, for [`Point::state`](crate::Point::state).
     #[inline]
     pub fn set_value(&mut self, object: ObjectId, hash: u64) {
         if self.needs.state {
-            self.told = true;
+            self.has_state = true;
             self.change_value(object, hash);
         }
     }
@@ -46,8 +47,8 @@ impl Engine {
         entry.value = new;
     }
 
-    /// Notes in the state hash what the objects of an executed operation hold, as far as the engine keeps that: it need
-    /// not follow from where the threads stand.
+    /// Records in the state hash the content of the objects of an executed operation, as far as the engine
+    /// keeps it: it need not follow from the positions of the threads.
     #[cold]
     pub(crate) fn note_objects(&mut self, operation: &Operation) {
         for (object, _) in operation.objects() {
@@ -70,8 +71,8 @@ impl Engine {
             }
             Resource::Semaphore { value } => *value,
             Resource::Barrier { arrived, .. } => set(arrived),
-            Resource::Once { runner, done, given_up } => {
-                mix(owner(runner)) ^ u64::from(*done) ^ u64::from(*given_up) << 1
+            Resource::Once { runner, done, abandoned } => {
+                mix(owner(runner)) ^ u64::from(*done) ^ u64::from(*abandoned) << 1
             }
             Resource::Channel { queued, received, senders, receiver, waiting, .. } => {
                 let flags = u64::from(*receiver) ^ u64::from(*waiting) << 1;
@@ -82,14 +83,15 @@ impl Engine {
         })
     }
 
-    /// See [`Point::state`](crate::Point::state).
+    /// Returns [`Point::state`](crate::Point::state).
     #[inline]
     pub(crate) fn state(&self) -> u64 {
-        // A program that does the same after the same partial order is in the same state after it.
-        if self.told { self.state } else { self.fingerprint }
+        // A program that behaves the same after the same partial order is in the same state after it.
+        if self.has_state { self.state } else { self.fingerprint }
     }
 
-    /// Whether the strategy of this run wants [`Engine::set_local`] and [`Engine::set_value`] to be called.
+    /// Returns true if the strategy of this run wants [`Engine::set_local`] and [`Engine::set_value`] to be
+    /// called.
     #[inline]
     pub fn wants_state(&self) -> bool {
         self.needs.state

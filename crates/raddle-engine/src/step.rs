@@ -1,4 +1,4 @@
-//! What one step does: to its thread, to the objects it touches, to the trace and to the fingerprint.
+//! The effects of one step on its thread, on the objects it touches, on the trace and on the fingerprint.
 
 use crate::engine::{Engine, Reply};
 use crate::pending::bit;
@@ -8,28 +8,29 @@ use crate::threads::Status;
 use raddle_model::{Event, Operation, Pick, ThreadId, Touch, mix};
 
 impl Engine {
-    /// How many memory accesses `thread`, which the strategy lets run on, may make after this one without a choice. None if
-    /// something has to be looked at before every step, or if this one may change what others can do.
+    /// Returns the number of memory accesses that `thread`, which the strategy lets run on, may execute after
+    /// this one without a choice. 0 if something has to be checked before every step, or if this one may
+    /// change what others can do.
     pub(crate) fn burst(&self, thread: ThreadId, more: u32) -> u64 {
         let memory = self.threads.operation(thread).kind.is_memory();
         if memory { u64::from(more).min(self.alarm.saturating_sub(self.steps + 1)) } else { 0 }
     }
 
-    /// Whether [`Engine::go_on`] may have an effect.
+    /// Returns true if [`Engine::go_on`] may have an effect.
     #[inline]
     pub fn runs_on(&self) -> bool {
         self.burst > 0
     }
 
-    /// Executes `operation`, the next one of `thread`, which was resumed, if the strategy lets the thread run on and the
-    /// operation is a memory access. If it does not say so, the operation has to be announced.
-    #[inline(always)] // The front end calls it once.
+    /// Executes `operation`, the next one of `thread`, which was resumed, if the strategy lets the thread run
+    /// on and the operation is a memory access. If it returns false, the operation has to be announced.
+    #[inline(always)] // The front end has one call of it.
     pub fn go_on(&mut self, thread: ThreadId, operation: Operation) -> bool {
         if self.burst == 0 || !operation.kind.is_memory() || self.races.watches(operation.argument) {
             return false;
         }
         let entry = self.threads.get_mut(thread);
-        debug_assert_eq!(entry.status, Status::Running, "only a resumed thread goes on");
+        debug_assert_eq!(entry.status, Status::Running, "only a resumed thread continues");
         if entry.spin.has_returned() {
             return false;
         }
@@ -48,7 +49,7 @@ impl Engine {
         true
     }
 
-    /// Executes the next operation of `thread` and tells what it brought, if the thread goes on.
+    /// Executes the next operation of `thread`. Returns its reply, if the thread continues.
     #[inline(always)] // Called once.
     pub(crate) fn execute(&mut self, thread: ThreadId, strategy: &mut dyn Strategy) -> Option<Reply> {
         self.steps += 1;
@@ -62,7 +63,7 @@ impl Engine {
         if second != Touch::NONE {
             print = self.pending.unlink_second((thread, entry.bit), &entry.operation, print);
         }
-        // Field by field: in one piece it would go by way of the stack.
+        // Field by field: in one piece it would go through the stack.
         let operation = Operation { argument, touches: [first, second], location, kind };
         self.trace.events.push(Event { thread, operation });
         self.fingerprint = self.fingerprint.wrapping_add(mix(print));
@@ -96,14 +97,14 @@ impl Engine {
         }
     }
 
-    /// Asks the strategy for a number below `arity`, as part of the step just begun by `thread`.
+    /// Asks the strategy for a number below `arity`, as part of the current step of `thread`.
     pub(crate) fn ask(&mut self, thread: ThreadId, arity: u32, strategy: &mut dyn Strategy) -> u32 {
         let value = self.draw(arity, strategy);
         self.print_outcome(thread, u64::from(value));
         value
     }
 
-    /// As [`Engine::ask`], but leaves it to the caller to print what came of it.
+    /// Does [`Engine::ask`], but the caller adds the result to the fingerprint.
     pub(crate) fn draw(&mut self, arity: u32, strategy: &mut dyn Strategy) -> u32 {
         let value = if arity > 1 { strategy.pick(arity) } else { 0 };
         assert!(value < arity.max(1), "a strategy picked {value} of {arity}");
@@ -114,13 +115,14 @@ impl Engine {
         value
     }
 
-    /// Takes the latest step of `thread` out of the fingerprint of the run: only some runs have such a step, and it is in no order
-    /// with others.
+    /// Removes the latest step of `thread` from the fingerprint of the run: only some runs have such a step,
+    /// and it is not ordered with others.
     pub(crate) fn unprint(&mut self, thread: ThreadId) {
         self.silent = self.silent.wrapping_add(mix(self.threads.get_mut(thread).retreat()));
     }
 
-    /// Adds to the fingerprint how the latest step of `thread` turned out, where the order of accesses does not tell.
+    /// Adds the outcome of the latest step of `thread` to the fingerprint, where the order of accesses does
+    /// not determine it.
     pub(crate) fn print_outcome(&mut self, thread: ThreadId, outcome: u64) {
         let print = self.threads.get(thread).version ^ mix(outcome + 1);
         self.fingerprint = self.fingerprint.wrapping_add(mix(print));

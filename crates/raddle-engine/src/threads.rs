@@ -1,4 +1,4 @@
-//! The threads of a run: what each is about to do, and the set of those that could do it.
+//! The threads of a run: their announced operations, and the enabled set.
 
 use crate::pending::{FEW, ThreadSet, bit, bits};
 use crate::spin::Spin;
@@ -7,10 +7,10 @@ use raddle_model::{Kind, LocationId, Name, ObjectId, Operation, ThreadId, mix};
 /// No position.
 const NIL: u32 = u32::MAX;
 
-/// Where a thread stands with the front end.
+/// The protocol state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Status {
-    /// It was told to run and has not announced its next operation.
+    /// It was resumed and has not announced its next operation.
     Running,
     /// It has announced an operation.
     Pending,
@@ -20,36 +20,36 @@ pub(crate) enum Status {
     Done,
 }
 
-/// Why a thread that waits may go on.
+/// The reason why a waiting thread may continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Wake {
-    /// It may not, unless what it waits for is there.
+    /// None: it waits until its condition holds.
     None,
     /// A signal came.
     Signalled,
-    /// Its time is over.
+    /// Its time limit expired.
     TimedOut,
-    /// It may not, before nothing else can run.
+    /// None until nothing else can run.
     Delayed,
 }
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Thread {
     pub(crate) operation: Operation,
-    /// Its bit; none if it is in lists. See [`bit`].
+    /// Its bit; 0 if it is in lists. See [`bit`].
     pub(crate) bit: u64,
     pub(crate) status: Status,
     pub(crate) wake: Wake,
-    /// Whether the spinning rule holds it back; then it is in no enabled set.
+    /// True if the spinning rule has descheduled it; then it is in no enabled set.
     pub(crate) resting: bool,
-    /// Whether it does not keep the run going.
+    /// True if it is a background thread.
     pub(crate) background: bool,
     /// Invariant in runs with many threads: its position in `Threads::enabled`, or `NIL`.
     position: u32,
     pub(crate) progress: u32,
     pub(crate) children: u32,
     pub(crate) parent: Option<ThreadId>,
-    /// How many events there were when it appeared.
+    /// Number of events when it appeared.
     pub(crate) born: u32,
     pub(crate) name: Name,
     /// Invariant: the name plus a constant for each step taken; the thread's part of an event's fingerprint.
@@ -58,14 +58,15 @@ pub(crate) struct Thread {
     pub(crate) deadline: u64,
     /// The run's step count after its last step.
     pub(crate) last_step: u64,
-    /// How many steps the run had taken when it was held back last, and the time before.
+    /// The step count of the run when it was last descheduled, and the time before.
     pub(crate) rested: [u64; 2],
     pub(crate) spin: Spin,
-    /// Whether the wait that it is about to begin is to end at once; see [`Engine::interrupt`](crate::Engine::interrupt).
+    /// True if the wait that it is about to begin has to end at once; see
+    /// [`Engine::interrupt`](crate::Engine::interrupt).
     pub(crate) interrupted: bool,
-    /// What it adds to the state hash.
+    /// Its contribution to the state hash.
     pub(crate) local: u64,
-    /// The object that stands for it, once somebody asked for it.
+    /// The object that represents it, once it was requested.
     pub(crate) object: Option<ObjectId>,
 }
 
@@ -73,7 +74,8 @@ pub(crate) struct Thread {
 const STEP: u64 = 0xd6e8_feb8_6659_fd93;
 
 impl Thread {
-    /// Takes note that it executes its operation, which is step number `steps` of the run; tells its part of the fingerprint.
+    /// Records that it executes its operation, which is step number `steps` of the run. Returns its part of
+    /// the fingerprint.
     #[inline(always)] // Twice in the hot path.
     pub(crate) fn advance(&mut self, steps: u64) -> u64 {
         self.progress += 1;
@@ -87,7 +89,7 @@ impl Thread {
 }
 
 impl Thread {
-    /// Takes its latest step out of its version; tells the part of the fingerprint that the step had.
+    /// Removes its latest step from its version. Returns the step's part of the fingerprint.
     pub(crate) fn retreat(&mut self) -> u64 {
         let version = self.version;
         self.version = version.wrapping_sub(STEP);
@@ -101,13 +103,13 @@ pub(crate) struct Threads {
     all: Vec<Thread>,
     /// Invariant: the bits of the pending threads among the first 64 that can take a step, and no others.
     enabled_few: u64,
-    /// Invariant in runs with many threads (more than bits): the pending threads that can take a step, and no others. In
-    /// runs with few it is made from the bits by [`Threads::settle`].
+    /// Invariant in runs with many threads (more than bits): the pending threads that can take a step, and no
+    /// others. In runs with few threads, [`Threads::settle`] rebuilds it from the bits.
     enabled: Vec<ThreadId>,
-    /// Whether `enabled` has to be made anew.
+    /// True if `enabled` has to be rebuilt.
     stale: bool,
     changed: ThreadSet,
-    /// The names of the threads that runs begin with, and their hashes. Outlasts runs.
+    /// The names of the initial threads, and their hashes. Kept across runs.
     first: Vec<(Name, u64)>,
 }
 
@@ -118,7 +120,7 @@ impl Clone for Threads {
         copy
     }
 
-    /// Keeps the memory, and the names that outlast runs.
+    /// Keeps the memory, and the names that are kept across runs.
     #[inline]
     fn clone_from(&mut self, source: &Threads) {
         let Threads { all, enabled_few, enabled, stale, changed, first: _ } = source;
@@ -139,7 +141,7 @@ impl Threads {
         self.stale = false;
     }
 
-    /// Adds a thread with a name, whose hash is the version that it begins with.
+    /// Adds a thread with a name, whose hash is its initial version.
     pub(crate) fn add(&mut self, (name, version): (Name, u64), parent: Option<ThreadId>) -> ThreadId {
         let id = ThreadId(self.all.len() as u32);
         self.all.push(Thread {
@@ -170,7 +172,7 @@ impl Threads {
         id
     }
 
-    /// The name, and the hash of it, of the thread that is number `index` of those that the run begins with.
+    /// Returns the name of initial thread number `index`, and its hash.
     #[inline]
     pub(crate) fn first(&mut self, index: usize) -> (Name, u64) {
         while self.first.len() <= index {
@@ -199,13 +201,13 @@ impl Threads {
         self.all.iter().enumerate().map(|(index, thread)| (ThreadId(index as u32), thread))
     }
 
-    /// Whether there are more threads than bits.
+    /// Returns true if there are more threads than bits.
     #[inline]
     pub(crate) fn is_wide(&self) -> bool {
         self.all.len() > FEW as usize
     }
 
-    /// From now on the list of the enabled threads is what counts.
+    /// Switches from bits to the list of enabled threads.
     #[cold]
     fn widen(&mut self) {
         self.stale = true;
@@ -215,7 +217,7 @@ impl Threads {
         }
     }
 
-    /// Makes the list of the enabled threads agree with the bits.
+    /// Rebuilds the list of enabled threads from the bits, if necessary.
     #[inline]
     pub(crate) fn settle(&mut self) {
         if self.stale {
@@ -230,20 +232,20 @@ impl Threads {
         self.enabled.extend(bits(self.enabled_few));
     }
 
-    /// The enabled threads; those of a run with few threads are up to date after [`Threads::settle`].
+    /// Returns the enabled threads; in a run with few threads they are current after [`Threads::settle`].
     #[inline]
     pub(crate) fn enabled(&self) -> &[ThreadId] {
-        debug_assert!(!self.stale, "the list was made");
+        debug_assert!(!self.stale, "the list is current");
         &self.enabled
     }
 
-    /// Whether any thread is enabled.
+    /// Returns true if any thread is enabled.
     #[inline]
     pub(crate) fn any_enabled(&self) -> bool {
         if self.is_wide() { !self.enabled.is_empty() } else { self.enabled_few != 0 }
     }
 
-    /// The enabled threads that are bits.
+    /// Returns the enabled threads that have bits.
     #[inline]
     pub(crate) fn enabled_few(&self) -> u64 {
         self.enabled_few
@@ -264,7 +266,7 @@ impl Threads {
         self.changed.insert(thread);
     }
 
-    /// As [`Threads::note_change`], for a thread that is a bit.
+    /// Does [`Threads::note_change`] for a thread that has a bit.
     #[inline]
     pub(crate) fn note_change_of_few(&mut self, bit: u64) {
         self.changed.insert_few(bit);
@@ -299,7 +301,7 @@ impl Threads {
         self.all[thread.index()].progress
     }
 
-    /// Puts `thread` into the enabled set or takes it out; tells whether that changed anything.
+    /// Adds `thread` to the enabled set or removes it. Returns true if that changed the set.
     #[inline]
     pub(crate) fn set_enabled(&mut self, thread: ThreadId, enabled: bool) -> bool {
         if self.is_enabled(thread) == enabled {
@@ -314,10 +316,11 @@ impl Threads {
         true
     }
 
-    /// Puts a set of bits into the enabled set or takes it out, and notes the changes. Only for runs with few threads.
+    /// Adds a set of bits to the enabled set or removes it, and records the changes. Only for runs with few
+    /// threads.
     #[inline]
     pub(crate) fn set_enabled_few(&mut self, set: u64, enabled: bool) {
-        debug_assert!(!self.is_wide(), "the list counts if there are many threads");
+        debug_assert!(!self.is_wide(), "the list is used if there are many threads");
         let moved = if enabled { set & !self.enabled_few } else { set & self.enabled_few };
         self.enabled_few ^= moved;
         self.stale |= moved != 0;

@@ -1,24 +1,24 @@
-//! The virtual clock: it stands still while anything can run that is not resting.
+//! The virtual clock: it stands still while any thread can run that is not resting.
 //!
-//! The end of the program can be made to wait in the same way: as a wait that is over at once, but only when nothing else can
-//! run. Time does not pass for it, so threads that sleep are not waited for; a real program would end before them.
+//! The program exit can be delayed in the same way, until nothing else can run. Time does not pass for it, so
+//! it does not wait for sleeping threads; a real program would end before them.
 
 use crate::objects::Resource;
 use crate::threads::{Status, Thread, Wake};
 use crate::{Engine, Timeouts};
 use raddle_model::{BlockReason, Failure, Kind, Operation, ThreadId, Verdict, Waits};
 
-/// How many steps the end of the program waits for other threads. Those that are not done by then may never be: a program may
-/// end while threads of it go round for ever.
+/// Number of steps that the program exit waits for other threads. Those that are not done by then may never
+/// be: a program may exit while some of its threads loop forever.
 const LONGEST_EXIT: u64 = 10_000;
 
 impl Engine {
-    /// Notes when `thread`, which is about to execute `operation`, stops waiting for it.
+    /// Sets the deadline of `thread` for `operation`, which it is about to execute.
     pub(crate) fn set_deadline(&mut self, thread: ThreadId, operation: &Operation) {
         let now = self.now;
         let entry = self.threads.get_mut(thread);
         if operation.kind == Kind::ConditionReacquire {
-            // The wait began when the mutex was given up; its end was set then.
+            // The wait began when the mutex was released; its deadline was set then.
             return;
         }
         let info = operation.kind.info();
@@ -35,7 +35,7 @@ impl Engine {
         }
     }
 
-    /// Whether the next operation of `thread` may end by time-out right now.
+    /// Returns true if the next operation of `thread` may time out now.
     #[inline]
     pub(crate) fn may_time_out(&self, thread: ThreadId) -> bool {
         let entry = self.threads.get(thread);
@@ -43,12 +43,12 @@ impl Engine {
         entry.wake == Wake::TimedOut || (entry.deadline != u64::MAX && anytime)
     }
 
-    /// Whether `thread`, which is about to end the program, may do so now.
+    /// Returns true if `thread`, which is about to exit the program, may do so now.
     pub(crate) fn may_exit(&self, thread: ThreadId) -> bool {
         !self.trace.exit_last || self.threads.get(thread).wake == Wake::TimedOut
     }
 
-    /// Lets whoever is about to end the program do so, although others can still run.
+    /// Enables a pending program exit although other threads can still run.
     #[cold]
     pub(crate) fn let_exit(&mut self) {
         self.exit_due = u64::MAX;
@@ -61,7 +61,7 @@ impl Engine {
         }
     }
 
-    /// Whether a thread of the run slept or was about to wait with a time limit.
+    /// Returns true if a thread of the run slept or was about to wait with a time limit.
     pub fn has_time_limits(&self) -> bool {
         self.timed
     }
@@ -71,13 +71,13 @@ impl Engine {
         self.config.timeouts = timeouts;
     }
 
-    /// Sets [`Config::time_limit`](crate::Config) for what is left of the run and for those after it.
+    /// Sets [`Config::time_limit`](crate::Config) for the rest of the run and for later runs.
     pub fn limit_time(&mut self, limit: u64) {
         self.config.time_limit = limit;
     }
 
-    /// Moves the clock to the end of the wait of `thread`, which has timed out, be it before others could go on: the thread sees that
-    /// its time is over.
+    /// Moves the clock to the deadline of `thread`, which has timed out, possibly before others could run:
+    /// the thread sees that its time is over.
     #[cold]
     pub(crate) fn pass_deadline(&mut self, thread: ThreadId) {
         let deadline = self.threads.get(thread).deadline;
@@ -86,13 +86,13 @@ impl Engine {
         }
     }
 
-    /// The end of a run that has taken all the time it may.
+    /// Returns the verdict of a run that exceeds the time limit.
     pub(crate) fn out_of_time(&self) -> Verdict {
         Verdict::Failed { failure: Failure::TimeLimit { limit: self.config.time_limit } }
     }
 
-    /// Moves the clock to the earliest deadline and wakes whoever waited for it. Tells whether there was one that
-    /// enables somebody, or that ends the run.
+    /// Moves the clock to the earliest deadline and wakes the threads that waited for it. Returns true if
+    /// that enables a thread or ends the run.
     #[cold]
     pub(crate) fn pass_time(&mut self) -> bool {
         self.wait_behind_writers();
@@ -120,9 +120,10 @@ impl Engine {
         false
     }
 
-    /// Ends the wait of `thread` for a condition, a semaphore, a thread or a time, as if its time were over; if it is about to
-    /// begin to wait for a condition, as soon as it does. Has no effect on a thread that is about to do anything else. A
-    /// front end calls this as part of a step of another thread, for cancellation.
+    /// Ends the wait of `thread` for a condition variable, a semaphore, a thread or a time, as if its time
+    /// limit had expired; if it is about to begin to wait for a condition variable, as soon as it does. Has
+    /// no effect on a thread that is about to do anything else. A front end calls this as part of a step of
+    /// another thread, for cancellation.
     pub fn interrupt(&mut self, thread: ThreadId) {
         let now = self.now;
         let entry = self.threads.get_mut(thread);
@@ -150,13 +151,14 @@ impl Engine {
         }
     }
 
-    /// The earliest deadline of any thread that waits, `except` one. Called where no other thread is enabled.
+    /// Returns the earliest deadline of any waiting thread, `except` one. Called when no other thread is
+    /// enabled.
     pub(crate) fn next_deadline(&self, except: Option<ThreadId>) -> Option<u64> {
         let waiting = self.threads.iter().filter(|&(id, thread)| Some(id) != except && waits(thread));
         waiting.map(|(_, thread)| thread.deadline).min().filter(|&deadline| deadline != u64::MAX)
     }
 
-    /// Takes a thread whose wait is over out of the condition variable it waits on.
+    /// Removes a thread whose wait is over from the condition variable it waits on.
     pub(crate) fn leave_condition(&mut self, thread: ThreadId) {
         let operation = *self.threads.operation(thread);
         if operation.kind != Kind::ConditionReacquire {
@@ -170,8 +172,8 @@ impl Engine {
     }
 }
 
-/// Whether a thread that is not enabled waits for something, be it only the end of its time. A resting one does not: it
-/// could run.
+/// Returns true if a thread that is not enabled waits for something, or for its deadline. A resting thread
+/// does not: it could run.
 fn waits(thread: &Thread) -> bool {
     thread.status == Status::Pending && matches!(thread.wake, Wake::None | Wake::Delayed) && !thread.resting
 }

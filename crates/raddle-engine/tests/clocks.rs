@@ -9,12 +9,12 @@ use raddle_testkit::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many threads the barriers of these programs take.
+/// Number of threads that open the barriers of these programs.
 const NEEDED: usize = 2;
 
 /// A reflexive relation between events, as one row of earlier events per event.
 struct Before {
-    /// What each event is ordered after or is.
+    /// The events that each event is ordered after, and the event itself.
     at: Vec<BTreeSet<usize>>,
     /// The same, without what the event itself learns from objects and from a thread that it joins.
     known: Vec<BTreeSet<usize>>,
@@ -32,13 +32,13 @@ fn is_memory(event: &Event) -> bool {
     matches!(event.operation.kind, Kind::Read | Kind::Write | Kind::ReadModifyWrite)
 }
 
-/// Everything that orders events, edge by edge. `plain` says whether memory accesses do.
+/// Computes the order of events, edge by edge; `plain` if memory accesses order events.
 fn before(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)], plain: bool) -> Before {
     let events = &run.trace.events;
     // Waits for a signal: condition variable, waiter.
     let mut queues: BTreeMap<u32, Vec<ThreadId>> = BTreeMap::new();
     let mut woken_by: BTreeMap<ThreadId, Vec<usize>> = BTreeMap::new();
-    // The number of events, from the first on, that a thread knows because the virtual clock moved.
+    // Number of events, from the first on, that a thread knows because the virtual clock moved.
     let mut passed: BTreeMap<ThreadId, usize> = BTreeMap::new();
     let mut round: Vec<usize> = Vec::new();
     let mut last: BTreeMap<ThreadId, usize> = BTreeMap::new();
@@ -53,8 +53,8 @@ fn before(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)], plain: bool) -> B
             known.extend(&result.at[earlier]);
         }
         known.extend(0..passed.get(&thread).copied().unwrap_or(0));
-        // When the clock has moved, whatever a thread does after its next step is ordered after everything before. The next step itself was
-        // announced before the clock moved.
+        // When the clock has moved, whatever a thread does after its next step is ordered after everything
+        // before. The next step itself was announced before the clock moved.
         let tick = run.ticks().iter().filter(|tick| plain && **tick as usize <= index).max();
         let tick = tick.map_or(0, |&tick| tick as usize);
         passed.insert(thread, tick);
@@ -66,7 +66,7 @@ fn before(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)], plain: bool) -> B
             }
         }
         let reply = {
-            // A wait is two events and one answer, which the second one brings.
+            // A wait is two events and one reply, which the second one gets.
             let nth = acquired.entry(thread).or_default();
             let reply = replies.iter().filter(|reply| reply.0 == thread).nth(*nth).map(|reply| reply.1);
             *nth += usize::from(event.operation.kind != Kind::ConditionWait);
@@ -121,8 +121,8 @@ fn before(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)], plain: bool) -> B
     result
 }
 
-/// Asserts that clocks and brute force agree on every pair of events. Returns how many pairs of different threads are
-/// ordered.
+/// Asserts that clocks and brute force agree on every pair of events. Returns the number of ordered pairs of
+/// different threads.
 fn assert_agree(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)], plain: bool) -> usize {
     let clocks = if plain { Clocks::partial_order(run) } else { Clocks::synchronisation(run) };
     let brute = before(run, replies, plain);
@@ -201,7 +201,7 @@ fn synchronisation_does_not_order_plain_accesses() {
 }
 
 #[test]
-fn a_destroyed_barrier_has_ordered_what_it_ordered() {
+fn a_destroyed_barrier_keeps_its_order() {
     let mut program = Script::new()
         .object(Resource::Memory)
         .object(Resource::barrier(2))
@@ -218,7 +218,7 @@ fn a_destroyed_barrier_has_ordered_what_it_ordered() {
 }
 
 #[test]
-fn a_join_that_gave_up_orders_nothing() {
+fn a_join_that_timed_out_orders_nothing() {
     let mut config = Config::default();
     config.timeouts = Timeouts::Anytime;
     let program = || {
@@ -232,7 +232,7 @@ fn a_join_that_gave_up_orders_nothing() {
 }
 
 #[test]
-fn a_signal_is_before_the_waiter_it_woke_and_no_other() {
+fn a_signal_precedes_only_the_waiter_it_woke() {
     // Thread 0 times out and has not taken the mutex back when the signal wakes thread 1.
     let mut program = Script::new()
         .mutex()
@@ -256,14 +256,14 @@ fn a_signal_is_before_the_waiter_it_woke_and_no_other() {
 }
 
 #[test]
-fn an_exit_is_after_everything() {
+fn an_exit_comes_after_everything() {
     let program = Script::straight(2, &["W0 W0", "W1"]).thread(&[Act::Step, Bare(Kind::Exit, 0)]);
     let (_, engine) = run_and_agree(Config::default(), program, &[0, 1, 2, 2]);
     assert_eq!(Clocks::partial_order(&engine.summary()).of(3), [1, 1, 2]);
     assert_eq!(Clocks::synchronisation(&engine.summary()).of(3), [0, 0, 2]);
 }
 
-/// An event by the name of its thread and how many that executed before.
+/// An event: the name of its thread and the number of earlier events of that thread.
 type Label = (Name, usize);
 
 /// Two events, in their order.
@@ -280,8 +280,9 @@ fn labels(run: &RunSummary<'_>) -> Vec<Label> {
     names.map(count).collect()
 }
 
-/// Compares the conflicts of every run with the pairs of dependent events that come in both orders in some schedules.
-/// Returns how many conflicts were found, and how many pairs can be reversed though they are no conflicts.
+/// Compares the conflicts of every run with the pairs of dependent events that occur in both orders in some
+/// schedules. Returns the number of conflicts found, and the number of pairs that can be reversed although
+/// they are not conflicts.
 fn compare_conflicts(program: &mut Script) -> (usize, usize) {
     let mut orders: BTreeSet<Pair> = BTreeSet::new();
     let mut runs: Vec<(Vec<Pair>, BTreeSet<Pair>)> = Vec::new();
@@ -335,7 +336,8 @@ fn conflicts_are_the_dependent_pairs_that_can_be_reversed() {
 
 #[test]
 fn conflicts_of_programs_with_locks_can_be_reversed() {
-    // Whole critical sections can be reversed as well, so some pairs inside them are no conflicts of their own.
+    // Whole critical sections can be reversed as well, so some pairs inside them are not conflicts of their
+    // own.
     let threads = if is_thorough() { 3 } else { 2 };
     let program = |seed| locked(&mut Rng::for_run(seed, 6), threads);
     let found: usize = (0..affordable_searches(40)).map(|seed| compare_conflicts(&mut program(seed)).0).sum();
@@ -343,7 +345,7 @@ fn conflicts_of_programs_with_locks_can_be_reversed() {
 }
 
 #[test]
-fn what_a_join_waited_for_is_no_conflict() {
+fn a_join_does_not_conflict_with_what_it_waited_for() {
     let mut program =
         Script::new().object(Resource::Memory).thread(&[Spawn(1), Join(1), W(0)]).spawned(&[W(0)]);
     assert_eq!(compare_conflicts(&mut program), (0, 0));
@@ -351,7 +353,7 @@ fn what_a_join_waited_for_is_no_conflict() {
 
 #[test]
 fn a_conflict_over_two_objects_is_found_once() {
-    // The second wait gives up the mutex and touches the condition variable; so does the end of the first.
+    // The second wait releases the mutex and touches the condition variable; so does the end of the first.
     let wait = [On(Kind::Lock, 0), WaitFor(1, 0, 5), On(Kind::Unlock, 0)];
     let mut program = Script::new().mutex().object(Resource::condition()).thread(&wait).thread(&wait);
     every_schedule(Config::default(), &mut program, |_, engine| {

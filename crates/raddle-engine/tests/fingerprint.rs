@@ -1,6 +1,7 @@
-//! Two runs have equal fingerprints if and only if they are equivalent, over every schedule of many small programs.
+//! Two runs have equal fingerprints if and only if they are equivalent, over every schedule of many small
+//! programs.
 //!
-//! What is equivalent is computed here from first principles: each thread did the same things with the same outcome,
+//! Equivalence is computed here from first principles: each thread did the same things with the same outcome,
 //! and every two events that touch a common object, which one of them writes, came in the same order.
 
 use raddle_engine::{Config, Engine, Reply, Resource, Rng, RunSummary, Timeouts};
@@ -11,19 +12,19 @@ use raddle_testkit::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// An event by its thread and how many that thread executed before.
+/// An event: its thread and the number of earlier events of that thread.
 type Label = (Name, usize);
 
-/// The operations of a thread with their locations, and what they brought.
+/// The operations of a thread with their locations, and the replies.
 type Doings = (Vec<(Kind, u32)>, Vec<String>);
 
 #[derive(PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Class {
-    /// What each thread did, and what that brought it.
+    /// The operations of each thread, and the replies.
     threads: BTreeMap<Name, Doings>,
     /// The ordered pairs of dependent events of different threads.
     order: BTreeSet<(Label, Label)>,
-    /// Which waiter each signal chose.
+    /// The waiter that each signal chose.
     signals: BTreeMap<Label, u32>,
 }
 
@@ -40,7 +41,7 @@ fn class(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)]) -> Class {
         entry.0.push((event.operation.kind, event.operation.location.0));
     }
     for &(thread, reply) in replies {
-        // The number of a new thread is no outcome: it differs between equivalent runs.
+        // The number of a new thread is not an outcome: it differs between equivalent runs.
         let text = if let Reply::Spawned(_) = reply { "spawned".to_owned() } else { format!("{reply:?}") };
         threads.entry(run.thread_name(thread)).or_default().1.push(text);
     }
@@ -61,8 +62,8 @@ fn class(run: &RunSummary<'_>, replies: &[(ThreadId, Reply)]) -> Class {
     Class { threads, order, signals: signals.map(|(step, value)| (labels[step], value)).collect() }
 }
 
-/// Runs every schedule and asserts that classes and fingerprints correspond one to one. Returns how many schedules and
-/// how many classes there are.
+/// Runs every schedule and asserts that classes and fingerprints correspond one to one. Returns the numbers
+/// of schedules and classes.
 fn assert_one_to_one(config: Config, program: &mut Script) -> (usize, usize) {
     let mut print_of: BTreeMap<Class, u64> = BTreeMap::new();
     let mut prints: BTreeSet<u64> = BTreeSet::new();
@@ -129,7 +130,7 @@ fn threads_spawned_in_any_order() {
 
 #[test]
 fn known_counts() {
-    // Store buffering: six interleavings, but only three orders of conflicting accesses that can be.
+    // Store buffering: six interleavings, but only three possible orders of conflicting accesses.
     assert_eq!(assert_one_to_one(Config::default(), &mut Script::straight(2, &["W0 R1", "W1 R0"])), (6, 3));
     assert_eq!(assert_one_to_one(Config::default(), &mut Script::straight(3, &["W0 W0", "W1 W1"])), (6, 1));
     assert_eq!(assert_one_to_one(Config::default(), &mut Script::straight(1, &["R0", "R0", "W0"])), (6, 4));
@@ -185,7 +186,7 @@ fn semaphores_read_write_locks_and_once() {
 }
 
 #[test]
-fn the_order_of_arrival_at_a_barrier_is_no_part_of_a_run() {
+fn the_order_of_arrival_at_a_barrier_is_not_in_the_fingerprint() {
     for serial in [0, 1] {
         let arrive = With(Kind::Barrier, 0, serial);
         let mut program = Script::new()
@@ -201,7 +202,7 @@ fn the_order_of_arrival_at_a_barrier_is_no_part_of_a_run() {
 }
 
 #[test]
-fn the_serial_thread_of_a_barrier_is_known_by_name() {
+fn the_serial_thread_of_a_barrier_is_identified_by_name() {
     let arrive = With(Kind::Barrier, 0, 1);
     let mut program = Script::new()
         .object(Resource::barrier(2))
@@ -227,13 +228,13 @@ fn timed_waits() {
 }
 
 #[test]
-fn a_join_that_gave_up_is_another_run_than_one_that_did_not() {
+fn a_join_that_timed_out_differs_from_one_that_succeeded() {
     let mut program = Script::new().thread(&[Spawn(1), JoinFor(1, 5)]).spawned(&[Act::Step, Act::Step]);
     assert_eq!(assert_one_to_one(anytime(), &mut program), (3, 2));
 }
 
 #[test]
-fn an_exit_is_told_from_its_absence() {
+fn an_exit_differs_from_its_absence() {
     let mut program = Script::straight(2, &["W0 W0"]).thread(&[W(1), Bare(Kind::Exit, 0)]);
     let (runs, classes) = assert_one_to_one(Config::default(), &mut program);
     // The exit comes after none, one or both writes of the other thread.

@@ -1,6 +1,7 @@
-//! What a strategy sees at each point, against a second implementation of what objects mean.
+//! The points that a strategy sees, against a second implementation of the semantics.
 //!
-//! The second one knows the programs of [`mixed`] only: it steps through the script along the executed events.
+//! The second one knows the programs of [`mixed`] only: it steps through the script along the executed
+//! events.
 
 use raddle_engine::{Choice, Config, Engine, Plan, Point, Rng, Strategy, Timeouts};
 use raddle_model::{Kind, ObjectId, Operation, ThreadId};
@@ -9,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 #[derive(Clone, PartialEq, Debug)]
 enum Phase {
-    /// About to do what the script says next.
+    /// About to execute the next line of the script.
     Next,
     /// Waits for a signal.
     Waiting,
@@ -24,7 +25,7 @@ struct Runner {
     script: usize,
     at: usize,
     phase: Phase,
-    /// When its sleep ends, if it is about to sleep; whether it has been woken.
+    /// The end of its sleep, if it is about to sleep; true if it has been woken.
     deadline: u64,
     awake: bool,
 }
@@ -63,7 +64,7 @@ impl Reference {
         self.acts[runner.script].get(runner.at).copied()
     }
 
-    /// Notes when the sleep ends that `thread` is about to begin, if so.
+    /// Records the end of the sleep that `thread` is about to begin, if any.
     fn begin(&mut self, thread: usize) {
         if let Some(Act::Bare(Kind::Sleep, span)) = self.act(thread) {
             self.runners[thread].deadline = self.now + span;
@@ -82,7 +83,7 @@ impl Reference {
         self.runners.iter().find(of).is_some_and(|runner| runner.at == self.acts[script].len())
     }
 
-    /// Whether `thread` has an operation that it has announced.
+    /// Returns true if `thread` has announced an operation.
     fn pending(&self, thread: usize) -> bool {
         self.act(thread).is_some() && self.runners[thread].phase != Phase::Arrived
     }
@@ -122,7 +123,7 @@ impl Reference {
         enabled.into_iter().map(|thread| ThreadId(thread as u32)).collect()
     }
 
-    /// Executes the next operation of `thread`, in which `pick` was answered if it was asked for.
+    /// Executes the next operation of `thread`, with the answer `pick` if one was requested.
     fn execute(&mut self, thread: usize, pick: Option<u32>) {
         if self.runners[thread].phase == Phase::Woken {
             self.mutex = Some(thread);
@@ -173,7 +174,7 @@ impl Reference {
     }
 }
 
-/// What a point showed of a thread: its operation, if it has one, and whether it was enabled.
+/// The view of a thread at a point: its operation, if it has one, and true if it was enabled.
 type Seen = (Option<Operation>, bool);
 
 /// A random walk that checks every point.
@@ -212,7 +213,8 @@ impl Strategy for Watch {
         let changed: BTreeSet<ThreadId> = point.changed().collect();
         for thread in threads.clone() {
             let same = self.before.get(&thread) == now.get(&thread) && last != Some(thread);
-            // A thread that leaves a barrier and ends is named as well, though it could not run before either.
+            // A thread that leaves a barrier and ends is listed as well, though it could not run before
+            // either.
             let ended = self.reference.act(thread.index()).is_none();
             let named = changed.contains(&thread);
             assert!(named != same || (named && ended), "step {}: {thread:?} {named}", point.step);
@@ -258,7 +260,7 @@ impl Strategy for Watch {
     }
 }
 
-/// Runs `program` under a strategy that checks every point; returns how many there were.
+/// Runs `program` under a strategy that checks every point; returns the number of points.
 fn watched(program: &mut Script, seed: u64, mut look: impl FnMut(&Engine)) -> usize {
     let anytime = seed.is_multiple_of(3);
     let mut config = Config::default();
@@ -272,7 +274,7 @@ fn watched(program: &mut Script, seed: u64, mut look: impl FnMut(&Engine)) -> us
 }
 
 #[test]
-fn every_point_is_what_the_objects_mean() {
+fn every_point_agrees_with_the_reference() {
     let mut points = 0;
     let mut kinds: BTreeMap<Kind, usize> = BTreeMap::new();
     for seed in 0..affordable(2_000) {
@@ -294,7 +296,7 @@ fn every_point_is_what_the_objects_mean() {
 
 #[test]
 #[cfg_attr(miri, ignore = "looks at each of 64 threads and more at each of their steps")]
-fn so_it_is_with_more_threads_than_bits() {
+fn every_point_agrees_with_more_threads_than_bits() {
     // The child of the first thread is the 64th, 65th or a later one.
     let mut points = 0;
     for seed in 0..affordable(60) {

@@ -1,15 +1,15 @@
-//! What a front end has to be able to do, and what a run costs the person who reads it.
+//! The interface to a front end, and the cost of a run for its reader.
 
 use raddle_model::{Schedule, TraceFile, Verdict};
 
-/// Makes runs of one program.
+/// Executes runs of one program.
 pub trait Execute {
-    /// Makes a run that follows `schedule` as far as that is possible (see [`raddle_engine::Follow`]). Gives nothing if it
-    /// cannot be made, or is not wanted.
+    /// Executes a run that follows `schedule` as far as possible (see [`raddle_engine::Follow`]). Returns
+    /// `None` if it cannot be executed, or is not wanted.
     fn execute(&mut self, schedule: &Schedule, wanted: Wanted) -> Option<Execution>;
 }
 
-/// Which runs somebody wants to see.
+/// The runs that a caller wants.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Wanted {
     /// Those that fail.
@@ -19,34 +19,34 @@ pub enum Wanted {
 }
 
 impl Wanted {
-    /// Whether this run is wanted.
+    /// Returns true if this run is wanted.
     pub fn takes(self, verdict: &Verdict) -> bool {
         self == Wanted::Any || verdict.failure().is_some()
     }
 }
 
-/// A run that was made.
+/// An executed run.
 #[derive(Clone, Debug)]
 pub struct Execution {
-    /// What happened.
+    /// The run.
     pub run: TraceFile,
-    /// How many steps took the turn from a thread that could have gone on.
+    /// Number of preemptions.
     pub preemptions: u64,
 }
 
-/// How hard a run is to follow. Compared by its fields in order.
+/// The effort to follow a run. Compared by its fields in order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Cost {
-    /// How many steps are of another thread than the step before.
+    /// Number of steps whose thread differs from that of the previous step.
     pub switches: u64,
-    /// How many of them took the turn from a thread that could have gone on.
+    /// Number of these that are preemptions.
     pub preemptions: u64,
-    /// How many steps there are.
+    /// Number of steps.
     pub steps: u64,
 }
 
 impl Execution {
-    /// How hard it is to follow.
+    /// Returns the cost of the run.
     pub fn cost(&self) -> Cost {
         Cost {
             switches: self.run.switches(),

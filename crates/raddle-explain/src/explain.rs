@@ -1,15 +1,19 @@
-//! Why a run fails: the order of two operations that makes the difference, and how many such orders are needed.
+//! The cause of a failure: the order of two operations that makes the difference, and the number of such
+//! orders that are needed.
 //!
-//! The run is one that [`minimize`](crate::minimize) has made small. Two questions are put to the program, by executing it:
+//! The run is one that [`minimize`](crate::minimize) has reduced. Two questions are answered by executing the
+//! program:
 //!
-//! * *Which swap makes it pass?* For two dependent steps of different threads, the later one is brought before the earlier
-//!   one, with as little else changed as possible. Among the runs that pass, the one with the fewest swapped pairs of dependent
-//!   operations is the closest, not counting those that follow from another one. First the later step goes only before what it
-//!   depends on the most recently; where no such swap is enough, before more of the other thread; then two pairs are swapped.
-//! * *How deep is the bug?* By PCT's definition, the depth is the smallest number of ordering constraints that make every
-//!   schedule fail which keeps them. Sets of one to four constraints are tried, each with some random schedules; so the answer is
-//!   an estimate. If none is enough, constraints are left out of all those of the run as long as the others are: that gives a
-//!   set in which each is needed, yet there may be a smaller one.
+//! * *Which swap makes it pass?* For two dependent steps of different threads, the later one is moved before
+//!   the earlier one, with as little else changed as possible. Among the passing runs, the one with the
+//!   fewest swapped pairs of dependent operations is the closest, not counting those that follow from another
+//!   one. First the later step moves only before the latest step that it depends on; if no such swap is
+//!   sufficient, before more of the other thread; then two pairs are swapped.
+//! * *How deep is the bug?* By PCT's definition, the depth is the smallest number of ordering constraints
+//!   such that every schedule that keeps them fails. Sets of one to four constraints are tried, each with
+//!   some random schedules; so the answer is an estimate. If none is sufficient, constraints are removed from
+//!   all those of the run as long as the others are sufficient: that gives a set in which each is needed, yet
+//!   there may be a smaller one.
 
 use crate::execute::{Execute, Wanted};
 use crate::same::Symptom;
@@ -20,50 +24,51 @@ use raddle_model::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How much may be done.
+/// The limits of an explanation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Effort {
-    /// The most executions.
+    /// The largest number of executions.
     pub executions: u64,
-    /// With how many random schedules a set of constraints is tried.
+    /// Number of random schedules with which a set of constraints is tried.
     pub samples: u64,
-    /// Whether to look for [`Explanation::constraints`] at all, which takes most of the executions.
+    /// True if [`Explanation::constraints`] are wanted, which take most of the executions.
     pub depth: bool,
 }
 
-/// What was found out.
+/// The result.
 #[derive(Clone, Debug, Default)]
 pub struct Explanation {
-    /// The failing run as it was made again, with names for all of `steps`.
+    /// The failing run as it was executed again, with names for all of `steps`.
     pub run: Option<TraceFile>,
-    /// The steps of the failing run, then some that it has not come to and another run has.
+    /// The steps of the failing run, then some that it did not reach and another run has.
     pub steps: Vec<TraceStep>,
     /// The passing run that is closest to the failing one, if there is one.
     pub passing: Option<TraceFile>,
-    /// The pairs of dependent operations of the failing run that happened in the other order in the passing one. One pair, if
-    /// a single swap makes the difference.
+    /// The pairs of dependent operations of the failing run that are in the other order in the passing one.
+    /// One pair, if a single swap makes the difference.
     pub swapped: Vec<Pair>,
-    /// The smallest set of orders that was found to make the program fail; empty if there is none, or if the program fails
-    /// whatever the order, which [`Explanation::always`] tells.
+    /// The smallest set of orders found that makes the program fail; empty if there is none, or if the
+    /// program fails whatever the order ([`Explanation::always`]).
     pub constraints: Vec<Pair>,
-    /// Whether all smaller sets of the orders that were looked at were tried. If not, each of `constraints` is needed.
+    /// True if all smaller sets of the examined orders were tried. If not, each of `constraints` is needed.
     pub smallest: bool,
-    /// Whether all sampled schedules fail, without any constraint.
+    /// True if all sampled schedules fail, without any constraint.
     pub always: bool,
-    /// Which of Maple's idioms the constraints are, if they are one: 1 to 6.
+    /// The number of the Maple idiom that the constraints form, if they form one: 1 to 6.
     pub idiom: Option<u8>,
-    /// How many pairs of operations there are that could have happened in the other order.
+    /// Number of pairs of operations that could have happened in the other order.
     pub candidates: usize,
-    /// How many of them were tried. All, unless the search was ended before.
+    /// Number of these that were tried. All, unless the search was cut off.
     pub tried: usize,
-    /// Whether there was no more time, or no more runs, before everything was tried.
+    /// True if time or runs were exhausted before everything was tried.
     pub is_cut_off: bool,
-    /// How many executions there were.
+    /// Number of executions.
     pub executions: u64,
 }
 
-/// Explains the failing run of `file`. Gives nothing if it does not fail again. `go_on` is called before each execution with what was
-/// found so far, and tells whether to go on; what is not tried then is told by [`Explanation::is_cut_off`].
+/// Explains the failing run of `file`. Returns `None` if it does not fail again. `go_on` is called before
+/// each execution with the result so far, and returns false to stop; then [`Explanation::is_cut_off`] is
+/// true.
 pub fn explain(
     file: &TraceFile,
     effort: Effort,
@@ -79,7 +84,7 @@ pub fn explain(
         happened: run.steps.len(),
         run,
         symptom,
-        places: Vec::new(),
+        positions: Vec::new(),
         visits: Vec::new(),
         all: Vec::new(),
         reaches: Vec::new(),
@@ -89,13 +94,13 @@ pub fn explain(
         distance: None,
         found,
     };
-    search.places = places(&search.found.steps);
+    search.positions = positions(&search.found.steps);
     search.add_missing();
     let known = visits(&search.found.steps, &search.run.locations).into_iter();
     search.visits = known.map(|(thread, place, before)| (thread, place.to_owned(), before)).collect();
     let (pairs, earlier) = search.pairs();
     search.swap_each(&pairs);
-    // Each is enough where its step goes before one that is nearer; so these are of use only where none was.
+    // Each is sufficient if its step moves before a nearer one; so these are useful only if none was.
     let mut left_some = false;
     if search.found.swapped.len() != 1 {
         left_some = search.with_half(|search| search.swap_each(&earlier));
@@ -110,7 +115,7 @@ pub fn explain(
     Some(Explanation { run: Some(search.run), is_cut_off, ..search.found })
 }
 
-/// The index of `name` in `names`, where it is put if it is new.
+/// Returns the index of `name` in `names`, adding it if necessary.
 fn number(names: &mut Vec<String>, name: &str) -> u32 {
     let known = names.iter().position(|known| known == name);
     known.unwrap_or_else(|| {
@@ -119,8 +124,8 @@ fn number(names: &mut Vec<String>, name: &str) -> u32 {
     }) as u32
 }
 
-/// Who takes each step, and which of the thread's own steps it is, from 0.
-fn places(steps: &[TraceStep]) -> Vec<(u32, u32)> {
+/// Returns the thread of each step, and the index of the step in the thread, from 0.
+fn positions(steps: &[TraceStep]) -> Vec<(u32, u32)> {
     let mut taken: BTreeMap<u32, u32> = BTreeMap::new();
     let place = |step: &TraceStep| {
         let next = taken.entry(step.thread).or_default();
@@ -130,11 +135,11 @@ fn places(steps: &[TraceStep]) -> Vec<(u32, u32)> {
     steps.iter().map(place).collect()
 }
 
-/// A step of a thread: whose it is, where, and how often the thread was there before. Where a run takes another way, the numbers of
-/// all later steps of its threads differ, but not these.
+/// A step of a thread: the thread, the location, and the number of earlier visits of the thread. If a run
+/// takes another path, the indices of all later steps of its threads differ, but not these.
 type Visit<'a> = (u32, &'a str, u32);
 
-/// Which visits the steps are.
+/// Returns the visits of the steps.
 fn visits<'a>(steps: &[TraceStep], locations: &'a [String]) -> Vec<Visit<'a>> {
     let mut before: BTreeMap<(u32, &str), u32> = BTreeMap::new();
     let visit = |step: &TraceStep| {
@@ -148,27 +153,27 @@ fn visits<'a>(steps: &[TraceStep], locations: &'a [String]) -> Vec<Visit<'a>> {
 
 struct Search<'a> {
     run: TraceFile,
-    /// How many of the steps have happened.
+    /// Number of steps that have happened.
     happened: usize,
     symptom: Symptom,
-    /// As [`places`] tells.
-    places: Vec<(u32, u32)>,
-    /// As the function of that name tells.
+    /// The result of [`positions`].
+    positions: Vec<(u32, u32)>,
+    /// The result of [`visits`].
     visits: Vec<(u32, String, u32)>,
     /// All pairs that could have happened in the other order.
     all: Vec<Pair>,
-    /// As the function of that name tells.
+    /// The result of [`reaches`].
     reaches: Vec<usize>,
     effort: Effort,
     go_on: &'a mut dyn FnMut(&Explanation) -> bool,
     execute: &'a mut dyn Execute,
-    /// How far the closest passing run is.
+    /// The distance of the closest passing run.
     distance: Option<(bool, usize, usize)>,
     found: Explanation,
 }
 
 impl Search<'_> {
-    /// Makes a run, if there may be another one.
+    /// Executes a run, if the limits allow another one.
     fn run(&mut self, schedule: &Schedule) -> Option<TraceFile> {
         if self.found.is_cut_off
             || self.found.executions >= self.effort.executions
@@ -181,8 +186,8 @@ impl Search<'_> {
         Some(self.execute.execute(schedule, Wanted::Any)?.run)
     }
 
-    /// Does `part` with at most half of the runs that are left, so that some are left for what comes after it. Tells whether they
-    /// were too few.
+    /// Runs `part` with at most half of the remaining runs, so that some remain for what follows. Returns
+    /// true if they were too few.
     fn with_half(&mut self, part: impl FnOnce(&mut Self)) -> bool {
         if self.found.is_cut_off {
             return false;
@@ -194,8 +199,8 @@ impl Search<'_> {
         std::mem::take(&mut self.found.is_cut_off)
     }
 
-    /// Adds the steps that the failing run did not come to: those that each thread would have taken next without the last one,
-    /// and where there are none, those of another run, which passes.
+    /// Adds the steps that the failing run did not reach: those that each thread would have taken next
+    /// without the last one, and if there are none, those of another run, which passes.
     fn add_missing(&mut self) {
         /// With more threads, trying each of them takes too long.
         const MOST_THREADS: usize = 64;
@@ -221,9 +226,9 @@ impl Search<'_> {
 
     /// Adds the steps of `other`, or of one thread of it, that come after the last known one of their thread.
     fn add_steps(&mut self, other: &TraceFile, only: Option<ThreadId>) {
-        let known: BTreeSet<(u32, u32)> = self.places.iter().copied().collect();
-        let added: Vec<u32> = self.places[self.happened..].iter().map(|place| place.0).collect();
-        for (step, place) in other.steps.iter().zip(places(&other.steps)) {
+        let known: BTreeSet<(u32, u32)> = self.positions.iter().copied().collect();
+        let added: Vec<u32> = self.positions[self.happened..].iter().map(|place| place.0).collect();
+        for (step, place) in other.steps.iter().zip(positions(&other.steps)) {
             let unwanted = only.map_or(added.contains(&place.0), |only| only.0 != place.0);
             if unwanted || known.contains(&place) || place.0 as usize >= self.run.threads.len() {
                 continue;
@@ -239,11 +244,12 @@ impl Search<'_> {
                 *operation = operation.on(object, if writes { Access::Write } else { Access::Read });
             }
             self.found.steps.push(step);
-            self.places.push(place);
+            self.positions.push(place);
         }
     }
 
-    /// The pairs that could have happened in the other order, and those with earlier steps; at least one of the two has happened.
+    /// Returns the pairs that could have happened in the other order, and those with earlier steps; at least
+    /// one of the two has happened.
     fn pairs(&mut self) -> (Vec<Pair>, Vec<Pair>) {
         let steps = &self.found.steps;
         let (mut latest, mut earlier) = (pairs(steps), earlier_pairs(steps));
@@ -278,16 +284,16 @@ impl Search<'_> {
         }
         let all = swapped.clone();
         let follows = |pair, other| follows(&self.found.steps, &self.reaches, pair, other);
-        // Of two that follow from each other the earlier one is told.
+        // Of two that follow from each other the earlier one is reported.
         let is_told = |pair: Pair| {
             !all.iter().any(|&other| follows(pair, other) && !(follows(other, pair) && pair < other))
         };
         swapped.retain(|&pair| is_told(pair));
-        // That the program ended before something says less than what else was different.
+        // That the program ended before something says less than the other differences.
         if swapped.iter().any(|pair| !self.is_end(pair)) {
             swapped.retain(|pair| !self.is_end(pair));
         }
-        // Of runs with as many reasons the one is closer in which less follows from them.
+        // Of runs with equally many reasons the one with fewer consequences is closer.
         let distance = (swapped.iter().any(|pair| self.is_end(pair)), swapped.len(), all.len());
         if self.distance.is_none_or(|least| distance < least) {
             self.distance = Some(distance);
@@ -297,7 +303,7 @@ impl Search<'_> {
 
     /// Tries to swap two pairs of operations, those nearest to the failure.
     fn swap_two(&mut self, pairs: &[Pair]) {
-        /// Of more pairs no two are combined.
+        /// The largest number of pairs that are combined.
         const MOST: usize = 24;
         for set in combinations(&pairs[..pairs.len().min(MOST)], 2) {
             self.swap(&set);
@@ -307,7 +313,8 @@ impl Search<'_> {
         }
     }
 
-    /// The order of the failing run with these pairs reversed. Of what has not happened, only what that needs is said.
+    /// Returns the order of the failing run with these pairs reversed. Of the steps that have not happened,
+    /// it contains only those that are needed for that.
     fn swapped_schedule(&self, pairs: &[Pair]) -> Schedule {
         let steps = &self.found.steps;
         let mut order: Vec<usize> = (0..steps.len()).collect();
@@ -320,7 +327,7 @@ impl Search<'_> {
         };
         let mut schedule = Schedule { answers: Schedule::of(&self.run).answers, ..Schedule::default() };
         for step in order.into_iter().filter(|&step| step < self.happened || needed(step)) {
-            let (thread, own) = self.places[step];
+            let (thread, own) = self.positions[step];
             let thread = ThreadId(thread);
             match schedule.segments.last_mut() {
                 Some(last) if last.thread == thread => last.until = last.until.max(own + 1),
@@ -330,13 +337,13 @@ impl Search<'_> {
         schedule
     }
 
-    /// The pairs of dependent steps of the failing run that are in the other order in `other`. Steps are the same if they
-    /// are the same of their thread at one place: the first one there, the second, and so on.
+    /// Returns the pairs of dependent steps of the failing run that are in the other order in `other`. Steps
+    /// are the same if they are the same visit of their thread to a location.
     fn swapped_pairs(&self, other: &TraceFile) -> Vec<Pair> {
         let theirs = visits(&other.steps, &other.locations);
         let there: BTreeMap<Visit<'_>, usize> =
             theirs.into_iter().enumerate().map(|(step, visit)| (visit, step)).collect();
-        // What has not happened would have happened later.
+        // Steps that have not happened would have happened later.
         let same = |(thread, place, before): &(u32, String, u32)| {
             there.get(&(*thread, &place[..], *before)).copied().unwrap_or(usize::MAX)
         };
@@ -346,9 +353,10 @@ impl Search<'_> {
         swapped
     }
 
-    /// Looks for the smallest set of orders that are enough for the failure.
+    /// Searches for the smallest set of orders that is sufficient for the failure.
     fn depth(&mut self, pairs: &[Pair]) {
-        /// Of more pairs only so many are combined, those nearest to the failure.
+        /// The largest number of pairs that are combined in sets of one to four, those nearest to the
+        /// failure.
         const MOST: [usize; 4] = [200, 40, 14, 10];
         if self.is_enough(&[]) {
             self.found.always = true;
@@ -362,7 +370,7 @@ impl Search<'_> {
                     enough.push(set);
                 }
             }
-            // One that has a name says more than one that has none.
+            // A set that forms an idiom is more informative than one that does not.
             let named = enough.iter().find(|set| self.idiom(set).is_some()).or(enough.first());
             if let Some(set) = named {
                 self.found.idiom = self.idiom(set);
@@ -374,14 +382,14 @@ impl Search<'_> {
         self.found.constraints = self.needed(pairs);
     }
 
-    /// Orders of which none can be left out; empty if even all of `pairs` are not enough.
+    /// Returns a set of orders none of which can be removed; empty if even all of `pairs` are not sufficient.
     fn needed(&mut self, pairs: &[Pair]) -> Vec<Pair> {
         if !self.is_enough(pairs) {
             return Vec::new();
         }
         let mut needed = pairs.to_vec();
         let mut size = needed.len().div_ceil(2);
-        // Many at once first, so that what has nothing to do with the failure is gone soon.
+        // Many at once first, so that unrelated orders are removed quickly.
         while size > 0 {
             let mut from = 0;
             while from < needed.len() {
@@ -391,18 +399,19 @@ impl Search<'_> {
             }
             size /= 2;
         }
-        // What could not be tried was taken for needed.
+        // Orders that could not be tried were assumed to be needed.
         if self.found.is_cut_off { Vec::new() } else { needed }
     }
 
-    /// Whether all sampled schedules that keep these orders fail. A schedule may come to where it cannot keep them, such as a
-    /// thread that holds a lock and has to wait for one that needs it; such a run says nothing.
+    /// Returns true if all sampled schedules that keep these orders fail. A schedule may reach a point where
+    /// it cannot keep them, such as a thread that holds a lock and has to wait for one that needs it; such a
+    /// run is ignored.
     fn is_enough(&mut self, set: &[Pair]) -> bool {
-        /// So many runs may say nothing, beyond those that say something.
+        /// Number of runs that may be ignored, beyond those that count.
         const PATIENCE: u64 = 20;
         let constraint = |pair: &Pair| Constraint {
-            before: place(self.places[pair.first]),
-            after: place(self.places[pair.second]),
+            before: place(self.positions[pair.first]),
+            after: place(self.positions[pair.second]),
         };
         let constraints: Vec<Constraint> = set.iter().map(constraint).collect();
         let mut kept = 0;
@@ -427,8 +436,9 @@ impl Search<'_> {
         kept > 0
     }
 
-    /// Whether no pair happens in the other order in `run`. If the first step never happens in a run that passes, nothing is wrong
-    /// with that: it takes one more order for it to happen. A run that fails before it says nothing.
+    /// Returns true if no pair happens in the other order in `run`. If the first step never happens in a
+    /// passing run, the order is kept: it takes one more order for it to happen. A run that fails before it
+    /// is ignored.
     fn keeps(&self, run: &TraceFile, set: &[Pair]) -> bool {
         if set.is_empty() {
             return true;
@@ -450,14 +460,14 @@ impl Search<'_> {
         set.iter().all(keeps)
     }
 
-    /// Whether the second step of `pair` is the end of the program.
+    /// Returns true if the second step of `pair` is the end of the program.
     fn is_end(&self, pair: &Pair) -> bool {
         self.found.steps[pair.second].operation.kind == Kind::Exit
     }
 
-    /// Which of Maple's idioms a set of orders is.
+    /// Returns the number of the Maple idiom that a set of orders forms.
     fn idiom(&self, set: &[Pair]) -> Option<u8> {
-        let thread = |step: usize| self.places[step].0;
+        let thread = |step: usize| self.positions[step].0;
         let object = |step: usize| self.found.steps[step].operation.object();
         if set.iter().any(|pair| self.is_end(pair)) {
             return None;
@@ -492,7 +502,7 @@ fn place((thread, own): (u32, u32)) -> Segment {
     Segment { thread: ThreadId(thread), until: own + 1 }
 }
 
-/// All sets of so many of `pairs`, in order.
+/// Returns all subsets of `pairs` with `size` elements, in order.
 fn combinations(pairs: &[Pair], size: usize) -> Vec<Vec<Pair>> {
     if size == 0 {
         return vec![Vec::new()];

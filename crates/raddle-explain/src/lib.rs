@@ -1,9 +1,10 @@
-//! Failing runs made small enough for a person to follow, and explained.
+//! Minimization and explanation of failing runs.
 //!
-//! [`minimize`] looks for a run with the same failure and fewer switches between threads, [`explain`] for the order of operations
-//! that makes the difference. They know no front end: whoever can follow a [`Schedule`](raddle_model::Schedule) implements [`Execute`]. Every candidate is really executed, so what comes
-//! out is a run of the program and not a guess. Nothing here reads a clock or draws a number; the same program, run and
-//! budget give the same result.
+//! [`minimize`] searches for a run with the same failure and fewer switches between threads, [`explain`] for
+//! the order of operations that makes the difference. They know no front end: a front end that can follow a
+//! [`Schedule`](raddle_model::Schedule) implements [`Execute`]. Every candidate is really executed, so the
+//! result is a run of the program and not a guess. Nothing here reads a clock or draws a number; the same
+//! program, run and budget give the same result.
 
 mod execute;
 mod explain;

@@ -1,50 +1,56 @@
 //! The search for a failing run with fewer switches.
 //!
-//! A run is a list of segments: who runs until which step of its own (see [`raddle_model::Segment`]). A candidate is that
-//! list with something left out or changed; following it gives a real run, which is taken if it fails in the same way and
-//! costs less. Then the search goes on from that run. In turn, until nothing helps any more:
+//! A run is a list of segments: a thread and the number of its own steps up to which it runs (see
+//! [`raddle_model::Segment`]). A candidate is that list with something removed or changed; following it gives
+//! a real run, which is accepted if it fails in the same way and costs less. Then the search continues from
+//! that run. These changes are tried in turn, until none helps any more:
 //!
-//! * the beginning of the list, after which nobody is interrupted, with each thread as the first to go on;
-//! * without some of the segments in a row, many at first and then fewer (delta debugging), so that steps happen later;
-//! * with a segment that does the steps of the thread's next one too, so that they happen earlier;
-//! * with a segment that goes on until its thread waits, or two of them, so that a switch is no preemption;
+//! * the beginning of the list, after which there are no preemptions, with each thread as the first to
+//!   continue;
+//! * without some consecutive segments, many at first and then fewer (delta debugging), so that steps happen
+//!   later;
+//! * with a segment that includes the steps of the thread's next one too, so that they happen earlier;
+//! * with a segment that continues until its thread waits, or two of them, so that a switch is not a
+//!   preemption;
 //! * with a segment that ends one step earlier or later, or two segments in the other order;
-//! * with few segments at all: each of two threads up to one of the places where it was interrupted;
-//! * with a segment that ends where its thread comes to something that others touch too, and without the two segments after it:
-//!   who was interrupted inside a critical section is so before or after it.
+//! * with few segments at all: each of two threads up to one of the steps where it was preempted;
+//! * with a segment that ends where its thread reaches something that others touch too, and without the two
+//!   segments after it: a thread that was preempted inside a critical section is then preempted before or
+//!   after it.
 //!
-//! The result need not be the smallest there is; the tests compare it with that.
+//! The result need not be the smallest possible run; the tests compare it with that.
 
 use crate::execute::{Cost, Execute, Execution, Wanted};
 use crate::same::Symptom;
 use raddle_model::{Minimized, ObjectId, Schedule, Segment, ThreadId, TraceFile, mix};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A run with more steps is not made smaller unless somebody asks for it: that would take long.
+/// The largest number of steps of a run that is minimized automatically: longer runs take too long.
 pub const MOST_AUTOMATIC_STEPS: usize = 100_000;
 
-/// How much may be done.
+/// The limits of a minimization.
 pub struct Budget<'a> {
-    /// The most executions.
+    /// The largest number of executions.
     pub executions: u64,
-    /// Called before each execution with the smallest run so far, and whether it is new. Tells whether to go on.
+    /// Called before each execution with the smallest run so far, and true if it is new. Returns false to
+    /// stop.
     pub go_on: &'a mut dyn FnMut(&Smallest, bool) -> bool,
 }
 
-/// The smallest run that was found.
+/// The smallest run found.
 #[derive(Clone, Debug)]
 pub struct Smallest {
-    /// The run. [`TraceFile::minimized`] tells what it was before. What only its front end knows of it, such as the program's
-    /// name, is as in [`Execution::run`].
+    /// The run. [`TraceFile::minimized`] describes the original. Data that only its front end knows, such as
+    /// the program's name, is as in [`Execution::run`].
     pub run: TraceFile,
-    /// What it costs.
+    /// Its cost.
     pub cost: Cost,
-    /// How many executions there were.
+    /// Number of executions.
     pub executions: u64,
 }
 
-/// Looks for a smaller run that fails as the one of `file` does. Gives nothing if the schedule of `file` does not fail in the
-/// same way again, or if the run did not fail.
+/// Searches for a smaller run with the same failure as that of `file`. Returns `None` if the schedule of
+/// `file` does not fail in the same way again, or if the run did not fail.
 pub fn minimize<'a>(file: &TraceFile, budget: Budget<'a>, execute: &'a mut dyn Execute) -> Option<Smallest> {
     file.verdict.failure()?;
     let first = execute.execute(&Schedule::of(file), Wanted::Failing)?;
@@ -73,7 +79,7 @@ pub fn minimize<'a>(file: &TraceFile, budget: Budget<'a>, execute: &'a mut dyn E
 
 struct Search<'a> {
     best: Smallest,
-    /// Whether the best one was not shown yet.
+    /// True if the best run was not reported yet.
     is_new: bool,
     /// The schedule of the best run.
     schedule: Schedule,
@@ -124,7 +130,7 @@ impl Search<'_> {
         }
     }
 
-    /// Executes a candidate, and takes it if it is better.
+    /// Executes a candidate, and accepts it if it is better.
     fn attempt(&mut self, segments: Vec<Segment>) -> bool {
         if self.is_over || !self.tried.insert(hash(&segments)) {
             return false;
@@ -152,7 +158,7 @@ impl Search<'_> {
         better
     }
 
-    /// Beginnings, the shortest first.
+    /// Tries beginnings, the shortest first.
     fn shorten(&mut self) {
         /// With more threads, trying each of them takes too long.
         const MOST_THREADS: u32 = 32;
@@ -172,7 +178,7 @@ impl Search<'_> {
         }
     }
 
-    /// Without some segments in a row.
+    /// Tries to remove consecutive segments.
     fn leave_out(&mut self) {
         let mut size = self.schedule.segments.len().div_ceil(2);
         while size > 0 && !self.is_over {
@@ -180,7 +186,7 @@ impl Search<'_> {
             while from < self.schedule.segments.len() && !self.is_over {
                 let mut segments = self.schedule.segments.clone();
                 segments.drain(from..(from + size).min(segments.len()));
-                // What comes next has moved here if the segments are gone.
+                // The next segments have moved here if the attempt succeeded.
                 if !self.attempt(segments) {
                     from += size;
                 }
@@ -189,7 +195,7 @@ impl Search<'_> {
         }
     }
 
-    /// With one segment changed by `how`, which tells whether there is such a change.
+    /// Tries to change one segment with `how`, which returns `None` if there is no such change.
     fn change(&mut self, how: &dyn Fn(&mut Vec<Segment>, usize) -> Option<()>) {
         let mut index = 0;
         while index < self.schedule.segments.len() && !self.is_over {
@@ -201,9 +207,10 @@ impl Search<'_> {
         }
     }
 
-    /// With two segments that go on until their threads wait: what one of them leaves undone, the other may have to do.
+    /// Tries two segments that continue until their threads wait: the other may have to do what one of them
+    /// leaves undone.
     fn let_two_go_on(&mut self) {
-        /// Of more segments no two are tried.
+        /// The largest number of segments for which pairs are tried.
         const MOST: usize = 24;
         let length = self.schedule.segments.len();
         if length > MOST {
@@ -222,8 +229,8 @@ impl Search<'_> {
         }
     }
 
-    /// Of few segments: some thread up to a place where it was interrupted, then another one, and so on. Only where there
-    /// are few such places.
+    /// Tries few segments: some thread up to a step where it was preempted, then another one, and so on. Only
+    /// if there are few such steps.
     fn rebuild(&mut self) {
         const MOST: usize = 24;
         let switches = self.best.cost.switches;
@@ -257,16 +264,16 @@ impl Search<'_> {
         }
     }
 
-    /// With one segment that ends elsewhere, and without the two after it.
+    /// Tries one segment that ends elsewhere, without the two after it.
     fn move_ends(&mut self) {
-        /// The most candidates, those that change the least.
+        /// The largest number of candidates, those that change the least.
         const MOST: usize = 1_000;
         if self.is_over {
             return;
         }
         let ends = contended(&self.best.run);
         let segments = &self.schedule.segments;
-        // Per thread: the end of its segment before, and of the one after.
+        // Per thread: the end of its previous segment, and of the next one.
         let mut before: BTreeMap<ThreadId, u32> = BTreeMap::new();
         let mut after = before.clone();
         let to: Vec<u32> = (segments.iter().rev())
@@ -274,7 +281,7 @@ impl Search<'_> {
             .collect();
         let mut candidates: Vec<(u32, usize, u32)> = Vec::new();
         for ((index, segment), &to) in segments.iter().enumerate().zip(to.iter().rev()) {
-            // Not beyond what the thread had done at the end of its next segment, nor before it began this one.
+            // Not beyond the end of the thread's next segment, nor before the beginning of this one.
             let from = before.insert(segment.thread, segment.until).unwrap_or(0);
             let places = ends.get(&segment.thread.0).map_or(&[][..], |places| &places[..]);
             let first = places.partition_point(|&end| end <= from);
@@ -302,10 +309,10 @@ impl Search<'_> {
     }
 }
 
-/// Where each thread comes to an operation on something that another thread touches too, not both of them only to read it: how
-/// many steps it has taken before.
+/// Returns, per thread, the numbers of its steps before each operation on something that another thread
+/// touches too, unless both only read it.
 fn contended(run: &TraceFile) -> BTreeMap<u32, Vec<u32>> {
-    /// Who touches an object, as long as it is one thread, and whether it is written.
+    /// The thread that touches an object, as long as it is only one, and true if the object is written.
     struct Touched {
         only: Option<u32>,
         written: bool,

@@ -1,19 +1,19 @@
-//! When two runs fail in the same way.
+//! The comparison of failures.
 
 use raddle_model::{Failure, LocationId, TraceFile};
 
-/// How a run fails, apart from what another schedule may change: the kind of failure, the places in the code, and what is
-/// said, with all numbers taken out. Which thread it was does not count, nor which object.
+/// A failure without the parts that another schedule may change: the kind of failure, the code locations, and
+/// the message with all numbers removed. Thread and object do not count.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Symptom {
     kind: &'static str,
-    /// Invariant: sorted, each once.
+    /// Invariant: sorted, without duplicates.
     places: Vec<String>,
     message: String,
 }
 
 impl Symptom {
-    /// How the run of `file` fails, if it does.
+    /// Returns the symptom of the run of `file`, if it fails.
     pub fn of(file: &TraceFile) -> Option<Symptom> {
         let failure = file.verdict.failure()?;
         let (places, message): (Vec<LocationId>, &str) = match failure {
@@ -21,7 +21,7 @@ impl Symptom {
                 (vec![*location], message)
             }
             Failure::Deadlock { blocked, cycle } => {
-                // Whoever only waits for the ring to open is not part of the failure.
+                // A thread that only waits for the cycle is not part of the failure.
                 let counts =
                     |entry: &&raddle_model::Blocked| cycle.is_empty() || cycle.contains(&entry.thread);
                 (blocked.iter().filter(counts).map(|entry| entry.location).collect(), "")
@@ -37,7 +37,7 @@ impl Symptom {
         let text = |id: LocationId| file.locations.get(id.index()).cloned().unwrap_or_default();
         let mut places: Vec<String> = places.into_iter().map(text).collect();
         if let Failure::Panic { last, before } = failure {
-            // The program tells where, in its own words.
+            // The program reports the location in its own words.
             places.extend(before.iter().chain([last]).map(|panic| panic.place.clone()));
         }
         places.sort();
@@ -46,7 +46,7 @@ impl Symptom {
     }
 }
 
-/// `text` with one `#` for every number in it.
+/// Returns `text` with every number replaced by one `#`.
 fn without_numbers(text: &str) -> String {
     let mut out = String::new();
     for c in text.chars() {

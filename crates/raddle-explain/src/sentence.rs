@@ -4,15 +4,15 @@ use crate::explain::Explanation;
 use crate::swap::Pair;
 use raddle_model::{NO_LOCATION, ObjectId, TraceFile, TraceStep};
 
-/// What happened first and what then, such as "thread T2 read 100 from `balance` at bank.c:14 before T1 wrote 110 to it at
-/// bank.c:15", or without the values where they are not known. The names are those of `run`.
+/// Returns a sentence about the order, such as "thread T2 read 100 from `balance` at bank.c:14 before T1
+/// wrote 110 to it at bank.c:15", or without the values if they are not known. The names are those of `run`.
 pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
     let [first, second] = [pair.first, pair.second].map(|step| &found.steps[step]);
     let common: Vec<ObjectId> =
         objects(first).filter(|object| objects(second).any(|other| other == *object)).collect();
     let changes = [pair.first, pair.second].map(|step| change(run, step, &common));
     let told = match &changes {
-        // A variable may be a part of the object; then it is told only if both touched the same.
+        // A variable may be a part of the object; then it is named only if both touched the same.
         [Some(one), Some(other)] if one.name == other.name => Some(&one.name),
         [Some(known), None] | [None, Some(known)] if common.len() == 1 && known.is_object => {
             Some(&known.name)
@@ -29,7 +29,7 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
         return format!("{}{first} before {}", noun(run, &first), action(other, second, "it"));
     }
     let named = |step: &TraceStep| {
-        // What both touch is what their order matters for.
+        // The order matters for the objects that both touch.
         let touched = objects(step).filter(|object| common.is_empty() || common.contains(object));
         let names: Vec<String> = touched.map(|object| format!("`{}`", object_name(run, object))).collect();
         names.join(" and ")
@@ -43,22 +43,24 @@ pub fn sentence(run: &TraceFile, found: &Explanation, pair: Pair) -> String {
     format!("{}{first} before {}", noun(run, &first), action(run, second, &again))
 }
 
-/// The word before a sentence that begins with the name of a thread; nothing if the name begins with it.
+/// Returns the word before a sentence that begins with the name of a thread; empty if the name begins with
+/// it.
 fn noun(run: &TraceFile, sentence: &str) -> String {
     let noun = run.front_end.thread_noun();
     if sentence.starts_with(noun) { String::new() } else { format!("{noun} ") }
 }
 
-/// What a step did to a variable.
+/// The values that a step read from and wrote to a variable.
 struct Change {
     name: String,
-    /// Whether the variable is a whole object.
+    /// True if the variable is a whole object.
     is_object: bool,
     read: Option<String>,
     written: Option<String>,
 }
 
-/// What a step did to one of these objects, if its values are known. A step that the run has not come to has none.
+/// Returns the values of a step for one of these objects, if known. A step that the run did not reach has
+/// none.
 fn change(run: &TraceFile, step: usize, common: &[ObjectId]) -> Option<Change> {
     let (cell, value) = run.values.of(step).find(|(cell, _)| common.contains(&cell.object))?;
     let is_object = cell.name.is_empty();
@@ -78,8 +80,9 @@ impl Change {
     }
 }
 
-/// The place of an operation as short as it can be told: `bank.c:14` of `add at bank.c:14`, and `line 7` of `line 7: x = 1`. Of
-/// functions inlined into each other it is the innermost that is in no header: who calls a wrapper says more than the wrapper.
+/// Returns the shortest form of the location of an operation: `bank.c:14` of `add at bank.c:14`, and `line 7`
+/// of `line 7: x = 1`. Of functions inlined into each other it is the innermost that is not in a header: the
+/// caller of a wrapper says more than the wrapper.
 pub fn place(text: &str) -> &str {
     let is_header = |frame: &&str| {
         let file =
@@ -101,7 +104,7 @@ fn objects(step: &TraceStep) -> impl Iterator<Item = ObjectId> {
     step.operation.objects().map(|(object, _)| object)
 }
 
-/// An object without where it was made, which is too long for a sentence.
+/// Returns the name of an object without its creation site, which is too long for a sentence.
 fn object_name(run: &TraceFile, object: ObjectId) -> &str {
     let name = run.objects.get(object.index()).map_or("?", |name| name);
     name.split_once(" made at ").map_or(name, |(name, _)| name)
@@ -112,7 +115,7 @@ fn action(run: &TraceFile, step: &TraceStep, objects: &str) -> String {
     placed(run, step, &format!("{}{gap}{objects}", step.operation.kind.info().past))
 }
 
-/// Who did it, and where.
+/// Returns the thread, the action and the location.
 fn placed(run: &TraceFile, step: &TraceStep, action: &str) -> String {
     let thread = run.threads.get(step.thread as usize).map_or("?", |name| name);
     let action = format!("{thread} {action}");

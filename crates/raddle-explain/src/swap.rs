@@ -2,8 +2,8 @@
 
 use raddle_model::{Holding, Kind, Reads, TraceStep, dependent};
 
-/// Two dependent steps of different threads, as indices of [`Explanation::steps`](crate::Explanation::steps), in the order in which
-/// they happened.
+/// Two dependent steps of different threads, as indices of [`Explanation::steps`](crate::Explanation::steps),
+/// in the order in which they happened.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct Pair {
     /// The earlier one.
@@ -12,16 +12,16 @@ pub struct Pair {
     pub second: usize,
 }
 
-/// The most steps of a run for which pairs are looked for.
+/// The largest number of steps of a run in which pairs are searched.
 const MOST_STEPS: usize = 5_000;
 
-/// The most pairs that are looked at, apart from those with the latest steps.
+/// The largest number of pairs, apart from those with the latest steps.
 const MOST_PAIRS: usize = 5_000;
 
-/// Pairs of steps that could have happened in the other order: for each step, the latest dependent one of each other thread
-/// before it. The end of a critical section is none: what could be swapped is its beginning. The last pairs come first, since
-/// they are nearest to the failure. The end of the program could come before anything else; those pairs come after all others,
-/// since they say the least.
+/// Returns the pairs of steps that could have happened in the other order: for each step, the latest
+/// dependent one of each other thread before it. The end of a critical section is not included: its beginning
+/// is what could be swapped. The last pairs come first, since they are nearest to the failure. The program
+/// exit could come before anything else; those pairs come after all others, since they say the least.
 pub(crate) fn pairs(steps: &[TraceStep]) -> Vec<Pair> {
     let (mut latest, mut with_end) = (Vec::new(), Vec::new());
     each_pair(steps, &mut |pair, is_latest| {
@@ -35,8 +35,9 @@ pub(crate) fn pairs(steps: &[TraceStep]) -> Vec<Pair> {
     latest
 }
 
-/// The other pairs: for each step, the dependent ones of each other thread that are followed by the latest one. Whoever comes
-/// before them comes before more of that thread. No more than can be looked at, and none with the end of the program.
+/// Returns the other pairs: for each step, the dependent ones of each other thread before the latest one.
+/// Moving a step before them moves it before more of that thread. Limited in number, and without the program
+/// exit.
 pub(crate) fn earlier_pairs(steps: &[TraceStep]) -> Vec<Pair> {
     let mut earlier = Vec::new();
     each_pair(steps, &mut |pair, is_latest| {
@@ -48,8 +49,8 @@ pub(crate) fn earlier_pairs(steps: &[TraceStep]) -> Vec<Pair> {
     earlier
 }
 
-/// Shows each pair of steps that could have happened in the other order, the last ones first, and whether its first step is the
-/// latest such one of its thread. Until `look` has seen enough.
+/// Calls `look` with each pair of steps that could have happened in the other order, the last ones first, and
+/// true if its first step is the latest such one of its thread. Stops when `look` returns false.
 fn each_pair(steps: &[TraceStep], look: &mut dyn FnMut(Pair, bool) -> bool) {
     let from = steps.len().saturating_sub(MOST_STEPS);
     let ends = |kind: Kind| !kind.info().reversible;
@@ -76,19 +77,19 @@ fn each_pair(steps: &[TraceStep], look: &mut dyn FnMut(Pair, bool) -> bool) {
     }
 }
 
-/// Whether the two have an object in common.
+/// Returns true if the two have an object in common.
 fn share(one: &TraceStep, other: &TraceStep) -> bool {
     one.operation.objects().any(|(object, _)| other.operation.objects().any(|(same, _)| same == object))
 }
 
-/// The step up to which the thread of `step` has to go on for others to be able to: the end of the critical section that `step`
-/// begins, or `step` itself.
+/// Returns the step up to which the thread of `step` has to run for others to be able to continue: the end of
+/// the critical section that `step` begins, or `step` itself.
 pub(crate) fn release(steps: &[TraceStep], step: usize) -> usize {
     if is_lock(steps[step].operation.kind) { section_end(steps, step).unwrap_or(step) } else { step }
 }
 
-/// For each step, up to which one a swap with it brings its thread: the end of the critical section that it begins, which is
-/// nowhere if the failure interrupts the section, or the step itself.
+/// Returns, for each step, the one up to which a swap with it moves its thread: the end of the critical
+/// section that it begins (none if the failure interrupts the section), or the step itself.
 pub(crate) fn reaches(steps: &[TraceStep]) -> Vec<usize> {
     let reach = |step: usize| {
         let is_lock = is_lock(steps[step].operation.kind);
@@ -97,7 +98,7 @@ pub(crate) fn reaches(steps: &[TraceStep]) -> Vec<usize> {
     (0..steps.len()).map(reach).collect()
 }
 
-/// The end of the critical section that `lock` begins, if it was seen.
+/// Returns the end of the critical section that `lock` begins, if it was seen.
 fn section_end(steps: &[TraceStep], lock: usize) -> Option<usize> {
     let mut later = steps.iter().enumerate().skip(lock + 1);
     let ends = |later: &TraceStep| later.thread == steps[lock].thread && gives_back(&steps[lock], later);
@@ -112,8 +113,9 @@ fn gives_back(lock: &TraceStep, step: &TraceStep) -> bool {
     step.operation.kind.info().holding.gives_back() && share(lock, step)
 }
 
-/// Changes `order`, which has all steps once, so that the second step of `pair` comes before the first: all up to the first
-/// one; then what does not depend on that, up to the second one and the end of its critical section; then the rest as it was.
+/// Returns `order`, which has all steps once, changed so that the second step of `pair` comes before the
+/// first: everything up to the first one; then what does not depend on that, up to the second one and the end
+/// of its critical section; then the rest as it was.
 pub(crate) fn reverse(steps: &[TraceStep], order: &[usize], pair: Pair) -> Vec<usize> {
     let at = |step: usize| order.iter().position(|&other| other == step);
     let (Some(first), Some(second)) = (at(pair.first), at(pair.second)) else { return order.to_vec() };
@@ -136,8 +138,8 @@ pub(crate) fn reverse(steps: &[TraceStep], order: &[usize], pair: Pair) -> Vec<u
     [&order[..first], &early, &section, &late, &rest].concat()
 }
 
-/// Whether `pair` is swapped wherever `other` is, since each thread takes its steps in order, and a lock is given back before
-/// another thread has it. `reaches` is as the function of that name tells.
+/// Returns true if `pair` is swapped whenever `other` is, since each thread takes its steps in order, and a
+/// lock is released before another thread takes it. `reaches` is the result of [`reaches`].
 pub(crate) fn follows(steps: &[TraceStep], reaches: &[usize], pair: Pair, other: Pair) -> bool {
     let same = |one: usize, two: usize| steps[one].thread == steps[two].thread;
     pair != other
@@ -184,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn the_end_of_the_program_could_come_before_anything() {
+    fn the_program_exit_could_come_before_anything() {
         let steps = [step(0, Kind::Write, 0), step(1, Kind::Write, 0), step(1, Kind::Exit, 7)];
         assert_eq!(pairs(&steps), [Pair { first: 0, second: 1 }, Pair { first: 0, second: 2 }]);
     }

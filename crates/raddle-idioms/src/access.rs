@@ -1,4 +1,4 @@
-//! The accesses of a run: steps that touch memory, take a lock or give one back.
+//! The accesses of a run: steps that touch memory, take a lock or release one.
 
 use raddle_engine::RunSummary;
 use raddle_model::{Action, Holding, Kind, LockMode, Name, ObjectId, Operation, Site, ThreadId};
@@ -9,26 +9,26 @@ use std::collections::BTreeMap;
 pub(crate) struct Access {
     /// Its index among the accesses of the run.
     pub(crate) number: u32,
-    /// Which event it is part of.
+    /// The event it is part of.
     pub(crate) event: u32,
     pub(crate) thread: ThreadId,
-    /// How many events its thread had up to and with that one.
+    /// The 1-based index of that event in its thread.
     pub(crate) nth: u32,
     pub(crate) object: ObjectId,
     pub(crate) site: Site,
-    /// Whether its order with reads matters too. A lock is written unless it is taken for reading.
+    /// True if its order with reads matters too. A lock is written unless it is taken for reading.
     pub(crate) writes: bool,
-    /// The access before it of the same thread to the same object, by its index.
+    /// The index of the previous access of the same thread to the same object.
     pub(crate) before: Option<u32>,
-    /// The locks that the thread has around it: a part of [`Accesses::sections`].
+    /// The locks that the thread holds around it: a part of [`Accesses::sections`].
     sections: (u32, u32),
 }
 
-/// A critical section that an access lies in.
+/// A critical section that contains an access.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Section {
     pub(crate) lock: ObjectId,
-    /// The access that took the lock, by its index.
+    /// The index of the access that took the lock.
     pub(crate) taken: u32,
 }
 
@@ -37,7 +37,7 @@ pub(crate) struct Section {
 pub(crate) struct Accesses {
     pub(crate) all: Vec<Access>,
     sections: Vec<Section>,
-    /// Per thread: the sections it was in when the run ended.
+    /// Per thread: its critical sections at the end of the run.
     pub(crate) open: Vec<Vec<Section>>,
 }
 
@@ -51,7 +51,7 @@ impl Accesses {
             let thread = event.thread;
             nth[thread.index()] += 1;
             if event.operation.kind.info().holding == Holding::Downgrades {
-                // No access: the thread has the lock before and after.
+                // Not an access: the thread holds the lock before and after.
                 let object = event.operation.objects().map(|(object, _)| object);
                 object.for_each(|object| locks.entry(object).or_default().downgrade(thread));
             }
@@ -59,7 +59,7 @@ impl Accesses {
                 let open = &mut found.open[thread.index()];
                 let counts = match action {
                     Action::Lock => {
-                        // Of one that was destroyed: only who does not wait may be refused and go on.
+                        // A destroyed lock: only an attempt may fail and continue.
                         let again = run.counts_again(object);
                         let again = again.unwrap_or(event.operation.kind == Kind::Lock);
                         locks.entry(object).or_default().take(thread, writes, again)
@@ -67,7 +67,7 @@ impl Accesses {
                     Action::Unlock => locks.entry(object).or_default().give_back(thread),
                     Action::Read | Action::Write => Some(writes),
                 };
-                // A try in vain is no access, nor is a lock taken again by who has it.
+                // A failed attempt is not an access, nor is a lock taken again by its holder.
                 let Some(writes) = counts else { continue };
                 if action == Action::Unlock {
                     open.retain(|section| section.lock != object);
@@ -81,7 +81,7 @@ impl Accesses {
                     thread,
                     nth: nth[thread.index()],
                     object,
-                    site: Site { place: run.place_name(event.operation.location), action },
+                    site: Site { location: run.location_name(event.operation.location), action },
                     writes,
                     before: latest.insert((thread, object), number),
                     sections: (from, found.sections.len() as u32),
@@ -94,13 +94,14 @@ impl Accesses {
         found
     }
 
-    /// The critical sections around an access.
+    /// Returns the critical sections around an access.
     pub(crate) fn sections(&self, access: &Access) -> &[Section] {
         &self.sections[access.sections.0 as usize..access.sections.1 as usize]
     }
 }
 
-/// What an operation would do, with which object, and whether it writes it. Of a wait for a condition only the lock counts.
+/// Iterates over the objects of an operation with its action and true if it writes the object. Of a wait on a
+/// condition variable only the lock counts.
 pub(crate) fn actions(operation: &Operation) -> impl Iterator<Item = (ObjectId, Action, bool)> + use<> {
     let kind = operation.kind;
     let skipped = usize::from(kind.info().holding == Holding::GivesBackToWait);
@@ -117,12 +118,13 @@ pub(crate) fn actions(operation: &Operation) -> impl Iterator<Item = (ObjectId, 
         .filter_map(move |(object, writes)| action(writes).map(|(action, writes)| (object, action, writes)))
 }
 
-/// What an operation at `place` would do with each object that it accesses, and whether it writes it: its static accesses.
-pub fn site(operation: &Operation, place: Name) -> impl Iterator<Item = (ObjectId, Site, bool)> + use<> {
-    actions(operation).map(move |(object, action, writes)| (object, Site { place, action }, writes))
+/// Iterates over the static accesses of an operation at `location`: the object, the site, and true if it
+/// writes the object.
+pub fn site(operation: &Operation, location: Name) -> impl Iterator<Item = (ObjectId, Site, bool)> + use<> {
+    actions(operation).map(move |(object, action, writes)| (object, Site { location, action }, writes))
 }
 
-/// Who has a lock.
+/// The holders of a lock.
 #[derive(Default)]
 struct Holders {
     writer: Option<(ThreadId, u32)>,
@@ -130,8 +132,8 @@ struct Holders {
 }
 
 impl Holders {
-    /// Tells whether `thread` has the lock now and had it not before, and then whether for writing. With `again` the lock counts
-    /// how often its owner takes it; otherwise its owner is refused.
+    /// Records that `thread` takes the lock. Returns `Some` if it did not hold it before, with true if it
+    /// holds it for writing. With `again` the lock is recursive; otherwise locking it again fails.
     fn take(&mut self, thread: ThreadId, writes: bool, again: bool) -> Option<bool> {
         match &mut self.writer {
             Some((owner, depth)) if *owner == thread && again => {
@@ -152,14 +154,15 @@ impl Holders {
         }
     }
 
-    /// Lets `thread`, which has the lock for writing, have it for reading.
+    /// Turns the write lock of `thread` into a read lock.
     fn downgrade(&mut self, thread: ThreadId) {
         if self.writer.take_if(|(owner, _)| *owner == thread).is_some() {
             self.readers.push(thread);
         }
     }
 
-    /// Tells whether `thread` had the lock and has it no more, and then whether it was for writing.
+    /// Records that `thread` releases the lock. Returns `Some` if it no longer holds it, with true if it held
+    /// it for writing.
     fn give_back(&mut self, thread: ThreadId) -> Option<bool> {
         if let Some((owner, depth)) = &mut self.writer {
             if *owner != thread {

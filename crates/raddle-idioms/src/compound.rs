@@ -1,4 +1,4 @@
-//! Candidates of idioms 2 to 6: pairs of accesses of one thread, held together with the dependencies that were predicted.
+//! Candidates of idioms 2 to 6: pairs of accesses of one thread, combined with the predicted dependencies.
 
 use crate::access::{Access, Accesses, Section};
 use crate::predict::{Entries, Entry, Order};
@@ -6,33 +6,33 @@ use raddle_engine::Clocks;
 use raddle_model::{Action, IRoot, Idiom, ObjectId, Site, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// How many accesses of a thread a new one is paired with, two of each entry.
+/// Number of recent accesses of a thread that a new one is paired with, two of each entry.
 const RECENT: usize = 96;
 
-/// How many combinations are looked at for one run; the rest is left to other runs.
+/// The largest number of combinations examined for one run; the rest is left to other runs.
 const MOST_COMBINATIONS: u64 = 4_000_000;
 
-/// What is known of two entries of one thread.
+/// Two entries of one thread.
 #[derive(Clone, Debug)]
 struct Pair {
-    /// Whether the thread did once not touch the second's object in between.
+    /// True if the thread once did not touch the second's object in between.
     untouched: bool,
-    /// The locks that the thread had all the time from the first to the second, each time.
+    /// The locks that the thread held all the time from the first to the second, each time.
     sections: Vec<ObjectId>,
 }
 
-/// The pairs of entries of one thread that were within the window, in order.
+/// The pairs of entries of one thread within the window, in order.
 #[derive(Default)]
 pub(crate) struct Pairs {
     pairs: BTreeMap<(u32, u32), Pair>,
-    /// Where the second takes a lock and the first had taken one that the thread still has.
+    /// Pairs whose second entry takes a lock while the thread still holds the one that the first took.
     nested: BTreeSet<(u32, u32)>,
 }
 
-/// An entry that a thread came to lately.
+/// An entry that a thread reached recently.
 struct Recent {
     entry: u32,
-    /// One of its two latest accesses, by number.
+    /// The index of one of its two latest accesses.
     access: u32,
 }
 
@@ -54,7 +54,7 @@ impl Pairs {
                 let near = taken.filter(|&taken| access.nth - all[taken].nth <= window);
                 pairs.nested.extend(near.filter_map(|taken| Some((entries.of_access[taken]?, entry))));
             }
-            // The one before the latest may lie in another critical section.
+            // The one before the latest may be in another critical section.
             let mut alike = recent.iter().enumerate().filter(|(_, earlier)| earlier.entry == entry);
             let oldest = alike.next().filter(|_| alike.next().is_some()).map(|(index, _)| index);
             if oldest.is_some() || recent.len() == RECENT {
@@ -98,7 +98,7 @@ pub(crate) fn correlate(
     let mut left = MOST_COMBINATIONS;
     'pairs: for (&(a, d), pair) in &pairs.pairs {
         let same = entry(a).object == entry(d).object;
-        // The other thread cannot be in a section of a lock that this one has all the time.
+        // The other thread cannot be in a critical section of a lock that this one holds all the time.
         let is_out = |other: u32| pair.sections.iter().all(|&lock| !entry(other).is_under(lock));
         let site = |number: u32| entry(number).site;
         for &b in &order.after[a as usize] {
@@ -147,7 +147,7 @@ pub(crate) fn correlate(
     circles(entries, pairs, clocks, found);
 }
 
-/// Two threads that may wait for each other's lock.
+/// Adds pairs of threads that may wait for each other's lock.
 fn circles(entries: &Entries, pairs: &Pairs, clocks: &Clocks, found: &mut BTreeSet<IRoot>) {
     let entry = |number: u32| &entries.all[number as usize];
     let locks = |first: &Entry, second: &Entry| (first.object, second.object);

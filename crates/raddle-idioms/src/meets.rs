@@ -1,17 +1,17 @@
-//! Whether two threads came to the accesses of an iRoot, in whatever order.
+//! Runs in which two threads reached the accesses of an iRoot, in whatever order.
 
 use crate::access::site;
 use raddle_engine::RunSummary;
 use raddle_model::IRoot;
 
-/// Whether in a run one thread came to the accesses of the first thread of `root`, though a try of a lock may have been in vain, and another
-/// one to those of the second. A run that
-/// does and does not have `root` had them in another order, with others in between, too far apart, or of different objects.
+/// Returns true if in a run one thread reached the accesses of the first thread of `root`, even if an attempt
+/// at a lock failed, and another one those of the second. If such a run does not expose `root`, the accesses
+/// were in another order, had others in between, were too far apart, or were to different objects.
 pub fn meets(run: &RunSummary<'_>, root: &IRoot) -> bool {
     let sites = root.sites();
     let mut made = vec![0_u8; run.thread_count()];
     for event in &run.trace.events {
-        for (_, here, _) in site(&event.operation, run.place_name(event.operation.location)) {
+        for (_, here, _) in site(&event.operation, run.location_name(event.operation.location)) {
             let of_root = sites.iter().enumerate().filter(|(_, site)| **site == here);
             made[event.thread.index()] |= of_root.fold(0, |bits, (index, _)| bits | 1 << index);
         }
@@ -33,7 +33,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn a_run_that_has_an_iroot_meets_it() {
+    fn a_run_that_exposes_an_iroot_meets_it() {
         let (mut had_all, mut met_only, mut missed) = (BTreeSet::new(), 0, 0);
         for number in 0..20 {
             let mut rng = Rng::for_run(3, number);
@@ -46,7 +46,7 @@ mod tests {
                 let run = engine.summary();
                 let had = observe(&run, WINDOW);
                 for root in &had {
-                    // Who waits for a lock for ever has not taken it.
+                    // A thread that waits for a lock forever has not taken it.
                     assert!(meets(&run, root) || run.verdict.failure().is_some(), "{root:?}");
                     had_all.insert(root.idiom);
                 }
@@ -58,7 +58,7 @@ mod tests {
             });
         }
         assert_eq!(had_all.len(), 6, "{had_all:?}");
-        assert!(met_only > 0, "accesses in another order are met");
+        assert!(met_only > 0, "accesses in another order meet too");
         assert_eq!(missed, 0, "these programs have no branches");
     }
 }

@@ -1,8 +1,8 @@
-//! Which iRoots a run has.
+//! The iRoots that a run exposes.
 //!
-//! Of the dependencies between two threads the latest [`KEPT`] are kept, and no more than [`ALIKE`] between the same two
-//! places: the time is linear in the length of the run, however wide the window. What lies further back than that is
-//! overlooked.
+//! Of the dependencies between two threads the latest [`KEPT`] are kept, and no more than [`ALIKE`] between
+//! the same two locations: the time is linear in the length of the run, however wide the window. Earlier
+//! dependencies are missed.
 
 use crate::access::{Access, Accesses, actions};
 use crate::history::History;
@@ -10,13 +10,13 @@ use raddle_engine::RunSummary;
 use raddle_model::{Action, IRoot, Idiom, ObjectId, Site, ThreadId};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
-/// The most dependencies between two threads that are looked at together with a new one.
+/// The largest number of dependencies between two threads that are combined with a new one.
 const KEPT: usize = 64;
 
-/// The most of these that are between the same two places.
+/// The largest number of these between the same two locations.
 const ALIKE: usize = 4;
 
-/// The iRoots that a run has. The accesses of one thread are at most `window` of its steps apart.
+/// Returns the iRoots that a run exposes. The accesses of one thread are at most `window` of its steps apart.
 pub fn observe(run: &RunSummary<'_>, window: u32) -> BTreeSet<IRoot> {
     let accesses = Accesses::of(run);
     let mut observer = Observer { window, between: BTreeMap::new(), found: BTreeSet::new() };
@@ -49,7 +49,7 @@ impl Dependency {
 
 struct Observer {
     window: u32,
-    /// Per two threads, the smaller one first: the latest dependencies between them, either way.
+    /// Per pair of threads, the smaller one first: the latest dependencies between them, in either direction.
     between: BTreeMap<(ThreadId, ThreadId), VecDeque<Dependency>>,
     found: BTreeSet<IRoot>,
 }
@@ -81,12 +81,12 @@ impl Observer {
         kept.push_back(new);
     }
 
-    /// Two threads that wait for each other's lock at the end of the run.
+    /// Adds pairs of threads that wait for each other's lock at the end of the run.
     fn circles(&mut self, run: &RunSummary<'_>, accesses: &Accesses) {
         let attempts = run.trace.pending.iter().enumerate().filter_map(|(thread, operation)| {
             let operation = operation.as_ref()?;
             let (lock, ..) = actions(operation).find(|(_, action, _)| *action == Action::Lock)?;
-            let site = Site { place: run.place_name(operation.location), action: Action::Lock };
+            let site = Site { location: run.location_name(operation.location), action: Action::Lock };
             Some((ThreadId(thread as u32), lock, site))
         });
         let attempts: Vec<(ThreadId, ObjectId, Site)> = attempts.collect();
@@ -110,7 +110,8 @@ impl Observer {
     }
 }
 
-/// The idiom that two dependencies between the same two threads are, and its accesses. The second accesses are in order.
+/// Returns the idiom that two dependencies between the same two threads form, and its accesses. The second
+/// accesses are in order.
 fn compound(old: &Dependency, new: &Dependency, window: u32) -> Option<(Idiom, [Site; 4])> {
     let (a, b) = (&old.first, &old.second);
     let (c, d) = (&new.first, &new.second);

@@ -1,16 +1,19 @@
-//! Which iRoots other runs of the program may have, judged by one run.
+//! iRoots that other runs of the program may expose, predicted from one run.
 //!
-//! `A => B` is predicted if it breaks no order that is likely to hold in all runs ([`Clocks::lasting`]), and no rule of mutual
-//! exclusion: if both lie in critical sections of one lock, no access of `A`'s section may come between `A` and its end, and
-//! none of `B`'s between its beginning and `B`, that would end the dependency. The same holds for accesses that come between
-//! the two in any order that the lasting one allows. Neither rule is sound: another run may take other branches.
+//! `A => B` is predicted if it violates neither an order that is likely to hold in all runs
+//! ([`Clocks::lasting`]) nor mutual exclusion: if both lie in critical sections of one lock, no access of
+//! `A`'s section may come between `A` and its end, and none of `B`'s between its beginning and `B`, that
+//! would end the dependency. The same holds for accesses that come between the two in any order that the
+//! lasting one allows. Neither rule is sound: another run may take other branches.
 //!
-//! Departures from the paper (section 3): it is done after the run, from the trace, not beside it; whether an access comes in
-//! between is asked of the accesses that would really end this dependency, so that a read does not separate a write from
-//! another read; pairs within one critical section are also held against the critical sections of the other thread.
+//! Departures from the paper (section 3): prediction happens after the run, from the trace, not during it;
+//! only accesses that would really end this dependency count as coming in between, so that a read does not
+//! separate a write from another read; pairs within one critical section are also compared with the critical
+//! sections of the other thread.
 //!
-//! Accesses of one thread that cannot be told apart by these rules are one *entry* (the paper's condensed histories). At
-//! most [`ENTRIES`] entries of a place, a thread and an object are kept, and only of objects that several threads touch.
+//! Accesses of one thread that these rules do not distinguish are one *entry* (the paper's condensed
+//! histories). At most [`ENTRIES`] entries of a location, a thread and an object are kept, and only of
+//! objects that several threads touch.
 
 use crate::access::{Access, Accesses};
 use crate::compound::{self, Pairs};
@@ -18,11 +21,11 @@ use raddle_engine::{Clocks, RunSummary};
 use raddle_model::{Action, IRoot, Idiom, ObjectId, Site, ThreadId};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The most entries of one place, thread and object.
+/// The largest number of entries of one location, thread and object.
 const ENTRIES: usize = 16;
 
-/// The iRoots that runs of the program may have, by what happened in this one.
-/// The accesses of one thread are at most `window` of its steps apart.
+/// Returns the iRoots that runs of the program may expose, predicted from this one. The accesses of one
+/// thread are at most `window` of its steps apart.
 pub fn predict(run: &RunSummary<'_>, window: u32) -> BTreeSet<IRoot> {
     let accesses = Accesses::of(run);
     let entries = Entries::of(run, &accesses);
@@ -47,7 +50,7 @@ pub fn predict(run: &RunSummary<'_>, window: u32) -> BTreeSet<IRoot> {
     found
 }
 
-/// Which entry may come immediately after which.
+/// The entries that may come immediately after each entry.
 pub(crate) struct Order {
     /// Per entry: those that may depend on it.
     pub(crate) after: Vec<Vec<u32>>,
@@ -62,14 +65,14 @@ struct Neighbour {
     event: u32,
 }
 
-/// The accesses around one in a stretch of its thread: the nearest one, and the nearest that writes.
+/// The nearest access in one direction within its thread, and the nearest that writes.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 struct Nearest {
     any: Option<Neighbour>,
     write: Option<Neighbour>,
 }
 
-/// Whether an access is the first or the last of its critical section, of all and of those that write.
+/// Flags of an access: first or last of its critical section, among all accesses and among those that write.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Ends {
     first: bool,
@@ -78,7 +81,7 @@ struct Ends {
     last_write: bool,
 }
 
-/// Accesses of one thread that the rules do not tell apart.
+/// Accesses of one thread that the rules do not distinguish.
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub(crate) thread: ThreadId,
@@ -88,7 +91,7 @@ pub(crate) struct Entry {
     /// Its first access.
     pub(crate) nth: u32,
     pub(crate) event: u32,
-    /// Around each lock that the thread has: where in the critical section it lies.
+    /// For each lock that the thread holds: the position in the critical section.
     locks: Vec<(ObjectId, Ends)>,
     /// Accesses before its first one and after its last one.
     before: Nearest,
@@ -96,7 +99,7 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Whether `other` may depend immediately on this.
+    /// Returns true if `other` may depend immediately on this.
     fn may_precede(&self, other: &Entry, clocks: &Clocks) -> bool {
         let conflict = self.thread != other.thread && (self.writes || other.writes);
         let actions = match (self.site.action, other.site.action) {
@@ -106,7 +109,7 @@ impl Entry {
         if !conflict || !actions || clocks.ordered(other.thread, other.nth, self.event as usize) {
             return false;
         }
-        // Whether any access of the thread ends the dependency, or only one that writes.
+        // True if any access of the thread ends the dependency, not only one that writes.
         let (any_after, any_before) = (other.writes, self.writes && other.writes);
         let apart = |&(lock, mine): &(ObjectId, Ends)| {
             other.locks.iter().filter(|(theirs, _)| *theirs == lock).all(|(_, theirs)| {
@@ -126,12 +129,12 @@ impl Entry {
         !overtaken && !late
     }
 
-    /// Whether the thread has `lock` around it.
+    /// Returns true if the thread holds `lock` around it.
     pub(crate) fn is_under(&self, lock: ObjectId) -> bool {
         self.locks.iter().any(|&(other, _)| other == lock)
     }
 
-    /// Whether this and `other` have a lock in common.
+    /// Returns true if this and `other` share a lock.
     pub(crate) fn shares_lock(&self, other: &Entry) -> bool {
         self.locks.iter().any(|&(lock, _)| other.is_under(lock))
     }
@@ -146,8 +149,8 @@ pub(crate) struct Entries {
     pub(crate) of_access: Vec<Option<u32>>,
 }
 
-/// What entries of one place, thread and object are told apart by: how much the thread had waited for or told others, and
-/// where in its critical sections it was.
+/// The properties that distinguish entries of one location, thread and object: how far the thread had
+/// synchronised with others, and its position in its critical sections.
 type Difference = (u32, Vec<(ObjectId, Ends)>);
 
 impl Entries {
@@ -164,7 +167,7 @@ impl Entries {
                 let (number, is) = (access.number, |end: Option<u32>| end == Some(access.number));
                 let place = Ends {
                     first: is(all.0),
-                    // Where nothing writes before it, it counts as the first.
+                    // If nothing writes before it, it counts as the first.
                     first_write: writes.0.is_none_or(|first| first >= number),
                     last: is(all.1),
                     last_write: writes.1.is_none_or(|last| last <= number),
@@ -201,7 +204,7 @@ impl Entries {
     }
 }
 
-/// The objects that several threads access, one of which writes.
+/// Returns the objects that several threads access, one of which writes.
 fn shared(accesses: &Accesses) -> BTreeSet<ObjectId> {
     let mut seen: BTreeMap<ObjectId, (ThreadId, bool, bool)> = BTreeMap::new();
     for access in &accesses.all {
@@ -218,7 +221,8 @@ fn shared(accesses: &Accesses) -> BTreeSet<ObjectId> {
 /// The first and last access, by number.
 type Range = (Option<u32>, Option<u32>);
 
-/// Per critical section and object: the first and last access to it, of all and of those that write.
+/// Returns, per critical section and object, the first and last access to it, of all accesses and of those
+/// that write.
 fn ends(accesses: &Accesses, shared: &BTreeSet<ObjectId>) -> BTreeMap<(u32, ObjectId), (Range, Range)> {
     let mut ends: BTreeMap<(u32, ObjectId), (Range, Range)> = BTreeMap::new();
     for access in accesses.all.iter().filter(|access| shared.contains(&access.object)) {
@@ -234,7 +238,8 @@ fn ends(accesses: &Accesses, shared: &BTreeSet<ObjectId>) -> BTreeMap<(u32, Obje
     ends
 }
 
-/// Per access: how many operations its thread had executed that may order it with others, without locks.
+/// Returns, per access, the number of earlier operations of its thread that may order it with others, except
+/// locks.
 fn epochs(run: &RunSummary<'_>, accesses: &Accesses) -> Vec<u32> {
     let mut counts = vec![0_u32; run.thread_count()];
     let mut epochs = Vec::with_capacity(accesses.all.len());
@@ -249,7 +254,7 @@ fn epochs(run: &RunSummary<'_>, accesses: &Accesses) -> Vec<u32> {
     epochs
 }
 
-/// Per access: the accesses of its thread to the same object before and after it.
+/// Returns, per access, the accesses of its thread to the same object before and after it.
 fn neighbours(accesses: &Accesses) -> (Vec<Nearest>, Vec<Nearest>) {
     let all = &accesses.all;
     let walk = |indices: &mut dyn Iterator<Item = usize>| {

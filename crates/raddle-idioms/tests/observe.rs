@@ -1,4 +1,5 @@
-//! The iRoots of runs whose schedule is given, computed by hand. Operation `i` of thread `t` is at place `10 t + i`.
+//! The iRoots of runs with a given schedule, computed by hand. Operation `i` of thread `t` is at location `10
+//! t + i`.
 
 mod common;
 
@@ -27,7 +28,7 @@ fn unlock(mutex: u32) -> Act {
     Act::On(Kind::Unlock, mutex)
 }
 
-/// Two threads that take locks and give them back at once, in this order.
+/// Two threads that take locks and release them at once, in this order.
 fn sections(threads: [&[u32]; 2]) -> Script {
     let acts = |locks: &[u32]| -> Vec<Act> { locks.iter().flat_map(|&m| [lock(m), unlock(m)]).collect() };
     Script::new().mutex().mutex().thread(&acts(threads[0])).thread(&acts(threads[1]))
@@ -44,10 +45,11 @@ fn idiom_1_of_memory() {
 
 #[test]
 fn a_dependency_is_immediate() {
-    // The second write is what is read, and the own read parts a write from the write of another thread.
+    // The second write is what is read, and the thread's own read separates a write from the write of another
+    // thread.
     assert_eq!(memory(&["W0 W0", "R0"], &[0, 0, 1]), set(&["1 W1 R10"]));
     assert_eq!(memory(&["W0", "R0 W0"], &[0, 1, 1]), set(&["1 W0 R10"]));
-    // A read does not part a write from another read, and all who read come before the next write.
+    // A read does not separate a write from another read, and all reads come before the next write.
     assert_eq!(memory(&["W0", "R0", "R0"], &[0, 1, 2]), set(&["1 W0 R10", "1 W0 R20"]));
     assert_eq!(memory(&["R0", "R0", "W0"], &[0, 1, 2]), set(&["1 R0 W20", "1 R10 W20"]));
     assert_eq!(memory(&["R0 R0", "W0"], &[0, 0, 1]), set(&["1 R1 W10"]));
@@ -78,7 +80,7 @@ fn idiom_4_of_memory() {
 fn idiom_5_of_memory() {
     let found = memory(&["W0 R1", "W1 R0"], &[0, 1, 1, 0]);
     assert_eq!(found, set(&["1 W0 R11", "1 W10 R1", "5 W0 R11 W10 R1"]));
-    // Whichever thread is the last.
+    // Whichever thread comes last.
     assert_eq!(memory(&["W0 R1", "W1 R0"], &[1, 0, 0, 1]), found);
 }
 
@@ -111,13 +113,13 @@ fn a_deadlock_is_idiom_5() {
 }
 
 #[test]
-fn a_lock_that_was_not_taken_is_no_access() {
+fn a_lock_that_was_not_taken_is_not_an_access() {
     let program = Script::new().mutex().thread(&[lock(0), unlock(0)]).thread(&[Act::On(Kind::TryLock, 0)]);
     assert_eq!(under(program, &[0, 1, 0], WINDOW), set(&[]));
 }
 
 #[test]
-fn an_owner_that_is_refused_has_the_lock_once() {
+fn an_owner_whose_lock_fails_holds_it_once() {
     use MutexKind::{ErrorChecking, Normal, Recursive};
     let again = |kind, second: Kind, unlocks: usize, end: &[Act]| {
         let first = [&[lock(0), Act::On(second, 0)][..], &vec![unlock(0); unlocks]].concat();
@@ -133,14 +135,14 @@ fn an_owner_that_is_refused_has_the_lock_once() {
     for second in [Kind::TryLock, Kind::Lock] {
         assert_eq!(again(Recursive, second, 2, &[]), set(&["1 U3 L10"]), "{second:?}");
     }
-    // Of what kind it was is not known any more.
+    // The type of the lock is no longer known.
     let destroy = [Act::On(Kind::Destroy, 0)];
     assert_eq!(again(Recursive, Kind::Lock, 2, &destroy), set(&["1 U3 L10"]));
     assert_eq!(again(Normal, Kind::TryLock, 1, &destroy), set(&["1 U2 L10"]));
 }
 
 #[test]
-fn a_downgraded_lock_is_had_for_reading() {
+fn a_downgraded_lock_is_held_for_reading() {
     let on = |kind| Act::On(kind, 0);
     let lock = Script::new().object(Resource::read_write_lock());
     let program = lock
@@ -163,7 +165,7 @@ fn readers_of_a_lock_do_not_depend_on_each_other() {
 }
 
 #[test]
-fn a_wait_gives_the_lock_back_and_takes_it_again() {
+fn a_wait_releases_the_lock_and_takes_it_again() {
     let condition = Script::new().mutex().object(Resource::condition());
     let program = condition.thread(&[lock(0), Act::Wait(1, 0), unlock(0)]).thread(&[
         lock(0),
@@ -182,10 +184,10 @@ fn accesses_beyond_the_window_are_apart() {
     assert_eq!(under(program(), &schedule, 2), set(&["1 W0 R10", "1 W11 R3"]));
 }
 
-/// With time in the square of the length this would not come to an end.
+/// In quadratic time this would not finish.
 #[test]
 fn long_runs_are_observed() {
-    // Every access has a place of its own, so that no two are alike; one of four is to what others touch.
+    // Every access has its own location, so that no two are alike; one in four is to a shared object.
     let words = |own: usize| -> Vec<String> {
         let word =
             |i: usize| if i.is_multiple_of(4) { format!("W{}", i / 4 % 2) } else { format!("R{}", own + 2) };

@@ -1,4 +1,5 @@
-//! What must be predicted from one run, and what must not. Operation `i` of thread `t` is at place `10 t + i`.
+//! iRoots that must be predicted from one run, and iRoots that must not. Operation `i` of thread `t` is at
+//! location `10 t + i`.
 
 mod common;
 
@@ -11,7 +12,7 @@ use raddle_testkit::{
 };
 use std::collections::BTreeSet;
 
-/// Predicted from the run in which each thread comes to its end before the next one begins, if it can.
+/// Predicts from the run in which each thread ends before the next one begins, if it can.
 fn predicted(program: Script) -> BTreeSet<String> {
     let mut program = program.apart(10);
     let engine = once_under(Default::default(), &mut program, &mut Priorities::new(&[]), 0);
@@ -58,7 +59,7 @@ fn the_order_of_a_post_and_its_wait_lasts() {
 }
 
 #[test]
-fn what_always_comes_in_between_is_seen() {
+fn accesses_that_always_come_in_between_prevent_a_prediction() {
     let memory = || Script::new().object(Resource::Memory);
     let program = memory().thread(&[Act::W(0), Act::W(0), Act::Spawn(1)]).spawned(&[Act::R(0), Act::R(0)]);
     assert_eq!(predicted(program), set(&["1 W1 R10", "1 W1 R11"]));
@@ -107,7 +108,8 @@ fn idiom_4_is_predicted_unless_one_section_holds_it() {
 
 #[test]
 fn a_pair_may_span_two_rounds_of_a_loop() {
-    // Thread 0 does the same twice, at the same places: its first access of one round and the second one of the next.
+    // Thread 0 does the same twice, at the same locations: its first access of one round and the second one
+    // of the next.
     let round = [lock(0), Act::W(1), Act::R(2), unlock(0)];
     let reader = [lock(0), Act::R(1), Act::W(2), unlock(0)];
     let program = guarded().thread(&[round, round].concat()).thread(&reader).apart(10).looping(4);
@@ -126,7 +128,7 @@ fn idioms_5_and_6_are_predicted() {
 }
 
 #[test]
-fn deadlocks_are_predicted_unless_a_third_lock_or_an_order_parts_them() {
+fn deadlocks_are_predicted_unless_a_third_lock_or_an_order_prevents_them() {
     let nested = |first, second| [lock(first), lock(second), unlock(second), unlock(first)];
     let circle = "5 L0 L11 L10 L1";
     let locks = || Script::new().mutex().mutex().mutex();
@@ -140,9 +142,10 @@ fn deadlocks_are_predicted_unless_a_third_lock_or_an_order_parts_them() {
     assert!(!predicted(locks().thread(&main).spawned(&nested(1, 0))).contains(circle));
 }
 
-/// In programs without branches one run shows all accesses, so whatever any run has must be predicted from each of them.
+/// In programs without branches one run shows all accesses, so every iRoot of any run must be predicted from
+/// each of them.
 #[test]
-fn nothing_that_a_run_has_is_overlooked() {
+fn every_iroot_of_any_run_is_predicted() {
     let (mut had, mut thought) = (0, 0);
     for number in 0..60 {
         let mut rng = Rng::for_run(23, number);
@@ -161,18 +164,19 @@ fn nothing_that_a_run_has_is_overlooked() {
         assert!(missed.is_empty(), "program {number}, {:?}: {:?}", program.acts(), shown(&missed));
         (had, thought) = (had + seen.len(), thought + predicted.len());
     }
-    // Not everything that is predicted is possible, but most of it.
+    // Not every predicted iRoot is possible, but most are.
     assert!(had * 10 > thought * 6, "{had} of {thought}");
 }
 
-/// What a run has is possible, whatever the program does: waits, wake-ups, semaphores, barriers, locks for reading.
+/// An iRoot that a run exposes is possible, whatever the program does: waits, wake-ups, semaphores, barriers,
+/// read locks.
 #[test]
-fn nothing_that_the_run_itself_has_is_overlooked() {
+fn every_iroot_of_the_run_itself_is_predicted() {
     let mut had = 0;
     for number in 0..400 {
         let mut rng = Rng::for_run(29, number);
         let mut program = if number.is_multiple_of(2) { mixed(&mut rng) } else { spawning(&mut rng) };
-        // Threads that have places in common are harder to tell apart.
+        // Threads that share locations are harder to distinguish.
         if number % 4 < 2 {
             program = program.apart(10);
         }

@@ -1,8 +1,8 @@
-//! The lab: small abstract programs, run under any strategy as often as one likes, or computed exactly.
+//! The lab: small abstract programs, sampled under any strategy or computed exactly.
 //!
-//! [`syntax`] is the language of the programs, [`Machine`] runs a compiled one on the engine, [`sample`] runs it many
-//! times on all cores, [`exact`] computes what sampling would converge to. [`micro`] is the benchmark of the POS paper.
-//! The examples of the papers are the files under `figures/`.
+//! [`syntax`] is the language of the programs, [`Machine`] runs a compiled one on the engine, [`sample`] runs
+//! it many times on all cores, [`exact`] computes the limits of sampling. [`micro`] is the benchmark of the
+//! POS paper. The examples of the papers are the files under `figures/`.
 
 pub mod exact;
 mod machine;

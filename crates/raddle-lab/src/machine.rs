@@ -13,12 +13,12 @@ use std::sync::Arc;
 /// One thread of a run.
 #[derive(Clone, Copy, Debug)]
 struct Instance {
-    /// Which block of the program it executes.
+    /// The index of its block in the program.
     block: u32,
     pc: u32,
-    /// Where its locals begin.
+    /// The index of its first local.
     locals: u32,
-    /// Whether the instruction at `pc` is an event that was announced.
+    /// True if the instruction at `pc` is an announced event.
     announced: bool,
 }
 
@@ -26,20 +26,20 @@ struct Instance {
 #[derive(Clone, Debug)]
 pub struct Machine {
     program: Arc<syntax::Program>,
-    /// Per block and instruction: the operation, where it does not depend on locals.
+    /// Per block and instruction: the operation, if it does not depend on locals.
     fixed: Arc<Vec<Vec<Option<Operation>>>>,
     names: Arc<Vec<Name>>,
     shared: Vec<i64>,
     locals: Vec<i64>,
     instances: Vec<Instance>,
-    /// Per block: the last thread that was made from it.
+    /// Per block: the last thread created from it.
     latest: Vec<Option<ThreadId>>,
-    /// What steps read and wrote, if somebody wants to know; the cell is the object.
+    /// The values that steps read and wrote, if requested; the cell is the object.
     values: Option<Vec<Value>>,
 }
 
 impl Machine {
-    /// A machine for `program`.
+    /// Creates a machine for `program`.
     pub fn new(program: syntax::Program) -> Machine {
         let fixed = program.threads.iter().map(|thread| thread.code.iter().map(fixed_operation).collect());
         let names = program.objects.iter().map(|object| Name::of_text(&object.name)).collect();
@@ -55,17 +55,17 @@ impl Machine {
         }
     }
 
-    /// The program.
+    /// Returns the program.
     pub fn program(&self) -> &syntax::Program {
         &self.program
     }
 
-    /// From now on what steps read and write is noted; see [`Machine::take_values`].
+    /// Records the values that steps read and write from now on; see [`Machine::take_values`].
     pub fn note_values(&mut self) {
         self.values = Some(Vec::new());
     }
 
-    /// What the steps of the latest run read and wrote, if that was noted.
+    /// Returns the values that the steps of the latest run read and wrote, if recorded.
     pub fn take_values(&mut self) -> Values {
         let mut gathered = Gathered::default();
         for Value { step, cell, read, written } in self.values.take().unwrap_or_default() {
@@ -81,7 +81,8 @@ impl Machine {
         gathered.into_values()
     }
 
-    /// A name for every thread of the latest run: that of its block, with a number if there are several.
+    /// Returns a name for every thread of the latest run: that of its block, with a number if there are
+    /// several.
     pub fn thread_names(&self) -> Vec<String> {
         let mut total = vec![0_u32; self.program.threads.len()];
         self.instances.iter().for_each(|instance| total[instance.block as usize] += 1);
@@ -99,14 +100,14 @@ impl Machine {
         self.instances.iter().enumerate().map(name).collect()
     }
 
-    /// A name for every object, then "thread object NUMBER" for those that stand for threads, as far as `count` goes.
+    /// Returns a name for each of `count` objects; "thread object NUMBER" for those that represent threads.
     pub fn object_names(&self, count: usize) -> Vec<String> {
         let known = self.program.objects.iter().map(|object| object.name.clone());
         let others = (self.program.objects.len()..count).map(|index| format!("thread object {index}"));
         known.chain(others).take(count).collect()
     }
 
-    /// The text of every location: line and statement.
+    /// Returns the text of every location: line and statement.
     pub fn location_names(&self) -> Vec<String> {
         let text = |source: &syntax::Source| format!("line {}: {}", source.position.line, source.text);
         self.program.sources.iter().map(text).collect()
@@ -182,7 +183,7 @@ impl Machine {
             Action::Spawn { thread: child, argument, target } => {
                 let argument = argument.eval(locals, &self.shared)?;
                 let (child, target) = (*child, *target);
-                let Reply::Spawned(id) = reply else { unreachable!("a spawn brings a thread") };
+                let Reply::Spawned(id) = reply else { unreachable!("a spawn returns a thread") };
                 if self.instances.len() >= THREAD_LIMIT {
                     return Err(Fault::TooManyThreads);
                 }
@@ -212,7 +213,7 @@ impl Machine {
         Ok(())
     }
 
-    /// The operation of an event that is not the same in all threads and runs.
+    /// Returns the operation of an event that differs between threads or runs.
     fn operation(
         &self,
         engine: &mut Engine,
@@ -340,10 +341,10 @@ impl Program for Machine {
     }
 }
 
-/// How many bytes a variable has.
+/// Size of a variable in bytes.
 const WIDTH: u8 = 8;
 
-/// Takes note of what `run` reads and writes, also if it ends in a fault.
+/// Records the values that `run` reads and writes, also if it ends in a fault.
 #[cold]
 fn noted(
     values: &mut Vec<Value>,
@@ -353,7 +354,7 @@ fn noted(
     shared: &mut [i64],
     run: impl FnOnce(&mut [i64], &mut [i64]) -> Result<Flow, Fault>,
 ) -> Result<Flow, Fault> {
-    // It may change the locals that tell which elements of arrays it touches.
+    // It may change the locals that determine which elements of arrays it touches.
     let accesses = event.accesses(locals);
     let at = |shared: &[i64], object: u32| shared.get(object as usize).map(|&value| value as u64);
     let begin = values.len();
@@ -382,7 +383,7 @@ fn resource(object: &syntax::Object) -> Resource {
     }
 }
 
-/// The operation of an event on memory.
+/// Returns the operation of an event on memory.
 fn memory_operation(accesses: &[(u32, Mode)], location: LocationId) -> Operation {
     let all = |wanted: Mode| accesses.iter().all(|&(_, mode)| mode == wanted);
     let kind = match accesses {
@@ -397,7 +398,7 @@ fn memory_operation(accesses: &[(u32, Mode)], location: LocationId) -> Operation
     })
 }
 
-/// The operation of an event on memory or on nothing, if it does not depend on locals.
+/// Returns the operation of an event on memory or on nothing, if it does not depend on locals.
 fn fixed_operation(instruction: &syntax::Instruction) -> Option<Operation> {
     let Instruction::Event(event) = &instruction.operation else { return None };
     let location = LocationId(instruction.source);

@@ -1,5 +1,5 @@
-//! The micro benchmark of the POS paper (CAV 2018, section 6.1; thesis, tables 3.1 and 3.2): 20 straight-line programs,
-//! what was published about them, and what can be computed about them.
+//! The micro benchmark of the POS paper (CAV 2018, section 6.1; thesis, tables 3.1 and 3.2): 20 straight-line
+//! programs, their published numbers, and the numbers that can be computed.
 //!
 //! The definitions behind the published columns are in `docs/design/micro-benchmark.md`.
 
@@ -10,17 +10,17 @@ use raddle_engine::{Config, Strategy};
 use raddle_model::{Operation, Reads, dependent};
 use raddle_search::{Budget, Lanes};
 use raddle_strategies::basic_pos::BasicPos;
-use raddle_strategies::pct::{Pct, Settings};
+use raddle_strategies::pct::{Pct, PctConfig};
 use raddle_strategies::pos::Pos;
 use raddle_strategies::random_walk::RandomWalk;
 use raddle_strategies::rapos::Rapos;
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// The file that comes with the crate.
+/// The benchmark file of this crate.
 const BENCHMARK: &str = include_str!("../data/pos_micro.json");
 
-/// Most events of a program; an event is a bit.
+/// Largest number of events of a program; an event is a bit.
 const MOST_EVENTS: usize = 64;
 
 /// The algorithms of the tables.
@@ -29,7 +29,7 @@ const MOST_EVENTS: usize = 64;
 pub enum Algorithm {
     /// Random walk.
     RandomWalk,
-    /// PCT with as many change points as preemptions are needed.
+    /// PCT with as many change points as required preemptions.
     Pct,
     /// RAPOS.
     Rapos,
@@ -42,7 +42,7 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    /// All of them, in the order of the tables.
+    /// All algorithms, in the order of the tables.
     pub const ALL: [Algorithm; 6] = [
         Algorithm::RandomWalk,
         Algorithm::Pct,
@@ -52,7 +52,7 @@ impl Algorithm {
         Algorithm::Pos,
     ];
 
-    /// The name in the benchmark's file.
+    /// Returns the name in the benchmark's file.
     pub fn name(self) -> &'static str {
         match self {
             Algorithm::RandomWalk => "random_walk",
@@ -64,7 +64,7 @@ impl Algorithm {
         }
     }
 
-    /// The strategy of ours that it is.
+    /// Returns the specification of our strategy.
     pub fn spec(self) -> &'static str {
         match self {
             Algorithm::RandomWalk => "random-walk",
@@ -86,32 +86,32 @@ pub struct MicroProgram {
     pub name: String,
     /// Per thread, its accesses: `R` or `W` and a variable.
     pub threads: Vec<Vec<String>>,
-    /// What the papers say about it.
+    /// The published numbers.
     pub published: Published,
 }
 
-/// What the papers say about a program.
+/// The published numbers of a program.
 #[derive(Clone, PartialEq, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[non_exhaustive]
 pub struct Published {
-    /// How many partial orders there are.
+    /// Number of partial orders.
     pub partial_orders: usize,
-    /// How many preemptions the partial order needs that needs most.
+    /// The largest number of preemptions that a partial order requires.
     pub max_preemptions: u32,
-    /// How many races a partial order has at most; see [`Analysis::published_races`].
+    /// The largest number of races of a partial order; see [`Analysis::published_races`].
     pub max_races: u32,
-    /// How well each algorithm covered the partial orders.
+    /// The coverage of partial orders by each algorithm.
     pub coverage: BTreeMap<Algorithm, Coverage>,
 }
 
-/// How well 5e7 runs covered the partial orders of a program.
+/// The coverage of the partial orders of a program by 5e7 runs.
 #[derive(Clone, Copy, PartialEq, Debug, Deserialize)]
 #[serde(try_from = "CoverageFields")]
 pub enum Coverage {
-    /// All were seen; the one seen least had this share of the runs.
+    /// All were seen; the rarest had this share of the runs.
     Least(f64),
-    /// Only so many were seen.
+    /// Only this many were seen.
     Covered(usize),
 }
 
@@ -143,26 +143,26 @@ struct File {
     programs: Vec<MicroProgram>,
 }
 
-/// Why a benchmark cannot be read or computed.
+/// An error in a benchmark file or its computation.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MicroError {
-    /// The file is not what it should be.
+    /// The file is malformed.
     #[error("line {line}, column {column}: {message}")]
     File {
-        /// The line, from 1.
+        /// The 1-based line.
         line: usize,
-        /// The column, from 1.
+        /// The 1-based column.
         column: usize,
-        /// What is wrong, with the name of the field.
+        /// The error, with the name of the field.
         message: String,
     },
-    /// An event cannot be read.
+    /// An event is malformed.
     #[error("program `{program}`: {source}")]
     Event {
         /// The program.
         program: String,
-        /// What is wrong.
+        /// The error.
         source: StraightError,
     },
     /// A program is empty or too long.
@@ -170,7 +170,7 @@ pub enum MicroError {
     Events {
         /// The program.
         program: String,
-        /// How many it has.
+        /// Number of events.
         events: usize,
     },
     /// Two programs share a name.
@@ -184,22 +184,22 @@ pub enum MicroError {
     Exact {
         /// The program.
         program: String,
-        /// What is wrong.
+        /// The error.
         source: ExactError,
     },
 }
 
-/// The benchmark that comes with the crate.
+/// Returns the benchmark of this crate.
 pub fn benchmark() -> Vec<MicroProgram> {
     parse(BENCHMARK).expect("the file that comes with the crate is correct, as its tests show")
 }
 
-/// The message of an error of the JSON reader without the place, which is told in front of it.
+/// Returns the message of the JSON parser without its location, which precedes it.
 fn without_place(message: &str) -> &str {
     message.rsplit_once(" at line ").map_or(message, |(message, _)| message)
 }
 
-/// Reads a benchmark's file.
+/// Parses a benchmark file.
 pub fn parse(text: &str) -> Result<Vec<MicroProgram>, MicroError> {
     let file: File = serde_json::from_str(text).map_err(|error| MicroError::File {
         line: error.line(),
@@ -221,39 +221,39 @@ pub fn parse(text: &str) -> Result<Vec<MicroProgram>, MicroError> {
 }
 
 impl MicroProgram {
-    /// The program, with a first step that touches nothing in each thread if `dummies` is set.
+    /// Returns the program; with `dummies`, each thread begins with a step that touches nothing.
     pub fn straight(&self, dummies: bool) -> Result<Straight, MicroError> {
         let wrong = |source| MicroError::Event { program: self.name.clone(), source };
         Straight::new(&self.threads, dummies).map_err(wrong)
     }
 
-    /// The number of events, dummies not counted.
+    /// Returns the number of events without dummies.
     pub fn events(&self) -> usize {
         self.threads.iter().map(Vec::len).sum()
     }
 }
 
-/// What can be computed about a program.
+/// The computed numbers of a program.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Analysis {
-    /// How many partial orders there are.
+    /// Number of partial orders.
     pub partial_orders: usize,
-    /// Over all partial orders the most of: over all schedules of it the fewest preemptions.
+    /// The maximum over all partial orders of the minimum number of preemptions over its schedules.
     pub max_preemptions: u32,
-    /// The most races of a partial order as the POS paper defines them: pairs of dependent events of different threads
-    /// that can be enabled together.
+    /// The largest number of races of a partial order as the POS paper defines them: pairs of dependent
+    /// events of different threads that can be enabled together.
     pub races: u32,
     /// As published: `races`, and each pair of successive dependent events of one thread.
     pub published_races: u32,
-    /// The most direct conflicts of a schedule as the thesis defines them (section 3.4): an event executed while a
-    /// dependent one of another thread is enabled.
+    /// The largest number of direct conflicts of a schedule as the thesis defines them (section 3.4): an
+    /// event executed while a dependent one of another thread is enabled.
     pub direct_conflicts: u32,
     /// The probability of the least likely partial order under random walk.
     pub random_walk_least: f64,
 }
 
-/// Computes what can be computed about a program.
+/// Computes the numbers of a program.
 pub fn analyse(program: &MicroProgram) -> Result<Analysis, MicroError> {
     let straight = program.straight(false)?;
     let (config, limits) = (Config::default(), Limits::default());
@@ -276,8 +276,8 @@ pub fn analyse(program: &MicroProgram) -> Result<Analysis, MicroError> {
     })
 }
 
-/// The races of the partial order of a schedule. Two dependent events of different threads can be enabled together
-/// if the first does not happen before the event that precedes the second in its own thread.
+/// Counts the races of the partial order of a schedule. Two dependent events of different threads can be
+/// enabled together if the first does not happen before the event that precedes the second in its own thread.
 fn races(schedule: &[(u16, Operation)], threads: usize) -> u32 {
     // Per event, the earlier events that happen before it, and itself.
     let mut before: Vec<u64> = Vec::with_capacity(schedule.len());
@@ -298,8 +298,8 @@ fn races(schedule: &[(u16, Operation)], threads: usize) -> u32 {
     count
 }
 
-/// Over all ends the most of the fewest preemptions on the way there. A switch away from a thread that could go on is
-/// a preemption.
+/// Returns the maximum over all ends of the minimum number of preemptions on the way there. A switch away
+/// from an enabled thread is a preemption.
 fn max_preemptions(graph: &Graph, threads: usize) -> u32 {
     const NEVER: u32 = u32::MAX;
     // Per node and thread that took the last step: the fewest preemptions.
@@ -313,7 +313,7 @@ fn max_preemptions(graph: &Graph, threads: usize) -> u32 {
             let ways = (0..threads).filter(|&last| here[last] != NEVER);
             let cost = ways.map(|last| here[last] + u32::from(last != thread && can_go_on(last))).min();
             let entry = &mut fewest[edge.child as usize * threads + thread];
-            // Nobody is interrupted at the root.
+            // There is no preemption at the root.
             *entry = (*entry).min(cost.unwrap_or(0));
         }
         if node.end.is_some() {
@@ -323,8 +323,8 @@ fn max_preemptions(graph: &Graph, threads: usize) -> u32 {
     most
 }
 
-/// The jobs that sample these programs under one algorithm as in the tables. PCT gets a first step without effect in
-/// each thread, one change point per preemption needed, and all steps to place them.
+/// Creates the jobs that sample these programs under one algorithm as in the tables. PCT gets a first step
+/// without effect in each thread, one change point per required preemption, and may place them at any step.
 pub fn jobs(
     programs: &[MicroProgram],
     algorithm: Algorithm,
@@ -337,7 +337,7 @@ pub fn jobs(
             Algorithm::Pct => {
                 let steps = (program.events() + program.threads.len()) as u64;
                 let depth = program.published.max_preemptions + 1;
-                Box::new(Pct::new(Settings { steps: Some(steps), ..Settings::fixed(depth) }))
+                Box::new(Pct::new(PctConfig { steps: Some(steps), ..PctConfig::fixed(depth) }))
             }
             Algorithm::Rapos => Box::new(Rapos::new()),
             Algorithm::BasicPos => Box::new(BasicPos::new()),
@@ -430,7 +430,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_file_is_told_where_it_is_bad() {
+    fn a_bad_file_is_rejected_with_its_location() {
         let good = r#"{ "programs": [
             { "name": "a", "threads": [["Wx"], ["Rx"]],
               "published": { "partial_orders": 2, "max_preemptions": 0, "max_races": 1,

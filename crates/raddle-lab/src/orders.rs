@@ -8,9 +8,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 /// One partial order of a sample.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct SeenOrder {
-    /// The runs that had it.
+    /// Number of runs that had it.
     pub runs: u64,
-    /// The kind of failure that it ends in; nothing if it passes.
+    /// The kind of failure; nothing if it passes.
     pub failure: Option<&'static str>,
     /// The threads of the first such run, step by step, numbered in the order of their creation.
     pub schedule: Vec<u32>,
@@ -23,7 +23,8 @@ pub struct SeenOrder {
 pub struct SeenOrders(Arc<Mutex<BTreeMap<u64, SeenOrder>>>);
 
 impl SeenOrders {
-    /// Returns `strategy`, whose complete runs are listed here. Its schedules stay the same; its runs are made in order.
+    /// Wraps `strategy` so that its complete runs are listed here. Its schedules stay the same; its runs are
+    /// executed in order.
     pub fn watch(&self, strategy: Box<dyn Strategy>) -> Box<dyn Strategy> {
         Box::new(Watched { inner: strategy, seen: self.clone() })
     }

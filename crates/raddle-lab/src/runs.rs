@@ -1,4 +1,4 @@
-//! Runs of a program that are like a recorded one: repeated, varied and followed.
+//! Runs of a program that repeat, vary or follow a recorded one.
 
 use crate::{Machine, syntax};
 use raddle_engine::{
@@ -14,7 +14,7 @@ pub fn compile(text: &str, parameters: &[(String, i64)]) -> Result<Machine, synt
     Ok(Machine::new(syntax::compile(text, &overrides)?))
 }
 
-/// Returns the engine's settings as a file has them.
+/// Returns the engine settings of a file.
 pub fn config(settings: Settings) -> Config {
     let mut config = Config::default();
     config.step_limit = settings.step_limit;
@@ -25,7 +25,7 @@ pub fn config(settings: Settings) -> Config {
     config
 }
 
-/// Makes runs of a program of the lab.
+/// Executes runs of a lab program.
 pub struct Lab {
     machine: Machine,
     origin: TraceFile,
@@ -37,24 +37,24 @@ impl Lab {
         Ok(Lab::new(compile(&file.program, &file.parameters)?, file))
     }
 
-    /// Repeats the run of `file`. Returns the run, and where it left the recorded one, if it did.
+    /// Repeats the run of `file`. Returns the run, and its first difference from the recorded one, if any.
     pub fn replay(&mut self, file: &TraceFile) -> (TraceFile, Option<Divergence>) {
         let mut replay = Replay::of(events(file), file.picks().collect());
         let run = self.run(&mut replay);
         (run, replay.divergence())
     }
 
-    /// Follows the run of `file` as far as the program still does what it did.
+    /// Follows the run of `file` as far as the program still behaves in the same way.
     pub fn resemble(&mut self, file: &TraceFile) -> TraceFile {
         self.run(&mut Resemble::new(events(file), file.picks().collect()))
     }
 
-    /// Returns a maker of runs of `machine` with the origin of `file`.
+    /// Creates a lab for runs of `machine` with the origin of `file`.
     pub fn new(machine: Machine, file: &TraceFile) -> Lab {
         Lab { machine, origin: raddle_search::origin(file) }
     }
 
-    /// Makes a run under `strategy`.
+    /// Executes a run under `strategy`.
     pub fn run(&mut self, strategy: &mut dyn Strategy) -> TraceFile {
         let mut engine = Engine::new(config(self.origin.settings));
         // It draws nothing; any stream will do.

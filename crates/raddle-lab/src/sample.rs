@@ -1,4 +1,4 @@
-//! Samples programs: many runs on all cores, with the same result for any number of them.
+//! Sampling: many runs on all cores, with the same result for any number of them.
 
 use raddle_engine::Config;
 use raddle_search::{Budget, CopyProgram, InProcess, Lanes, Outcome, Recording, Search, Seen, search_all};
@@ -14,24 +14,24 @@ pub struct Job {
     pub config: Config,
     /// The seed.
     pub seed: u64,
-    /// How many runs, and which failure ends them.
+    /// Number of runs, and the failure that ends them.
     pub budget: Budget,
 }
 
-/// What the runs of a job were like.
+/// The result of a job.
 pub type Sampled = Outcome<Box<Recording>, io::Error>;
 
-/// Runs between two calls of whoever waits.
+/// Number of runs between two progress calls.
 const EVERY: u64 = 8_192;
 
 /// Runs one job. See [`sample_all`].
 pub fn sample(job: Job, cores: usize) -> io::Result<Sampled> {
     let mut sampled = sample_all(&[job], cores, &|_| ())?;
-    Ok(sampled.pop().expect("one job gives one outcome"))
+    Ok(sampled.pop().expect("one job has one outcome"))
 }
 
-/// Runs all jobs on `cores` cores and returns what they found, in order. `progress` is called with numbers of runs made.
-/// The result does not depend on `cores`.
+/// Runs all jobs on `cores` cores and returns their results, in order. `progress` is called with numbers of
+/// completed runs. The result does not depend on `cores`.
 ///
 /// Fails if a thread cannot be started.
 pub fn sample_all(jobs: &[Job], cores: usize, progress: &(dyn Fn(u64) + Sync)) -> io::Result<Vec<Sampled>> {

@@ -10,11 +10,11 @@ pub struct Straight {
     threads: Vec<Vec<Operation>>,
     /// All operations, thread after thread: `threads` as a run reads it.
     flat: Vec<Operation>,
-    /// Where each thread begins and ends in `flat`.
+    /// The range of each thread in `flat`.
     whole: Vec<Span>,
-    /// What each thread still has to do in this run.
+    /// The remaining operations of each thread in this run.
     left: Vec<Span>,
-    /// How an earlier run began, with what was left then.
+    /// The beginning of an earlier run, with the remaining operations at that point.
     beginning: Option<(Beginning, Vec<Span>)>,
 }
 
@@ -26,7 +26,7 @@ struct Span {
     end: u32,
 }
 
-/// Why a straight-line program cannot be read.
+/// An error in a straight-line program.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "thread {thread}, event {event}: `{text}` is not an access; write `R` or `W` and a variable, such as `Wx`"
@@ -38,8 +38,9 @@ pub struct StraightError {
 }
 
 impl Straight {
-    /// A program whose events are given as `R` or `W` and the name of a variable. With `dummies`, each thread begins
-    /// with a step that touches nothing (which PCT needs to be able to delay a thread's first event).
+    /// Creates a program whose events are given as `R` or `W` and the name of a variable. With `dummies`,
+    /// each thread begins with a step that touches nothing (which PCT needs to be able to delay a thread's
+    /// first event).
     pub fn new(threads: &[Vec<String>], dummies: bool) -> Result<Straight, StraightError> {
         let mut variables: Vec<String> = Vec::new();
         let mut program = Straight {
@@ -81,7 +82,7 @@ impl Straight {
         Ok(program)
     }
 
-    /// The operations of every thread.
+    /// Returns the operations of every thread.
     pub fn threads(&self) -> &[Vec<Operation>] {
         &self.threads
     }
@@ -115,7 +116,7 @@ impl Program for Straight {
 }
 
 impl Straight {
-    /// Begins a run, and keeps how.
+    /// Begins a run, and records its beginning.
     fn start_anew(&mut self, engine: &mut Engine) {
         self.left.clone_from(&self.whole);
         for &name in &self.objects {
@@ -142,7 +143,7 @@ mod tests {
         Straight::new(&texts, false).unwrap()
     }
 
-    /// What is left from earlier runs, under whatever strategy and settings, changes no later one.
+    /// State left from earlier runs, under whatever strategy and settings, does not affect later runs.
     #[test]
     fn every_run_begins_as_the_first_does() {
         let mut kept = program();

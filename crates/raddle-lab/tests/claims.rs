@@ -1,4 +1,5 @@
-//! What a search that found nothing claims, against what an independent enumerator computes on generated programs.
+//! The claims of a search that found nothing, compared with the results of an independent enumerator on
+//! generated programs.
 
 use exact::generate::{Size, generated};
 use exact::graph::Graph;
@@ -9,7 +10,7 @@ use raddle_lab::{Job, compile, sample};
 use raddle_model::{Claim, Claims};
 use raddle_search::{Budget, Lanes, MOST_MISSED, Portfolio, Stop, Tally, claims};
 
-/// Programs of which no run fails.
+/// Generates programs of which no run fails.
 fn passing(seed: u64, size: Size, count: usize) -> Vec<(String, Graph)> {
     let programs = (0..).map(|number| generated(seed, number, &size));
     let passes = |(_, graph): &(_, Graph)| graph.ends().all(|(_, end)| end == End::Passed);
@@ -162,7 +163,7 @@ fn the_interval_covers_the_true_number() {
 }
 
 #[test]
-fn good_and_turing_are_close_to_the_true_chance() {
+fn good_turing_is_close_to_the_true_probability() {
     let (mut total, mut above, mut off) = (0, 0, 0.0_f64);
     for (program, graph) in passing(6, Size { orders: 10..=30, ..small() }, 40) {
         let shares = shares::random_walk(&graph);
@@ -173,7 +174,7 @@ fn good_and_turing_are_close_to_the_true_chance() {
                 _ => None,
             });
             let (chance, high) = found.expect("runs of random walk are a sample");
-            // The expectation of the mass that no run has hit is that of the estimate for one run more, about.
+            // The expected mass that no run has hit is about that of the estimate for one more run.
             let unseen =
                 |node| probability(&shares, node) * (1.0 - probability(&shares, node)).powi(runs as i32);
             let truth: f64 = graph.ends().map(|(node, _)| unseen(node)).sum();

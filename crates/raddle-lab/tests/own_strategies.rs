@@ -1,4 +1,4 @@
-//! UPO and OOS on programs with locks and branches, beside DPOR and SURW.
+//! UPO and OOS on programs with locks and branches, compared with DPOR and SURW.
 
 use raddle_engine::Config;
 use raddle_lab::{Job, Machine, sample, syntax};
@@ -44,7 +44,7 @@ fn upo_reaches_every_partial_order_of_the_figures_and_prefers_none() {
         let all = tally(&machine, "dpor", 1, 1_000_000);
         assert!(all.exhausted && all.census.most() == Some(1), "{name}");
         let orders = all.census.distinct();
-        // The runs by which it learns are few beside those that are counted.
+        // The learning runs are few compared with those that are counted.
         let runs = 400 * orders as u64 + 20_000;
         let upo = tally(&machine, "upo", 1, runs);
         assert_eq!(upo.census.distinct(), orders, "{name}");
@@ -88,7 +88,7 @@ fn oos_hits_more_often_than_surw() {
         let machine = machine(name, &[("n", size)]);
         let (oos, surw) =
             (tally(&machine, "oos", 1, 10_000).failures, tally(&machine, "surw", 1, 10_000).failures);
-        // Three sigma of the difference, for the luck of these seeds.
+        // Three sigma of the difference, for these seeds.
         let margin = 3.0 * (oos as f64 + factor * factor * surw as f64).sqrt();
         assert!(
             surw > 50 && oos as f64 + margin > factor * surw as f64,
@@ -100,8 +100,8 @@ fn oos_hits_more_often_than_surw() {
 
 #[test]
 fn oos_finds_the_odd_one_among_any_number_of_equal_threads() {
-    // In half of the runs equal threads count as one. Then half of the orders of two objects show the bug of reorder, and a quarter
-    // that of twostage.
+    // In half of the runs equal threads count as one. Then half of the orders of two objects show the bug of
+    // reorder, and a quarter that of twostage.
     for (name, ratio) in [("reorder", 0.25_f64), ("twostage", 0.125)] {
         for size in [20, 100] {
             let machine = machine(name, &[("n", size)]);

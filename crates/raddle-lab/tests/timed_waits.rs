@@ -1,4 +1,4 @@
-//! Programs whose outcome depends on which wait times out: dpor has to see what depth-first search sees.
+//! Programs whose outcome depends on which wait times out: dpor has to find what depth-first search finds.
 
 use raddle_engine::{Config, Timeouts};
 use raddle_lab::{Job, compile, sample};
@@ -58,7 +58,7 @@ fn searched(program: &str, strategy: &str, timeouts: Timeouts) -> Tally {
 }
 
 #[test]
-fn dpor_sees_what_depth_first_search_sees() {
+fn dpor_finds_what_depth_first_search_finds() {
     for (name, program) in [
         ("semaphore", SEMAPHORE),
         ("mutex", MUTEX),

@@ -1,83 +1,87 @@
-//! What a search that found nothing shows.
+//! The conclusions of a search that found no failure.
 
 use serde::{Deserialize, Serialize};
 
-/// One true statement about bugs that a search without a failure has not found.
+/// A true statement about bugs that a search without a failure has not found.
 #[derive(Clone, Copy, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "kebab-case")]
 #[non_exhaustive]
 pub enum Claim {
     /// A strategy that covers every behaviour has no schedule left.
     Exhausted {
-        /// How many partial orders there are.
+        /// Number of partial orders.
         partial_orders: u64,
     },
-    /// All strategies are out of schedules, within the bounds that they have.
+    /// All strategies are out of schedules, within their bounds.
     WithinBounds {
-        /// How many partial orders were seen.
+        /// Number of partial orders seen.
         partial_orders: u64,
     },
-    /// Runs of strategies that give every partial order a least probability (POS, random walk) missed it.
+    /// Runs of strategies that give every partial order a minimum probability (POS, random walk) missed it.
     AnyOrder {
-        /// At most the probability that all of them miss a given partial order.
+        /// Upper bound on the probability that all of them miss a given partial order.
         missed: f64,
-        /// How many runs.
+        /// Number of runs.
         runs: u64,
-        /// The `n` of the bound: the most threads of a run.
+        /// The `n` of the bound: the largest number of threads in a run.
         threads: u64,
-        /// The `k` of the bound: the most steps of a run.
+        /// The `k` of the bound: the largest number of steps in a run.
         steps: u64,
     },
     /// Runs of PCT missed a bug.
     Depth {
-        /// Of this depth, or a smaller one.
+        /// The largest depth of the bug.
         depth: u64,
-        /// At most the probability that all of them miss it.
+        /// Upper bound on the probability that all runs miss it.
         missed: f64,
-        /// How many runs of PCT with this depth or a greater one.
+        /// Number of runs of PCT with this depth or a greater one.
         runs: u64,
-        /// The `n` of the bound: the most threads of a run.
+        /// The `n` of the bound: the largest number of threads in a run.
         threads: u64,
-        /// The `k` of the bound: the most steps of a run.
+        /// The `k` of the bound: the largest number of steps in a run.
         steps: u64,
     },
-    /// A strategy estimates how many partial orders there are.
+    /// A strategy estimates the number of partial orders.
     Share {
-        /// How many were seen.
+        /// Number of partial orders seen.
         seen: u64,
-        /// How many there are, by the estimate.
+        /// Estimated number of partial orders.
         estimate: f64,
-        /// The least number that is likely.
+        /// Lower end of the likely range.
         low: f64,
-        /// The largest number that is likely.
+        /// Upper end of the likely range.
         high: f64,
     },
-    /// The runs are a sample; the chance that another one shows something new was estimated from it.
+    /// The runs are a sample, from which the probability that another run shows a new partial order was
+    /// estimated.
     NextNew {
-        /// The estimate of Good and Turing: the share of runs whose partial order came up once.
+        /// The Good-Turing estimate: the share of runs whose partial order occurred once.
         chance: f64,
-        /// An upper bound with a confidence of 95 %.
+        /// Upper bound with 95 % confidence.
         high: f64,
-        /// How many runs.
+        /// Number of runs.
         runs: u64,
     },
-    /// How many new partial orders came up at the end of the search. This says nothing about those that never come up.
+    /// Number of new partial orders at the end of the search. This says nothing about orders that never
+    /// occur.
     Saturation {
-        /// How many of the last runs had a partial order that none before had.
+        /// Number of these runs with a partial order that no earlier run had.
         new: u64,
-        /// The last runs: a tenth of all.
+        /// The last tenth of all runs.
         runs: u64,
     },
 }
 
-/// The statements that hold for a search, the strongest first; none if a run failed or nothing useful is known.
+/// The statements that hold for a search, the strongest first; none if a run failed or nothing useful is
+/// known.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Claims {
     /// The statements.
     pub statements: Vec<Claim>,
-    /// How often a spinning thread was descheduled. Schedules that spin longer are outside of every statement.
+    /// Number of times a spinning thread was descheduled. Schedules that spin longer are outside every
+    /// statement.
     pub rests: u64,
-    /// Runs that ended at the step limit. What follows there is outside of every statement.
+    /// Number of runs that ended at the step limit. Whatever follows there is outside every statement.
     pub cut_short: u64,
 }

@@ -1,7 +1,7 @@
-//! Small dense numbers for the things of one run.
+//! Small dense numbers for the threads, objects and locations of one run.
 //!
-//! They are handed out in order of appearance and mean nothing in another run; what has to survive a
-//! run is keyed by [`crate::Name`].
+//! They are assigned in order of appearance and mean nothing in another run. Whatever has to survive a run is
+//! keyed by [`crate::Name`].
 
 use serde::{Deserialize, Serialize};
 
@@ -13,7 +13,7 @@ macro_rules! id {
         pub struct $name(pub u32);
 
         impl $name {
-            /// The id as an index into a table that has one entry per id.
+            /// Returns the id as an index into a table with one entry per id.
             #[inline]
             pub fn index(self) -> usize {
                 self.0 as usize

@@ -1,14 +1,15 @@
-//! Interleavings worth a test of their own, by the places in the code that they are made of.
+//! Interleavings worth a test of their own, as sets of code locations.
 //!
-//! The idioms are those of Maple (Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs",
-//! OOPSLA 2012, section 2). `X => Y` is an immediate dependency between two threads; see raddle-idioms for what is one.
+//! The idioms are those of Maple (Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for
+//! Multithreaded Programs", OOPSLA 2012, section 2). `X => Y` is an immediate dependency between two threads;
+//! raddle-idioms defines it.
 
 use crate::Name;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 use std::fmt;
 
-/// What a place in the code does with an object.
+/// An access to an object at a code location.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Action {
@@ -18,12 +19,12 @@ pub enum Action {
     Write,
     /// Takes a lock.
     Lock,
-    /// Gives a lock back.
+    /// Releases a lock.
     Unlock,
 }
 
 impl Action {
-    /// As a verb.
+    /// Returns the verb.
     pub fn word(self) -> &'static str {
         match self {
             Action::Read => "read",
@@ -33,18 +34,18 @@ impl Action {
         }
     }
 
-    /// Whether it is about a lock, not about memory.
+    /// Returns true if it concerns a lock rather than memory.
     pub fn is_of_lock(self) -> bool {
         matches!(self, Action::Lock | Action::Unlock)
     }
 }
 
-/// A static access: where in the code, and what it does there.
+/// A static access: a code location and its action.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Site {
-    /// The place, by a name that is the same in all runs.
-    pub place: Name,
-    /// What is done there.
+    /// The name of the location, which is the same in all runs.
+    pub location: Name,
+    /// The action at the location.
     pub action: Action,
 }
 
@@ -60,22 +61,23 @@ pub enum Idiom {
     Three,
     /// One thread: `A(x) .. D(y)`, the other: `B(x) .. C(y)`; `A => B`, `C => D`.
     Four,
-    /// One thread: `A(x) .. D(y)`, the other: `C(y) .. B(x)`; `A => B`, `C => D`. Two locks in a circle are one.
+    /// One thread: `A(x) .. D(y)`, the other: `C(y) .. B(x)`; `A => B`, `C => D`. A lock-order cycle of two
+    /// locks is one.
     Five,
     /// One thread: `A(x) .. C(y)`, the other: `B(x) .. D(y)`; `A => B`, `C => D`.
     Six,
 }
 
 impl Idiom {
-    /// All of them in order.
+    /// All idioms, in order.
     pub const ALL: [Idiom; 6] = [Idiom::One, Idiom::Two, Idiom::Three, Idiom::Four, Idiom::Five, Idiom::Six];
 
-    /// Its number, from 1.
+    /// Returns its number, from 1.
     pub fn number(self) -> usize {
         self as usize + 1
     }
 
-    /// How many accesses it has.
+    /// Returns the number of its accesses.
     pub fn accesses(self) -> usize {
         match self {
             Idiom::One => 2,
@@ -84,7 +86,7 @@ impl Idiom {
         }
     }
 
-    /// Which of its accesses one thread makes, the one of `A`; the other thread makes the rest.
+    /// Returns the indices of the accesses of one thread, that of `A`; the other thread has the rest.
     pub fn of_first_thread(self) -> &'static [usize] {
         match self {
             Idiom::One => &[0],
@@ -94,7 +96,7 @@ impl Idiom {
     }
 }
 
-/// An instance of an idiom: which places in the code its accesses are.
+/// An instance of an idiom: the code locations of its accesses.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct IRoot {
     /// The idiom.
@@ -103,15 +105,15 @@ pub struct IRoot {
     sites: [Site; 4],
 }
 
-/// Stands where an idiom has no access.
-const UNUSED: Site = Site { place: Name(0), action: Action::Read };
+/// Fills the unused entries of [`IRoot::sites`].
+const UNUSED: Site = Site { location: Name(0), action: Action::Read };
 
 impl IRoot {
-    /// The iRoot with the accesses `A`, `B` and so on. In idiom 5 the two threads are alike, so that of its two readings
-    /// the one with the smaller `A` is taken.
+    /// Creates the iRoot with the accesses `A`, `B` and so on. In idiom 5 the two threads are symmetric: of
+    /// its two readings, the one with the smaller `A` is used.
     ///
     /// # Panics
-    /// If there are not as many sites as the idiom has accesses.
+    /// If the number of sites differs from the number of accesses of the idiom.
     pub fn new(idiom: Idiom, given: &[Site]) -> IRoot {
         assert_eq!(given.len(), idiom.accesses(), "an idiom has a fixed number of accesses");
         let mut sites = [UNUSED; 4];
@@ -122,17 +124,17 @@ impl IRoot {
         IRoot { idiom, sites }
     }
 
-    /// Its accesses: `A`, `B` and so on.
+    /// Returns its accesses: `A`, `B` and so on.
     pub fn sites(&self) -> &[Site] {
         &self.sites[..self.idiom.accesses()]
     }
 
-    /// The iRoot in words, with `place` for the words of a place.
-    pub fn told(&self, place: impl Fn(Name) -> String) -> String {
-        IRoot::in_words(self.sites().iter().map(|site| (site.action, place(site.place))))
+    /// Formats the iRoot; `location` formats a code location.
+    pub fn describe(&self, location: impl Fn(Name) -> String) -> String {
+        IRoot::in_words(self.sites().iter().map(|site| (site.action, location(site.location))))
     }
 
-    /// The accesses of an iRoot in words: `write at a.c:3 => read at b.c:7`.
+    /// Formats the accesses of an iRoot: `write at a.c:3 => read at b.c:7`.
     pub fn in_words(accesses: impl IntoIterator<Item = (Action, String)>) -> String {
         let word = |(action, place): (Action, String)| format!("{} at {place}", action.word());
         let words: Vec<String> = accesses.into_iter().map(word).collect();
@@ -145,39 +147,39 @@ impl IRoot {
 
 impl fmt::Display for IRoot {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "idiom {}: {}", self.idiom.number(), self.told(|place| format!("{:#x}", place.0)))
+        write!(f, "idiom {}: {}", self.idiom.number(), self.describe(|location| format!("{:#x}", location.0)))
     }
 }
 
-/// What is known of one iRoot.
+/// The state of knowledge about one iRoot.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Standing {
-    /// A run was seen that has it: it is tested.
+    /// A run has exposed it: it is tested.
     pub exposed: bool,
-    /// A run was seen from which it was thought to be possible.
+    /// It was predicted from a run.
     pub predicted: bool,
-    /// How many runs were made for it and did not have it.
+    /// Number of runs that aimed at it and did not expose it.
     pub failed: u32,
-    /// In how many of these its accesses were made by two threads, in another order or too far apart.
+    /// Number of these runs in which two threads executed its accesses, in another order or too far apart.
     #[serde(default)]
     pub met: u32,
 }
 
 impl Standing {
-    /// The same without the runs in vain of `before`, which are among its own.
+    /// Returns this standing without the failed runs of `before`, which it includes.
     pub fn since(self, before: Standing) -> Standing {
         let failed = self.failed.saturating_sub(before.failed);
         Standing { failed, met: self.met.saturating_sub(before.met), ..self }
     }
 }
 
-/// What is known of the iRoots of a program: which were tested, which may be possible, and what was tried in vain. Names of
-/// places outlast a run, so that it can be kept and given to the next search.
+/// The known iRoots of a program: those tested, those predicted, and failed attempts. Names of locations are
+/// the same in every run, so a ledger can be stored and passed to the next search.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<(IRoot, Standing)>", into = "Vec<(IRoot, Standing)>")]
 pub struct Ledger {
     roots: BTreeMap<IRoot, Standing>,
-    /// Invariant: as many as are exposed.
+    /// Invariant: the number of exposed iRoots.
     exposed: u64,
 }
 
@@ -195,36 +197,36 @@ impl From<Ledger> for Vec<(IRoot, Standing)> {
     }
 }
 
-/// How many iRoots of an idiom there are.
+/// The number of iRoots of an idiom.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Count {
-    /// Those seen in a run.
+    /// Number of iRoots exposed by a run.
     pub exposed: u64,
-    /// Those predicted.
+    /// Number of iRoots predicted.
     pub predicted: u64,
-    /// Those predicted and seen in a run.
+    /// Number of iRoots predicted and exposed.
     pub confirmed: u64,
 }
 
 impl Ledger {
-    /// Takes note that a run has `root`. Tells whether that is new.
+    /// Records that a run exposed `root`. Returns true if that is new.
     pub fn expose(&mut self, root: IRoot) -> bool {
         let new = !std::mem::replace(&mut self.roots.entry(root).or_default().exposed, true);
         self.exposed += u64::from(new);
         new
     }
 
-    /// Takes note that `root` may be possible. Tells whether that is new.
+    /// Records that `root` was predicted. Returns true if that is new.
     pub fn predict(&mut self, root: IRoot) -> bool {
         !std::mem::replace(&mut self.roots.entry(root).or_default().predicted, true)
     }
 
-    /// Takes note that a run was made for `root` and does not have it, and whether two threads made its accesses.
+    /// Records that a run aimed at `root` and did not expose it; `met` if two threads executed its accesses.
     pub fn fail(&mut self, root: IRoot, met: bool) {
         self.add(root, Standing { failed: 1, met: u32::from(met), ..Standing::default() });
     }
 
-    /// Adds what is known from elsewhere. Runs made in vain are added up.
+    /// Adds knowledge from elsewhere. Failed runs add up.
     pub fn add(&mut self, root: IRoot, standing: Standing) {
         let known = self.roots.entry(root).or_default();
         self.exposed += u64::from(standing.exposed && !known.exposed);
@@ -234,8 +236,8 @@ impl Ledger {
         known.met = known.met.saturating_add(standing.met);
     }
 
-    /// Adds what another search has come to know that began with `base` in its ledger. This one is empty, or has begun so too:
-    /// the runs in vain of `base` count once.
+    /// Merges the ledger of another search that started from `base`. This ledger is empty or started from
+    /// `base` too: the failed runs of `base` count once.
     pub fn join(&mut self, other: &Ledger, base: &Ledger) {
         for (&root, &standing) in &other.roots {
             let before =
@@ -244,22 +246,22 @@ impl Ledger {
         }
     }
 
-    /// What is known of `root`.
+    /// Returns the knowledge about `root`.
     pub fn standing(&self, root: &IRoot) -> Standing {
         self.roots.get(root).copied().unwrap_or_default()
     }
 
-    /// All iRoots in order.
+    /// Iterates over all iRoots in order.
     pub fn iter(&self) -> impl Iterator<Item = (&IRoot, Standing)> {
         self.roots.iter().map(|(root, &standing)| (root, standing))
     }
 
-    /// How many iRoots were seen in runs.
+    /// Returns the number of iRoots exposed by runs.
     pub fn exposed(&self) -> u64 {
         self.exposed
     }
 
-    /// How many there are of each idiom, in order.
+    /// Returns the counts of each idiom, in order.
     pub fn counts(&self) -> [Count; 6] {
         let mut counts = [Count::default(); 6];
         for (root, standing) in &self.roots {
@@ -276,8 +278,8 @@ impl Ledger {
 mod tests {
     use super::*;
 
-    fn sites(places: &[u64]) -> Vec<Site> {
-        places.iter().map(|&place| Site { place: Name(place), action: Action::Write }).collect()
+    fn sites(locations: &[u64]) -> Vec<Site> {
+        locations.iter().map(|&location| Site { location: Name(location), action: Action::Write }).collect()
     }
 
     #[test]
@@ -292,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn runs_in_vain_before_several_searches_count_once() {
+    fn earlier_failed_runs_count_once_when_searches_merge() {
         let (old, new) = (IRoot::new(Idiom::One, &sites(&[1, 2])), IRoot::new(Idiom::One, &sites(&[2, 1])));
         let mut base = Ledger::default();
         [true, false, true].into_iter().for_each(|met| base.fail(old, met));
@@ -308,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn a_ledger_is_kept_whole() {
+    fn a_ledger_survives_a_round_trip() {
         let mut ledger = Ledger::default();
         let (one, two) =
             (IRoot::new(Idiom::One, &sites(&[1, 2])), IRoot::new(Idiom::Two, &sites(&[1, 2, 1])));

@@ -1,8 +1,8 @@
-//! The words of Raddle: threads, objects, operations, events, traces and verdicts.
+//! The vocabulary of Raddle: threads, objects, operations, events, traces and verdicts.
 //!
-//! Plain data, shared by every other crate. Nothing here does I/O, reads a clock, starts a thread or
-//! knows how a program is executed. Start with [`Operation`]: a thread announces one before it runs
-//! it, and [`dependent`] says which two of them may not be swapped.
+//! Plain data, shared by all other crates. Nothing here does I/O, reads a clock, starts a thread or knows how
+//! a program is executed. Start with [`Operation`]: a thread announces an operation before it executes it,
+//! and [`dependent`] defines which pairs of them may not be swapped.
 
 mod claim;
 mod exit;

@@ -1,30 +1,30 @@
-//! What a memory access promises about the accesses around it.
+//! The memory order of an access.
 
 use crate::Operation;
 use serde::{Deserialize, Serialize};
 
-/// The order of a memory access or fence, as C11 and Rust have them. It decides which accesses happen before which, and
-/// hence what is a data race. It does not change what an access reads: runs are sequentially consistent.
+/// The order of a memory access or fence, as in C11 and Rust. It defines happens-before, and hence data
+/// races. It does not change the value an access reads: runs are sequentially consistent.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 #[repr(u8)]
 pub enum MemoryOrder {
-    /// Not atomic at all.
+    /// Not atomic.
     Plain,
-    /// Atomic, and orders nothing.
+    /// Atomic, without ordering.
     Relaxed,
-    /// What is read was published: everything before the publication happens before everything after this.
+    /// Everything before the release that it reads happens before everything after this access.
     Acquire,
-    /// What is written publishes everything before it.
+    /// Publishes everything before it.
     Release,
     /// Both.
     AcquireRelease,
-    /// Both, and one order of all such accesses, which a run has anyway.
+    /// Both, and one total order of all such accesses, which every run has anyway.
     SequentiallyConsistent,
 }
 
 impl MemoryOrder {
-    /// Whether a read with this order takes over what its writer published.
+    /// Returns true if a read with this order acquires what its writer released.
     #[inline]
     pub fn acquires(self) -> bool {
         matches!(
@@ -33,7 +33,7 @@ impl MemoryOrder {
         )
     }
 
-    /// Whether a write with this order publishes what came before it.
+    /// Returns true if a write with this order releases what came before it.
     #[inline]
     pub fn releases(self) -> bool {
         matches!(
@@ -42,7 +42,7 @@ impl MemoryOrder {
         )
     }
 
-    /// Its name in texts.
+    /// Returns its name in texts.
     pub fn name(self) -> &'static str {
         match self {
             MemoryOrder::Plain => "plain",
@@ -67,31 +67,32 @@ impl MemoryOrder {
     }
 }
 
-/// The argument of a memory access or fence is its order. The byte above it is one more than the order in which a
+/// The argument of a memory access or fence is its order. The next byte is one more than the order in which a
 /// compare-and-exchange reads if it fails, or 0 for any other access.
 impl Operation {
-    /// This memory access or fence, in the given order.
+    /// Returns this memory access or fence with the given order.
     #[inline]
     #[must_use]
     pub fn ordered(self, order: MemoryOrder) -> Operation {
         self.with_argument(order as u64)
     }
 
-    /// This compare-and-exchange, in the order `success` if it writes and as a read in the order `failure` if not.
+    /// Returns this compare-and-exchange with the order `success` if it writes, and `failure` if it only
+    /// reads.
     #[inline]
     #[must_use]
     pub fn exchanging(self, success: MemoryOrder, failure: MemoryOrder) -> Operation {
         self.with_argument(success as u64 | (failure as u64 + 1) << 8)
     }
 
-    /// The order of a memory access or fence; none if its front end does not tell.
+    /// Returns the order of a memory access or fence; `None` if its front end does not provide it.
     #[inline]
     pub fn memory_order(&self) -> Option<MemoryOrder> {
-        // Of an access without an order, all bits are set.
+        // An access without an order has all bits set.
         MemoryOrder::of(self.argument & 0xff).filter(|_| self.argument >> 16 == 0)
     }
 
-    /// The order in which a compare-and-exchange reads if it fails; none for any other access.
+    /// Returns the order in which a compare-and-exchange reads if it fails; `None` for any other access.
     pub fn failure_order(&self) -> Option<MemoryOrder> {
         self.memory_order()?;
         MemoryOrder::of((self.argument >> 8).checked_sub(1)?)
@@ -104,7 +105,7 @@ mod tests {
     use crate::{Kind, LocationId};
 
     #[test]
-    fn what_is_told_is_read_back() {
+    fn orders_survive_a_round_trip() {
         let access = Operation::new(Kind::ReadModifyWrite, LocationId(0));
         assert_eq!((access.memory_order(), access.failure_order()), (None, None));
         let all = (0..6).map(|number| MemoryOrder::of(number).expect("there are six orders"));

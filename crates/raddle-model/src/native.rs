@@ -1,90 +1,94 @@
-//! What the command line and the native runtime tell each other.
+//! The protocol between the command line and the native runtime.
 //!
-//! The runtime is a library inside the program under test, and the command line is another process. They share a
-//! socket, over which each sends messages: four bytes with the length, least significant first, then JSON. The runtime
-//! begins with [`Answer::Ready`]; the command line sends one [`Setup`] and then orders, each of which gets one answer, in their
-//! order. Several orders may be on their way at a time, and answers may be held back until one is asked for ([`Order::Run`]).
+//! The runtime is a library inside the program under test, and the command line is another process. They
+//! share a socket, over which each sends messages: four bytes with the length, least significant first, then
+//! JSON. The runtime begins with [`Answer::Ready`]; the command line sends one [`Setup`] and then orders,
+//! each of which gets one answer, in order. Orders may be pipelined, and answers may be held back until one
+//! is awaited ([`Order::Run`]).
 
 use crate::{IRoot, Ledger, Name, Pick, Schedule, Settings, TraceFile, TraceStep, mix};
 use serde::{Deserialize, Serialize};
 
-/// The environment variable that holds the number of the socket. Without it the library does nothing.
+/// The environment variable that holds the file descriptor of the socket. Without it the library does
+/// nothing.
 pub const SOCKET: &str = "RADDLE_NATIVE_SOCKET";
 
-/// The environment variable that holds the seed of random delays, for a program that is not under control.
+/// The environment variable that holds the seed of random delays, for a program that is not controlled.
 pub const DELAY: &str = "RADDLE_NATIVE_DELAY";
 
-/// The environment variable that tells a program that it was started again, to have the same addresses in every process.
+/// The environment variable that marks a program that was restarted to have the same addresses in every
+/// process.
 pub const AGAIN: &str = "RADDLE_NATIVE_AGAIN";
 
-/// The largest number of threads of a run under control.
+/// The largest number of threads of a controlled run.
 pub const MOST_THREADS: usize = 4096;
 
-/// At which memory accesses of an instrumented program the schedule may change.
+/// The memory accesses of an instrumented program that are scheduling points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Points {
-    /// At all of them.
+    /// All accesses.
     All,
-    /// At those to memory that more than one thread has touched, in this run or in those made to learn that.
+    /// Accesses to memory that more than one thread has touched, in this run or in the profiling runs.
     #[default]
     Shared,
-    /// At none: only at synchronisation and atomics, whoever touches them.
+    /// None: only synchronisation and atomics are scheduling points, whichever threads use them.
     Sync,
 }
 
-/// What the threads of a run are.
+/// The implementation of the threads of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Threads {
     /// Fibers of one OS thread.
     #[default]
     Fibers,
-    /// OS threads, one of which has the turn. The runs are the same.
+    /// OS threads, one of which runs at a time. The runs are the same.
     Os,
 }
 
-/// What holds for all runs.
+/// The settings of all runs.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Setup {
-    /// The strategies, to be named by their index.
+    /// The strategies. Orders refer to them by index.
     pub strategies: Vec<String>,
     /// The seed.
     pub seed: u64,
     /// The engine's settings.
     pub settings: Settings,
-    /// Where the schedule may change.
+    /// The scheduling points.
     pub points: Points,
-    /// What threads are.
+    /// The implementation of threads.
     pub threads: Threads,
-    /// After how many milliseconds without an end a run is given up.
+    /// The timeout of a run, in milliseconds.
     pub patience_ms: u64,
-    /// A file whose content the standard output of every run has to be.
+    /// A file with the expected standard output of every run.
     #[serde(default)]
     pub expected: Option<String>,
-    /// Whether a run fails that ends with a status other than 0.
+    /// True if a run with a nonzero exit status fails.
     #[serde(default)]
     pub fail_on_exit: bool,
-    /// The name of the thread of a Rust program whose panic ends it: a run fails that ends so.
+    /// The name of the thread of a Rust program whose panic ends the program: such a run fails.
     #[serde(default)]
     pub panics: Option<String>,
-    /// Whether runs are looked at for iRoots, and then how many steps of a thread its accesses in one may be apart.
+    /// The largest distance between two accesses of a thread in an iRoot, in steps of that thread; `None` if
+    /// iRoots are not tracked.
     #[serde(default)]
     pub coverage: Option<u32>,
-    /// What is known of iRoots from earlier searches; a place is named by its text, see [`Covered::places`].
+    /// The iRoots known from earlier searches. A location is identified by its text; see [`Covered::locations`].
     #[serde(default)]
     pub known: Ledger,
-    /// Whether a place is told with its callers. The program has to keep frame pointers.
+    /// True if locations include their callers. The program must keep frame pointers.
     #[serde(default)]
     pub callers: bool,
-    /// Whether the server may expect that no other one makes runs for the same command at the same time. It is faster so, and
-    /// nothing else depends on it.
+    /// True if the server may assume that no other server executes runs of the same command at the same time.
+    /// This only affects speed.
     #[serde(default)]
     pub alone: bool,
 }
 
-/// Returns a message as it is sent: four bytes with the length, least significant first, then JSON. Nothing if it is longer than
-/// that can say.
+/// Returns a message as it is sent: four bytes with the length, least significant first, then JSON; `None` if
+/// the length does not fit.
 pub fn framed(message: &impl Serialize) -> Option<Vec<u8>> {
     let text = serde_json::to_vec(message).ok()?;
     let mut bytes = u32::try_from(text.len()).ok()?.to_le_bytes().to_vec();
@@ -92,55 +96,56 @@ pub fn framed(message: &impl Serialize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Returns the message of a frame, without its length. Nothing if it is no such message.
+/// Parses the message of a frame, without its length; `None` if it is not such a message.
 pub fn unframed<M: for<'a> Deserialize<'a>>(text: &[u8]) -> Option<M> {
     serde_json::from_slice(text).ok()
 }
 
-/// What stands between a place and its caller, where places are told with their callers. A module is named once in a row:
-/// `/a/program+0x12 < +0x34 < /a/library+0x56`.
+/// The separator between a location and its caller. A module is named once in a row: `/a/program+0x12 < +0x34
+/// < /a/library+0x56`.
 pub const CALLED_BY: &str = " < ";
 
-/// What the runtime is to do next.
+/// A request to the runtime.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
-    /// Make one run.
+    /// Execute one run.
     Run {
         /// The index of its strategy.
         strategy: usize,
-        /// Its number among the runs of that strategy.
+        /// The index of the run for that strategy.
         run: u64,
-        /// Whether the trace is wanted if it fails.
+        /// True if the trace is wanted if the run fails.
         trace: bool,
-        /// Whether somebody waits for the answer. If not, it may be held back with those after it, unless it is a
-        /// failure: to be woken for every answer takes a tenth of the time of a short run.
+        /// True if the client waits for the answer. If not, the answer may be held back with those after it,
+        /// unless it is a failure: waking the client for every answer takes a tenth of the time of a short
+        /// run.
         #[serde(default)]
         awaited: bool,
     },
-    /// Tell what a strategy knows of iRoots.
+    /// Return the iRoots that a strategy knows.
     Coverage {
         /// The index of the strategy.
         strategy: usize,
     },
-    /// Make a recorded run again.
+    /// Repeat a recorded run.
     Replay {
         /// The executed operations.
         steps: Vec<TraceStep>,
         /// Every other decision.
         picks: Vec<(u32, u32, u32)>,
-        /// The memory that was known to be shared, as [`SharedUnit`] packs it.
+        /// The memory known to be shared, as packed by [`SharedUnit`].
         shared: Vec<u64>,
-        /// The number that the program's random numbers follow from, besides the seed.
+        /// The number from which, with the seed, the program's random numbers are derived.
         random: u64,
     },
-    /// Make a run that follows a schedule as far as that is possible.
+    /// Execute a run that follows a schedule as far as possible.
     Follow {
         /// The schedule.
         schedule: Schedule,
-        /// Whether the trace is wanted if it passes, too.
+        /// True if the trace is wanted even if the run passes.
         any: bool,
-        /// Whether the values of its steps are wanted: they take time.
+        /// True if the values of its steps are wanted, which takes time.
         #[serde(default)]
         values: bool,
         /// As for a replay.
@@ -148,7 +153,7 @@ pub enum Order {
         /// As for a replay.
         random: u64,
     },
-    /// Make a run that follows a recorded run as far as that is possible, though the program has changed.
+    /// Execute a run that follows a recorded run as far as possible, although the program has changed.
     Resemble {
         /// The executed operations.
         steps: Vec<TraceStep>,
@@ -161,36 +166,36 @@ pub enum Order {
     },
 }
 
-/// What came of an order.
+/// The answer to an order.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Answer {
-    /// The program stands before its `main`.
+    /// The program has stopped before `main`.
     Ready {
-        /// Whether the machine lets threads be fibers.
+        /// True if the machine supports threads as fibers.
         fibers: bool,
     },
-    /// A run was made.
+    /// A run was executed.
     RunResult(Box<RunResult>),
     /// The strategy has no schedule left.
     Exhausted,
-    /// What a strategy knows of iRoots.
+    /// The iRoots that a strategy knows.
     Coverage(Box<Covered>),
-    /// A run cannot be controlled, and says nothing about the program.
+    /// Control of a run was lost; the run says nothing about the program.
     Lost {
-        /// Why.
+        /// The reason.
         message: String,
     },
-    /// The system does not give what a run needs; this is no matter of the program.
+    /// The system does not provide what a run needs; this is not a property of the program.
     Refused {
-        /// What, and what may help.
+        /// The missing resource, and a remedy.
         message: String,
     },
 }
 
-/// The name of a place in the code, `/path/module+0x12ab`, or of one with its callers ([`CALLED_BY`]). It does not depend on
-/// folders, for what a seed means must not.
-pub fn place_name(text: &str) -> Name {
+/// Returns the name of a code location, `/path/module+0x12ab`, or of one with its callers ([`CALLED_BY`]). It
+/// does not depend on folders, because the meaning of a seed must not.
+pub fn location_name(text: &str) -> Name {
     let mut way = way(text);
     let (module, offset) = way.next().unwrap_or_default();
     let offset_of =
@@ -201,19 +206,19 @@ pub fn place_name(text: &str) -> Name {
     })
 }
 
-/// The name of a place that is called `name` if it was called from `offset` in a module, which is known by the text of its
-/// [`module_name`].
+/// Returns the name of location `name` when called from `offset` in a module. `module` is the name of the
+/// text of [`module_name`].
 pub fn called_by(name: Name, module: Name, offset: u64) -> Name {
     Name(mix(name.0 ^ mix(module.0 ^ mix(offset))))
 }
 
-/// The file of a module without its folder.
+/// Returns the file of a module without its folder.
 pub fn module_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-/// A place and its callers from the inside out, each as a module, with its folder, and an offset such as `+0x12ab`. What lies in
-/// no module has an address instead.
+/// Iterates over a location and its callers, innermost first, each as a module with its folder and an offset
+/// such as `+0x12ab`. An address outside all modules stands alone.
 pub fn way(text: &str) -> impl Iterator<Item = (&str, &str)> {
     let mut module = "";
     text.split(CALLED_BY).map(move |part| {
@@ -224,73 +229,74 @@ pub fn way(text: &str) -> impl Iterator<Item = (&str, &str)> {
     })
 }
 
-/// What a strategy knows of iRoots.
+/// The iRoots that a strategy knows.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 pub struct Covered {
     /// The iRoots.
     pub ledger: Ledger,
-    /// The places in the code, as `/path/module+0x12ab`, with their names ([`place_name`]), so that whoever keeps iRoots can
-    /// name them for another process.
-    pub places: Vec<(Name, String)>,
+    /// The code locations, as `/path/module+0x12ab`, with their names ([`location_name`]), so that stored iRoots
+    /// can be named for another process.
+    pub locations: Vec<(Name, String)>,
 }
 
-/// A run that was made. What is as in most runs that pass is not told.
+/// The result of a run. Fields with the value that most passing runs have are not sent.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct RunResult {
-    /// The kind of failure, or nothing if it passed.
+    /// The kind of failure, or nothing if the run passed.
     #[serde(skip_serializing_if = "is_default")]
     pub kind: Option<String>,
-    /// Whether the strategy cut it off.
+    /// True if the strategy abandoned the run.
     #[serde(skip_serializing_if = "is_default")]
     pub cut_off: bool,
-    /// Whether it reached the step limit without a verdict.
+    /// True if the run reached the step limit without a verdict.
     #[serde(skip_serializing_if = "is_default")]
     pub inconclusive: bool,
-    /// Its partial order.
+    /// The fingerprint of its partial order.
     pub fingerprint: u64,
-    /// How many steps it took.
+    /// Number of steps.
     pub steps: u64,
-    /// How many threads it had.
+    /// Number of threads.
     pub threads: u64,
-    /// How often a spinning thread was held back.
+    /// Number of times a spinning thread was descheduled.
     #[serde(skip_serializing_if = "is_default")]
     pub rests: u64,
-    /// How many numbers with more than one answer were drawn: waiters that signals wake, and data choices.
+    /// Number of decisions with more than one answer: waiters that signals wake, and data choices.
     #[serde(skip_serializing_if = "is_default")]
     pub drawn: u64,
-    /// How often it waited for something from outside the program, so that it may not repeat.
+    /// Number of times the run waited for something from outside the program, so that it may not repeat.
     #[serde(skip_serializing_if = "is_default")]
     pub outside_waits: u64,
-    /// The iRoots that no earlier run of its strategy had, if runs are looked at for them.
+    /// The iRoots that no earlier run of its strategy exposed, if iRoots are tracked.
     #[serde(skip_serializing_if = "is_default")]
     pub exposed: Vec<IRoot>,
-    /// Why the first run was lost of those that were to tell which memory is shared, if one was.
+    /// The reason why the first failed profiling run failed, if one did. Profiling runs detect which memory
+    /// is shared.
     #[serde(skip_serializing_if = "is_default")]
-    pub unlearnt: Option<String>,
-    /// How many processes the program started, which are not under control.
+    pub profiling_error: Option<String>,
+    /// Number of processes that the program started, which are not controlled.
     #[serde(skip_serializing_if = "is_default")]
     pub processes: u64,
-    /// With what status the program ended, if it did.
+    /// The exit status of the program, if it exited.
     #[serde(skip_serializing_if = "is_default")]
     pub status: Option<i32>,
-    /// How many steps took the turn from a thread that could have gone on, where a schedule was followed.
+    /// Number of steps that preempted a thread, where a schedule was followed.
     #[serde(skip_serializing_if = "is_default")]
     pub preemptions: u64,
-    /// Where a replay left the recorded run, if it did: the step, from 0, and how.
+    /// The first difference of a replay from the recorded run, if any: the step, from 0, and a description.
     #[serde(skip_serializing_if = "is_default")]
     pub divergence: Option<(usize, String)>,
-    /// The run, if it failed and was asked for. Its program is empty.
+    /// The run, if it failed and was requested. Its program is empty.
     #[serde(skip_serializing_if = "is_default")]
     pub trace: Option<Box<TraceFile>>,
-    /// What the program printed in that run.
+    /// The output of the program in that run.
     #[serde(skip_serializing_if = "is_default")]
     pub output: String,
-    /// For each step of that run the line of the program that it was made for, if it is one of a library; empty texts for others, and no more than
-    /// are known.
+    /// For each step of that run inside a library, the line of the program that called it; empty for other
+    /// steps, and only as many entries as are known.
     #[serde(default)]
     pub callers: Vec<String>,
-    /// The memory that was known to be shared before that run, as [`SharedUnit`] packs it.
+    /// The memory known to be shared before that run, as packed by [`SharedUnit`].
     #[serde(skip_serializing_if = "is_default")]
     pub shared: Vec<u64>,
 }
@@ -300,34 +306,35 @@ fn is_default<T: Default + PartialEq>(value: &T) -> bool {
 }
 
 impl Order {
-    /// The order to repeat the run of `file`, whose random numbers followed from `random`.
+    /// Returns the order to repeat the run of `file`, whose random numbers derive from `random`.
     pub fn replay(file: &TraceFile, random: u64) -> Order {
         Order::Replay { steps: file.steps.clone(), picks: file.picks.clone(), shared: shared(file), random }
     }
 
-    /// The order to repeat the run of `file` as far as the program still does what it did.
+    /// Returns the order to repeat the run of `file` as far as the program still behaves in the same way.
     pub fn resemble(file: &TraceFile, random: u64) -> Order {
         Order::Resemble { steps: file.steps.clone(), picks: file.picks.clone(), shared: shared(file), random }
     }
 
-    /// The order to follow `schedule`, where memory is shared as in `file`.
-    /// The trace of a run that passes comes only if `any` run is wanted.
+    /// Returns the order to follow `schedule`, with memory shared as in `file`. A passing run returns its
+    /// trace only with `any`.
     pub fn follow(file: &TraceFile, schedule: &Schedule, random: u64, any: bool) -> Order {
         Order::Follow { schedule: schedule.clone(), any, values: false, shared: shared(file), random }
     }
 
-    /// The order to make `run` again, whose memory is shared as in `file`, with the values of its steps.
+    /// Returns the order to repeat `run`, with memory shared as in `file`, and to return the values of its
+    /// steps.
     pub fn show(file: &TraceFile, run: &TraceFile, random: u64) -> Order {
         Order::Follow { schedule: Schedule::of(run), any: true, values: true, shared: shared(file), random }
     }
 
-    /// The decisions of a replay.
+    /// Returns the decisions of a replay.
     pub fn picks(picks: &[(u32, u32, u32)]) -> Vec<Pick> {
         picks.iter().map(|&(step, arity, value)| Pick { step, arity, value }).collect()
     }
 }
 
-/// The memory that was known to be shared when the run of `file` was made.
+/// Returns the memory known to be shared when the run of `file` was recorded.
 fn shared(file: &TraceFile) -> Vec<u64> {
     let shared = file.parameters.iter().filter(|(name, _)| name == SHARED).map(|&(_, unit)| unit as u64);
     if file.parameters.iter().any(|(name, _)| name == LAYOUTS) {
@@ -343,7 +350,7 @@ pub const SHARED: &str = "shared";
 /// The parameter of a failure file whose units of shared memory are packed as [`SharedUnit`]. In files without it they are numbers of units.
 pub const LAYOUTS: &str = "layouts";
 
-/// Eight bytes of memory of which some are shared.
+/// Eight bytes of memory, some of which are shared.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct SharedUnit {
     /// The address divided by eight.
@@ -360,7 +367,7 @@ impl SharedUnit {
         self.unit << 16 | u64::from(self.bytes) << 8 | u64::from(self.boundaries)
     }
 
-    /// Unpacks what [`SharedUnit::pack`] has packed.
+    /// Unpacks a number packed by [`SharedUnit::pack`].
     pub fn unpack(packed: u64) -> SharedUnit {
         SharedUnit { unit: packed >> 16, bytes: (packed >> 8) as u8, boundaries: packed as u8 }
     }
@@ -377,17 +384,17 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_place_has_its_callers_and_no_folders() {
-        let name = place_name("/a/b/program+0x12 < +0x34 < /usr/lib/c.so+0x5");
-        assert_eq!(name, place_name("/x/program+0x12 < /x/program+0x34 < /y/c.so+0x5"));
+    fn location_names_include_callers_but_no_folders() {
+        let name = location_name("/a/b/program+0x12 < +0x34 < /usr/lib/c.so+0x5");
+        assert_eq!(name, location_name("/x/program+0x12 < /x/program+0x34 < /y/c.so+0x5"));
         let program = Name::of_text("program");
-        let plain = place_name("/a/program+0x12");
+        let plain = location_name("/a/program+0x12");
         let once = called_by(plain, program, 0x34);
         assert_eq!((plain, name), (Name::of_text("program+0x12"), called_by(once, Name::of_text("c.so"), 5)));
         for other in
             ["program+0x12 < +0x34", "program+0x12 < +0x34 < c.so+0x6", "program+0x34 < +0x12 < c.so+0x5"]
         {
-            assert_ne!(place_name(other), name);
+            assert_ne!(location_name(other), name);
         }
     }
 }

@@ -1,9 +1,9 @@
-//! What a thread is about to do, and when two such operations may be swapped.
+//! Operations that threads announce, and the dependence between them.
 
 use crate::{Kind, LocationId, ObjectId, ThreadId};
 use serde::{Deserialize, Serialize};
 
-/// How an operation touches an object.
+/// The way an operation touches an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Access {
@@ -13,7 +13,7 @@ pub enum Access {
     Write,
 }
 
-/// An object and how it is touched, in one word; or nothing.
+/// An object and the access to it in one word, or nothing.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Touch(u32);
@@ -22,35 +22,35 @@ impl Touch {
     /// No object.
     pub const NONE: Touch = Touch(u32::MAX);
 
-    /// `object`, touched as `access` says. At most 2^31 - 2 objects can be told apart.
+    /// Creates a touch of `object`. Objects up to 2^31 - 2 are distinguished.
     #[inline]
     pub fn new(object: ObjectId, access: Access) -> Touch {
         Touch(object.0 << 1 | (access == Access::Write) as u32)
     }
 
-    /// The touch as one number.
+    /// Returns the touch as one number.
     pub(crate) fn to_bits(self) -> u32 {
         self.0
     }
 
-    /// The touch that was `bits`. Any number is one.
+    /// Returns the touch of `bits`. Any number is valid.
     pub(crate) fn from_bits(bits: u32) -> Touch {
         Touch(bits)
     }
 
-    /// The object touched, if any.
+    /// Returns the object, if any.
     #[inline]
     pub fn object(self) -> Option<ObjectId> {
         (self != Touch::NONE).then_some(ObjectId(self.0 >> 1))
     }
 
-    /// Whether the object is written; false for [`Touch::NONE`].
+    /// Returns true if the object is written; false for [`Touch::NONE`].
     #[inline]
     pub fn writes(self) -> bool {
         self != Touch::NONE && self.0 & 1 == 1
     }
 
-    /// Whether both name the same object, and one of them writes it (or reads count as well).
+    /// Returns true if both touch the same object, and one of them writes it (or `reads` are dependent).
     #[inline]
     fn meets(self, other: Touch, reads: Reads) -> bool {
         let same = (self.0 ^ other.0) <= 1 && self != Touch::NONE && other != Touch::NONE;
@@ -58,38 +58,39 @@ impl Touch {
     }
 }
 
-/// Whether two reads of one object count as independent.
+/// The dependence of two reads of one object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub enum Reads {
     /// They may be swapped: the relaxation of the POS paper, section 5. The default everywhere.
     #[default]
     Independent,
-    /// They may not, as in the POS*- column of the thesis, table 3.2.
+    /// They may not be swapped, as in the POS*- column of the thesis, table 3.2.
     Dependent,
 }
 
 /// One operation of one thread, announced before it is executed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
-#[repr(C)] // Without padding, so that it is copied in one piece: this is done twice a step.
+#[repr(C)] // Without padding, so that it is copied in one piece: this happens twice a step.
 pub struct Operation {
-    /// A number that belongs to the kind: the span of a timed wait or sleep in virtual nanoseconds
-    /// ([`Operation::UNTIMED`] for none), how many values a [`Kind::Choose`] has, or the
+    /// A number that depends on the kind: the duration of a timed wait or sleep in virtual nanoseconds
+    /// ([`Operation::UNTIMED`] for none), the number of values of a [`Kind::Choose`], or the
     /// [`MemoryOrder`](crate::MemoryOrder) of a memory access or fence.
     pub argument: u64,
     /// The objects it touches. A wait on a condition variable touches two, most others one or none.
     pub touches: [Touch; 2],
-    /// Where in the program it stands.
+    /// Its code location.
     pub location: LocationId,
-    /// What it does.
+    /// Its kind.
     pub kind: Kind,
 }
 
 impl Operation {
-    /// Says how this operation of `thread`, which is about to be executed, differs from the one it executed in a recorded run.
+    /// Describes how this operation of `thread`, about to be executed, differs from the one in a recorded
+    /// run.
     pub fn departure(&self, thread: ThreadId, recorded: &Operation) -> String {
         let (now, then) = (self.kind.info().verb, recorded.kind.info().verb);
         let what = if now != then {
-            format!("`{now}`, in the recorded run it was `{then}`")
+            format!("`{now}` instead of `{then}`")
         } else if self.location != recorded.location {
             format!("`{now}` at another location than in the recorded run")
         } else {
@@ -101,16 +102,17 @@ impl Operation {
     /// The argument of an operation that waits without a time limit.
     pub const UNTIMED: u64 = u64::MAX;
 
-    /// The argument of a [`Kind::Exit`] that is no operation of the program: its front end adds it to some runs, to choose when they end.
+    /// The argument of a [`Kind::Exit`] that is not an operation of the program: its front end adds it to
+    /// some runs, to choose when they end.
     pub const ADDED: u64 = u64::MAX - 1;
 
-    /// An operation that touches nothing.
+    /// Creates an operation that touches nothing.
     #[inline]
     pub fn new(kind: Kind, location: LocationId) -> Operation {
         Operation { kind, touches: [Touch::NONE; 2], location, argument: Operation::UNTIMED }
     }
 
-    /// This operation, touching `object`.
+    /// Returns this operation, touching `object` too.
     #[inline]
     #[must_use]
     pub fn on(mut self, object: ObjectId, access: Access) -> Operation {
@@ -120,7 +122,7 @@ impl Operation {
         self
     }
 
-    /// This operation with the number that belongs to its kind.
+    /// Returns this operation with the given argument.
     #[inline]
     #[must_use]
     pub fn with_argument(mut self, argument: u64) -> Operation {
@@ -128,13 +130,13 @@ impl Operation {
         self
     }
 
-    /// The first object touched, if any.
+    /// Returns the first object touched, if any.
     #[inline]
     pub fn object(&self) -> Option<ObjectId> {
         self.touches[0].object()
     }
 
-    /// The objects touched, each with whether it is written.
+    /// Iterates over the objects touched, each with true if it is written.
     #[inline]
     pub fn objects(&self) -> impl Iterator<Item = (ObjectId, bool)> + use<> {
         let touches = self.touches;
@@ -142,11 +144,11 @@ impl Operation {
     }
 }
 
-/// Whether swapping two operations of *different* threads may change what the program does: they
+/// Returns true if swapping two operations of *different* threads may change what the program does: they
 /// touch a common object and at least one writes it, or one of them ends the program.
 ///
-/// Operations of one thread are always dependent; callers compare threads first. This is the only
-/// definition of dependence in Raddle.
+/// Operations of one thread are always dependent; callers compare threads first. This is the only definition
+/// of dependence in Raddle.
 #[inline]
 pub fn dependent(a: &Operation, b: &Operation, reads: Reads) -> bool {
     let [a0, a1] = a.touches;

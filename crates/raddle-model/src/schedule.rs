@@ -1,16 +1,18 @@
-//! A schedule that can be followed loosely: who runs how far, one thread after the other.
+//! A schedule that can be followed loosely: segments of threads, one after the other.
 
 use crate::{ThreadId, TraceFile};
 use serde::{Deserialize, Serialize};
 
-/// A thread runs until it has taken so many steps since the beginning of the run.
+/// A thread and the number of its own steps, counted from the beginning of the run, up to which it runs.
 ///
-/// Counting from the beginning makes segments robust: without one of them, the thread's next segment does its steps too.
+/// Counting from the beginning makes segments robust: if one is removed, the thread's next segment executes
+/// its steps too.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Segment {
-    /// Who runs.
+    /// The thread.
     pub thread: ThreadId,
-    /// How many steps it has taken at the end of the segment; [`Segment::ALL`] for as many as it can.
+    /// The number of steps of the thread at the end of the segment; [`Segment::ALL`] for as many as it can
+    /// take.
     pub until: u32,
 }
 
@@ -19,44 +21,45 @@ impl Segment {
     pub const ALL: u32 = u32::MAX;
 }
 
-/// Who runs after the last segment.
+/// The choice of threads after the last segment.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Completion {
-    /// No thread is interrupted any more: each runs until it ends or waits, then the enabled one with the lowest number
-    /// goes on.
+    /// No preemptions: each thread runs until it ends or waits, then the enabled thread with the lowest
+    /// number continues.
     #[default]
     Uninterrupted,
-    /// What follows from this seed, but for threads that a constraint holds back. An even seed takes any enabled thread with equal
-    /// probability at each step, an odd one gives the threads priorities for the whole run.
+    /// Random choices from this seed, except for threads that a constraint holds back. An even seed chooses
+    /// any enabled thread with equal probability at each step; an odd one gives the threads priorities for
+    /// the whole run.
     Random(u64),
 }
 
-/// An order of two steps: a thread does not take its own step number `after.until` before another has taken its own step
-/// number `before.until`, both from 1. A thread is held back only while another one can run.
+/// An order of two steps: a thread does not take its own step number `after.until` before another has taken
+/// its own step number `before.until`, both from 1. A thread is held back only while another one can run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
 pub struct Constraint {
-    /// What comes first.
+    /// The first step.
     pub before: Segment,
-    /// What comes later.
+    /// The later step.
     pub after: Segment,
 }
 
-/// Who runs how far, and what is answered where a number is asked for.
+/// The segments of threads, and the answers to other decisions.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 pub struct Schedule {
-    /// One after the other. One whose thread cannot run, or is that far already, is passed over.
+    /// The segments, in order. A segment is skipped if its thread cannot run or has already reached its end.
     pub segments: Vec<Segment>,
-    /// For every thread, the answers of the decisions in its steps in order, as (how many answers, answer).
+    /// For every thread, the answers to the decisions in its steps in order, as (number of answers, answer).
     pub answers: Vec<Vec<(u32, u32)>>,
-    /// Orders that hold after the last segment, where threads are drawn.
+    /// Orders that hold after the last segment, with random choices.
     pub constraints: Vec<Constraint>,
-    /// Who runs after the last segment.
+    /// The choice of threads after the last segment.
     pub completion: Completion,
 }
 
 impl Schedule {
-    /// The schedule of a recorded run.
+    /// Returns the schedule of a recorded run.
     pub fn of(file: &TraceFile) -> Schedule {
         let mut taken: Vec<u32> = vec![0; file.threads.len()];
         let mut schedule = Schedule { answers: vec![Vec::new(); file.threads.len()], ..Schedule::default() };
@@ -67,7 +70,7 @@ impl Schedule {
             schedule.segments.push(Segment { thread: ThreadId(thread), until: *until });
         }
         for &(step, arity, value) in &file.picks {
-            // The steps may be the beginning of a run whose decisions are all there.
+            // The steps may be a prefix of a run, with all of its decisions.
             let Some(step) = file.steps.get(step as usize) else { continue };
             schedule.answers[step.thread as usize].push((arity, value));
         }

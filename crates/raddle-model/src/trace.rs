@@ -1,35 +1,35 @@
-//! What happened in one run.
+//! The trace of one run.
 
 use crate::{Operation, ThreadId};
 
 /// One executed operation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Event {
-    /// Who executed it.
+    /// The thread that executed it.
     pub thread: ThreadId,
-    /// What was executed.
+    /// The operation.
     pub operation: Operation,
 }
 
-/// One number that the strategy was asked for: which waiter a signal wakes, or a data choice.
+/// One decision of the strategy besides threads: which waiter a signal wakes, or a data choice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pick {
-    /// The index of the event in whose execution it was asked for.
+    /// The index of the event during which it was made.
     pub step: u32,
-    /// How many answers there were.
+    /// Number of possible answers.
     pub arity: u32,
     /// The answer, below `arity`.
     pub value: u32,
 }
 
 impl Pick {
-    /// Returns how many of `picks` had more than one answer.
+    /// Returns the number of picks with more than one possible answer.
     pub fn drawn(picks: &[Pick]) -> u64 {
         picks.iter().filter(|pick| pick.arity > 1).count() as u64
     }
 }
 
-/// The executed events of a run in order, and all that was decided in it.
+/// The executed events of a run in order, and every decision.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Trace {
     /// The events in the order of execution.
@@ -38,22 +38,22 @@ pub struct Trace {
     pub picks: Vec<Pick>,
     /// For every thread, the thread that created it; the first thread has none.
     pub parents: Vec<Option<ThreadId>>,
-    /// What each thread was about to do when the run ended, if it was about to do something.
+    /// The announced operation of each thread at the end of the run, if any.
     pub pending: Vec<Option<Operation>>,
-    /// The enabled threads of all points, one after the other; see [`Trace::enabled_at`].
+    /// The enabled threads of all scheduling points, one after the other; see [`Trace::enabled_at`].
     pub enabled: Vec<ThreadId>,
-    /// Where the enabled threads of each point begin in `enabled`; empty if they were not recorded.
+    /// The index in `enabled` of the first enabled thread of each point; empty if they were not recorded.
     pub enabled_from: Vec<u32>,
     /// A hash of the program's state at each point; empty if it was not recorded.
     pub states: Vec<u64>,
-    /// Whether the end of the program came when nothing else could run, not at any moment.
+    /// True if the program exits only when nothing else can run, not at any step.
     pub exit_last: bool,
-    /// Whether time-outs could fire at any moment, not only when nothing else could run.
+    /// True if timeouts may fire at any step, not only when nothing else can run.
     pub timeouts_anytime: bool,
 }
 
 impl Trace {
-    /// Forgets everything but the memory held.
+    /// Clears everything but keeps the allocated memory.
     pub fn clear(&mut self) {
         self.events.clear();
         self.picks.clear();
@@ -66,16 +66,16 @@ impl Trace {
         self.timeouts_anytime = false;
     }
 
-    /// The threads that could have been chosen where event `step` was, in thread order. One more point than
-    /// there are events may exist: the one at which a run was cut off. Empty unless it was recorded.
+    /// Returns the threads that were enabled at event `step`, in thread order. There may be one more point
+    /// than events: the one at which a run was cut off. Empty unless recorded.
     pub fn enabled_at(&self, step: usize) -> &[ThreadId] {
         let Some(&from) = self.enabled_from.get(step) else { return &[] };
         let to = self.enabled_from.get(step + 1).map_or(self.enabled.len(), |&to| to as usize);
         &self.enabled[from as usize..to]
     }
 
-    /// How many events switch away from a thread that could have gone on: the preemptions of the run.
-    /// Needs the recorded enabled threads.
+    /// Returns the number of preemptions: events that switch away from an enabled thread. Requires the
+    /// recorded enabled threads.
     pub fn preemptions(&self) -> usize {
         (1..self.events.len())
             .filter(|&step| {

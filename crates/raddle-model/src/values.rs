@@ -1,7 +1,7 @@
-//! What the steps of a run read and wrote, where that is known.
+//! The values that the steps of a run read and wrote, where known.
 //!
-//! Values are for people. Replays, fingerprints and names of failures do not depend on them, since a value may be an address or
-//! come from outside the program.
+//! Values are for people. Replays, fingerprints and names of failures do not depend on them, since a value
+//! may be an address or come from outside the program.
 
 use crate::ObjectId;
 use serde::{Deserialize, Serialize};
@@ -10,32 +10,32 @@ use std::collections::BTreeMap;
 /// The values of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Values {
-    /// What earlier steps than this one read and wrote was left out, because the run is long.
+    /// The first step whose values are kept; earlier ones are left out of long runs.
     #[serde(default)]
     pub from: u32,
-    /// Where values were.
+    /// The variables that have values.
     pub cells: Vec<Cell>,
-    /// Invariant: in the order of the steps. A step may have several, of different cells.
+    /// Invariant: in the order of the steps. A step may have several values, of different cells.
     pub list: Vec<Value>,
 }
 
 /// A variable, or a part of one.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Cell {
-    /// The object that it belongs to.
+    /// The object it belongs to.
     pub object: ObjectId,
-    /// Its name, if it is not that of the object.
+    /// Its name, if it differs from that of the object.
     pub name: String,
-    /// How many bytes it has: 1, 2, 4 or 8.
+    /// Its size in bytes: 1, 2, 4 or 8.
     pub width: u8,
-    /// How its values are written.
+    /// The format of its values.
     pub format: Format,
-    /// Values that have a name of their own, as those of an enumeration have.
+    /// Named values, such as those of an enumeration.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub names: Vec<(u64, String)>,
 }
 
-/// What one step read from a cell, and what it wrote to it.
+/// The values that one step read from a cell and wrote to it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Value {
     /// The step, from 0.
@@ -50,16 +50,16 @@ pub struct Value {
     pub written: Option<u64>,
 }
 
-/// How a value is written.
+/// The format of a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Format {
-    /// Nobody knows what it is.
+    /// The type is unknown.
     #[default]
     Unknown,
-    /// A number without a sign.
+    /// An unsigned number.
     Unsigned,
-    /// A number with a sign.
+    /// A signed number.
     Signed,
     /// True or false.
     Bool,
@@ -85,12 +85,12 @@ impl Format {
 }
 
 impl Values {
-    /// Whether there are none.
+    /// Returns true if there are no values.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Those of one step, each with its cell. A damaged file may lack one.
+    /// Iterates over the values of one step, each with its cell. A damaged file may lack a cell.
     pub fn of(&self, step: usize) -> impl Iterator<Item = (&Cell, &Value)> {
         let begin = self.list.partition_point(|value| (value.step as usize) < step);
         let own = self.list[begin..].iter().take_while(move |value| value.step as usize == step);
@@ -99,10 +99,10 @@ impl Values {
 }
 
 impl Cell {
-    /// A value of this cell for a person: `-1`, `'a'`, `0x7f0012`, `null`.
+    /// Formats a value of this cell: `-1`, `'a'`, `0x7f0012`, `null`.
     pub fn text(&self, value: u64) -> String {
-        /// Numbers of which nobody knows the type are written in hexadecimal from here on: they may be negative, addresses, or
-        /// floating-point numbers, as in a union.
+        /// Numbers of unknown type are printed in hexadecimal from this value on: they may be negative
+        /// numbers, addresses or floating-point numbers, as in a union.
         const LARGE: u64 = 1 << 28;
         let bits = 8 * u32::from(self.width.clamp(1, 8));
         let value = value & (u64::MAX >> (64 - bits));
@@ -129,7 +129,7 @@ impl Cell {
     }
 }
 
-/// Gathers the values of a run.
+/// Collects the values of a run.
 #[derive(Clone, Debug, Default)]
 pub struct Gathered {
     values: Values,
@@ -137,8 +137,8 @@ pub struct Gathered {
 }
 
 impl Gathered {
-    /// Adds what a step, at or after the latest one, read and wrote. `key` tells cells of one object and width apart; a new one
-    /// is made by `cell`.
+    /// Adds the values that a step read and wrote; the step is not before the latest one. `key` identifies
+    /// the cells of one object and width; `cell` creates a new one.
     pub fn add(
         &mut self,
         (step, read, written): (u32, Option<u64>, Option<u64>),
@@ -153,7 +153,7 @@ impl Gathered {
         list.push(Value { step, cell, read, written });
     }
 
-    /// All that was added.
+    /// Returns everything that was added.
     pub fn into_values(self) -> Values {
         self.values
     }
@@ -164,7 +164,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_are_written_as_their_type_is() {
+    fn values_are_formatted_by_type() {
         let text = |format, width, value: u64| {
             let cell = Cell { object: ObjectId(0), name: String::new(), width, format, names: Vec::new() };
             cell.text(value)
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cell_is_made_once_and_a_step_finds_its_values() {
+    fn cells_are_created_once_and_values_found_by_step() {
         let mut gathered = Gathered::default();
         let cell = || Cell {
             object: ObjectId(1),

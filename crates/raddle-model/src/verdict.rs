@@ -1,4 +1,4 @@
-//! How a run ended.
+//! The verdict of a run.
 
 use crate::{Access, LocationId, MemoryOrder, ObjectId, ThreadId};
 use serde::{Deserialize, Serialize};
@@ -7,14 +7,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "verdict")]
 pub enum Verdict {
-    /// The program ended and nothing was wrong.
+    /// The program ended without a failure.
     Passed,
-    /// The program is wrong.
+    /// The program has a bug.
     Failed {
-        /// What was wrong.
+        /// The failure.
         failure: Failure,
     },
-    /// The strategy gave the run up because its schedule is covered by another one; it says nothing about the program.
+    /// The strategy abandoned the run because another run covers its schedule; it says nothing about the
+    /// program.
     CutOff,
     /// The run reached the step limit while threads still made progress, or may have; it says nothing about the program.
     Inconclusive {
@@ -24,7 +25,7 @@ pub enum Verdict {
 }
 
 impl Verdict {
-    /// The failure, if the run failed.
+    /// Returns the failure, if the run failed.
     pub fn failure(&self) -> Option<&Failure> {
         match self {
             Verdict::Failed { failure } => Some(failure),
@@ -33,50 +34,50 @@ impl Verdict {
     }
 }
 
-/// What was wrong with a run.
+/// A failure of a run.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case", tag = "kind")]
 #[non_exhaustive]
 pub enum Failure {
-    /// An assertion of the program did not hold, or it stopped with an error of its own.
+    /// An assertion of the program failed, or the program stopped with an error of its own.
     Assertion {
-        /// Whose assertion it was.
+        /// The thread of the assertion.
         thread: ThreadId,
-        /// Where it stands.
+        /// The location of the assertion.
         location: LocationId,
-        /// What it says.
+        /// The message.
         message: String,
     },
-    /// Some threads wait and none can ever go on.
+    /// Some threads wait and none can ever continue.
     Deadlock {
-        /// Every thread that waits.
+        /// The waiting threads.
         blocked: Vec<Blocked>,
-        /// Threads that wait for one another in a ring, each for the next and the last for the first; empty if
-        /// there is no ring (a lost wake-up, for instance).
+        /// The wait-for cycle, each thread waiting for the next and the last for the first; empty if there is
+        /// none (a lost wake-up, for instance).
         cycle: Vec<ThreadId>,
     },
-    /// The run did not end within the allowed number of steps, and every thread that could go on was spinning (a livelock), or the
-    /// settings make the limit a failure in any case.
+    /// The run did not end within the step limit, and every thread that could run was spinning (a livelock),
+    /// or the settings make the limit a failure in any case.
     StepLimit {
         /// The limit.
         limit: u64,
-        /// The threads that were spinning when it was reached.
+        /// The threads that were spinning at the limit.
         spinning: Vec<ThreadId>,
     },
-    /// The run did not end within the allowed virtual time.
+    /// The run did not end within the limit of virtual time.
     TimeLimit {
         /// The limit, in nanoseconds.
         limit: u64,
     },
-    /// A synchronisation object was used against its rules.
+    /// A synchronisation object was misused.
     Misuse {
-        /// Who used it.
+        /// The thread that misused it.
         thread: ThreadId,
-        /// Which object.
+        /// The object.
         object: ObjectId,
-        /// Where.
+        /// The location.
         location: LocationId,
-        /// Against which rule.
+        /// The violated rule.
         message: String,
     },
     /// Two threads accessed the same memory, at least one of them wrote it, at least one access was not atomic, and
@@ -91,64 +92,64 @@ pub enum Failure {
     },
     /// A signal ended the program: a crash, or a call of `abort`.
     Signal {
-        /// Who got it.
+        /// The thread that received it.
         thread: ThreadId,
-        /// Where.
+        /// The location.
         location: LocationId,
         /// Its name, such as `SIGSEGV`.
         signal: String,
         /// The address whose access was refused, for signals that have one.
         address: Option<u64>,
     },
-    /// Memory was accessed that had been given back.
+    /// Freed memory was accessed.
     UseAfterFree {
-        /// Whose access it was.
+        /// The accessing thread.
         thread: ThreadId,
-        /// Where it stands.
+        /// The code location.
         location: LocationId,
-        /// Whether it would have read or written.
+        /// The attempted access.
         access: Access,
-        /// How many bytes after the beginning of the block.
+        /// The offset in the block, in bytes.
         offset: u64,
-        /// What was freed.
+        /// The freed block.
         block: FreedBlock,
     },
-    /// Memory was given back a second time.
+    /// Memory was freed twice.
     DoubleFree {
-        /// Who did it.
+        /// The thread of the second free.
         thread: ThreadId,
-        /// Where.
+        /// The location of the second free.
         location: LocationId,
-        /// What had been freed before.
+        /// The freed block.
         block: FreedBlock,
     },
-    /// The program ended, and its standard output was not the expected one.
+    /// The program ended, and its standard output differs from the expected output.
     Output {
         /// The file with the expected output.
         file: String,
-        /// In which line the first difference is, from 1.
+        /// The 1-based line of the first difference.
         line: u64,
-        /// How many bytes are the same.
+        /// Number of bytes before the first difference.
         byte: u64,
-        /// How many bytes the program wrote, and how many were expected.
+        /// Number of bytes that the program wrote, and number expected.
         lengths: (u64, u64),
     },
-    /// The program ended with a status that is not 0, where that was not allowed.
+    /// The program ended with a nonzero exit status, which was configured as a failure.
     Exit {
-        /// The status, as whoever waits for the process sees it.
+        /// The status, as a waiting parent process sees it.
         status: i32,
     },
     /// A Rust program ended because of a panic.
     Panic {
-        /// The one that ended it.
+        /// The panic that ended it.
         last: Panicked,
-        /// Those of other threads before it, which may be its cause.
+        /// Earlier panics of other threads, which may be its cause.
         before: Vec<Panicked>,
     },
 }
 
 impl Failure {
-    /// A one-word name of the kind of failure, as it appears in files.
+    /// Returns a one-word name of the kind of failure, as used in files.
     pub fn kind(&self) -> &'static str {
         match self {
             Failure::Assertion { .. } => "assertion",
@@ -168,27 +169,27 @@ impl Failure {
     }
 }
 
-/// A panic, as the program itself tells it.
+/// A panic, as the program itself reported it.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Panicked {
-    /// The name that the thread has in the program.
+    /// The name of the thread in the program.
     pub thread: String,
-    /// Where it stands: file, line and column.
+    /// Its location: file, line and column.
     pub place: String,
-    /// What it says; may have several lines.
+    /// Its message, which may have several lines.
     pub message: String,
 }
 
 /// One of the two accesses of a data race.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct RacingAccess {
-    /// Whose access it was.
+    /// The accessing thread.
     pub thread: ThreadId,
-    /// Which event of the run it was, from 0.
+    /// The index of the event in the run, from 0.
     pub step: u32,
-    /// Where it stands.
+    /// The code location.
     pub location: LocationId,
-    /// Whether it read or wrote.
+    /// The access.
     pub access: Access,
     /// [`MemoryOrder::Plain`] for at least one of the two.
     pub order: MemoryOrder,
@@ -197,36 +198,36 @@ pub struct RacingAccess {
 /// A block of memory that was allocated and freed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct FreedBlock {
-    /// Where it begins.
+    /// Its address.
     pub address: u64,
-    /// How many bytes were asked for.
+    /// The requested size, in bytes.
     pub size: u64,
-    /// Who allocated it.
+    /// The allocating thread.
     pub allocated_by: ThreadId,
-    /// Where it was allocated.
+    /// The location of the allocation.
     pub allocated_at: LocationId,
-    /// Who freed it.
+    /// The thread that freed it.
     pub freed_by: ThreadId,
-    /// Where it was freed.
+    /// The location of the free.
     pub freed_at: LocationId,
 }
 
-/// A thread that cannot go on.
+/// A thread that cannot continue.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Blocked {
     /// The thread.
     pub thread: ThreadId,
-    /// Why it waits.
+    /// The reason.
     pub reason: BlockReason,
-    /// What it waits for; for a join, the object that stands for the thread.
+    /// The object it waits for; for a join, the object that represents the thread.
     pub object: Option<ObjectId>,
-    /// Where it waits.
+    /// The location of the wait.
     pub location: LocationId,
-    /// The threads that could let it go on, if that is known: holders of a lock, the thread joined.
+    /// The threads that could let it continue, if known: holders of a lock, the thread joined.
     pub held_by: Vec<ThreadId>,
 }
 
-/// Why a thread cannot go on.
+/// The reason why a thread cannot continue.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum BlockReason {
@@ -238,7 +239,7 @@ pub enum BlockReason {
     Condition,
     /// A semaphore is zero.
     Semaphore,
-    /// Not everybody has arrived at a barrier.
+    /// Some threads have not arrived at a barrier.
     Barrier,
     /// A one-time initialisation is not over.
     Once,
@@ -246,9 +247,9 @@ pub enum BlockReason {
     Join,
     /// A channel is empty, or full, or has no receiver waiting.
     Channel,
-    /// The thread's token is not there.
+    /// The thread's token is not available.
     Park,
-    /// Nothing has come that a call of the operating system waits for, and nobody is left who could send it.
+    /// A system call waits for something that has not come, and no thread is left that could send it.
     Descriptor,
     /// No message has come that it is ready to take.
     Mailbox,

@@ -51,10 +51,10 @@ impl Coverage {
             accesses: root
                 .sites()
                 .iter()
-                .map(|site| Place { action: site.action, at: place(site.place) })
+                .map(|site| Place { action: site.action, at: place(site.location) })
                 .collect(),
             standing,
-            told: root.told(&place),
+            told: root.describe(&place),
         };
         Coverage { idioms: ledger.counts(), saturation, roots: ledger.iter().map(root).collect() }
     }
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn the_table_and_what_is_left() {
-        let site = |place, action| Site { place: Name(place), action };
+        let site = |place, action| Site { location: Name(place), action };
         let mut ledger = Ledger::default();
         let one = IRoot::new(Idiom::One, &[site(1, Action::Write), site(2, Action::Read)]);
         let other = IRoot::new(Idiom::One, &[site(2, Action::Read), site(1, Action::Write)]);

@@ -1,39 +1,39 @@
-//! The guarantees of PCT and POS in numbers, and what they mean for a number of runs.
+//! The guarantees of PCT and POS in numbers, and their meaning for a number of runs.
 //!
-//! Everything is computed with logarithms, because guarantees for long runs are below what a floating-point number
-//! can hold.
+//! Everything is computed with logarithms, because guarantees for long runs are smaller than any
+//! floating-point number.
 
 use raddle_engine::Census;
 use std::f64::consts::LN_10;
 
-/// What is known about a program.
+/// The size of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Size {
-    /// At most so many threads, `n`.
+    /// The largest number of threads, `n`.
     pub threads: u64,
-    /// At most so many steps, `k`.
+    /// The largest number of steps, `k`.
     pub steps: u64,
 }
 
-/// Why there is no guarantee.
+/// The reason why there is no guarantee.
 #[derive(Clone, PartialEq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum BoundError {
-    /// A program has at least one thread.
-    #[error("a program has at least 1 thread, not 0")]
+    /// The number of threads is 0.
+    #[error("the number of threads must be at least 1")]
     NoThreads,
-    /// A run has at least one step.
-    #[error("a run has at least 1 step, not 0")]
+    /// The number of steps is 0.
+    #[error("the number of steps must be at least 1")]
     NoSteps,
     /// The depth is not between 1 and the number of steps.
-    #[error("the depth is {depth}; it is at least 1 and at most the number of steps, {steps}")]
+    #[error("the depth must be from 1 to the number of steps ({steps}), not {depth}")]
     Depth {
         /// The depth.
         depth: u64,
         /// The number of steps.
         steps: u64,
     },
-    /// There cannot be so many conflicts.
+    /// There are more conflicts than possible.
     #[error(
         "{conflicts} conflicts are too many: each of the steps conflicts with at most one event of each other \
              thread, so there are at most {most}"
@@ -41,21 +41,21 @@ pub enum BoundError {
     Conflicts {
         /// The number of conflicts.
         conflicts: u64,
-        /// How many there can be.
+        /// The largest possible number of conflicts.
         most: u128,
     },
-    /// A confidence is between 0 and 1.
-    #[error("the confidence is {confidence}; it must be above 0 and below 1")]
+    /// The confidence is not between 0 and 1.
+    #[error("the confidence must be above 0 and below 1, not {confidence}")]
     Confidence {
         /// The confidence.
         confidence: f64,
     },
-    /// There cannot be more hits than runs, nor a ratio of no runs.
+    /// There are more hits than runs, or no runs.
     #[error("{hits} hits in {runs} runs: there must be at least 1 run, and not more hits than runs")]
     Hits {
-        /// The hits.
+        /// Number of hits.
         hits: u64,
-        /// The runs.
+        /// Number of runs.
         runs: u64,
     },
 }
@@ -68,7 +68,7 @@ pub struct Guarantee {
 }
 
 impl Guarantee {
-    /// That of PCT for a bug of a given depth: `1 / (n k^(d-1))` (ASPLOS 2010, theorem 9).
+    /// Returns the guarantee of PCT for a bug of a given depth: `1 / (n k^(d-1))` (ASPLOS 2010, theorem 9).
     pub fn pct(size: Size, depth: u64) -> Result<Guarantee, BoundError> {
         let (n, k) = size.check()?;
         if !(1..=size.steps).contains(&depth) {
@@ -77,8 +77,9 @@ impl Guarantee {
         Ok(Guarantee { ln: -(n.ln() + (depth - 1) as f64 * k.ln()) })
     }
 
-    /// That of POS for any partial order whose schedules have at most `conflicts` direct conflicts: `n^-k r^u` with
-    /// `l = ceil(c / (n-1))`, `r = n k / (k + (n-1) l)` and `u = (k - l) / 2` (thesis, corollary 3.7).
+    /// Returns the guarantee of POS for any partial order whose schedules have at most `conflicts` direct
+    /// conflicts: `n^-k r^u` with `l = ceil(c / (n-1))`, `r = n k / (k + (n-1) l)` and `u = (k - l) / 2`
+    /// (thesis, corollary 3.7).
     pub fn pos(size: Size, conflicts: u64) -> Result<Guarantee, BoundError> {
         let (n, k) = size.check()?;
         let others = size.threads - 1;
@@ -96,29 +97,30 @@ impl Guarantee {
         Ok(Guarantee { ln: ln.min(0.0) })
     }
 
-    /// The probability; 0 if it is too small for a floating-point number.
+    /// Returns the probability; 0 if it is too small for a floating-point number.
     pub fn probability(self) -> f64 {
         self.ln.exp()
     }
 
-    /// The decimal logarithm of the probability.
+    /// Returns the decimal logarithm of the probability.
     pub fn log10(self) -> f64 {
         self.ln / LN_10
     }
 
-    /// The chance that such a bug has been missed in all of `runs` runs: `(1 - p)^runs`, at most.
+    /// Returns an upper bound on the probability that all of `runs` runs miss such a bug: `(1 - p)^runs`.
     pub fn missed(self, runs: u64) -> f64 {
-        // 0 times minus infinity is not a number, but no run has surely missed.
+        // 0 times minus infinity is not a number, but without runs the bug is certainly missed.
         if runs == 0 { 1.0 } else { (runs as f64 * self.ln_miss()).exp() }
     }
 
-    /// How many runs are needed to hit at least once with this probability; infinite if there is no such number.
+    /// Returns the number of runs needed to hit at least once with this probability; infinite if there is no
+    /// such number.
     pub fn runs_for(self, confidence: f64) -> Result<f64, BoundError> {
         let wanted = check_confidence(confidence)?;
         Ok((wanted / self.ln_miss()).ceil().max(1.0))
     }
 
-    /// The decimal logarithm of [`Guarantee::runs_for`], for numbers of runs that have no name.
+    /// Returns the decimal logarithm of [`Guarantee::runs_for`], for very large numbers of runs.
     pub fn log10_runs_for(self, confidence: f64) -> Result<f64, BoundError> {
         let runs = self.runs_for(confidence)?;
         if runs.is_finite() {
@@ -128,7 +130,7 @@ impl Guarantee {
         Ok((-check_confidence(confidence)?).log10() - self.log10())
     }
 
-    /// The logarithm of the probability to miss in one run.
+    /// Returns the logarithm of the probability to miss in one run.
     fn ln_miss(self) -> f64 {
         (-self.probability()).ln_1p()
     }
@@ -146,7 +148,7 @@ impl Size {
     }
 }
 
-/// The logarithm of the wanted chance to miss.
+/// Returns the logarithm of the wanted probability to miss.
 fn check_confidence(confidence: f64) -> Result<f64, BoundError> {
     if confidence > 0.0 && confidence < 1.0 {
         Ok((-confidence).ln_1p())
@@ -155,8 +157,8 @@ fn check_confidence(confidence: f64) -> Result<f64, BoundError> {
     }
 }
 
-/// The Wilson score interval: between which bounds the probability of a hit lies, with 95 % confidence, if `hits` of
-/// `runs` independent runs hit.
+/// Returns the Wilson score interval: the bounds between which the probability of a hit lies, with 95 %
+/// confidence, if `hits` of `runs` independent runs hit.
 pub fn interval(hits: u64, runs: u64) -> Result<(f64, f64), BoundError> {
     /// The 97.5th percentile of the normal distribution.
     const Z: f64 = 1.959_963_984_540_054;
@@ -173,24 +175,26 @@ pub fn interval(hits: u64, runs: u64) -> Result<(f64, f64), BoundError> {
     Ok((low, high))
 }
 
-/// How much larger or smaller than estimated the number of unseen partial orders may be. See [`unseen_interval`].
+/// The factor by which the number of unseen partial orders may differ from the estimate. See
+/// [`unseen_interval`].
 const UNSEEN_FACTOR: f64 = 4.0;
 
-/// Returns between which numbers the number of all partial orders probably lies, of which a strategy has `seen` some and
-/// estimates that there are `estimate`: the unseen ones may be four times as many as estimated, or a quarter of that.
+/// Returns the bounds between which the number of all partial orders probably lies, if a strategy has `seen`
+/// some and estimates `estimate` in total: the unseen ones may be four times as many as estimated, or a
+/// quarter of that.
 ///
-/// This is no theorem. It held for at least 90 % of the generated programs of the test `the_interval_covers_the_true_number`
-/// (raddle-lab, tests/claims.rs), which are small.
+/// This is not a theorem. It held for at least 90 % of the generated programs of the test
+/// `the_interval_covers_the_true_number` (raddle-lab, tests/claims.rs), which are small.
 pub fn unseen_interval(seen: u64, estimate: f64) -> (f64, f64) {
     let seen = seen as f64;
     let unseen = (estimate - seen).max(0.0);
     ((seen + unseen / UNSEEN_FACTOR).floor(), (seen + unseen * UNSEEN_FACTOR).ceil())
 }
 
-/// Returns the chance that one more run has a partial order that none had, if all runs are independent draws from one distribution:
-/// the estimate of Good and Turing, which is the share of runs whose partial order came up once, and an upper bound with a
-/// confidence of 95 % (McAllester and Schapire, COLT 2000: `(2 sqrt 2 + sqrt 3) sqrt(ln(3 / 0.05) / n)` above the estimate). Nothing
-/// without runs.
+/// Returns the probability that one more run has a partial order that no earlier run had, if all runs are
+/// independent draws from one distribution: the Good-Turing estimate, which is the share of runs whose
+/// partial order occurred once, and an upper bound with a confidence of 95 % (McAllester and Schapire, COLT
+/// 2000: `(2 sqrt 2 + sqrt 3) sqrt(ln(3 / 0.05) / n)` above the estimate). `None` without runs.
 pub fn next_new(census: &Census) -> Option<(f64, f64)> {
     let (mut runs, mut single) = (0_u64, 0_u64);
     for (_, count) in census.iter() {
@@ -233,7 +237,7 @@ mod tests {
         // l = ceil(5 / 2) = 3, r = 3*8 / (8 + 2*3), u = 5/2.
         let size = Size { threads: 3, steps: 8 };
         close(Guarantee::pos(size, 5).unwrap().probability(), (24_f64 / 14.0).powf(2.5) / 3_f64.powi(8));
-        // With all conflicts it is random walk's guarantee, with one thread it is certain.
+        // With all conflicts it equals the guarantee of random walk, with one thread it is certain.
         close(Guarantee::pos(SMALL, 10).unwrap().probability(), 2_f64.powi(-10));
         assert_eq!(Guarantee::pos(Size { threads: 1, steps: 5 }, 0).unwrap().probability(), 1.0);
         let long = Guarantee::pos(Size { threads: 4, steps: 10_000 }, 0).unwrap();
@@ -275,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn wilson_as_in_tables() {
+    fn the_wilson_interval_matches_published_tables() {
         let within = |(low, high): (f64, f64), expected: (f64, f64)| {
             assert!((low - expected.0).abs() < 5e-5 && (high - expected.1).abs() < 5e-5, "{low} {high}");
         };

@@ -1,14 +1,14 @@
-//! How long a search goes on.
+//! The limits of a search.
 
 use serde::{Deserialize, Serialize};
 use std::time::{Duration, Instant};
 
-/// The most runs of a search, its time, and the failure that ends it.
+/// The largest number of runs of a search, its time, and the failure that ends it.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Budget {
-    /// The most runs. A run that its strategy cuts off counts.
+    /// The largest number of runs. A run that its strategy cuts off counts.
     pub runs: u64,
-    /// No run but the first starts after this time. How many there are then depends on the machine.
+    /// No run but the first starts after this time. The number of runs then depends on the machine.
     pub time: Option<Duration>,
     /// The failure that ends the search.
     pub stop: Stop,
@@ -28,12 +28,12 @@ pub enum Stop {
     FirstFailure,
     /// The first one of these kinds.
     FirstOf(Vec<String>),
-    /// None: all runs are made and failures are counted.
+    /// None: all runs are executed and failures are counted.
     Never,
 }
 
 impl Stop {
-    /// Returns whether a failure of this kind ends the search.
+    /// Returns true if a failure of this kind ends the search.
     pub(crate) fn applies_to(&self, kind: &str) -> bool {
         match self {
             Stop::FirstFailure => true,
@@ -43,7 +43,7 @@ impl Stop {
     }
 }
 
-/// The moment after which no run starts. The only use of the clock in a search.
+/// The time after which no run starts. The only use of the clock in a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Deadline(Option<(Instant, Duration)>);
 
@@ -51,13 +51,13 @@ impl Deadline {
     /// Returns the deadline `budget` from now, or none.
     #[expect(
         clippy::disallowed_methods,
-        reason = "a time budget is read between runs and decides nothing in them"
+        reason = "a time budget is read between runs and does not affect them"
     )]
     pub fn new(budget: Option<Duration>) -> Deadline {
         Deadline(budget.map(|budget| (Instant::now(), budget)))
     }
 
-    /// Returns whether it has passed.
+    /// Returns true if it has passed.
     pub fn is_over(&self) -> bool {
         self.0.is_some_and(|(begun, budget)| begun.elapsed() >= budget)
     }

@@ -1,18 +1,19 @@
-//! Chooses what can be said of a search that found nothing.
+//! Selects the statements that hold for a search that found nothing.
 //!
-//! Only runs that were made count. A statement about the probability of a miss is made if that is at most [`MOST_MISSED`], since
-//! others are true and useless. It is never made for a strategy whose runs the rule against spinning has changed, or in which a
-//! number was drawn (which waiter a signal wakes, a data choice), because the strategies' guarantees do not know of these.
+//! Only executed runs count. A statement about the probability of a miss is made if that is at most
+//! [`MOST_MISSED`], since others are true but useless. It is never made for a strategy whose runs the rule
+//! against spinning has changed, or in which a number was drawn (which waiter a signal wakes, a data choice),
+//! because the guarantees do not cover these.
 
 use crate::bound::{Guarantee, Size, next_new, unseen_interval};
 use crate::lanes::{Lane, Lanes};
 use crate::tally::{LaneTally, Tally};
 use raddle_model::{Claim, Claims};
 
-/// The largest probability of a miss that is told.
+/// The largest probability of a miss that is reported.
 pub const MOST_MISSED: f64 = 0.05;
 
-/// The failure of a run that took too many steps.
+/// The failure of a run that exceeded the step limit.
 const STEP_LIMIT: &str = "step-limit";
 
 /// Returns the statements that hold for a search, the strongest first; none if a run failed, unless at the step limit.
@@ -49,16 +50,16 @@ pub fn claims(tally: &Tally, lanes: &Lanes) -> Claims {
     claims
 }
 
-/// The lanes whose runs were made as their strategy wants, with their numbers.
+/// Iterates over the lanes whose runs were executed exactly as their strategy chose, with their numbers.
 fn undisturbed<'a>(tally: &'a Tally, lanes: &'a Lanes) -> impl Iterator<Item = (&'a Lane, &'a LaneTally)> {
     lanes.iter().zip(&tally.lanes).filter(|(_, lane)| lane.is_undisturbed())
 }
 
-/// The guarantees of POS and random walk for any partial order.
+/// Returns the guarantees of POS and random walk for any partial order.
 fn any_order(tally: &Tally, lanes: &Lanes) -> Option<Claim> {
     let (threads, steps) = (tally.threads, tally.steps.max(1));
     let size = Size { threads, steps };
-    // How many conflicts a run has is not counted; there are never more than this.
+    // The number of conflicts of a run is not counted; there are never more than this.
     let most = threads.saturating_sub(1).saturating_mul(steps);
     let (mut missed, mut runs) = (1.0, 0);
     for (_, lane) in undisturbed(tally, lanes).filter(|(lane, _)| lane.reaches_every_order) {
@@ -68,7 +69,7 @@ fn any_order(tally: &Tally, lanes: &Lanes) -> Option<Claim> {
     (missed <= MOST_MISSED).then_some(Claim::AnyOrder { missed, runs, threads, steps })
 }
 
-/// PCT's guarantee for the greatest depth for which it is worth something.
+/// Returns PCT's guarantee for the greatest depth for which it is useful.
 fn depth(tally: &Tally, lanes: &Lanes) -> Option<Claim> {
     let made = tally.pct_runs(lanes);
     let claim = |(&depth, _): (&u64, _)| {

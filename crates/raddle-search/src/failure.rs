@@ -1,4 +1,4 @@
-//! A failing run, after the search: reduced, explained and kept in a file.
+//! A failing run, after the search: reduced, explained and stored in a file.
 
 use raddle_explain::{Budget, Effort, Execute, Explanation, Smallest, minimize};
 use raddle_model::{MADE, TraceFile, Values, Verdict};
@@ -8,10 +8,10 @@ use std::time::Duration;
 use crate::budget::Deadline;
 use crate::signature::sign;
 
-/// How much is done to reduce a run.
+/// The limits of a reduction.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Limits {
-    /// The most runs.
+    /// The largest number of runs.
     pub runs: u64,
     /// No run starts after this time.
     pub time: Duration,
@@ -20,18 +20,19 @@ pub struct Limits {
 /// The limits after a failure, when a person waits for the report.
 pub const AFTER_A_FAILURE: Limits = Limits { runs: 2_000, time: Duration::from_secs(10) };
 
-/// Somebody who waits for a reduction or an explanation. Called after each run.
+/// A progress display for a reduction or an explanation. Called after each run.
 pub trait Progress {
-    /// Begins to wait for `runs` runs.
+    /// Starts a phase of `runs` runs.
     fn begin(&self, runs: u64);
 
-    /// A run was made; `note` says what is known so far.
+    /// Reports a finished run; `note` describes the state.
     fn ran(&self, note: &dyn Fn() -> String);
 }
 
-/// Searches for a smaller run that fails as that of `file` does. `save` gets every smaller one, as it may be the last.
+/// Searches for a smaller run with the same failure as that of `file`. `save` gets every smaller one, as it
+/// may be the last.
 ///
-/// Returns nothing if the failure does not occur again, and the first error of `save`.
+/// Returns `None` if the failure does not occur again, and the first error of `save`.
 pub fn reduce<E>(
     file: &TraceFile,
     execute: &mut dyn Execute,
@@ -55,7 +56,7 @@ pub fn reduce<E>(
     Ok(smallest.map(|smallest| with_origin(file, smallest.run)))
 }
 
-/// Explains the failing run of `file`, which is reduced before unless it is already. No run starts after `time`.
+/// Explains the failing run of `file`, after reducing it unless that was done. No run starts after `time`.
 pub fn explain(
     file: &TraceFile,
     effort: Effort,
@@ -97,10 +98,10 @@ pub fn signed(file: &TraceFile) -> String {
     TraceFile { signature: sign(file), ..file.clone() }.to_json()
 }
 
-/// Signs a failure file and writes it, so that no reader ever sees half of it.
+/// Signs a failure file and writes it, atomically: no reader ever sees half of it.
 pub fn write(path: &Path, file: &TraceFile) -> std::io::Result<()> {
     let text = signed(file);
-    // What is there already and is no plain file, such as a pipe, is not replaced.
+    // An existing file that is not a regular file, such as a pipe, is not replaced.
     if std::fs::metadata(path).is_ok_and(|there| !there.is_file()) {
         return std::fs::write(path, text);
     }
@@ -108,13 +109,13 @@ pub fn write(path: &Path, file: &TraceFile) -> std::io::Result<()> {
     half.push(format!(".{}.part", std::process::id()));
     let written = std::fs::write(&half, text).and_then(|()| std::fs::rename(&half, path));
     if written.is_err() {
-        // What came to the disk before it was full is of no use.
+        // A partial file on a full disk is useless.
         _ = std::fs::remove_file(&half);
     }
     written
 }
 
-/// Returns where the run of a file comes from, without the run.
+/// Returns the origin of the run of a file, without the run.
 pub fn origin(file: &TraceFile) -> TraceFile {
     TraceFile {
         id: file.id.clone(),
@@ -141,14 +142,14 @@ pub fn origin(file: &TraceFile) -> TraceFile {
     }
 }
 
-/// Returns the steps of `run` with the origin of `file`. What was known of an earlier reduction is kept.
+/// Returns the steps of `run` with the origin of `file`. Statistics of an earlier reduction are kept.
 fn with_origin(file: &TraceFile, run: TraceFile) -> TraceFile {
     let mut minimized = run.minimized;
     if let (Some(now), Some(before)) = (&mut minimized, file.minimized) {
         now.executions += before.executions;
         (now.switches_before, now.steps_before) = (before.switches_before, before.steps_before);
     }
-    // When threads were made is part of the run.
+    // The creation times of threads are part of the run.
     let is_made = |(name, _): &(String, i64)| name == MADE;
     let kept = file.parameters.iter().filter(|parameter| !is_made(parameter)).cloned();
     TraceFile {
@@ -206,7 +207,7 @@ mod tests {
     }
 
     #[test]
-    fn when_threads_were_made_is_that_of_the_smaller_run() {
+    fn creation_times_of_threads_are_those_of_the_smaller_run() {
         let (found, run) = (file(&[("shared", 7), (MADE, 0), (MADE, 5)]), file(&[(MADE, 0), (MADE, 2)]));
         assert_eq!(with_origin(&found, run), file(&[("shared", 7), (MADE, 0), (MADE, 2)]));
     }

@@ -1,7 +1,7 @@
 //! Programs that run in this process, on an engine of their own.
 
 use crate::lanes::Lanes;
-use crate::run::{Details, Made, Run};
+use crate::run::{Details, FinishedRun, Run};
 use crate::worker::{Known, Request, Target, Worker};
 use raddle_engine::{Config, Engine, Plan, Program, Rng, Strategy, run};
 use raddle_model::native::Covered;
@@ -40,9 +40,9 @@ pub struct Recording {
     pub run: u64,
     /// The executed operations.
     pub trace: Trace,
-    /// How it ended.
+    /// The verdict.
     pub verdict: Verdict,
-    /// Its partial order.
+    /// The fingerprint of its partial order.
     pub fingerprint: u64,
 }
 
@@ -62,12 +62,12 @@ impl Target for InProcess<'_> {
     }
 }
 
-/// Makes runs on an engine of its own.
+/// Executes runs on an engine of its own.
 pub struct LocalWorker {
     engine: Engine,
     program: Box<dyn CopyProgram>,
     strategies: Vec<Box<dyn Strategy>>,
-    /// Whether one of them looks at iRoots.
+    /// True if one of them tracks iRoots.
     looks: bool,
     seed: u64,
     requested: Option<Request>,
@@ -85,7 +85,7 @@ impl Worker for LocalWorker {
     }
 
     #[inline]
-    fn receive(&mut self) -> Result<Option<Made<Box<Recording>>>, io::Error> {
+    fn receive(&mut self) -> Result<Option<FinishedRun<Box<Recording>>>, io::Error> {
         let Some(Request { turn, trace, .. }) = self.requested.take() else { return Ok(None) };
         Ok(self.make(turn, trace))
     }
@@ -107,7 +107,7 @@ impl Worker for LocalWorker {
 
 impl LocalWorker {
     #[inline]
-    fn make(&mut self, turn: Turn, trace: bool) -> Option<Made<Box<Recording>>> {
+    fn make(&mut self, turn: Turn, trace: bool) -> Option<FinishedRun<Box<Recording>>> {
         let LocalWorker { engine, program, strategies, seed, looks, .. } = self;
         let strategy = &mut *strategies[turn.lane];
         if strategy.begin(Rng::for_run(*seed, turn.run)) == Plan::Exhausted {
@@ -117,7 +117,7 @@ impl LocalWorker {
         run(engine, &mut **program, strategy);
         let summary = engine.summary();
         strategy.learn(&summary);
-        let mut made = Made {
+        let mut made = FinishedRun {
             run: Run {
                 fingerprint: summary.fingerprint,
                 steps: summary.trace.events.len() as u64,
@@ -153,7 +153,7 @@ impl LocalWorker {
     }
 }
 
-/// Lists all iRoots of a ledger; the tally knows which of them are new.
+/// Lists all iRoots of a ledger; the tally determines which of them are new.
 #[cold]
 fn note_exposed(details: &mut Details, ledger: &Ledger) {
     let exposed = ledger.iter().filter(|(_, standing)| standing.exposed).map(|(&root, _)| root);

@@ -1,7 +1,7 @@
 //! One job of a search: a worker and the turns that are its own.
 
 use crate::pipeline::Window;
-use crate::run::{Made, Run};
+use crate::run::{FinishedRun, Run};
 use crate::shared::{Found, Seen, Shared};
 use crate::turns::Turns;
 use crate::worker::{Request, Worker};
@@ -13,17 +13,17 @@ pub(crate) struct Job<'a, W: Worker> {
     shared: &'a Shared<'a, W::Failure>,
     worker: W,
     turns: Turns,
-    /// What this job has found; a remote worker's runs are counted for all jobs together.
+    /// The results of this job; the runs of remote workers are counted for all jobs together.
     found: Found<W::Failure>,
-    /// Turns since whoever watches was called.
+    /// Number of turns since the last call of the progress callback.
     unseen: u64,
 }
 
-/// How the runs of a round ended.
+/// The end of the runs of a round.
 enum End {
-    /// All of them were made.
+    /// All of them were executed.
     Round,
-    /// The search is over; so many results were not waited for.
+    /// The search is over; this many requested results were not awaited.
     Search(usize),
 }
 
@@ -38,7 +38,7 @@ impl<'a, W: Worker> Job<'a, W> {
         Job { shared, worker, turns, found: Found::new(search.lanes.iter().len(), W::MOST_ORDERS), unseen: 0 }
     }
 
-    /// Makes the runs of this job by number, until the search is over.
+    /// Executes the runs of this job by number, until the search is over.
     pub(crate) fn run(mut self) -> Result<Found<W::Failure>, W::Error> {
         let unanswered = self.rounds().inspect_err(|_| self.shared.give_up())?;
         if self.worker.has_knowledge() {
@@ -66,7 +66,7 @@ impl<'a, W: Worker> Job<'a, W> {
         }
     }
 
-    /// Makes the runs of a round one by one.
+    /// Executes the runs of a round one by one.
     fn round_here(&mut self) -> Result<End, W::Error> {
         while let Some(turn) = self.turns.next_turn() {
             if self.shared.is_over(turn.number) {
@@ -82,7 +82,7 @@ impl<'a, W: Worker> Job<'a, W> {
         Ok(End::Round)
     }
 
-    /// Makes the runs of a round, several of which are under way at a time.
+    /// Executes the runs of a round, with several requests in flight.
     fn round(&mut self, window: &mut Window) -> Result<End, W::Error> {
         let (mut given, mut requests) = (VecDeque::new(), Vec::new());
         let mut goes_on = true;
@@ -126,8 +126,8 @@ impl<'a, W: Worker> Job<'a, W> {
     }
 
     #[inline]
-    fn count(&mut self, turn: Turn, made: Made<W::Failure>) {
-        let Made { run, failure } = made;
+    fn count(&mut self, turn: Turn, made: FinishedRun<W::Failure>) {
+        let FinishedRun { run, failure } = made;
         self.turns.note(turn.lane, run.fingerprint);
         if let Some(kind) = run.kind() {
             self.shared.traced.fetch_min(turn.number, Ordering::Relaxed);

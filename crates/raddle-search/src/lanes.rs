@@ -12,7 +12,7 @@ pub enum Portfolio {
     Tests,
     /// For programs that end with their first thread; see [`portfolio::of_programs`].
     Programs,
-    /// The same, with time-outs at any moment in some runs.
+    /// The same, with timeouts at any step in some runs.
     EarlyTimeouts,
 }
 
@@ -20,17 +20,18 @@ pub enum Portfolio {
 pub struct Lane {
     /// Its specification, such as `pct:depth=2`.
     pub spec: String,
-    /// Whether its runs depend on those before them, so that one worker has to make them all, in order.
+    /// True if its runs depend on earlier ones, so that one worker has to execute them all, in order.
     pub learns: bool,
-    /// Whether nothing is left for any strategy once this one has no schedule left.
+    /// True if nothing is left for any strategy once this one has no schedule left.
     pub covers_everything: bool,
     /// The depth for which its runs have PCT's guarantee as published, all but the first.
     pub pct_depth: Option<u64>,
-    /// Whether its runs are independent draws from one distribution.
+    /// True if its runs are independent draws from one distribution.
     pub is_sample: bool,
-    /// Whether each of its runs has any given partial order with POS's guarantee at least: `n^-k` with all conflicts.
+    /// True if each of its runs has any given partial order with POS's guarantee at least: `n^-k` with all
+    /// conflicts.
     pub reaches_every_order: bool,
-    /// Never runs; copied for whoever does.
+    /// Never runs; copied for every user.
     prototype: Box<dyn Strategy>,
 }
 
@@ -44,13 +45,13 @@ impl Lane {
 /// The strategies of a search, in the order of their indices.
 pub struct Lanes {
     lanes: Vec<Lane>,
-    /// Whether strategies that find more get more turns.
+    /// True if strategies that find more get more turns.
     adapts: bool,
 }
 
 impl Lanes {
-    /// Returns the strategies of a text: one specification, several joined by `+`, or `portfolio`. In a list, `portfolio` stands for
-    /// its strategies, which have as many turns as the others then.
+    /// Parses strategies: one specification, several joined by `+`, or `portfolio`. In a list, `portfolio`
+    /// stands for its strategies, which then have as many turns as the others.
     pub fn parse(text: &str, portfolio: Portfolio) -> Result<Lanes, SpecError> {
         let adapts = text == NAME;
         let expand = |spec: &str| match portfolio {
@@ -64,7 +65,7 @@ impl Lanes {
         Ok(Lanes { lanes: specs.into_iter().map(lane).collect::<Result<_, SpecError>>()?, adapts })
     }
 
-    /// Returns no strategies, for runs that follow schedules only.
+    /// Returns no strategies, for runs that only follow schedules.
     pub fn none() -> Lanes {
         Lanes { lanes: Vec::new(), adapts: false }
     }
@@ -74,7 +75,7 @@ impl Lanes {
         Lanes { lanes: vec![Lane::new(strategy, spec.into())], adapts: false }
     }
 
-    /// Returns these strategies, each inside of what `wrap` makes of it.
+    /// Returns these strategies, each wrapped by `wrap`.
     #[must_use]
     pub fn wrapped(mut self, wrap: impl Fn(Box<dyn Strategy>) -> Box<dyn Strategy>) -> Lanes {
         for lane in &mut self.lanes {
@@ -84,14 +85,14 @@ impl Lanes {
         self
     }
 
-    /// Returns these strategies, each of which makes its runs in order, whether it learns or not.
+    /// Returns these strategies, each of which executes its runs in order, whether it learns or not.
     #[must_use]
     pub fn in_order(mut self) -> Lanes {
         self.lanes.iter_mut().for_each(|lane| lane.learns = true);
         self
     }
 
-    /// Returns whether strategies that find more partial orders get more turns.
+    /// Returns true if strategies that find more partial orders get more turns.
     pub fn adapts(&self) -> bool {
         self.adapts
     }
@@ -111,17 +112,18 @@ impl Lanes {
         &self.lanes[index]
     }
 
-    /// Returns whether the runs can be split between workers.
+    /// Returns true if the runs can be split between workers.
     pub(crate) fn can_be_split(&self) -> bool {
         self.lanes.iter().any(|lane| !lane.learns) || self.lanes.len() > 1
     }
 
-    /// Returns whether one of several strategies can leave nothing for the others.
+    /// Returns true if one of several strategies can leave nothing for the others.
     pub(crate) fn may_cover_everything(&self) -> bool {
         self.lanes.len() > 1 && self.lanes.iter().any(|lane| lane.covers_everything)
     }
 
-    /// Returns their turns on so many jobs. Shards do not talk to each other, so there the portfolio keeps its first shares.
+    /// Returns their turns on `jobs` jobs. Shards do not communicate, so with shards the portfolio keeps its
+    /// initial shares.
     pub fn rounds(&self, jobs: usize, is_sharded: bool) -> Rounds {
         match self.adapts {
             true if is_sharded => Rounds::fixed_portfolio(),
@@ -153,7 +155,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_list_is_taken_apart() {
+    fn a_list_is_split() {
         let specs = |text| Lanes::parse(text, Portfolio::Tests).map(|lanes| lanes.specs());
         assert_eq!(specs("portfolio").unwrap(), PORTFOLIO);
         assert_eq!(specs("pos+pct:depth=2").unwrap(), ["pos", "pct:depth=2"]);

@@ -1,13 +1,14 @@
 //! One search over schedules for every front end.
 //!
-//! A front end implements [`Target`]: it starts workers, and a [`Worker`] makes the runs it is asked for. [`search`](search()) decides
-//! which runs are made, by whom and in which order, counts them, and stops where the [`Search`] says so. Afterwards
-//! [`reduce`] and [`explain`] make further runs of a failing one through [`raddle_explain::Execute`], and [`write`](write()) keeps it.
+//! A front end implements [`Target`]: it starts workers, and a [`Worker`] executes the requested runs.
+//! [`search`](search()) decides which runs are executed, by whom and in which order, counts them, and stops
+//! when the [`Search`] says so. Afterwards [`reduce`] and [`explain`] execute further runs of a failing one
+//! through [`raddle_explain::Execute`], and [`write`](write()) stores it.
 //!
 //! * [`Lanes`]: the strategies that take turns.
-//! * [`Turns`]: whose turn it is, on one job of one shard.
+//! * [`Turns`]: the turns of one job of one shard.
 //! * [`Tally`]: the numbers of a search, the same for any number of jobs and for merged shards.
-//! * [`bound`]: what a number of runs without a failure is worth. [`claims`](claims()) chooses what is said of them.
+//! * [`bound`]: the value of a number of runs without a failure. [`claims`](claims()) selects the statements.
 
 pub mod bound;
 mod budget;
@@ -33,7 +34,7 @@ pub use failure::{AFTER_A_FAILURE, Limits, Progress, explain, origin, reduce, si
 pub use in_process::{CopyProgram, InProcess, Recording};
 pub use lanes::{Lane, Lanes, Portfolio};
 pub use merge::{MergeError, ShardResult, merge};
-pub use run::{Details, Made, Run};
+pub use run::{Details, FinishedRun, Run};
 pub use search::{Searched, search, search_all};
 pub use shard::{Shard, ShardError};
 pub use shared::{Outcome, Search, Seen};

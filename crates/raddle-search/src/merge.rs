@@ -1,8 +1,8 @@
 //! The results of shards, and their merge.
 //!
-//! Shards do not talk to each other. So the default portfolio does not adapt in them: it keeps the shares of its first round. A
-//! strategy that learns stays with one shard, which makes all of its runs. The merge of all shards of a search is what the
-//! shard `1/1` gives.
+//! Shards do not communicate. So the default portfolio does not adapt in them: it keeps the shares of its
+//! first round. A strategy that learns stays with one shard, which executes all of its runs. Merging all
+//! shards of a search gives the result of the shard `1/1`.
 
 use crate::budget::Stop;
 use crate::lanes::Lanes;
@@ -17,27 +17,28 @@ use raddle_strategies::portfolio::Turn;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
-/// What a shard has found, as it is kept in a file.
+/// The result of a shard, as stored in a file.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ShardResult<F> {
-    /// Which part it is.
+    /// The shard.
     pub shard: Shard,
-    /// Names the search: program, strategies, seed, budget. Only shards of the same search can be merged.
+    /// Identifies the search: program, strategies, seed, budget. Only shards of the same search can be
+    /// merged.
     pub search: String,
     /// The failure that ends the search.
     stop: Stop,
     /// The number of the run at which the shard stopped, if it did.
     stopped_at: Option<u64>,
-    /// Whether runs are listed.
+    /// True if runs are listed.
     is_listed: bool,
-    /// The runs, by number, if the search can stop before all are made. Otherwise they are only counted.
+    /// The runs, by number, if the search can stop before all are executed. Otherwise they are only counted.
     runs: Vec<(u64, usize, u64, Run)>,
     counts: Counts,
     /// The first failing run, with its number.
     pub first: Option<(u64, F)>,
 }
 
-/// The numbers of a tally that are not those of single runs, or all of them if runs are not listed.
+/// The numbers of a tally that do not belong to single runs, or all of them if runs are not listed.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 struct Counts {
     runs: u64,
@@ -56,7 +57,7 @@ struct Counts {
     estimate: Option<f64>,
     exposed: Vec<(IRoot, u64)>,
     covered: Covered,
-    unlearnt: Option<String>,
+    profiling_error: Option<String>,
 }
 
 impl Counts {
@@ -79,11 +80,11 @@ impl Counts {
             estimate: tally.estimate,
             exposed: tally.exposed.iter().map(|(&root, &number)| (root, number)).collect(),
             covered: tally.covered.clone(),
-            unlearnt: tally.unlearnt.clone(),
+            profiling_error: tally.profiling_error.clone(),
         }
     }
 
-    /// Returns whether the numbers agree with each other, and with the list of runs, if there is one.
+    /// Returns true if the numbers agree with each other, and with the list of runs, if there is one.
     fn agree(&self, listed: Option<&[(u64, usize, u64, Run)]>) -> bool {
         let seen = self.census.iter().try_fold(0_u64, |sum, (_, times)| sum.checked_add(*times));
         let failed = self.kinds.values().try_fold(0_u64, |sum, times| sum.checked_add(*times));
@@ -115,71 +116,73 @@ impl Counts {
             estimate: self.estimate,
             exposed: self.exposed.iter().copied().collect(),
             covered: self.covered.clone(),
-            unlearnt: self.unlearnt.clone(),
+            profiling_error: self.profiling_error.clone(),
             ..Tally::default()
         }
     }
 }
 
-/// Why results cannot be merged.
+/// The reason why results cannot be merged.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum MergeError {
     /// There is nothing to merge.
-    #[error("there are no results to merge")]
+    #[error("no results to merge")]
     Empty,
-    /// They are of different searches.
-    #[error("shard {shard} is of another search: `{found}`, not `{expected}`")]
+    /// They belong to different searches.
+    #[error("shard {shard} belongs to another search: `{found}` instead of `{expected}`")]
     Another {
         /// The one that differs from the first.
         shard: Shard,
         /// Its search.
         found: String,
-        /// That of the first.
+        /// The search of the first.
         expected: String,
     },
-    /// They are of searches with different numbers of shards, or that end at different failures.
-    #[error("shard {shard} does not belong to the others: they have {count} shards and end at {stop:?}")]
+    /// They belong to searches with different numbers of shards, or with different stop conditions.
+    #[error("shard {shard} does not belong to the others: they have {count} shards and stop at {stop:?}")]
     Apart {
         /// The one that differs from the first.
         shard: Shard,
-        /// How many shards the first belongs to.
+        /// Number of shards of the first.
         count: usize,
         /// The failure that ends the first.
         stop: Stop,
     },
-    /// Two results of one shard are different.
-    #[error("shard {shard} is there twice, with different results; keep one of them")]
+    /// Two results of one shard differ.
+    #[error("shard {shard} occurs twice with different results\nhelp: pass only one of the two files")]
     Twice {
-        /// Which one.
+        /// The shard.
         shard: Shard,
     },
-    /// Numbers of a result contradict each other.
-    #[error("the result of shard {shard} contradicts itself; the file is damaged, run that shard again")]
+    /// The numbers of a result are inconsistent.
+    #[error(
+        "the result of shard {shard} is damaged: its numbers are inconsistent\nhelp: run that shard again"
+    )]
     Damaged {
-        /// Which one.
+        /// The shard.
         shard: Shard,
     },
     /// One is missing.
-    #[error("shard {index}/{count} is missing")]
+    #[error("shard {index}/{count} is missing\nhelp: run it, and pass its result too")]
     Missing {
-        /// Which one, from 1.
+        /// The 1-based shard.
         index: usize,
-        /// How many there are.
+        /// Number of shards.
         count: usize,
     },
     /// The strategies are not those of the search.
-    #[error("the results are of {found} strategies, the search has {expected}")]
+    #[error("the results have {found} strategies, the search has {expected}")]
     Lanes {
-        /// In the results.
+        /// Number of strategies in the results.
         found: usize,
-        /// In the search.
+        /// Number of strategies in the search.
         expected: usize,
     },
 }
 
 impl<F: Clone + PartialEq> ShardResult<F> {
-    /// Returns what a shard of `search`, which is called `name`, has found.
+    /// Creates the result of a shard of `search`, which is called `name`.
     pub fn new<E>(
         shard: Shard,
         name: impl Into<String>,
@@ -200,9 +203,9 @@ impl<F: Clone + PartialEq> ShardResult<F> {
     }
 }
 
-/// Merges the results of all shards of a search. A result may be there more than once.
+/// Merges the results of all shards of a search. A result may be passed more than once.
 ///
-/// Returns the numbers and the first failing run, as one process that makes all runs gives them.
+/// Returns the numbers and the first failing run, as for one process that executes all runs.
 pub fn merge<F: Clone + PartialEq>(
     results: &[ShardResult<F>],
     lanes: &Lanes,

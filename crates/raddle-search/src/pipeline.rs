@@ -1,16 +1,17 @@
-//! How many requests a remote worker has at a time.
+//! The number of requests in flight to a remote worker.
 //!
-//! One that waits for the next request after each run, and wakes the search for each result, loses a tenth of its time where
-//! runs are short. So requests are pipelined, and results come in halves of the pipeline. Where runs are long there are two: those
-//! under way when the search ends are made in vain. The length of the pipeline decides nothing else.
+//! A worker that waits for the next request after each run, and wakes the search for each result, loses a
+//! tenth of its time when runs are short. So requests are pipelined, and results come in halves of the
+//! pipeline. When runs are long there are two: those in flight when the search ends are wasted. The length of
+//! the pipeline affects nothing else.
 
 use std::time::{Duration, Instant};
 
-/// The least and the most requests at a time.
+/// The smallest and the largest number of requests in flight.
 const LEAST: usize = 2;
 const MOST: usize = 64;
 
-/// The work that should be under way.
+/// The amount of work that should be in flight.
 const AHEAD: Duration = Duration::from_millis(20);
 
 /// The number of requests that a worker has at a time.
@@ -18,25 +19,25 @@ const AHEAD: Duration = Duration::from_millis(20);
 pub(crate) struct Window {
     size: usize,
     most: usize,
-    /// When the latest requests were made.
+    /// The time of the latest requests.
     since: Instant,
 }
 
 impl Window {
-    /// Returns the window of a worker, whose last results are waited for or not.
-    #[expect(clippy::disallowed_methods, reason = "the number of requests decides nothing in runs")]
+    /// Creates the window of a worker; `are_awaited` if its last results are awaited.
+    #[expect(clippy::disallowed_methods, reason = "the number of requests does not affect runs")]
     pub(crate) fn new(are_awaited: bool) -> Window {
         Window { size: LEAST, most: if are_awaited { LEAST } else { MOST }, since: Instant::now() }
     }
 
-    /// Returns how many requests to make now for a worker that has `under_way`; 0 if it has enough.
+    /// Returns the number of requests to send now to a worker that has `under_way`; 0 if it has enough.
     #[inline]
     pub(crate) fn room(&self, under_way: usize) -> usize {
         if under_way * 2 > self.size { 0 } else { self.size - under_way }
     }
 
-    /// Notes that requests were made.
-    #[expect(clippy::disallowed_methods, reason = "the number of requests decides nothing in runs")]
+    /// Records that requests were sent.
+    #[expect(clippy::disallowed_methods, reason = "the number of requests does not affect runs")]
     #[inline]
     pub(crate) fn note_requests(&mut self) {
         let now = Instant::now();
@@ -44,7 +45,7 @@ impl Window {
         self.since = now;
     }
 
-    /// Half a window has lasted for `span`.
+    /// Adapts to half a window that took `span`.
     fn adapt(&mut self, span: Duration) {
         if span < AHEAD / 4 {
             self.size = (self.size * 2).min(self.most);
@@ -67,7 +68,7 @@ mod tests {
         }
         assert_eq!([0, 32, 33].map(|under_way| window.room(under_way)), [64, 32, 0]);
         window.adapt(Duration::from_millis(10));
-        assert_eq!(window.room(0), 64, "it is as it should be");
+        assert_eq!(window.room(0), 64, "the window is unchanged");
         for _ in 0..10 {
             window.adapt(Duration::from_secs(1));
         }

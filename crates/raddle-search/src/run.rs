@@ -3,47 +3,47 @@
 use raddle_model::IRoot;
 use serde::{Deserialize, Serialize};
 
-/// The numbers of one run. One that passes allocates nothing.
+/// The numbers of one run. A passing run allocates nothing.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Run {
-    /// Its partial order.
+    /// The fingerprint of its partial order.
     pub fingerprint: u64,
-    /// Its steps.
+    /// Number of steps.
     pub steps: u64,
-    /// Its threads.
+    /// Number of threads.
     pub threads: u64,
-    /// How often a spinning thread was descheduled.
+    /// Number of times a spinning thread was descheduled.
     pub rests: u64,
-    /// How many numbers with more than one answer were drawn: waiters that signals wake, and data choices.
+    /// Number of decisions with more than one answer: waiters that signals wake, and data choices.
     pub drawn: u64,
-    /// Whether its strategy cut it off, because another run covers it.
+    /// True if its strategy cut it off, because another run covers it.
     pub cut_off: bool,
-    /// What few runs have.
+    /// Data that few runs have.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub details: Option<Box<Details>>,
 }
 
-/// What few runs have.
+/// Data that few runs have.
 #[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Details {
     /// The kind of failure, if it failed.
     pub kind: Option<String>,
-    /// Whether it reached the step limit without a verdict.
+    /// True if it reached the step limit without a verdict.
     pub inconclusive: bool,
-    /// How often it waited for something outside the program.
+    /// Number of times it waited for something outside the program.
     pub outside_waits: u64,
-    /// How many processes it started.
+    /// Number of processes that it started.
     pub processes: u64,
-    /// The iRoots that no earlier run of its strategy had.
+    /// The iRoots that no earlier run of its strategy exposed.
     pub exposed: Vec<IRoot>,
-    /// Why a profiling run for shared memory failed, if one did.
-    pub unlearnt: Option<String>,
+    /// The reason why a profiling run for shared memory failed, if one did.
+    pub profiling_error: Option<String>,
 }
 
 impl Run {
-    /// Returns whether it reached the step limit without a verdict.
+    /// Returns true if it reached the step limit without a verdict.
     pub fn is_inconclusive(&self) -> bool {
         self.details.as_ref().is_some_and(|details| details.inconclusive)
     }
@@ -54,11 +54,11 @@ impl Run {
     }
 }
 
-/// A run that a worker has made.
+/// A finished run of a worker.
 #[derive(Debug)]
-pub struct Made<F> {
+pub struct FinishedRun<F> {
     /// Its numbers.
     pub run: Run,
-    /// What is kept of it, if it failed and was requested with its trace.
+    /// The recording, if it failed and was requested with its trace.
     pub failure: Option<F>,
 }

@@ -1,4 +1,4 @@
-//! The search itself: which runs are made, by whom, and when it is over.
+//! The search itself: the choice of runs and workers, and the end.
 
 use crate::budget::Deadline;
 use crate::job::Job;
@@ -13,16 +13,16 @@ use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 
 type Failure<T> = <<T as Target>::Worker as Worker>::Failure;
 type Error<T> = <<T as Target>::Worker as Worker>::Error;
-/// What a search of a target has found, or why it could not be made.
+/// The result of a search of a target, or the reason why it failed.
 pub type Searched<T> = Result<Outcome<Failure<T>, Error<T>>, Error<T>>;
 
-/// Makes the runs of a search.
+/// Executes the runs of a search.
 ///
 /// Fails if a worker does and no failing run was found.
 pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
     let lanes = search.lanes.iter().len();
     let jobs = search.jobs.max(1);
-    // Runs after the one that ends the search are taken out again: how many there are depends on the number of jobs.
+    // Runs after the one that ends the search are removed again: their number depends on the number of jobs.
     let may_stop = may_stop(search);
     let shared = Shared {
         search,
@@ -55,8 +55,7 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
         let others = others.into_iter().map(|other| match other {
             Ok(other) => other.join().unwrap_or_else(|payload| std::panic::resume_unwind(payload)),
             Err(error) => {
-                let what =
-                    format!("cannot start a thread for job 2 of {jobs}: {error}; --jobs sets their number");
+                let what = format!("cannot start a thread for job 2 of {jobs}: {error}\nhelp: reduce --jobs");
                 Err(Error::<T>::from(io::Error::new(error.kind(), what)))
             }
         });
@@ -68,7 +67,7 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
     for outcome in outcomes {
         match outcome {
             Ok(other) if !has_any => {
-                // The tally of a single job stays as it is, with what only such a one knows.
+                // The tally of a single job stays as it is, with the data that only such a tally has.
                 (found, has_any) = (other, true);
             }
             Ok(other) => found.merge(other, search.known.unwrap_or(&nothing)),
@@ -91,7 +90,7 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
         }
     }
     if has_stopped {
-        // How many runs strategies learnt from that do not count depends on the number of jobs.
+        // The number of runs that strategies learnt from but that do not count depends on the number of jobs.
         tally.estimate = None;
     }
     tally.settle(search.lanes);
@@ -101,9 +100,10 @@ pub fn search<T: Target>(target: &T, search: &Search<'_>) -> Searched<T> {
     Ok(Outcome { tally, first, log, stopped_at, lost })
 }
 
-/// Makes the runs of several searches on `cores` cores. Those that cannot be split come first and share the cores.
+/// Executes the runs of several searches on `cores` cores. Those that cannot be split come first and share
+/// the cores.
 ///
-/// Returns what each has found, in their order.
+/// Returns their results, in order.
 pub fn search_all<T: Target>(searches: &[(T, Search<'_>)], cores: usize) -> Vec<Searched<T>> {
     let mut outcomes: Vec<_> = searches.iter().map(|_| None).collect();
     let whole = |&(_, (_, search)): &(usize, &(T, Search<'_>))| !search.lanes.can_be_split();

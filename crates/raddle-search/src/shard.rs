@@ -1,4 +1,4 @@
-//! A part of a search that another process can make.
+//! A part of a search that another process can execute.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
@@ -12,12 +12,12 @@ pub struct Shard {
     count: usize,
 }
 
-/// The most shards.
+/// The largest number of shards.
 const MOST: usize = 1_000_000;
 
-/// A text that names no shard.
+/// A text that is not a shard.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error("`{0}` is not a shard; write K/N with K from 1 to N and N up to {MOST}, such as 3/100")]
+#[error("`{0}` is not a shard\nhelp: write K/N with K from 1 to N and N up to {MOST}, such as 3/100")]
 pub struct ShardError(String);
 
 impl Shard {
@@ -26,7 +26,7 @@ impl Shard {
         self.index
     }
 
-    /// Returns how many shards there are.
+    /// Returns the number of shards.
     pub fn count(self) -> usize {
         self.count
     }

@@ -1,4 +1,4 @@
-//! A search, what it has found, and what its jobs share.
+//! A search, its result, and the state that its jobs share.
 
 use crate::budget::{Budget, Deadline, Stop};
 use crate::lanes::Lanes;
@@ -11,39 +11,40 @@ use raddle_strategies::portfolio::{Rounds, Turn};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-/// What is searched, and for how long.
+/// The parameters of a search.
 #[derive(Clone)]
 pub struct Search<'a> {
     /// The strategies.
     pub lanes: &'a Lanes,
-    /// How long.
+    /// The limits.
     pub budget: Budget,
-    /// How many workers make runs at the same time.
+    /// Number of workers that execute runs at the same time.
     pub jobs: usize,
-    /// Which part of the runs is made here; all of them if there is none.
+    /// The part of the runs to execute here; all of them if `None`.
     pub shard: Option<Shard>,
     /// The iRoots that every worker's strategies know from the start.
     pub known: Option<&'a Ledger>,
-    /// Called for people who wait: after each run of a remote worker, otherwise after every `every` runs of a job.
+    /// The progress callback: called after each run of a remote worker, otherwise after every `every` runs of
+    /// a job.
     pub watch: &'a (dyn Fn(Seen<'_>) + Sync),
     /// See `watch`.
     pub every: u64,
 }
 
-/// The state of a search, for whoever watches it.
+/// The state of a search, for the progress callback.
 #[derive(Clone, Copy, Debug)]
 pub struct Seen<'a> {
-    /// How many turns this job has had since the last call.
+    /// Number of turns of this job since the last call.
     pub turns: u64,
     /// The latest one.
     pub turn: Turn,
-    /// What it was like.
+    /// Its numbers.
     pub run: &'a Run,
-    /// The numbers of all jobs so far; of this job alone where workers are not remote.
+    /// The numbers of all jobs so far; of this job alone if workers are not remote.
     pub tally: &'a Tally,
 }
 
-/// What a search has found.
+/// The result of a search.
 #[derive(Debug)]
 pub struct Outcome<F, E> {
     /// The numbers.
@@ -54,7 +55,7 @@ pub struct Outcome<F, E> {
     pub(crate) log: Vec<(Turn, Run)>,
     /// The number of the failing run at which the search stopped, if runs were logged.
     pub(crate) stopped_at: Option<u64>,
-    /// Why not all runs were made, although a failing one was found.
+    /// The reason why not all runs were executed, although a failing one was found.
     pub lost: Option<E>,
 }
 
@@ -66,7 +67,7 @@ impl<F, E> Outcome<F, E> {
     }
 }
 
-/// What the jobs of a search share.
+/// The state that the jobs of a search share.
 pub(crate) struct Shared<'a, F> {
     pub(crate) search: &'a Search<'a>,
     pub(crate) rounds: Rounds,
@@ -75,15 +76,15 @@ pub(crate) struct Shared<'a, F> {
     pub(crate) end: AtomicU64,
     /// No failure of a run with this number or a greater one is needed any more.
     pub(crate) traced: AtomicU64,
-    /// Whether a job has given up.
+    /// True if a job has failed.
     pub(crate) stopped: AtomicBool,
-    /// What remote workers have found so far.
+    /// The results of remote workers so far.
     pub(crate) found: Mutex<Found<F>>,
-    /// Whether numbers after the first failure have to be taken out again.
+    /// True if numbers after the first failure have to be removed again.
     pub(crate) keeps_log: bool,
 }
 
-/// What one job has found, or all of them.
+/// The result of one job, or of all of them.
 pub(crate) struct Found<F> {
     pub(crate) tally: Tally,
     pub(crate) first: Option<(Turn, F)>,
@@ -113,8 +114,8 @@ impl<F> Found<F> {
 }
 
 impl<F> Shared<'_, F> {
-    /// Returns whether run `number` is not to be made, or not to be waited for. One run is made in any case; without it
-    /// nothing could be said of the program.
+    /// Returns true if run `number` must not be executed or awaited. One run is executed in any case; without
+    /// it nothing is known about the program.
     #[inline]
     pub(crate) fn is_over(&self, number: u64) -> bool {
         number >= self.end.load(Ordering::Relaxed)
@@ -122,7 +123,7 @@ impl<F> Shared<'_, F> {
             || number > 0 && self.deadline.is_over()
     }
 
-    /// Makes no run with this number or a greater one, nor waits for one.
+    /// Ends the search before this run number.
     pub(crate) fn end_at(&self, number: u64) {
         self.end.fetch_min(number, Ordering::Relaxed);
     }
@@ -133,7 +134,7 @@ impl<F> Shared<'_, F> {
     }
 }
 
-/// Returns whether a search can end before all of its runs are made.
+/// Returns true if a search can end before all of its runs are executed.
 pub(crate) fn may_stop(search: &Search<'_>) -> bool {
     search.budget.stop != Stop::Never || search.lanes.may_cover_everything()
 }

@@ -14,63 +14,64 @@ use std::collections::{BTreeMap, BTreeSet};
 /// The numbers of a search. They do not depend on the number of jobs, unless a time budget ended it.
 #[derive(Clone, Debug, Default)]
 pub struct Tally {
-    /// Complete runs.
+    /// Number of complete runs.
     pub runs: u64,
-    /// Runs that their strategy cut off.
+    /// Number of runs that their strategy cut off.
     pub cut_off: u64,
-    /// Failing runs.
+    /// Number of failing runs.
     pub failures: u64,
-    /// Runs that reached the step limit without a verdict; they are among the complete ones.
+    /// Number of runs that reached the step limit without a verdict; they are among the complete ones.
     pub inconclusive: u64,
-    /// How often each kind of failure occurred.
+    /// Number of times each kind of failure occurred.
     pub kinds: BTreeMap<String, u64>,
-    /// How often each partial order occurred.
+    /// Number of times each partial order occurred.
     pub census: Census,
-    /// How often a spinning thread was descheduled.
+    /// Number of times a spinning thread was descheduled.
     pub rests: u64,
-    /// The most threads of a run.
+    /// The largest number of threads of a run.
     pub threads: u64,
-    /// The most steps of a run.
+    /// The largest number of steps of a run.
     pub steps: u64,
-    /// How often runs waited for something outside the program.
+    /// Number of times runs waited for something outside the program.
     pub outside_waits: u64,
-    /// How many processes runs started.
+    /// Number of processes that runs started.
     pub processes: u64,
-    /// For each strategy.
+    /// The numbers of each strategy.
     pub lanes: Vec<LaneTally>,
-    /// Whether no schedule is left that the strategies promise to run.
+    /// True if no schedule is left that the strategies promise to run.
     pub exhausted: bool,
-    /// How many partial orders a strategy estimates there are, if one does.
+    /// Number of partial orders that a strategy estimates, if one does.
     pub estimate: Option<f64>,
-    /// The 1-based number of the run with the latest new partial order; only if one job made all runs.
+    /// The 1-based number of the run with the latest new partial order; only if one job executed all runs.
     pub last_new: Option<u64>,
     /// The numbers of the runs that had a partial order new to their job, with its fingerprint; empty for merged shards.
     pub firsts: Vec<(u64, u64)>,
-    /// The iRoots of the runs and the first run that had each, by number.
+    /// The iRoots exposed, with the number of the first run that exposed each.
     pub exposed: BTreeMap<IRoot, u64>,
-    /// After how many runs how many iRoots there were, wherever that grew.
+    /// The growth of the number of exposed iRoots: (runs, iRoots) at every increase.
     pub saturation: Vec<(u64, u64)>,
-    /// What strategies know of iRoots, and the names of code locations.
+    /// The iRoots that strategies know, and the names of code locations.
     pub covered: Covered,
-    /// Why a profiling run for shared memory failed, if one did.
-    pub unlearnt: Option<String>,
+    /// The reason why a profiling run for shared memory failed, if one did.
+    pub profiling_error: Option<String>,
 }
 
 /// The runs of one strategy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct LaneTally {
-    /// Complete runs.
+    /// Number of complete runs.
     pub runs: u64,
-    /// Those of PCT that passed after the longest one, whose length it has learnt then; 0 for others once the search is over.
+    /// Number of PCT runs that passed after the longest one, whose length was known by then; 0 for others
+    /// once the search is over.
     #[serde(default)]
     pub passed_after_longest: u64,
-    /// The steps of the longest one.
+    /// Number of steps of the longest run.
     #[serde(default)]
     pub longest: u64,
-    /// How often a spinning thread was descheduled in them.
+    /// Number of times a spinning thread was descheduled in them.
     #[serde(default)]
     pub rests: u64,
-    /// How many numbers with more than one answer were drawn in them.
+    /// Number of decisions in them with more than one answer.
     #[serde(default)]
     pub drawn: u64,
     /// The number of the turn for which it had no schedule left.
@@ -78,14 +79,14 @@ pub struct LaneTally {
 }
 
 impl LaneTally {
-    /// Returns whether all that was decided in its runs were the steps that its strategy chose.
+    /// Returns true if the only decisions in its runs were the threads that its strategy chose.
     pub(crate) fn is_undisturbed(&self) -> bool {
         self.rests == 0 && self.drawn == 0
     }
 }
 
 impl Tally {
-    /// Returns the tally of no runs under so many strategies.
+    /// Creates an empty tally for `lanes` strategies.
     pub fn new(lanes: usize) -> Tally {
         Tally { lanes: vec![LaneTally::default(); lanes], ..Tally::default() }
     }
@@ -128,8 +129,8 @@ impl Tally {
         self.inconclusive += u64::from(details.inconclusive);
         self.outside_waits += details.outside_waits;
         self.processes += details.processes;
-        if self.unlearnt.is_none() {
-            self.unlearnt.clone_from(&details.unlearnt);
+        if self.profiling_error.is_none() {
+            self.profiling_error.clone_from(&details.profiling_error);
         }
         let before = self.exposed.len();
         for &root in &details.exposed {
@@ -177,13 +178,14 @@ impl Tally {
         }
         self.saturation.extend(other.saturation);
         self.covered.ledger.join(&other.covered.ledger, base);
-        self.covered.places.extend(other.covered.places);
-        self.unlearnt = self.unlearnt.take().or(other.unlearnt);
+        self.covered.locations.extend(other.covered.locations);
+        self.profiling_error = self.profiling_error.take().or(other.profiling_error);
     }
 
-    /// Sets [`Tally::exhausted`] from what is known of each strategy, and takes out what depends on the number of jobs.
+    /// Sets [`Tally::exhausted`] from the state of each strategy, and removes numbers that depend on the
+    /// number of jobs.
     pub(crate) fn settle(&mut self, lanes: &Lanes) {
-        // Runs of PCT are made in order by one job; those of others may not be.
+        // One job executes the runs of PCT in order; those of others may be split.
         for (_, tally) in lanes.iter().zip(&mut self.lanes).filter(|(lane, _)| lane.pct_depth.is_none()) {
             tally.passed_after_longest = 0;
         }
@@ -198,7 +200,8 @@ impl Tally {
         covers.filter_map(|(_, tally)| tally.exhausted_at).min()
     }
 
-    /// Returns these numbers for the runs of `log` up to number `last` alone. What is not about single runs is kept.
+    /// Returns these numbers for the runs of `log` up to number `last` alone. Numbers that do not belong to
+    /// single runs are kept.
     pub(crate) fn up_to(self, last: u64, log: &mut Vec<(Turn, Run)>) -> Tally {
         log.retain(|(turn, _)| turn.number <= last);
         let mut again = Tally { census: self.census.emptied(), ..Tally::new(self.lanes.len()) };
@@ -210,13 +213,14 @@ impl Tally {
         again
     }
 
-    /// Returns how many partial orders were seen; about, if they were too many to count one by one ([`Census::is_exact`]).
+    /// Returns the number of partial orders seen; an estimate if they were too many to count individually
+    /// ([`Census::is_exact`]).
     pub fn partial_orders(&self) -> u64 {
         self.census.distinct() as u64
     }
 
-    /// Returns how many of the last tenth of the runs had a partial order that none before had, and how many these are; nothing if
-    /// that is not known or there are too few.
+    /// Returns the number of runs among the last tenth that had a partial order that no earlier run had, and
+    /// the number of runs in that tenth; `None` if unknown or if there are too few runs.
     pub fn new_at_the_end(&self) -> Option<(u64, u64)> {
         let (all, last) = (self.runs + self.cut_off, (self.runs + self.cut_off) / 10);
         if last == 0 || self.firsts.is_empty() {
@@ -229,9 +233,9 @@ impl Tally {
         Some((new.filter(|(number, _)| *number >= all - last).count() as u64, last))
     }
 
-    /// Returns the runs that have PCT's guarantee as published, by depth: those that passed after the strategy had seen its longest
-    /// run. The guarantee knows neither the rule against spinning nor numbers that are drawn, so a strategy whose runs had
-    /// any of these has none.
+    /// Returns the runs that have PCT's guarantee as published, by depth: those that passed after the
+    /// strategy had seen its longest run. The guarantee covers neither the rule against spinning nor drawn
+    /// numbers, so a strategy whose runs had any of these has none.
     pub fn pct_runs(&self, lanes: &Lanes) -> BTreeMap<u64, PctRuns> {
         let mut made: BTreeMap<u64, PctRuns> = BTreeMap::new();
         for (lane, tally) in lanes.iter().zip(&self.lanes).filter(|(_, tally)| tally.is_undisturbed()) {
@@ -244,8 +248,9 @@ impl Tally {
         made
     }
 
-    /// Returns an upper bound on the probability that the runs of PCT, `made` by depth, all miss a bug of this depth that shows in
-    /// a run no longer than theirs. Runs for deeper bugs find it too, with their own guarantee. 1 without such runs.
+    /// Returns an upper bound on the probability that the runs of PCT, `made` by depth, all miss a bug of
+    /// this depth that shows in a run no longer than theirs. Runs for deeper bugs find it too, with their own
+    /// guarantee. 1 without such runs.
     pub fn missed_by_pct(&self, depth: u64, made: &BTreeMap<u64, PctRuns>) -> f64 {
         let deep = made.range(depth.max(1)..);
         let missed = deep.map(|(&depth, pct)| {
@@ -259,8 +264,8 @@ impl Tally {
 /// Runs of PCT with one depth.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct PctRuns {
-    /// How many.
+    /// Number of runs.
     pub runs: u64,
-    /// The `k` of their guarantee: the steps of the longest.
+    /// The `k` of their guarantee: the number of steps of the longest.
     pub steps: u64,
 }

@@ -1,15 +1,15 @@
-//! Whose turn it is.
+//! The order of turns.
 
 use crate::lanes::Lanes;
 use raddle_strategies::portfolio::{Round, Rounds, Turn};
 
 /// The turns of one job of a search.
 ///
-/// A strategy that does not learn is split between the jobs by run number; one that learns stays with one job, which makes all
-/// of its runs in order. So the runs of a search do not depend on the number of jobs.
+/// A strategy that does not learn is split between the jobs by run number; one that learns stays with one
+/// job, which executes all of its runs in order. So the runs of a search do not depend on the number of jobs.
 #[derive(Debug)]
 pub struct Turns {
-    /// The turns of the round that are left; nothing after the last round.
+    /// The remaining turns of the round; `None` after the last round.
     round: Option<Round>,
     own: Vec<Own>,
     /// Partial orders of this round, with the strategy that found each.
@@ -17,17 +17,17 @@ pub struct Turns {
     /// Strategies that ran out of schedules in this round.
     over: Vec<usize>,
     adapts: bool,
-    /// How many strategies have schedules left for this job.
+    /// Number of strategies that have schedules left for this job.
     left: usize,
 }
 
-/// The runs of one strategy that one job makes: those whose number leaves `rest` when divided by `stride`.
+/// The runs of one strategy that one job executes: those whose number leaves `rest` when divided by `stride`.
 #[derive(Clone, Copy, Debug)]
 struct Own {
     is_own: bool,
     rest: u64,
     stride: u64,
-    /// It has no schedule left.
+    /// True if it has no schedule left.
     is_over: bool,
 }
 
@@ -56,7 +56,7 @@ impl Turns {
         }
     }
 
-    /// Returns the indices of the strategies of which this job makes runs.
+    /// Returns the indices of the strategies of which this job executes runs.
     pub fn lanes(&self) -> impl Iterator<Item = usize> + '_ {
         self.own.iter().enumerate().filter(|(_, own)| own.is_own).map(|(lane, _)| lane)
     }
@@ -74,7 +74,7 @@ impl Turns {
         })
     }
 
-    /// Notes the partial order of a turn.
+    /// Records the partial order of a turn.
     #[inline]
     pub fn note(&mut self, lane: usize, fingerprint: u64) {
         if self.adapts {
@@ -82,7 +82,7 @@ impl Turns {
         }
     }
 
-    /// Notes that a strategy has no schedule left. Returns whether that is news.
+    /// Records that a strategy has no schedule left. Returns true if that is new.
     pub fn note_exhausted(&mut self, lane: usize) -> bool {
         let own = &mut self.own[lane];
         let is_new = !std::mem::replace(&mut own.is_over, true);
@@ -93,8 +93,8 @@ impl Turns {
         is_new
     }
 
-    /// Ends the round, all of whose turns are noted, and waits for the other jobs to do so. Returns whether there is another
-    /// round.
+    /// Ends the round, all of whose turns are recorded, and waits for the other jobs to do so. Returns true
+    /// if there is another round.
     pub fn end_round(&mut self, rounds: &Rounds) -> bool {
         self.round = rounds.meet(&self.seen, &self.over);
         self.seen.clear();

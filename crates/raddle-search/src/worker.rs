@@ -1,66 +1,68 @@
-//! What a front end implements: a target, and workers that make its runs.
+//! The interface of a front end: a target, and workers that execute its runs.
 
-use crate::run::Made;
+use crate::run::FinishedRun;
 use raddle_model::native::Covered;
 use raddle_strategies::portfolio::Turn;
 use std::io;
 
-/// A program that can be run under chosen schedules: what a front end implements.
+/// A program that can be run under chosen schedules; implemented by a front end.
 pub trait Target: Sync {
-    /// Makes its runs.
+    /// Executes its runs.
     type Worker: Worker;
 
-    /// Starts a worker for job `job` of a search. The first one is started before all others, and alone, so that an error
-    /// that all of them would have is reported once.
+    /// Starts a worker for job `job` of a search. The first one is started before all others, and alone, so
+    /// that an error that all of them would have is reported once.
     fn start(&self, job: usize) -> Result<Self::Worker, <Self::Worker as Worker>::Error>;
 }
 
-/// A process, a VM or an engine that makes runs, one after the other.
+/// A process, a VM or an engine that executes runs, one after the other.
 pub trait Worker {
-    /// What is kept of a failing run.
+    /// The recording of a failing run.
     type Failure: Send;
-    /// Why no further run can be made.
+    /// The reason why no further run can be executed.
     type Error: Send + From<io::Error>;
 
-    /// Whether it is another process, to which several requests can be on their way.
+    /// True if it is another process, to which several requests can be in flight.
     const IS_REMOTE: bool;
 
-    /// How many partial orders are counted one by one; of more, a sample is. All of them, unless a front end says otherwise.
+    /// Number of partial orders that are counted individually; beyond it, a sample is. All of them by
+    /// default.
     const MOST_ORDERS: usize = usize::MAX;
 
-    /// Asks for runs, to be made in this order.
+    /// Requests runs, to be executed in this order.
     fn request(&mut self, requests: &[Request]) -> Result<(), Self::Error>;
 
-    /// Waits for the oldest run that was requested. Returns nothing if its strategy has no schedule left.
-    fn receive(&mut self) -> Result<Option<Made<Self::Failure>>, Self::Error>;
+    /// Waits for the oldest requested run. Returns `None` if its strategy has no schedule left.
+    fn receive(&mut self) -> Result<Option<FinishedRun<Self::Failure>>, Self::Error>;
 
-    /// Returns what the strategies with these indices have learnt. Called after the last run, if no error came before.
+    /// Returns the knowledge of the strategies with these indices. Called after the last run, unless there
+    /// was an error.
     fn knowledge(&mut self, _lanes: &[usize]) -> Result<Known, Self::Error> {
         Ok(Known::default())
     }
 
-    /// Whether [`Worker::knowledge`] is wanted, so that no request may be left unanswered before.
+    /// Returns true if [`Worker::knowledge`] is wanted, so that no request may be left unanswered before.
     fn has_knowledge(&self) -> bool {
         false
     }
 }
 
-/// A run that is wanted.
+/// A requested run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Request {
     /// Its strategy and number.
     pub turn: Turn,
-    /// Whether its failure is wanted, if it fails.
+    /// True if its failure is wanted, if it fails.
     pub trace: bool,
-    /// Whether the search waits for it now. Results of others may be held back.
+    /// True if the search waits for it now. Results of others may be held back.
     pub awaited: bool,
 }
 
-/// What strategies have learnt in a search.
+/// The knowledge of strategies after a search.
 #[derive(Debug, Default)]
 pub struct Known {
     /// The iRoots.
     pub covered: Covered,
-    /// How many partial orders there are, as far as a strategy can tell.
+    /// Estimated number of partial orders, if a strategy has an estimate.
     pub estimate: Option<f64>,
 }

@@ -1,4 +1,4 @@
-//! The promises of a search: its result depends on neither jobs nor shards, and it stops where it says.
+//! The guarantees of a search: its result depends on neither jobs nor shards, and it stops where requested.
 
 use raddle_engine::{Config, Rng};
 use raddle_model::Kind;
@@ -24,7 +24,7 @@ fn searched(script: &Script, spec: &str, jobs: usize, shard: Option<Shard>, budg
     with_search(script, spec, jobs, shard, budget, |_, found| found)
 }
 
-/// Searches, and gives the search with what it found to `and`.
+/// Searches, and passes the search with its result to `and`.
 fn with_search<R>(
     script: &Script,
     spec: &str,
@@ -42,7 +42,7 @@ fn with_search<R>(
 
 type Found = Outcome<Box<Recording>, io::Error>;
 
-/// All numbers of a tally that do not depend on who made the runs.
+/// Returns all numbers of a tally that do not depend on the distribution of runs.
 fn numbers(tally: &Tally) -> String {
     let mut census: Vec<_> = tally.census.iter().collect();
     census.sort_unstable();
@@ -83,11 +83,11 @@ fn the_number_of_jobs_changes_nothing() {
     }
 }
 
-/// The results of all shards of a search, each through its file.
+/// Returns the results of all shards of a search, each through its file.
 fn shards(script: &Script, spec: &str, count: usize, jobs: usize, budget: &Budget) -> Vec<ShardResult<u64>> {
     let result = |index: usize| {
         let shard: Shard = format!("{}/{count}", index + 1).parse().unwrap();
-        // Only what is kept in a file is merged.
+        // Only what is stored in a file is merged.
         let text = with_search(script, spec, jobs, Some(shard), budget, |search, found| {
             let found = found.map_failure(|recording| recording.fingerprint);
             serde_json::to_string(&ShardResult::new(shard, spec, search, &found)).unwrap()
@@ -98,7 +98,7 @@ fn shards(script: &Script, spec: &str, count: usize, jobs: usize, budget: &Budge
 }
 
 #[test]
-fn merged_shards_are_what_one_process_gives() {
+fn merged_shards_equal_one_process() {
     for spec in SPECS {
         let lanes = Lanes::parse(spec, Portfolio::Tests).unwrap();
         for budget in stops() {
@@ -116,7 +116,7 @@ fn merged_shards_are_what_one_process_gives() {
 }
 
 #[test]
-fn a_single_strategy_makes_the_same_runs_with_and_without_shards() {
+fn a_single_strategy_executes_the_same_runs_with_and_without_shards() {
     let budget = Budget::all(500);
     let plain = searched(&deadlocks(), "pos", 1, None, &budget);
     let sharded = searched(&deadlocks(), "pos", 1, Some("1/1".parse().unwrap()), &budget);
@@ -129,7 +129,7 @@ fn results_runs(result: &ShardResult<u64>) -> u64 {
 }
 
 #[test]
-fn shards_that_do_not_belong_together_are_refused() {
+fn shards_of_different_searches_are_rejected() {
     let lanes = Lanes::parse("pos", Portfolio::Tests).unwrap();
     let budget = Budget::all(100);
     let results = shards(&deadlocks(), "pos", 3, 1, &budget);
@@ -138,10 +138,10 @@ fn shards_that_do_not_belong_together_are_refused() {
     let other = shards(&deadlocks(), "random-walk", 3, 1, &budget);
     let mixed = [&results[..2], &other[2..]].concat();
     assert!(matches!(merge(&mixed, &lanes), Err(MergeError::Another { .. })));
-    // A result that came twice counts once.
+    // A result that is passed twice counts once.
     let twice = [&results[..], &results[..1]].concat();
     assert_eq!(numbers(&merge(&twice, &lanes).unwrap().0), numbers(&merge(&results, &lanes).unwrap().0));
-    // So is one that contradicts itself, or another result of the same shard.
+    // So is an inconsistent one, or another result of the same shard.
     let damaged = |from: &str, to: &str| {
         let text = serde_json::to_string(&results[1]).unwrap();
         assert!(text.contains(from), "{text}");
@@ -177,7 +177,7 @@ fn a_strategy_that_has_covered_everything_ends_the_search() {
 }
 
 #[test]
-fn whoever_watches_sees_every_run_once() {
+fn the_progress_callback_sees_every_run_once() {
     let lanes = Lanes::parse("portfolio", Portfolio::Tests).unwrap();
     let script = deadlocks();
     let target = InProcess { program: &script, lanes: &lanes, config: Config::default(), seed: 7 };
@@ -194,7 +194,7 @@ fn whoever_watches_sees_every_run_once() {
 }
 
 #[test]
-fn without_time_one_run_is_made() {
+fn without_time_one_run_is_executed() {
     let budget = Budget { time: Some(std::time::Duration::ZERO), ..Budget::all(1_000) };
     assert_eq!(searched(&deadlocks(), "pos", 3, None, &budget).tally.runs, 1);
 }

@@ -1,51 +1,51 @@
-//! What is kept, as plain data.
+//! The stored data.
 
 use raddle_model::{Action, Idiom, Standing};
 use std::collections::BTreeMap;
 
-/// A place in the code that another build of the program knows again.
+/// A code location that can be recognized in another build of the program.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub struct Place {
+pub struct Location {
     /// The name of the program or library, without its folder.
     pub module: String,
     /// The symbol of the function; empty if none is known.
     pub function: String,
     /// A hash of the function's body; of the whole file if no function is known.
     pub body: u64,
-    /// How far into the function, or the file.
+    /// The offset in the function, or in the file.
     pub offset: u64,
-    /// The place as people want it: `file:line`, or what is nearest to that.
+    /// The location for people: `file:line`, or the nearest known equivalent.
     pub shown: String,
-    /// Whether it is not the application's own code.
+    /// True if it is not the application's own code.
     pub is_library: bool,
-    /// The place that called its function, if places are told apart by that.
-    pub caller: Option<Box<Place>>,
+    /// The location that called its function, if locations include callers.
+    pub caller: Option<Box<Location>>,
 }
 
-impl Place {
-    /// The place and its callers from the inside out.
-    pub fn way(&self) -> impl Iterator<Item = &Place> {
+impl Location {
+    /// Iterates over the location and its callers, innermost first.
+    pub fn way(&self) -> impl Iterator<Item = &Location> {
         std::iter::successors(Some(self), |place| place.caller.as_deref())
     }
 }
 
-/// What tells an iRoot from all others, in whichever store it is: of each access the place with its callers and what is done.
-/// Lines of the source are no part of it, for they change with what stands above.
+/// The identity of an iRoot in any store: for each access, the location with its callers, and the action.
+/// Source lines are not part of it, because they change with the code above.
 pub type Identity<'a> = (Idiom, Vec<(Vec<(&'a str, &'a str, u64, u64)>, Action)>);
 
-/// An iRoot and what is known of it.
+/// An iRoot and its state.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Entry {
     /// The idiom.
     pub idiom: Idiom,
     /// Its accesses in order.
-    pub sites: Vec<(Place, Action)>,
-    /// What is known of it.
+    pub sites: Vec<(Location, Action)>,
+    /// Its state.
     pub standing: Standing,
 }
 
 impl Entry {
-    /// What tells it from all other iRoots.
+    /// Returns its identity.
     pub fn identity(&self) -> Identity<'_> {
         let sites = self.sites.iter().map(|(place, action)| {
             let way = place.way();
@@ -66,20 +66,20 @@ pub struct Search {
     pub arguments: String,
     /// The strategy.
     pub strategy: String,
-    /// How many runs were made.
+    /// Number of runs.
     pub runs: u64,
-    /// How many of them failed.
+    /// Number of failing runs.
     pub failures: u64,
 }
 
-/// Something that was kept, with what the store knows of it.
+/// A stored item with data of the store.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Stored<T> {
-    /// When, in seconds since 1970.
+    /// The time, in seconds since 1970.
     pub at: i64,
-    /// What.
+    /// The item.
     pub what: T,
-    /// How many iRoots it exposed for the first time.
+    /// Number of iRoots that it exposed for the first time.
     pub fresh: u64,
 }
 
@@ -92,7 +92,8 @@ fn letter(action: Action) -> char {
     }
 }
 
-/// The sites of an iRoot. The two threads of idiom 5 are alike, so that one of its two readings is taken.
+/// Returns the sites of an iRoot. The two threads of idiom 5 are symmetric, so one of its two readings is
+/// used.
 fn one_reading<T: Ord + Clone>(idiom: Idiom, sites: Vec<T>) -> Vec<T> {
     if idiom != Idiom::Five {
         return sites;
@@ -102,7 +103,7 @@ fn one_reading<T: Ord + Clone>(idiom: Idiom, sites: Vec<T>) -> Vec<T> {
     sites.min(turned)
 }
 
-/// The sites of an entry by the numbers of their places: `,3r,17w,`.
+/// Returns the sites of an entry by the numbers of their locations: `,3r,17w,`.
 pub(crate) fn key(entry: &Entry, ids: &[i64]) -> String {
     let sites: Vec<(i64, char)> =
         ids.iter().zip(&entry.sites).map(|(&id, &(_, action))| (id, letter(action))).collect();
@@ -111,17 +112,17 @@ pub(crate) fn key(entry: &Entry, ids: &[i64]) -> String {
         .fold(",".to_owned(), |text, (id, letter)| format!("{text}{id}{letter},"))
 }
 
-/// The numbers of the places in a key.
+/// Iterates over the numbers of the locations in a key.
 pub(crate) fn place_ids(key: &str) -> impl Iterator<Item = i64> {
     key.split(',').filter_map(|site| site.trim_end_matches(|end: char| end.is_alphabetic()).parse().ok())
 }
 
-/// The entry of a row; nothing if it makes no sense.
+/// Returns the entry of a row; `None` if it is invalid.
 pub(crate) fn from_row(
     idiom: i64,
     sites: &str,
     standing: Standing,
-    places: &BTreeMap<i64, Place>,
+    places: &BTreeMap<i64, Location>,
 ) -> Option<Entry> {
     let idiom = Idiom::ALL.into_iter().find(|known| known.number() as i64 == idiom)?;
     let site = |text: &str| {

@@ -1,16 +1,18 @@
-//! What searches for bugs have tested, kept in a file of the project, for later searches and other inputs.
+//! Tested interleavings, stored in a file of the project, for later searches and other inputs.
 //!
-//! The file is an SQLite database. A search adds what it knows in one transaction, so that a process that is killed leaves what
-//! was there before, and several processes may add at once. A damaged file is set aside under another name, never emptied.
+//! The file is an SQLite database. A search adds its results in one transaction, so that a killed process
+//! leaves the previous content, and several processes may add at once. A damaged file is renamed, never
+//! emptied.
 //!
-//! A place in the code is kept by its function, a hash of that function's body and the offset in it, so that iRoots outlast
-//! changes elsewhere. Those of changed functions are never found again and can be forgotten ([`Store::forget`]).
+//! A code location is stored as its function, a hash of that function's body and the offset in it, so that
+//! iRoots survive changes elsewhere. Those of changed functions are never found again and can be removed
+//! ([`Store::forget`]).
 
 mod entry;
 mod open;
 mod schema;
 
-pub use entry::{Entry, Identity, Place, Search, Stored};
+pub use entry::{Entry, Identity, Location, Search, Stored};
 pub use open::{Opened, StoreError};
 
 use raddle_model::Standing;
@@ -29,17 +31,19 @@ pub struct Store {
 }
 
 impl Store {
-    /// Opens the store, or begins a new one if there is no such file. One that is damaged is renamed, which is told.
+    /// Opens the store, or creates one if there is no such file. A damaged store is renamed, which is
+    /// reported.
     pub fn open(path: &Path) -> Result<Opened, StoreError> {
         open::open(path)
     }
 
-    /// Opens a store that exists to be read: neither the file is changed nor can [`Store::add`] or [`Store::forget`] change it.
+    /// Opens an existing store for reading: neither is the file changed nor can [`Store::add`] or
+    /// [`Store::forget`] change it.
     pub fn open_to_read(path: &Path) -> Result<Store, StoreError> {
         open::read(path)
     }
 
-    /// Opens a store that exists to be changed. One that is damaged is refused and stays where it is.
+    /// Opens an existing store for writing. A damaged one is rejected and stays where it is.
     pub fn open_to_change(path: &Path) -> Result<Store, StoreError> {
         open::change(path)
     }
@@ -48,39 +52,39 @@ impl Store {
         StoreError::Database { path: self.path.clone(), source }
     }
 
-    /// All that is kept, in the order in which it came.
+    /// Returns all entries, in the order in which they were added.
     pub fn entries(&self) -> Result<Vec<Entry>, StoreError> {
         self.read_entries().map_err(|error| self.error(error))
     }
 
-    /// Adds what a search has come to know: `added` to what is there. What was tried in vain is added up, so it has to be the
-    /// tries of this search alone. Gives how many iRoots were exposed for the first time.
+    /// Adds the results of a search. Failed runs add up, so `added` must contain those of this search alone.
+    /// Returns the number of iRoots exposed for the first time.
     pub fn add(&mut self, added: &[Entry], search: &Search) -> Result<u64, StoreError> {
         let path = self.path.clone();
         self.write_entries(added, search).map_err(|source| StoreError::Database { path, source })
     }
 
-    /// Forgets all iRoots that `keep` does not want, and the places that only they had. Gives how many. Nobody adds anything
-    /// meanwhile.
+    /// Removes all iRoots for which `keep` returns false, and the locations that only they had. Returns their
+    /// number. No other process can add anything meanwhile.
     pub fn forget(&mut self, keep: impl FnMut(&Entry) -> bool) -> Result<u64, StoreError> {
         let path = self.path.clone();
         self.delete(keep).map_err(|source| StoreError::Database { path, source })
     }
 
-    /// The searches that added something, the first one first.
+    /// Returns the searches that added something, the first one first.
     pub fn searches(&self) -> Result<Vec<Stored<Search>>, StoreError> {
         self.read_searches().map_err(|error| self.error(error))
     }
 
     fn read_entries(&self) -> rusqlite::Result<Vec<Entry>> {
-        // Places and iRoots of one moment.
+        // Reads locations and iRoots in one transaction.
         let transaction = self.connection.unchecked_transaction()?;
-        // A row that another version wrote is none of ours.
+        // Skips rows that another version wrote.
         Ok(read_rows(&transaction)?.into_iter().filter_map(|row| row.entry).collect())
     }
 
     fn write_entries(&mut self, added: &[Entry], search: &Search) -> rusqlite::Result<u64> {
-        // Two processes that both read first and then want to write would refuse each other.
+        // Two processes that both read first and then want to write would block each other.
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let mut fresh = 0;
         for entry in added {
@@ -131,7 +135,7 @@ impl Store {
     }
 
     fn delete(&mut self, mut keep: impl FnMut(&Entry) -> bool) -> rusqlite::Result<u64> {
-        // What is judged must not be changed until it is gone: numbers of places are used again.
+        // An entry must not change between the decision and its removal: numbers of locations are reused.
         let transaction = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
         let (kept, gone): (Vec<Row>, Vec<Row>) =
             read_rows(&transaction)?.into_iter().partition(|row| row.entry.as_ref().is_none_or(&mut keep));
@@ -170,37 +174,37 @@ impl Store {
     }
 }
 
-/// An iRoot as it is kept.
+/// A stored iRoot.
 struct Row {
     id: i64,
     sites: String,
-    /// Nothing if it makes no sense.
+    /// `None` if it is invalid.
     entry: Option<Entry>,
 }
 
-/// The caller of each place, 0 for none. It has a smaller number, for it came first.
+/// Returns the caller of each location, 0 for none. It has a smaller number, because it was added first.
 fn read_callers(connection: &Connection) -> rusqlite::Result<BTreeMap<i64, i64>> {
     let mut statement = connection.prepare("SELECT id, caller FROM place WHERE caller < id")?;
     let callers = statement.query_map([], |row| Ok((row.get(0)?, row.get(1)?)))?;
     callers.collect()
 }
 
-fn read_places(connection: &Connection) -> rusqlite::Result<BTreeMap<i64, Place>> {
+fn read_places(connection: &Connection) -> rusqlite::Result<BTreeMap<i64, Location>> {
     let mut statement = connection.prepare(
         "SELECT id, module, function, body, offset, shown, is_library, caller FROM place ORDER BY id",
     )?;
-    let mut places: BTreeMap<i64, Place> = BTreeMap::new();
+    let mut places: BTreeMap<i64, Location> = BTreeMap::new();
     let mut rows = statement.query([])?;
     while let Some(row) = rows.next()? {
         let caller = match row.get(7)? {
             0 => None,
-            // Whoever has a caller that makes no sense makes none.
+            // A location with an invalid caller is invalid.
             caller => match places.get(&caller) {
                 None => continue,
                 caller => caller.cloned().map(Box::new),
             },
         };
-        let place = Place {
+        let place = Location {
             module: row.get(1)?,
             function: row.get(2)?,
             body: row.get::<_, i64>(3)? as u64,
@@ -214,7 +218,7 @@ fn read_places(connection: &Connection) -> rusqlite::Result<BTreeMap<i64, Place>
     Ok(places)
 }
 
-/// All iRoots in the order in which they came.
+/// Returns all iRoots in the order in which they were added.
 fn read_rows(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<Row>> {
     let places = read_places(transaction)?;
     let mut statement = transaction
@@ -229,8 +233,9 @@ fn read_rows(transaction: &Transaction<'_>) -> rusqlite::Result<Vec<Row>> {
     rows.collect()
 }
 
-/// The number of a place, which is given to it if it is new, as to its callers. Where it is shown may have changed.
-fn place_id(transaction: &Transaction<'_>, place: &Place) -> rusqlite::Result<i64> {
+/// Returns the number of a location, adding it and its callers if necessary. Updates the text for people,
+/// which may have changed.
+fn place_id(transaction: &Transaction<'_>, place: &Location) -> rusqlite::Result<i64> {
     let caller = match &place.caller {
         Some(caller) => place_id(transaction, caller)?,
         None => 0,

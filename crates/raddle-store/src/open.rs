@@ -1,4 +1,4 @@
-//! Opening: what is ours, what is damaged, and what is neither.
+//! Opening a store, and the detection of foreign and damaged files.
 
 use crate::schema::{APPLICATION, FROM_1, TABLES, VERSION};
 use crate::{FILE_NAME, Store};
@@ -9,44 +9,44 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-/// How long to wait for another process that writes.
+/// The timeout for another process that writes.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// How long to wait before the next try to lock the folder.
+/// The delay before the next attempt to lock the folder.
 const AGAIN: Duration = Duration::from_millis(5);
 
-/// How a file is opened that is there.
+/// The flags for opening an existing file.
 const EXISTING: OpenFlags = OpenFlags::SQLITE_OPEN_READ_WRITE
     .union(OpenFlags::SQLITE_OPEN_URI)
     .union(OpenFlags::SQLITE_OPEN_NO_MUTEX);
 
-/// Why a store cannot be used.
+/// The reason why a store cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The database refuses.
+    /// The database reported an error.
     #[error("{path}: {source}", path = path.display())]
     Database {
         /// The file.
         path: PathBuf,
-        /// What it says.
+        /// The message.
         source: rusqlite::Error,
     },
-    /// It is a database of somebody else.
-    #[error("{path}: it is a database of another program; name another file for the store", path = path.display())]
+    /// It is a database of another program.
+    #[error("{path} is a database of another program\nhelp: name another file for the store", path = path.display())]
     Foreign {
         /// The file.
         path: PathBuf,
     },
-    /// It was made by a later version.
-    #[error("{path}: it is a store of version {version}, and this raddle knows up to {VERSION}; use a newer raddle, or another file", path = path.display())]
+    /// A later version wrote it.
+    #[error("{path} has store version {version}, this version of raddle supports up to {VERSION}\nhelp: use a newer raddle, or name another file for the store", path = path.display())]
     Newer {
         /// The file.
         path: PathBuf,
         /// Its version.
         version: i32,
     },
-    /// It is no database that can be read, and was no store before.
-    #[error("{path}: it is no store; name another file for the store", path = path.display())]
+    /// It is not a readable database, and was not a store before.
+    #[error("{path} is not a store\nhelp: name another file for the store", path = path.display())]
     NoStore {
         /// The file.
         path: PathBuf,
@@ -56,20 +56,20 @@ pub enum StoreError {
     Damaged {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// The error.
         reason: String,
     },
     /// The folder cannot be opened.
-    #[error("{path}: the folder of the store cannot be opened: {source}", path = path.display())]
+    #[error("{path}: cannot open the folder of the store: {source}", path = path.display())]
     NoFolder {
         /// The file.
         path: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
-    /// Somebody else has the lock of the folder.
+    /// Another process has locked the folder.
     #[error(
-        "{path}: another process has locked the folder of the store for more than {} seconds; see `lslocks`, or name another file for the store",
+        "{path}: another process has locked the folder of the store for more than {} seconds\nhelp: find the process with `lslocks`, or name another file for the store",
         PATIENCE.as_secs(),
         path = path.display(),
     )]
@@ -77,28 +77,28 @@ pub enum StoreError {
         /// The file.
         path: PathBuf,
     },
-    /// A damaged file cannot be set aside.
-    #[error("{path}: the store is damaged, and cannot be set aside as {aside}: {source}", path = path.display(), aside = aside.display())]
+    /// A damaged file cannot be renamed.
+    #[error("{path}: the store is damaged and cannot be renamed to {aside}: {source}", path = path.display(), aside = aside.display())]
     CannotSetAside {
         /// The file.
         path: PathBuf,
-        /// What it was to be called.
+        /// The new name.
         aside: PathBuf,
-        /// Why not.
+        /// The cause.
         source: std::io::Error,
     },
 }
 
-/// A store that can be used.
+/// An open store.
 #[derive(Debug)]
 pub struct Opened {
     /// The store.
     pub store: Store,
-    /// Where the damaged file is now that was in its place, and what was wrong with it.
+    /// The new path of the damaged file that was replaced, and the damage.
     pub set_aside: Option<(PathBuf, String)>,
 }
 
-/// Opens a store to be changed, begins one where there is none, and sets aside what was found to be damaged.
+/// Opens a store for writing, creates one if there is none, and renames a damaged one.
 pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     let _turn = turn(path)?;
     let mut moved = None;
@@ -118,15 +118,16 @@ pub(crate) fn open(path: &Path) -> Result<Opened, StoreError> {
     Ok(Opened { store, set_aside: moved })
 }
 
-/// Opens a store that exists to be changed.
+/// Opens an existing store for writing.
 pub(crate) fn change(path: &Path) -> Result<Store, StoreError> {
     let _turn = turn(path)?;
     drop(look(path)?);
     prepare(path, EXISTING)
 }
 
-/// Waits until nobody else opens a store in this folder to change it. Of several processes only one makes the file or moves a
-/// damaged one, and none begins another one meanwhile, whose log would be moved too.
+/// Waits until no other process opens a store in this folder for writing. Of several processes only one
+/// creates the file or renames a damaged one, and none creates another one meanwhile, whose log would be
+/// moved too.
 fn turn(path: &Path) -> Result<Option<File>, StoreError> {
     let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let cannot = |source| StoreError::NoFolder { path: path.to_owned(), source };
@@ -135,30 +136,31 @@ fn turn(path: &Path) -> Result<Option<File>, StoreError> {
         match folder.try_lock() {
             Ok(()) => return Ok(Some(folder)),
             Err(TryLockError::WouldBlock) => std::thread::sleep(AGAIN),
-            // Folders cannot be locked on this file system. The database has locks of its own.
+            // This file system does not support locks on folders. The database has its own locks.
             Err(TryLockError::Error(_)) => return Ok(None),
         }
     }
     Err(StoreError::Locked { path: path.to_owned() })
 }
 
-/// Opens a store that exists to be read.
+/// Opens an existing store for reading.
 pub(crate) fn read(path: &Path) -> Result<Store, StoreError> {
     let mut connection = look(path)?;
     if beside(path, "-shm").exists() {
-        // Readers share files beside the store. Only one who may write takes them away when it is closed.
+        // Readers share files next to the store. Only a connection that may write removes them when it is
+        // closed.
         let writer = Connection::open_with_flags(path, EXISTING).map_err(failed(path))?;
         writer.busy_timeout(PATIENCE).map_err(failed(path))?;
         connection = writer;
     }
     check(path, &connection)?;
     if is_empty(&connection).map_err(failed(path))? {
-        // Somebody has begun to make it.
+        // Another process has begun to create it.
         connection = Connection::open_in_memory().map_err(failed(path))?;
         connection.execute_batch(TABLES).map_err(failed(path))?;
     } else if version(&connection).map_err(failed(path))? < VERSION {
         connection = copy(&connection).map_err(failed(path))?;
-        // Somebody may have brought it up meanwhile.
+        // Another process may have upgraded it meanwhile.
         if version(&connection).map_err(failed(path))? < VERSION {
             connection.execute_batch(FROM_1).map_err(failed(path))?;
         }
@@ -171,7 +173,7 @@ fn cannot_open(error: &rusqlite::Error) -> bool {
     error.sqlite_error_code() == Some(ErrorCode::CannotOpen)
 }
 
-/// What an error of the database means for the file at `path`.
+/// Returns a function that converts a database error for the file at `path`.
 fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError + Copy {
     move |source| {
         let path = path.to_owned();
@@ -185,12 +187,12 @@ fn failed(path: &Path) -> impl Fn(rusqlite::Error) -> StoreError + Copy {
     }
 }
 
-/// Whether a file that is damaged was a store, so that it may be set aside: it has the name of one, says so in its head, or ends
-/// within the first words of a database.
+/// Returns true if a damaged file was a store, so that it may be renamed: it has the name of one, its header
+/// says so, or it ends within the first bytes of a database.
 fn is_store(path: &Path) -> bool {
     const MAGIC: &[u8] = b"SQLite format 3\0";
     const HEAD: u64 = 100;
-    /// Where in the head the number of the application is.
+    /// The position of the application id in the header.
     const NUMBER: std::ops::Range<usize> = 68..72;
     if path.file_name().is_some_and(|name| name == FILE_NAME) {
         return true;
@@ -202,14 +204,14 @@ fn is_store(path: &Path) -> bool {
     is_read && is_database && is_ours
 }
 
-/// Opens a file so that nothing can be changed, and refuses it if it is not ours. A file without content may become ours.
+/// Opens a file read-only, and rejects it if it is not a store. An empty file may become one.
 fn look(path: &Path) -> Result<Connection, StoreError> {
     let failed = failed(path);
     let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let connection = Connection::open_with_flags(path, flags).map_err(failed)?;
     connection.busy_timeout(PATIENCE).map_err(failed)?;
     match identify_now(path, &connection) {
-        // Readers share a file beside the store, which cannot be made in a folder that is not to be changed.
+        // Readers share a file next to the store, which cannot be created in a read-only folder.
         Err(StoreError::Database { source, .. })
             if (cannot_open(&source) || source.sqlite_error_code() == Some(ErrorCode::ReadOnly))
                 && !beside(path, "-wal").exists() =>
@@ -223,7 +225,7 @@ fn look(path: &Path) -> Result<Connection, StoreError> {
     }
 }
 
-/// The address of a database that nobody changes.
+/// Returns the URI of an immutable database.
 fn unchanging(path: &Path) -> String {
     let mut address = if path.is_absolute() { "file://" } else { "file:" }.to_owned();
     for &byte in path.as_os_str().as_encoded_bytes() {
@@ -236,13 +238,14 @@ fn unchanging(path: &Path) -> String {
     address + "?immutable=1"
 }
 
-/// Refuses what is neither ours nor without content, as it is at one moment: somebody may be making it.
+/// Rejects a file that is neither a store nor empty, in a transaction of its own: another process may be
+/// creating it.
 fn identify_now(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     let moment = connection.unchecked_transaction().map_err(failed(path))?;
     identify(path, &moment)
 }
 
-/// Refuses what is neither ours nor without content, within a transaction.
+/// Rejects a file that is neither a store nor empty, within a transaction.
 fn identify(path: &Path, connection: &Transaction<'_>) -> Result<(), StoreError> {
     let application = connection.pragma_query_value(None, "application_id", |row| row.get::<_, i32>(0));
     match (application.map_err(failed(path))?, version(connection).map_err(failed(path))?) {
@@ -257,7 +260,7 @@ fn version(connection: &Connection) -> rusqlite::Result<i32> {
     connection.pragma_query_value(None, "user_version", |row| row.get(0))
 }
 
-/// All that is in a database, in memory.
+/// Copies a database into memory.
 fn copy(connection: &Connection) -> rusqlite::Result<Connection> {
     let mut copy = Connection::open_in_memory()?;
     Backup::new(connection, &mut copy)?.run_to_completion(i32::MAX, Duration::ZERO, None)?;
@@ -268,7 +271,7 @@ fn is_empty(connection: &Connection) -> rusqlite::Result<bool> {
     connection.query_row("SELECT count(*) = 0 FROM sqlite_schema", [], |row| row.get(0))
 }
 
-/// Refuses what is damaged.
+/// Rejects a damaged database.
 fn check(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     let whole: String =
         connection.query_row("PRAGMA quick_check(1)", [], |row| row.get(0)).map_err(failed(path))?;
@@ -283,7 +286,7 @@ fn check(path: &Path, connection: &Connection) -> Result<(), StoreError> {
     })
 }
 
-/// Opens what is ours, or nobody's, to be changed, and makes the tables if there are none.
+/// Opens a store or an empty file for writing, and creates the tables if there are none.
 fn prepare(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
     let failed = failed(path);
     let mut connection = Connection::open_with_flags(path, flags).map_err(failed)?;
@@ -305,14 +308,14 @@ fn prepare(path: &Path, flags: OpenFlags) -> Result<Store, StoreError> {
     Ok(Store { path: path.to_owned(), connection })
 }
 
-/// The file whose name has `end` in addition.
+/// Returns the path with `end` appended to its name.
 fn beside(path: &Path, end: &str) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push(end);
     PathBuf::from(name)
 }
 
-/// Renames a damaged file, and what belongs to it, to a name that nothing has.
+/// Renames a damaged file, and those that belong to it, to an unused name.
 fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
     let with = |end: &str| beside(path, end);
     let end = (1..).map(|number| format!(".damaged-{number}")).find(|end| !with(end).exists());
@@ -324,7 +327,7 @@ fn set_aside(path: &Path) -> Result<PathBuf, StoreError> {
         source,
     })?;
     for part in ["-wal", "-shm"] {
-        // Most often there is none.
+        // Usually there is none.
         _ = std::fs::rename(with(part), with(&format!("{end}{part}")));
     }
     Ok(aside)
@@ -335,7 +338,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_told_as_it_is() {
+    fn a_path_is_returned_unchanged() {
         assert_eq!(unchanging(Path::new("/a b/c?d%.sqlite")), "file:///a%20b/c%3fd%25.sqlite?immutable=1");
         assert_eq!(unchanging(Path::new("x#.sqlite")), "file:x%23.sqlite?immutable=1");
     }

@@ -1,6 +1,7 @@
 //! The tables.
 
-/// Places with their callers: `caller` is the number of the place that called the function of this one, or 0.
+/// Locations with their callers: `caller` is the number of the location that called the function of this one,
+/// or 0.
 macro_rules! place_table {
     () => {
         "
@@ -19,13 +20,14 @@ CREATE TABLE place (
     };
 }
 
-/// Says in the file's head that it is ours.
+/// The application id in the file header.
 pub(crate) const APPLICATION: i32 = 0x5244_4c43;
 
-/// The version of the tables. A store of a later version is refused, one of an earlier version is brought up to it.
+/// The version of the tables. A store of a later version is rejected, one of an earlier version is upgraded.
 pub(crate) const VERSION: i32 = 2;
 
-/// Makes the tables of a store of version 1 those of version 2: places had no callers, and nobody knew whether threads had met.
+/// Upgrades a store of version 1 to version 2. Version 1 had no callers, and did not record whether threads
+/// had met.
 pub(crate) const FROM_1: &str = concat!(
     "ALTER TABLE place RENAME TO place_1;",
     place_table!(),

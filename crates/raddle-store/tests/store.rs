@@ -1,14 +1,14 @@
-//! Stores that are written, shared, damaged and forgotten.
+//! Stores that are written, shared, damaged and cleaned.
 
 use raddle_model::{Action, Idiom, Standing};
-use raddle_store::{Entry, FILE_NAME, Place, Search, Store, StoreError};
+use raddle_store::{Entry, FILE_NAME, Location, Search, Store, StoreError};
 use std::path::{Path, PathBuf};
 
-/// The path of a store in an empty folder of its own.
+/// Returns the path of a store in an empty folder of its own.
 fn fresh(name: &str) -> PathBuf {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("store").join(name);
     _ = std::fs::remove_dir_all(&folder);
-    std::fs::create_dir_all(&folder).expect("a folder can be made");
+    std::fs::create_dir_all(&folder).expect("the folder can be created");
     folder.join("coverage.sqlite")
 }
 
@@ -18,8 +18,8 @@ fn open(path: &Path) -> Store {
     opened.store
 }
 
-fn place(function: &str, body: u64, offset: u64) -> Place {
-    Place {
+fn place(function: &str, body: u64, offset: u64) -> Location {
+    Location {
         module: "program".to_owned(),
         function: function.to_owned(),
         body,
@@ -30,7 +30,7 @@ fn place(function: &str, body: u64, offset: u64) -> Place {
     }
 }
 
-fn entry(idiom: Idiom, sites: &[(Place, Action)], standing: Standing) -> Entry {
+fn entry(idiom: Idiom, sites: &[(Location, Action)], standing: Standing) -> Entry {
     Entry { idiom, sites: sites.to_vec(), standing }
 }
 
@@ -47,14 +47,14 @@ fn search(runs: u64) -> Search {
 }
 
 #[test]
-fn what_is_added_is_there_when_it_is_opened_again() {
+fn entries_survive_reopening() {
     let path = fresh("again");
     let mut store = open(&path);
     assert_eq!(store.add(&[pair(1, EXPOSED), pair(2, FAILED)], &search(10)).expect("it is written"), 1);
     drop(store);
     let mut store = open(&path);
     assert_eq!(store.entries().expect("it is read"), [pair(1, EXPOSED), pair(2, FAILED)]);
-    // What is known is added up, and only what is exposed for the first time is new.
+    // Numbers add up, and only an iRoot exposed for the first time is new.
     let again = [pair(1, EXPOSED), pair(2, FAILED), pair(2, EXPOSED)];
     assert_eq!(store.add(&again, &search(5)).expect("it is written"), 1);
     let both = Standing { exposed: true, predicted: true, failed: 4, met: 2 };
@@ -69,19 +69,19 @@ fn what_is_added_is_there_when_it_is_opened_again() {
 #[test]
 fn the_two_readings_of_idiom_5_are_one() {
     let mut store = open(&fresh("five"));
-    let sites: Vec<(Place, Action)> = (0..4).map(|n| (place("f", 1, n), Action::Lock)).collect();
+    let sites: Vec<(Location, Action)> = (0..4).map(|n| (place("f", 1, n), Action::Lock)).collect();
     let mut turned = sites.clone();
     turned.rotate_left(2);
     store.add(&[entry(Idiom::Five, &sites, EXPOSED)], &search(1)).expect("it is written");
     assert_eq!(store.add(&[entry(Idiom::Five, &turned, EXPOSED)], &search(1)).expect("it is written"), 0);
-    // In the others order matters.
+    // In the other idioms order matters.
     store.add(&[entry(Idiom::Four, &sites, EXPOSED)], &search(1)).expect("it is written");
     assert_eq!(store.add(&[entry(Idiom::Four, &turned, EXPOSED)], &search(1)).expect("it is written"), 1);
     assert_eq!(store.entries().expect("it is read").len(), 3);
 }
 
 #[test]
-fn changed_code_is_forgotten_and_nothing_else() {
+fn only_changed_code_is_removed() {
     let mut store = open(&fresh("forget"));
     let other = entry(
         Idiom::One,
@@ -90,10 +90,10 @@ fn changed_code_is_forgotten_and_nothing_else() {
     );
     let all: Vec<Entry> = (1..=30).map(|offset| pair(offset, EXPOSED)).chain([other.clone()]).collect();
     store.add(&all, &search(1)).expect("it is written");
-    // A place with the number 1 must not take those with 10 or 21 with it.
-    let set_1 = |(place, _): &(Place, Action)| place.offset == 1 && place.function == "set";
+    // A location with the number 1 must not take those with 10 or 21 with it.
+    let set_1 = |(place, _): &(Location, Action)| place.offset == 1 && place.function == "set";
     assert_eq!(store.forget(|entry| !entry.sites.iter().any(set_1)).expect("it is written"), 1);
-    // What others share stays, and is used for what comes later.
+    // Shared locations stay, and are reused later.
     assert_eq!(store.entries().expect("it is read"), all[1..]);
     store.add(&[pair(99, EXPOSED)], &search(1)).expect("it is written");
     assert_eq!(store.entries().expect("it is read"), [&all[1..], &[pair(99, EXPOSED)]].concat());
@@ -102,15 +102,15 @@ fn changed_code_is_forgotten_and_nothing_else() {
 }
 
 #[test]
-fn a_place_is_another_one_where_it_has_another_caller() {
+fn locations_with_different_callers_are_different() {
     let mut store = open(&fresh("callers"));
     let called = |callers: &[u64]| {
         let caller = callers
             .iter()
             .rev()
-            .fold(None, |caller, &offset| Some(Box::new(Place { caller, ..place("main", 9, offset) })));
+            .fold(None, |caller, &offset| Some(Box::new(Location { caller, ..place("main", 9, offset) })));
         let sites =
-            [(Place { caller, ..place("set", 1, 2) }, Action::Write), (place("get", 3, 4), Action::Read)];
+            [(Location { caller, ..place("set", 1, 2) }, Action::Write), (place("get", 3, 4), Action::Read)];
         entry(Idiom::One, &sites, EXPOSED)
     };
     let all = [called(&[]), called(&[1]), called(&[2]), called(&[1, 2]), called(&[2, 1])];
@@ -119,14 +119,14 @@ fn a_place_is_another_one_where_it_has_another_caller() {
     assert_eq!(store.entries().expect("it is read"), all);
     let identities: std::collections::BTreeSet<_> = all.iter().map(Entry::identity).collect();
     assert_eq!(identities.len(), 5);
-    // Callers of what is kept are kept, and nothing else.
+    // Callers of kept locations are kept, and nothing else.
     let kept = |entry: &Entry| entry.sites[0].0.way().count() == 3;
     assert_eq!(store.forget(kept).expect("it is written"), 3);
     assert_eq!(store.entries().expect("it is read"), all[3..]);
 }
 
 #[test]
-fn a_store_of_the_first_version_is_read_and_brought_up_when_it_is_changed() {
+fn a_store_of_version_1_is_read_and_upgraded_on_change() {
     const FIRST: &str = "CREATE TABLE place (id INTEGER PRIMARY KEY, module TEXT NOT NULL, function TEXT NOT NULL, \
         body INTEGER NOT NULL, offset INTEGER NOT NULL, shown TEXT NOT NULL, is_library INTEGER NOT NULL, \
         UNIQUE (module, function, body, offset)) STRICT; \
@@ -158,14 +158,14 @@ fn a_store_of_the_first_version_is_read_and_brought_up_when_it_is_changed() {
 }
 
 #[test]
-fn several_write_at_once_and_nothing_is_lost() {
+fn concurrent_writes_lose_nothing() {
     let path = fresh("several");
     std::thread::scope(|scope| {
         for writer in 0..4 {
             let path = &path;
             scope.spawn(move || {
                 for turn in 0..25 {
-                    // The first ones also make the file.
+                    // The first ones also create the file.
                     let mut store = open(path);
                     store
                         .add(&[pair(writer * 100 + turn, EXPOSED), pair(7_000, FAILED)], &search(1))
@@ -181,7 +181,7 @@ fn several_write_at_once_and_nothing_is_lost() {
 }
 
 #[test]
-fn several_make_it_at_once_and_it_is_nobody_elses() {
+fn concurrent_creation_yields_one_store() {
     for _ in 0..60 {
         let path = fresh("made");
         std::thread::scope(|scope| {
@@ -199,7 +199,7 @@ fn several_make_it_at_once_and_it_is_nobody_elses() {
 }
 
 #[test]
-fn a_damaged_store_is_set_aside_with_all_that_is_in_it() {
+fn a_damaged_store_is_renamed_with_its_content() {
     let path = fresh("damaged").with_file_name(FILE_NAME);
     let mut store = open(&path);
     let many: Vec<Entry> = (0..500).map(|offset| pair(offset, EXPOSED)).collect();
@@ -218,7 +218,7 @@ fn a_damaged_store_is_set_aside_with_all_that_is_in_it() {
         assert_eq!(opened.store.entries().expect("it is read"), []);
         drop(opened.store);
     }
-    // Under another name only what says that it was a store.
+    // With another name, only a file that says that it was a store.
     let path = path.with_file_name("main.sqlite");
     for damaged in [&damages[1][..], &good[..10]] {
         std::fs::write(&path, damaged).expect("the file can be written");
@@ -228,7 +228,7 @@ fn a_damaged_store_is_set_aside_with_all_that_is_in_it() {
     }
 }
 
-/// The names and contents of the files of a folder.
+/// Returns the names and contents of the files of a folder.
 fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
     let entries = std::fs::read_dir(folder).expect("the folder is there");
     let paths = entries.map(|entry| entry.expect("it can be read").path());
@@ -239,14 +239,14 @@ fn files(folder: &Path) -> Vec<(PathBuf, Vec<u8>)> {
 }
 
 #[test]
-fn what_is_not_ours_is_left_alone() {
+fn foreign_files_are_left_alone() {
     let path = fresh("foreign");
     let folder = path.parent().expect("it is in a folder");
     let theirs = rusqlite::Connection::open(&path).expect("a database can be made");
     theirs.execute_batch("CREATE TABLE birds (name TEXT)").expect("a table can be made");
     drop(theirs);
     std::fs::write(folder.join("main.c"), "int main(void) { return 0; }\n").expect("a file can be written");
-    // One of theirs that is damaged is theirs too.
+    // A damaged file of another program is still theirs.
     let half = std::fs::read(&path).expect("the file is there")[..4096].to_vec();
     std::fs::write(folder.join("half.sqlite"), half).expect("a file can be written");
     let before = files(folder);
@@ -277,7 +277,7 @@ fn a_store_that_is_read_is_not_changed() {
     assert!(store.add(&[pair(2, EXPOSED)], &search(1)).is_err());
     drop(store);
     assert!(files(folder) == before, "it is as it was");
-    // One that is about to be made has nothing in it.
+    // A file that is about to be created is empty.
     let empty = path.with_file_name("empty.sqlite");
     std::fs::write(&empty, "").expect("a file can be written");
     let mut store = Store::open_to_read(&empty).expect("it can be opened");
@@ -287,7 +287,7 @@ fn a_store_that_is_read_is_not_changed() {
 }
 
 #[test]
-fn an_iroot_is_the_same_wherever_its_lines_are() {
+fn the_identity_of_an_iroot_does_not_depend_on_lines() {
     let moved = |entry: &Entry| {
         let mut entry = entry.clone();
         entry.sites.iter_mut().for_each(|(place, _)| place.shown.push('0'));
@@ -296,9 +296,10 @@ fn an_iroot_is_the_same_wherever_its_lines_are() {
     let one = pair(1, EXPOSED);
     assert_eq!(one.identity(), moved(&one).identity());
     assert_ne!(one.identity(), pair(2, EXPOSED).identity());
-    let changed = |place: Place| entry(Idiom::One, &[(place, Action::Write), one.sites[1].clone()], EXPOSED);
+    let changed =
+        |place: Location| entry(Idiom::One, &[(place, Action::Write), one.sites[1].clone()], EXPOSED);
     assert_ne!(one.identity(), changed(place("set", 2, 1)).identity());
-    let sites: Vec<(Place, Action)> = (0..4).map(|n| (place("f", 1, n), Action::Lock)).collect();
+    let sites: Vec<(Location, Action)> = (0..4).map(|n| (place("f", 1, n), Action::Lock)).collect();
     let mut turned = sites.clone();
     turned.rotate_left(2);
     let same = |idiom| entry(idiom, &sites, EXPOSED).identity() == entry(idiom, &turned, EXPOSED).identity();

@@ -1,17 +1,17 @@
 //! BasicPOS: a random priority for every event, never changed.
 //!
-//! Paper: Yuan, Yang, Gu, "Partial Order Aware Concurrency Sampling", CAV 2018, section 4.1 (Algorithm 2); called
-//! plain POS in Yuan's thesis, section 3.3.
-//! Guarantee: an error that a guide over `c` events leads to, `d` of which it delays, is hit with probability at
-//! least `(c-d)! / c!` (thesis, theorem 3.1). Tests: `meets_the_guide_bound`, `a_blocked_event_keeps_its_priority`.
-//! Departures from the paper: a priority is drawn when its event is enabled for the first time, not when it becomes
-//! pending, which makes no difference to any probability.
+//! Paper: Yuan, Yang, Gu, "Partial Order Aware Concurrency Sampling", CAV 2018, section 4.1 (Algorithm 2);
+//! called plain POS in Yuan's thesis, section 3.3. Guarantee: an error that a guide over `c` events leads to,
+//! `d` of which it delays, is hit with probability at least `(c-d)! / c!` (thesis, theorem 3.1). Tests:
+//! `meets_the_guide_bound`, `a_blocked_event_keeps_its_priority`. Departures from the paper: a priority is
+//! drawn when its event is enabled for the first time, not when it becomes pending; this does not change any
+//! probability.
 
 use crate::catalogue::{Build, Capabilities, Entry, Exact, Family};
 use crate::tournament::Tournament;
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "basic-pos",
     family: Family::Randomized,
@@ -23,21 +23,22 @@ pub(crate) const ENTRY: Entry = Entry {
     build: Build::Alone(|_| Ok(Box::new(BasicPos::new()))),
 };
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct BasicPos {
     rng: Rng,
     /// Invariant at a choice: exactly the enabled threads, each with the priority of its next event.
     priorities: Tournament,
-    /// Per thread that was enabled: how many steps it had taken when a priority was last drawn for it, and that priority.
+    /// Per thread that was enabled: its number of steps when a priority was last drawn for it, and that
+    /// priority.
     drawn: Vec<(u32, u64)>,
 }
 
-/// No number of steps.
+/// Stands for no number of steps.
 const NEVER: u32 = u32::MAX;
 
 impl BasicPos {
-    /// BasicPOS; it has no parameters.
+    /// Creates BasicPOS, which has no parameters.
     pub fn new() -> BasicPos {
         BasicPos { rng: Rng::for_run(0, 0), priorities: Tournament::default(), drawn: Vec::new() }
     }
@@ -108,8 +109,9 @@ mod tests {
     }
     #[test]
     fn a_blocked_event_keeps_its_priority() {
-        // Thread 0 takes the lock four times before thread 1 gets it if the one priority of thread 1's attempt is the
-        // lowest of five: 1/5. If the attempt drew again each time that the lock is given back it would be 1/16.
+        // Thread 0 takes the lock four times before thread 1 gets it if the one priority of thread 1's
+        // attempt is the lowest of five: 1/5. If the attempt drew again after each release of the lock, it
+        // would be 1/16.
         let turn = [Act::On(Kind::Lock, 0), Act::On(Kind::Unlock, 0)];
         let mut program = Script::new().mutex().thread(&turn.repeat(4)).thread(&turn);
         let mut basic = BasicPos::new();

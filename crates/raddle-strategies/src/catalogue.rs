@@ -1,21 +1,21 @@
-//! The entry of a strategy: what the rest of Raddle knows of it.
+//! The catalogue entry of a strategy.
 //!
-//! An [`Entry`] is defined in the file of its strategy, and listed in [`CATALOGUE`](crate::CATALOGUE). No other crate compares
-//! names: whoever needs more of a strategy than to build it reads its [`Capabilities`].
+//! An [`Entry`] is defined in the file of its strategy, and listed in [`CATALOGUE`](crate::CATALOGUE). No
+//! other crate compares names: other crates read the [`Capabilities`] of a strategy.
 
 use crate::spec::SpecError;
 use crate::values::Values;
 use raddle_engine::Strategy;
 use raddle_model::Reads;
 
-/// What kind of strategy it is.
+/// The family of a strategy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Family {
     /// Chooses at random.
     Randomized,
     /// Enumerates schedules.
     Systematic,
-    /// Goes around another strategy.
+    /// Wraps another strategy.
     Wrapper,
 }
 
@@ -24,30 +24,30 @@ pub enum Family {
 pub struct Parameter {
     /// Its name.
     pub name: &'static str,
-    /// What holds if it is not given.
+    /// The default.
     pub default: &'static str,
-    /// What it means.
+    /// The meaning.
     pub meaning: &'static str,
 }
 
-/// A strategy that can be named.
+/// A strategy that a specification can name.
 #[derive(Clone, Copy, Debug)]
 pub struct Entry {
-    /// The name by which a specification begins.
+    /// The name with which a specification begins.
     pub name: &'static str,
-    /// What kind it is.
+    /// Its family.
     pub family: Family,
-    /// What it does, in a sentence.
+    /// A one-sentence description.
     pub summary: &'static str,
     /// Its parameters.
     pub parameters: &'static [Parameter],
-    /// Where it comes from.
+    /// The publication it comes from.
     pub source: &'static str,
-    /// What it promises.
+    /// Its guarantee.
     pub guarantee: &'static str,
-    /// What others can rely on.
+    /// Properties that other crates rely on.
     pub capabilities: Capabilities,
-    /// How it is made.
+    /// Its constructor.
     pub(crate) build: Build,
 }
 
@@ -56,19 +56,19 @@ pub struct Entry {
 pub struct Capabilities {
     /// With its default parameters it is exhausted only after every behaviour of the program was run.
     pub complete: bool,
-    /// It runs one schedule of each partial order and leaves out the others.
+    /// It runs one schedule of each partial order and skips the others.
     pub one_per_order: bool,
-    /// It estimates how many partial orders there are, for the program as it is.
+    /// It estimates the number of partial orders of the unmodified program.
     pub counts_orders: bool,
     /// It predicts iRoots and tests them, so a ledger of earlier searches helps it.
     pub predicts: bool,
-    /// It has to see every step of a run.
+    /// It must see every step of a run.
     pub every_step: bool,
     /// A wrapper: the inner strategy does not see every step.
     pub skips_steps: bool,
     /// The depth for which a run has PCT's published guarantee, from the parameters.
     pub(crate) depth_bound: Option<fn(&Values<'_>) -> Option<u64>>,
-    /// The distribution of its schedules, from the parameters, or why it cannot be computed.
+    /// The distribution of its schedules, from the parameters, or the reason why it cannot be computed.
     pub(crate) exact: Option<Compute>,
 }
 
@@ -78,7 +78,7 @@ impl Capabilities {
         self.depth_bound.is_some()
     }
 
-    /// None of them.
+    /// No capabilities.
     pub(crate) const NONE: Capabilities = Capabilities {
         complete: false,
         one_per_order: false,
@@ -98,7 +98,7 @@ pub enum Exact {
     RandomWalk,
     /// PCT as in the paper's Figure 7.
     Pct {
-        /// One more than there are change points.
+        /// One more than the number of change points.
         depth: u32,
         /// The `k` of the guarantee; the longest run if not given.
         steps: Option<u64>,
@@ -109,10 +109,10 @@ pub enum Exact {
     Pos(Reads),
 }
 
-/// The distribution for some parameters, or why it cannot be computed.
+/// The distribution for given parameters, or the reason why it cannot be computed.
 pub(crate) type Compute = fn(&Values<'_>) -> Result<Exact, String>;
 
-/// The way to make a strategy.
+/// The constructor of a strategy.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Build {
     /// From its parameters.

@@ -1,78 +1,79 @@
-//! Conflict analysis ("+"): operations that never conflicted run at once, the others as an inner strategy says.
+//! Conflict analysis ("+"): operations that never conflicted run at once; an inner strategy schedules the
+//! others.
 //!
-//! Paper: Morpheus, Yuan's thesis, section 4.2.3.
-//! What is remembered is the signature of an operation: which thread, and where in the code ([`Signature::ThreadAndPlace`]). The place alone
-//! ([`Signature::Place`]) is the scheme that the thesis compares with.
-//! Guarantee: that of the inner strategy over the events that can conflict, once every signature that conflicts was
-//! seen to do so. Test: `finds_what_the_inner_strategy_cannot`.
-//! Departures from the paper: happens-before is that of synchronisation between threads (locks, semaphores, creation and
-//! so on), not of messages. Which of several operations that never conflicted runs first is fixed, as in the paper it does
-//! not matter. UPO cannot be the inner strategy: it reads its path from the enabled threads and states of every step.
+//! Paper: Morpheus, Yuan's thesis, section 4.2.3. It remembers the signature of an operation: its thread and
+//! code location ([`Signature::ThreadAndLocation`]). The location alone ([`Signature::Location`]) is the scheme
+//! that the thesis compares with. Guarantee: that of the inner strategy over the events that can conflict,
+//! once every conflicting signature was seen to conflict. Test: `finds_what_the_inner_strategy_cannot`.
+//! Departures from the paper: happens-before is that of synchronisation between threads (locks, semaphores,
+//! creation and so on), not of messages. The order of operations that never conflicted is fixed; in the paper
+//! it does not matter. UPO cannot be the inner strategy: it reads its path from the enabled threads and
+//! states of every step.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy, ThreadSet, conflicts};
 use raddle_model::{Name, ThreadId, Trace};
 use std::collections::BTreeSet;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "conflict",
     family: Family::Wrapper,
-    summary: "operations that never conflicted run at once, the others as the inner strategy (any randomized one but upo and maple) says",
+    summary: "operations that never conflicted run at once; the inner strategy (any randomized one except upo and maple) schedules the others",
     parameters: &[],
     source: "Morpheus, Yuan's thesis, section 4.2.3",
     guarantee: "the inner strategy's, over conflicting events, once these are known",
     capabilities: Capabilities { skips_steps: true, ..Capabilities::NONE },
-    build: Build::Around(|inner| Box::new(ConflictAnalysis::new(inner, Signature::ThreadAndPlace))),
+    build: Build::Around(|inner| Box::new(ConflictAnalysis::new(inner, Signature::ThreadAndLocation))),
 };
 
-/// The entry in the catalogue.
-pub(crate) const BY_PLACE: Entry = Entry {
+/// The catalogue entry.
+pub(crate) const BY_LOCATION: Entry = Entry {
     name: "conflict-place",
     family: Family::Wrapper,
-    summary: "the same, but what conflicted is known by the place in the code alone, not by thread and place",
+    summary: "the same, but conflicts are identified by code location alone, not by thread and location",
     parameters: &[],
     source: "Morpheus, Yuan's thesis, section 4.5.3",
     guarantee: "the inner strategy's, over conflicting events, once these are known",
     capabilities: Capabilities { skips_steps: true, ..Capabilities::NONE },
-    build: Build::Around(|inner| Box::new(ConflictAnalysis::new(inner, Signature::Place))),
+    build: Build::Around(|inner| Box::new(ConflictAnalysis::new(inner, Signature::Location))),
 };
 
-/// What operations have to have in common to be taken for alike.
+/// The properties by which operations are considered alike.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Signature {
-    /// Their thread, and their place in the code.
-    ThreadAndPlace,
-    /// Their place in the code.
-    Place,
+    /// Their thread, and their code location.
+    ThreadAndLocation,
+    /// Their code location.
+    Location,
 }
 
 impl Signature {
-    fn of(self, thread: Name, place: Name) -> (Name, Name) {
+    fn of(self, thread: Name, location: Name) -> (Name, Name) {
         match self {
-            Signature::ThreadAndPlace => (thread, place),
-            Signature::Place => (Name(0), place),
+            Signature::ThreadAndLocation => (thread, location),
+            Signature::Location => (Name(0), location),
         }
     }
 }
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 pub struct ConflictAnalysis {
     inner: Box<dyn Strategy>,
     scheme: Signature,
-    /// The signatures that were seen to conflict: which thread, and where in the code, by names that outlast a run.
+    /// The signatures that were seen to conflict, by names that are the same in all runs.
     conflicting: BTreeSet<(Name, Name)>,
-    /// What changed since the inner strategy was asked last.
+    /// The changes since the inner strategy was last asked.
     changed: ThreadSet,
     /// Threads whose next operation never conflicted, to be run at once.
     at_once: Vec<ThreadId>,
     inner_steps: u64,
-    /// What the inner strategy learns from: the events that it decided.
+    /// The events that the inner strategy decided, from which it learns.
     inner_trace: Trace,
 }
 
 impl ConflictAnalysis {
-    /// Conflict analysis around `inner`.
+    /// Wraps `inner` in conflict analysis.
     pub fn new(inner: Box<dyn Strategy>, scheme: Signature) -> ConflictAnalysis {
         ConflictAnalysis {
             inner,
@@ -86,9 +87,9 @@ impl ConflictAnalysis {
     }
 }
 
-/// The signature of what a thread is about to execute.
+/// Returns the signature of a thread's next operation.
 fn signature(scheme: Signature, point: &Point<'_>, thread: ThreadId) -> (Name, Name) {
-    scheme.of(point.thread_name(thread), point.place_name(point.operation(thread).location))
+    scheme.of(point.thread_name(thread), point.location_name(point.operation(thread).location))
 }
 
 impl Strategy for ConflictAnalysis {
@@ -132,7 +133,7 @@ impl Strategy for ConflictAnalysis {
         let scheme = self.scheme;
         let signature = |event: usize| {
             let event = &trace.events[event];
-            scheme.of(run.thread_name(event.thread), run.place_name(event.operation.location))
+            scheme.of(run.thread_name(event.thread), run.location_name(event.operation.location))
         };
         if self.inner.learns() {
             let decided = |&event: &usize| self.conflicting.contains(&signature(event));
@@ -156,7 +157,7 @@ impl Strategy for ConflictAnalysis {
     }
 
     fn needs(&self) -> Needs {
-        Needs { places: true, ..self.inner.needs() }
+        Needs { location_names: true, ..self.inner.needs() }
     }
 
     fn learns(&self) -> bool {
@@ -197,7 +198,7 @@ mod tests {
         };
         let mut plain = RandomWalk::new();
         assert_never(2_000, |seed| late(&mut program, &mut plain, seed));
-        let mut plus = plus(Signature::ThreadAndPlace);
+        let mut plus = plus(Signature::ThreadAndLocation);
         program.run(&mut plus, 0);
         assert_hit_rate(2_000, 0.5, |seed| late(&mut program, &mut plus, seed));
         assert_hit_rate(2_000, 0.5, |seed| !late(&mut program, &mut plus, seed));
@@ -207,12 +208,12 @@ mod tests {
     fn a_run_at_once_uses_no_randomness() {
         // Without conflicts there is one schedule, whatever the seed.
         let mut program = Script::straight(2, &["W0 W0 W0", "W1 W1 W1"]);
-        let mut plus = plus(Signature::ThreadAndPlace);
+        let mut plus = plus(Signature::ThreadAndLocation);
         let first = program.run(&mut plus, 0).0;
         assert_never(100, |seed| program.run(&mut plus, seed).0 != first);
     }
     #[test]
-    fn places_alone_take_more_for_conflicting() {
+    fn locations_alone_find_more_conflicts() {
         // The threads execute the same code, and only two of them with a common object.
         let mut program = Script::straight(3, &["W0", "W0", "W1 W1 W1"]);
         let others = |plus: &mut ConflictAnalysis, program: &mut Script| {
@@ -221,8 +222,8 @@ mod tests {
                 |events: &Vec<raddle_model::Event>| events.iter().position(|event| event.thread.0 == 2);
             runs[1..].iter().map(third).collect::<BTreeSet<_>>().len()
         };
-        assert_eq!(others(&mut plus(Signature::ThreadAndPlace), &mut program), 1, "it runs at once");
-        let places = others(&mut plus(Signature::Place), &mut program);
-        assert!(!is_thorough() || places > 1, "its turn is drawn");
+        assert_eq!(others(&mut plus(Signature::ThreadAndLocation), &mut program), 1, "it runs at once");
+        let others = others(&mut plus(Signature::Location), &mut program);
+        assert!(!is_thorough() || others > 1, "its position is random");
     }
 }

@@ -1,28 +1,28 @@
-//! Coverage: an inner strategy whose runs are looked at for iRoots.
+//! Coverage: an inner strategy whose runs are examined for iRoots.
 //!
-//! Paper: Yu and Narayanasamy, OOPSLA 2012, section 2.3, where the number of iRoots that runs have had tells how much was
-//! tested.
-//! Guarantee: the inner strategy's; its schedules are the same. Test: `looking_changes_no_schedule`.
-//! Departures from the paper: none. Runs are made in order, for the number of iRoots is to be known after each.
+//! Paper: Yu and Narayanasamy, OOPSLA 2012, section 2.3, where the number of iRoots that runs have exposed
+//! measures how much was tested. Guarantee: the inner strategy's; its schedules are the same. Test:
+//! `looking_changes_no_schedule`. Departures from the paper: none. Runs are executed in order, because the
+//! number of iRoots after each run is reported.
 
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_idioms::{observe, predict};
 use raddle_model::{Ledger, Verdict};
 use std::sync::Arc;
 
-/// How many steps of a thread its two accesses in an idiom may be apart, if nothing else is said.
+/// The default distance between the two accesses of a thread in an idiom, in steps of that thread.
 pub const WINDOW: u32 = raddle_idioms::WINDOW;
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 pub struct Coverage {
     inner: Box<dyn Strategy>,
     window: u32,
-    /// What runs have had, unless the inner strategy keeps that itself.
+    /// The iRoots that runs have exposed, unless the inner strategy records them itself.
     ledger: Arc<Ledger>,
 }
 
 impl Coverage {
-    /// Looks at the runs of `inner`.
+    /// Wraps `inner` and records the iRoots of its runs.
     pub fn new(inner: Box<dyn Strategy>, window: u32) -> Coverage {
         Coverage { inner, window, ledger: Arc::default() }
     }
@@ -56,7 +56,7 @@ impl Strategy for Coverage {
     }
 
     fn needs(&self) -> Needs {
-        Needs { places: true, ..self.inner.needs() }
+        Needs { location_names: true, ..self.inner.needs() }
     }
 
     fn learns(&self) -> bool {

@@ -1,17 +1,17 @@
 //! Depth-first search: every schedule, each exactly once.
 //!
-//! Paper: none of its own; the exhaustive search that Yuan's thesis, section 2.1, calls systematic concurrency testing
-//! and that all reductions and bounds are measured against.
-//! Guarantee: in a program whose runs all end, every sequence of decisions (who runs, and every number asked for) is
-//! run exactly once. Tests: `store_buffering_has_six_schedules`, `every_number_is_tried`.
-//! Limits: a program that does not repeat itself under equal decisions ends a branch early; the guarantee is then void.
-//! Schedules that the engine's rule against spinning removes are not run either.
+//! Paper: none of its own; the exhaustive search that Yuan's thesis, section 2.1, calls systematic
+//! concurrency testing and that all reductions and bounds are measured against. Guarantee: in a program whose
+//! runs all end, every sequence of decisions (threads, and all other decisions) is run exactly once. Tests:
+//! `store_buffering_has_six_schedules`, `every_number_is_tried`. Limits: a program that does not repeat
+//! itself under equal decisions ends a branch early; the guarantee is then void. Schedules that the engine's
+//! rule against spinning removes are not run either.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "dfs",
     family: Family::Systematic,
@@ -23,17 +23,18 @@ pub(crate) const ENTRY: Entry = Entry {
     build: Build::Alone(|_| Ok(Box::new(Dfs::new()))),
 };
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug, Default)]
 pub struct Dfs {
-    /// The decisions that the next run has to repeat, the last of them new. Memory: the depth times the branching.
+    /// The decisions that the next run has to repeat, the last of them new. Memory: the depth times the
+    /// branching.
     stack: Vec<Node>,
     exhausted: bool,
-    /// How many decisions the current run has made.
+    /// Number of decisions of the current run.
     at: usize,
 }
 
-/// A decision and what is left to try in its place.
+/// A decision and the untried alternatives.
 #[derive(Clone, Debug)]
 enum Node {
     /// `left` holds the threads above `taken` that were enabled, the highest first.
@@ -48,7 +49,7 @@ enum Node {
 }
 
 impl Dfs {
-    /// A search that has seen nothing yet.
+    /// Creates a search that has not run anything.
     pub fn new() -> Dfs {
         Dfs::default()
     }
@@ -58,7 +59,7 @@ impl Dfs {
         self.stack.get(self.at - 1)
     }
 
-    /// Puts the next untried decision in place of the deepest one that has any.
+    /// Replaces the deepest decision that has an untried alternative by the next one.
     fn backtrack(&mut self) {
         while let Some(node) = self.stack.last_mut() {
             match node {
@@ -144,7 +145,7 @@ mod tests {
     use std::collections::BTreeSet;
     use std::ops::ControlFlow;
 
-    /// Runs `program` to exhaustion; the totals and the different sequences of threads and numbers.
+    /// Runs `program` to exhaustion; returns the totals and the different sequences of threads and numbers.
     fn search(program: &mut Script) -> (Totals, BTreeSet<Vec<u32>>) {
         let mut seen = BTreeSet::new();
         let mut engine = Engine::new(Default::default());

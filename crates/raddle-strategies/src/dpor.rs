@@ -1,18 +1,19 @@
 //! Dynamic partial-order reduction: one complete run for each partial order.
 //!
-//! Paper: Abdulla, Aronis, Jonsson, Sagonas, "Optimal Dynamic Partial Order Reduction", POPL 2014, algorithm 1
-//! (source-DPOR: source sets and sleep sets). Where the thread that should go first cannot, every enabled one is tried,
-//! as in Flanagan and Godefroid, "Dynamic Partial-Order Reduction for Model Checking Software", POPL 2005.
-//! Guarantee: in a program whose runs all end, exactly one run is completed for each partial order under
-//! [`raddle_model::dependent`] with independent reads; deadlocks, failures and all numbers asked for are part of it.
-//! Runs that turn out to repeat another one are cut off and counted apart. Tests (tests/systematic):
-//! `micro_programs_have_the_published_number_of_partial_orders`, `random_programs_agree_with_depth_first_search`.
-//! Departures from the paper: races are looked for after a run, not during it; a blocked operation at the end of a run
-//! takes part in races; an event that ends the run (exit, failed assertion, misuse) depends on everything; a thread that another one has ended, or
-//! made do something else, leaves the sleep set.
-//! Limits: the guarantee presumes that independent operations commute. That does not hold for time-outs, for a barrier
-//! that more threads use than it takes, for runs in which the engine held a spinning thread back, and for the step
-//! limit; partial orders may then be missed. Where time-outs came at any moment, which moves the clock that all threads read, all
+//! Paper: Abdulla, Aronis, Jonsson, Sagonas, "Optimal Dynamic Partial Order Reduction", POPL 2014, algorithm
+//! 1 (source-DPOR: source sets and sleep sets). Where the thread that should go first cannot, every enabled
+//! one is tried, as in Flanagan and Godefroid, "Dynamic Partial-Order Reduction for Model Checking Software",
+//! POPL 2005. Guarantee: in a program whose runs all end, exactly one run is completed for each partial order
+//! under [`raddle_model::dependent`] with independent reads; deadlocks, failures and all answers to other
+//! decisions are part of it. Runs that turn out to repeat another one are cut off and counted apart. Tests
+//! (tests/systematic): `micro_programs_have_the_published_number_of_partial_orders`,
+//! `random_programs_agree_with_depth_first_search`. Departures from the paper: races are searched after a
+//! run, not during it; a blocked operation at the end of a run takes part in races; an event that ends the
+//! run (exit, failed assertion, misuse) depends on everything; a thread that another one has ended, or whose
+//! operation another one has replaced, leaves the sleep set. Limits: the guarantee presumes that independent
+//! operations commute. That does not hold for timeouts, for a barrier that more threads use than it takes,
+//! for runs in which the engine descheduled a spinning thread, and for the step limit; partial orders may
+//! then be missed. If timeouts could fire at any step, which moves the clock that all threads read, all
 //! schedules are run once more, by depth-first search.
 
 mod races;
@@ -23,7 +24,7 @@ use races::Races;
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::{Failure, Operation, Reads, ThreadId, Trace, Verdict, dependent};
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "dpor",
     family: Family::Systematic,
@@ -35,48 +36,48 @@ pub(crate) const ENTRY: Entry = Entry {
     build: Build::Alone(|_| Ok(Box::new(Dpor::new()))),
 };
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug, Default)]
 pub struct Dpor {
     /// The steps that the next run has to repeat, the last of them new.
     stack: Vec<Node>,
     exhausted: bool,
-    /// The current run: how many steps were chosen, how many numbers handed out in the latest of them, and, from the
-    /// end of `stack` on, who is asleep.
+    /// The current run: the number of chosen steps, the number of answers given in the latest of them, and,
+    /// from the end of `stack` on, the sleep set.
     steps: usize,
     picks: usize,
     asleep: Vec<Sleeper>,
-    /// A run had time-outs that could come at any moment.
+    /// True if a run had timeouts that could fire at any step.
     early: bool,
-    /// What comes when every partial order was run, if `early`.
+    /// The search after every partial order was run, if `early`.
     rest: Option<Dfs>,
 }
 
-/// A thread together with what it would do, where all that it leads to is covered by other runs.
+/// A thread and its next operation; other runs cover everything that follows from it.
 #[derive(Clone, Debug)]
 struct Sleeper {
     thread: ThreadId,
     operation: Operation,
-    /// Whether the operation was seen to end the run.
+    /// True if the operation was seen to end the run.
     ends: bool,
 }
 
 impl Sleeper {
-    /// Whether the sleeper stays asleep when another thread executes `operation`.
+    /// Returns true if the sleeper stays asleep when another thread executes `operation`.
     fn sleeps_through(&self, operation: &Operation) -> bool {
         !self.ends && !dependent(&self.operation, operation, Reads::Independent)
     }
 }
 
-/// A step of the run that was learned last, and what is to be tried in its place.
+/// A step of the latest learnt run, and its untried alternatives.
 #[derive(Clone, Debug)]
 struct Node {
     enabled: Vec<ThreadId>,
-    /// Who was asleep on arrival.
+    /// The sleep set on arrival.
     sleep: Vec<Sleeper>,
-    /// Who was tried here already.
+    /// The threads already tried here.
     done: Vec<Sleeper>,
-    /// Who is still to be tried here. Invariant: enabled, and not in `sleep`, `done` or `taken`.
+    /// The threads still to be tried here. Invariant: enabled, and not in `sleep`, `done` or `taken`.
     wanted: Vec<ThreadId>,
     taken: Taken,
 }
@@ -85,10 +86,10 @@ struct Node {
 #[derive(Clone, Debug)]
 struct Taken {
     thread: ThreadId,
-    /// The numbers handed out in it, each with how many there were to choose from.
+    /// The answers given in it, each with the number of possible answers.
     picks: Vec<(u32, u32)>,
     ends: bool,
-    /// What it does; known once it was taken.
+    /// The operation; known once it was executed.
     operation: Option<Operation>,
 }
 
@@ -97,7 +98,7 @@ impl Taken {
         Taken { thread, picks: Vec::new(), ends: false, operation: None }
     }
 
-    /// Puts the next numbers in place, if there are any.
+    /// Advances to the next answers. Returns false if there are none.
     fn next_picks(&mut self) -> bool {
         while let Some((value, arity)) = self.picks.pop() {
             if value + 1 < arity {
@@ -110,14 +111,15 @@ impl Taken {
 }
 
 impl Node {
-    /// Whether a run that begins with `thread` here has been made, is planned, or is covered elsewhere.
+    /// Returns true if a run that begins with `thread` here was executed, is planned, or is covered
+    /// elsewhere.
     fn covers(&self, thread: ThreadId) -> bool {
         self.taken.thread == thread
             || self.wanted.contains(&thread)
             || self.done.iter().chain(&self.sleep).any(|sleeper| sleeper.thread == thread)
     }
 
-    /// Who is asleep after the step taken here.
+    /// Iterates over the sleep set after the step taken here.
     fn sleep_after(&self) -> impl Iterator<Item = &Sleeper> {
         let operation = self.taken.operation.as_ref();
         self.sleep
@@ -126,7 +128,7 @@ impl Node {
             .filter(move |sleeper| operation.is_some_and(|operation| sleeper.sleeps_through(operation)))
     }
 
-    /// Wants one of `initials` to be tried, unless one of them is covered.
+    /// Adds one of `initials` to the wanted threads, unless one of them is covered.
     fn want_one_of(&mut self, initials: &[ThreadId]) {
         if initials.iter().any(|&thread| self.covers(thread)) {
             return;
@@ -141,7 +143,7 @@ impl Node {
         }
     }
 
-    /// Puts the next step to be tried in place, if there is one.
+    /// Advances to the next step to be tried. Returns false if there is none.
     fn next_step(&mut self) -> bool {
         if self.taken.next_picks() {
             return true;
@@ -162,13 +164,13 @@ impl Node {
 }
 
 impl Dpor {
-    /// A search that has seen nothing yet.
+    /// Creates a search that has not run anything.
     pub fn new() -> Dpor {
         Dpor::default()
     }
 
-    /// Brings the stack up to date with a run; tells which step is its first new one, or that the program did not
-    /// repeat the steps before.
+    /// Updates the stack with a run. Returns the index of its first new step, or `None` if the program did
+    /// not repeat the earlier steps.
     fn extend(&mut self, run: &RunSummary<'_>) -> Option<usize> {
         let trace = run.trace;
         let repeated = self.stack.iter().zip(&trace.events);
@@ -181,7 +183,7 @@ impl Dpor {
         let mut picks = trace.picks.iter().skip_while(|pick| (pick.step as usize) < first_new).peekable();
         for (step, event) in trace.events.iter().enumerate().skip(first_new) {
             if step == self.stack.len() {
-                // A thread that another one has ended, or made do something else, is awake.
+                // A thread that another one has ended, or whose operation another one has replaced, is awake.
                 let waits = |sleeper: &&Sleeper| next.of(sleeper.thread, step) == Some(&sleeper.operation);
                 let sleep = self
                     .stack
@@ -206,7 +208,7 @@ impl Dpor {
     }
 }
 
-/// What each thread does next, for the steps of a run from some step on.
+/// The next operation of each thread, for the steps of a run from some step on.
 struct NextOperations<'a> {
     trace: &'a Trace,
     /// Per thread: its events from that step on.
@@ -222,7 +224,7 @@ impl<'a> NextOperations<'a> {
         NextOperations { trace: run.trace, of }
     }
 
-    /// The first operation of `thread` at or after `step`, executed or not.
+    /// Returns the first operation of `thread` at or after `step`, executed or not.
     fn of(&self, thread: ThreadId, step: usize) -> Option<&'a Operation> {
         let events = &self.of[thread.index()];
         match events.get(events.partition_point(|&index| index < step)) {
@@ -232,14 +234,14 @@ impl<'a> NextOperations<'a> {
     }
 }
 
-/// Whether a thread waited, or was about to wait, with a time limit.
+/// Returns true if a thread waited, or was about to wait, with a time limit.
 fn has_time_limits(trace: &Trace) -> bool {
     let mut operations =
         trace.events.iter().map(|event| event.operation).chain(trace.pending.iter().flatten().copied());
     operations.any(|operation| operation.kind.info().timed && operation.argument != Operation::UNTIMED)
 }
 
-/// Whether the last event of a run ended it while others could have gone on.
+/// Returns true if the last event of a run ended it while others could have continued.
 pub(crate) fn was_ended(verdict: &Verdict) -> bool {
     match verdict.failure() {
         Some(Failure::Deadlock { .. } | Failure::StepLimit { .. }) | None => false,

@@ -1,41 +1,43 @@
-//! Early timeouts: an inner strategy in half of whose runs a sleep or timed wait may end while other threads could still run.
+//! Early timeouts: an inner strategy in half of whose runs a sleep or timed wait may end while other threads
+//! could still run.
 //!
-//! Ours. Where time passes only when nothing else can run, a thread that sleeps never overtakes one that works, and bugs that need that
-//! are out of reach. In one of two runs, drawn for each, time-outs fire at any moment ([`Needs::timeouts_anytime`]), as a choice of the
-//! inner strategy. The clock of the program moves to the end of a wait that has timed out, so no thread sees its own time go
-//! backwards or a wait that was too short.
+//! Our own. If time passes only when nothing else can run, a sleeping thread never overtakes a working one,
+//! and bugs that need that are out of reach. In one of two runs, drawn for each, timeouts fire at any step
+//! ([`Needs::timeouts_anytime`]), as a choice of the inner strategy. The clock of the program moves to the
+//! end of a wait that has timed out, so no thread sees its own time go backwards or a wait that was too
+//! short.
 //!
-//! Guarantee: the inner strategy's in each half of the runs, for the program with and without early time-outs. Test:
-//! `half_of_the_runs_let_sleepers_overtake`.
+//! Guarantee: the inner strategy's in each half of the runs, for the program with and without early timeouts.
+//! Test: `half_of_the_runs_let_sleepers_overtake`.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::Ledger;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "early-timeouts",
     family: Family::Wrapper,
-    summary: "in one of two runs of the inner strategy (any randomized one) time-outs may fire at any moment",
+    summary: "in one of two runs of the inner strategy (any randomized one) timeouts may fire at any step",
     parameters: &[],
     source: "Raddle",
-    guarantee: "the inner strategy's in half of the runs; in the others for the program with time-outs at any moment",
+    guarantee: "the inner strategy's in half of the runs; in the others for the program with timeouts at any step",
     capabilities: Capabilities::NONE,
     build: Build::Around(|inner| Box::new(EarlyTimeouts::new(inner))),
 };
 
-/// Of so many runs one has early time-outs.
+/// One in this many runs has early timeouts.
 const PERIOD: u64 = 2;
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 pub struct EarlyTimeouts {
     inner: Box<dyn Strategy>,
-    /// Whether time-outs fire at any moment in this run.
+    /// True if timeouts fire at any step in this run.
     early: bool,
 }
 
 impl EarlyTimeouts {
-    /// Lets time-outs fire at any moment in some runs of `inner`.
+    /// Wraps `inner` so that timeouts fire at any step in some runs.
     pub fn new(inner: Box<dyn Strategy>) -> EarlyTimeouts {
         EarlyTimeouts { inner, early: false }
     }

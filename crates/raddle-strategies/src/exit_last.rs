@@ -1,40 +1,41 @@
-//! Exit last: an inner strategy in most of whose runs the end of the program waits for the other threads.
+//! Exit last: an inner strategy in most of whose runs the program exit waits for the other threads.
 //!
-//! Ours. A program that ends while threads of it could still go on hides what they would have done, and a strategy that takes the
-//! end for an operation like any other makes mostly runs in which little happens. In three of four runs, drawn for each, the end
-//! comes when nothing else can run ([`Needs::exit_last`]); in the others it may come at any moment.
+//! Our own. A program that exits while some of its threads could still run hides what they would have done,
+//! and a strategy that treats the exit like any other operation executes mostly runs in which little happens.
+//! In three of four runs, drawn for each, the exit happens when nothing else can run ([`Needs::exit_last`]);
+//! in the others it may happen at any step.
 //!
-//! Guarantee: the inner strategy's for the program whose end waits, in three of four runs; and a quarter of its chances for the
-//! program as it is. Test: `three_of_four_runs_wait`.
+//! Guarantee: the inner strategy's for the program whose exit waits, in three of four runs; and a quarter of
+//! its probability for the unmodified program. Test: `three_of_four_runs_wait`.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::Ledger;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "exit-last",
     family: Family::Wrapper,
-    summary: "in three of four runs of the inner strategy (any randomized one) the program ends when nothing else can run",
+    summary: "in three of four runs of the inner strategy (any randomized one) the program exits only when nothing else can run",
     parameters: &[],
     source: "Raddle",
-    guarantee: "the inner strategy's in a quarter of the runs; in the others for the program whose end waits",
+    guarantee: "the inner strategy's in a quarter of the runs; in the others for the program whose exit waits",
     capabilities: Capabilities::NONE,
     build: Build::Around(|inner| Box::new(ExitLast::new(inner))),
 };
 
-/// Of so many runs one lets the program end at any moment.
+/// One in this many runs lets the program exit at any step.
 const PERIOD: u64 = 4;
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 pub struct ExitLast {
     inner: Box<dyn Strategy>,
-    /// Whether the end waits in this run.
+    /// True if the exit waits in this run.
     waits: bool,
 }
 
 impl ExitLast {
-    /// Lets the end of the program wait in most runs of `inner`.
+    /// Wraps `inner` so that the program exit waits in most runs.
     pub fn new(inner: Box<dyn Strategy>) -> ExitLast {
         ExitLast { inner, waits: false }
     }
@@ -91,7 +92,7 @@ mod tests {
     use raddle_model::{Event, Kind, Operation};
     use raddle_testkit::{Act, Script, affordable, assert_hit_rate, is_thorough};
 
-    /// A program that may end before its thread has taken three steps.
+    /// A program that may exit before its thread has taken three steps.
     fn program() -> Script {
         let main = [Act::Spawn(1), Act::Bare(Kind::Exit, Operation::UNTIMED)];
         Script::new().thread(&main).spawned(&[Act::Step; 3])
@@ -113,7 +114,7 @@ mod tests {
                     events.iter().position(is_exit) == Some(events.len() - 1),
                     "nothing comes after the end"
                 );
-                assert!(events.len() == 5 || !strategy.needs().exit_last, "{spec}: the end did not wait");
+                assert!(events.len() == 5 || !strategy.needs().exit_last, "{spec}: the exit did not wait");
                 waited += u64::from(strategy.needs().exit_last);
             }
             assert!(!is_thorough() || waited.abs_diff(3_000) < 4 * 28, "{spec}: {waited} of 4,000");
@@ -121,8 +122,8 @@ mod tests {
     }
 
     #[test]
-    fn an_early_end_still_comes() {
-        // A quarter of the runs, in half of which the walk ends the program at once.
+    fn an_early_exit_still_occurs() {
+        // A quarter of the runs, in half of which the walk exits the program at once.
         let mut strategy = build("exit-last:random-walk").unwrap();
         let mut program = program();
         assert_hit_rate(4_000, 0.125, |seed| program.run(&mut *strategy, seed).0.len() == 2);

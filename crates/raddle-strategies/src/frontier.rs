@@ -1,15 +1,17 @@
-//! What is left to run, sorted by cost: the common part of the bounding strategies.
+//! The queue of schedules to run, sorted by cost: the common part of the bounding strategies.
 //!
-//! A run follows a prefix of decisions and from there on the cheapest decision at each point, which costs nothing. Each
-//! other decision that it could have made after the prefix becomes a work item: the same run up to there, then that
-//! decision. Items are taken in order of cost, the latest first among equals. Every schedule is the completion of
-//! exactly one item (the one that ends in its last decision that was not the cheapest), so none is run twice, and none
-//! of a higher cost comes before all of a lower cost are over. The scheme is the work queue of iterative context
-//! bounding (Musuvathi and Qadeer, PLDI 2007). Memory grows with the number of items that wait for the next cost.
+//! A run follows a prefix of decisions and then the cheapest decision at each point, which costs nothing.
+//! Each alternative to a decision after the prefix becomes a work item: the same run up to there, then that
+//! alternative. Items are taken in order of cost, the latest first among equals. Every schedule is the
+//! completion of exactly one item (the one that ends in its last decision that was not the cheapest), so none
+//! is run twice, and none of a higher cost comes before all of a lower cost are done. The scheme is the work
+//! queue of iterative context bounding (Musuvathi and Qadeer, PLDI 2007). Memory grows with the number of
+//! items that wait for the next cost.
 //!
-//! With sleep sets (Godefroid's thesis, 1996), an item also knows the threads whose next step is tried first elsewhere: they
-//! sleep until something is executed that their step depends on. Of the schedules that differ only in the order of
-//! independent steps one is then left, and a run in which all enabled threads sleep is cut off.
+//! With sleep sets (Godefroid's thesis, 1996), an item also has the threads whose next step is tried first
+//! elsewhere: they sleep until something is executed that their step depends on. Of the schedules that differ
+//! only in the order of independent steps one then remains, and a run in which all enabled threads sleep is
+//! cut off.
 
 use crate::dpor::was_ended;
 use raddle_engine::{Choice, Needs, Plan, Point, RunSummary};
@@ -17,8 +19,8 @@ use raddle_model::{Operation, Reads, ThreadId, Trace, dependent};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// What it costs to run a thread, given the thread that ran last and all enabled threads in any order. At least one
-/// enabled thread must be free of cost.
+/// The cost of running a thread, given the thread that ran last and all enabled threads in any order. At
+/// least one enabled thread must have cost 0.
 pub(crate) type Cost = fn(Option<ThreadId>, &[ThreadId], ThreadId) -> u32;
 
 /// One decision of a run.
@@ -26,19 +28,19 @@ pub(crate) type Cost = fn(Option<ThreadId>, &[ThreadId], ThreadId) -> u32;
 enum Decision {
     /// This thread takes a step.
     Thread(ThreadId),
-    /// This number is handed out.
+    /// This number is the answer to another decision.
     Pick { value: u32, arity: u32 },
 }
 
-/// A run that is still to be made: the first `position` decisions of `schedule`, then `instead`.
+/// A run that is still to be executed: the first `position` decisions of `schedule`, then `instead`.
 #[derive(Clone, Debug)]
 struct Item {
     schedule: Arc<[Decision]>,
     position: usize,
     instead: Decision,
-    /// Who sleeps after `instead`; nobody without sleep sets.
+    /// The threads that sleep after `instead`; empty without sleep sets.
     asleep: Vec<Sleeper>,
-    /// With sleep sets, what else could be done in place of a thread's step.
+    /// With sleep sets, the alternatives to a thread's step.
     siblings: Option<Siblings>,
 }
 
@@ -49,51 +51,56 @@ struct Sleeper {
     operation: Operation,
 }
 
-/// The steps that could be taken at one point. One is tried after the other, for whether a step ends the run, and then lets
-/// nobody sleep, is only known afterwards.
+/// The steps that could be taken at one point. They are tried one after the other: a step that ends the run
+/// lets no thread sleep, and that is only known afterwards.
 #[derive(Clone, Debug)]
 struct Siblings {
-    /// Who sleeps at this point, and whose step was tried.
+    /// The threads that sleep at this point, and those whose step was tried.
     before: Vec<Sleeper>,
     tried: Sleeper,
-    /// Who is to be tried, with the costs; the cheapest last.
+    /// The threads to be tried, with their costs; the cheapest last.
     rest: Vec<(u32, Sleeper)>,
 }
 
 impl Item {
-    /// An item after which nobody sleeps.
+    /// Creates an item after which no thread sleeps.
     fn new(schedule: Arc<[Decision]>, position: usize, instead: Decision) -> Item {
         Item { schedule, position, instead, asleep: Vec::new(), siblings: None }
     }
 }
 
-/// See the module's documentation.
+/// The work queue; see the module documentation.
 #[derive(Clone, Debug)]
 pub(crate) struct Frontier {
     cost_of: Cost,
     bound: Option<u32>,
     /// Invariant: no bucket is empty, and none is cheaper than the run that is planned.
     buckets: BTreeMap<u32, Vec<Item>>,
-    /// The decisions that the planned run begins with, and what they cost.
+    /// The decisions with which the planned run begins, and their cost.
     prefix: Vec<Decision>,
     cost: u32,
     exhausted: bool,
-    /// How many decisions the current run has made.
+    /// Number of decisions of the current run.
     at: usize,
-    /// Whether threads sleep.
+    /// True if sleep sets are used.
     sleeps: bool,
-    /// Who sleeps after the prefix, and who sleeps now, once the run is there.
+    /// The threads that sleep after the prefix, and those that sleep now, once the run is past it.
     asleep_after_prefix: Vec<Sleeper>,
     asleep: Vec<ThreadId>,
-    /// Where the planned run leaves another one, and what else could be done there.
+    /// The point at which the planned run departs from another one, and the alternatives there.
     leaves: Option<(Arc<[Decision]>, usize, Siblings)>,
-    /// Whether the run is still in the prefix.
+    /// True if the run is still in the prefix.
     fresh: bool,
 }
 
 impl Frontier {
-    pub(crate) const NEEDS: Needs =
-        Needs { enabled: true, state: false, places: false, exit_last: false, timeouts_anytime: false };
+    pub(crate) const NEEDS: Needs = Needs {
+        enabled: true,
+        state: false,
+        location_names: false,
+        exit_last: false,
+        timeouts_anytime: false,
+    };
 
     pub(crate) fn new(bound: Option<u32>, cost_of: Cost) -> Frontier {
         Frontier {
@@ -112,7 +119,7 @@ impl Frontier {
         }
     }
 
-    /// The same with sleep sets.
+    /// Returns the same frontier with sleep sets.
     pub(crate) fn with_sleep_sets(mut self) -> Frontier {
         self.sleeps = true;
         self
@@ -166,7 +173,7 @@ impl Frontier {
 
     pub(crate) fn learn(&mut self, run: &RunSummary<'_>) {
         let schedule = decisions(run.trace);
-        // The step that ended the run while others could have gone on.
+        // The step that ended the run while others could have continued.
         let end = was_ended(run.verdict).then(|| run.trace.events.len().saturating_sub(1));
         if schedule.starts_with(&self.prefix) {
             self.add_alternatives(run.trace, schedule.into(), end);
@@ -181,7 +188,7 @@ impl Frontier {
         self.plan();
     }
 
-    /// Adds an item for each decision after the prefix that could have been another one.
+    /// Adds an item for each alternative to a decision after the prefix.
     fn add_alternatives(&mut self, trace: &Trace, schedule: Arc<[Decision]>, end: Option<usize>) {
         let mut step = 0_usize;
         let next = if self.sleeps { Some(NextOperations::of(trace)) } else { None };
@@ -233,7 +240,8 @@ impl Frontier {
         }
     }
 
-    /// Adds the cheapest of the steps that are left to be tried at one point, where these threads sleep or were tried.
+    /// Adds the cheapest of the steps that are left to be tried at one point, given the threads that sleep
+    /// there or were tried.
     fn add_sibling(
         &mut self,
         schedule: Arc<[Decision]>,
@@ -254,7 +262,7 @@ impl Frontier {
         }
     }
 
-    /// Takes the latest of the cheapest items.
+    /// Plans the latest of the cheapest items.
     fn plan(&mut self) {
         let Some(mut bucket) = self.buckets.first_entry() else {
             self.exhausted = true;
@@ -283,7 +291,7 @@ fn independent(a: &Operation, b: &Operation) -> bool {
     !dependent(a, b, Reads::Independent)
 }
 
-/// What each thread of a run did after so many of its steps.
+/// The operations of each thread of a run, by step.
 struct NextOperations(Vec<Vec<Operation>>);
 
 impl NextOperations {
@@ -298,13 +306,13 @@ impl NextOperations {
         NextOperations(next)
     }
 
-    /// The next operation of a thread, where threads have taken as many steps as `done` says.
+    /// Returns the next operation of a thread, when threads have taken as many steps as `done` says.
     fn of_thread(&self, done: &[usize], thread: ThreadId) -> Option<Operation> {
         self.0[thread.index()].get(done[thread.index()]).copied()
     }
 }
 
-/// All decisions of a run in order.
+/// Returns all decisions of a run in order.
 fn decisions(trace: &Trace) -> Vec<Decision> {
     let mut picks = trace.picks.iter().peekable();
     let mut decisions = Vec::with_capacity(trace.events.len() + trace.picks.len());

@@ -1,9 +1,10 @@
-//! Every scheduling algorithm, one file each, and [`build`] to make one from its name.
+//! Every scheduling algorithm, one file each, and [`build`], which creates one from its name.
 //!
-//! A strategy sees a [`Point`](raddle_engine::Point) and a [`Rng`](raddle_engine::Rng) and nothing else. The files
-//! of the algorithms say which paper they come from, what they promise, and which test checks that.
+//! A strategy sees a [`Point`](raddle_engine::Point) and a [`Rng`](raddle_engine::Rng) and nothing else. The
+//! file of each algorithm states its paper, its guarantee, and the test that checks it.
 //!
-//! A new strategy needs its own file, with its entry, and two lines here: its module, and its entry in [`CATALOGUE`].
+//! A new strategy needs its own file, with its entry, and two lines here: its module, and its entry in
+//! [`CATALOGUE`].
 
 // Randomized.
 pub mod basic_pos;
@@ -28,7 +29,7 @@ pub mod dpor;
 pub mod period;
 pub mod preemption_bounding;
 
-// Around others.
+// Wrappers.
 pub mod conflict_analysis;
 pub mod coverage;
 pub mod early_timeouts;
@@ -70,7 +71,7 @@ pub const CATALOGUE: &[Entry] = &[
     dpor::ENTRY,
     period::ENTRY,
     conflict_analysis::ENTRY,
-    conflict_analysis::BY_PLACE,
+    conflict_analysis::BY_LOCATION,
     exit_last::ENTRY,
     early_timeouts::ENTRY,
 ];

@@ -1,24 +1,27 @@
-//! Maple: predicts interleavings that no run has had, and makes a run for each.
+//! Maple: predicts interleavings that no run has exposed, and executes a run for each.
 //!
-//! Paper: Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs", OOPSLA 2012.
-//! Guarantee: none. What it promises is that no run is spent on an iRoot that a run has had before, nor on one that was tried
-//! in vain as often as was allowed. Tests: `tests/maple.rs`.
+//! Paper: Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs", OOPSLA
+//! 2012. Guarantee: no bound on the probability of finding a bug. No run aims at an iRoot that an earlier run
+//! has exposed, nor at one that was attempted as often as allowed. Tests: `tests/maple.rs`.
 //!
-//! The first runs are POS and OOS in turns and predict candidates, until `profile` of them in a row have brought no new one. Then
-//! every candidate that no run has had gets a run, those tried least often first and simple idioms before compound ones; in it
-//! `Attempt` holds threads back at the places of the candidate. The orders of the other threads are, in one attempt after the
-//! other: a random one; that of the run from which it was predicted, so that what made the candidate reachable there happens
-//! again (the paper has no such thing and calls it pre-conditions); first threads first and last threads first (the paper's
-//! complementary schedules); and the first two again, in which some threads pass places of the candidate without being held.
-//! A compound candidate with a part, as an iRoot of idiom 1, that is given up waits until some run has it.
-//! All runs predict. Runs for candidates take turns with runs that only predict, for much of what is predicted is impossible:
-//! three of four runs are of the kind that has lately exposed most. Where no candidate is left all runs predict, until the
-//! chance that one more of them exposes anything new is below 1 in `end`, by the estimate of Good and Turing: that is a reason to
-//! stop, which random strategies do not have. It is not the end of all schedules.
+//! The first runs are POS and OOS in turns and predict candidates, until `profile` of them in a row have
+//! predicted no new one. Then every candidate that no run has exposed gets a run, those attempted least often
+//! first and simple idioms before compound ones; in it `Attempt` holds threads back at the locations of the
+//! candidate. The orders of the other threads are, in one attempt after the other: a random one; that of the
+//! run from which it was predicted, so that what made the candidate reachable there happens again (the paper
+//! does not do this; it calls the problem pre-conditions); first threads first and last threads first (the
+//! paper's complementary schedules); and the first two again, in which some threads pass locations of the
+//! candidate without being held. A compound candidate with an abandoned part, as an iRoot of idiom 1, waits
+//! until some run exposes that part. All runs predict. Runs for candidates take turns with runs that only
+//! predict, because many predictions are impossible: three of four runs are of the kind that has recently
+//! exposed most. If no candidate is left, all runs predict, until the probability that one more of them
+//! exposes anything new is below 1 in `end`, by the Good-Turing estimate. This is a stopping criterion, which
+//! random strategies do not have; it is not the end of all schedules.
 //!
-//! Departures from the paper: a run that is over its candidate goes on as a random one, because strict priorities would show
-//! nothing new in the rest of it; the scheduler sees what every thread is about to do, so that threads meet at two places
-//! without being tried one after the other; nothing waits for outside events, which the engine does not know.
+//! Departures from the paper: a run that has finished with its candidate continues as a random one, because
+//! strict priorities would show nothing new in the rest of it; the scheduler sees the next operation of every
+//! thread, so that threads meet at two locations without being tried one after the other; the strategy does
+//! not wait for outside events, which the engine does not know.
 
 mod attempt;
 mod base;
@@ -40,26 +43,30 @@ use raddle_model::{IRoot, Idiom, Ledger, Reads, Verdict};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "maple",
     family: Family::Randomized,
-    summary: "predicts interleavings that no run has had, and makes a run for each",
+    summary: "predicts interleavings that no run has exposed, and executes a run for each",
     parameters: &[
-        parameter("window", "1000", "how many steps of a thread its accesses in an idiom may be apart"),
-        parameter("profile", "3", "how many runs in a row that predict nothing new end the prediction"),
-        parameter("attempts", "6", "how many runs are made in vain for one interleaving"),
-        parameter("end", "100", "the end is when less than one in so many runs would show anything new"),
+        parameter(
+            "window",
+            "1000",
+            "largest distance between two accesses of a thread in an idiom, in steps",
+        ),
+        parameter("profile", "3", "consecutive runs without a new prediction that end the prediction"),
+        parameter("attempts", "6", "failed runs after which an interleaving is abandoned"),
+        parameter("end", "100", "end when fewer than one in this many runs would show anything new"),
     ],
     source: "Yu and Narayanasamy, OOPSLA 2012",
-    guarantee: "none; no run is made for an interleaving that a run has had",
+    guarantee: "none; no run aims at an interleaving that a run has exposed",
     capabilities: Capabilities { every_step: true, predicts: true, ..Capabilities::NONE },
     build: Build::Alone(|values| Ok(Box::new(Maple::new(settings(values)?)))),
 };
 
-fn settings(values: &Values<'_>) -> Result<Settings, SpecError> {
-    let usual = Settings::default();
-    Ok(Settings {
+fn settings(values: &Values<'_>) -> Result<MapleConfig, SpecError> {
+    let usual = MapleConfig::default();
+    Ok(MapleConfig {
         window: values.within("window", usual.window, 1..=u32::MAX)?,
         profile: values.within("profile", usual.profile, 1..=u32::MAX)?,
         attempts: values.within("attempts", usual.attempts, 1..=u32::MAX)?,
@@ -67,38 +74,39 @@ fn settings(values: &Values<'_>) -> Result<Settings, SpecError> {
     })
 }
 
-/// What can be set.
+/// The parameters.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Settings {
-    /// How many steps of a thread its two accesses in an idiom may be apart.
+pub struct MapleConfig {
+    /// The largest distance between the two accesses of a thread in an idiom, in steps of that thread.
     pub window: u32,
-    /// How many runs in a row that predict nothing new end the prediction.
+    /// Number of consecutive runs without a new prediction that end the prediction phase.
     pub profile: u32,
-    /// How many runs are made for one candidate in vain before it is given up.
+    /// Number of failed runs after which a candidate is abandoned.
     pub attempts: u32,
-    /// The search ends if no candidate is left and less than one in so many runs is expected to expose anything new.
+    /// The search ends if no candidate is left and less than one in this many runs is expected to expose
+    /// anything new.
     pub end: u32,
 }
 
-impl Default for Settings {
-    fn default() -> Settings {
-        Settings { window: raddle_idioms::WINDOW, profile: 3, attempts: 6, end: 100 }
+impl Default for MapleConfig {
+    fn default() -> MapleConfig {
+        MapleConfig { window: raddle_idioms::WINDOW, profile: 3, attempts: 6, end: 100 }
     }
 }
 
-/// What the next run is for.
+/// The purpose of the next run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Purpose {
-    /// To predict, by POS.
+    /// Predict, with POS.
     Pos,
-    /// To predict, by OOS.
+    /// Predict, with OOS.
     Oos,
-    /// To have this iRoot.
+    /// Expose this iRoot.
     Expose(IRoot),
 }
 
 impl Purpose {
-    /// Which kind of run this is.
+    /// Returns the index of the kind of run.
     fn kind(self) -> usize {
         match self {
             Purpose::Pos => 0,
@@ -108,45 +116,45 @@ impl Purpose {
     }
 }
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone)]
 pub struct Maple {
-    settings: Settings,
+    settings: MapleConfig,
     knowledge: Arc<Knowledge>,
     pos: Pos,
     oos: Oos,
     attempt: Attempt,
 }
 
-/// Of how many runs one is of a kind that has lately exposed less.
+/// One in this many runs is of a kind that has recently exposed less.
 const EXPLORED: u64 = 4;
 
-/// How many runs OOS learns from.
+/// Number of runs from which OOS learns.
 const LEARNING_RUNS: u64 = 50;
 
-/// What is learnt, which a copy for one run only reads.
+/// The learnt knowledge, which a copy for one run only reads.
 #[derive(Clone)]
 struct Knowledge {
     ledger: Ledger,
-    /// Those that were exposed before this search.
+    /// The iRoots that were exposed before this search.
     recalled: BTreeSet<IRoot>,
     purpose: Purpose,
-    /// Whether enough runs in a row have predicted nothing new.
+    /// True if enough consecutive runs have predicted nothing new.
     profiled: bool,
-    /// How many runs in a row have predicted nothing new.
+    /// Number of consecutive runs that have predicted nothing new.
     calm: u32,
-    /// What the runs that only predict have had.
+    /// The iRoots exposed by the runs that only predict.
     by_chance: ByChance,
-    /// How many runs were made.
+    /// Number of runs.
     runs: u64,
-    /// How much runs of each kind have lately exposed.
+    /// The recent gain of each kind of run.
     gains: [Gain; 3],
     candidates: Candidates,
 }
 
 impl Maple {
-    /// Maple with these settings, which knows nothing.
-    pub fn new(settings: Settings) -> Maple {
+    /// Creates Maple with these parameters and no knowledge.
+    pub fn new(settings: MapleConfig) -> Maple {
         Maple {
             settings,
             knowledge: Arc::new(Knowledge {
@@ -168,7 +176,7 @@ impl Maple {
 }
 
 impl Knowledge {
-    /// Takes note of what a run had. Tells how much of it no run had before.
+    /// Records the iRoots that a run exposed. Returns the number of those that no earlier run exposed.
     fn note_exposed(&mut self, run: &RunSummary<'_>, window: u32) -> u64 {
         let had = observe(run, window);
         if !matches!(self.purpose, Purpose::Expose(_)) {
@@ -185,7 +193,7 @@ impl Knowledge {
         new
     }
 
-    /// Takes note of what other runs may have. Tells whether there is anything new.
+    /// Records the iRoots predicted from a run. Returns true if any is new.
     fn note_predicted(&mut self, run: &RunSummary<'_>, attempts: u32, window: u32) -> bool {
         let mut recorded = None;
         for root in predict(run, window) {
@@ -201,7 +209,7 @@ impl Knowledge {
         recorded.is_some()
     }
 
-    /// What the next run is for.
+    /// Returns the purpose of the next run.
     fn next_purpose(&self) -> Purpose {
         let candidate = self.candidates.first();
         if !self.profiled || candidate.is_none() {
@@ -221,12 +229,12 @@ impl Knowledge {
         }
     }
 
-    /// Whether nothing is left to be done.
-    fn is_over(&self, settings: &Settings) -> bool {
+    /// Returns true if nothing is left to be done.
+    fn is_over(&self, settings: &MapleConfig) -> bool {
         self.profiled && self.candidates.first().is_none() && self.by_chance.is_calm(settings.end)
     }
 
-    /// Takes note that `run` was for `root`.
+    /// Records that `run` aimed at `root`.
     fn note_attempt(&mut self, root: IRoot, attempts: u32, run: &RunSummary<'_>) {
         let before = self.ledger.standing(&root);
         if before.exposed {
@@ -297,7 +305,7 @@ impl Strategy for Maple {
     }
 
     fn needs(&self) -> Needs {
-        Needs { places: true, ..Needs::default() }
+        Needs { location_names: true, ..Needs::default() }
     }
 
     fn learns(&self) -> bool {

@@ -1,70 +1,74 @@
 //! OOS, object-order sampling: a random order of the accesses to every racing object, all in one run.
 //!
-//! Ours; SURW steers one object a run, this steers all of them.
-//! An object races if two of its accesses, one of them a write, are not ordered by synchronisation in some run seen; a
-//! lock counts by its acquisitions. Each run draws for every racing object, independently, a uniformly random
-//! interleaving of its accesses. A thread whose next operation touches such an object may go only if it is next in that
-//! object's order. If every enabled thread is held (draws that contradict each other, or accesses that do not come), one of
-//! them is taken at random, one that accesses memory if there is one, and moved to the front of its object's order. Accesses
-//! beyond those learnt are free once the object's order is over, and held like others until then.
+//! Our own; SURW steers one object a run, this steers all of them. An object races if two of its accesses,
+//! one of them a write, are not ordered by synchronisation in some run seen; a lock counts by its
+//! acquisitions. Each run draws for every racing object, independently, a uniformly random interleaving of
+//! its accesses. A thread whose next operation touches such an object may run only if it is next in that
+//! object's order. If every enabled thread is held (draws that contradict each other, or accesses that do not
+//! occur), one of them is chosen at random, one that accesses memory if there is one, and moved to the front
+//! of its object's order. Accesses beyond those learnt are free once the object's order is complete, and held
+//! like others until then.
 //!
-//! Among a hundred threads that do the same, one that does something else has hardly ever the first or the last access. So in
-//! half of the runs threads with the same role count as one: the order is drawn for one of each role, and all of a role go where
-//! that one goes, in any order among themselves; but not where only threads of one role race. Threads have the same role if they
-//! were seen to begin at the same places. That events are known by their place, so that equal threads count as one, is an idea
-//! of RFF (Wolff et al., "Greybox Fuzzing for Concurrency Testing", ASPLOS 2024), whose constraints on what is read from where
-//! hold for all events of a place.
+//! Among a hundred identical threads, a different one hardly ever has the first or the last access. So in
+//! half of the runs threads with the same role count as one: the order is drawn for one of each role, and all
+//! threads of a role take its positions, in any order among themselves; except for objects on which only
+//! threads of one role race. Threads have the same role if they were seen to begin at the same locations.
+//! Identifying events by their location, so that equal threads count as one, is an idea of RFF (Wolff et al.,
+//! "Greybox Fuzzing for Concurrency Testing", ASPLOS 2024), whose constraints on reads-from pairs hold for
+//! all events of a location.
 //!
-//! Guarantee: if there is one racing object, its accesses are as learnt and no thread waits for another one, every
-//! interleaving of its accesses has the same probability in every run, or in every other one if threads of different roles race
-//! and some have the same role. Tests: `one_object_is_uniform`, `equal_threads_count_as_one_in_half_of_the_runs`. Nothing is
-//! promised where draws for several objects contradict each other; every partial order stays reachable. Test:
-//! `contradictions_are_resolved`.
+//! Guarantee: if there is one racing object, its accesses are as learnt and no thread waits for another one,
+//! every interleaving of its accesses has the same probability in every run, or in every other one if threads
+//! of different roles race and some have the same role. Tests: `one_object_is_uniform`,
+//! `equal_threads_count_as_one_in_half_of_the_runs`. There is no guarantee if draws for several objects
+//! contradict each other; every partial order stays reachable. Test: `contradictions_are_resolved`.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::profile::Profile;
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "oos",
     family: Family::Randomized,
     summary: "a random order of the accesses to every racing object, all in one run",
-    parameters: &[parameter("learn", "50", "how many runs are learnt from")],
+    parameters: &[parameter("learn", "50", "number of runs to learn from")],
     source: "Raddle",
     guarantee: "uniform over the orders of one racing object; none for several",
     capabilities: Capabilities::NONE,
     build: Build::Alone(|values| Ok(Box::new(Oos::new(values.positive("learn", 50)?)))),
 };
 
-/// Nothing is learnt from longer runs: looking for races in a run that went on to the step limit takes minutes.
+/// The length of the longest run that is learnt from: finding races in a run that reached the step limit
+/// takes minutes.
 const LONGEST: usize = 50_000;
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct Oos {
-    /// How many runs are learnt from; racing objects are looked for in these.
+    /// Number of runs to learn from; they are searched for racing objects.
     learning_runs: u64,
     learnt_runs: u64,
     rng: Rng,
     profile: Profile,
-    /// Whether threads with the same role count as one in this run.
+    /// True if threads with the same role count as one in this run.
     by_role: bool,
-    /// Per number of an object: the numbers of the threads, or their roles, in the order in which they have to touch it.
+    /// Per object number: the numbers of the threads, or their roles, in the order in which they have to
+    /// touch it.
     orders: Vec<Vec<u32>>,
-    /// Per number of an object: how much of its order has happened.
+    /// Per object number: how much of its order has been executed.
     done: Vec<usize>,
     /// Scratch: the threads that are not held.
     free: Vec<ThreadId>,
     /// Scratch: the groups of an object in the order drawn.
     drawn: Vec<u32>,
-    /// Scratch: per group, how often it was drawn.
+    /// Scratch: per group, the number of times it was drawn.
     times: Vec<u32>,
 }
 
 impl Oos {
-    /// OOS that learns from the first `learning_runs` runs.
+    /// Creates OOS that learns from the first `learning_runs` runs.
     pub fn new(learning_runs: u64) -> Oos {
         Oos {
             learning_runs,
@@ -80,21 +84,23 @@ impl Oos {
         }
     }
 
-    /// Who is next in the order of the object that `thread` is about to touch, if that order is not over.
+    /// Returns the object that `thread` is about to touch and the next entry of its order, if that order is
+    /// not complete.
     fn turn(&self, point: &Point<'_>, thread: ThreadId) -> Option<(usize, u32)> {
         let object = self.profile.contended(point.operation(thread))?;
         let next = *self.orders[object].get(self.done[object])?;
         Some((object, next))
     }
 
-    /// As what `thread` is found in the order of `object`.
+    /// Returns the entry of `thread` in the order of `object`: its number or its role.
     fn entry(&self, object: usize, thread: ThreadId) -> Option<u32> {
         let number = self.profile.roster.number(thread)?;
         let grouped = self.by_role && !self.profile.objects[object].groups.is_empty();
         if grouped { self.profile.role(number) } else { Some(number as u32) }
     }
 
-    /// Draws an order of the groups of `object` as if each were one thread. All of a group go where one goes.
+    /// Draws an order of the groups of `object` as if each were one thread. All threads of a group take its
+    /// positions.
     fn draw_by_role(&mut self, object: usize) {
         let Oos { profile, orders, drawn, times, rng, .. } = self;
         let groups = &profile.objects[object].groups;
@@ -161,7 +167,7 @@ impl Strategy for Oos {
         }));
         let held = free.is_empty();
         if held {
-            // The order of locks decides that of most accesses under them, so it is the one to keep.
+            // The order of locks determines that of most accesses under them, so it is the one to keep.
             let is_memory = |thread: &ThreadId| point.operation(*thread).kind.is_memory();
             free.extend(point.enabled().iter().copied().filter(is_memory));
         }
@@ -176,7 +182,7 @@ impl Strategy for Oos {
                     rest[..=position].rotate_right(1);
                     self.done[object] += 1;
                 }
-                // An access more than was learnt: the order goes on after it.
+                // One access more than was learnt: the order continues after it.
                 None => debug_assert!(held, "a thread that is next is in the order"),
             }
         }
@@ -232,8 +238,8 @@ mod tests {
 
     #[test]
     fn equal_threads_count_as_one_in_half_of_the_runs() {
-        // Six threads write; where among them is the read of the seventh? First and last are wanted with 1/7 by thread and 1/2 by
-        // role, the rest with 5/7 and 0.
+        // Six threads write; where among them is the read of the seventh? First and last have probability 1/7
+        // by thread and 1/2 by role, the rest 5/7 and 0.
         let mut program = Script::new().object(raddle_engine::Resource::Memory);
         for _ in 0..6 {
             program = program.thread(&[Act::W(0)]);
@@ -254,8 +260,9 @@ mod tests {
 
     #[test]
     fn equal_threads_that_race_only_with_each_other_do_not_count_as_one() {
-        // Two threads read and write; main reads when they have ended. Four of the six orders lose an update; less than that are
-        // lost because main's read is part of what is drawn and cannot come early. If they counted as one, it were half.
+        // Two threads read and write; main reads when they have ended. Four of the six orders lose an update;
+        // fewer are lost because main's read is part of the draw and cannot come early. If the threads
+        // counted as one, it would be half.
         let main = [Act::Spawn(1), Act::Spawn(2), Act::Join(1), Act::Join(2), Act::R(0)];
         let mut program = Script::new().object(raddle_engine::Resource::Memory).thread(&main);
         program = program.spawned(&[Act::R(0), Act::W(0)]).spawned(&[Act::R(0), Act::W(0)]);
@@ -287,7 +294,7 @@ mod tests {
 
     #[test]
     fn contradictions_are_resolved() {
-        // Draws that ask for a cycle: 0's write to object 1 before 1's, and 1's write to object 0 before 0's.
+        // Draws that require a cycle: 0's write to object 1 before 1's, and 1's write to object 0 before 0's.
         let mut program = Script::straight(2, &["W0 W1", "W1 W0"]);
         let mut oos = Oos::new(5);
         for wanted in [[0, 0, 1, 1], [1, 1, 0, 0]] {
@@ -298,7 +305,7 @@ mod tests {
     }
 
     #[test]
-    fn the_order_of_memory_gives_way_to_that_of_locks() {
+    fn memory_orders_yield_to_lock_orders() {
         // Thread 0 first on one lock and thread 1 first on the other. A third of the orders drawn for the memory want thread 1's read
         // after both writes, and so thread 0 first on both locks.
         let (lock, unlock) = (|object| Act::On(Kind::Lock, object), |object| Act::On(Kind::Unlock, object));

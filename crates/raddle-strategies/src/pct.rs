@@ -1,21 +1,21 @@
 //! PCT: random thread priorities, lowered at `depth - 1` random steps.
 //!
-//! Paper: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees of
-//! Finding Bugs", ASPLOS 2010.
-//! Guarantee: in a program with at most `n` threads and `k` steps, one run hits a bug of depth `d` with probability
-//! at least `1 / (n * k^(d-1))`. Tests: `meets_the_bound_at_depth_2`, `meets_the_bound_at_depth_3`. Which waiter a signal
-//! wakes and what a data choice gives is drawn uniformly and lies outside of this: a bug that needs one of `m` answers has a
-//! probability of `1 / m` of that. Test: `a_signal_is_outside_the_bound`.
-//! Departures from the paper: a thread gets its priority when it appears, at a uniformly random rank among all; `k` is
-//! the longest run seen unless it is given (so the first run has no change points); a drawn depth is geometric (1/2
-//! each) up to 8, where the paper leaves the distribution open. Of two change points on one step the one drawn last counts,
-//! as in the loop of the paper's Figure 7. `Count::Choices` is the paper's optimisation for
-//! sequential phases, `At::Synchronisation` the one for synchronisation operations (both section 4.2); they change
-//! what counts as a step in `k`. Synchronisation is all that is no memory access, atomic accesses,
-//! read-modify-write operations, and accesses to objects on which a data race was seen in an earlier run; the bound holds once
-//! all of these are known. `Phases::Joins` is the one for join points: a phase begins when a single thread is enabled. It
-//! draws priorities and change points anew, and `k` is the longest phase; the bound then holds for bugs within one phase. The
-//! paper does not say whether priorities are drawn anew.
+//! Paper: Burckhardt, Kothari, Musuvathi, Nagarakatte, "A Randomized Scheduler with Probabilistic Guarantees
+//! of Finding Bugs", ASPLOS 2010. Guarantee: in a program with at most `n` threads and `k` steps, one run
+//! hits a bug of depth `d` with probability at least `1 / (n * k^(d-1))`. Tests:
+//! `meets_the_bound_at_depth_2`, `meets_the_bound_at_depth_3`. Other decisions (which waiter a signal wakes,
+//! data choices) are drawn uniformly and are not part of the bound: a bug that needs one of `m` answers has a
+//! probability of `1 / m` of that. Test: `a_signal_is_outside_the_bound`. Departures from the paper: a thread
+//! gets its priority when it appears, at a uniformly random rank among all; `k` is the longest run seen
+//! unless it is given (so the first run has no change points); a drawn depth is geometric (1/2 each) up to 8,
+//! where the paper leaves the distribution open. Of two change points on one step the one drawn last counts,
+//! as in the loop of the paper's Figure 7. `Count::Choices` is the paper's optimisation for sequential
+//! phases, `At::Synchronisation` the one for synchronisation operations (both section 4.2); they change what
+//! counts as a step in `k`. Synchronisation is everything except memory accesses, plus atomic accesses,
+//! read-modify-write operations, and accesses to objects on which a data race was seen in an earlier run; the
+//! bound holds once all of these are known. `Phases::Joins` is the one for join points: a phase begins when a
+//! single thread is enabled. It draws priorities and change points again, and `k` is the longest phase; the
+//! bound then holds for bugs within one phase. The paper does not say whether priorities are drawn again.
 
 use crate::catalogue::{Build, Capabilities, Entry, Exact, Family, STEPS, parameter};
 use crate::spec::SpecError;
@@ -25,7 +25,7 @@ use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy, conflicts};
 use raddle_model::{Kind, MemoryOrder, Name, ObjectId, Operation, ThreadId};
 use std::collections::BTreeSet;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "pct",
     family: Family::Randomized,
@@ -35,10 +35,10 @@ pub(crate) const ENTRY: Entry = Entry {
         STEPS,
         parameter("count", "all", "`all` steps count, or only `choices` (more than one thread enabled)"),
         parameter("at", "any", "change points at `any` step, or at `sync`: no race-free plain accesses"),
-        parameter("phases", "one", "`joins`: drawn anew when a single thread is enabled; k is per phase"),
-        parameter("exit", "free", "`last`: a thread about to end the program waits for the others"),
-        parameter("confidence", "0.95", "for depth=auto: the wanted chance of a hit"),
-        parameter("runs", "10000", "for depth=auto: how many runs are planned"),
+        parameter("phases", "one", "`joins`: drawn again when a single thread is enabled; k is per phase"),
+        parameter("exit", "free", "`last`: a thread about to exit the program waits for the others"),
+        parameter("confidence", "0.95", "for depth=auto: the wanted probability of a hit"),
+        parameter("runs", "10000", "for depth=auto: the number of planned runs"),
     ],
     source: "Burckhardt et al., ASPLOS 2010",
     guarantee: "a bug of depth d: 1/(n k^(d-1)), times 1/m if it needs one of m waiters signalled or numbers chosen",
@@ -50,7 +50,7 @@ pub(crate) const ENTRY: Entry = Entry {
     build: Build::Alone(|values| Ok(Box::new(Pct::new(settings(values)?)))),
 };
 
-fn settings(values: &Values<'_>) -> Result<Settings, SpecError> {
+fn settings(values: &Values<'_>) -> Result<PctConfig, SpecError> {
     let depth = match values.get("depth") {
         Some("drawn") => Depth::Drawn,
         Some("auto") => Depth::Confident {
@@ -59,7 +59,7 @@ fn settings(values: &Values<'_>) -> Result<Settings, SpecError> {
         },
         _ => Depth::Fixed(values.depth()?),
     };
-    Ok(Settings {
+    Ok(PctConfig {
         depth,
         steps: values.optional("steps")?,
         count: values.word("count", &[("all", Count::All), ("choices", Count::Choices)])?,
@@ -78,31 +78,32 @@ fn published_depth(values: &Values<'_>) -> Option<u64> {
 fn exact(values: &Values<'_>) -> Result<Exact, String> {
     let usual = |name: &str, default: &str| values.get(name).is_none_or(|value| value == default);
     if !usual("count", "all") || !usual("at", "any") || !usual("phases", "one") || !usual("exit", "free") {
-        return Err("for pct it is computed without `count`, `at`, `phases` and `exit` only".to_owned());
+        return Err("for pct it is computed only without `count`, `at`, `phases` and `exit`".to_owned());
     }
     let depth = values.get("depth").map_or(Ok(3), str::parse);
-    let depth = depth.map_err(|_| "for pct it is computed for a depth that is a number".to_owned())?;
+    let depth = depth.map_err(|_| "for pct it is computed only for a depth that is a number".to_owned())?;
     Ok(Exact::Pct { depth, steps: values.get("steps").and_then(|steps| steps.parse().ok()) })
 }
 
-/// How many change points a run has.
+/// The number of change points of a run, plus one.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Depth {
-    /// `depth - 1` in every run.
+    /// `depth - 1` change points in every run.
     Fixed(u32),
     /// Drawn for every run.
     Drawn,
-    /// The largest depth for which the guarantee gives this chance of at least one hit in this many runs, with `n` and
-    /// `k` as seen in the first ten runs, which are random walks (randomized-stride paper, section V-B).
+    /// The largest depth for which the guarantee gives this probability of at least one hit in this many
+    /// runs, with `n` and `k` as seen in the first ten runs, which are random walks (randomized-stride paper,
+    /// section V-B).
     Confident {
-        /// The wanted chance, below 1.
+        /// The wanted probability, below 1.
         confidence: f64,
-        /// How many runs are planned.
+        /// Number of planned runs.
         runs: u64,
     },
 }
 
-/// Which steps count towards `k` and can be change points.
+/// The steps that count towards `k` and can be change points.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Count {
     /// Every step.
@@ -111,45 +112,47 @@ pub enum Count {
     Choices,
 }
 
-/// Where change points may lie.
+/// The operations at which change points may lie.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum At {
-    /// Anywhere.
+    /// All operations.
     Any,
-    /// At operations by which threads may communicate: not at plain memory accesses without a known data race.
+    /// Operations by which threads may communicate: all except plain memory accesses without a known data
+    /// race.
     Synchronisation,
 }
 
-/// For how long priorities and change points are drawn.
+/// The duration for which priorities and change points are drawn.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Phases {
-    /// For the whole run.
+    /// The whole run.
     One,
     /// Until a single thread is enabled.
     Joins,
 }
 
-/// What can be set.
+/// The parameters of PCT.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Settings {
-    /// How many change points a run has.
+pub struct PctConfig {
+    /// The depth.
     pub depth: Depth,
     /// The `k` of the guarantee; learnt if not given.
     pub steps: Option<u64>,
-    /// Which steps count.
+    /// The steps that count.
     pub count: Count,
-    /// Where change points may lie.
+    /// The operations at which change points may lie.
     pub at: At,
-    /// For how long priorities and change points are drawn.
+    /// The duration for which priorities and change points are drawn.
     pub phases: Phases,
-    /// Whether a thread that is about to end the program falls behind all others first (the paper's final wait).
+    /// True if a thread that is about to exit the program first falls behind all others (the paper's final
+    /// wait).
     pub exit_last: bool,
 }
 
-impl Settings {
-    /// The algorithm as in the paper's Figure 7, with `k` learnt.
-    pub fn fixed(depth: u32) -> Settings {
-        Settings {
+impl PctConfig {
+    /// Returns the parameters of the paper's Figure 7, with `k` learnt.
+    pub fn fixed(depth: u32) -> PctConfig {
+        PctConfig {
             depth: Depth::Fixed(depth),
             steps: None,
             count: Count::All,
@@ -159,32 +162,32 @@ impl Settings {
         }
     }
 
-    /// Whether every step counts, in one phase.
+    /// Returns true if every step counts, in one phase.
     fn is_plain(&self) -> bool {
         self.count == Count::All && self.at == At::Any && self.phases == Phases::One
     }
 }
 
-/// Runs by which `Depth::Confident` gets to know the program.
+/// Number of runs from which `Depth::Confident` learns the size of the program.
 const PROFILE_RUNS: u64 = 10;
 /// The largest depth that is drawn or computed.
 const DEEPEST: u32 = 8;
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct Pct {
-    settings: Settings,
+    settings: PctConfig,
     rng: Rng,
     ranks: Ranks,
-    /// Steps of this run, or of its current phase, that counted.
+    /// Number of counted steps of this run, or of its current phase.
     counted: u64,
-    /// Whether a single thread was enabled at the latest choice.
+    /// True if a single thread was enabled at the latest choice.
     alone: bool,
     /// The names of objects with a data race.
     racing: BTreeSet<Name>,
-    /// Per object of this run looked at so far: whether it is one of those.
+    /// Per object of this run seen so far: true if it is one of those.
     races: Vec<bool>,
-    /// Whether this run is a random walk to get to know the program.
+    /// True if this run is a random walk to learn the size of the program.
     profiling: bool,
     /// The change points of this run in the order drawn (not sorted).
     change_at: Vec<u64>,
@@ -194,7 +197,7 @@ pub struct Pct {
     script: Option<Given>,
 }
 
-/// Priorities and change points that are given, not drawn.
+/// Given priorities and change points, which replace the draws.
 #[derive(Clone, Default, Debug)]
 struct Given {
     /// One rank per thread, in the order in which they appear.
@@ -203,8 +206,8 @@ struct Given {
 }
 
 impl Pct {
-    /// PCT with these settings.
-    pub fn new(settings: Settings) -> Pct {
+    /// Creates PCT with these parameters.
+    pub fn new(settings: PctConfig) -> Pct {
         Pct {
             settings,
             rng: Rng::for_run(0, 0),
@@ -222,9 +225,10 @@ impl Pct {
         }
     }
 
-    /// From now on nothing is drawn: the i-th thread to appear has the priority `ranks[i]` (larger runs first, all
-    /// different) and the change points are `change_at`, in the order in which they would have been drawn. Threads
-    /// beyond `ranks` still get random ones. For computing probabilities by going through all draws.
+    /// Replaces all draws from now on: the i-th thread to appear has the priority `ranks[i]` (larger runs
+    /// first, all different) and the change points are `change_at`, in the order in which they would have
+    /// been drawn. Threads beyond `ranks` still get random ones. For computing probabilities by enumerating
+    /// all draws.
     pub fn script(&mut self, ranks: &[u32], change_at: &[u64]) {
         let script = self.script.get_or_insert_default();
         script.ranks.clear();
@@ -245,13 +249,13 @@ impl Pct {
         }
     }
 
-    /// Lowers `thread`, which takes the step that was counted last, if that is a change point. Tells how many more steps
-    /// lie before the next change point; none, if the thread was lowered.
+    /// Lowers `thread`, which takes the step that was counted last, if that is a change point. Returns the
+    /// number of further steps before the next change point; 0 if the thread was lowered.
     #[inline]
     fn pass_change_points(&mut self, thread: ThreadId) -> u32 {
         let mut free = u64::MAX;
-        // The value belongs to the index of the change point, not to the moment: the i-th (from 1) lowers to
-        // `depth - i`, so a later moment may rank above an earlier one.
+        // The value belongs to the index of the change point, not to the step: the i-th (from 1) lowers to
+        // `depth - i`, so a later step may rank above an earlier one.
         for (index, &step) in self.change_at.iter().enumerate() {
             if step == self.counted {
                 self.ranks.lower(thread, (self.change_at.len() - index) as u32);
@@ -274,7 +278,7 @@ impl Pct {
             || operation.object().is_some_and(races)
     }
 
-    /// Takes note of the objects on which a run has a data race.
+    /// Records the objects on which a run has a data race.
     fn learn_races(&mut self, run: &RunSummary<'_>) {
         let events = &run.trace.events;
         conflicts(run, |earlier, later| {
@@ -300,7 +304,7 @@ impl Pct {
         }
     }
 
-    /// Begins a phase if there is a single thread enabled and there were more before.
+    /// Begins a phase if a single thread is enabled and there were more before.
     fn note_phase(&mut self, point: &Point<'_>) {
         let alone = point.enabled().len() == 1;
         if alone && !self.alone && point.step > 0 && self.settings.phases == Phases::Joins {
@@ -311,7 +315,7 @@ impl Pct {
     }
 }
 
-/// The guarantee for one run: `1 / (n * k^(d-1))`.
+/// Returns the guarantee for one run: `1 / (n * k^(d-1))`.
 pub fn bound(threads: u64, steps: u64, depth: u32) -> f64 {
     1.0 / (threads as f64 * (steps as f64).powi(depth as i32 - 1))
 }
@@ -389,7 +393,7 @@ impl Strategy for Pct {
     }
 
     fn needs(&self) -> raddle_engine::Needs {
-        let Settings { count, phases, .. } = self.settings;
+        let PctConfig { count, phases, .. } = self.settings;
         let enabled = self.learns() && (count == Count::Choices || phases == Phases::Joins);
         raddle_engine::Needs { enabled, exit_last: self.settings.exit_last, ..Default::default() }
     }
@@ -420,7 +424,7 @@ impl Ranks {
         self.enabled.clear();
     }
 
-    /// Takes note of what changed since the last point.
+    /// Applies the changes since the last point.
     #[inline]
     pub(crate) fn update(&mut self, point: &Point<'_>, rng: &mut Rng) {
         while self.rank.len() < point.thread_count() {
@@ -440,7 +444,7 @@ impl Ranks {
         self.enabled.winner().expect("a point has an enabled thread")
     }
 
-    /// Draws all ranks anew.
+    /// Draws all ranks again.
     fn draw_again(&mut self, point: &Point<'_>, rng: &mut Rng) {
         self.rank.iter_mut().for_each(|rank| *rank = random_rank(rng.bits()));
         for &thread in point.enabled() {

@@ -1,31 +1,31 @@
 //! PCTLarge: PCT whose priorities are weights, so that a thread of low priority runs seldom instead of last.
 //!
-//! Paper: Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs", OOPSLA 2012, section 6.2,
-//! where it is a baseline: PCT with the nice values of Linux as priorities.
-//! Guarantee: every schedule can come up. Test: `weights_decide_how_often_a_thread_runs`.
-//! Departures from the paper: a step has no length, so that instead of a longer slice of time a thread of higher priority
-//! is drawn more often: by a quarter for each level, as nice values do. `k` is the longest run seen unless it is given.
+//! Paper: Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs", OOPSLA
+//! 2012, section 6.2, where it is a baseline: PCT with the nice values of Linux as priorities. Guarantee:
+//! every schedule is possible. Test: `weights_decide_how_often_a_thread_runs`. Departures from the paper: a
+//! step has no duration, so instead of a longer time slice a thread of higher priority is drawn more often:
+//! by a quarter for each level, as with nice values. `k` is the longest run seen unless it is given.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, STEPS, parameter};
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "pct-large",
     family: Family::Randomized,
     summary: "PCT whose priorities are weights: a thread of low priority runs seldom, not last",
     parameters: &[parameter("depth", "3", "d, as for pct"), STEPS],
     source: "Yu and Narayanasamy, OOPSLA 2012 (PCTLarge)",
-    guarantee: "every schedule can come up; no bound",
+    guarantee: "every schedule is possible; no bound",
     capabilities: Capabilities::NONE,
     build: Build::Alone(|values| Ok(Box::new(PctLarge::new(values.depth()?, values.optional("steps")?)))),
 };
 
-/// How many levels of priority there are above the one to which threads are lowered.
+/// Number of priority levels above the one to which threads are lowered.
 const LEVELS: u64 = 39;
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct PctLarge {
     depth: u32,
@@ -38,7 +38,8 @@ pub struct PctLarge {
 }
 
 impl PctLarge {
-    /// `depth - 1` change points within `steps` steps, or within as many as the longest run had.
+    /// Creates a strategy with `depth - 1` change points within `steps` steps, or within the length of the
+    /// longest run.
     pub fn new(depth: u32, steps: Option<u64>) -> PctLarge {
         let (weight, change_at) = (Vec::new(), Vec::new());
         PctLarge { depth, steps, rng: Rng::for_run(0, 0), weight, change_at, longest: 0 }
@@ -58,7 +59,7 @@ impl PctLarge {
     }
 }
 
-/// The weight of a level.
+/// Returns the weight of a level.
 fn weight(level: u64) -> u64 {
     (0..level).fold(1_024, |weight, _| weight * 5 / 4)
 }
@@ -127,7 +128,8 @@ mod tests {
 
     #[test]
     fn a_change_point_lowers_a_thread() {
-        // With a change point in the first step the first thread to run has the least weight of all from then on.
+        // With a change point in the first step the first thread to run has the least weight of all from then
+        // on.
         let steps = ["W0"; 20].join(" ");
         let mut program = Script::straight(1, &[&steps, &steps]);
         let mut lowered = PctLarge::new(2, Some(1));

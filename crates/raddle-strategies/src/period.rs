@@ -1,22 +1,23 @@
-//! PERIOD: every schedule of two periods, then of three, and so on; a period is a stretch of one thread.
+//! PERIOD: every schedule of two periods, then of three, and so on; a period is a sequence of steps of one
+//! thread.
 //!
 //! Paper: Wen, He, Wu et al., "Controlled Concurrency Testing via Periodical Scheduling", ICSE 2022.
-//! Guarantee: in a program whose threads exist from the start, never block and take the same number of steps in every
-//! run, each schedule with at most `periods - 1` switches is run exactly once (the first, profiling run is one of
-//! them and comes again), fewer switches first. Test:
-//! `all_schedules_with_few_switches_are_run_fewest_first` (tests/systematic).
-//! Departures from the paper: a schedule is run as given, without deadline scheduling by the kernel. A period whose
-//! thread is not there yet, waits or has ended is skipped, and what is left at the end runs by thread id; so where
-//! threads block, schedules may be missed and runs may repeat. Numbers asked for (which waiter a signal wakes, data
-//! choices) are always 0. A thread's number of steps is the largest seen; one that grows counts from the next number
-//! of periods on.
+//! Guarantee: in a program whose threads exist from the start, never block and take the same number of steps
+//! in every run, each schedule with at most `periods - 1` switches is run exactly once (the first, profiling
+//! run is one of them and is repeated), fewer switches first. Test:
+//! `all_schedules_with_few_switches_are_run_fewest_first` (tests/systematic). Departures from the paper: a
+//! schedule is run as given, without deadline scheduling by the kernel. A period whose thread does not exist
+//! yet, waits or has ended is skipped, and the rest runs by thread id at the end; so if threads block,
+//! schedules may be missed and runs may repeat. Other decisions (which waiter a signal wakes, data choices)
+//! are always answered with 0. A thread's number of steps is the largest seen; if it grows, the new number
+//! counts from the next number of periods on.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::{Name, ThreadId};
 use std::collections::BTreeMap;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "period",
     family: Family::Systematic,
@@ -28,21 +29,22 @@ pub(crate) const ENTRY: Entry = Entry {
     build: Build::Alone(|values| Ok(Box::new(Period::new(values.bound("periods")?)))),
 };
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct Period {
     max_periods: Option<u32>,
     phase: Phase,
     /// Every thread that ever took a step, in order of appearance, and its largest number of steps.
     learned: Vec<(Name, u64)>,
-    /// What `learned` was when this number of periods was begun. The threads of `sequence` are indexes into it.
+    /// The value of `learned` at the start of this number of periods. The threads of `sequence` are indices
+    /// into it.
     threads: Vec<(Name, u64)>,
-    /// Invariant while `phase` is `Periods`: no equal neighbours, each thread of `threads` occurs, none more often than
-    /// it has steps.
+    /// Invariant while `phase` is `Periods`: no equal neighbours, each thread of `threads` occurs, none more
+    /// often than it has steps.
     sequence: Vec<usize>,
-    /// How many steps each period has. Invariant: at least one, and those of a thread add up to its steps.
+    /// Number of steps of each period. Invariant: at least one, and those of a thread add up to its steps.
     lengths: Vec<u64>,
-    /// The current run: the period it is in, and how many steps that has had.
+    /// The current run: its period, and the number of steps taken in it.
     period: usize,
     taken: u64,
 }
@@ -55,7 +57,7 @@ enum Phase {
 }
 
 impl Period {
-    /// Runs schedules of up to `max_periods` periods, or of any number.
+    /// Creates a strategy for schedules of up to `max_periods` periods, or of any number.
     pub fn new(max_periods: Option<u32>) -> Period {
         Period {
             max_periods,
@@ -69,7 +71,8 @@ impl Period {
         }
     }
 
-    /// Goes to the next schedule: another split of the same sequence, or another sequence, or more periods.
+    /// Advances to the next schedule: another split of the same sequence, or another sequence, or more
+    /// periods.
     fn advance(&mut self) {
         if (0..self.threads.len()).any(|thread| self.next_split(thread)) {
             return;
@@ -93,7 +96,8 @@ impl Period {
         }
     }
 
-    /// How many periods there can be: the thread with the most steps needs another one between any two of its periods.
+    /// Returns the largest possible number of periods: the thread with the most steps needs another one
+    /// between any two of its periods.
     fn most_periods(&self) -> usize {
         let total: u64 = self.threads.iter().map(|&(_, steps)| steps).sum();
         let most = self.threads.iter().map(|&(_, steps)| steps).max().unwrap_or(0);
@@ -101,7 +105,8 @@ impl Period {
         possible.min(self.max_periods.map_or(u64::MAX, u64::from)) as usize
     }
 
-    /// Puts the next sequence of `periods` threads in lexicographic order in place, the first one if it is empty.
+    /// Advances to the next sequence of `periods` threads in lexicographic order, the first one if it is
+    /// empty.
     fn next_sequence(&mut self, periods: usize) -> bool {
         let mut least = self.sequence.pop().map_or(0, |last| last + 1);
         let mut used = vec![0_u64; self.threads.len()];
@@ -143,8 +148,8 @@ impl Period {
         self.lengths[last] += rest;
     }
 
-    /// Puts the next split of the steps of `thread` in lexicographic order in place; after the last one, the first,
-    /// and tells that there was no next.
+    /// Advances to the next split of the steps of `thread` in lexicographic order. After the last one,
+    /// restores the first and returns false.
     fn next_split(&mut self, thread: usize) -> bool {
         let places: Vec<usize> =
             (0..self.sequence.len()).filter(|&place| self.sequence[place] == thread).collect();

@@ -1,29 +1,29 @@
 //! Several strategies that take turns, on one or more jobs.
 //!
-//! A list of strategies has equally many turns each. In the default portfolio turns come in rounds. The first has shares that the
-//! corpus of bugs speaks for (`docs/design/benchmarks.md`); then whoever found more new partial orders in a round has more
-//! turns in the next, and nobody has none: a bug may hide from whoever covers most. What counts is what was new to all before
-//! the round began, so a round does not depend on who finished first, and all jobs agree on the next one when they meet at
-//! its end.
+//! The strategies of a list have equally many turns. In the default portfolio turns come in rounds. The first
+//! round has shares based on the corpus of bugs (`docs/design/benchmarks.md`); then a strategy that found
+//! more new partial orders in a round has more turns in the next, and none has zero: a bug may hide from the
+//! strategy that covers most. New means not known to any strategy before the round began, so a round does not
+//! depend on timing, and all jobs agree on the next one when they meet at its end.
 //!
-//! The runs of each strategy are those that it would make alone with the same seed.
+//! The runs of each strategy are those that it would execute alone with the same seed.
 
 use crate::{build, entry, pct_depth};
 use raddle_engine::Census;
 use std::sync::{Condvar, Mutex, MutexGuard};
 
-/// The name of the default portfolio, where one of a strategy may stand.
+/// The name of the default portfolio, which can stand for a strategy.
 pub const NAME: &str = "portfolio";
 
-/// The strategies of the default portfolio, in the order of their turns. None is best for every program: OOS and POS vary the
-/// order of conflicting accesses, SURW and UPO sample what they have learnt to count, the random walk assumes nothing, and PCT
-/// finds bugs that need few ordered events in long runs.
+/// The strategies of the default portfolio, in the order of their turns. None is best for every program: OOS
+/// and POS vary the order of conflicting accesses, SURW and UPO sample by learnt counts, the random walk
+/// assumes nothing, and PCT finds bugs that need few ordered events in long runs.
 pub const PORTFOLIO: &[&str] = &["oos", "surw", "upo", "pos", "random-walk", "pct:depth=3"];
 
-/// The strategies of the default portfolio for programs that end when their first thread does. What other threads would have done
-/// then is looked at first, so most strategies let the end wait. PCT and UPO take the program as it is, for their guarantee and
-/// their count. If `early` time-outs are wanted, those that learn nothing, and so do not count on runs that are alike, have them in some
-/// runs.
+/// Returns the strategies of the default portfolio for programs that end when their first thread does. Most
+/// strategies let the program exit wait, to see what other threads would have done. PCT and UPO take the
+/// unmodified program, for their guarantee and their count. With `early`, strategies that learn nothing, and
+/// so do not rely on similar runs, have early timeouts in some runs.
 pub fn of_programs(early: bool) -> Vec<String> {
     let counts = |spec: &str| entry(spec).is_some_and(|entry| entry.capabilities.counts_orders);
     let exact = |spec: &str| counts(spec) || pct_depth(spec).is_some();
@@ -36,43 +36,44 @@ pub fn of_programs(early: bool) -> Vec<String> {
     PORTFOLIO.iter().map(of).collect()
 }
 
-/// How many turns each of them has at first, in proportion.
+/// Initial shares of the turns.
 const SHARES: [u64; PORTFOLIO.len()] = [6, 2, 4, 1, 1, 1];
 
-/// The first turns are all of the first strategy. OOS learns in its first runs, and what it has learnt finds most bugs of the
-/// corpus in few more; with other runs in between it would take longer to get there.
+/// The first turns all belong to the first strategy. OOS learns in its first runs, and then finds most bugs
+/// of the corpus in few more; other runs in between would delay that.
 const HEAD_START: u64 = 16;
 
-/// The turns of each strategy in the first round, on average.
+/// Average number of turns of each strategy in the first round.
 const FIRST: u64 = 32;
-/// No round has more turns for each strategy, on average.
+/// The largest average number of turns of each strategy in a round.
 const LONGEST: u64 = 4096;
-/// So many partial orders of earlier rounds are known one by one; of more, a sample is, and only what would be in it counts as found.
+/// The largest number of partial orders of earlier rounds that are known individually; beyond that, a sample
+/// is known, and only orders that would be in it count as found.
 const MOST_KNOWN: usize = 1 << 16;
-/// How much more often the most successful strategy has its turn than one that finds nothing new.
+/// The ratio of the turns of the most successful strategy to those of one that finds nothing new.
 const PREFERENCE: u64 = 4;
 
-/// One run: its number among all, which strategy makes it, and its number among the runs of that one.
+/// One run: its number among all, its strategy, and its number among the runs of that strategy.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Turn {
-    /// Among all.
+    /// The number among all runs.
     pub number: u64,
     /// The strategy's index.
     pub lane: usize,
-    /// Among the runs of that strategy.
+    /// The number among the runs of that strategy.
     pub run: u64,
 }
 
 /// The turns of a round, in order.
 #[derive(Clone, Debug)]
 pub struct Round {
-    /// How many turns each strategy has, in proportion.
+    /// The share of turns of each strategy.
     weights: Vec<u64>,
-    /// Who is next: the one with the most credit.
+    /// The strategy with the most credit is next.
     credits: Vec<i64>,
     runs: Vec<u64>,
     number: u64,
-    /// Up to here all turns are those of the first strategy.
+    /// All turns before this one belong to the first strategy.
     head: u64,
     end: u64,
 }
@@ -83,7 +84,7 @@ impl Round {
         Round { weights, credits: vec![0; lanes], runs: vec![0; lanes], number: 0, head, end }
     }
 
-    /// Whose turn is next.
+    /// Returns the strategy of the next turn.
     fn lane(&mut self) -> Option<usize> {
         if self.number < self.head || self.weights.len() == 1 {
             return Some(0);
@@ -114,7 +115,7 @@ impl Iterator for Round {
     }
 }
 
-/// Where the jobs of one exploration meet between rounds.
+/// The meeting point of the jobs of one search between rounds.
 #[derive(Debug)]
 pub struct Rounds {
     adapts: bool,
@@ -131,23 +132,24 @@ struct State {
     shares: Vec<u64>,
     /// The partial orders of earlier rounds.
     known: Census,
-    /// Those of this round that were not known, for each strategy.
+    /// The unknown partial orders of this round, for each strategy.
     new: Vec<Census>,
     exhausted: Vec<bool>,
 }
 
 impl Rounds {
-    /// Equal turns of so many strategies, in one endless round.
+    /// Creates one endless round with equal turns for `lanes` strategies.
     pub fn equal(lanes: usize) -> Rounds {
         Rounds::with(vec![1; lanes], 0, 1, false)
     }
 
-    /// The turns of [`PORTFOLIO`] on so many jobs.
+    /// Creates the turns of [`PORTFOLIO`] for `jobs` jobs.
     pub fn portfolio(jobs: usize) -> Rounds {
         Rounds::with(SHARES.to_vec(), HEAD_START, jobs, true)
     }
 
-    /// The turns of [`PORTFOLIO`] with the shares of the first round for ever, for jobs that cannot meet.
+    /// Creates the turns of [`PORTFOLIO`] with the shares of the first round throughout, for jobs that cannot
+    /// meet.
     pub fn fixed_portfolio() -> Rounds {
         Rounds::with(SHARES.to_vec(), HEAD_START, 1, false)
     }
@@ -168,18 +170,19 @@ impl Rounds {
         Rounds { adapts: adapt, state: Mutex::new(state), settled: Condvar::new() }
     }
 
-    /// The first round.
+    /// Returns the first round.
     pub fn begin(&self) -> Round {
         self.lock().round.clone()
     }
 
-    /// Whether there is another round after the first. If not, nobody wants to know what was seen.
+    /// Returns true if there is another round after the first. If not, the partial orders seen are not
+    /// needed.
     pub fn adapts(&self) -> bool {
         self.adapts
     }
 
-    /// Tells what a job has seen in the round that it has come to the end of: partial orders by strategy, and strategies
-    /// that have no schedule left. Waits for the other jobs and gives the next round, if there is one.
+    /// Ends a round of a job, with the partial orders it has seen by strategy, and strategies that have no
+    /// schedule left. Waits for the other jobs and returns the next round, if there is one.
     pub fn meet(&self, seen: &[(usize, u64)], exhausted: &[usize]) -> Option<Round> {
         if !self.adapts {
             return None;
@@ -198,7 +201,7 @@ impl Rounds {
         Some(state.round.clone()).filter(|round| round.number < round.end)
     }
 
-    /// Says that a job makes no further run, so that nobody waits for it.
+    /// Records that a job executes no further run, so that no other job waits for it.
     pub fn leave(&self) {
         if !self.adapts {
             return;
@@ -226,10 +229,10 @@ impl State {
         exhausted.iter().for_each(|&lane| self.exhausted[lane] = true);
     }
 
-    /// Ends the round, all of whose runs have been noted, and makes the next one.
+    /// Ends the round, all of whose runs have been recorded, and creates the next one.
     fn settle(&mut self) {
         let round = &mut self.round;
-        // Everybody has gone through the round with a copy.
+        // Every job has executed the round with a copy.
         let before = round.runs.clone();
         round.by_ref().for_each(drop);
         let made = round.runs.iter().zip(&before).map(|(after, before)| after - before);
@@ -262,7 +265,7 @@ mod tests {
     use super::*;
     use raddle_testkit::affordable;
 
-    /// Rounds that begin with equal shares.
+    /// Creates rounds that begin with equal shares.
     fn even(lanes: usize, jobs: usize) -> Rounds {
         Rounds::with(vec![1; lanes], 0, jobs, true)
     }
@@ -316,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_finds_more_has_more_turns_and_nobody_none() {
+    fn strategies_that_find_more_have_more_turns_and_none_has_zero() {
         let rounds = even(3, 1);
         let first: Vec<Turn> = rounds.begin().collect();
         // The first strategy finds something new every time, the second once, the third what the first found.
@@ -328,7 +331,7 @@ mod tests {
         assert_eq!(second.len(), 2 * first.len(), "rounds grow");
         assert!(count(0) > 3 * count(1) && count(0) > 3 * count(2), "{} {} {}", count(0), count(1), count(2));
         assert!(count(1) > second.len() / 10 && count(2) > second.len() / 10);
-        // Nothing is new to anybody any more.
+        // Nothing is new any more.
         let third = lanes(rounds.meet(&seen, &[]).expect("it goes on"));
         assert_eq!(third[..6], [0, 1, 2, 0, 1, 2]);
     }
@@ -386,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_waits_for_a_job_that_has_left() {
+    fn no_job_waits_for_one_that_has_left() {
         let rounds = even(1, 2);
         std::thread::scope(|scope| {
             let waits = scope.spawn(|| rounds.meet(&[], &[]));

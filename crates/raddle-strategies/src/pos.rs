@@ -1,14 +1,14 @@
 //! POS: a random priority for every event, drawn again whenever a conflicting event is executed.
 //!
-//! Paper: Yuan, Yang, Gu, "Partial Order Aware Concurrency Sampling", CAV 2018 (Algorithm 4); called POS* in Yuan's
-//! thesis, sections 3.4 and 3.5.
-//! Guarantee: in a run with `k` events of `n` threads and at most `c` direct conflicts, any partial order has
-//! probability at least `n^-k * r^u` with `l = ceil(c / (n-1))`, `r = n k / (k + (n-1) l)`, `u = (k - l) / 2` (thesis,
-//! corollary 3.7). Test: `every_partial_order_meets_the_bound`.
-//! Departures from the paper: the priority of an event is drawn when it is enabled, also if it was enabled before. That makes
-//! no difference, as what disables an event conflicts with it (test `what_disables_an_event_conflicts_with_it` in
-//! tests/every_order.rs), unless the spin rule held its thread back. The end of the program (`Kind::Exit`) depends on every event
-//! but touches no object, so its priority stays. Starvation is the engine's business, so the reset every 1,000 yields is absent.
+//! Paper: Yuan, Yang, Gu, "Partial Order Aware Concurrency Sampling", CAV 2018 (Algorithm 4); called POS* in
+//! Yuan's thesis, sections 3.4 and 3.5. Guarantee: in a run with `k` events of `n` threads and at most `c`
+//! direct conflicts, any partial order has probability at least `n^-k * r^u` with `l = ceil(c / (n-1))`, `r =
+//! n k / (k + (n-1) l)`, `u = (k - l) / 2` (thesis, corollary 3.7). Test:
+//! `every_partial_order_meets_the_bound`. Departures from the paper: the priority of an event is drawn when
+//! it is enabled, also if it was enabled before. That makes no difference, because whatever disables an event
+//! conflicts with it (test `a_disabling_event_conflicts_with_the_disabled_one` in tests/every_order.rs), unless the
+//! spin rule descheduled its thread. The program exit (`Kind::Exit`) depends on every event but touches no
+//! object, so its priority stays. The engine prevents starvation, so there is no reset every 1,000 yields.
 
 use crate::catalogue::{Build, Capabilities, Entry, Exact, Family, parameter};
 use crate::spec::SpecError;
@@ -17,7 +17,7 @@ use crate::values::Values;
 use raddle_engine::{Choice, Plan, Point, Rng, SmallPoint, Strategy};
 use raddle_model::{ObjectId, Reads, ThreadId};
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "pos",
     family: Family::Randomized,
@@ -40,25 +40,26 @@ fn reads(values: &Values<'_>) -> Result<Reads, SpecError> {
     values.word("reads", &[("independent", Reads::Independent), ("dependent", Reads::Dependent)])
 }
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct Pos {
     reads: Reads,
     rng: Rng,
     /// Invariant at a choice: exactly the enabled threads, each with the priority of its next event.
     priorities: Tournament,
-    /// If the only enabled thread was let run on at the latest choice, the step after that choice; otherwise 0.
+    /// If the only enabled thread was let run on at the latest choice, the step after that choice; otherwise
+    /// 0.
     ran_on: u64,
 }
 
 impl Pos {
-    /// POS in which two reads of one object conflict or do not. They do not in the paper's evaluation; where they do,
-    /// it is the column POS*- of the thesis, table 3.2.
+    /// Creates POS in which two reads of one object conflict or not. They do not in the paper's evaluation;
+    /// if they do, it is the column POS*- of the thesis, table 3.2.
     pub fn new(reads: Reads) -> Pos {
         Pos { reads, rng: Rng::for_run(0, 0), priorities: Tournament::default(), ran_on: 0 }
     }
 
-    /// Takes note of what changed since the last point; the first half of a choice.
+    /// Applies the changes since the last point; the first half of a choice.
     #[inline(always)] // It is a third of a choice; calls would cost as much as the work.
     pub(crate) fn update(&mut self, point: &Point<'_>) {
         point.for_changed(|thread, enabled| {
@@ -89,13 +90,13 @@ impl Pos {
         point.for_rivals(thread, object, writers, |other| self.priorities.set(other, self.rng.bits()));
     }
 
-    /// The enabled thread of highest priority.
+    /// Returns the enabled thread of highest priority.
     #[inline(always)] // It is a third of a choice; calls would cost as much as the work.
     pub(crate) fn winner(&self) -> ThreadId {
         self.priorities.winner().expect("a point has an enabled thread")
     }
 
-    /// A choice between few threads.
+    /// Chooses between few threads.
     #[inline(always)] // Called once.
     fn choose_of_few(&mut self, point: &Point<'_>, few: SmallPoint<'_>) -> Choice {
         let enabled = few.enabled();
@@ -129,7 +130,7 @@ impl Pos {
         Choice::Run(thread)
     }
 
-    /// A choice between any number of threads, or one after a thread has run on. For each step that this took without a
+    /// Chooses between any number of threads, or after a thread has run on. For each step taken without a
     /// choice it draws a priority, as a choice would have done.
     #[inline(never)] // Keeps the path of a choice between few threads short.
     fn choose_otherwise(&mut self, point: &Point<'_>) -> Choice {
@@ -146,7 +147,7 @@ impl Pos {
     }
 
     /// Draws the priorities of few threads.
-    #[inline(always)] // The loop hardly ever goes round twice.
+    #[inline(always)] // The loop hardly ever iterates twice.
     fn draw_of_few(&mut self, mut threads: u64) {
         while threads != 0 {
             self.priorities.set_few(threads.trailing_zeros(), self.rng.bits());
@@ -154,7 +155,7 @@ impl Pos {
         }
     }
 
-    /// The stream of the run.
+    /// Returns the stream of the run.
     pub(crate) fn rng(&mut self) -> &mut Rng {
         &mut self.rng
     }
@@ -231,7 +232,7 @@ mod tests {
     }
 
     #[test]
-    fn few_threads_are_chosen_between_as_many_are() {
+    fn few_threads_are_chosen_like_many() {
         for number in 0..affordable(60) {
             let mut rng = Rng::for_run(23, number);
             let mut program = match number % 3 {
@@ -251,9 +252,10 @@ mod tests {
 
     #[test]
     fn the_second_object_conflicts_too() {
-        // Thread 0 takes the mutex and waits, which gives it back: both conflict with thread 1's attempt, so that draws
-        // again twice. Thread 2's step keeps the priority c. Thread 0 goes first twice, then thread 1: the integral of
-        // ((1 - c^2) / 2)^2 (1 - c) over c, 11/120. If the wait did not conflict by its second object, 3/40.
+        // Thread 0 takes the mutex and waits, which releases it: both conflict with thread 1's attempt, which
+        // draws again twice. Thread 2's step keeps the priority c. Thread 0 goes first twice, then thread 1:
+        // the integral of ((1 - c^2) / 2)^2 (1 - c) over c, 11/120. If the wait did not conflict by its
+        // second object, 3/40.
         use raddle_engine::Resource;
         use raddle_model::Kind;
         use raddle_testkit::Act;
@@ -269,7 +271,7 @@ mod tests {
     }
 
     #[test]
-    fn reads_conflict_only_where_asked() {
+    fn reads_conflict_only_if_requested() {
         // Reads that do not conflict keep their priorities: thread 1 is between two reads of thread 0 in a sixth of
         // the runs (the middle one of three independent priorities), not in a quarter.
         let mut program = Script::straight(1, &["R0 R0", "R0"]);

@@ -1,33 +1,34 @@
 //! Preemption bounding: all schedules without a preemption, then all with exactly one, and so on.
 //!
-//! Paper: Musuvathi and Qadeer, "Iterative Context Bounding for Systematic Testing of Multithreaded Programs", PLDI
-//! 2007; the definition of a preemption is that of Yuan's thesis, section 2.1.1: a step of another thread than the
-//! step before, while that thread was enabled.
-//! Guarantee: every schedule with at most `bound` preemptions is run exactly once, none with `c + 1` before all with
-//! `c`. Test: `each_bucket_holds_exactly_the_schedules_with_that_many_preemptions` (tests/systematic).
-//! Departures from the paper: every operation is a point where a preemption may come, not only synchronisation; which
-//! waiter a signal wakes and data choices are tried in full and cost nothing.
+//! Paper: Musuvathi and Qadeer, "Iterative Context Bounding for Systematic Testing of Multithreaded
+//! Programs", PLDI 2007; the definition of a preemption is that of Yuan's thesis, section 2.1.1: a step of
+//! another thread than the step before, while that thread was enabled. Guarantee: every schedule with at most
+//! `bound` preemptions is run exactly once, none with `c + 1` before all with `c`. Test:
+//! `each_bucket_holds_exactly_the_schedules_with_that_many_preemptions` (tests/systematic). Departures from
+//! the paper: every operation is a point where a preemption may occur, not only synchronisation; all answers
+//! to other decisions (which waiter a signal wakes, data choices) are tried and cost nothing.
 //!
-//! With sleep sets and a bound of 2 it is the CHESS of the Maple paper (OOPSLA 2012, section 6). Without a bound these leave
-//! one schedule per partial order. Test: `sleep_sets_leave_one_run_per_partial_order` (tests/systematic). With a bound they may
-//! leave none of some partial orders: the schedule that is left may have more preemptions than the bound allows.
+//! With sleep sets and a bound of 2 it is the CHESS of the Maple paper (OOPSLA 2012, section 6). Without a
+//! bound, sleep sets leave one schedule per partial order. Test: `sleep_sets_leave_one_run_per_partial_order`
+//! (tests/systematic). With a bound they may leave none of some partial orders: the remaining schedule may
+//! have more preemptions than the bound allows.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::frontier::Frontier;
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "preemption",
     family: Family::Systematic,
     summary: "every schedule, those with fewest preemptions first",
     parameters: &[
-        parameter("bound", "none", "the most preemptions"),
-        parameter("sleep", "none", "`sets`: leave out schedules that differ in independent steps only"),
+        parameter("bound", "none", "largest number of preemptions"),
+        parameter("sleep", "none", "`sets`: skip schedules that differ only in independent steps"),
     ],
     source: "Musuvathi and Qadeer, PLDI 2007",
-    guarantee: "every schedule with at most that many preemptions, exactly once (with sleep sets some are left out)",
+    guarantee: "every schedule with at most that many preemptions, exactly once (sleep sets skip some)",
     capabilities: Capabilities { complete: true, ..Capabilities::NONE },
     build: Build::Alone(|values| {
         let search = PreemptionBounding::new(values.bound("bound")?);
@@ -36,14 +37,14 @@ pub(crate) const ENTRY: Entry = Entry {
     }),
 };
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const CHESS: Entry = Entry {
     name: "chess",
     family: Family::Systematic,
     summary: "preemption bounding with sleep sets",
-    parameters: &[parameter("bound", "2", "the most preemptions")],
+    parameters: &[parameter("bound", "2", "largest number of preemptions")],
     source: "Musuvathi et al., OSDI 2008; baseline of the Maple paper",
-    guarantee: "no schedule twice; a partial order within the bound may be left out",
+    guarantee: "no schedule twice; a partial order within the bound may be missed",
     capabilities: Capabilities::NONE,
     build: Build::Alone(|values| {
         let bound = values.number("bound", 2)?;
@@ -51,26 +52,26 @@ pub(crate) const CHESS: Entry = Entry {
     }),
 };
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct PreemptionBounding {
     frontier: Frontier,
 }
 
 impl PreemptionBounding {
-    /// Runs schedules with up to `bound` preemptions, or all schedules.
+    /// Creates a strategy for schedules with up to `bound` preemptions, or all schedules.
     pub fn new(bound: Option<u32>) -> PreemptionBounding {
         PreemptionBounding { frontier: Frontier::new(bound, preemption) }
     }
 
-    /// The same with sleep sets.
+    /// Returns the same strategy with sleep sets.
     #[must_use]
     pub fn with_sleep_sets(self) -> PreemptionBounding {
         PreemptionBounding { frontier: self.frontier.with_sleep_sets() }
     }
 }
 
-/// 1 if running `thread` is a preemption.
+/// Returns 1 if running `thread` is a preemption, and 0 otherwise.
 fn preemption(last: Option<ThreadId>, enabled: &[ThreadId], thread: ThreadId) -> u32 {
     u32::from(last.is_some_and(|last| last != thread && enabled.contains(&last)))
 }

@@ -1,32 +1,33 @@
-//! What is learnt about who touches which object how often.
+//! Learnt numbers of accesses by thread and object.
 
 use crate::roster::Roster;
 use raddle_engine::{Point, RunSummary, conflicts};
 use raddle_model::{Holding, LocationId, Name, ObjectId, Operation, ThreadId};
 use std::collections::BTreeMap;
 
-/// Per object, how many accesses each thread makes: the most seen in any run. A lock counts by its acquisitions.
+/// Per object, the number of accesses of each thread: the most seen in any run. A lock counts by its
+/// acquisitions.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Profile {
     pub(crate) roster: Roster,
     numbers: BTreeMap<Name, u32>,
-    /// Per number of an object.
+    /// By object number.
     pub(crate) objects: Vec<ObjectProfile>,
-    /// Per number of a thread: its role, which is the number of a thread that began at the same places.
+    /// Per thread number: its role, which is the number of a thread that began at the same locations.
     roles: Vec<Option<u32>>,
-    /// Invariant: one entry per object of this run looked at so far: its number, if it was learnt.
+    /// Invariant: one entry per object of this run seen so far: its number, if it was learnt.
     of_object: Vec<Option<u32>>,
 }
 
-/// What is known of one object.
+/// The profile of one object.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct ObjectProfile {
-    /// Per number of a thread: how often it touches the object.
+    /// Per thread number: its number of accesses.
     pub(crate) accesses: Vec<u32>,
     pub(crate) written: bool,
-    /// Whether two accesses were seen that no synchronisation orders.
+    /// True if two accesses were seen that no synchronisation orders.
     pub(crate) racing: bool,
-    /// Whether two such accesses were of threads with different roles.
+    /// True if two such accesses were by threads with different roles.
     mixed: bool,
     /// Invariant: one entry per role of the threads that touch the object. Empty unless the object is mixed and there are fewer
     /// roles than threads.
@@ -37,22 +38,22 @@ pub(crate) struct ObjectProfile {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Group {
     pub(crate) role: u32,
-    /// How often they touch the object, all together.
+    /// The total number of accesses.
     pub(crate) total: u32,
-    /// How often the one does that touches it most often.
+    /// The largest number of accesses of one of them.
     pub(crate) most: u32,
 }
 
-/// Where in the code a thread began: its first operation, and its first access to memory.
+/// The first operation of a thread and its first memory access, by location.
 type Beginning = (LocationId, Option<LocationId>);
 
 impl ObjectProfile {
-    /// All accesses of a run.
+    /// Returns the number of all accesses in a run.
     pub(crate) fn total(&self) -> u64 {
         self.accesses.iter().map(|&count| u64::from(count)).sum()
     }
 
-    /// Brings the groups up to date with the accesses.
+    /// Updates the groups from the accesses.
     fn regroup(&mut self, roles: &[Option<u32>]) {
         let mut groups: BTreeMap<u32, Group> = BTreeMap::new();
         for (&count, role) in self.accesses.iter().zip(roles).filter(|(count, _)| **count > 0) {
@@ -67,26 +68,28 @@ impl ObjectProfile {
         }
     }
 
-    /// How many threads touch the object.
+    /// Returns the number of threads that touch the object.
     pub(crate) fn threads(&self) -> usize {
         self.accesses.iter().filter(|&&count| count > 0).count()
     }
 }
 
-/// The object whose order with others an operation decides: the first one touched, unless it is given up.
+/// Returns the object whose order with others an operation decides: the first one touched, unless it is
+/// released.
 #[inline]
 pub(crate) fn contended(operation: &Operation) -> Option<ObjectId> {
     if operation.kind.info().holding == Holding::GivesBack { None } else { operation.object() }
 }
 
 impl Profile {
-    /// Forgets the threads and objects of the last run, not what was learnt.
+    /// Discards the threads and objects of the last run, but not the learnt profile.
     pub(crate) fn begin(&mut self) {
         self.roster.begin();
         self.of_object.clear();
     }
 
-    /// Looks at the threads and objects that have appeared since the last call; returns the first of the threads.
+    /// Looks up the threads and objects that have appeared since the last call; returns the first of the
+    /// threads.
     #[inline]
     pub(crate) fn update(&mut self, point: &Point<'_>) -> usize {
         for index in self.of_object.len()..point.object_count() {
@@ -96,19 +99,19 @@ impl Profile {
         self.roster.update(point)
     }
 
-    /// The number of an object of this run, if it was learnt.
+    /// Returns the number of an object of this run, if it was learnt.
     #[inline]
     pub(crate) fn number(&self, object: ObjectId) -> Option<usize> {
         self.of_object[object.index()].map(|number| number as usize)
     }
 
-    /// The number of the object whose order with others `operation` decides, if it was learnt.
+    /// Returns the number of the object whose order with others `operation` decides, if it was learnt.
     #[inline]
     pub(crate) fn contended(&self, operation: &Operation) -> Option<usize> {
         self.number(contended(operation)?)
     }
 
-    /// The role of the thread with this number.
+    /// Returns the role of the thread with this number.
     #[inline]
     pub(crate) fn role(&self, thread: usize) -> Option<u32> {
         self.roles.get(thread).copied().flatten()
@@ -152,7 +155,7 @@ impl Profile {
         self.objects.iter_mut().for_each(|object| object.regroup(&self.roles));
     }
 
-    /// Gives those of `threads`, the threads of a run by their numbers, roles that have none.
+    /// Assigns roles to those of `threads`, the threads of a run by number, that have none.
     fn learn_roles(&mut self, run: &RunSummary<'_>, threads: &[usize]) {
         let mut begun: Vec<Option<Beginning>> = vec![None; threads.len()];
         for event in &run.trace.events {
@@ -165,7 +168,7 @@ impl Profile {
         }
         self.roles.resize(self.roster.len(), None);
         let mut roles: BTreeMap<Beginning, u32> = BTreeMap::new();
-        // Whoever has a role already gives it to the others.
+        // A thread that has a role passes it on to the others.
         for has_role in [true, false] {
             for (&thread, begun) in threads.iter().zip(&begun) {
                 if let Some(begun) = *begun

@@ -1,22 +1,22 @@
-//! Random delays: every thread has a processor of its own, and now and then sleeps for a while.
+//! Random delays: every thread has its own processor and sometimes sleeps.
 //!
-//! Paper: a baseline in Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded Programs", OOPSLA 2012, and
-//! what ConTest and its like do to a program that they do not control (`raddle run --baseline delay`).
-//! Guarantee: none. Test: `delays_decide_who_is_overtaken`.
-//! Departures from the paper: time is simulated, so that the runs follow from the seed: a step takes one unit of time, and
-//! a delay is as long as it is drawn.
+//! Paper: a baseline in Yu and Narayanasamy, "Maple: A Coverage-Driven Testing Tool for Multithreaded
+//! Programs", OOPSLA 2012, and the technique of ConTest and similar tools for programs that they do not
+//! control (`raddle run --baseline delay`). Guarantee: none. Test: `delays_decide_who_is_overtaken`.
+//! Departures from the paper: time is simulated, so that the runs depend on the seed only: a step takes one
+//! unit of time, and a delay takes exactly its drawn duration.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 use raddle_model::ThreadId;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "random-delay",
     family: Family::Randomized,
-    summary: "threads side by side, each of which sleeps now and then",
+    summary: "threads run side by side, and each sometimes sleeps",
     parameters: &[
-        parameter("one-in", "10", "of so many steps one is followed by a delay"),
+        parameter("one-in", "10", "one in this many steps is followed by a delay"),
         parameter("longest", "100", "the longest delay, in steps"),
     ],
     source: "a baseline in Yu and Narayanasamy, OOPSLA 2012",
@@ -28,31 +28,32 @@ pub(crate) const ENTRY: Entry = Entry {
     }),
 };
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct RandomDelay {
-    /// One in so many steps is followed by a delay.
+    /// One in this many steps is followed by a delay.
     one_in: u64,
     /// The longest delay, in steps.
     longest: u64,
     rng: Rng,
     now: u64,
-    /// Invariant: one entry per thread seen in this run: when it takes its next step.
+    /// Invariant: one entry per thread seen in this run: the time of its next step.
     due: Vec<u64>,
 }
 
 impl RandomDelay {
-    /// One in `one_in` steps is followed by a delay of up to `longest` steps.
+    /// Creates a strategy in which one in `one_in` steps is followed by a delay of up to `longest` steps.
     pub fn new(one_in: u64, longest: u64) -> RandomDelay {
         RandomDelay { one_in, longest, rng: Rng::for_run(0, 0), now: 0, due: Vec::new() }
     }
 
-    /// When `thread` takes its next step. Who had to wait goes on at once, like others whose time has come.
+    /// Returns the time of the next step of `thread`. A thread that was blocked continues at once, like
+    /// others whose time has come.
     fn due(&self, thread: ThreadId) -> u64 {
         self.due[thread.index()].max(self.now)
     }
 
-    /// How long the next step takes, with the delay after it.
+    /// Draws the duration of the next step and of the delay after it.
     fn duration(&mut self) -> u64 {
         let delayed = self.rng.below(self.one_in) == 0;
         1 + if delayed { 1 + self.rng.below(self.longest) } else { 0 }
@@ -102,7 +103,8 @@ mod tests {
     use super::*;
     use raddle_testkit::{Script, hits, is_thorough};
 
-    /// How often, in 4,000 runs, one thread takes all of its ten steps before the other takes its first.
+    /// Returns the number of times, in 4,000 runs, that one thread takes all of its ten steps before the
+    /// other takes its first.
     fn overtaken(one_in: u64, longest: u64) -> u64 {
         let steps = ["W0"; 10].join(" ");
         let mut program = Script::straight(1, &[&steps, &steps]);
@@ -115,9 +117,9 @@ mod tests {
 
     #[test]
     fn delays_decide_who_is_overtaken() {
-        // Without delays threads go side by side. A thread that waits for 100 steps before its first is overtaken by one
-        // that never waits; that one of two does in one in ten cases and the other not in ten steps has the chance
-        // 2 * 0.1 * 0.9 * 0.9^10 and some more for both that wait.
+        // Without delays threads advance side by side. A thread that waits for 100 steps before its first is
+        // overtaken by one that never waits. That one of two does so in one in ten cases and the other does
+        // not in ten steps has probability 2 * 0.1 * 0.9 * 0.9^10, plus some for both waiting.
         assert_eq!(overtaken(1_000_000_000, 100), 0);
         let seldom = overtaken(10, 100);
         let short = overtaken(10, 5);

@@ -9,7 +9,7 @@
 use crate::catalogue::{Build, Capabilities, Entry, Exact, Family};
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "random-walk",
     family: Family::Randomized,
@@ -21,16 +21,16 @@ pub(crate) const ENTRY: Entry = Entry {
     build: Build::Alone(|_| Ok(Box::new(RandomWalk::new()))),
 };
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct RandomWalk {
     rng: Rng,
     ahead: Ahead,
 }
 
-/// Choices that were drawn ahead, while there are `count` enabled threads: number `index` up to step `until`, then number
-/// `then`. If the count changes they are thrown away, which depends on earlier choices only and so takes nothing from the
-/// uniformity of the later ones.
+/// Choices drawn ahead, while there are `count` enabled threads: number `index` up to step `until`, then
+/// number `then`. If the count changes they are discarded, which depends on earlier choices only and so does
+/// not affect the uniformity of the later ones.
 #[derive(Clone, Copy, Default, Debug)]
 struct Ahead {
     count: usize,
@@ -39,18 +39,19 @@ struct Ahead {
     then: usize,
 }
 
-/// The most choices that are drawn ahead.
+/// The largest number of choices drawn ahead.
 const FAR: u32 = 64;
 
 impl RandomWalk {
-    /// A random walk.
+    /// Creates a random walk.
     pub fn new() -> RandomWalk {
         RandomWalk { rng: Rng::for_run(0, 0), ahead: Ahead::default() }
     }
 }
 
 impl RandomWalk {
-    /// How often in a row number `index` of `count` is drawn next, and what comes then.
+    /// Draws the number of consecutive times that number `index` of `count` is chosen next, and the choice
+    /// after that.
     #[inline]
     fn draw_ahead(&mut self, count: usize, index: usize) -> (u32, usize) {
         let mut more = 0;
@@ -92,7 +93,7 @@ impl Strategy for RandomWalk {
             self.rng.below(count as u64) as usize
         };
         let (more, then) = if count == 2 {
-            // One bit a choice: zeros for the same thread, up to the first one.
+            // One bit per choice: zeros for the same thread, up to the first one.
             (self.rng.bits().trailing_zeros().min(FAR), 1 - index)
         } else {
             self.draw_ahead(count, index)

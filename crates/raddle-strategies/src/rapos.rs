@@ -1,54 +1,54 @@
 //! RAPOS: batches of pairwise independent events.
 //!
-//! Paper: Sen, "Effective Random Testing of Concurrent Programs", ASE 2007, as described in Yuan's thesis, section
-//! 2.2.3.
-//! Guarantee: every partial order of runs that end by themselves (passed or deadlocked) can be sampled; there is no
-//! lower bound on its probability (thesis, Figure 2.3). Tests: `rapos_reaches_every_partial_order` (tests/every_order.rs),
-//! `reaches_every_partial_order`.
-//! After a batch, the schedulable events are those that depend on an event of the batch. An event that was not enabled
-//! before the batch depends on the one that enabled it: the next event of a thread that ran, the first event of a new
-//! thread, a join whose thread has ended, and whatever a signal or a barrier lets go on.
-//! Departures from the paper: the thesis leaves the selection of a batch open; ours (a random event, then each further
+//! Paper: Sen, "Effective Random Testing of Concurrent Programs", ASE 2007, as described in Yuan's thesis,
+//! section 2.2.3. Guarantee: every partial order of runs that end by themselves (passed or deadlocked) can be
+//! sampled; there is no lower bound on its probability (thesis, Figure 2.3). Tests:
+//! `rapos_reaches_every_partial_order` (tests/every_order.rs), `reaches_every_partial_order`. After a batch,
+//! the schedulable events are those that depend on an event of the batch. An event that was not enabled
+//! before the batch depends on the one that enabled it: the next event of a thread that ran, the first event
+//! of a new thread, a join whose thread has ended, and whatever a signal or a barrier unblocks. Departures
+//! from the paper: the thesis leaves the selection of a batch open; ours (a random event, then each further
 //! independent one with probability 1/2) gives the published coverage of the POS micro benchmark, see
-//! `docs/design/micro-benchmark.md`. A failed assertion depends on everything, for it ends the run, but this is known
-//! only afterwards; of the runs that fail in the same way but stop with the other threads at different steps, some
-//! may never come up.
+//! `docs/design/micro-benchmark.md`. A failed assertion depends on everything, because it ends the run, but
+//! this is known only afterwards; of the runs that fail in the same way but stop with the other threads at
+//! different steps, some may never occur.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 use raddle_model::{Operation, Reads, ThreadId, dependent};
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "rapos",
     family: Family::Randomized,
     summary: "random batches of pairwise independent events",
     parameters: &[],
     source: "Sen, ASE 2007; Yuan's thesis, section 2.2.3",
-    guarantee: "every partial order of runs that no failure cuts short can come up; no bound",
+    guarantee: "every partial order of runs that no failure cuts short is possible; no bound",
     capabilities: Capabilities::NONE,
     build: Build::Alone(|_| Ok(Box::new(Rapos::new()))),
 };
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct Rapos {
     rng: Rng,
     /// The rest of the current batch.
     batch: Vec<ThreadId>,
-    /// What the current batch has executed.
+    /// The operations that the current batch has executed.
     executed: Vec<Operation>,
     /// Scratch: the threads from which a batch is chosen.
     schedulable: Vec<ThreadId>,
-    /// Per thread: how many steps it had taken when the current batch was chosen; `NOT_ENABLED` if it was not enabled.
+    /// Per thread: its number of steps when the current batch was chosen; `NOT_ENABLED` if it was not
+    /// enabled.
     offered: Vec<u32>,
 }
 
-/// No number of steps.
+/// Stands for no number of steps.
 const NOT_ENABLED: u32 = u32::MAX;
 
 impl Rapos {
-    /// RAPOS; it has no parameters.
+    /// Creates RAPOS, which has no parameters.
     pub fn new() -> Rapos {
         Rapos {
             rng: Rng::for_run(0, 0),
@@ -77,7 +77,8 @@ impl Rapos {
             let enabled = point.enabled();
             self.schedulable.push(enabled[self.rng.below(enabled.len() as u64) as usize]);
         }
-        // A random one, then, in thread order, each further one that is independent of those taken, with probability 1/2.
+        // A random one, then, in thread order, each further one that is independent of those taken, with
+        // probability 1/2.
         self.schedulable.sort_unstable();
         let first = self.schedulable[self.rng.below(self.schedulable.len() as u64) as usize];
         self.batch.push(first);
@@ -110,7 +111,8 @@ impl Strategy for Rapos {
     }
 
     fn choose(&mut self, point: &Point<'_>) -> Choice {
-        // An event of the batch is independent of the others, but a rest may still hold its thread back.
+        // An event of the batch is independent of the others, but the spin rule may still deschedule its
+        // thread.
         self.batch.retain(|&thread| point.is_enabled(thread));
         if self.batch.is_empty() {
             self.next_batch(point);
@@ -163,8 +165,9 @@ mod tests {
 
     #[test]
     fn a_further_independent_event_joins_a_batch_half_of_the_time() {
-        // Thread 0 alone is the first batch: then it goes on alone to its end. If its first event is in one batch with
-        // that of thread 1, the two come first. 1/2 that it is drawn first, and 1/2 that thread 1 does not join.
+        // Thread 0 alone is the first batch: then it continues alone to its end. If its first event is in one
+        // batch with that of thread 1, the two come first. 1/2 that it is drawn first, and 1/2 that thread 1
+        // does not join.
         let mut program = Script::straight(3, &["W0 W2", "W1 W2"]);
         let mut rapos = Rapos::new();
         let alone = hits(20_000, |seed| {

@@ -1,18 +1,17 @@
 //! RPro: PCT whose change points lie near each other.
 //!
-//! Paper: Cai and Yang, "Radius Aware Probabilistic Testing of Deadlocks with Guarantees", ASE 2016, as it is used as
-//! a baseline by the randomized-stride paper, section V-B.
-//! Guarantee: a bug of depth `d >= 2` whose change points all lie within `r` steps of the first one drawn is hit with
-//! probability at least `1 / (n * k * (2r+1)^(d-2))` in a program with at most `n` threads and `k` steps. Test:
-//! `meets_the_bound_at_depth_3`.
-//! Departures from the paper: that paper is not among our sources. "Within `r` steps" is taken on both sides of the
-//! first point, as the first one drawn need not be the earliest; `k` is learnt as for PCT.
+//! Paper: Cai and Yang, "Radius Aware Probabilistic Testing of Deadlocks with Guarantees", ASE 2016, as it is
+//! used as a baseline by the randomized-stride paper, section V-B. Guarantee: a bug of depth `d >= 2` whose
+//! change points all lie within `r` steps of the first one drawn is hit with probability at least `1 / (n * k
+//! * (2r+1)^(d-2))` in a program with at most `n` threads and `k` steps. Test: `meets_the_bound_at_depth_3`.
+//! Departures from the paper: that paper is not among our sources. "Within `r` steps" is taken on both sides
+//! of the first point, as the first one drawn need not be the earliest; `k` is learnt as for PCT.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, STEPS, parameter};
 use crate::pct::Ranks;
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "rpro",
     family: Family::Randomized,
@@ -27,7 +26,7 @@ pub(crate) const ENTRY: Entry = Entry {
     }),
 };
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct RPro {
     depth: u32,
@@ -41,7 +40,7 @@ pub struct RPro {
 }
 
 impl RPro {
-    /// RPro with this depth and radius; the number of steps is learnt if it is not given.
+    /// Creates RPro with this depth and radius; the number of steps is learnt if it is not given.
     pub fn new(depth: u32, radius: u64, steps: Option<u64>) -> RPro {
         let rng = Rng::for_run(0, 0);
         RPro { depth, radius, steps, rng, ranks: Ranks::default(), change_at: Vec::new(), longest: 0 }
@@ -107,7 +106,8 @@ mod tests {
             Script::straight(1, &[&[quiet, quiet, "W0 W0"].join(" "), "W0 W0 W0 W0 W0", "W0 W0 W0 W0 W0"]);
         let mut rpro = RPro::new(3, 2, Some(24));
         for (first, second) in [(1, 2), (2, 1)] {
-            // Threads 1 and 2 are stopped after their first steps, thread 0 runs, then they go on in either order.
+            // Threads 1 and 2 are stopped after their first steps, thread 0 runs, then they continue in
+            // either order.
             let mut rest = vec![0; 14];
             rest.extend([first; 4]);
             rest.extend([second; 4]);

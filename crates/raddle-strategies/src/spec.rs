@@ -1,42 +1,44 @@
-//! Strategies by name: `pct:depth=3`, `stride:confidence=0.95,runs=1000`, `conflict:pos`.
+//! Strategy specifications: `pct:depth=3`, `stride:confidence=0.95,runs=1000`, `conflict:pos`.
 
 use crate::CATALOGUE;
 use crate::catalogue::{Build, Entry, Exact, Family};
 use crate::values::Values;
 use raddle_engine::Strategy;
 
-/// Why a specification names no strategy.
+/// An error in a strategy specification.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SpecError {
     /// There is no such strategy.
-    #[error("no strategy is called `{name}`; there are: {known}")]
+    #[error("unknown strategy `{name}`\nhelp: known strategies: {known}")]
     UnknownStrategy {
         /// The name given.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: String,
     },
     /// The strategy has no such parameter.
-    #[error("strategy `{strategy}` has no parameter `{name}`; it has {known}")]
+    #[error("strategy `{strategy}` has no parameter `{name}`\nhelp: parameters of `{strategy}`: {known}")]
     UnknownParameter {
         /// The strategy.
         strategy: &'static str,
         /// The name given.
         name: String,
-        /// The names there are.
+        /// The known names.
         known: String,
     },
-    /// A parameter is not of the form `name=value`, or comes twice.
-    #[error("`{text}` in `{spec}` should be one `name=value`, given once")]
+    /// A parameter is not of the form `name=value`, or occurs twice.
+    #[error(
+        "invalid parameter `{text}` in strategy `{spec}`\nhelp: write each parameter once, as `name=value`"
+    )]
     Malformed {
-        /// What was found.
+        /// The malformed text.
         text: String,
         /// The whole specification.
         spec: String,
     },
-    /// A parameter has a value that it cannot have.
-    #[error("`{name}={value}` for strategy `{strategy}` should be {wanted}")]
+    /// A parameter has an invalid value.
+    #[error("invalid value `{value}` for parameter `{name}` of strategy `{strategy}`: expected {wanted}")]
     BadValue {
         /// The strategy.
         strategy: &'static str,
@@ -44,17 +46,17 @@ pub enum SpecError {
         name: &'static str,
         /// The value given.
         value: String,
-        /// What it should be.
+        /// The accepted values.
         wanted: String,
     },
-    /// A strategy was asked for around something that it cannot go around.
-    #[error("`{wrapper}:` needs {wanted} after it, such as `{wrapper}:pos`, not `{inner}`")]
+    /// A wrapper cannot wrap the given strategy.
+    #[error("`{wrapper}:` cannot wrap `{inner}`\nhelp: name {wanted}, for example `{wrapper}:pos`")]
     NotWrappable {
-        /// The strategy.
+        /// The wrapper.
         wrapper: &'static str,
-        /// What it can go around.
+        /// The strategies that it can wrap.
         wanted: String,
-        /// What was given.
+        /// The given strategy.
         inner: String,
     },
 }
@@ -93,13 +95,14 @@ pub fn pct_depth(spec: &str) -> Option<u64> {
     entry.capabilities.depth_bound?(&values)
 }
 
-/// Returns the distribution of the schedules of `spec`, or why it cannot be computed. The specification is known to be right.
+/// Returns the distribution of the schedules of `spec`, or the reason why it cannot be computed. The
+/// specification must be valid.
 pub fn exact(spec: &str) -> Result<Exact, String> {
     let exact = entry(spec).and_then(|entry| Some((entry, entry.capabilities.exact?)));
     let Some((entry, exact)) = exact else {
         let other = split(spec).0;
         return Err(format!(
-            "it is computed for random-walk, pct with a fixed depth, basic-pos and pos, not for {other}"
+            "{other} is not supported; random-walk, pct with a fixed depth, basic-pos and pos are"
         ));
     };
     exact(&Values::parse(spec, entry, split(spec).1).map_err(|error| error.to_string())?)
@@ -115,7 +118,7 @@ fn inner(wrapper: &Entry, spec: &str) -> Result<Box<dyn Strategy>, SpecError> {
         let skips = wrapper.capabilities.skips_steps;
         match inner.family {
             Family::Randomized => !(skips && inner.capabilities.every_step),
-            // Two wrappers that only set how a run goes on do not get in each other's way.
+            // Two wrappers that only set options of a run can be combined.
             Family::Wrapper => !skips && !inner.capabilities.skips_steps && inner.name != wrapper.name,
             Family::Systematic => false,
         }
@@ -200,28 +203,37 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_named_with_what_exists() {
+    fn errors_list_the_known_names() {
         for (spec, part) in [
-            ("psos", "no strategy is called `psos`; there are: portfolio, random-walk, pct,"),
-            ("", "no strategy is called ``"),
-            ("pct:dept=3", "strategy `pct` has no parameter `dept`; it has depth, steps,"),
-            ("dfs:x=1", "strategy `dfs` has no parameter `x`; it has none"),
-            ("pct:depth", "`depth` in `pct:depth` should be one `name=value`"),
+            ("psos", "unknown strategy `psos`\nhelp: known strategies: portfolio, random-walk, pct,"),
+            ("", "unknown strategy ``"),
+            (
+                "pct:dept=3",
+                "strategy `pct` has no parameter `dept`\nhelp: parameters of `pct`: depth, steps,",
+            ),
+            ("dfs:x=1", "strategy `dfs` has no parameter `x`\nhelp: parameters of `dfs`: none"),
+            ("pct:depth", "invalid parameter `depth` in strategy `pct:depth`"),
             ("pct:depth=2,depth=3", "given once"),
-            ("pct:depth=deep", "`depth=deep` for strategy `pct` should be a whole number"),
-            ("pct:depth=0", "should be a whole number from 1 to 1000"),
-            ("pct:depth=4294967295", "should be a whole number from 1 to 1000"),
-            ("rpro:depth=1001", "should be a whole number from 1 to 1000"),
-            ("rpro:radius=18446744073709551615", "should be a whole number from 0 to 4294967295"),
+            (
+                "pct:depth=deep",
+                "invalid value `deep` for parameter `depth` of strategy `pct`: expected a whole number",
+            ),
+            ("pct:depth=0", "expected a whole number from 1 to 1000"),
+            ("pct:depth=4294967295", "expected a whole number from 1 to 1000"),
+            ("rpro:depth=1001", "expected a whole number from 1 to 1000"),
+            ("rpro:radius=18446744073709551615", "expected a whole number from 0 to 4294967295"),
             ("conflict:upo", "a randomized strategy other than `upo` and `maple`"),
             ("conflict:maple", "not `maple`"),
-            ("maple:window=0", "`window=0` for strategy `maple` should be a whole number from 1"),
-            ("pct:at=lock", "should be `any` or `sync`"),
-            ("stride:confidence=2", "should be between 0 and 1"),
-            ("conflict:dfs", "needs a randomized strategy"),
-            ("exit-last:dpor", "`exit-last:` needs a randomized strategy after it"),
-            ("conflict", "needs a randomized strategy"),
-            ("conflict:pos:reads=maybe", "should be `independent` or `dependent`"),
+            (
+                "maple:window=0",
+                "invalid value `0` for parameter `window` of strategy `maple`: expected a whole number from 1",
+            ),
+            ("pct:at=lock", "expected `any` or `sync`"),
+            ("stride:confidence=2", "expected a number between 0 and 1"),
+            ("conflict:dfs", "help: name a randomized strategy"),
+            ("exit-last:dpor", "help: name a randomized strategy"),
+            ("conflict", "help: name a randomized strategy"),
+            ("conflict:pos:reads=maybe", "expected `independent` or `dependent`"),
         ] {
             let message = build(spec).err().map(|error| error.to_string()).unwrap_or_default();
             assert!(message.contains(part), "{spec}: {message}");

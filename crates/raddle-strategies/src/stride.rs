@@ -1,16 +1,17 @@
-//! Randomized stride: a random walk in which the picked thread takes several steps.
+//! Randomized stride: a random walk in which the chosen thread takes several steps.
 //!
-//! Paper: Abdelrasoul, "Promoting Secondary Orders of Event Pairs in Randomized Scheduling using a Randomized Stride",
-//! ASE 2017.
-//! Guarantee: with `confidence`, at least one of the planned runs has the least likely order of two events of threads that do
-//! not block (the last event of one thread before the first of another), if the threads are no longer than learnt. Tests:
-//! `covers_the_least_likely_order`, `a_thread_that_outlasts_the_others_is_covered`.
-//! Departures from the paper: its equation (5), [`edge_probability`], gives weight `2^-i` to "`i` strides are enough", but it
-//! takes another factor of 1/2 to pick the other thread after them (for a thread of one event the equation says 1, the truth is
-//! 1/2). So `confidence` demands twice the probability of equation (5), and gives a lower ratio of thread length to stride than
-//! the paper's 6.6 and 3.4; these are `ratio=6.6` and `ratio=3.4`. The equation was solved by Monte Carlo sampling there; here it is
-//! integrated. A thread's length counts all its steps from the first one of the run at which two threads were enabled; the
-//! paper leaves out those at which no other thread was enabled, which makes a thread that outlasts the others too short.
+//! Paper: Abdelrasoul, "Promoting Secondary Orders of Event Pairs in Randomized Scheduling using a Randomized
+//! Stride", ASE 2017. Guarantee: with `confidence`, at least one of the planned runs has the least likely
+//! order of two events of threads that do not block (the last event of one thread before the first of
+//! another), if the threads are no longer than learnt. Tests: `covers_the_least_likely_order`,
+//! `a_thread_that_outlasts_the_others_is_covered`. Departures from the paper: its equation (5),
+//! [`edge_probability`], gives weight `2^-i` to "`i` strides are enough", but it takes another factor of 1/2
+//! to pick the other thread after them (for a thread of one event the equation gives 1, the correct value is
+//! 1/2). So `confidence` demands twice the probability of equation (5), and gives a lower ratio of thread
+//! length to stride than the paper's 6.6 and 3.4; these are `ratio=6.6` and `ratio=3.4`. The equation was
+//! solved by Monte Carlo sampling there; here it is integrated. A thread's length counts all its steps from
+//! the first one of the run at which two threads were enabled; the paper leaves out those at which no other
+//! thread was enabled, which makes a thread that outlasts the others too short.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::roster::Roster;
@@ -20,11 +21,11 @@ use libm::{exp, pow};
 use raddle_engine::{Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "stride",
     family: Family::Randomized,
-    summary: "a random walk in which the picked thread takes several steps",
+    summary: "a random walk in which the chosen thread takes several steps",
     parameters: &[
         parameter("max", "2", "the longest stride, the same for all threads"),
         parameter(
@@ -35,13 +36,13 @@ pub(crate) const ENTRY: Entry = Entry {
         parameter(
             "confidence",
             "none",
-            "instead of ratio: the ratio that gives this chance of a hit in all runs",
+            "instead of ratio: the ratio that gives this probability of a hit in all runs",
         ),
-        parameter("runs", "10000", "with confidence: how many runs are planned"),
-        parameter("edges", "1", "with confidence: how many least likely orders in one run"),
+        parameter("runs", "10000", "with confidence: the number of planned runs"),
+        parameter("edges", "1", "with confidence: the number of least likely orders in one run"),
     ],
     source: "Abdelrasoul, ASE 2017",
-    guarantee: "with confidence: that chance of the least likely order of two events of threads that do not block",
+    guarantee: "with confidence: that probability of the least likely order of two events of threads that do not block",
     capabilities: Capabilities::NONE,
     build: Build::Alone(|values| Ok(Box::new(RandomizedStride::new(limit(values)?)))),
 };
@@ -59,7 +60,7 @@ fn limit(values: &Values<'_>) -> Result<Stride, SpecError> {
     })
 }
 
-/// How long a stride may be.
+/// The limit on the length of a stride.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Stride {
     /// At most this long, for every thread.
@@ -70,35 +71,38 @@ pub enum Stride {
 }
 
 impl Stride {
-    /// The ratio by which `edges` independent least likely orders come together in at least one of `runs` runs with
-    /// this confidence. The runs include the ten by which the lengths are learnt.
+    /// Returns the ratio with which `edges` independent least likely orders occur together in at least one of
+    /// `runs` runs with this confidence. The runs include the ten from which the lengths are learnt.
     pub fn from_confidence(confidence: f64, runs: u64, edges: u32) -> Stride {
         Stride::Ratio(ratio_for(2.0 * needed(confidence, runs, edges)))
     }
 }
 
-/// The probability in one run that each of `edges` independent orders needs, to come together in at least one of `runs` runs
-/// with this confidence. The ten runs by which the lengths are learnt do not count.
+/// Returns the probability in one run that each of `edges` independent orders needs to occur together in at
+/// least one of `runs` runs with this confidence. The ten runs from which the lengths are learnt do not
+/// count.
 pub fn needed(confidence: f64, runs: u64, edges: u32) -> f64 {
     let planned = runs.saturating_sub(PROFILE_RUNS).max(1) as f64;
     pow(1.0 - pow(1.0 - confidence, 1.0 / planned), 1.0 / f64::from(edges))
 }
 
-/// What the paper takes for the probability that a thread whose length is `ratio` times its longest stride ends before
-/// another one begins: equation (5), the sum over `i >= 1` of `2^-i * P(U_1 + .. + U_i >= ratio)` for uniform `U_j` in 0..1.
+/// Returns the paper's probability that a thread whose length is `ratio` times its longest stride ends before
+/// another one begins: equation (5), the sum over `i >= 1` of `2^-i * P(U_1 + .. + U_i >= ratio)` for uniform
+/// `U_j` in 0..1.
 ///
-/// Splitting off the first stride gives `h(x) = P(U >= x) / 2 + E[h(x - U)] / 2` with `h = 1` up to 0. So `h(x) = 2 -
-/// e^(x/2)` up to 1, and `h'(x) = (h(x) - h(x-1)) / 2` beyond, which is integrated.
+/// Splitting off the first stride gives `h(x) = P(U >= x) / 2 + E[h(x - U)] / 2` with `h = 1` up to 0. So
+/// `h(x) = 2 - e^(x/2)` up to 1, and `h'(x) = (h(x) - h(x-1)) / 2` beyond, which is integrated.
 pub fn edge_probability(ratio: f64) -> f64 {
     integrate(|x, _| x < ratio).1
 }
 
-/// The ratio that gives an edge this probability by equation (5): the inverse of [`edge_probability`].
+/// Returns the ratio that gives an edge this probability by equation (5): the inverse of
+/// [`edge_probability`].
 pub fn ratio_for(probability: f64) -> f64 {
     integrate(|_, h| h > probability).0
 }
 
-/// Follows `h` from 0 upwards while `go_on(x, h(x))`; returns where it stopped.
+/// Integrates `h` from 0 upwards while `go_on(x, h(x))`; returns the point at which it stopped.
 fn integrate(go_on: impl Fn(f64, f64) -> bool) -> (f64, f64) {
     const GRID: usize = 1_000;
     let width = 1.0 / GRID as f64;
@@ -115,16 +119,17 @@ fn integrate(go_on: impl Fn(f64, f64) -> bool) -> (f64, f64) {
     (at as f64 * width, h[at])
 }
 
-/// Runs by which thread lengths are learnt.
+/// Number of runs from which thread lengths are learnt.
 const PROFILE_RUNS: u64 = 10;
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct RandomizedStride {
     stride: Stride,
     rng: Rng,
     roster: Roster,
-    /// Per number of the roster: the most steps seen after the beginning of the run, in which only one thread is enabled.
+    /// Per number of the roster: the largest number of steps after the beginning of the run, in which only
+    /// one thread is enabled.
     length: Vec<u64>,
     learnt_runs: u64,
     current: Option<ThreadId>,
@@ -133,7 +138,7 @@ pub struct RandomizedStride {
 }
 
 impl RandomizedStride {
-    /// Randomized stride with this limit.
+    /// Creates randomized stride with this limit.
     pub fn new(stride: Stride) -> RandomizedStride {
         RandomizedStride {
             stride,
@@ -220,7 +225,7 @@ mod tests {
     use raddle_testkit::{Script, affordable, assert_hit_rate, assert_never, is_thorough};
 
     #[test]
-    fn the_ratios_of_the_paper_come_out() {
+    fn the_ratios_of_the_paper_are_reproduced() {
         for (edges, published) in [(1, 6.6), (2, 3.4)] {
             let ratio = ratio_for(needed(0.95, 10_000, edges));
             // The paper cuts off after one digit.
@@ -259,7 +264,7 @@ mod tests {
         stride
     }
 
-    /// What a run needs for a confidence of 0.95 in 100 runs: 1 - 0.05^(1/100).
+    /// The probability that a run needs for a confidence of 0.95 in 100 runs: 1 - 0.05^(1/100).
     const NEEDED: f64 = 0.029_513;
 
     #[test]
@@ -297,7 +302,7 @@ mod tests {
         for seed in 0..10 {
             program.run(&mut stride, seed);
         }
-        // Seven steps: 7 / 6.6 is more than 1, so strides of two steps have to come.
+        // Seven steps: 7 / 6.6 is more than 1, so strides of two steps must occur.
         let longest = stride.longest(ThreadId(0));
         assert_eq!((longest, stride.longest(ThreadId(1))), (2, 1));
     }

@@ -14,30 +14,30 @@ use crate::urw::weighted;
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "surw",
     family: Family::Randomized,
     summary: "uniform over the orders of one object's accesses, another object each run",
     parameters: &[],
     source: "Selectively Uniform Concurrency Testing, ASPLOS 2025",
-    guarantee: "uniform over the orders of the target's accesses, if counts are as learnt and nobody waits",
+    guarantee: "uniform over the orders of the target's accesses, if counts are as learnt and no thread waits",
     capabilities: Capabilities::NONE,
     build: Build::Alone(|_| Ok(Box::new(Surw::new()))),
 };
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct Surw {
     rng: Rng,
     profile: Profile,
-    /// Per number of a thread and the same for its parent, as learnt: who created whom.
+    /// Per thread number: the number of the thread that created it.
     parents: Vec<Option<usize>>,
     /// The number of this run's target, if there is a candidate.
     target: Option<usize>,
-    /// Per number of a thread: its accesses to the target and those of all that it creates.
+    /// Per thread number: its accesses to the target and those of all threads that it creates.
     weight: Vec<u64>,
-    /// Per thread of this run: what is left of its weight.
+    /// Per thread of this run: its remaining weight.
     left: Vec<u64>,
     /// Random priorities of the enabled threads that are not held.
     free: Tournament,
@@ -46,7 +46,7 @@ pub struct Surw {
 }
 
 impl Surw {
-    /// SURW; it has no parameters.
+    /// Creates SURW, which has no parameters.
     pub fn new() -> Surw {
         Surw {
             rng: Rng::for_run(0, 0),
@@ -95,7 +95,7 @@ impl Surw {
         }
     }
 
-    /// Gives new threads what they have to do, and passes the intention on from a thread to one that it created.
+    /// Gives new threads their weight, and passes the intention on from a thread to one that it created.
     fn welcome(&mut self, point: &Point<'_>, first: usize) {
         for index in first..point.thread_count() {
             let thread = ThreadId(index as u32);
@@ -152,7 +152,7 @@ impl Strategy for Surw {
         }
         loop {
             let Some(thread) = self.free.winner() else {
-                // Only held threads can go on: the intention was wrong.
+                // Only held threads can run: the intention was wrong.
                 self.intended = None;
                 self.release(point);
                 continue;

@@ -1,20 +1,21 @@
-//! The thread of highest priority, without looking at all of them.
+//! The thread of highest priority, found without a scan of all threads.
 
 use raddle_model::ThreadId;
 
-/// The bits of a key that hold the thread, so that the key of the winner tells who it is.
+/// The bits of a key that hold the thread, so that the key of the winner identifies it.
 const THREAD_BITS: u32 = 20;
 
-/// How many children a node of the tree has: few enough to look at all of them at once.
+/// Number of children of a tree node: few enough to look at all of them at once.
 const WIDTH: usize = 8;
 
-/// A tree of maxima over the threads, eight children to a node: setting a priority and reading the winner take a number
-/// of steps that grows with the logarithm of the number of threads, and hardly any for up to eight.
+/// A tree of maxima over the threads, eight children to a node: setting a priority and reading the winner
+/// take a number of steps that grows with the logarithm of the number of threads, and hardly any for up to
+/// eight.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Tournament {
-    /// The keys of the first eight threads; 0 is nobody.
+    /// The keys of the first eight threads; 0 for none.
     first: [u64; WIDTH],
-    /// Whether anybody else was ever given a priority.
+    /// True if any other thread was ever given a priority.
     is_wide: bool,
     /// The keys of the threads, eight to a block, if there are more than eight. The first block is not used.
     threads: Vec<[u64; WIDTH]>,
@@ -41,20 +42,20 @@ impl Tournament {
         }
     }
 
-    /// Gives `thread` a priority. Only its upper 44 bits count; equal ones are told apart by thread.
+    /// Gives `thread` a priority. Only its upper 44 bits count; ties are broken by thread.
     #[inline]
     pub(crate) fn set(&mut self, thread: ThreadId, priority: u64) {
-        // At least one bit, to keep the key of a thread with priority 0 apart from nobody.
+        // At least one bit, to distinguish the key of a thread with priority 0 from none.
         self.put(thread.index(), (priority >> THREAD_BITS).max(1) << THREAD_BITS | u64::from(thread.0));
     }
 
-    /// Takes `thread` out.
+    /// Removes `thread`.
     #[inline]
     pub(crate) fn remove(&mut self, thread: ThreadId) {
         self.put(thread.index(), 0);
     }
 
-    /// The thread of highest priority.
+    /// Returns the thread of highest priority.
     #[inline]
     pub(crate) fn winner(&self) -> Option<ThreadId> {
         let top = if self.is_wide { self.higher.last()?.first()? } else { &self.first };
@@ -62,13 +63,14 @@ impl Tournament {
         (key != 0).then_some(ThreadId(key as u32 & ((1 << THREAD_BITS) - 1)))
     }
 
-    /// For how many threads the methods for few can be used, as long as nobody else is given a priority.
+    /// Returns the number of threads for which the methods for few can be used, as long as no other thread is
+    /// given a priority.
     #[inline]
     pub(crate) fn few(&self) -> usize {
         if self.is_wide { 0 } else { WIDTH }
     }
 
-    /// As [`Tournament::set`].
+    /// Does [`Tournament::set`] for one of few threads.
     #[inline]
     pub(crate) fn set_few(&mut self, thread: u32, priority: u64) {
         debug_assert!((thread as usize) < self.few(), "there are few threads");
@@ -76,7 +78,7 @@ impl Tournament {
             (priority >> THREAD_BITS).max(1) << THREAD_BITS | u64::from(thread);
     }
 
-    /// Takes a set of threads out.
+    /// Removes a set of threads.
     #[inline]
     pub(crate) fn remove_few(&mut self, mut threads: u64) {
         while threads != 0 {
@@ -85,7 +87,7 @@ impl Tournament {
         }
     }
 
-    /// As [`Tournament::winner`], of the first `count` threads.
+    /// Does [`Tournament::winner`] for the first `count` threads.
     #[inline]
     pub(crate) fn winner_of_few(&self, count: usize) -> Option<ThreadId> {
         let [a, b, c, d, ..] = self.first;
@@ -114,7 +116,7 @@ impl Tournament {
         self.lift(index / WIDTH);
     }
 
-    /// Makes the higher levels agree with a block of threads.
+    /// Updates the higher levels from a block of threads.
     #[inline]
     fn lift(&mut self, mut block: usize) {
         let mut key = largest(if block == 0 { &self.first } else { &self.threads[block] });
@@ -153,19 +155,20 @@ fn largest(block: &[u64; WIDTH]) -> u64 {
     (a.max(b).max(c.max(d))).max(e.max(f).max(g.max(h)))
 }
 
-/// The priority for a value that must rank below every random priority drawn with [`random_rank`]; larger is higher.
+/// Returns the priority of a value that must rank below every random priority drawn with [`random_rank`];
+/// larger is higher.
 #[inline]
 pub(crate) fn low_rank(value: u32) -> u64 {
     u64::from(value) << THREAD_BITS
 }
 
-/// A random priority above every [`low_rank`], from 64 random bits.
+/// Returns a random priority above every [`low_rank`], from 64 random bits.
 #[inline]
 pub(crate) fn random_rank(bits: u64) -> u64 {
     bits | 1 << 63
 }
 
-/// A priority above every [`low_rank`] that is given, not drawn; larger is higher.
+/// Returns a given priority above every [`low_rank`]; larger is higher.
 #[inline]
 pub(crate) fn given_rank(value: u32) -> u64 {
     random_rank(u64::from(value) << THREAD_BITS)
@@ -209,7 +212,7 @@ mod tests {
                     few.remove_few(1 << thread);
                     many.remove(ThreadId(thread));
                 } else {
-                    // Now and then 0, which is a priority, too.
+                    // Sometimes 0, which is a valid priority.
                     let priority = if rng.below(5) == 0 { 0 } else { rng.bits() };
                     few.set_few(thread, priority);
                     many.set(ThreadId(thread), priority);

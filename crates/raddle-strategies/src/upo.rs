@@ -1,27 +1,31 @@
-//! UPO, uniform partial orders: learns how many partial orders lie below each choice, and samples them all alike.
+//! UPO, uniform partial orders: learns the number of partial orders below each choice, and samples them
+//! uniformly.
 //!
-//! Ours. A node is a state of the program together with a sleep set. Its candidates are the enabled threads that are not
-//! asleep. After candidate `t`, the threads asleep and the candidates before `t` are asleep below, but for those whose next
-//! operation depends on `t`'s; so each partial order is exactly one path from the root. What ends the run (a failed assertion,
-//! misuse) depends on everything, so a thread whose next operation is known to do that does not fall asleep; that becomes known
-//! when it is seen, and what was learnt below is then forgotten. A node keeps an estimate of how many
-//! complete paths lie below it, and a candidate is chosen with probability in proportion to its child's. After a run the
-//! estimates along its path are made up to date: 1 for a complete run, 0 where every enabled thread was asleep, else the sum
-//! over the candidates, where an unknown one counts as the mean of its known siblings. The root's estimate is how many partial
-//! orders the program has.
+//! Our own. A node is a state of the program together with a sleep set. Its candidates are the enabled
+//! threads that are not asleep. After candidate `t`, the threads asleep and the candidates before `t` are
+//! asleep below, except for those whose next operation depends on `t`'s; so each partial order is exactly one
+//! path from the root. An operation that ends the run (a failed assertion, misuse) depends on everything, so
+//! a thread whose next operation is known to do that does not fall asleep; this becomes known when it is
+//! seen, and the estimates below are then discarded. A node keeps an estimate of the number of complete paths
+//! below it, and a candidate is chosen with probability proportional to its child's estimate. After a run the
+//! estimates along its path are updated: 1 for a complete run, 0 where every enabled thread was asleep, else
+//! the sum over the candidates, where an unknown one counts as the mean of its known siblings. The root's
+//! estimate is the number of partial orders of the program.
 //!
-//! Until every partial order was seen, what was seen already is left out ([`Repeats::Avoided`]): a candidate's weight is its
-//! child's estimate less the number of partial orders seen below it on this path. So no time is lost on collecting the last
-//! coupons, and a program is covered in hardly more runs than it has partial orders. After that, all are alike.
+//! Until every partial order was seen, those already seen are avoided ([`Repeats::Avoided`]): a candidate's
+//! weight is its child's estimate less the number of partial orders seen below it on this path. So no time is
+//! lost on collecting the last coupons, and a program is covered in hardly more runs than it has partial
+//! orders. After that, all are equally likely.
 //!
-//! Guarantee: none for a run before the estimates below its path are exact. Once they are (after finitely many runs of a
-//! finite program, as every candidate keeps a positive probability until it is known to lead nowhere), every partial order
-//! has the same probability. Tests: `becomes_uniform`, `counts_exactly`, `upo_counts_what_dpor_enumerates`
-//! (tests/every_order.rs), `upo_is_uniform_where_runs_fail` (there too).
-//! Limits: states are told apart by the front end's hash of locals and values, or by the partial order that led to them
-//! ([`Point::state`]); at most 64 threads and a given number of nodes are kept track of. With more threads the choice is POS's. At a node that there was no room for it is
-//! POS's too, among the threads that are not asleep, and there is no estimate any more. A run in which every enabled thread is
-//! asleep is finished by POS, not given up.
+//! Guarantee: none for a run before the estimates below its path are exact. Once they are (after finitely
+//! many runs of a finite program, as every candidate keeps a positive probability until it is known to lead
+//! nowhere), every partial order has the same probability. Tests: `becomes_uniform`, `counts_exactly`,
+//! `upo_counts_what_dpor_enumerates` (tests/every_order.rs), `upo_is_uniform_where_runs_fail` (there too).
+//! Limits: states are identified by the front end's hash of locals and values, or by the partial order that
+//! led to them ([`Point::state`]); at most 64 threads and a given number of nodes are tracked. With more
+//! threads POS chooses. At a node for which there was no room POS chooses too, among the threads that are not
+//! asleep, and there is no estimate any more. A run in which every enabled thread is asleep is finished by
+//! POS, not cut off.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family, parameter};
 use crate::dpor::was_ended;
@@ -30,21 +34,21 @@ use crate::upo_path::{self, Mask, Path, Walk};
 use raddle_engine::{Census, Choice, Needs, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::{Name, ThreadId, Verdict, mix};
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "upo",
     family: Family::Randomized,
-    summary: "learns how many partial orders lie below each choice and samples them all alike",
+    summary: "learns the number of partial orders below each choice and samples them uniformly",
     parameters: &[
         parameter(
             "nodes",
             "1000000",
-            "how many nodes are kept; beyond them POS chooses among the threads not asleep",
+            "largest number of nodes; beyond them POS chooses among the threads not asleep",
         ),
-        parameter("repeats", "avoided", "`allowed`: a partial order may come again before all were seen"),
+        parameter("repeats", "avoided", "`allowed`: a partial order may repeat before all were seen"),
     ],
     source: "Raddle",
-    guarantee: "uniform over partial orders, once learnt; and an estimate of how many there are",
+    guarantee: "uniform over partial orders, once learnt; and an estimate of their number",
     capabilities: Capabilities { every_step: true, counts_orders: true, ..Capabilities::NONE },
     build: Build::Alone(|values| {
         let repeats =
@@ -53,42 +57,44 @@ pub(crate) const ENTRY: Entry = Entry {
     }),
 };
 
-/// Whether a partial order may come again before all others were seen.
+/// Repetition of partial orders before all others were seen.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Repeats {
-    /// Not as far as the strategy can tell.
+    /// Avoided as far as the strategy can tell.
     Avoided,
     /// Every run is drawn from all partial orders.
     Allowed,
 }
 
-/// No node.
+/// Stands for no node.
 const NONE: u32 = u32::MAX;
 
 #[derive(Clone, Debug)]
 struct Node {
     key: u64,
-    /// How many complete paths are thought to lie below.
+    /// Estimated number of complete paths below.
     estimate: f64,
-    /// Its children are `children[first..first + count]`, in thread order; `NONE` where unknown.
+    /// Its children are `children[first..first + count]`, in thread order; `NONE` if unknown.
     first: u32,
     count: u32,
     /// The numbers of the threads that were seen to end the run here.
     ends: Mask,
 }
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct Upo {
     limit: usize,
     repeats: Repeats,
-    /// Per beginning of a path (hashed from the threads chosen): how many partial orders were seen that begin so.
+    /// Per prefix of a path (hashed from the threads chosen): the number of partial orders seen with that
+    /// prefix.
     seen: Census,
     nodes: Vec<Node>,
     children: Vec<u32>,
     /// Open addressing from keys to nodes. Invariant: a power of two entries, at most half of them used.
     index: Vec<u32>,
-    /// The names of threads, in the order in which they were first learnt: the thread order of the sleep sets.
+    /// The names of threads, in the order in which they were first learnt: the thread order of the sleep
+    /// sets.
     names: Vec<Name>,
     pos: Pos,
     /// This run: per thread its number, if it is known and below 64.
@@ -100,14 +106,14 @@ pub struct Upo {
     ending: Mask,
     /// This run: the hash of the threads chosen so far.
     path: u64,
-    /// This run: where the last choice or pick led, if that is known.
+    /// This run: the node to which the last choice or pick led, if known.
     expected: u32,
-    /// This run: whether it left what can be tracked.
+    /// This run: true if it left what can be tracked.
     lost: bool,
 }
 
 impl Upo {
-    /// UPO that keeps at most `limit` nodes.
+    /// Creates UPO with at most `limit` nodes.
     pub fn new(limit: usize, repeats: Repeats) -> Upo {
         Upo {
             limit,
@@ -128,12 +134,12 @@ impl Upo {
         }
     }
 
-    /// Whether the program is beyond what can be tracked, so that POS chooses and nothing is learnt.
+    /// Returns true if the program is beyond what can be tracked, so that POS chooses and nothing is learnt.
     fn has_too_many_threads(&self) -> bool {
         self.names.len() > 64
     }
 
-    /// Whether there are partial orders that were not seen, as far as is known.
+    /// Returns true if there are partial orders that were not seen, as far as is known.
     fn is_covering(&self) -> bool {
         self.repeats == Repeats::Avoided
             && self.seen.distinct() < 4 * self.limit
@@ -149,7 +155,7 @@ impl Upo {
         self.index[slot]
     }
 
-    /// The node of `key` with `count` children, new if need be; none if there is no room.
+    /// Returns the node of `key` with `count` children, a new one if necessary; `None` if there is no room.
     fn insert(&mut self, key: u64, count: u32) -> Option<u32> {
         let known = self.find(key);
         if known != NONE {
@@ -181,7 +187,8 @@ impl Upo {
         self.index[slot] = node;
     }
 
-    /// The sum of the known children's estimates, how many are known, and what an unknown one counts.
+    /// Returns the sum of the known children's estimates, the number of known children, and the estimate of
+    /// an unknown one.
     fn known(&self, node: &Node) -> (f64, u32, f64) {
         let children = &self.children[node.first as usize..][..node.count as usize];
         let (mut sum, mut known) = (0.0, 0);
@@ -192,8 +199,9 @@ impl Upo {
         (sum, known, if known > 0 { (sum / f64::from(known)).max(1.0) } else { 1.0 })
     }
 
-    /// Draws one of a node's children in proportion to their estimates, or to what of these was not seen; none if all are
-    /// known to lead nowhere. `label` tells what stands for a child in the path.
+    /// Draws one of a node's children with probability proportional to their estimates, or to the part of
+    /// these that was not seen; `None` if all are known to lead nowhere. `label` returns the label of a child
+    /// in the path.
     fn draw(&mut self, node: u32, label: impl Fn(u32) -> u32) -> Option<u32> {
         let covering = self.is_covering();
         let slot = if covering { self.draw_by(node, true, &label) } else { None };
@@ -207,7 +215,7 @@ impl Upo {
         let unknown = self.known(node).2;
         let (first, count, path) = (node.first as usize, node.count, self.path);
         let weight = |upo: &Upo, slot: u32| {
-            // Of a child that is not known, or not any more, there is always something to be seen.
+            // A child that is not known, or no longer known, always has something to be seen.
             let (estimate, least) = match upo.children[first + slot as usize] {
                 NONE => (unknown, 1.0),
                 child => (upo.nodes[child as usize].estimate, 0.0),
@@ -231,7 +239,7 @@ impl Upo {
         last
     }
 
-    /// Counts a complete path along all its beginnings, if it is new.
+    /// Counts a complete path along all its prefixes, if it is new.
     fn note_seen(&mut self, visited: &[Visited]) {
         let whole = visited.iter().fold(ROOT, |path, visited| path_key(path, visited.label));
         if self.seen.of(whole) > 0 || self.seen.distinct() >= 4 * self.limit {
@@ -245,7 +253,8 @@ impl Upo {
         }
     }
 
-    /// Reads the path of a run. If its last event ended it, that is noted first, and what was learnt below is forgotten.
+    /// Reads the path of a run. If its last event ended it, that is recorded first, and the estimates below
+    /// are discarded.
     fn read<'a>(&mut self, run: &RunSummary<'a>) -> Option<Path<'a>> {
         let path = upo_path::read(run, &self.names, |key| self.ends(key))?;
         let Some(last) = path.steps.last().filter(|_| path.leaf.complete && was_ended(run.verdict)) else {
@@ -264,12 +273,12 @@ impl Upo {
         Some(path)
     }
 
-    /// The threads that were seen to end the run at the node of `key`.
+    /// Returns the threads that were seen to end the run at the node of `key`.
     fn ends(&self, key: u64) -> Mask {
         self.nodes.get(self.find(key) as usize).map_or(0, |node| node.ends)
     }
 
-    /// Looks at the threads that have appeared since the last call.
+    /// Looks up the threads that have appeared since the last call.
     fn welcome(&mut self, point: &Point<'_>) {
         for index in self.numbers.len()..point.thread_count() {
             let thread = ThreadId(index as u32);
@@ -286,7 +295,7 @@ impl Upo {
         }
     }
 
-    /// The thread to run, by the estimates.
+    /// Chooses a thread by the estimates.
     fn tracked(&mut self, point: &Point<'_>) -> Option<ThreadId> {
         self.welcome(point);
         if self.lost {
@@ -337,28 +346,29 @@ impl Upo {
     }
 }
 
-/// The number of the `index`-th set bit of `mask`.
+/// Returns the index of the `index`-th set bit of `mask`.
 fn nth(mask: Mask, index: u32) -> u32 {
     (0..index).fold(mask, |rest, _| rest & (rest - 1)).trailing_zeros()
 }
 
-/// A node on the path of a run: which child was chosen, and what stands for that in the path.
+/// A node on the path of a run: the chosen child, and its label in the path.
 struct Visited {
     node: u32,
     slot: u32,
     label: u32,
 }
 
-/// The beginning of every path.
+/// The hash of the empty path.
 const ROOT: u64 = 0x526f_6f74;
 
-/// The hash of a path that goes on with thread number or pick `label`.
+/// Returns the hash of a path extended by thread number or pick `label`.
 #[inline]
 fn path_key(path: u64, label: u32) -> u64 {
     mix(path.wrapping_add((u64::from(label) + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15)))
 }
 
-/// The key of the node at which a number is picked, after the child in `slot` of the node with `key` was chosen.
+/// Returns the key of the node at which a number is picked, after the child in `slot` of the node with `key`
+/// was chosen.
 fn pick_key(key: u64, slot: u32) -> u64 {
     mix(key ^ mix(u64::from(slot) + 0x5069_636b))
 }
@@ -410,7 +420,7 @@ impl Strategy for Upo {
             }
         }
         let Some(path) = self.read(run) else { return };
-        // Down the path, making nodes; then up again, making the estimates up to date.
+        // Down the path, creating nodes; then up again, updating the estimates.
         let mut visited: Vec<Visited> = Vec::with_capacity(path.steps.len());
         let mut leaf = match run.verdict {
             Verdict::CutOff | Verdict::Inconclusive { .. } => None,

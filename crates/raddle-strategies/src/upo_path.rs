@@ -8,7 +8,7 @@ use std::ops::Range;
 /// A set of thread numbers below 64.
 pub(crate) type Mask = u64;
 
-/// Where a run stands in the tree.
+/// The position of a run in the tree.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Walk {
     pub(crate) asleep: Mask,
@@ -19,20 +19,21 @@ pub(crate) struct Walk {
 }
 
 impl Walk {
-    /// The threads that may be chosen.
+    /// Returns the threads that may be chosen.
     #[inline]
     pub(crate) fn candidates(self) -> Mask {
         self.enabled & !self.asleep
     }
 
-    /// What tells this node from others.
+    /// Returns the key of this node.
     #[inline]
     pub(crate) fn key(self) -> u64 {
         mix(self.state ^ mix(self.enabled ^ mix(self.asleep ^ mix(self.ending))))
     }
 
-    /// Who is asleep after `chosen` has taken its step, and who is then known to end the run. `operation` tells the next
-    /// operation of a thread number. What ends the run depends on everything, so it does not fall asleep.
+    /// Returns the sleep set after `chosen` has taken its step, and the threads then known to end the run.
+    /// `operation` returns the next operation of a thread number. An operation that ends the run depends on
+    /// everything, so its thread does not fall asleep.
     #[inline]
     pub(crate) fn after(self, chosen: u32, operation: impl Fn(u32) -> Operation) -> (Mask, Mask) {
         let others = self.enabled & !(1 << chosen);
@@ -58,10 +59,10 @@ impl Walk {
 /// One choice of a run.
 pub(crate) struct Step {
     pub(crate) key: u64,
-    /// How many candidates there were, and which of them was chosen, in thread order.
+    /// Number of candidates, and the index of the chosen one, in thread order.
     pub(crate) count: u32,
     pub(crate) slot: u32,
-    /// The number of the thread that was chosen.
+    /// The number of the chosen thread.
     pub(crate) chosen: u32,
     /// The numbers picked in this step: a range of the path's picks.
     pub(crate) picks: Range<usize>,
@@ -71,7 +72,7 @@ pub(crate) struct Step {
 #[derive(Clone, Copy)]
 pub(crate) struct Leaf {
     pub(crate) key: u64,
-    /// Whether the run came to an end here, rather than to a point at which all enabled threads are asleep.
+    /// True if the run ended here, rather than reaching a point at which all enabled threads are asleep.
     pub(crate) complete: bool,
 }
 
@@ -82,8 +83,8 @@ pub(crate) struct Path<'a> {
     pub(crate) leaf: Leaf,
 }
 
-/// Reads the path of a run from its trace; none if it cannot be tracked. `ends` tells, for the key of a node, which threads
-/// were seen to end the run there.
+/// Reads the path of a run from its trace; `None` if it cannot be tracked. `ends` returns, for the key of a
+/// node, the threads that were seen to end the run there.
 pub(crate) fn read<'a>(run: &RunSummary<'a>, names: &[Name], ends: impl Fn(u64) -> Mask) -> Option<Path<'a>> {
     let trace = run.trace;
     let number = |thread: ThreadId| {
@@ -125,7 +126,7 @@ pub(crate) fn read<'a>(run: &RunSummary<'a>, names: &[Name], ends: impl Fn(u64) 
             return Some(path);
         }
         if candidates >> chosen & 1 == 0 {
-            // POS led the run to where another path has been; what lies below is not this one's to count.
+            // POS led the run to where another path has been; what lies below does not belong to this one.
             return None;
         }
         let from = pick;
@@ -139,7 +140,7 @@ pub(crate) fn read<'a>(run: &RunSummary<'a>, names: &[Name], ends: impl Fn(u64) 
             chosen,
             picks: from..pick,
         });
-        // A front end may end a thread that was about to do something; what that was is not in the trace.
+        // A front end may end a thread that was about to do something; that operation is not in the trace.
         let is_lost = Cell::new(false);
         (asleep, ending) = walk.after(chosen, |number| {
             let thread = threads[number as usize].index();

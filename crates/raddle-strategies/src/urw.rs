@@ -1,41 +1,41 @@
-//! URW: a random walk weighted by how much each thread still has to do, so that all interleavings are equally likely.
+//! URW: a random walk weighted by the remaining work of each thread, so that all interleavings are equally
+//! likely.
 //!
-//! Paper: the uniform random walk of "Selectively Uniform Concurrency Testing", ASPLOS 2025.
-//! Guarantee: if every thread executes as many events as learnt and nobody blocks, every interleaving has the same
-//! probability. Test: `all_interleavings_are_equally_likely`.
-//! Departures from the paper: the first run is a random walk and learns the counts; later runs raise them if a thread
-//! does more than was known.
+//! Paper: the uniform random walk of "Selectively Uniform Concurrency Testing", ASPLOS 2025. Guarantee: if
+//! every thread executes as many events as learnt and no thread blocks, every interleaving has the same
+//! probability. Test: `all_interleavings_are_equally_likely`. Departures from the paper: the first run is a
+//! random walk and learns the counts; later runs raise them if a thread does more than was known.
 
 use crate::catalogue::{Build, Capabilities, Entry, Family};
 use crate::roster::Roster;
 use raddle_engine::{Choice, Plan, Point, Rng, RunSummary, Strategy};
 use raddle_model::ThreadId;
 
-/// The entry in the catalogue.
+/// The catalogue entry.
 pub(crate) const ENTRY: Entry = Entry {
     name: "urw",
     family: Family::Randomized,
-    summary: "a random walk weighted by what each thread still has to do",
+    summary: "a random walk weighted by the remaining work of each thread",
     parameters: &[],
     source: "Selectively Uniform Concurrency Testing, ASPLOS 2025",
-    guarantee: "uniform over interleavings, if counts are as learnt and nobody blocks",
+    guarantee: "uniform over interleavings, if counts are as learnt and no thread blocks",
     capabilities: Capabilities::NONE,
     build: Build::Alone(|_| Ok(Box::new(Urw::new()))),
 };
 
-/// See the module's documentation.
+/// The strategy; see the module documentation.
 #[derive(Clone, Debug)]
 pub struct Urw {
     rng: Rng,
     roster: Roster,
     /// Per number of the roster: the events of the thread and of all that it creates.
     weight: Vec<u64>,
-    /// Per thread of this run: what is left of its weight, at least 1.
+    /// Per thread of this run: its remaining weight, at least 1.
     left: Vec<u64>,
 }
 
 impl Urw {
-    /// URW; it has no parameters.
+    /// Creates URW, which has no parameters.
     pub fn new() -> Urw {
         Urw { rng: Rng::for_run(0, 0), roster: Roster::default(), weight: Vec::new(), left: Vec::new() }
     }
@@ -102,7 +102,7 @@ impl Strategy for Urw {
     }
 }
 
-/// One of `threads`, with probability in proportion to its entry in `weights`; uniform if all are zero.
+/// Draws one of `threads`, with probability proportional to its entry in `weights`; uniform if all are zero.
 pub(crate) fn weighted(threads: &[ThreadId], weights: &[u64], rng: &mut Rng) -> ThreadId {
     let total: u64 = threads.iter().map(|thread| weights[thread.index()]).sum();
     if total == 0 {

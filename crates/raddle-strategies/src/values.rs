@@ -1,4 +1,4 @@
-//! The parameters of a specification, read by the strategy that they are for.
+//! The parameters of a specification, parsed by the strategy that they are for.
 
 use crate::catalogue::Entry;
 use crate::spec::SpecError;
@@ -56,7 +56,8 @@ impl<'a> Values<'a> {
         self.within(name, default, 1..=u32::MAX).map(u64::from)
     }
 
-    /// The depth of PCT and RPro, which draw as many change points in every run and look at all of them at every step.
+    /// Parses the depth of PCT and RPro, which draw that many change points in every run and examine all of
+    /// them at every step.
     pub(crate) fn depth(&self) -> Result<u32, SpecError> {
         self.within("depth", 3, 1..=1_000)
     }
@@ -98,7 +99,7 @@ impl<'a> Values<'a> {
         }
     }
 
-    /// The first word is the default.
+    /// Parses one of `words`; the first word is the default.
     pub(crate) fn word<T: Copy>(&self, name: &'static str, words: &[(&str, T)]) -> Result<T, SpecError> {
         let Some(value) = self.get(name) else { return Ok(words[0].1) };
         match words.iter().find(|(word, _)| *word == value) {

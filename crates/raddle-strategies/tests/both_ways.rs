@@ -1,5 +1,5 @@
-//! Knowledge reaches the next run through `learn` and nothing else: a run in a copy that is thrown away afterwards gives the
-//! same schedules as a run in the strategy itself.
+//! Knowledge reaches the next run only through `learn`: a run in a copy that is discarded afterwards gives
+//! the same schedules as a run in the strategy itself.
 
 use raddle_engine::{Engine, MutexKind, Plan, Resource, Rng, Strategy, run};
 use raddle_model::{Event, Kind};
@@ -8,7 +8,7 @@ use raddle_testkit::{Act, Script, affordable, is_thorough};
 
 const RUNS: u64 = 60;
 
-/// The schedules of the first runs; each in a copy of the strategy if `forked`.
+/// Returns the schedules of the first runs; each in a copy of the strategy if `forked`.
 fn schedules(program: &mut Script, strategy: &mut dyn Strategy, forked: bool) -> Vec<Vec<Event>> {
     let mut engine = Engine::new(Default::default());
     let mut all = Vec::new();
@@ -47,7 +47,7 @@ fn specs() -> Vec<String> {
     specs
 }
 
-/// Memory, locks, threads that appear later, picks and waiting.
+/// Returns programs with memory, locks, threads that appear later, picks and waiting.
 fn programs() -> Vec<Script> {
     let section = [Act::On(Kind::Lock, 0), Act::W(1), Act::R(2), Act::On(Kind::Unlock, 0), Act::W(2)];
     let main = [Act::Spawn(1), Act::W(2), Act::Spawn(2), Act::Join(1), Act::R(1)];

@@ -9,7 +9,8 @@ use raddle_testkit::{Act, Script, affordable, is_thorough, locked, mixed_of, spa
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// Programs with more partial orders than this are skipped: a biased strategy needs too many runs for the rare ones.
+/// Programs with more partial orders than this are skipped: a biased strategy needs too many runs for the
+/// rare ones.
 const MOST: usize = 40;
 
 /// Returns the fingerprints of the complete runs among the first `runs`; stops once `enough` are known.
@@ -25,7 +26,8 @@ fn orders(program: &mut Script, strategy: &mut dyn Strategy, runs: u64, enough: 
     found
 }
 
-/// The start of a thread, its end, locks and condition variables, each with accesses that race around them.
+/// Returns programs with the start of a thread, its end, locks and condition variables, each with accesses
+/// that race around them.
 fn by_hand() -> Vec<Script> {
     use Act::{Join, On, R, Spawn, W, Wait};
     let memory = || Script::new().object(Resource::Memory).object(Resource::Memory);
@@ -35,7 +37,7 @@ fn by_hand() -> Vec<Script> {
         // A lost update whose second thread is spawned.
         memory().thread(&[Spawn(1), R(0), W(0)]).spawned(&[R(0), W(0)]),
         memory().thread(&[Spawn(1), Spawn(2)]).spawned(&[R(0), W(0)]).spawned(&[R(0), W(0)]),
-        // What follows a join races with a third thread.
+        // The operation after a join races with a third thread.
         memory().thread(&[Spawn(2), Join(2), W(0)]).thread(&[W(1), W(0)]).spawned(&[W(1)]),
         memory().thread(&[Spawn(2), W(1), Join(2), W(0)]).thread(&[W(0), W(1), W(0)]).spawned(&[W(0)]),
         condition()
@@ -54,7 +56,7 @@ fn by_hand() -> Vec<Script> {
     ]
 }
 
-/// Small generated programs without time, whose passing is no step of a thread.
+/// Returns small generated programs without time, whose passing is not a step of a thread.
 fn generated() -> Vec<Script> {
     let mut all = by_hand();
     for number in 0..affordable(120) {
@@ -88,8 +90,8 @@ fn rapos_reaches_every_partial_order() {
     assert!(!is_thorough() || compared > 60, "only {compared} programs were small enough");
 }
 
-/// A program over two pieces of memory and a mutex, in which some runs end early: one thread leaves the program, gives back a
-/// lock that it may not have, or destroys the mutex while another one may have it.
+/// Generates a program over two memory objects and a mutex in which some runs end early: one thread exits the
+/// program, releases a lock that it may not hold, or destroys the mutex while another one may hold it.
 fn cut_short(rng: &mut Rng) -> Script {
     let turn = [Act::On(Kind::Lock, 2), Act::On(Kind::Unlock, 2)];
     let ending = match rng.below(3) {
@@ -108,7 +110,7 @@ fn cut_short(rng: &mut Rng) -> Script {
     threads.iter().fold(memory, |script, acts| script.thread(acts))
 }
 
-/// Programs, each with its number of partial orders, some of which end in a failure or an exit.
+/// Returns programs, each with its number of partial orders, some of which end in a failure or an exit.
 fn failing() -> Vec<(Script, usize)> {
     let mut all = Vec::new();
     for number in 0..affordable(60) {
@@ -158,7 +160,7 @@ fn upo_is_uniform_where_runs_fail() {
     }
 }
 
-/// A random walk that checks whether an event that is disabled conflicts with the one executed last.
+/// A random walk that checks that a disabled event conflicts with the one executed last.
 #[derive(Clone)]
 struct Watch {
     rng: Rng,
@@ -202,7 +204,7 @@ impl Strategy for Watch {
 }
 
 #[test]
-fn what_disables_an_event_conflicts_with_it() {
+fn a_disabling_event_conflicts_with_the_disabled_one() {
     let mut watch = Watch { rng: Rng::for_run(0, 0), enabled: Vec::new(), disabled: 0 };
     for mut program in generated() {
         orders(&mut program, &mut watch, affordable(200), usize::MAX);

@@ -1,4 +1,4 @@
-//! What Maple exposes of what is possible.
+//! The iRoots that Maple exposes, compared with the possible ones.
 
 use raddle_engine::{Engine, Plan, Resource, Rng, Strategy, explore};
 use raddle_idioms::{WINDOW, observe};
@@ -11,7 +11,7 @@ use raddle_testkit::{
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// All iRoots that any run of `program` has.
+/// Returns all iRoots that any run of `program` exposes.
 fn possible(program: &Script) -> BTreeSet<IRoot> {
     let mut all = BTreeSet::new();
     every_schedule(Default::default(), &mut program.clone(), |_, engine| {
@@ -20,7 +20,7 @@ fn possible(program: &Script) -> BTreeSet<IRoot> {
     all
 }
 
-/// What is known after `runs` runs, and how many iRoots were exposed after each.
+/// Returns the ledger after `runs` runs, and the number of exposed iRoots after each.
 fn explored(program: &Script, spec: &str, runs: u64) -> (Ledger, Vec<u64>) {
     let mut strategy = Coverage::new(build(spec).unwrap(), WINDOW);
     let mut engine = Engine::new(Default::default());
@@ -33,7 +33,7 @@ fn explored(program: &Script, spec: &str, runs: u64) -> (Ledger, Vec<u64>) {
     (strategy.ledger().unwrap().clone(), curve)
 }
 
-/// Small programs of one family.
+/// Returns small programs of one family.
 fn programs(family: usize) -> impl Iterator<Item = Script> {
     (0..affordable_searches(20)).map(move |number| {
         let mut rng = Rng::for_run(77, number);
@@ -73,7 +73,7 @@ fn it_takes_fewer_runs_than_at_random() {
     }
 }
 
-/// Two threads that take two locks in opposite orders after many steps of their own, and one that has nothing to do with it.
+/// Two threads that take two locks in opposite orders after many steps of their own, and an unrelated one.
 fn circle() -> Script {
     let own = |object: u32| vec![Act::W(object); 30];
     let lock = |mutex| Act::On(Kind::Lock, mutex);
@@ -91,7 +91,7 @@ fn circle() -> Script {
 }
 
 #[test]
-fn a_deadlock_is_tried() {
+fn a_deadlock_is_attempted() {
     let mut program = circle();
     let mut strategy = build("maple:profile=1").unwrap();
     let mut engine = Engine::new(Default::default());
@@ -105,8 +105,8 @@ fn a_deadlock_is_tried() {
     assert!(circle.is_some_and(|(_, standing)| standing.exposed && standing.predicted));
 }
 
-/// Of eight threads the first to begin the initialisation writes what the last thread reads: seven of the eight writes do not
-/// exist in a run.
+/// Of eight threads the first to begin the initialisation writes what the last thread reads: seven of the
+/// eight writes do not occur in a run.
 fn preconditioned() -> Script {
     let mut program = Script::new().object(Resource::Memory).object(Resource::once());
     for _ in 0..8 {
@@ -118,7 +118,8 @@ fn preconditioned() -> Script {
 #[test]
 #[cfg_attr(miri, ignore = "a hundred runs of nine threads")]
 fn the_run_of_the_prediction_is_followed() {
-    // The second of two runs for a candidate follows; a random one has the wanted write in one of eight cases.
+    // The second of two runs for a candidate follows the recorded run; a random one has the wanted write in
+    // one of eight cases.
     let (ledger, _) = explored(&preconditioned(), "maple:profile=12,attempts=2", 100);
     let predicted = ledger.iter().filter(|(_, standing)| standing.predicted);
     assert!(predicted.count() >= 12, "{ledger:?}");
@@ -126,8 +127,8 @@ fn the_run_of_the_prediction_is_followed() {
 }
 
 #[test]
-fn a_candidate_is_given_up_after_so_many_attempts() {
-    // Time passes only where nothing else can happen, which no prediction knows: the read never comes first.
+fn a_candidate_is_abandoned_after_the_attempts() {
+    // Time passes only when nothing else can happen, which no prediction knows: the read never comes first.
     let program = Script::new().object(Resource::Memory);
     let program = program.thread(&[Act::W(0)]).thread(&[Act::Bare(Kind::Sleep, 5), Act::R(0)]).apart(10);
     let (ledger, _) = explored(&program, "maple:attempts=4", 50);
@@ -138,7 +139,7 @@ fn a_candidate_is_given_up_after_so_many_attempts() {
 
 #[test]
 #[cfg_attr(miri, ignore = "hundreds of runs until all is known")]
-fn nothing_is_tried_that_is_known() {
+fn known_iroots_are_not_attempted() {
     for program in programs(0) {
         let (ledger, _) = explored(&program, "maple", 400);
         let mut maple = build("maple").unwrap();
@@ -148,7 +149,7 @@ fn nothing_is_tried_that_is_known() {
         let mut pos = build("pos").unwrap();
         let mut seed = 0;
         while !is_over(&*maple) {
-            // What is left are runs that predict, and every other one of these is POS.
+            // The remaining runs predict, and every other one of these is POS.
             let run = program.run(&mut *maple, seed);
             assert!(seed % 2 == 1 || run == program.run(&mut *pos, seed));
             seed += 1;
@@ -159,9 +160,9 @@ fn nothing_is_tried_that_is_known() {
 }
 
 #[test]
-fn a_thread_that_has_ended_is_no_partner() {
-    // The first two threads have the same places. One that had ended was taken for a partner of the other there, and it took
-    // 12 runs.
+fn a_thread_that_has_ended_is_not_a_partner() {
+    // The first two threads share their locations. A thread that had ended was taken for a partner of the
+    // other, and it took 12 runs.
     let program = Script::straight(2, &["R0 W0 W1", "R0 W0 W1", "R1 W0"]);
     let (ledger, _) = explored(&program, "maple:profile=1", 8);
     if is_thorough() {

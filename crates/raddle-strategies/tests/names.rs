@@ -1,8 +1,8 @@
-//! Other crates ask for the capabilities of a strategy, and do not compare its name.
+//! Other crates use the capabilities of a strategy, and do not compare its name.
 //!
-//! The test parses the sources of all other crates. It rejects the name of a strategy, alone or before its parameters, where it is
-//! compared: beside `==`, in a pattern, and as an argument of `starts_with` and the like. Test modules are skipped, and a name
-//! that is built, shown or set as a default is no comparison.
+//! The test parses the sources of all other crates. It rejects the name of a strategy, alone or before its
+//! parameters, in a comparison: next to `==`, in a pattern, and as an argument of `starts_with` and the like.
+//! Test modules are skipped, and a name that is built, printed or set as a default is not a comparison.
 
 use proc_macro2::{TokenStream, TokenTree};
 use raddle_strategies::CATALOGUE;
@@ -15,7 +15,7 @@ use syn::{BinOp, ExprBinary, ExprMethodCall, ItemMod, Lit, LitStr, Macro, Pat};
 #[derive(Default)]
 struct Finder {
     found: Vec<(usize, String)>,
-    /// True inside of what is compared.
+    /// True inside a comparison.
     compared: bool,
 }
 

@@ -1,5 +1,5 @@
-//! A seed means the same schedules for ever. A change of these numbers is a change that users notice: it needs a line in the
-//! changelog, and a reason.
+//! A seed means the same schedules in every version. Users notice a change of these numbers: it needs a line
+//! in the changelog, and a reason.
 
 use raddle_engine::{Engine, Resource, explore};
 use raddle_model::{Kind, mix};
@@ -7,7 +7,7 @@ use raddle_strategies::build;
 use raddle_testkit::{Act, Script, affordable, is_thorough};
 use std::ops::ControlFlow;
 
-/// A hash of the schedules and picks of the first runs of seed 1.
+/// Returns a hash of the schedules and picks of the first runs of seed 1.
 fn meaning(spec: &str) -> u64 {
     let main = [Act::Spawn(1), Act::W(1), Act::Spawn(2), Act::R(2), Act::Bare(Kind::Choose, 3)];
     let section = [Act::On(Kind::Lock, 0), Act::W(1), Act::On(Kind::Unlock, 0), Act::W(2), Act::R(1)];
@@ -29,7 +29,7 @@ fn meaning(spec: &str) -> u64 {
 }
 
 #[test]
-fn seed_1_means_what_it_meant() {
+fn seed_1_keeps_its_meaning() {
     let now: Vec<(&str, u64)> = PINNED.iter().map(|&(spec, _)| (spec, meaning(spec))).collect();
     if is_thorough() {
         assert_eq!(now, PINNED);

@@ -1,6 +1,6 @@
-//! The programs in `tests/c`, with what their first lines say of them.
+//! The programs in `tests/c`, with the headers that describe them.
 //!
-//! Each file begins with lines such as these, then a comment that tells what it is about:
+//! Each file begins with lines such as these, then a comment that describes the program:
 //!
 //! ```text
 //! // expect: deadlock
@@ -9,9 +9,10 @@
 //! // options: --races fail
 //! ```
 //!
-//! `expect` is `pass` for the programs in `tests/c/pass` and otherwise one of [`KINDS`]; `points` is `sync` if scheduling
-//! points at synchronisation are enough to find the bug or to be of interest, and `shared` if accesses to memory have to be
-//! such points too; `build` is `c` or `c++`; `options`, which may be missing, are for `raddle run`.
+//! `expect` is `pass` for the programs in `tests/c/pass` and otherwise one of [`KINDS`]; `points` is `sync`
+//! if scheduling points at synchronisation are enough to find the bug or to be of interest, and `shared` if
+//! memory accesses have to be scheduling points too; `build` is `c` or `c++`; `options`, which is optional,
+//! are for `raddle run`.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -28,16 +29,16 @@ pub const KINDS: &[&str] = &[
     "use-after-free",
 ];
 
-/// Where scheduling points have to be.
+/// The scheduling points that a program needs.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Points {
-    /// At synchronisation.
+    /// Synchronisation.
     Sync,
-    /// Also at accesses to shared memory, so that the program has to be instrumented.
+    /// Also accesses to shared memory, so that the program has to be instrumented.
     Shared,
 }
 
-/// In what a program is written.
+/// The language of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum CLanguage {
     /// C.
@@ -49,15 +50,15 @@ pub enum CLanguage {
 /// A program of `tests/c`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct CProgram {
-    /// `fail/abba_deadlock`, for instance.
+    /// Its name, such as `fail/abba_deadlock`.
     pub name: String,
     /// The source.
     pub path: PathBuf,
-    /// The kind of the failure that has to be found, one of [`KINDS`]; nothing for a correct program.
+    /// The kind of the failure that has to be found, one of [`KINDS`]; `None` for a correct program.
     pub expect: Option<String>,
-    /// Where scheduling points have to be.
+    /// The scheduling points that it needs.
     pub points: Points,
-    /// In what it is written.
+    /// Its language.
     pub language: CLanguage,
     /// Arguments for `raddle run`.
     pub options: Vec<String>,
@@ -68,7 +69,7 @@ impl CProgram {
     ///
     /// # Panics
     ///
-    /// If the compiler does not succeed silently.
+    /// If the compiler fails or prints anything.
     pub fn compile(&self, compiler: &mut Command, program: &Path) {
         let standard = match self.language {
             CLanguage::C => "-std=gnu11",
@@ -81,11 +82,11 @@ impl CProgram {
     }
 }
 
-/// All programs of `tests/c`, sorted by name.
+/// Returns all programs of `tests/c`, sorted by name.
 ///
 /// # Panics
 ///
-/// If a file does not begin as it should, or one with a bug is among those without, or the other way round.
+/// If the header of a file is malformed, or does not match its folder.
 pub fn c_programs() -> Vec<CProgram> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/c");
     let mut programs = Vec::new();
@@ -115,7 +116,7 @@ fn parse(name: String, path: &Path, text: &str) -> Result<CProgram, String> {
         return Err(format!("there is no kind of failure `{kind}`"));
     }
     if name.starts_with("fail/") != expect.is_some() {
-        return Err("it is in the wrong folder".to_owned());
+        return Err("wrong folder".to_owned());
     }
     let points = match value("points")?.as_str() {
         "sync" => Points::Sync,
@@ -155,7 +156,7 @@ mod tests {
         let wrong =
             |name: &str, file: &str, text: &str| read(name, file, text).expect_err("the header is wrong");
         assert_eq!(wrong("pass/b", "b.c", text), "its name should end in `.cc`");
-        assert_eq!(wrong("fail/b", "b.cc", text), "it is in the wrong folder");
+        assert_eq!(wrong("fail/b", "b.cc", text), "wrong folder");
         assert_eq!(wrong("fail/b", "b.cc", "// expect: luck\n"), "there is no kind of failure `luck`");
         assert_eq!(wrong("fail/b", "b.cc", ""), "`` should be `// expect: ..`");
         let text = text.replace("shared", "some");

@@ -13,7 +13,7 @@ fn access(rng: &mut Rng, objects: u32) -> Act {
     }
 }
 
-/// `threads` threads of one to `length` reads and writes of two pieces of memory.
+/// Generates `threads` threads of one to `length` reads and writes of two memory objects.
 pub fn straight(rng: &mut Rng, threads: u32, length: u64) -> Script {
     let mut script = Script::new().object(Resource::Memory).object(Resource::Memory);
     for _ in 0..threads {
@@ -23,7 +23,8 @@ pub fn straight(rng: &mut Rng, threads: u32, length: u64) -> Script {
     script
 }
 
-/// `threads` threads, each with one access outside and one or two inside a critical section, over two mutexes.
+/// Generates `threads` threads, each with one access outside and one or two inside a critical section, over
+/// two mutexes.
 pub fn locked(rng: &mut Rng, threads: u32) -> Script {
     let mut script = Script::new().object(Resource::Memory).object(Resource::Memory).mutex().mutex();
     for _ in 0..threads {
@@ -41,7 +42,8 @@ pub fn locked(rng: &mut Rng, threads: u32) -> Script {
     script
 }
 
-/// Two threads that start at once and spawn a child each, in an order that depends on the schedule; one joins its child.
+/// Generates two threads that start at once and spawn a child each, in an order that depends on the schedule;
+/// one joins its child.
 pub fn spawning(rng: &mut Rng) -> Script {
     let mut script = Script::new().object(Resource::Memory).object(Resource::Memory);
     for number in 0..2 {
@@ -61,14 +63,14 @@ pub fn spawning(rng: &mut Rng) -> Script {
     script
 }
 
-/// A program of three threads and a child over memory (0, 1), a mutex (2), a condition variable (3), a semaphore (4),
-/// a barrier for two (5), a read-write lock (6) and a one-time initialisation (7). Each thread does a few random
-/// things that are right in themselves; together they may deadlock.
+/// Generates three threads and a child over memory (0, 1), a mutex (2), a condition variable (3), a semaphore
+/// (4), a barrier for two (5), a read-write lock (6) and a one-time initialisation (7). Each thread does a
+/// few random things that are correct on their own; together they may deadlock.
 pub fn mixed(rng: &mut Rng) -> Script {
     mixed_of(rng, 3)
 }
 
-/// As [`mixed`], with as many threads and a child.
+/// Does [`mixed`] with `threads` threads and a child.
 pub fn mixed_of(rng: &mut Rng, threads: u32) -> Script {
     let mut script = Script::new()
         .object(Resource::Memory)

@@ -4,16 +4,16 @@ use crate::is_thorough;
 use raddle_engine::{Choice, Config, Engine, Plan, Point, Program, Rng, Strategy, run};
 use raddle_model::ThreadId;
 
-/// More runs than this are no small program.
+/// A program with more runs is not small.
 const TOO_MANY: usize = 2_000_000;
 
-/// As many runs as there is time for under Miri.
+/// Number of runs under Miri.
 const AFFORDABLE: usize = 60;
 
 /// Repeats the decisions of `path` and answers 0 after it.
 #[derive(Clone, Default, Debug)]
 struct Exhaustive {
-    /// Each decision so far: how many answers it had, and the answer.
+    /// Each decision so far: its number of answers, and the answer.
     path: Vec<(usize, usize)>,
     at: usize,
     sorted: Vec<ThreadId>,
@@ -30,7 +30,7 @@ impl Exhaustive {
         value
     }
 
-    /// Moves on to the next path; tells whether there is one.
+    /// Advances to the next path. Returns false if there is none.
     fn advance(&mut self) -> bool {
         while let Some((arity, value)) = self.path.pop() {
             if value + 1 < arity {
@@ -69,8 +69,9 @@ impl Strategy for Exhaustive {
     }
 }
 
-/// Runs `program` under every schedule and with every answer to every pick; shows each finished run to `look`. Returns
-/// how many there were. Under Miri these are the first sixty at most, so that a test must not tell what is in none of them.
+/// Runs `program` under every schedule and with every answer to every pick, and passes each finished run to
+/// `look`. Returns the number of runs. Under Miri it stops after sixty runs, so a test must not assert that
+/// something never happens.
 pub fn every_schedule<P: Program>(
     config: Config,
     program: &mut P,

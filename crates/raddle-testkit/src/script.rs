@@ -3,8 +3,8 @@
 use raddle_engine::{Engine, MutexKind, Program, Reply, Resource, Rng, Strategy, run};
 use raddle_model::{Access, Event, Kind, LocationId, LockMode, Name, ObjectId, Operation, ThreadId, Verdict};
 
-/// One operation of a scripted thread. Numbers name objects in the order in which the script added them; an operation's
-/// location is its index in its thread, unless threads are kept [`apart`](Script::apart).
+/// One operation of a scripted thread. Numbers name objects in the order in which the script added them; an
+/// operation's location is its index in its thread, unless threads are kept [`apart`](Script::apart).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Act {
     /// Reads memory.
@@ -21,16 +21,16 @@ pub enum Act {
     Wait(u32, u32),
     /// Waits on a condition variable with a mutex for a span of time.
     WaitFor(u32, u32, u64),
-    /// Starts the script's thread of this number, which must be one of those not started at once.
+    /// Starts the script's thread of this number, which must not be one that starts at once.
     Spawn(u32),
-    /// Waits for the end of the thread that the script calls this number.
+    /// Waits for the end of the script's thread of this number.
     Join(u32),
-    /// Waits for the end of the thread that the script calls this number, for a span of time.
+    /// Waits for the end of the script's thread of this number, for a span of time.
     JoinFor(u32, u64),
     /// A kind that names no object, with its argument.
     Bare(Kind, u64),
-    /// Begins the one-time initialisation; a thread that is told to run it goes on with the next operations, up to
-    /// and with its end ([`Kind::OnceEnd`]), and all others skip them.
+    /// Begins the one-time initialisation. The thread that runs it continues with the next operations, up to
+    /// and including its end ([`Kind::OnceEnd`]); all others skip them.
     Once(u32),
 }
 
@@ -39,27 +39,27 @@ pub enum Act {
 pub struct Script {
     resources: Vec<Resource>,
     threads: Vec<Vec<Act>>,
-    /// How many threads start at once; the others are spawned.
+    /// Number of threads that start at once; the others are spawned.
     initial: usize,
     /// Thread of the engine -> thread of the script, and back.
     script_of: Vec<usize>,
     engine_of: Vec<Option<ThreadId>>,
     at: Vec<usize>,
-    /// By how much the locations of a thread lie above those of the thread before it.
+    /// The offset between the locations of consecutive threads.
     apart: u32,
-    /// After how many operations places come again; 0 for never.
+    /// The number of operations after which locations repeat; 0 for never.
     round: u32,
-    /// What every executed operation brought, in order.
+    /// The reply to every executed operation, in order.
     pub replies: Vec<(ThreadId, Reply)>,
 }
 
 impl Script {
-    /// A program without threads.
+    /// Creates a program without threads.
     pub fn new() -> Script {
         Script::default()
     }
 
-    /// A program over `objects` pieces of memory, each thread given as text such as `"W0 R1 W1"`.
+    /// Creates a program over `objects` memory objects, each thread given as text such as `"W0 R1 W1"`.
     pub fn straight(objects: u32, threads: &[&str]) -> Script {
         let mut script = Script::new();
         for _ in 0..objects {
@@ -75,14 +75,14 @@ impl Script {
         script
     }
 
-    /// Gives operation `i` of thread `t` the location `step * t + i`, as if each thread had code of its own.
+    /// Gives operation `i` of thread `t` the location `step * t + i`, as if each thread had its own code.
     #[must_use]
     pub fn apart(mut self, step: u32) -> Script {
         self.apart = step;
         self
     }
 
-    /// Counts places modulo `round`, as if each thread did the same operations again and again.
+    /// Counts locations modulo `round`, as if each thread repeated the same operations.
     #[must_use]
     pub fn looping(mut self, round: u32) -> Script {
         self.round = round;
@@ -102,7 +102,7 @@ impl Script {
         self.object(Resource::mutex(MutexKind::Normal))
     }
 
-    /// Adds a thread that starts at once. All of these come before those that are spawned.
+    /// Adds a thread that starts at once. All of these must be added before those that are spawned.
     #[must_use]
     pub fn thread(mut self, acts: &[Act]) -> Script {
         assert_eq!(self.initial, self.threads.len(), "threads that start at once come first");
@@ -128,17 +128,17 @@ impl Script {
         (summary.trace.events.clone(), summary.verdict.clone())
     }
 
-    /// The operations of each thread, those that start at once first.
+    /// Returns the operations of each thread, those that start at once first.
     pub fn acts(&self) -> &[Vec<Act>] {
         &self.threads
     }
 
-    /// How many threads start at once.
+    /// Returns the number of threads that start at once.
     pub fn initial(&self) -> usize {
         self.initial
     }
 
-    /// What the operations of one thread brought it, in order.
+    /// Returns the replies to the operations of one thread, in order.
     pub fn replies_of(&self, thread: u32) -> Vec<Reply> {
         let of = |&(who, reply): &(ThreadId, Reply)| (who == ThreadId(thread)).then_some(reply);
         self.replies.iter().filter_map(of).collect()
@@ -202,7 +202,7 @@ impl Program for Script {
             let Act::Spawn(number) =
                 self.threads[self.script_of[thread.index()]][self.at[thread.index()] - 1]
             else {
-                unreachable!("only a spawn brings a thread");
+                unreachable!("only a spawn returns a thread");
             };
             self.engine_of[number as usize] = Some(child);
             let size = self.script_of.len().max(child.index() + 1);

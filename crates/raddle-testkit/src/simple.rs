@@ -1,10 +1,10 @@
-//! The strategies that a test can see through.
+//! Strategies simple enough for a test to predict.
 
 use raddle_engine::{Choice, Plan, Point, Rng, Strategy};
 use raddle_model::ThreadId;
 
-/// Runs the threads of a list in turn, then always the enabled thread with the lowest number. A listed thread that is
-/// not enabled is an error of the test.
+/// Runs the threads of a list in turn, then always the enabled thread with the lowest number. A listed thread
+/// that is not enabled is an error in the test.
 #[derive(Clone, Default, Debug)]
 pub struct Follow {
     threads: Vec<u32>,
@@ -14,12 +14,12 @@ pub struct Follow {
 }
 
 impl Follow {
-    /// Runs these threads first.
+    /// Creates a strategy that runs these threads first.
     pub fn new(threads: &[u32]) -> Follow {
         Follow { threads: threads.to_vec(), ..Follow::default() }
     }
 
-    /// Gives these answers first, and 0 afterwards.
+    /// Answers picks with these numbers first, and 0 afterwards.
     #[must_use]
     pub fn picking(mut self, picks: &[u32]) -> Follow {
         self.picks = picks.to_vec();
@@ -61,7 +61,7 @@ impl Strategy for Follow {
 pub struct Priorities(Vec<u32>);
 
 impl Priorities {
-    /// The first has the highest priority.
+    /// Creates a strategy in which the first thread has the highest priority.
     pub fn new(order: &[u32]) -> Priorities {
         Priorities(order.to_vec())
     }

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-/// Returns the sources of all crates but their tests: the path below `crates`, and the text.
+/// Returns the sources of all crates except their tests: the path below `crates`, and the text.
 pub fn sources() -> Vec<(String, String)> {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("the crate lies in a folder");
     let mut found = Vec::new();

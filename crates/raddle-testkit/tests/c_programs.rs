@@ -21,7 +21,7 @@ fn correct_programs_succeed() {
     let programs: Vec<_> = c_programs().into_iter().filter(|program| program.expect.is_none()).collect();
     assert!(programs.len() > 20);
     for program in programs {
-        // The limit is there so that a hang is told with a name.
+        // The timeout turns a hang into a failure with the name of the program.
         let output =
             Command::new("timeout").arg("300").arg(build(&program)).output().expect("timeout starts");
         let messages = String::from_utf8_lossy(&output.stderr);

@@ -127,7 +127,7 @@ fn a_bad_value_is_named() {
         (
             "RADDLE_STRATEGY",
             "psos",
-            "RADDLE_STRATEGY: no strategy is called `psos`; there are: portfolio, random-walk,",
+            "RADDLE_STRATEGY: unknown strategy `psos`\nhelp: known strategies: portfolio, random-walk,",
         ),
         ("RADDLE_REPLAY", "no-such-file", "RADDLE_REPLAY: cannot read no-such-file: "),
     ] {

@@ -96,7 +96,7 @@ fn a_damaged_file_is_named() {
     std::fs::write(&path, &text[..text.len() / 2]).unwrap();
     let cut = error(&path, test(1, true));
     assert!(cut.contains(&path.display().to_string()), "{cut}");
-    assert!(cut.contains("the file is damaged or not a Raddle failure"), "{cut}");
+    assert!(cut.contains("not a valid failure file"), "{cut}");
     let mut file = TraceFile::from_json(&text).unwrap();
     file.front_end = raddle_model::FrontEnd::Lab;
     std::fs::write(&path, file.to_json()).unwrap();

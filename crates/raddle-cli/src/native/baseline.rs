@@ -8,7 +8,7 @@ use crate::temporary::Temporary;
 use anyhow::{Context, Result};
 use raddle_model::native::DELAY;
 use raddle_report::shape::NativeRun;
-use raddle_search::{Details, Lanes, Made, Portfolio, Request, Run, Search, Seen, Target, Worker};
+use raddle_search::{Details, FinishedRun, Lanes, Portfolio, Request, Run, Search, Seen, Target, Worker};
 use std::ffi::OsString;
 use std::io::{Read, Seek};
 use std::os::unix::process::ExitStatusExt;
@@ -85,12 +85,12 @@ impl Worker for Process<'_> {
         Ok(())
     }
 
-    fn receive(&mut self) -> Result<Option<Made<String>>> {
+    fn receive(&mut self) -> Result<Option<FinishedRun<String>>> {
         let Some(number) = self.requested.take() else { return Ok(None) };
         let failure = self.once(number)?;
         let details =
             failure.clone().map(|kind| Box::new(Details { kind: Some(kind), ..Details::default() }));
-        Ok(Some(Made { run: Run { details, ..Run::default() }, failure }))
+        Ok(Some(FinishedRun { run: Run { details, ..Run::default() }, failure }))
     }
 }
 

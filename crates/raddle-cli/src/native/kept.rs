@@ -1,9 +1,9 @@
 //! Locations of the native runtime, such as `/home/me/program+0x12ab`, and locations of a store.
 
 use anyhow::Result;
-use raddle_model::native::{CALLED_BY, Covered, place_name, way};
+use raddle_model::native::{CALLED_BY, Covered, location_name, way};
 use raddle_model::{IRoot, Ledger, Name, Site, Standing};
-use raddle_store::{Entry, Place, Search, Store};
+use raddle_store::{Entry, Location, Search, Store};
 use raddle_symbols::runs::{address as located, locate};
 use raddle_symbols::{InFunction, Symbols};
 use std::collections::BTreeMap;
@@ -14,7 +14,7 @@ pub(crate) struct Keeper {
     program: PathBuf,
     symbols: Symbols,
     /// The results of earlier lookups.
-    found: BTreeMap<Place, Found>,
+    found: BTreeMap<Location, Found>,
 }
 
 /// A store's knowledge of a program before a search.
@@ -47,18 +47,18 @@ impl Keeper {
     }
 
     /// Returns true if a location belongs to the program itself.
-    pub(crate) fn is_own(&self, place: &Place) -> bool {
+    pub(crate) fn is_own(&self, place: &Location) -> bool {
         place.module == self.own()
     }
 
     /// Returns the name of a location in runs of this build, if it exists.
-    fn find(&mut self, place: &Place) -> Found {
+    fn find(&mut self, place: &Location) -> Found {
         if let Some(&found) = self.found.get(place) {
             return found;
         }
         let texts: Result<Vec<String>, Found> = place.way().map(|place| self.text(place)).collect();
         let found = match texts {
-            Ok(texts) => Found::Here(place_name(&texts.join(CALLED_BY))),
+            Ok(texts) => Found::Here(location_name(&texts.join(CALLED_BY))),
             Err(found) => found,
         };
         self.found.insert(place.clone(), found);
@@ -67,7 +67,7 @@ impl Keeper {
 
     /// Returns a location without its callers, in the form of runs of this build; otherwise the reason why it
     /// does not exist.
-    fn text(&mut self, place: &Place) -> Result<String, Found> {
+    fn text(&mut self, place: &Location) -> Result<String, Found> {
         let module = if self.is_own(place) { self.program.clone() } else { PathBuf::from(&place.module) };
         let address = if place.function.is_empty() {
             (file_hash(&module) == place.body).then_some(place.offset)
@@ -99,17 +99,17 @@ impl Keeper {
     }
 
     /// Returns a location of a run with its callers in the form of stores; `None` if one is in no file.
-    fn place(&mut self, text: &str) -> Option<Place> {
+    fn place(&mut self, text: &str) -> Option<Location> {
         let inwards: Vec<String> = way(text).map(|(module, offset)| format!("{module}{offset}")).collect();
         let place = inwards.iter().rev().try_fold(None, |caller, text| {
             let place = self.alone(text)?;
-            Some(Some(Box::new(Place { caller, ..place })))
+            Some(Some(Box::new(Location { caller, ..place })))
         })?;
-        Some(Place { shown: shown(&mut self.symbols, text), ..*place? })
+        Some(Location { shown: shown(&mut self.symbols, text), ..*place? })
     }
 
     /// Returns a location without its callers.
-    fn alone(&mut self, text: &str) -> Option<Place> {
+    fn alone(&mut self, text: &str) -> Option<Location> {
         let (module, address) = located(&mut self.symbols, text)?;
         let is_own = module == self.program;
         let inside = self.symbols.in_function(&module, address);
@@ -119,7 +119,7 @@ impl Keeper {
             offset: address,
         });
         let shown = shown(&mut self.symbols, text);
-        Some(Place {
+        Some(Location {
             module: if is_own { self.own() } else { module.display().to_string() },
             function: inside.function,
             body: inside.body,
@@ -134,8 +134,8 @@ impl Keeper {
     pub(crate) fn load(&mut self, store: &Store) -> Result<Kept> {
         let mut kept = Kept { known: Ledger::default(), stale: 0 };
         for entry in store.entries()? {
-            let site = |(place, action): &(Place, raddle_model::Action)| match self.find(place) {
-                Found::Here(name) => Some(Site { place: name, action: *action }),
+            let site = |(place, action): &(Location, raddle_model::Action)| match self.find(place) {
+                Found::Here(name) => Some(Site { location: name, action: *action }),
                 Found::Gone | Found::Unknown => None,
             };
             let sites: Option<Vec<Site>> = entry.sites.iter().map(site).collect();
@@ -157,8 +157,8 @@ impl Keeper {
         before: &Ledger,
         search: &Search,
     ) -> Result<u64> {
-        let places: BTreeMap<Name, Option<Place>> =
-            covered.places.iter().map(|(name, text)| (*name, self.place(text))).collect();
+        let places: BTreeMap<Name, Option<Location>> =
+            covered.locations.iter().map(|(name, text)| (*name, self.place(text))).collect();
         let before: BTreeMap<IRoot, Standing> = before.iter().map(|(root, known)| (*root, known)).collect();
         let mut added = Vec::new();
         for (root, mut standing) in covered.ledger.iter() {
@@ -168,7 +168,7 @@ impl Keeper {
                 continue;
             }
             let sites = root.sites().iter().map(|site| {
-                let place = places.get(&site.place)?.clone()?;
+                let place = places.get(&site.location)?.clone()?;
                 Some((place, site.action))
             });
             // Code outside files cannot be identified again.

@@ -82,7 +82,7 @@ impl Memory {
 
 /// Returns the texts of locations.
 fn words(tally: &Tally) -> BTreeMap<Name, String> {
-    let (names, mut texts): (Vec<Name>, Vec<String>) = tally.covered.places.iter().cloned().unzip();
+    let (names, mut texts): (Vec<Name>, Vec<String>) = tally.covered.locations.iter().cloned().unzip();
     locate(&mut Symbols::new(), &mut texts);
     names.into_iter().zip(texts).collect()
 }
@@ -105,7 +105,8 @@ pub(super) fn first_had(tally: &Tally, number: u64, ran: &RunResult) -> Vec<Stri
     let mut roots: Vec<&IRoot> = ran.exposed.iter().filter(is_first).collect();
     roots.sort_unstable();
     let places = words(tally);
-    let word =
-        |root: &&IRoot| format!("idiom {}: {}", root.idiom.number(), root.told(|place| told(&places, place)));
+    let word = |root: &&IRoot| {
+        format!("idiom {}: {}", root.idiom.number(), root.describe(|place| told(&places, place)))
+    };
     roots.iter().map(word).collect()
 }

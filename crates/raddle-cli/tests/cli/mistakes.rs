@@ -29,12 +29,12 @@ fn a_missing_file() {
 #[test]
 fn an_unknown_strategy_or_parameter() {
     let with = |spec: &str| raddle(&["lab", "run", &figure("abba"), "--strategy", spec]);
-    with("psos").is_user_error(&["no strategy is called `psos`", "random-walk, pct,", "dpor"]);
+    with("psos").is_user_error(&["unknown strategy `psos`", "random-walk, pct,", "dpor"]);
     with("pct:dept=3").is_user_error(&["`pct` has no parameter `dept`", "depth, steps"]);
-    with("pct:depth=x").is_user_error(&["`depth=x`"]);
-    with("").is_user_error(&["no strategy is called ``"]);
+    with("pct:depth=x").is_user_error(&["invalid value `x` for parameter `depth`"]);
+    with("").is_user_error(&["unknown strategy ``"]);
     with("conflict:dfs").is_user_error(&["conflict:pos"]);
-    raddle(&["lab", "micro", "-s", "psos"]).is_user_error(&["no strategy is called `psos`"]);
+    raddle(&["lab", "micro", "-s", "psos"]).is_user_error(&["unknown strategy `psos`"]);
     raddle(&["strategies", "psos"]).is_user_error(&["no strategy is called `psos`", "dpor"]);
 }
 

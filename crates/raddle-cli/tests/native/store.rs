@@ -48,7 +48,7 @@ fn exposed(coverage: &Value) -> u64 {
 #[test]
 fn what_was_tested_is_not_tested_again_until_the_code_changes() {
     let folder = folder("store");
-    std::fs::create_dir_all(folder.join("stripped")).expect("a folder can be made");
+    std::fs::create_dir_all(folder.join("stripped")).expect("the folder can be created");
     compile(&folder, &program("", "1"));
     let first = search(&folder, &[]);
     assert_eq!(first["exhausted"], true, "it has a reason to stop: {first}");
@@ -196,7 +196,7 @@ fn lines_and_folders_do_not_matter() {
     // Other lines, a folder with a space in its name, and another store.
     compile(&folder, &format!("\n\n{}", program("", "1")));
     let away = folder.join("far away");
-    std::fs::create_dir_all(&away).expect("a folder can be made");
+    std::fs::create_dir_all(&away).expect("the folder can be created");
     copy(&folder.join("add"), &away.join("add"));
     run(&folder, &[SEARCH, &["--store", "other.sqlite", "--", "far away/add"]].concat());
     let both = coverage(&folder, &["--diff", "other.sqlite"]);
@@ -210,6 +210,6 @@ fn lines_and_folders_do_not_matter() {
     // A file that is not a store is rejected, and stays unchanged.
     let output = raddle(&folder, &[&["run"], SEARCH, &["--store", "add.c", "--", "./add"]].concat());
     assert_eq!(output.status.code(), Some(2));
-    assert!(String::from_utf8_lossy(&output.stderr).contains("it is no store; name another file"));
+    assert!(String::from_utf8_lossy(&output.stderr).contains("is not a store\nhelp: name another file"));
     assert_eq!(std::fs::read_to_string(folder.join("add.c")).expect("it is there"), program("", "2"));
 }

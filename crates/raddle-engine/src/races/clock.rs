@@ -2,18 +2,18 @@
 
 use raddle_model::ThreadId;
 
-/// How many events of each thread are known. A thread that is not named has none.
+/// Number of known events of each thread. A thread without an entry has none.
 #[derive(Clone, PartialEq, Eq, Default, Debug)]
 pub(super) struct Clock(Vec<u32>);
 
 impl Clock {
-    /// How many events of `thread` are known.
+    /// Returns the number of known events of `thread`.
     #[inline]
     pub(super) fn of(&self, thread: ThreadId) -> u32 {
         self.0.get(thread.index()).copied().unwrap_or(0)
     }
 
-    /// Returns the counts, by the numbers of the threads.
+    /// Returns the counts, indexed by thread.
     pub(super) fn counts(&self) -> &[u32] {
         &self.0
     }
@@ -27,7 +27,7 @@ impl Clock {
         self.0[thread.index()] += 1;
     }
 
-    /// Learns all that `other` knows.
+    /// Joins the knowledge of `other`.
     #[inline]
     pub(super) fn join(&mut self, other: &Clock) {
         if self.0.len() < other.0.len() {
@@ -38,27 +38,27 @@ impl Clock {
         }
     }
 
-    /// Becomes equal to `other`, in the memory it has.
+    /// Becomes equal to `other`, reusing its memory.
     #[inline]
     pub(super) fn set(&mut self, other: &Clock) {
         self.0.clear();
         self.0.extend_from_slice(&other.0);
     }
 
-    /// Knows nothing any more.
+    /// Resets the clock.
     pub(super) fn clear(&mut self) {
         self.0.clear();
     }
 }
 
-/// What a thread knows.
+/// The clocks of a thread.
 #[derive(Default, Debug)]
 pub(super) struct ThreadClocks {
-    /// What happens before its next event.
+    /// The events that happen before its next event.
     pub(super) now: Clock,
-    /// What its relaxed reads have read of; an acquiring fence takes it over.
+    /// The clocks read by its relaxed reads; an acquire fence joins them.
     pub(super) acquirable: Clock,
-    /// What it knew at its last releasing fence; its relaxed writes publish that.
+    /// Its clock at its last release fence; its relaxed writes publish that.
     pub(super) fenced: Clock,
 }
 

@@ -1,4 +1,4 @@
-//! The accesses to one piece of memory that a later access may race with.
+//! The accesses to one memory object that a later access may race with.
 
 use super::clock::Clock;
 use raddle_model::{Access, LocationId, MemoryOrder, ThreadId};
@@ -7,19 +7,19 @@ use raddle_model::{Access, LocationId, MemoryOrder, ThreadId};
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Mark {
     pub(super) thread: ThreadId,
-    /// Which event of its thread it was, as clocks count them.
+    /// The index of the event in its thread, as clocks count them.
     pub(super) count: u32,
     pub(super) step: u32,
     pub(super) location: LocationId,
     pub(super) order: MemoryOrder,
 }
 
-/// What an access may race with. While there was no race, plain writes are ordered, so that the last one stands for all;
-/// and everything before it is ordered before it.
+/// The accesses that a later one may race with. Without a race so far, plain writes are ordered, so that the
+/// last one represents all of them, and everything before it is ordered before it.
 #[derive(Default, Debug)]
 pub(super) struct History {
     plain_write: Option<Mark>,
-    /// Since the last plain write; the last one of each thread, here and below.
+    /// Reads since the last plain write; the last one of each thread, here and below.
     plain_reads: Vec<Mark>,
     atomic_writes: Vec<Mark>,
     atomic_reads: Vec<Mark>,
@@ -33,7 +33,7 @@ impl History {
         self.atomic_reads.clear();
     }
 
-    /// Adds an access of a thread that knows `now`. If it races, tells the latest access that it races with.
+    /// Adds an access of a thread with clock `now`. Returns the latest access that it races with, if any.
     pub(super) fn add(&mut self, mark: Mark, writes: bool, now: &Clock) -> Option<(Mark, Access)> {
         let plain = mark.order == MemoryOrder::Plain;
         let unknown = |mark: &&Mark| now.of(mark.thread) < mark.count;
@@ -66,7 +66,7 @@ impl History {
     }
 }
 
-/// Puts `mark` in the place of the one of the same thread.
+/// Replaces the mark of the same thread by `mark`.
 fn put(marks: &mut Vec<Mark>, mark: Mark) {
     match marks.iter_mut().find(|old| old.thread == mark.thread) {
         Some(old) => *old = mark,

@@ -1,4 +1,4 @@
-//! What synchronisation adds to happens-before. The rules are listed in the parent module.
+//! The happens-before edges of synchronisation. The parent module lists the rules.
 
 use super::{Shadow, Tracker};
 use crate::engine::{Engine, Reply};
@@ -7,13 +7,13 @@ use crate::semantics::Effect;
 use raddle_model::{Handoff, Kind, ObjectId, Operation, ThreadId};
 
 impl Tracker {
-    /// `thread` learns what was published on `object`.
+    /// Joins the published clock of `object` into that of `thread`.
     fn acquire(&mut self, thread: ThreadId, object: ObjectId) {
         let (clocks, shadow) = self.parts(thread, object);
         clocks.now.join(&shadow.published);
     }
 
-    /// `thread` publishes what it knows on `object`, besides what was published before.
+    /// Joins the clock of `thread` into the published clock of `object`.
     fn publish(&mut self, thread: ThreadId, object: ObjectId) {
         let (clocks, shadow) = self.parts(thread, object);
         shadow.published.join(&clocks.now);
@@ -40,7 +40,7 @@ impl Tracker {
         }
     }
 
-    /// `thread` learns what `other` knows.
+    /// Joins the clock of `other` into that of `thread`.
     fn learn(&mut self, thread: ThreadId, other: ThreadId) {
         self.make_room(thread.max(other));
         if let Ok([learner, teacher]) = self.threads.get_disjoint_mut([thread.index(), other.index()]) {
@@ -48,14 +48,14 @@ impl Tracker {
         }
     }
 
-    /// All of `threads` learn what each of them knows.
+    /// Joins the clocks of all `threads`.
     fn meet(&mut self, threads: impl Iterator<Item = ThreadId> + Clone) {
         let Some(first) = threads.clone().next() else { return };
         threads.clone().for_each(|thread| self.learn(first, thread));
         threads.for_each(|thread| self.learn(thread, first));
     }
 
-    /// A value was put into a channel.
+    /// Records that a value was put into a channel.
     fn send(&mut self, thread: ThreadId, object: ObjectId, bounded: bool) {
         if bounded {
             self.take_back(thread, object);
@@ -64,8 +64,8 @@ impl Tracker {
         shadow.values.push_back(clocks.now.clone());
     }
 
-    /// The oldest value was taken out of a channel that holds `queued` now. If there were more than are known of, it
-    /// came from before the tracking began and brings nothing.
+    /// Records that the oldest value was taken out of a channel that holds `queued` now. If there were more
+    /// values than clocks, the value was sent before tracking began and carries no clock.
     fn receive(&mut self, thread: ThreadId, object: ObjectId, queued: u64) {
         let (clocks, Shadow { values, .. }) = self.parts(thread, object);
         if values.len() as u64 > queued
@@ -78,7 +78,8 @@ impl Tracker {
 }
 
 impl Engine {
-    /// Publishes what `thread` knows on `object` without a step, for whoever [acquires](Engine::acquire_silently) it.
+    /// Publishes the clock of `thread` on `object` without a step, for threads that
+    /// [acquire](Engine::acquire_silently) it.
     pub fn publish_silently(&mut self, thread: ThreadId, object: ObjectId) {
         if self.races.is_on() {
             self.settle_exchange();
@@ -87,7 +88,7 @@ impl Engine {
         }
     }
 
-    /// Lets `thread` know what was published on `object`, without a step.
+    /// Joins the published clock of `object` into that of `thread`, without a step.
     pub fn acquire_silently(&mut self, thread: ThreadId, object: ObjectId) {
         if self.races.is_on() {
             self.settle_exchange();
@@ -96,7 +97,7 @@ impl Engine {
         }
     }
 
-    /// Whether `thread` has the read-write lock that `operation` names for writing.
+    /// Returns true if `thread` holds the read-write lock of `operation` for writing.
     pub(crate) fn has_for_writing(&self, thread: ThreadId, operation: &Operation) -> bool {
         operation.object().is_some_and(|object| {
             let resource = &self.objects.get(object).resource;
@@ -104,8 +105,8 @@ impl Engine {
         })
     }
 
-    /// Takes note of an operation of `thread` that was just executed, and of its effect. `wrote` tells whether the thread
-    /// had the read-write lock that it names for writing.
+    /// Records the operation that `thread` has just executed and its effect. `wrote` is true if the thread
+    /// held the read-write lock of the operation for writing.
     #[cold]
     #[inline(never)]
     pub(crate) fn follow(&mut self, thread: ThreadId, operation: &Operation, effect: Effect, wrote: bool) {
@@ -175,7 +176,7 @@ impl Engine {
         }
     }
 
-    /// Takes note of an executed operation on a channel other than its beginning and end.
+    /// Records an executed operation on a channel other than its beginning and end.
     fn follow_message(&mut self, thread: ThreadId, object: ObjectId, kind: Kind, reply: Option<Reply>) {
         let races = &mut self.races;
         match (reply, &self.objects.get(object).resource) {

@@ -1,7 +1,8 @@
-//! Barriers. Arriving is the operation; the threads that arrived go on, without a further step, when all are there.
+//! Barriers. Arriving is the operation; the threads that arrived continue, without a further step, when all
+//! are there.
 //!
-//! Arrivals commute (their order cannot be observed), so an arrival touches the barrier as a reader. Where a program
-//! asks which thread is the serial one, the strategy picks it when the barrier opens.
+//! Arrivals commute (their order cannot be observed), so an arrival touches the barrier as a reader. If a
+//! program asks which thread is the serial one, the strategy picks it when the barrier opens.
 
 use super::{Effect, first};
 use crate::engine::{Engine, Reply};
@@ -11,7 +12,8 @@ use crate::threads::Status;
 use raddle_model::{Operation, ThreadId};
 
 impl Engine {
-    /// `operation.argument` is 1 if the program asks for the serial thread; otherwise there is none.
+    /// Arrives at a barrier. `operation.argument` is 1 if the program asks for the serial thread; otherwise
+    /// there is none.
     pub(crate) fn barrier(
         &mut self,
         thread: ThreadId,
@@ -32,12 +34,13 @@ impl Engine {
             }
             _ => return self.not_usable(thread, object, operation),
         };
-        // In thread order, so that what happens does not depend on the order of arrival.
+        // In thread order, so that the result does not depend on the order of arrival.
         arrived.sort_unstable();
         let serial =
             (operation.argument == 1).then(|| arrived[self.draw(arrived.len() as u32, strategy) as usize]);
         if let Some(serial) = serial {
-            // Printed for the thread itself: neither who arrived last nor the numbers of threads are part of a run.
+            // Printed for the thread itself: neither the last arrival nor the numbers of threads are part of
+            // the partial order.
             self.print_outcome(serial, 0);
         }
         for &waiting in arrived.iter().rev() {

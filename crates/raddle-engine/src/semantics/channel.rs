@@ -1,8 +1,9 @@
-//! Channels with many senders and one receiver. The engine counts the values; the front end keeps them, in the order in
-//! which sends are executed.
+//! Channels with many senders and one receiver. The engine counts the values; the front end keeps them, in
+//! the order in which sends are executed.
 //!
-//! A channel without a buffer hands values over: a send is two operations, the offer and the wait until it was taken,
-//! and a blocking receive begins with saying that the receiver waits, because only then does an attempt to send succeed.
+//! A channel without a buffer hands values over: a send is two operations, the offer and the wait until it is
+//! taken, and a blocking receive begins by announcing that the receiver waits, because only then does an
+//! attempt to send succeed.
 
 use super::{Effect, first};
 use crate::engine::{Engine, Reply};
@@ -10,15 +11,15 @@ use crate::objects::Resource;
 use raddle_model::{ObjectId, Operation, ThreadId};
 
 impl Engine {
-    /// Notes that a sender of a channel was cloned. This is no operation, as its order does not matter: whoever clones a
-    /// sender has one, so the channel has one before and after.
+    /// Records that a sender of a channel was cloned. This is not an operation, as its order does not matter:
+    /// cloning needs a sender, so the channel has one before and after.
     pub fn add_sender(&mut self, channel: ObjectId) {
         if let Resource::Channel { senders, .. } = &mut self.objects.get_mut(channel).resource {
             *senders += 1;
         }
     }
 
-    /// Notes that a sender of a channel, which is not the last one, was dropped by a way that is no operation.
+    /// Records that a sender of a channel, which is not the last one, was dropped without an operation.
     pub fn drop_sender(&mut self, channel: ObjectId) {
         if let Resource::Channel { senders, .. } = &mut self.objects.get_mut(channel).resource {
             *senders -= 1;
@@ -75,7 +76,7 @@ impl Engine {
         }
     }
 
-    /// `operation.argument` is the number of the value, counted from 0 in the order of sends.
+    /// Ends a send. `operation.argument` is the number of the value, counted from 0 in the order of sends.
     pub(crate) fn send_end(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
         let object = first(operation);
         match &mut self.objects.get_mut(object).resource {
@@ -125,7 +126,7 @@ impl Engine {
         }
     }
 
-    /// `operation.argument` is 1 for the receiver and 0 for a sender.
+    /// Closes one side of a channel. `operation.argument` is 1 for the receiver and 0 for a sender.
     pub(crate) fn close(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
         let object = first(operation);
         match &mut self.objects.get_mut(object).resource {

@@ -1,4 +1,5 @@
-//! Condition variables. A wait is two operations: giving the mutex up and queueing, then taking the mutex back.
+//! Condition variables. A wait is two operations: releasing the mutex and queueing, then taking the mutex
+//! back.
 
 use super::{Effect, first};
 use crate::engine::{Engine, Reply};
@@ -8,7 +9,7 @@ use crate::threads::Wake;
 use raddle_model::{Access, Kind, ObjectId, Operation, ThreadId};
 
 impl Engine {
-    /// The first half of a wait. `operation` names the condition variable and then the mutex.
+    /// Executes the first half of a wait. `operation` names the condition variable and then the mutex.
     pub(crate) fn condition_wait(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
         let condition = first(operation);
         let mutex = second(operation);
@@ -19,14 +20,19 @@ impl Engine {
                 *depth = 0;
             }
             Resource::Mutex { owner, .. } if *owner == Some(thread) => {
-                return self.misuse_of(thread, mutex, operation, "waited with while locked more than once");
+                return self.misuse_of(
+                    thread,
+                    mutex,
+                    operation,
+                    "used in a wait while locked more than once",
+                );
             }
             Resource::Mutex { .. } => {
                 return self.misuse_of(
                     thread,
                     mutex,
                     operation,
-                    "waited with by a thread that does not have it",
+                    "used in a wait by a thread that does not hold it",
                 );
             }
             _ => return self.not_usable(thread, mutex, operation),
@@ -38,7 +44,7 @@ impl Engine {
         let mut back = Operation::new(Kind::ConditionReacquire, operation.location).on(mutex, Access::Write);
         let timed = operation.argument != Operation::UNTIMED;
         if timed {
-            // A time-out takes the thread out of the queue, so it does not commute with a signal.
+            // A timeout takes the thread out of the queue, so it does not commute with a signal.
             back = back.on(condition, Access::Write);
         }
         let entry = self.threads.get_mut(thread);
@@ -59,7 +65,7 @@ impl Engine {
         woken && self.can_lock(thread, first(operation))
     }
 
-    /// The second half of a wait. `operation` names the mutex first.
+    /// Executes the second half of a wait. `operation` names the mutex first.
     pub(crate) fn condition_reacquire(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
         let mutex = first(operation);
         let signalled = self.threads.get(thread).wake == Wake::Signalled;

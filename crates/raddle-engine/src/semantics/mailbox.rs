@@ -1,5 +1,5 @@
-//! Mailboxes, whose owner takes a message out of the middle. The engine only knows whether something has come since the owner
-//! looked last; the owner looks, and waits again if nothing there is for it.
+//! Mailboxes, from which the owner may take a message out of the middle. The engine only knows whether
+//! something has come since the owner last looked; the owner looks, and waits again if no message matches.
 
 use super::Effect;
 use crate::engine::{Engine, Reply};
@@ -7,7 +7,8 @@ use crate::objects::Resource;
 use raddle_model::{ObjectId, Operation};
 
 impl Engine {
-    /// Says that something has come to the mailbox `object`, as part of the latest step. A [`Kind::Send`](raddle_model::Kind::Send) does so by itself.
+    /// Records that something has come to the mailbox `object`, as part of the latest step. A
+    /// [`Kind::Send`](raddle_model::Kind::Send) does so by itself.
     pub fn post(&mut self, object: ObjectId) {
         self.burst = 0;
         if let Resource::Mailbox { news: news @ false } = &mut self.objects.get_mut(object).resource {
@@ -16,8 +17,8 @@ impl Engine {
         }
     }
 
-    /// Says that the owner of the mailbox `object`, which runs, has seen all that is in it. If it waits now, then for what
-    /// comes later.
+    /// Records that the owner of the mailbox `object`, which runs, has seen its whole content. A wait that
+    /// begins now waits for later messages.
     pub fn note_seen(&mut self, object: ObjectId) {
         if let Resource::Mailbox { news } = &mut self.objects.get_mut(object).resource {
             *news = false;

@@ -1,4 +1,4 @@
-//! What each operation does to each kind of object, and when it can be executed. One file per family.
+//! The effect of each operation on each kind of object, and its enabling condition. One file per family.
 
 mod barrier;
 mod channel;
@@ -16,22 +16,22 @@ use crate::strategy::Strategy;
 use crate::threads::Status;
 use raddle_model::{Failure, Kind, ObjectId, Operation, ThreadId, Verdict, mix};
 
-/// What executing an operation did to its thread.
+/// The effect of an executed operation on its thread.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Effect {
-    /// It goes on with this reply.
+    /// The thread continues with this reply.
     Goes(Reply),
-    /// It waits inside the operation, or the run is over.
+    /// The thread waits inside the operation, or the run is over.
     Stays,
 }
 
 impl Engine {
-    /// Whether the announced operation of `thread` could be executed now.
+    /// Returns true if the announced operation of `thread` can be executed now.
     #[inline]
     pub(crate) fn can_run(&self, thread: ThreadId) -> bool {
         let operation = self.threads.operation(thread);
         if operation.kind == Kind::Lock {
-            // What most threads that wait do.
+            // The most common wait.
             return self.can_lock(thread, first(operation)) || self.may_time_out(thread);
         }
         self.can_run_otherwise(thread, operation)
@@ -65,7 +65,7 @@ impl Engine {
         }
     }
 
-    /// Executes an operation that is more than a memory access.
+    /// Executes an operation other than a memory access.
     pub(crate) fn perform(
         &mut self,
         thread: ThreadId,
@@ -112,7 +112,8 @@ impl Engine {
             }
             Kind::Join if self.has_ended(first(operation)) => Effect::Goes(Reply::Acquired),
             Kind::Join => {
-                // The end of a thread is no access, so nothing else in the fingerprint tells that it came later.
+                // The end of a thread is not an access, so nothing else in the fingerprint shows that it came
+                // later.
                 self.print_outcome(thread, 0);
                 Effect::Goes(Reply::TimedOut)
             }
@@ -158,7 +159,7 @@ impl Engine {
         }
     }
 
-    /// Ends the life of a synchronisation object that nobody uses.
+    /// Destroys a synchronisation object that no thread uses.
     fn destroy(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
         let object = first(operation);
         let busy = match &self.objects.get(object).resource {
@@ -177,12 +178,12 @@ impl Engine {
         Effect::Goes(Reply::Go)
     }
 
-    /// Ends the run because a rule of a synchronisation object was broken.
+    /// Ends the run because a synchronisation object was misused.
     pub(crate) fn misuse(&mut self, thread: ThreadId, operation: &Operation, rule: &str) -> Effect {
         self.misuse_of(thread, first(operation), operation, rule)
     }
 
-    /// As [`Engine::misuse`], where the object is not the first one touched.
+    /// Does [`Engine::misuse`] for an object that is not the first one touched.
     pub(crate) fn misuse_of(
         &mut self,
         thread: ThreadId,
@@ -195,17 +196,17 @@ impl Engine {
         Effect::Stays
     }
 
-    /// Ends the run because an object was used that is destroyed or of another type.
+    /// Ends the run because the object is destroyed or has another type.
     pub(crate) fn not_usable(&mut self, thread: ThreadId, object: ObjectId, operation: &Operation) -> Effect {
         let rule = match self.objects.get(object).resource {
             Resource::Destroyed => "used after it was destroyed",
-            _ => "used as something it is not",
+            _ => "used as an object of another type",
         };
         self.misuse_of(thread, object, operation, rule)
     }
 }
 
-/// The object that an operation of a synchronisation kind is about.
+/// Returns the object of a synchronisation operation.
 #[inline]
 fn first(operation: &Operation) -> ObjectId {
     operation.object().expect("a synchronisation operation names its object")

@@ -6,7 +6,7 @@ use crate::objects::{MutexKind, Resource};
 use raddle_model::{ObjectId, Operation, ThreadId};
 
 impl Engine {
-    /// Whether locking would not wait: the mutex is free, or it answers at once.
+    /// Returns true if locking would not wait: the mutex is free, or the reply is immediate.
     #[inline]
     pub(crate) fn can_lock(&self, thread: ThreadId, object: ObjectId) -> bool {
         match self.objects.get(object).resource {
@@ -61,9 +61,9 @@ impl Engine {
             }
             Resource::Mutex { kind: MutexKind::Normal, owner, .. } => {
                 let rule = if owner.is_some() {
-                    "unlocked by a thread that does not have it"
+                    "unlocked by a thread that does not hold it"
                 } else {
-                    "unlocked while free"
+                    "unlocked while not locked"
                 };
                 self.misuse(thread, operation, rule)
             }

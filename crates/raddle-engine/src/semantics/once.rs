@@ -14,9 +14,9 @@ impl Engine {
         let object = first(operation);
         match &mut self.objects.get_mut(object).resource {
             Resource::Once { done: true, .. } => Effect::Goes(Reply::Go),
-            Resource::Once { runner, given_up, .. } => {
+            Resource::Once { runner, abandoned, .. } => {
                 *runner = Some(thread);
-                *given_up = false;
+                *abandoned = false;
                 self.refresh(object);
                 Effect::Goes(Reply::RunOnce)
             }
@@ -26,7 +26,7 @@ impl Engine {
 
     pub(crate) fn can_end_once_wait(&self, operation: &Operation) -> bool {
         match self.objects.get(first(operation)).resource {
-            Resource::Once { done, given_up, .. } => done || (given_up && operation.argument == 0),
+            Resource::Once { done, abandoned, .. } => done || (abandoned && operation.argument == 0),
             _ => true,
         }
     }
@@ -42,10 +42,10 @@ impl Engine {
     pub(crate) fn once_end(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
         let object = first(operation);
         match &mut self.objects.get_mut(object).resource {
-            Resource::Once { runner, done, given_up } if *runner == Some(thread) => {
+            Resource::Once { runner, done, abandoned } if *runner == Some(thread) => {
                 *runner = None;
                 *done = operation.argument != 0;
-                *given_up = !*done;
+                *abandoned = !*done;
                 self.refresh(object);
                 Effect::Goes(Reply::Go)
             }

@@ -1,4 +1,4 @@
-//! Tokens: each thread may wait for its own, and anybody may put it there. A second one is lost.
+//! Tokens: each thread may wait for its own, and any thread may make it available. A second one is lost.
 
 use super::{Effect, first};
 use crate::engine::{Engine, Reply};
@@ -10,7 +10,7 @@ impl Engine {
         !matches!(self.objects.get(object).resource, Resource::Token { available: false })
     }
 
-    /// Goes on with the token, or without it because the time is over.
+    /// Continues with the token, or without it because the time limit expired.
     pub(crate) fn park(&mut self, thread: ThreadId, operation: &Operation) -> Effect {
         let object = first(operation);
         match &mut self.objects.get_mut(object).resource {
@@ -37,14 +37,15 @@ impl Engine {
         }
     }
 
-    /// Says whether something from outside the program may let a thread go on: then [`Engine::next`] says
-    /// [`Next::Idle`](crate::Next::Idle) before it lets time pass or calls a deadlock.
+    /// Declares whether something from outside the program may unblock a thread: then [`Engine::next`]
+    /// returns [`Next::Idle`](crate::Next::Idle) before it lets time pass or reports a deadlock.
     pub fn expect_outside(&mut self, expected: bool) {
         self.outside = expected;
     }
 
-    /// Puts the token `object` there without a step: something has come from outside the program, or from the thread that
-    /// runs by a way that is no operation. To be told again at the same point when the run is enacted.
+    /// Makes the token `object` available without a step: something has come from outside the program, or
+    /// from the running thread without an operation. Must be called again at the same point when the run is
+    /// enacted.
     pub fn give_token(&mut self, object: ObjectId) {
         self.burst = 0;
         if let Resource::Token { available } = &mut self.objects.get_mut(object).resource {

@@ -1,5 +1,5 @@
-//! Read-write locks: many readers or one writer, no preference for either. A thread that reads already and asks again may have to
-//! wait behind a writer, if the front end says so ([`Kind::ReadLockAgain`]).
+//! Read-write locks: many readers or one writer, no preference for either. A thread that already reads and
+//! asks again may have to wait behind a writer, if the front end requests that ([`Kind::ReadLockAgain`]).
 
 use super::{Effect, first};
 use crate::engine::{Engine, Reply};
@@ -14,8 +14,9 @@ impl Engine {
             && self.threads.get(thread).wake != Wake::Delayed
     }
 
-    /// Takes a lock that `thread` reads already, or lets it wait behind the writers that come, as std allows. A writer waits for
-    /// this thread, so that both wait for ever. If none has come when nothing else can run, the thread goes on: it was slow.
+    /// Takes a lock that `thread` already holds for reading, or lets it wait behind arriving writers, as std
+    /// allows. A writer waits for this thread, so that both wait forever. If no writer has arrived when
+    /// nothing else can run, the thread continues: it was slow.
     pub(crate) fn read_lock_again(
         &mut self,
         thread: ThreadId,
@@ -37,7 +38,8 @@ impl Engine {
         Effect::Stays
     }
 
-    /// Lets threads that have a lock for reading, and wait behind its writers to have it again, wait for ever if there is one.
+    /// Lets threads that hold a lock for reading, and wait behind its writers to take it again, wait forever
+    /// if there is a writer.
     pub(crate) fn wait_behind_writers(&mut self) {
         for index in 0..self.threads.len() as u32 {
             let thread = ThreadId(index);
@@ -47,14 +49,15 @@ impl Engine {
         }
     }
 
-    /// The writers behind which `thread` waits for a lock.
+    /// Returns the writers behind which `thread` waits for a lock.
     pub(crate) fn writers_ahead(&self, thread: ThreadId) -> Vec<ThreadId> {
         let object = first(self.threads.operation(thread));
         let pending = self.pending.touching(object).map(|(other, _)| other);
         pending.filter(|&other| self.threads.operation(other).kind == Kind::WriteLock).collect()
     }
 
-    /// Says whether `thread` has `object`, a read-write lock, for reading, and another thread may ask for it.
+    /// Returns true if `thread` holds `object`, a read-write lock, for reading, and another thread may ask
+    /// for it.
     pub fn reads_beside_others(&self, thread: ThreadId, object: ObjectId) -> bool {
         match &self.objects.get(object).resource {
             Resource::ReadWriteLock { readers, .. } => self.alive > 1 && readers.contains(&thread),
@@ -105,7 +108,7 @@ impl Engine {
                 Effect::Goes(Reply::Go)
             }
             Resource::ReadWriteLock { .. } => {
-                self.misuse(thread, operation, "downgraded by a thread that does not have it for writing")
+                self.misuse(thread, operation, "downgraded by a thread that does not hold it for writing")
             }
             _ => self.not_usable(thread, object, operation),
         }
@@ -120,7 +123,7 @@ impl Engine {
                 } else if let Some(index) = readers.iter().position(|&reader| reader == thread) {
                     readers.swap_remove(index);
                 } else {
-                    return self.misuse(thread, operation, "unlocked by a thread that does not have it");
+                    return self.misuse(thread, operation, "unlocked by a thread that does not hold it");
                 }
                 self.refresh(object);
                 Effect::Goes(Reply::Go)
@@ -130,7 +133,7 @@ impl Engine {
     }
 }
 
-/// What a thread that cannot have the lock is told.
+/// Returns the reply to a thread that cannot take the lock.
 fn refusal(operation: &Operation) -> Reply {
     if operation.kind.info().attempt { Reply::Busy } else { Reply::TimedOut }
 }

@@ -20,7 +20,7 @@ fn replies(capacity: u64, acts: &[Act]) -> Vec<Reply> {
 }
 
 #[test]
-fn attempts_tell_full_empty_and_closed_apart() {
+fn attempts_distinguish_full_empty_and_closed() {
     use Reply::{Acquired, Busy, Closed, Go, TimedOut};
     let acts = [TRY_RECEIVE, TRY_SEND, TRY_SEND, RECEIVE, With(Kind::Receive, 0, 5), CLOSE_SENDER, RECEIVE];
     assert_eq!(replies(1, &acts), [Busy, Acquired, Busy, Acquired, TimedOut, Go, Closed]);
@@ -32,7 +32,7 @@ fn attempts_tell_full_empty_and_closed_apart() {
 }
 
 #[test]
-fn under_every_schedule_values_are_neither_lost_nor_made_up() {
+fn under_every_schedule_values_are_neither_lost_nor_invented() {
     for capacity in [1, 2, u64::MAX] {
         let mut program = Script::new()
             .object(Resource::channel(capacity, 2))
@@ -55,7 +55,7 @@ fn under_every_schedule_values_are_neither_lost_nor_made_up() {
 }
 
 #[test]
-fn who_waits_for_a_channel_is_told_so() {
+fn a_deadlock_reports_waits_for_a_channel() {
     for acts in [&[RECEIVE][..], &[SEND, SEND]] {
         let mut program = Script::new().object(Resource::channel(1, 1)).thread(acts);
         let engine = once_under(Config::default(), &mut program, &mut Follow::default(), 0);
@@ -76,7 +76,7 @@ fn attempts_at_a_read_write_lock_never_wait() {
 }
 
 #[test]
-fn an_initialisation_that_was_given_up_is_run_by_the_next() {
+fn an_abandoned_initialisation_is_run_by_the_next_thread() {
     let acts = [
         On(Kind::OnceTry, 0),
         On(Kind::OnceBegin, 0),

@@ -17,7 +17,7 @@ fn waiters(count: usize) -> Script {
     (0..count).fold(script, |script, _| script.thread(&[LOCK, WAIT, UNLOCK]))
 }
 
-/// The threads left waiting in a deadlock, with why.
+/// Returns the threads left waiting in a deadlock, with the reason.
 fn left(verdict: &Verdict) -> Vec<(u32, BlockReason)> {
     match verdict.failure() {
         Some(Failure::Deadlock { blocked, .. }) => blocked.iter().map(|b| (b.thread.0, b.reason)).collect(),
@@ -118,9 +118,9 @@ fn waiting_without_the_mutex_is_misuse() {
     let mut other =
         Script::new().mutex().object(Resource::condition()).thread(&[LOCK, UNLOCK]).thread(&[WAIT]);
     for (program, order, thread, rule) in [
-        (&mut without, &[0][..], 0, "waited with by a thread that does not have it"),
-        (&mut other, &[0, 1], 1, "waited with by a thread that does not have it"),
-        (&mut twice, &[0, 0, 0], 0, "waited with while locked more than once"),
+        (&mut without, &[0][..], 0, "used in a wait by a thread that does not hold it"),
+        (&mut other, &[0, 1], 1, "used in a wait by a thread that does not hold it"),
+        (&mut twice, &[0, 0, 0], 0, "used in a wait while locked more than once"),
     ] {
         let engine = once_under(Config::default(), program, &mut Follow::new(order), 0);
         match engine.summary().verdict.failure() {

@@ -1,4 +1,4 @@
-//! Who waits for whom: rings are named, and nothing that is no ring.
+//! Wait-for cycles: deadlocks report every cycle, and nothing else.
 
 use raddle_engine::{Config, Resource};
 use raddle_model::{BlockReason, Blocked, Failure, Kind, ThreadId};
@@ -27,7 +27,7 @@ fn ids(threads: &[u32]) -> Vec<ThreadId> {
     threads.iter().map(|&thread| ThreadId(thread)).collect()
 }
 
-/// Asserts that each thread of the ring waits for one that is held by the next.
+/// Asserts that each thread of the cycle waits for something that the next one holds.
 fn assert_ring(blocked: &[Blocked], cycle: &[u32]) {
     for (index, &thread) in cycle.iter().enumerate() {
         let next = ThreadId(cycle[(index + 1) % cycle.len()]);
@@ -55,7 +55,7 @@ fn two_locks_in_opposite_order() {
 }
 
 #[test]
-fn every_schedule_of_two_locks_passes_or_names_the_ring() {
+fn every_schedule_of_two_locks_passes_or_reports_the_cycle() {
     let mut stuck = 0;
     let runs = every_schedule(Config::default(), &mut two(), |_, engine| {
         if let Some(failure) = engine.summary().verdict.failure() {
@@ -102,8 +102,8 @@ fn threads_that_join_one_another() {
 }
 
 #[test]
-fn a_ring_of_different_kinds() {
-    // Thread 0 has the mutex and joins 1; 1 reads and wants the mutex; 2 has nothing and wants to write.
+fn a_cycle_of_different_kinds() {
+    // Thread 0 holds the mutex and joins 1; 1 reads and wants the mutex; 2 holds nothing and wants to write.
     let mut program = Script::new()
         .mutex()
         .object(Resource::read_write_lock())
@@ -134,7 +134,7 @@ fn all_readers_hold_a_read_write_lock() {
 }
 
 #[test]
-fn a_lost_wake_up_is_no_ring() {
+fn a_lost_wake_up_is_not_a_cycle() {
     let mut program = Script::new()
         .mutex()
         .object(Resource::condition())
@@ -148,7 +148,7 @@ fn a_lost_wake_up_is_no_ring() {
 }
 
 #[test]
-fn a_chain_that_ends_at_a_lost_wake_up_is_no_ring() {
+fn a_chain_that_ends_at_a_lost_wake_up_is_not_a_cycle() {
     let mut program = Script::new()
         .mutex()
         .object(Resource::condition())

@@ -1,11 +1,11 @@
-//! Schedules are followed as far as that is possible, and so are the runs of programs that have changed.
+//! Schedules, and runs of programs that have changed, are followed as far as possible.
 
 use raddle_engine::{Config, Follow, Resemble};
 use raddle_model::{Completion, Constraint, Kind, Schedule, Segment, ThreadId, Trace, Verdict};
 use raddle_testkit::Act::{Bare, On};
 use raddle_testkit::{Act, Script, affordable, is_thorough, once_under};
 
-/// The threads of a run that follows these segments.
+/// Returns the threads of a run that follows these segments.
 fn follow(mut program: Script, segments: &[(u32, u32)]) -> Vec<u32> {
     let segments = segments.iter().map(|&(thread, until)| Segment { thread: ThreadId(thread), until });
     let schedule = Schedule { segments: segments.collect(), ..Schedule::default() };
@@ -24,14 +24,14 @@ fn program() -> Script {
 #[test]
 fn segments_count_from_the_beginning() {
     assert_eq!(follow(program(), &[(1, 1), (0, 2), (1, 2)]), [1, 0, 0, 1, 1, 0]);
-    // Without a segment, the next one of that thread does its steps.
+    // Without a segment, the next one of that thread executes its steps.
     assert_eq!(follow(program(), &[(0, 2), (1, 2)]), [0, 0, 1, 1, 1, 0]);
     assert_eq!(follow(program(), &[(1, Segment::ALL)]), [1, 1, 1, 0, 0, 0]);
 }
 
 #[test]
-fn what_cannot_be_followed_is_passed_over() {
-    // A thread that is not there, one that is that far already, one that waits.
+fn impossible_segments_are_skipped() {
+    // A thread that does not exist, one that has already got that far, one that waits.
     assert_eq!(follow(program(), &[(7, 3), (1, 1), (1, 1), (0, 1)]), [1, 0, 0, 0, 1, 1]);
     let lock = On(Kind::Lock, 0);
     let unlock = On(Kind::Unlock, 0);
@@ -50,11 +50,11 @@ fn answers_belong_to_threads() {
     };
     let engine = once_under(Config::default(), &mut program, &mut Follow::new(schedule), 0);
     let values: Vec<u32> = engine.summary().trace.picks.iter().map(|pick| pick.value).collect();
-    // Of a greater number of answers the greatest is left; nothing said is 0.
+    // A recorded answer that is out of range becomes the greatest answer; without a recorded answer it is 0.
     assert_eq!(values, [2, 2, 1, 0]);
 }
 
-/// The run of `now` that resembles one of `then` under `schedule`, by threads and kinds.
+/// Returns the run of `now` that resembles one of `then` under `schedule`, by threads and kinds.
 fn resemble(mut then: Script, segments: &[(u32, u32)], mut now: Script) -> Vec<(u32, Kind)> {
     let segments = segments.iter().map(|&(thread, until)| Segment { thread: ThreadId(thread), until });
     let schedule = Schedule { segments: segments.collect(), ..Schedule::default() };
@@ -83,9 +83,9 @@ fn new_steps_are_taken_at_once() {
 }
 
 #[test]
-fn steps_that_are_gone_are_passed_over() {
+fn missing_steps_are_skipped() {
     use Kind::{Read, Write};
-    // The read of the first thread is gone: its last write stays where it was, after all of the other's.
+    // The read of the first thread is gone: its last write stays where it was, after all writes of the other.
     let now = Script::straight(2, &["W0 W0", "R0 W1 W1"]);
     let run = resemble(program(), &[(0, 1), (1, 1), (0, 2), (1, 3), (0, 3)], now);
     assert_eq!(run, [(0, Write), (1, Read), (1, Write), (1, Write), (0, Write)]);
@@ -118,7 +118,7 @@ fn constraints_hold_in_random_schedules() {
 }
 
 #[test]
-fn a_constraint_that_cannot_be_kept_holds_nobody_for_ever() {
+fn a_constraint_that_cannot_be_kept_blocks_no_thread_forever() {
     let segment = |thread, until| Segment { thread: ThreadId(thread), until };
     let constraint = Constraint { before: segment(1, 9), after: segment(0, 1) };
     let completion = Completion::Random(1);

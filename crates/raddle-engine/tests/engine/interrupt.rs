@@ -1,4 +1,4 @@
-//! A wait that another thread ends, as cancellation does it.
+//! A wait that another thread ends, as in cancellation.
 
 use raddle_engine::{Engine, MutexKind, Program, Reply, Resource, Rng, Strategy, run};
 use raddle_model::{Access, Kind, LocationId, Name, ObjectId, Operation, ThreadId, Verdict};
@@ -8,11 +8,11 @@ const MUTEX: ObjectId = ObjectId(0);
 const CONDITION: ObjectId = ObjectId(1);
 const SEMAPHORE: ObjectId = ObjectId(2);
 
-/// The first thread waits in one way or another; the second one takes a step and interrupts it.
+/// The first thread waits; the second one takes a step and interrupts it.
 struct Waiting {
     wait: Vec<Operation>,
     next: [usize; 2],
-    /// What the operations of the first thread brought.
+    /// The replies to the operations of the first thread.
     replies: Vec<Reply>,
 }
 
@@ -51,7 +51,7 @@ impl Program for Waiting {
     }
 }
 
-/// Runs it under many schedules and counts those in which the wait was ended; the others are deadlocks.
+/// Runs it under many schedules and counts those in which the wait was interrupted; the others are deadlocks.
 fn interrupted(wait: &[Operation]) -> (u64, u64) {
     let mut engine = Engine::new(Default::default());
     let mut strategy = Walk(None);
@@ -71,7 +71,7 @@ fn interrupted(wait: &[Operation]) -> (u64, u64) {
     (ended, deadlocks)
 }
 
-/// Any enabled thread.
+/// Chooses any enabled thread.
 struct Walk(Option<Rng>);
 
 impl Strategy for Walk {
@@ -100,7 +100,7 @@ impl Strategy for Walk {
 
 #[test]
 fn a_wait_for_a_semaphore_ends() {
-    // It is what the thread is about to do from the start on, so no schedule is too early.
+    // The thread is about to wait from the start, so no schedule interrupts too early.
     assert_eq!(interrupted(&[on(Kind::SemaphoreWait, SEMAPHORE)]), (affordable(200), 0));
 }
 

@@ -1,4 +1,4 @@
-//! Mailboxes, and what else only runs of actors need.
+//! Mailboxes and other operations of actors.
 
 use raddle_engine::{
     Choice, Config, Engine, Needs, Next, Plan, Point, Reply, Resource, Rng, Strategy, Timeouts, conflicts,
@@ -23,7 +23,7 @@ fn verdicts(config: Config, acts: &[&[Act]]) -> Vec<Verdict> {
 }
 
 #[test]
-fn a_receive_waits_for_news_and_takes_all_of_them() {
+fn a_receive_waits_for_new_messages_and_sees_all_of_them() {
     assert_eq!(verdicts(Config::default(), &[&[RECEIVE], &[SEND]]), [Verdict::Passed], "one schedule");
     let verdicts = verdicts(Config::default(), &[&[RECEIVE, RECEIVE], &[SEND, SEND]]);
     let stuck = verdicts.iter().filter(|verdict| verdict.failure().is_some()).count();
@@ -46,7 +46,7 @@ fn a_receive_may_time_out() {
     assert_eq!((stuck, verdicts.len()), (1, 2), "the timed one has taken the news, or was too early");
 }
 
-/// An engine with a first thread that runs, and its mailbox.
+/// Creates an engine with a first thread that runs, and its mailbox.
 fn one_thread() -> (Engine, ThreadId, ObjectId) {
     let mut engine = Engine::new(Config::default());
     engine.begin(Needs::default());
@@ -65,7 +65,7 @@ fn receive(mailbox: ObjectId) -> Operation {
 }
 
 #[test]
-fn what_was_seen_is_no_news() {
+fn seen_messages_are_not_new() {
     for seen in [false, true] {
         let (mut engine, thread, mailbox) = one_thread();
         engine.post(mailbox);
@@ -78,7 +78,7 @@ fn what_was_seen_is_no_news() {
     }
 }
 
-/// Runs the first enabled thread, where nobody is about to touch this object.
+/// Runs the first enabled thread; asserts that no thread is about to touch this object.
 #[derive(Clone)]
 struct Untouched(ObjectId);
 
@@ -106,7 +106,7 @@ impl Strategy for Untouched {
 }
 
 #[test]
-fn a_thread_whose_wait_is_replaced_goes_on() {
+fn a_thread_whose_wait_is_replaced_continues() {
     let (mut engine, main, mailbox) = one_thread();
     let child = engine.add_child(main);
     engine.announce(main, Operation::new(Kind::Local, LocationId(0)));
@@ -115,7 +115,7 @@ fn a_thread_whose_wait_is_replaced_goes_on() {
     assert_eq!(next(&mut engine), Next::Resume { thread: main, reply: Reply::Go });
     engine.replace(child, Operation::new(Kind::Local, LocationId(7)));
     engine.finish(main);
-    // Nothing is left of the old wait: nobody is about to touch the mailbox.
+    // Nothing is left of the old wait: no thread is about to touch the mailbox.
     assert_eq!(engine.next(&mut Untouched(mailbox)), Next::Resume { thread: child, reply: Reply::Go });
     assert_eq!(engine.events().last().map(|event| event.operation.location), Some(LocationId(7)));
     engine.finish(child);
@@ -134,7 +134,7 @@ fn a_spawned_thread_knows_its_parent_though_a_timer_came_before_it() {
     let timer = engine.add_child(main);
     engine.announce(main, Operation::new(Kind::Spawn, LocationId(1)));
     let mut child = None;
-    // Whoever goes on has one more thing to do: the parent nothing, the others a write.
+    // The parent ends, the others each write once.
     let mut written = Vec::new();
     while let Next::Resume { thread, reply } = next(&mut engine) {
         if let Reply::Spawned(spawned) = reply {
@@ -152,13 +152,13 @@ fn a_spawned_thread_knows_its_parent_though_a_timer_came_before_it() {
     let who = |event: usize| summary.trace.events[event].thread;
     let mut found = Vec::new();
     conflicts(&summary, |earlier, later| found.push((who(earlier), who(later))));
-    // The first write was there before both of them.
+    // The first write comes before both of them.
     let others = [(timer, child), (child, timer)];
     assert!(found.len() == 1 && others.contains(&found[0]), "{found:?}");
 }
 
 #[test]
-fn a_concluded_run_has_passed_whoever_waits() {
+fn a_concluded_run_has_passed_even_with_waiting_threads() {
     let (mut engine, main, mailbox) = one_thread();
     let child = engine.add_child(main);
     engine.announce(main, Operation::new(Kind::Local, LocationId(0)));

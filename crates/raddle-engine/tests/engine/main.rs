@@ -1,4 +1,4 @@
-//! What each operation does, when it can be done, and how runs end.
+//! The effect of each operation, its enabling condition, and the ends of runs.
 
 mod channel;
 mod condition;

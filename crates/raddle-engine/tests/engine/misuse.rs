@@ -1,4 +1,4 @@
-//! Synchronisation objects used against their rules: destroyed in use, used after, taken for something else.
+//! Misuse of synchronisation objects: destroyed in use, used after destruction, used as another type.
 
 use raddle_engine::{Config, MutexKind, Resource};
 use raddle_model::{Failure, Kind, Verdict};
@@ -51,7 +51,7 @@ fn no_object_is_used_after_its_end() {
         for kind in kinds {
             let program = Script::new().object(resource.clone()).thread(&[DESTROY, On(kind, 0)]);
             assert_misuse(&verdict(program, &[]), (0, 1), "used after it was destroyed");
-            // A thread that was waiting for its turn at the object is not left waiting.
+            // A thread that was waiting for the object does not stay blocked.
             let program = Script::new().object(resource.clone()).thread(&[DESTROY]).thread(&[On(kind, 0)]);
             assert_misuse(&verdict(program, &[0]), (1, 0), "used after it was destroyed");
         }
@@ -64,7 +64,7 @@ fn no_object_is_used_as_another() {
         for kind in every_resource().into_iter().flat_map(|(_, kinds)| kinds) {
             if !own.contains(&kind) {
                 let program = Script::new().object(resource.clone()).thread(&[On(kind, 0)]);
-                assert_misuse(&verdict(program, &[]), (0, 0), "used as something it is not");
+                assert_misuse(&verdict(program, &[]), (0, 0), "used as an object of another type");
             }
         }
     }
@@ -86,7 +86,7 @@ fn an_object_in_use_cannot_be_destroyed() {
     let waited = || Script::new().object(Resource::condition()).mutex();
     let program = waited().thread(&[lock_one, Wait(0, 1)]).thread(&[DESTROY]);
     assert_misuse(&verdict(program, &[0, 0, 1]), (1, 0), "destroyed while in use");
-    // A waiter that was woken, or whose time is over, does not use it any more.
+    // A waiter that was woken, or whose time limit expired, no longer uses it.
     let program = waited().thread(&[lock_one, Wait(0, 1)]).thread(&[On(Kind::Broadcast, 0), DESTROY]);
     assert_eq!(verdict(program, &[0, 0, 1, 1]), Verdict::Passed);
     let program =
@@ -98,9 +98,9 @@ fn an_object_in_use_cannot_be_destroyed() {
 fn a_wait_needs_a_condition_variable_and_a_mutex() {
     let lock_one = On(Kind::Lock, 1);
     let program = Script::new().object(Resource::semaphore(1)).mutex().thread(&[lock_one, Wait(0, 1)]);
-    assert_misuse(&verdict(program, &[]), (0, 1), "used as something it is not");
+    assert_misuse(&verdict(program, &[]), (0, 1), "used as an object of another type");
     let program = Script::new().object(Resource::once()).object(Resource::condition()).thread(&[Wait(1, 0)]);
-    assert_misuse(&verdict(program, &[]), (0, 0), "used as something it is not");
+    assert_misuse(&verdict(program, &[]), (0, 0), "used as an object of another type");
     let program =
         Script::new().object(Resource::condition()).mutex().thread(&[DESTROY, lock_one, Wait(0, 1)]);
     assert_misuse(&verdict(program, &[]), (0, 2), "used after it was destroyed");
@@ -119,9 +119,9 @@ fn only_the_runner_ends_an_initialisation() {
 fn a_normal_mutex_is_unlocked_by_its_owner() {
     let unlock = On(Kind::Unlock, 0);
     let program = Script::new().mutex().thread(&[unlock]);
-    assert_misuse(&verdict(program, &[]), (0, 0), "unlocked while free");
+    assert_misuse(&verdict(program, &[]), (0, 0), "unlocked while not locked");
     let program = Script::new().mutex().thread(&[On(Kind::Lock, 0), unlock, unlock]);
-    assert_misuse(&verdict(program, &[]), (0, 2), "unlocked while free");
+    assert_misuse(&verdict(program, &[]), (0, 2), "unlocked while not locked");
     let program = Script::new().mutex().thread(&[On(Kind::Lock, 0)]).thread(&[unlock]);
-    assert_misuse(&verdict(program, &[0, 1]), (1, 0), "unlocked by a thread that does not have it");
+    assert_misuse(&verdict(program, &[0, 1]), (1, 0), "unlocked by a thread that does not hold it");
 }

@@ -1,4 +1,4 @@
-//! Mutexes: exclusion under every schedule, and what each kind answers.
+//! Mutexes: exclusion under every schedule, and the replies of each kind.
 
 use raddle_engine::{Config, MutexKind, Reply, Resource};
 use raddle_model::{Event, Failure, Kind, Verdict};
@@ -45,7 +45,7 @@ fn a_mutex_excludes_under_every_schedule() {
 }
 
 #[test]
-fn two_mutexes_do_not_exclude_one_another() {
+fn two_mutexes_do_not_exclude_each_other() {
     let mut program = Script::new()
         .mutex()
         .mutex()
@@ -79,7 +79,7 @@ fn alone(kind: MutexKind, acts: &[Act]) -> (Vec<Reply>, Verdict) {
 }
 
 #[test]
-fn locking_again_is_answered_by_kind() {
+fn locking_again_depends_on_the_kind() {
     use Reply::{Acquired, Busy, Go, NotOwner, WouldDeadlock};
     let (replies, verdict) = alone(MutexKind::Recursive, &[LOCK, LOCK, TRY, UNLOCK, UNLOCK, UNLOCK, UNLOCK]);
     assert_eq!(replies, [Acquired, Acquired, Acquired, Go, Go, Go, NotOwner]);
@@ -107,7 +107,7 @@ fn a_recursive_mutex_is_free_only_after_the_last_unlock() {
 }
 
 #[test]
-fn a_stranger_cannot_unlock() {
+fn only_the_owner_can_unlock() {
     for (kind, refused) in
         [(MutexKind::Normal, false), (MutexKind::Recursive, true), (MutexKind::ErrorChecking, true)]
     {
@@ -124,7 +124,7 @@ fn a_stranger_cannot_unlock() {
                 panic!("{verdict:?}")
             };
             assert_eq!((thread.0, object.0), (1, 0));
-            assert_eq!(message, "unlocked by a thread that does not have it");
+            assert_eq!(message, "unlocked by a thread that does not hold it");
         }
     }
 }

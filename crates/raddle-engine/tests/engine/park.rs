@@ -55,7 +55,8 @@ fn a_park_may_time_out_and_leaves_the_token_alone() {
     assert_eq!(ends, [1, 1], "the token comes before the timed park, which takes it, or after it");
 }
 
-/// The end of a run in which the main thread ends while another one, in the background or not, parks for so long.
+/// Runs a program whose main thread ends while another one, in the background or not, parks for
+/// `nanoseconds`.
 fn main_ends(background: bool, nanoseconds: u64) -> (Verdict, u64) {
     let mut engine = Engine::new(Config::default());
     engine.begin(Needs::default());
@@ -87,7 +88,8 @@ fn a_run_does_not_wait_for_the_background() {
     assert!(matches!(main_ends(false, forever), (Verdict::Failed { failure: Failure::Deadlock { .. } }, 0)));
 }
 
-/// A run with one thread that parks, for so long, and a front end that gives the token where nobody can go on, or does not.
+/// Runs one thread that parks for `nanoseconds`, with a front end that gives the token when no thread can
+/// run, or does not.
 fn idle(outside: bool, given: bool, nanoseconds: u64) -> (Vec<Next>, Verdict) {
     let mut engine = Engine::new(Config::default());
     engine.begin(Needs::default());
@@ -113,7 +115,7 @@ fn idle(outside: bool, given: bool, nanoseconds: u64) -> (Vec<Next>, Verdict) {
 }
 
 #[test]
-fn what_comes_from_outside_is_asked_for_before_time_passes() {
+fn outside_events_are_polled_before_time_passes() {
     let thread = ThreadId(0);
     let begin = Next::Resume { thread, reply: Reply::Go };
     let idle_until = |until| Next::Idle { spinning: false, until };

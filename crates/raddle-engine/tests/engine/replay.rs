@@ -1,4 +1,4 @@
-//! A recorded run repeats exactly, and a changed program is noticed at the right step.
+//! A recorded run repeats exactly, and a changed program is detected at the right step.
 
 use raddle_engine::{Config, Engine, Replay, Reply, Resource, Rng, Timeouts, run};
 use raddle_model::{Event, Kind, Name, Pick, ThreadId, Trace, Verdict};
@@ -26,7 +26,7 @@ fn a_random_run_replays_a_hundred_times() {
             picks += recorded.0.picks.len();
             failures += usize::from(recorded.1 != Verdict::Passed);
             let mut replay = Replay::new(&recorded.0);
-            // One engine and one strategy for all: nothing of a run may be left in the next.
+            // One engine and one strategy for all: a run must leave nothing behind for the next.
             let mut engine = Engine::new(config);
             for _ in 0..affordable(100) {
                 raddle_engine::Strategy::begin(&mut replay, Rng::for_run(99, 0));
@@ -43,7 +43,7 @@ fn recorded(mut program: Script, mut strategy: Follow) -> Trace {
     once_under(Config::default(), &mut program, &mut strategy, 0).summary().trace.clone()
 }
 
-/// Where the replay of `trace` on `program` leaves it, and how the replayed run ended.
+/// Returns the divergence of the replay of `trace` on `program`, and the verdict of the replay.
 fn divergence(trace: &Trace, mut program: Script) -> (Option<(usize, String)>, Verdict) {
     let mut replay = Replay::new(trace);
     let engine = once_under(Config::default(), &mut program, &mut replay, 0);
@@ -65,22 +65,17 @@ fn base() -> Script {
 }
 
 #[test]
-fn a_changed_operation_is_noticed() {
+fn a_changed_operation_is_detected() {
     let trace = recorded(base(), Follow::new(&[0, 1, 0, 1, 1]));
     assert_eq!(divergence(&trace, base()).0, None);
-    assert_leaves(
-        &trace,
-        Script::straight(2, &["W0 R1", "R0 R1 W1"]),
-        3,
-        "`read`, in the recorded run it was `write`",
-    );
+    assert_leaves(&trace, Script::straight(2, &["W0 R1", "R0 R1 W1"]), 3, "`read` instead of `write`");
     assert_leaves(&trace, Script::straight(2, &["W0 R0", "R0 W1 W1"]), 2, "`read` on another object");
     let step = Script::straight(2, &["W0"]).thread(&[Act::Step, R(0), W(1), W(1)]);
-    assert_leaves(&trace, step, 1, "in the recorded run it was `read`");
+    assert_leaves(&trace, step, 1, "instead of `read`");
 }
 
 #[test]
-fn a_shorter_and_a_longer_program_are_noticed() {
+fn a_shorter_and_a_longer_program_are_detected() {
     let trace = recorded(base(), Follow::new(&[0, 1, 0, 1, 1]));
     assert_leaves(&trace, Script::straight(2, &["W0 R1", "R0 W1 W1 W1"]), 5, "goes on");
     let short = Script::straight(2, &["W0 R1", "R0 W1"]);
@@ -90,7 +85,7 @@ fn a_shorter_and_a_longer_program_are_noticed() {
 }
 
 #[test]
-fn a_thread_that_is_not_enabled_is_noticed() {
+fn a_thread_that_is_not_enabled_is_detected() {
     let lock = |mutex| On(Kind::Lock, mutex);
     let program =
         |second| Script::new().mutex().mutex().thread(&[lock(0), Act::Step]).thread(&[lock(second)]);
@@ -99,12 +94,12 @@ fn a_thread_that_is_not_enabled_is_noticed() {
 }
 
 #[test]
-fn a_choice_with_another_number_of_answers_is_noticed() {
+fn a_choice_with_another_number_of_answers_is_detected() {
     let choose = |arity| Script::new().thread(&[Act::Step, Bare(Kind::Choose, arity), Act::Step]);
     let trace = recorded(choose(3), Follow::default().picking(&[2]));
     assert_eq!(trace.picks, [Pick { step: 1, arity: 3, value: 2 }]);
     assert_leaves(&trace, choose(4), 1, "`choose` on another object or with another argument");
-    // Here the operations are equal and only the number of waiters is not.
+    // The operations are equal and only the number of waiters differs.
     let mut three = recorded(waiters(), Follow::new(&[0, 0, 1, 1, 2, 2, 3]).picking(&[2]));
     assert_eq!(divergence(&three, waiters()).0, None);
     three.picks[0].arity = 4;
@@ -113,7 +108,7 @@ fn a_choice_with_another_number_of_answers_is_noticed() {
     assert_leaves(&three, waiters(), 6, "choice among 3");
 }
 
-/// Three waiters, and a thread that signals and makes a step.
+/// Creates three waiters, and a thread that signals and takes a step.
 fn waiters() -> Script {
     let lock = On(Kind::Lock, 0);
     Script::new()
@@ -126,7 +121,7 @@ fn waiters() -> Script {
 }
 
 #[test]
-fn a_choice_that_is_not_asked_for_any_more_is_noticed() {
+fn a_missing_choice_is_detected() {
     let choose = |arity: u64| {
         let acts = [Bare(Kind::Choose, arity), Bare(Kind::Choose, 2), Act::Step];
         Script::new().thread(&acts)
@@ -137,13 +132,13 @@ fn a_choice_that_is_not_asked_for_any_more_is_noticed() {
     let mut mixed_up = recorded(choose(1), Follow::default().picking(&[1]));
     mixed_up.picks = trace.picks.clone();
     assert_leaves(&mixed_up, choose(1), 0, "not asked for");
-    // The same where the pick that is left over belongs to the last step.
+    // The same, with the extra pick in the last step.
     let last = |arity| Script::new().thread(&[Act::Step, Bare(Kind::Choose, arity)]);
     let mut left_over = recorded(last(1), Follow::default());
     left_over.picks = vec![Pick { step: 1, arity: 2, value: 1 }];
     let (found, _) = divergence(&left_over, last(1));
     assert_eq!(found.map(|(step, _)| step), Some(1));
-    // A pick of the right number of answers that belongs to another step.
+    // A pick with the right number of answers that belongs to another step.
     let mut moved = recorded(choose(2), Follow::default().picking(&[1, 0]));
     moved.picks.remove(0);
     assert_leaves(&moved, choose(2), 0, "choice among 2");

@@ -14,7 +14,7 @@ fn lock() -> Script {
 }
 
 #[test]
-fn readers_are_together_and_a_writer_is_alone() {
+fn readers_share_and_a_writer_excludes() {
     let mut program = lock()
         .thread(&[READ, Act::Step, UNLOCK])
         .thread(&[READ, Act::Step, UNLOCK])
@@ -79,6 +79,6 @@ fn unlocking_without_having_it_is_misuse() {
             panic!("{:?}", engine.summary().verdict)
         };
         assert_eq!(thread.0, order.len() as u32 - 1);
-        assert_eq!(message, "unlocked by a thread that does not have it");
+        assert_eq!(message, "unlocked by a thread that does not hold it");
     }
 }

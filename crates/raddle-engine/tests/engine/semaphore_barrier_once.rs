@@ -65,7 +65,7 @@ fn a_post_wakes_a_waiter_for_one_unit() {
 }
 
 #[test]
-fn a_barrier_holds_everybody_until_all_are_there_in_every_round() {
+fn a_barrier_holds_all_threads_until_the_last_arrives_in_every_round() {
     let twice = [Act::Step, On(Kind::Barrier, 0), Act::Step, On(Kind::Barrier, 0), Act::Step];
     let mut program =
         Script::new().object(Resource::barrier(3)).thread(&twice).thread(&twice).thread(&twice[..5]);
@@ -102,7 +102,7 @@ fn a_barrier_without_enough_threads_is_a_deadlock() {
 }
 
 #[test]
-fn a_barrier_asked_for_it_has_one_serial_thread_and_each_can_be_it() {
+fn a_barrier_has_one_serial_thread_and_each_can_be_it() {
     let arrive = [With(Kind::Barrier, 0, 1)];
     let mut program =
         Script::new().object(Resource::barrier(3)).thread(&arrive).thread(&arrive).thread(&arrive);

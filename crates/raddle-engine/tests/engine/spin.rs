@@ -1,4 +1,4 @@
-//! The rule against starvation by spinning.
+//! The rules against starvation by spinning.
 
 use raddle_engine::{Config, Engine, MutexKind, Program, Reply, Resource};
 use raddle_model::{
@@ -6,14 +6,14 @@ use raddle_model::{
 };
 use raddle_testkit::{Priorities, Walk, affordable, is_thorough, once_under};
 
-/// What a thread of these programs does, one line after the other.
+/// One line of a thread of these programs.
 #[derive(Clone, Copy, Debug)]
 enum Line {
     /// Reads the flag until it is set, yielding between two reads or not.
     Await(u32, Between),
     /// Tries to get the lock until it has it.
     TryUntil(u32),
-    /// Makes this many writes that nobody looks at.
+    /// Writes this many times to memory that no other thread reads.
     Work(u32),
     /// Sets the flag.
     Set(u32),
@@ -27,13 +27,13 @@ enum Line {
     Local(u32),
     /// Compares and exchanges until the flag is set.
     ExchangeUntil(u32),
-    /// Takes the lock, reads the flag and gives the lock back, until the flag is set.
+    /// Takes the lock, reads the flag and releases the lock, until the flag is set.
     AwaitLocked(u32),
-    /// Takes the lock, does this twice and gives the lock back, until the flag is set.
+    /// Takes the lock, does this twice and releases the lock, until the flag is set.
     Locked(Kind, u32),
-    /// Takes the lock and gives it back, so often.
+    /// Takes and releases the lock this many times.
     LockAndUnlock(u32),
-    /// Writes where nobody looks until the flag is set.
+    /// Writes to memory that no other thread reads until the flag is set.
     WriteUntil(u32),
 }
 
@@ -53,14 +53,14 @@ const SCANNED: u32 = if is_thorough() { 3_000 } else { 60 };
 /// Many steps, each on another object or on none.
 const MANY: u32 = SCANNED / 3;
 
-/// The limit of steps, which those who spin for ever reach.
+/// The step limit, which threads that spin forever reach.
 const LIMIT: u64 = if is_thorough() { 20_000 } else { 800 };
 
 #[derive(Clone, Default)]
 struct Loops {
     threads: Vec<Vec<Line>>,
     set: Vec<bool>,
-    /// The line that each thread is at, and how far in it.
+    /// The current line of each thread, and the position in it.
     at: Vec<(usize, u32)>,
 }
 
@@ -69,7 +69,7 @@ fn loops(threads: &[&[Line]]) -> Loops {
 }
 
 impl Loops {
-    /// Moves on, given what the last operation brought; returns the next operation.
+    /// Advances, given the reply to the last operation; returns the next operation.
     fn next(&mut self, thread: usize, reply: Reply) -> Option<Operation> {
         loop {
             let (line, count) = self.at[thread];
@@ -179,7 +179,7 @@ fn under(config: Config, threads: &[&[Line]], order: &[u32]) -> (Verdict, usize,
 const WORKER: [Line; 2] = [Line::Work(2), Line::Set(0)];
 
 #[test]
-fn a_spinner_that_is_always_preferred_lets_the_others_work() {
+fn a_spinner_with_priority_lets_others_work() {
     for between in [Between::Nothing, Between::Yield] {
         for patience in [1, 2, 7, 64] {
             let (verdict, steps, rests) =
@@ -214,7 +214,7 @@ fn a_thread_that_tries_a_lock_is_a_spinner() {
 }
 
 #[test]
-fn a_thread_that_polls_under_a_lock_is_a_spinner_after_long() {
+fn a_thread_that_polls_under_a_lock_is_a_spinner_eventually() {
     let poller = [Line::AwaitLocked(0)];
     let (verdict, steps, rests) = under(config(4), &[&poller, &WORKER], &[0, 1]);
     assert_eq!((verdict, rests), (Verdict::Passed, 3), "once for each step of the worker");
@@ -224,8 +224,9 @@ fn a_thread_that_polls_under_a_lock_is_a_spinner_after_long() {
 }
 
 #[test]
-fn a_thread_that_polls_under_a_lock_leaves_it_to_the_others_wherever_its_circle_begins() {
-    // What it does before decides at which operation of the circle it is found to have come back, and which one the limit falls on.
+fn a_thread_that_polls_under_a_lock_lets_others_take_it_wherever_its_loop_begins() {
+    // The steps before it determine at which operation of the loop the return is detected, and which one the
+    // limit falls on.
     for before in 0..affordable(9) as u32 {
         let worker = [Line::LockAndUnlock(3), Line::Set(0)];
         for patience in [4, 64] {
@@ -233,7 +234,7 @@ fn a_thread_that_polls_under_a_lock_leaves_it_to_the_others_wherever_its_circle_
             let (verdict, ..) = under(config(patience), &[&poller, &worker], &[0, 1]);
             assert_eq!(verdict, Verdict::Passed, "{before} steps before, patience {patience}");
         }
-        // One that also writes, so that only the rule for starving threads is left.
+        // One that also writes, so that only the rule for starving threads applies.
         let writer = [Line::Local(before), Line::Locked(Kind::Write, 0)];
         let (verdict, ..) = under(config(64), &[&writer, &worker], &[0, 1]);
         assert_eq!(verdict, Verdict::Passed, "{before} steps before a circle that writes");
@@ -263,7 +264,7 @@ fn a_thread_that_polls_under_a_lock_rests_without_the_lock() {
 
 #[test]
 fn a_thread_that_takes_a_lock_often_rests_seldom() {
-    // Its work under the lock is not seen.
+    // Its work under the lock is invisible.
     let patience = if is_thorough() { 64 } else { 4 };
     let long = 16 * patience;
     for (times, rests) in [(long - 1, 0), (long + 2, 1), (long + patience + 2, 2)] {
@@ -288,7 +289,7 @@ fn a_thread_that_scans_different_objects_never_rests() {
 }
 
 #[test]
-fn a_thread_that_has_stopped_spinning_rests_no_more() {
+fn a_thread_that_has_stopped_spinning_no_longer_rests() {
     for after in [Line::Scan(MANY), Line::Local(MANY)] {
         let spinner = [Line::Await(0, Between::Yield), after];
         let worker = [Line::Work(2), Line::Set(0), Line::Work(50)];
@@ -299,7 +300,7 @@ fn a_thread_that_has_stopped_spinning_rests_no_more() {
 }
 
 #[test]
-fn without_patience_a_spinner_runs_into_the_limit_and_is_named() {
+fn without_patience_a_spinner_reaches_the_limit_and_is_reported() {
     let mut strict = config(0);
     strict.step_limit_fails = true;
     for between in [Between::Nothing, Between::Yield] {
@@ -311,8 +312,8 @@ fn without_patience_a_spinner_runs_into_the_limit_and_is_named() {
 }
 
 #[test]
-fn only_those_who_still_spin_are_named() {
-    // Thread 0 spun and ended, thread 1 spun and waits for the lock, thread 2 has it and spins for ever.
+fn only_threads_that_still_spin_are_reported() {
+    // Thread 0 spun and ended, thread 1 spun and waits for the lock, thread 2 holds it and spins forever.
     let ended = [Line::Await(1, Between::Nothing)];
     let waits = [Line::Await(1, Between::Nothing), Line::Lock(LOCK)];
     let spins = [Line::Lock(LOCK), Line::Work(20), Line::Set(1), Line::Await(0, Between::Yield)];
@@ -324,7 +325,7 @@ fn only_those_who_still_spin_are_named() {
 }
 
 #[test]
-fn a_thread_that_writes_while_it_waits_starves_nobody() {
+fn a_thread_that_writes_while_it_waits_starves_no_other() {
     // The one that it waits for needs more steps than the limit has parts.
     let (patience, work) = if is_thorough() { (64, 60) } else { (4, 20) };
     let worker = [Line::Work(work), Line::Set(0)];
@@ -336,14 +337,14 @@ fn a_thread_that_writes_while_it_waits_starves_nobody() {
         let (verdict, _, rests) = under(config(0), &[&waits, &waits, &worker], &order);
         assert!(matches!(verdict, Verdict::Inconclusive { .. }) && rests == 0, "{verdict:?}");
     }
-    // Whoever just works, for less than that, is left alone.
+    // A thread that just works, for less than that, is left alone.
     let (verdict, _, rests) = under(config(patience), &[&[Line::Work(LIMIT as u32 / 5)], &worker], &[0, 1]);
     assert_eq!((verdict, rests), (Verdict::Passed, 0));
 }
 
 #[test]
 fn no_time_passes_before_a_spinner_has_seen_the_last_write() {
-    // Thread 1 sets what thread 0 spins for and sleeps; when it wakes, thread 0 has gone on.
+    // Thread 1 sets what thread 0 spins for and sleeps; when it wakes, thread 0 has continued.
     let spins = [Line::Await(0, Between::Yield), Line::Set(1)];
     let wakes = [Line::Work(40), Line::Set(0), Line::Sleep(1_000), Line::Scan(1)];
     let mut rested = 0;
@@ -403,7 +404,7 @@ fn a_chain_of_spinners_ends_under_any_priorities() {
 }
 
 #[test]
-fn a_spinner_does_not_keep_the_clock_from_going_on() {
+fn a_spinner_does_not_stop_the_clock() {
     for between in [Between::Nothing, Between::Yield] {
         let sleeper = [Line::Sleep(100), Line::Work(1), Line::Sleep(100), Line::Set(0)];
         let spinner = [Line::Await(0, between)];
@@ -419,7 +420,7 @@ fn a_spinner_does_not_keep_the_clock_from_going_on() {
 }
 
 #[test]
-fn a_lonely_spinner_runs_into_the_limit() {
+fn a_single_spinner_reaches_the_limit() {
     let (verdict, _, rests) = under(config(8), &[&[Line::Await(0, Between::Yield)]], &[0]);
     assert_eq!((verdict, rests), (stuck(&[0]), 0), "there is nobody to rest for");
     let both: [&[Line]; 2] = [&[Line::Await(0, Between::Yield)], &[Line::Await(1, Between::Nothing)]];
@@ -428,8 +429,9 @@ fn a_lonely_spinner_runs_into_the_limit() {
 }
 
 #[test]
-fn a_rest_ends_when_every_enabled_thread_has_made_a_step() {
-    // The spinner rests at the first step after its patience; until both others have made a step it is not offered.
+fn a_rest_ends_when_every_enabled_thread_has_taken_a_step() {
+    // The spinner rests at the first step after its patience; it is not offered until both others have taken
+    // a step.
     let threads: [&[Line]; 3] = [&[Line::Await(0, Between::Nothing)], &[Line::Work(10)], &WORKER];
     let mut program = loops(&threads);
     let engine = once_under(config(4), &mut program, &mut Priorities::new(&[0, 1, 2]), 0);
@@ -459,7 +461,7 @@ fn an_exchange_that_wrote_nothing_is_idle() {
 }
 
 #[test]
-fn the_step_limit_is_a_failure_only_if_every_thread_that_can_go_on_spins() {
+fn the_step_limit_is_a_failure_only_if_every_runnable_thread_spins() {
     let spinner = [Line::Await(0, Between::Yield)];
     let long = [Line::Work(LIMIT as u32)];
     let short = [Line::Work(5)];

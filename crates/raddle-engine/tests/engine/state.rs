@@ -1,4 +1,4 @@
-//! The hash of the state: equal where runs meet, different where they cannot go on alike.
+//! The hash of the state: equal where runs meet, different where they cannot continue alike.
 
 use raddle_engine::{Choice, Config, Needs, Plan, Point, Resource, Rng, Strategy};
 use raddle_model::Kind;
@@ -35,7 +35,7 @@ impl Strategy for Tracked {
     }
 }
 
-/// The state before step `step` of the schedule that begins with `order`.
+/// Returns the state before step `step` of the schedule that begins with `order`.
 fn state(mut program: Script, order: &[u32], step: usize) -> u64 {
     let engine = once_under(Config::default(), &mut program, &mut Tracked(Follow::new(order)), 0);
     let trace = &engine.summary().trace;
@@ -51,7 +51,7 @@ fn independent_steps_lead_to_one_state_in_any_order() {
 }
 
 #[test]
-fn a_waiter_that_was_signalled_is_not_one_whose_time_is_over() {
+fn signalled_and_timed_out_waiters_have_different_states() {
     let program = || {
         Script::new()
             .mutex()
@@ -64,7 +64,7 @@ fn a_waiter_that_was_signalled_is_not_one_whose_time_is_over() {
 }
 
 #[test]
-fn a_waiter_is_not_one_that_was_woken() {
+fn waiting_and_woken_threads_have_different_states() {
     let program = || {
         Script::new()
             .mutex()

@@ -37,7 +37,7 @@ fn a_join_of_an_ended_thread_does_not_wait() {
 
 #[test]
 fn names_are_equal_in_all_schedules_though_ids_differ() {
-    // The locations of the children tell which is which.
+    // The locations of the children identify them.
     let mut program = Script::new()
         .thread(&[Spawn(2), Spawn(3)])
         .thread(&[Spawn(4)])
@@ -84,7 +84,7 @@ fn an_exit_ends_the_run_with_other_threads_alive() {
 }
 
 #[test]
-fn an_exit_passes_even_while_others_wait_for_ever() {
+fn an_exit_passes_even_while_others_wait_forever() {
     let mut program = Script::new()
         .object(Resource::semaphore(0))
         .thread(&[Act::Step, Bare(Kind::Exit, 0)])
@@ -94,7 +94,7 @@ fn an_exit_passes_even_while_others_wait_for_ever() {
 }
 
 #[test]
-fn a_thread_that_joins_itself_waits_for_ever() {
+fn a_thread_that_joins_itself_waits_forever() {
     let mut program = Script::new().thread(&[Join(0)]);
     let engine = once_under(Config::default(), &mut program, &mut Follow::default(), 0);
     let Some(Failure::Deadlock { blocked, cycle }) = engine.summary().verdict.failure() else {

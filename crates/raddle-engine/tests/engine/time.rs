@@ -20,7 +20,7 @@ fn anytime() -> Config {
     config
 }
 
-/// Every sequence of threads that `program` can execute, with the time at the end.
+/// Returns every sequence of threads that `program` can execute, with the time at the end.
 fn orders(config: Config, mut program: Script) -> BTreeSet<(Vec<u32>, u64)> {
     let mut seen = BTreeSet::new();
     every_schedule(config, &mut program, |_, engine| {
@@ -31,7 +31,7 @@ fn orders(config: Config, mut program: Script) -> BTreeSet<(Vec<u32>, u64)> {
     seen
 }
 
-/// Every answer that the operation `index` of `thread` can bring, with whether the run passed.
+/// Returns every reply that operation `index` of `thread` can get, with true if the run passed.
 fn answers(config: Config, mut program: Script, thread: u32, index: usize) -> BTreeSet<String> {
     let mut seen = BTreeSet::new();
     every_schedule(config, &mut program, |program, engine| {
@@ -54,14 +54,14 @@ fn sleepers_wake_in_the_order_of_their_deadlines() {
 }
 
 #[test]
-fn a_sleep_ends_also_where_the_clock_cannot_go_on() {
+fn a_sleep_ends_even_if_the_clock_cannot_advance() {
     let program = Script::new().thread(&[sleep(u64::MAX - 10), sleep(100), sleep(1)]);
     assert_eq!(orders(Config::default(), program), BTreeSet::from([(vec![0; 3], u64::MAX - 1)]));
 }
 
 #[test]
 fn a_run_ends_at_the_limit_of_its_time() {
-    // What can be done before the limit is done, at whatever moment time-outs may fire.
+    // Whatever can be done before the limit is done, whenever timeouts may fire.
     let program = || Script::new().thread(&[sleep(10), sleep(25)]).thread(&[Act::Step]);
     let failure = |limit| Failure::TimeLimit { limit };
     for timeouts in [Timeouts::WhenIdle, Timeouts::Anytime] {
@@ -95,7 +95,7 @@ fn sleepers_with_one_deadline_wake_in_any_order() {
 }
 
 #[test]
-fn time_stands_still_while_anybody_can_run() {
+fn time_stands_still_while_any_thread_can_run() {
     let steps = [Act::Step; 5];
     let program = Script::new().thread(&[sleep(1), Act::Step]).thread(&steps);
     assert_eq!(orders(Config::default(), program), BTreeSet::from([(vec![1, 1, 1, 1, 1, 0, 0], 1)]));
@@ -104,7 +104,7 @@ fn time_stands_still_while_anybody_can_run() {
 }
 
 #[test]
-fn a_sleep_may_end_at_any_moment_if_asked_for() {
+fn a_sleep_may_end_at_any_step_if_requested() {
     let program = Script::new().thread(&[sleep(5), Act::Step]).thread(&[Act::Step, sleep(9)]);
     let seen = orders(anytime(), program);
     assert_eq!(seen.len(), 6, "every interleaving of two and two");
@@ -112,13 +112,13 @@ fn a_sleep_may_end_at_any_moment_if_asked_for() {
 }
 
 #[test]
-fn a_timed_lock_times_out_only_where_the_owner_cannot_go_on() {
+fn a_timed_lock_times_out_only_if_the_owner_cannot_continue() {
     let timed = With(Kind::Lock, 0, 10);
     let quick = || Script::new().mutex().thread(&[LOCK, Act::Step, UNLOCK]).thread(&[timed]);
     let slow =
         |span| Script::new().mutex().thread(&[LOCK, sleep(span), UNLOCK]).thread(&[Act::Step, timed, UNLOCK]);
     let keeps = |verdict: &str| set(&[&format!("Some(Acquired) {verdict}")]);
-    // The timed thread keeps the mutex: if it comes first, the other one waits for ever.
+    // The timed thread keeps the mutex: if it comes first, the other one waits forever.
     assert_eq!(
         answers(Config::default(), quick(), 1, 0),
         set(&["Some(Acquired) true", "Some(Acquired) false"])
@@ -183,7 +183,7 @@ fn a_timed_semaphore_wait_takes_a_unit_or_none() {
 }
 
 #[test]
-fn a_timed_join_gives_up() {
+fn a_timed_join_times_out() {
     let program = |child: &[Act]| Script::new().thread(&[Spawn(1), JoinFor(1, 10)]).spawned(child);
     assert_eq!(answers(Config::default(), program(&[Act::Step]), 0, 1), set(&["Some(Acquired) true"]));
     assert_eq!(answers(Config::default(), program(&[sleep(11)]), 0, 1), set(&["Some(TimedOut) true"]));
@@ -216,7 +216,7 @@ fn a_timed_wait_ends_by_signal_if_one_can_come() {
 }
 
 #[test]
-fn a_timed_wait_may_end_at_any_moment_if_asked_for() {
+fn a_timed_wait_may_end_at_any_step_if_requested() {
     let mut program = timed_waiter(10).thread(&[SIGNAL]);
     let mut seen = BTreeSet::new();
     every_schedule(anytime(), &mut program, |program, engine| {
@@ -253,7 +253,7 @@ fn a_timed_wait_takes_the_mutex_back() {
 }
 
 #[test]
-fn a_signal_is_not_lost_to_a_waiter_whose_time_is_over() {
+fn a_signal_is_not_lost_to_a_waiter_that_timed_out() {
     // Thread 1 waits without limit. The signal comes when thread 0 has timed out, before it has the mutex back.
     let mut program = timed_waiter(10).thread(&[LOCK, Act::Wait(1, 0), UNLOCK]).thread(&[sleep(10), SIGNAL]);
     every_schedule(Config::default(), &mut program, |program, engine| {
@@ -263,7 +263,7 @@ fn a_signal_is_not_lost_to_a_waiter_whose_time_is_over() {
         assert_eq!(program.replies_of(1)[1], Reply::Go);
         assert!(run.trace.picks.is_empty(), "there is one waiter to choose from");
     });
-    // Where time-outs come at any moment, a waiter that has left is not woken either.
+    // With timeouts at any step, a waiter that has left is not woken either.
     let mut program = timed_waiter(10).thread(&[LOCK, Act::Wait(1, 0), UNLOCK]).thread(&[SIGNAL]);
     let mut strategy = Follow::new(&[0, 0, 1, 1, 0, 2]);
     let engine = once_under(anytime(), &mut program, &mut strategy, 0);
@@ -279,7 +279,7 @@ fn a_waiter_signalled_in_time_does_not_time_out_while_it_waits_for_the_mutex() {
 }
 
 #[test]
-fn a_deadline_of_an_earlier_operation_is_forgotten() {
+fn the_deadline_of_an_earlier_operation_is_cleared() {
     // The lock is acquired at once; the wait for the semaphore has no limit, so nothing may end it.
     let mut program = Script::new()
         .mutex()
@@ -300,7 +300,7 @@ fn exit_last() -> Config {
 const EXIT: Act = Bare(Kind::Exit, Operation::UNTIMED);
 
 #[test]
-fn the_end_of_the_program_can_wait_for_all_but_sleepers() {
+fn the_program_exit_can_wait_for_all_but_sleepers() {
     let program = Script::new().thread(&[EXIT]).thread(&[Act::Step; 2]).thread(&[sleep(5), Act::Step]);
     let anytime = BTreeSet::from([(vec![0], 0), (vec![1, 0], 0), (vec![1, 1, 0], 0)]);
     assert_eq!(orders(Config::default(), program.clone()), anytime);
@@ -308,7 +308,7 @@ fn the_end_of_the_program_can_wait_for_all_but_sleepers() {
 }
 
 #[test]
-fn the_end_of_the_program_waits_for_nobody_who_waits_or_spins() {
+fn the_program_exit_does_not_wait_for_blocked_or_spinning_threads() {
     // One takes the lock and spins with it; the other waits for the lock.
     let spins: Vec<Act> = [LOCK].into_iter().chain([Bare(Kind::Yield, 0); 3_000]).collect();
     let mut program = Script::new().mutex().thread(&[EXIT]).thread(&spins).thread(&[LOCK]).looping(1);
@@ -320,7 +320,7 @@ fn the_end_of_the_program_waits_for_nobody_who_waits_or_spins() {
 
 #[test]
 #[cfg_attr(miri, ignore = "the end waits for ten thousand steps")]
-fn the_end_of_the_program_does_not_wait_for_ever() {
+fn the_program_exit_does_not_wait_forever() {
     let mut program = Script::new().object(Resource::Memory).thread(&[EXIT]).thread(&vec![Act::W(0); 30_000]);
     let engine = once_under(exit_last(), &mut program, &mut Follow::new(&[]), 0);
     let events = &engine.summary().trace.events;

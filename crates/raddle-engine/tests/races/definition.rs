@@ -8,7 +8,7 @@ use std::collections::VecDeque;
 pub(crate) struct Definition<'a> {
     events: &'a [Event],
     replies: Vec<Option<Reply>>,
-    /// Whether the event is an exchange that failed.
+    /// True if the event is an exchange that failed.
     failed: Vec<bool>,
     /// `before[b][a]`: event `a` happens before event `b`.
     before: Vec<Vec<bool>>,
@@ -81,7 +81,7 @@ impl<'a> Definition<'a> {
         self.replies[event] == Some(Reply::Acquired)
     }
 
-    /// The order of a memory access, as it turned out; relaxed if nothing was told.
+    /// Returns the effective order of a memory access; relaxed if it has none.
     fn order(&self, event: usize) -> MemoryOrder {
         let operation = &self.events[event].operation;
         let order = if self.failed[event] { operation.failure_order() } else { operation.memory_order() };
@@ -102,7 +102,7 @@ impl<'a> Definition<'a> {
         self.replies[earlier] == Some(Reply::Spawned(self.events[later].thread))
     }
 
-    /// Whether synchronisation other than memory leads straight from one event to the other.
+    /// Returns true if synchronisation other than memory leads straight from one event to the other.
     fn hands_over(&self, a: usize, b: usize) -> bool {
         use Kind::{
             Close, ConditionReacquire, ConditionWait, Join, Lock, OnceBegin, OnceEnd, OnceTry, Park,
@@ -112,7 +112,7 @@ impl<'a> Definition<'a> {
         let same = self.object(a) == self.object(b);
         match (self.kind(a), self.kind(b)) {
             (_, Join) => {
-                // The object that stands for a thread is the child's; there is one child.
+                // The object that represents a thread is the child's; there is one child.
                 self.got(b) && self.events[a].thread.index() == 3
             }
             (Unlock, Lock | TryLock) => same && self.replies[a] == Some(Reply::Go) && self.got(b),
@@ -141,7 +141,7 @@ impl<'a> Definition<'a> {
         self.events[event].operation.touches[1].object()
     }
 
-    /// Whether an unlock ends what the same thread had taken for writing.
+    /// Returns true if an unlock ends what the same thread had taken for writing.
     fn was_writer(&self, unlock: usize) -> bool {
         let taken = (0..unlock).rev().find(|&event| {
             let takes = matches!(
@@ -153,7 +153,7 @@ impl<'a> Definition<'a> {
         taken.is_some_and(|event| matches!(self.kind(event), Kind::WriteLock | Kind::TryWriteLock))
     }
 
-    /// Which value of its channel an event sent or received.
+    /// Returns the index of the value of its channel that an event sent or received.
     fn number(&self, event: usize) -> usize {
         let sends = |event: usize| matches!(self.kind(event), Kind::Send | Kind::TrySend);
         let receives = |event: usize| matches!(self.kind(event), Kind::Receive | Kind::TryReceive);
@@ -163,7 +163,7 @@ impl<'a> Definition<'a> {
             .count()
     }
 
-    /// The writes of whose release sequences an access reads the last one.
+    /// Returns the writes from whose release sequences an access reads the last write.
     fn read_from(&self, access: usize) -> Vec<usize> {
         let mut heads = Vec::new();
         let reads = self.is_told_memory(access) && self.kind(access) != Kind::Write;
@@ -185,7 +185,7 @@ impl<'a> Definition<'a> {
         heads
     }
 
-    /// The write itself if it releases, and the fences that make it release.
+    /// Returns the write itself if it releases, and the fences that make it release.
     fn releasers(&self, write: usize) -> Vec<usize> {
         let fences = (0..write).filter(|&fence| {
             let same = self.events[fence].thread == self.events[write].thread;
@@ -208,7 +208,8 @@ impl<'a> Definition<'a> {
         }
     }
 
-    /// Pairs of accesses of different threads to the same memory, one of which writes and one of which is plain.
+    /// Iterates over pairs of accesses of different threads to the same memory, one of which writes and one
+    /// of which is plain.
     fn conflicts(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         let size = self.events.len();
         (0..size).flat_map(move |b| (0..b).map(move |a| (a, b))).filter(|&(a, b)| {
@@ -222,12 +223,12 @@ impl<'a> Definition<'a> {
         })
     }
 
-    /// All races, the earlier access first.
+    /// Returns all races, the earlier access first.
     pub(crate) fn races(&self) -> Vec<(usize, usize)> {
         self.conflicts().filter(|&(a, b)| !self.before[b][a]).collect()
     }
 
-    /// Whether two accesses conflict and are ordered.
+    /// Returns true if two accesses conflict and are ordered.
     pub(crate) fn has_ordered_conflict(&self) -> bool {
         self.conflicts().any(|(a, b)| self.before[b][a])
     }

@@ -18,7 +18,7 @@ fn config(races: Races) -> Config {
 
 const PLAIN: u64 = MemoryOrder::Plain as u64;
 
-/// What the runs of [`compare`] were like.
+/// The runs of [`compare`].
 #[derive(Default, Debug)]
 struct Seen {
     races: u32,
@@ -80,7 +80,7 @@ fn the_detector_agrees_with_the_definition() {
 }
 
 #[test]
-fn so_it_does_where_memory_is_both_plain_and_atomic() {
+fn the_detector_agrees_on_mixed_plain_and_atomic_memory() {
     let mut seen = Seen::default();
     for seed in 0..affordable(30_000) {
         let mut rng = Rng::for_run(seed, 2);
@@ -93,7 +93,7 @@ fn so_it_does_where_memory_is_both_plain_and_atomic() {
 }
 
 #[test]
-fn an_engine_forgets_the_run_before() {
+fn an_engine_discards_the_previous_run() {
     // The first run ends with a race; the same engine then runs a program without one, and the first again.
     let racing = || {
         Script::new().object(Resource::Memory).thread(&[With(Kind::Write, 0, PLAIN)]).thread(&[With(
@@ -119,7 +119,7 @@ fn an_engine_forgets_the_run_before() {
 }
 
 #[test]
-fn races_are_found_only_if_they_are_wanted_and_plain() {
+fn races_are_found_only_if_requested_and_plain() {
     let verdict = |races: Races, order: u64| {
         let access: [Act; 1] = [With(Kind::Write, 0, order)];
         let mut program = Script::new().object(Resource::Memory).thread(&access).thread(&access);
@@ -136,7 +136,7 @@ fn races_are_found_only_if_they_are_wanted_and_plain() {
 }
 
 #[test]
-fn of_several_earlier_accesses_the_latest_is_told() {
+fn the_latest_of_several_earlier_accesses_is_reported() {
     let read = [With(Kind::Read, 0, PLAIN)];
     let mut program = Script::new()
         .object(Resource::Memory)

@@ -4,12 +4,12 @@ use raddle_engine::{Engine, Program, Reply, Resource, Rng};
 use raddle_model::{Kind, LocationId, MemoryOrder, Operation, ThreadId};
 use raddle_testkit::{Act, Script};
 
-/// Barriers let this many threads through.
+/// Number of threads that open a barrier.
 pub(crate) const BARRIER: usize = 2;
 pub(crate) const BOUNDED: u32 = 10;
 const UNBOUNDED: u32 = 11;
 
-/// The kinds that the programs are made of.
+/// The kinds of operations in the programs.
 pub(crate) const KINDS: [Kind; 32] = [
     Kind::Read,
     Kind::Write,
@@ -45,8 +45,8 @@ pub(crate) const KINDS: [Kind; 32] = [
     Kind::Unpark,
 ];
 
-/// Three threads and a child over memory (plain 0 and 1, atomic 2 and 3; all of it both if `mixed`) and an object of each
-/// kind. They may deadlock, and end in misuse.
+/// Creates three threads and a child over memory (plain 0 and 1, atomic 2 and 3; all of it both if `mixed`)
+/// and an object of each kind. They may deadlock, and end in misuse.
 pub(crate) fn random(rng: &mut Rng, mixed: bool) -> Script {
     let mut script = Script::new();
     for _ in 0..4 {
@@ -85,7 +85,7 @@ fn order(rng: &mut Rng, among: &[MemoryOrder]) -> u64 {
     among[rng.below(among.len() as u64) as usize] as u64
 }
 
-/// A plain access, or none: with too many of them, runs end before anything was synchronised.
+/// Returns a plain access, or none: with too many of them, runs end before anything was synchronised.
 fn plain(rng: &mut Rng) -> Act {
     let kind = match rng.below(12) {
         0 | 1 => Kind::Read,
@@ -144,11 +144,11 @@ fn fragment(rng: &mut Rng, mixed: bool) -> Vec<Act> {
         20 => vec![With(Kind::Park, 12, timed), plain(rng)],
         21 => vec![plain(rng), any(Kind::Unpark, 12)],
         22 => vec![Act::R(rng.below(4) as u32), Act::W(4)],
-        // Whoever does not get it ends in misuse, which is an end like any other.
+        // A thread that does not get it ends in misuse, which is an end like any other.
         23 => vec![any(Kind::TryLock, 4), any(Kind::Unlock, 4)],
         24 => vec![any(Kind::TryWriteLock, 8), any(Kind::ReadWriteUnlock, 8)],
         25 => vec![any(Kind::TryReadLock, 8), any(Kind::ReadWriteUnlock, 8)],
-        // These may keep the lock for ever.
+        // These may keep the lock forever.
         26 => vec![any(Kind::TryLock, 4), plain(rng)],
         27 => vec![With(Kind::Lock, 4, 0), plain(rng)],
         28 => vec![any([Kind::TryReadLock, Kind::TryWriteLock][rng.below(2) as usize], 8), plain(rng)],
@@ -156,12 +156,12 @@ fn fragment(rng: &mut Rng, mixed: bool) -> Vec<Act> {
     }
 }
 
-/// A script, some of whose exchanges fail.
+/// A script in which some exchanges fail.
 pub(crate) struct Exchanging {
     pub(crate) script: Script,
     rng: Rng,
     begun: Vec<bool>,
-    /// For each reply of the script, whether the operation failed if it was an exchange.
+    /// For each reply of the script, true if the operation was an exchange and failed.
     pub(crate) failed: Vec<bool>,
 }
 

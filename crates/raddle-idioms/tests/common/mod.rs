@@ -1,4 +1,5 @@
-//! iRoots as short texts: `2 R0 W10 W1` is idiom 2 of a read at place 0, a write at place 10 and a write at place 1.
+//! iRoots as short texts: `2 R0 W10 W1` is idiom 2 of a read at location 0, a write at location 10 and a
+//! write at location 1.
 
 use raddle_model::{Action, IRoot};
 use std::collections::BTreeSet;
@@ -11,7 +12,7 @@ pub(crate) fn shown(roots: &BTreeSet<IRoot>) -> BTreeSet<String> {
         Action::Unlock => 'U',
     };
     let text = |root: &IRoot| {
-        let sites = root.sites().iter().map(|site| format!(" {}{}", letter(site.action), site.place.0));
+        let sites = root.sites().iter().map(|site| format!(" {}{}", letter(site.action), site.location.0));
         format!("{}{}", root.idiom.number(), sites.collect::<String>())
     };
     roots.iter().map(text).collect()

@@ -1,12 +1,12 @@
-//! What sampling would converge to: exact probabilities of failures and of partial orders.
+//! Exact probabilities of failures and of partial orders: the limits of sampling.
 //!
-//! [`Graph::unfold`] finds every beginning of a run up to partial-order equivalence. Over that graph random walk is a
-//! sum over paths (`random_walk`), BasicPOS and POS a sum over rankings of the priorities drawn so far (`pos`). PCT has
-//! finitely many draws, and all of them are run (`pct`).
+//! [`Graph::unfold`] finds every beginning of a run up to partial-order equivalence. Over that graph random
+//! walk is a sum over paths (`random_walk`), BasicPOS and POS a sum over rankings of the priorities drawn so
+//! far (`pos`). PCT has finitely many draws, and all of them are run (`pct`).
 //!
-//! Limits: the graph has to fit into memory ([`Limits`]), and where a run stands must follow from its partial order.
-//! Resting threads break that, so programs that spin are refused; timed waits can break it, which is noticed where two
-//! equivalent beginnings enable different threads.
+//! Limits: the graph has to fit into memory ([`Limits`]), and the state of a run must follow from its partial
+//! order. Resting threads violate that, so programs that spin are rejected; timed waits can violate it, which
+//! is detected when two equivalent beginnings enable different threads.
 
 mod pct;
 mod picks;
@@ -27,15 +27,15 @@ use num_rational::BigRational;
 use raddle_engine::Config;
 use raddle_search::CopyProgram;
 
-/// How much may be computed before giving up.
+/// Limits of the computation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct Limits {
-    /// Nodes of the graph.
+    /// Number of nodes of the graph.
     pub nodes: usize,
-    /// Rankings of priorities that are alive at once, for BasicPOS and POS.
+    /// Number of rankings of priorities that are alive at once, for BasicPOS and POS.
     pub states: usize,
-    /// Runs that are enumerated, for PCT.
+    /// Number of enumerated runs, for PCT.
     pub runs: u64,
 }
 
@@ -45,83 +45,77 @@ impl Default for Limits {
     }
 }
 
-/// Why there is no exact answer.
+/// The reason why there is no exact answer.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ExactError {
     /// There are too many beginnings of runs.
     #[error(
-        "the program is too large to compute: {reached} beginnings of runs of up to {steps} steps were found and the \
-         limit is {limit}, with 300 steps for each; loops that wait by spinning never end here; sample it instead, or \
-         raise the limit"
+        "the program is too large: {reached} prefixes of runs of up to {steps} steps found, the limit is {limit} with an \
+         average of 300 steps; spin loops never end here; raise --exact-limit"
     )]
     TooLarge {
-        /// How many were found.
+        /// Number of beginnings found.
         reached: usize,
-        /// How long the longest of them is.
+        /// Length of the longest of them.
         steps: u64,
         /// The limit.
         limit: usize,
     },
     /// There are too many rankings of priorities.
     #[error(
-        "too many orders of priorities to compute: {reached} after {step} steps and the limit is {limit}; sample the \
-         program instead, or raise the limit"
+        "too many orders of priorities: {reached} after {step} steps, the limit is {limit}; raise --exact-limit"
     )]
     TooManyStates {
-        /// How many were found.
+        /// Number of rankings found.
         reached: usize,
-        /// After how many steps.
+        /// Number of steps.
         step: u64,
         /// The limit.
         limit: usize,
     },
     /// PCT has too many different draws.
     #[error(
-        "PCT with {threads} threads, {steps} steps and depth {depth} has {draws} different draws and the limit is \
-         {limit}; sample it instead, lower the depth, or raise the limit"
+        "PCT with {threads} threads, {steps} steps and depth {depth} has {draws} different draws, the limit is {limit}; \
+         lower the depth or raise --exact-limit"
     )]
     TooManyRuns {
-        /// Threads.
+        /// Number of threads.
         threads: usize,
-        /// Steps at which a change point can lie.
+        /// Number of steps at which a change point can lie.
         steps: u64,
-        /// Depth.
+        /// The depth.
         depth: u32,
-        /// How many draws there are, in words if they cannot be counted in 64 bits.
+        /// Number of draws, in words if they do not fit into 64 bits.
         draws: String,
         /// The limit.
         limit: u64,
     },
     /// More threads are enabled at once than priorities can be ranked for.
-    #[error(
-        "{found} threads can run at once and exact POS ranks at most {limit}; sample the program instead"
-    )]
+    #[error("{found} threads can run at once, exact POS supports at most {limit}")]
     TooManyThreads {
-        /// How many there are.
+        /// Number of threads found.
         found: usize,
-        /// How many there may be.
+        /// Largest number of threads.
         limit: usize,
     },
-    /// A spinning thread was held back, which depends on more than the partial order.
-    #[error(
-        "a spinning thread was held back after {steps} steps, so there is no exact answer; sample the program instead"
-    )]
+    /// A spinning thread was descheduled, which depends on more than the partial order.
+    #[error("a spinning thread was descheduled after {steps} steps, so there is no exact answer")]
     Spins {
-        /// After how many steps.
+        /// Number of steps.
         steps: u64,
     },
-    /// Two equivalent beginnings of a run went on differently.
+    /// Two equivalent beginnings of a run continued differently.
     #[error(
-        "two equivalent beginnings of {steps} steps go on differently (time-outs can do that), so there is no exact \
-         answer; sample the program instead"
+        "two equivalent prefixes of {steps} steps continue differently, for example because of timeouts, so there is no \
+         exact answer"
     )]
     Ambiguous {
-        /// How long they are.
+        /// Their length.
         steps: u64,
     },
     /// PCT's depth is 0, or its `k` is.
-    #[error("PCT needs a depth and a number of steps of at least 1, not {depth} and {steps}")]
+    #[error("PCT needs a depth and a number of steps of at least 1, not depth {depth} and {steps} steps")]
     BadParameters {
         /// The depth.
         depth: u32,
@@ -135,29 +129,29 @@ pub enum ExactError {
 pub struct Order<P> {
     /// Its fingerprint, as in [`RunSummary`](raddle_engine::RunSummary).
     pub fingerprint: u64,
-    /// How it ends.
+    /// The end of its runs.
     pub end: End,
-    /// How likely one run has it.
+    /// The probability that a run has it.
     pub probability: P,
 }
 
-/// What a strategy does to a program, exactly.
+/// The exact behaviour of a strategy on a program.
 #[derive(Clone, PartialEq, Debug)]
 #[non_exhaustive]
 pub struct Exact<P = BigRational> {
     /// The probability that one run fails.
     pub hit: P,
-    /// How many partial orders the program has.
+    /// Number of partial orders of the program.
     pub partial_orders: usize,
-    /// How many of them fail.
+    /// Number of failing partial orders.
     pub failing: usize,
-    /// How many of them the strategy can reach.
+    /// Number of partial orders that the strategy can reach.
     pub covered: usize,
     /// The probability of the least likely one; zero if one cannot be reached.
     pub least: P,
     /// The probability of the least likely one that can be reached.
     pub least_covered: P,
-    /// The most threads of any run.
+    /// The largest number of threads of any run.
     pub threads: usize,
     /// The length of the longest run.
     pub steps: u64,
@@ -165,7 +159,7 @@ pub struct Exact<P = BigRational> {
     pub orders: Vec<Order<P>>,
 }
 
-/// Computes what `strategy` does to `program`, in fractions.
+/// Computes the behaviour of `strategy` on `program`, in fractions.
 pub fn compute(
     program: &dyn CopyProgram,
     config: Config,
@@ -175,7 +169,7 @@ pub fn compute(
     compute_in(program, config, strategy, limits)
 }
 
-/// As [`compute`], in numbers of the caller's choice: `f64` is faster and good for about 12 digits.
+/// Does [`compute`] in numbers of the caller's choice: `f64` is faster and accurate to about 12 digits.
 pub fn compute_in<P: Probability>(
     program: &dyn CopyProgram,
     config: Config,
@@ -186,7 +180,7 @@ pub fn compute_in<P: Probability>(
     compute_on(&graph, program, config, strategy, limits)
 }
 
-/// As [`compute_in`], for a program that was unfolded before.
+/// Does [`compute_in`] for a program that was unfolded before.
 pub fn compute_on<P: Probability>(
     graph: &Graph,
     program: &dyn CopyProgram,
@@ -205,7 +199,7 @@ pub fn compute_on<P: Probability>(
     Ok(summarise(graph, shares))
 }
 
-/// `shares` belong to the graph's ends, one by one.
+/// Summarizes the graph. `shares` belong to the graph's ends, one by one.
 fn summarise<P: Probability>(graph: &Graph, shares: Vec<P>) -> Exact<P> {
     let zero = P::ratio(0, 1);
     let mut hit = zero.clone();

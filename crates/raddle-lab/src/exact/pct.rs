@@ -4,11 +4,11 @@ use super::picks::Picks;
 use super::{ExactError, Graph, Probability};
 use raddle_engine::{Census, Choice, Config, Engine, Plan, Point, Rng, Strategy, run};
 use raddle_search::CopyProgram;
-use raddle_strategies::pct::{Pct, Settings};
+use raddle_strategies::pct::{Pct, PctConfig};
 use std::collections::BTreeMap;
 
-/// The probability of each of the graph's ends. Numbers that the program asks for are gone through as well; these
-/// runs come on top of the `limit`.
+/// Returns the probability of each of the graph's ends. All answers to other decisions are enumerated as
+/// well; these runs are not counted by `limit`.
 pub(super) fn shares<P: Probability>(
     graph: &Graph,
     program: &dyn CopyProgram,
@@ -30,9 +30,9 @@ pub(super) fn shares<P: Probability>(
     };
     let mut engine = Engine::new(config);
     let mut program = program.copy();
-    let pct = Pct::new(Settings { steps: Some(steps), ..Settings::fixed(depth) });
+    let pct = Pct::new(PctConfig { steps: Some(steps), ..PctConfig::fixed(depth) });
     let mut strategy = Enumerated { pct, picks: Picks::default() };
-    // Per number of equally likely sequences of picks: how many draws led to each partial order.
+    // Per number of equally likely sequences of picks: the number of draws that led to each partial order.
     let mut counts: BTreeMap<u64, Census> = BTreeMap::new();
     let mut ranks: Vec<u32> = (0..threads as u32).collect();
     loop {
@@ -65,7 +65,7 @@ pub(super) fn shares<P: Probability>(
     Ok(graph.ends().map(|(node, _)| share(node.fingerprint)).collect())
 }
 
-/// The next tuple of numbers in `1..=most`; false after the last one.
+/// Advances to the next tuple of numbers in `1..=most`; returns false after the last one.
 fn next_tuple(tuple: &mut [u64], most: u64) -> bool {
     for entry in tuple {
         if *entry < most {
@@ -77,7 +77,7 @@ fn next_tuple(tuple: &mut [u64], most: u64) -> bool {
     false
 }
 
-/// The next permutation in lexicographic order; false after the last one.
+/// Advances to the next permutation in lexicographic order; returns false after the last one.
 fn next_permutation(order: &mut [u32]) -> bool {
     let Some(pivot) = order.windows(2).rposition(|pair| pair[0] < pair[1]) else { return false };
     let above = order.iter().rposition(|&value| value > order[pivot]).expect("the next entry is larger");
@@ -86,7 +86,7 @@ fn next_permutation(order: &mut [u32]) -> bool {
     true
 }
 
-/// PCT with a script, whose answers to the program's questions are enumerated too.
+/// PCT with a script; all answers to other decisions are enumerated too.
 #[derive(Clone)]
 struct Enumerated {
     pct: Pct,
@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn all_permutations_and_tuples_come_once() {
+    fn all_permutations_and_tuples_occur_once() {
         let mut order = [0, 1, 2, 3];
         let mut seen = std::collections::BTreeSet::from([order]);
         while next_permutation(&mut order) {

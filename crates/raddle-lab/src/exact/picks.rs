@@ -1,6 +1,7 @@
-//! Goes through every sequence of answers to the numbers that a run asks for.
+//! Enumeration of all answers to the decisions of a run other than threads.
 
-/// The answers of one run. Beyond those set, every answer is 0; [`Picks::advance`] moves on to the next sequence.
+/// The answers of one run. Beyond those set, every answer is 0; [`Picks::advance`] moves on to the next
+/// sequence.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Picks {
     values: Vec<u32>,
@@ -15,28 +16,28 @@ impl Picks {
         self.asked = 0;
     }
 
-    /// The answer to the next question.
+    /// Returns the answer to the next decision.
     pub(super) fn answer(&mut self, arity: u32) -> u32 {
         if self.asked == self.values.len() {
             self.values.push(0);
             self.arities.push(arity);
         }
-        debug_assert_eq!(self.arities[self.asked], arity, "equal answers lead to equal questions");
+        debug_assert_eq!(self.arities[self.asked], arity, "equal answers lead to equal decisions");
         self.asked += 1;
         self.values[self.asked - 1]
     }
 
-    /// The answers of the latest run, each with how many there were to choose from.
+    /// Iterates over the answers of the latest run, each with the number of possible answers.
     pub(super) fn taken(&self) -> impl Iterator<Item = (u32, u32)> + '_ {
         self.values.iter().copied().zip(self.arities.iter().copied())
     }
 
-    /// Of how many equally likely sequences, all questions being these, this is one.
+    /// Returns the number of equally likely sequences of answers to these decisions.
     pub(super) fn ways(&self) -> u64 {
         self.arities.iter().map(|&arity| u64::from(arity)).product()
     }
 
-    /// Goes on to the next sequence; tells whether there is one. If not, the first one comes next again.
+    /// Advances to the next sequence. Returns false if there is none; then the first one comes next again.
     pub(super) fn advance(&mut self) -> bool {
         while let (Some(value), Some(arity)) = (self.values.pop(), self.arities.pop()) {
             if value + 1 < arity {
@@ -55,7 +56,7 @@ mod tests {
 
     #[test]
     fn goes_through_a_tree_of_questions() {
-        // The second question depends on the first answer: 2 + 3 leaves.
+        // The second decision depends on the first answer: 2 + 3 leaves.
         let mut picks = Picks::default();
         let mut seen = Vec::new();
         loop {

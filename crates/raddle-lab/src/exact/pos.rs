@@ -1,25 +1,27 @@
 //! BasicPOS and POS: a state is a node of the graph and the ranking of the priorities drawn so far.
 //!
-//! Follows `raddle_strategies::pos` and `basic_pos` step by step: an event draws when it is enabled for the first time.
-//! Under BasicPOS it keeps its priority while it is disabled. Under POS the enabled events that conflict with the
-//! executed one draw again, and so does an event that was disabled: what disables it conflicts with it.
+//! Follows `raddle_strategies::pos` and `basic_pos` step by step: an event draws when it is enabled for the
+//! first time. Under BasicPOS it keeps its priority while it is disabled. Under POS the enabled events that
+//! conflict with the executed one draw again, and so does an event that was disabled: whatever disables it
+//! conflicts with it.
 
 use super::rank::{MOST, Ranking};
 use super::unfold::Pending;
 use super::{ExactError, Graph, Probability};
 use raddle_model::{Operation, Reads, dependent};
 
-/// States of equal length with their probabilities, some of them possibly more than once until they are merged.
+/// States of equal length with their probabilities, some of them possibly more than once until they are
+/// merged.
 struct Layer<P> {
     states: Vec<(u32, Ranking, P)>,
-    /// How many states there were after the last merge.
+    /// Number of states after the last merge.
     merged: usize,
 }
 
 /// The longest run whose priorities can be counted. Far shorter ones have too many states already.
 const LONGEST: u64 = u16::MAX as u64 / (MOST as u64 + 1);
 
-/// Below this many states merging early is not worth it.
+/// Number of states below which an early merge is not worthwhile.
 const MERGE_ABOVE: usize = 1 << 16;
 
 impl<P: Probability> Layer<P> {
@@ -48,7 +50,7 @@ impl<P: Probability> Layer<P> {
     }
 }
 
-/// The probability of each of the graph's ends under POS, or under BasicPOS if there are no `resets`.
+/// Returns the probability of each of the graph's ends under POS, or under BasicPOS if there are no `resets`.
 pub(super) fn shares<P: Probability>(
     graph: &Graph,
     resets: Option<Reads>,
@@ -84,7 +86,7 @@ pub(super) fn shares<P: Probability>(
     Ok(shares.map(|(_, share)| share.unwrap_or_else(zero)).collect())
 }
 
-/// Takes the step that the ranking asks for.
+/// Takes the step that the ranking determines.
 fn leave<P: Probability>(
     graph: &Graph,
     node: u32,
@@ -117,7 +119,7 @@ fn leave<P: Probability>(
     Ok(())
 }
 
-/// Arrives at a node, where the threads of `drawing` draw.
+/// Enters a node, where the threads of `drawing` draw.
 fn enter<P: Probability>(
     graph: &Graph,
     node: u32,
@@ -136,7 +138,7 @@ fn enter<P: Probability>(
             Some(sum) => sum.add(share),
             empty => *empty = Some(share.clone()),
         },
-        // A thread alone is chosen whatever its priority is, and nothing is left to compare with afterwards.
+        // A single thread is chosen whatever its priority, and nothing is left to compare with afterwards.
         [alone] if ranked == 1 => {
             Ranking::EMPTY.draw(&[alone.thread], share, &mut |drawn, share| next.push(node, drawn, share))
         }
@@ -145,8 +147,8 @@ fn enter<P: Probability>(
     Ok(())
 }
 
-/// Whether POS resets one of these when the other is executed. An operation that ends the program conflicts with all
-/// others, but shares no object with them, and nothing runs after it.
+/// Returns true if POS resets one of these when the other is executed. An operation that ends the program
+/// conflicts with all others, but shares no object with them, and nothing runs after it.
 fn conflict(pending: &Operation, executed: &Operation, reads: Reads) -> bool {
     let touches = |object| executed.objects().any(|(other, _)| other == object);
     pending.objects().any(|(object, _)| touches(object)) && dependent(pending, executed, reads)

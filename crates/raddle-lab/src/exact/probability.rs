@@ -3,19 +3,19 @@
 use num_bigint::BigInt;
 use num_rational::{BigRational, Ratio};
 
-/// What the computations need of a number.
+/// A number type for the computations.
 pub trait Probability: Clone + PartialOrd + std::fmt::Debug {
-    /// A fraction; the denominator is positive.
+    /// Creates a fraction; the denominator is positive.
     fn ratio(numerator: u64, denominator: u64) -> Self;
 
-    /// Adds another one.
+    /// Adds `other`.
     fn add(&mut self, other: &Self);
 
-    /// This one times a fraction with a positive denominator.
+    /// Returns this number times a fraction with a positive denominator.
     #[must_use]
     fn times(&self, numerator: u64, denominator: u64) -> Self;
 
-    /// The nearest floating-point number, or one next to it.
+    /// Returns the nearest floating-point number, or one next to it.
     fn to_f64(&self) -> f64;
 }
 

@@ -1,8 +1,8 @@
-//! Random walk: each node hands its probability on to its children in equal parts.
+//! Random walk: each node divides its probability equally among its children.
 
 use super::{Graph, Probability};
 
-/// The probability of each of the graph's ends.
+/// Returns the probability of each of the graph's ends.
 pub(super) fn shares<P: Probability>(graph: &Graph) -> Vec<P> {
     let mut at = vec![P::ratio(0, 1); graph.nodes().len()];
     at[0] = P::ratio(1, 1);

@@ -1,35 +1,36 @@
 //! The ranking of random priorities, as far as it still matters.
 //!
-//! Priorities are independent and uniform, so only their order counts. Those that are gone (their event was executed or
-//! reset) still tell something about the ones that are left, so they stay in the ranking as anonymous
-//! marks. What happened so far is a function of the full ranking of the `m` priorities drawn, hence the next one falls
-//! into each of the `m + 1` places with the same probability, whatever happened.
+//! Priorities are independent and uniform, so only their order counts. Those that are gone (their event was
+//! executed or reset) still carry information about the remaining ones, so they stay in the ranking as
+//! anonymous marks. The run so far is a function of the full ranking of the `m` priorities drawn, hence the
+//! next one falls into each of the `m + 1` positions with the same probability, whatever happened.
 
 use super::Probability;
 
-/// The most threads that can be ranked.
+/// The largest number of threads that can be ranked.
 pub(super) const MOST: usize = 11;
 
-/// Threads from the highest priority to the lowest, and how many marks lie in between.
+/// Threads from the highest priority to the lowest, and the number of marks in between.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Ranking {
     alive: u16,
     threads: [u16; MOST],
-    /// Entry `i` counts the marks above thread `i` and below the one before; the last one those below all threads.
+    /// Entry `i` counts the marks above thread `i` and below the one before; the last one those below all
+    /// threads.
     marks: [u16; MOST + 1],
 }
 
 impl Ranking {
-    /// No thread, no mark.
+    /// The ranking without threads and marks.
     pub(super) const EMPTY: Ranking = Ranking { alive: 0, threads: [0; MOST], marks: [0; MOST + 1] };
 
-    /// The threads from the highest priority to the lowest.
+    /// Returns the threads from the highest priority to the lowest.
     pub(super) fn threads(&self) -> &[u16] {
         &self.threads[..usize::from(self.alive)]
     }
 
-    /// Turns the priorities of threads for which `gone` holds into marks. Once no thread is left the marks say nothing
-    /// and are forgotten.
+    /// Turns the priorities of threads for which `gone` holds into marks. Once no thread is left the marks
+    /// carry no information and are dropped.
     #[must_use]
     pub(super) fn without(&self, mut gone: impl FnMut(u16) -> bool) -> Ranking {
         let mut kept = Ranking::EMPTY;
@@ -48,7 +49,8 @@ impl Ranking {
         if at == 0 { Ranking::EMPTY } else { kept }
     }
 
-    /// Draws priorities for `threads` and tells every ranking that can come out, with its probability times `share`.
+    /// Draws priorities for `threads` and calls `found` with every possible ranking, with its probability
+    /// times `share`.
     pub(super) fn draw<P: Probability>(&self, threads: &[u16], share: &P, found: &mut dyn FnMut(Ranking, P)) {
         let Some((&thread, others)) = threads.split_first() else {
             found(*self, share.clone());
@@ -109,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn marks_without_threads_are_forgotten() {
+    fn marks_without_threads_are_dropped() {
         Ranking::EMPTY.draw(&[0, 1], &1.0, &mut |ranking, _| {
             assert_eq!(ranking.without(|_| true), Ranking::EMPTY);
         });

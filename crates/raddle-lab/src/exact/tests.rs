@@ -8,7 +8,7 @@ use raddle_engine::Strategy;
 use raddle_model::Reads;
 use raddle_search::{Budget, CopyProgram, Lanes};
 use raddle_strategies::basic_pos::BasicPos;
-use raddle_strategies::pct::{Pct, Settings};
+use raddle_strategies::pct::{Pct, PctConfig};
 use raddle_strategies::pos::Pos;
 use raddle_strategies::random_walk::RandomWalk;
 
@@ -126,7 +126,8 @@ fn pos_on_figures() {
     assert_ne!(texts(&relaxed), texts(&strict));
 }
 
-/// The bug of the corpus's work-stealing queue, with one item and one thief: the thief looks before it moves the head.
+/// The bug of the corpus's work-stealing queue, with one item and one thief: the thief looks before it moves
+/// the head.
 const STEALING: &str = "shared head = 0, tail = 0, taken = 0
     thread owner { local h; tail = 1; tail = 0; h = head; if h == 0 { taken++; assert taken == 1 } }
     thread thief { local h, t; h = head; t = tail; if h < t { head = h + 1; taken++; assert taken == 1 } }";
@@ -156,12 +157,12 @@ fn a_blocked_event_keeps_its_priority_under_basic_pos() {
     }
 }
 
-/// The strategy that samples what `exact` computes.
+/// Returns the strategy that samples what `exact` computes.
 fn sampled(strategy: ExactStrategy) -> Box<dyn Strategy> {
     match strategy {
         ExactStrategy::RandomWalk => Box::new(RandomWalk::new()),
         ExactStrategy::Pct { depth, steps } => {
-            Box::new(Pct::new(Settings { steps, ..Settings::fixed(depth) }))
+            Box::new(Pct::new(PctConfig { steps, ..PctConfig::fixed(depth) }))
         }
         ExactStrategy::BasicPos => Box::new(BasicPos::new()),
         ExactStrategy::Pos(reads) => Box::new(Pos::new(reads)),
@@ -256,8 +257,8 @@ fn sampling_agrees_on_small_straight_lines() {
     }
 }
 
-/// Which waiter a signal wakes, data choices, threads numbered differently in equivalent runs, and serial threads of
-/// barriers.
+/// Programs with waiters woken by signals, data choices, threads numbered differently in equivalent runs, and
+/// serial threads of barriers.
 #[test]
 fn sampling_agrees_where_numbers_are_picked() {
     for (name, source) in [
@@ -306,7 +307,7 @@ fn spinning_is_refused() {
     tireless.patience = 0;
     let error = Graph::unfold(&program, tireless, 5_000).unwrap_err();
     assert!(matches!(error, ExactError::TooLarge { reached: 5_000, limit: 5_000, .. }), "{error}");
-    assert!(error.to_string().contains("5000 beginnings") && error.to_string().contains("sample it instead"));
+    assert!(error.to_string().contains("5000 prefixes") && error.to_string().contains("raise --exact-limit"));
 }
 
 #[test]

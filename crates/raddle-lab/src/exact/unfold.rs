@@ -8,24 +8,24 @@ use raddle_model::{Kind, Name, Operation, Reads, ThreadId, Verdict, dependent};
 use raddle_search::CopyProgram;
 use std::ops::Range;
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum End {
-    /// Nothing was wrong.
+    /// The run passed.
     Passed,
     /// It failed; see [`Failure::kind`](raddle_model::Failure::kind).
     Failed(&'static str),
 }
 
-/// Equivalent beginnings of runs. Two beginnings with equal fingerprints are taken to be equivalent, which is wrong
-/// with a probability of about 2^-64 a pair.
+/// Equivalent beginnings of runs. Two beginnings with equal fingerprints are taken to be equivalent, which is
+/// wrong with a probability of about 2^-64 a pair.
 #[derive(Clone, Debug)]
 pub struct Node {
     /// See [`Point::fingerprint`].
     pub fingerprint: u64,
-    /// How many steps were taken.
+    /// Number of steps.
     pub step: u32,
-    /// How the run ended, if it is over.
+    /// The end of the run, if it is over.
     pub end: Option<End>,
     pending: Range<u32>,
     edges: Range<u32>,
@@ -38,25 +38,25 @@ pub struct Node {
 pub struct Pending {
     /// Its number in the graph, by name: the same in all nodes.
     pub thread: u16,
-    /// What it is about to do. Object numbers are comparable within one node, and along one [`Graph::path`].
+    /// Its next operation. Object numbers are comparable within one node, and along one [`Graph::path`].
     pub operation: Operation,
-    /// Its number in the run by which the node was first reached.
+    /// Its number in the run that first reached the node.
     id: ThreadId,
 }
 
 /// One step.
 #[derive(Clone, Debug)]
 pub struct Edge {
-    /// Who takes it.
+    /// The thread that takes it.
     pub thread: u16,
     /// It happens with probability `1 / ways` if the thread is chosen: the product of the arities of its picks.
     pub ways: u64,
-    /// Where it leads.
+    /// The node it leads to.
     pub child: u32,
     picks: Range<u32>,
 }
 
-/// See the module's documentation.
+/// The graph; see the module documentation.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
     /// Invariant: by number of steps, so that parents come before children; the root is the first.
@@ -67,16 +67,16 @@ pub struct Graph {
     names: Vec<Name>,
     index: Index,
     most_threads: usize,
-    /// Steps executed to find all this.
+    /// Number of steps executed to build the graph.
     executed: u64,
 }
 
-/// Steps that may be executed for each node that is allowed, on average. More means long runs, of which a whole one is
-/// executed for every step.
+/// Average number of steps that may be executed for each allowed node. More means long runs, of which a whole
+/// one is executed for every step.
 const STEPS_PER_NODE: u64 = 300;
 
 impl Graph {
-    /// Unfolds `program`, running it once for every edge. Gives up at more than `limit` nodes.
+    /// Unfolds `program`, running it once for every edge. Fails at more than `limit` nodes.
     pub fn unfold(program: &dyn CopyProgram, config: Config, limit: usize) -> Result<Graph, ExactError> {
         let mut graph = Graph::default();
         let mut prober = Prober::default();
@@ -104,32 +104,32 @@ impl Graph {
         Ok(graph)
     }
 
-    /// The nodes; parents come before children, and the root is the first.
+    /// Returns the nodes; parents come before children, and the root is the first.
     pub fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
-    /// The nodes at which a run is over: the partial orders of the program.
+    /// Iterates over the nodes at which a run is over: the partial orders of the program.
     pub fn ends(&self) -> impl Iterator<Item = (&Node, End)> {
         self.nodes.iter().filter_map(|node| node.end.map(|end| (node, end)))
     }
 
-    /// The threads that can go on from a node, by number.
+    /// Returns the enabled threads of a node, by number.
     pub fn pending(&self, node: &Node) -> &[Pending] {
         &self.pending[node.pending.start as usize..node.pending.end as usize]
     }
 
-    /// The steps that lead on from a node, grouped by thread.
+    /// Returns the steps from a node, grouped by thread.
     pub fn edges(&self, node: &Node) -> &[Edge] {
         &self.edges[node.edges.start as usize..node.edges.end as usize]
     }
 
-    /// The numbers picked in a step, each with its arity.
+    /// Returns the numbers picked in a step, each with its arity.
     pub fn picks(&self, edge: &Edge) -> &[(u32, u32)] {
         &self.picks[edge.picks.start as usize..edge.picks.end as usize]
     }
 
-    /// How many schedules the program has: the ways through the graph.
+    /// Returns the number of schedules of the program: the paths through the graph.
     pub fn schedules(&self) -> BigUint {
         let mut ways = vec![BigUint::ZERO; self.nodes.len()];
         ways[0] = BigUint::from(1_u32);
@@ -146,17 +146,17 @@ impl Graph {
         all
     }
 
-    /// The most threads that any run has.
+    /// Returns the largest number of threads of any run.
     pub fn threads(&self) -> usize {
         self.most_threads
     }
 
-    /// The length of the longest run.
+    /// Returns the length of the longest run.
     pub fn steps(&self) -> u64 {
         self.nodes.last().map_or(0, |node| u64::from(node.step))
     }
 
-    /// A schedule that leads to a node: who took each step, and which.
+    /// Returns a schedule that leads to a node: the thread and operation of each step.
     pub fn path(&self, node: &Node) -> Vec<(u16, Operation)> {
         let mut path = Vec::with_capacity(node.step as usize);
         let mut next = node.parent;
@@ -169,8 +169,9 @@ impl Graph {
         path
     }
 
-    /// The most direct conflicts of any schedule: steps taken while a dependent one of another thread was enabled,
-    /// counted once for each such thread (thesis, section 3.4). The `c` of the guarantee of POS.
+    /// Returns the largest number of direct conflicts of any schedule: steps taken while a dependent one of
+    /// another thread was enabled, counted once for each such thread (thesis, section 3.4). The `c` of the
+    /// guarantee of POS.
     pub fn direct_conflicts(&self) -> u32 {
         let mut most = vec![0; self.nodes.len()];
         for (index, node) in self.nodes.iter().enumerate() {
@@ -208,7 +209,7 @@ impl Graph {
         prober.known_picks.reverse();
     }
 
-    /// Runs up to the point after `prober.path` and notes what is there, as the child of `from` if there is one.
+    /// Runs up to the point after `prober.path` and records it, as the child of `from` if there is one.
     fn probe(
         &mut self,
         engine: &mut Engine,
@@ -224,7 +225,7 @@ impl Graph {
         if summary.rests > 0 {
             return Err(ExactError::Spins { steps });
         }
-        // A node costs a run from the start, so it is the steps that take the time.
+        // A node costs a run from the start, so the steps determine the time.
         self.executed += summary.trace.events.len() as u64;
         if self.executed > STEPS_PER_NODE * limit as u64 {
             return Err(ExactError::TooLarge { reached: self.nodes.len(), steps, limit });
@@ -281,7 +282,7 @@ impl Graph {
         Ok(())
     }
 
-    /// Checks that a node that was reached again looks as it did the first time.
+    /// Checks that a node reached again looks as it did the first time.
     fn check_same(&self, known: u32, end: Option<End>, found: usize, steps: u64) -> Result<(), ExactError> {
         let key = |next: &Pending| -> (u16, Kind, u64) {
             (next.thread, next.operation.kind, next.operation.argument)
@@ -295,7 +296,7 @@ impl Graph {
         }
     }
 
-    /// The number of the thread called `name`.
+    /// Returns the number of the thread named `name`.
     fn number(&mut self, name: Name) -> Result<u16, ExactError> {
         let at = self.names.iter().position(|&known| known == name).unwrap_or_else(|| {
             self.names.push(name);
@@ -306,13 +307,13 @@ impl Graph {
     }
 }
 
-/// A strategy that follows given decisions, looks around and cuts the run off.
+/// A strategy that follows given decisions, records the enabled threads and cuts the run off.
 #[derive(Clone, Default, Debug)]
 struct Prober {
     path: Vec<ThreadId>,
-    /// The answers to what is asked for in all steps of the path but the last.
+    /// The answers in all steps of the path except the last.
     known_picks: Vec<u32>,
-    /// Those of the last step.
+    /// The answers in the last step.
     picks: Picks,
     step: usize,
     asked: usize,
@@ -355,7 +356,7 @@ impl Strategy for Prober {
     }
 }
 
-/// From fingerprints, which are well mixed already, to nodes.
+/// A map from fingerprints, which are well mixed already, to nodes.
 #[derive(Clone, Debug, Default)]
 struct Index {
     /// Invariant: a power of two entries or none, at most half of them used; `FREE` marks the others.
@@ -374,7 +375,7 @@ impl Index {
         (node != FREE).then_some(node)
     }
 
-    /// Adds a fingerprint that is not there.
+    /// Adds a fingerprint that is not in the map.
     fn put(&mut self, fingerprint: u64, node: u32) {
         if self.used * 2 >= self.table.len() {
             let larger = vec![(0, FREE); (self.table.len() * 2).max(64)];

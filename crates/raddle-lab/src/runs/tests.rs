@@ -1,4 +1,5 @@
-//! Failing runs of the figures are reduced as far as they can be, or nearly so, and explained as all runs of them show.
+//! Failing runs of the figures are minimized to the optimum, or nearly so, and their explanations agree with
+//! all runs.
 
 mod explain;
 
@@ -13,7 +14,7 @@ use std::convert::Infallible;
 use std::fmt::Write;
 use std::time::Duration;
 
-/// Nobody waits.
+/// Reports no progress.
 struct Silent;
 
 impl raddle_search::Progress for Silent {
@@ -36,10 +37,10 @@ const SETTINGS: Settings = Settings {
     step_limit_fails: false,
 };
 
-/// The most runs of an exhaustive search.
+/// The largest number of runs of an exhaustive search.
 const MOST: u64 = 400_000;
 
-/// A figure, to be run.
+/// Returns a figure as a file without steps.
 fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
     let path = format!("{}/figures/{name}.rdl", env!("CARGO_MANIFEST_DIR"));
     TraceFile {
@@ -67,12 +68,13 @@ fn figure(name: &str, parameters: &[(String, i64)]) -> TraceFile {
     }
 }
 
-/// Looks at the failing runs of a strategy, until there is none left or `look` has seen enough. Tells whether no run is left.
+/// Calls `look` with the failing runs of a strategy, until none is left or `look` returns true. Returns true
+/// if no run is left.
 fn failing(file: &TraceFile, strategy: &str, runs: u64, look: &mut dyn FnMut(TraceFile) -> bool) -> bool {
     each_run(file, strategy, runs, &mut |run| run.verdict.failure().is_some() && look(run))
 }
 
-/// The same for all runs.
+/// Does the same for all runs.
 fn each_run(file: &TraceFile, strategy: &str, runs: u64, look: &mut dyn FnMut(TraceFile) -> bool) -> bool {
     let mut machine = compile(&file.program, &file.parameters).unwrap();
     let mut strategy = raddle_strategies::build(strategy).unwrap();
@@ -101,8 +103,9 @@ fn each_run(file: &TraceFile, strategy: &str, runs: u64, look: &mut dyn FnMut(Tr
     false
 }
 
-/// The failing run of a random walk with the most switches among a few, as it was found, as it became, and the fewest
-/// switches that any run with that failure has, if all runs could be looked at.
+/// Minimizes the failing run with the most switches among a few of a random walk. Returns its number of
+/// switches before and after, and the fewest switches of any run with that failure, if all runs could be
+/// examined.
 fn measured(name: &str, parameters: &[(String, i64)]) -> (u64, u64, Option<u64>) {
     let file = figure(name, parameters);
     let mut found: Option<TraceFile> = None;
@@ -118,9 +121,9 @@ fn measured(name: &str, parameters: &[(String, i64)]) -> (u64, u64, Option<u64>)
     let machine = compile(&file.program, &file.parameters).unwrap();
     let mut lab = Lab::new(machine.clone(), &found);
     let limits = Limits { runs: 2_000, time: Duration::from_secs(600) };
-    let small = reduce(&found, &mut lab, limits).expect("the failure comes again");
+    let small = reduce(&found, &mut lab, limits).expect("the failure recurs");
     assert_eq!(Symptom::of(&small), Symptom::of(&found), "{name}");
-    let again = lab.execute(&Schedule::of(&small), Wanted::Failing).expect("a smaller run is a run");
+    let again = lab.execute(&Schedule::of(&small), Wanted::Failing).expect("a minimized run replays");
     assert_eq!((again.run.steps, again.run.verdict), (small.steps.clone(), small.verdict.clone()), "{name}");
     let mut fewest = found.switches();
     let symptom = Symptom::of(&found);
@@ -133,7 +136,7 @@ fn measured(name: &str, parameters: &[(String, i64)]) -> (u64, u64, Option<u64>)
     (found.switches(), small.switches(), all.then_some(fewest))
 }
 
-/// The figures that take no parameters.
+/// The figures without parameters.
 const FIGURES: [&str; 19] = [
     "abba",
     "lost_update",
@@ -178,13 +181,13 @@ fn figures_become_small() {
         }
     }
     assert!(programs.len() > 20 && known >= 15, "{known} known\n{table}");
-    // Nearly all of them are as small as can be.
+    // Nearly all of them are minimal.
     assert!(10 * exact >= 9 * known, "{exact} of {known}\n{table}");
 }
 
-/// The second assertion fails only if the thread is interrupted; the first one fails with fewer switches.
+/// The second assertion fails only if the thread is preempted; the first one fails with fewer switches.
 #[test]
-fn another_failure_is_not_taken_for_the_same() {
+fn another_failure_is_not_the_same() {
     let mut file = figure("abba", &[]);
     file.program =
         "shared x = 0\nthread A {\n    local r\n    r = x\n    assert r == 0\n    step\n    r = x\n    \
@@ -206,14 +209,15 @@ fn another_failure_is_not_taken_for_the_same() {
     assert_eq!((Symptom::of(&small), small.switches()), (Symptom::of(&found), 2));
 }
 
-/// Two threads each add to a shared sum, which one of them may lose, and before and after that to one of their own.
+/// Two threads each add to a shared sum, which one of them may lose, and before and after that to one of
+/// their own.
 const LONG: &str = "shared x = 0, a = 0, b = 0\nsemaphore done = 0\nmain {\n    spawn one\n    spawn two\n    repeat 2 { wait done }\n    \
                     assert x == 2\n}\nthread one {\n    local t\n    repeat 1500 { a = 1 }\n    t = x\n    x = t + 1\n    repeat 1500 { a = 2 }\n    \
                     signal done\n}\nthread two {\n    local t\n    repeat 1500 { b = 1 }\n    t = x\n    x = t + 1\n    repeat 1500 { b = 2 }\n    \
                     signal done\n}\n";
 
 #[test]
-fn a_long_run_becomes_small_in_few_runs() {
+fn a_long_run_is_reduced_in_few_runs() {
     let mut file = figure("abba", &[]);
     file.program = LONG.to_owned();
     let mut found = None;
@@ -227,6 +231,6 @@ fn a_long_run_becomes_small_in_few_runs() {
     let limits = Limits { runs: 2_000, time: Duration::from_secs(600) };
     let small = reduce(&found, &mut Lab::new(machine, &found), limits).unwrap();
     let runs = small.minimized.expect("it tells of it").executions;
-    // Without many switches being left out at once it takes more than twice as many runs.
+    // Without removing many switches at once it takes more than twice as many runs.
     assert!(small.switches() <= 5 && runs < 1_000, "{} switches after {runs} runs", small.switches());
 }

@@ -1,6 +1,6 @@
 //! The tree of a program text, names still unresolved.
 
-/// A place in the source, counted from 1 in lines and characters.
+/// A location in the source, counted from 1 in lines and characters.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Position {
     /// Line, from 1.
@@ -14,7 +14,7 @@ pub struct Position {
 pub(super) struct Name {
     /// The name itself.
     pub(super) text: String,
-    /// Where it stands.
+    /// Its location.
     pub(super) position: Position,
 }
 
@@ -25,7 +25,7 @@ pub(super) struct File {
     pub(super) params: Vec<Param>,
     /// Declarations of shared variables and synchronisation objects in order.
     pub(super) objects: Vec<Declaration>,
-    /// `main` and `thread` blocks in order; `main` is named so.
+    /// `main` and `thread` blocks in order; the main block is named `main`.
     pub(super) threads: Vec<ThreadBlock>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Param {
     pub(super) value: Expression,
 }
 
-/// What sort of shared object a declaration makes.
+/// The kind of a declared shared object.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum ObjectKind {
     /// A shared integer.
@@ -62,7 +62,7 @@ pub enum ObjectKind {
 }
 
 impl ObjectKind {
-    /// The words that declare it.
+    /// Returns the words that declare it.
     pub fn keyword(self) -> &'static str {
         match self {
             ObjectKind::Variable => "shared",
@@ -86,7 +86,7 @@ impl ObjectKind {
 /// One declared name, such as `a[4] = 0` after `shared`.
 #[derive(Debug, Clone)]
 pub(super) struct Declaration {
-    /// What is declared.
+    /// The kind of object.
     pub(super) kind: ObjectKind,
     /// Its name.
     pub(super) name: Name,
@@ -111,12 +111,12 @@ pub(super) struct ThreadBlock {
     pub(super) body: Vec<Statement>,
 }
 
-/// A statement with its place and its text (for a block, only the head).
+/// A statement with its location and its text (for a block, only the head).
 #[derive(Debug, Clone)]
 pub(super) struct Statement {
-    /// What it does.
+    /// Its kind.
     pub(super) kind: StatementKind,
-    /// Where it starts.
+    /// Its start.
     pub(super) position: Position,
     /// Its text, without blocks and comments.
     pub(super) text: String,
@@ -131,7 +131,7 @@ pub(super) struct Reference {
     pub(super) index: Option<Box<Expression>>,
 }
 
-/// What a statement does. `target` is the local that receives a result.
+/// The kind of a statement. `target` is the local that receives a result.
 #[derive(Debug, Clone)]
 pub(super) enum StatementKind {
     /// `local t = 0, u`.
@@ -142,7 +142,7 @@ pub(super) enum StatementKind {
     Add {
         /// The variable that changes.
         place: Reference,
-        /// What is added; negated beforehand for `-=` and `--`.
+        /// The added value; negated beforehand for `-=` and `--`.
         amount: Expression,
         /// Receives the value before the change.
         target: Option<Name>,
@@ -159,7 +159,7 @@ pub(super) enum StatementKind {
     Exit,
     /// `repeat e as i { .. }`.
     Repeat {
-        /// How often.
+        /// Number of rounds.
         count: Expression,
         /// The counter's name, if it has one.
         counter: Option<Name>,
@@ -168,7 +168,7 @@ pub(super) enum StatementKind {
     },
     /// `if e { .. } else { .. }`.
     If {
-        /// What decides.
+        /// The condition.
         condition: Expression,
         /// Runs if the condition is not zero.
         then: Vec<Statement>,
@@ -302,7 +302,7 @@ pub enum BinaryOperator {
 }
 
 impl BinaryOperator {
-    /// Operators that bind more tightly have a larger number.
+    /// Returns the precedence; operators that bind more tightly have a larger number.
     pub(crate) fn precedence(self) -> u8 {
         use BinaryOperator::*;
         match self {
@@ -314,7 +314,7 @@ impl BinaryOperator {
         }
     }
 
-    /// The operator written `symbol`.
+    /// Returns the operator written `symbol`.
     pub(crate) fn from_symbol(symbol: &str) -> Option<Self> {
         use BinaryOperator::*;
         Some(match symbol {

@@ -1,7 +1,6 @@
 //! Tree to program: parameters, objects, the list of threads, and the rules between threads.
 //!
-//! The code of each thread is made by `compile_thread`, names inside expressions are resolved by
-//! `scope`.
+//! `compile_thread` generates the code of each thread, `scope` resolves names inside expressions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,17 +13,17 @@ use super::parser::parse;
 use super::program::{Object, Operation, Program, Start, THREAD_LIMIT, Thread};
 use super::scope::{Entry, Globals, Scope, Touches};
 
-/// Most objects, counting array elements.
+/// Largest number of objects, counting array elements.
 const MAX_OBJECTS: i64 = 65_536;
-/// Most copies of one thread block.
+/// Largest number of copies of one thread block.
 const MAX_COPIES: i64 = 4_096;
 
-/// Translates a text into a program.
+/// Compiles a text into a program.
 ///
 /// Each of `overrides` replaces the value of the `param` with that name.
 ///
 /// # Errors
-/// The first mistake in the text, or an override without a parameter of that name.
+/// The first error in the text, or an override without a parameter of that name.
 pub fn compile(source: &str, overrides: &[(&str, i64)]) -> Result<Program, SyntaxError> {
     let file = parse(source)?;
     let mut globals = Globals::default();
@@ -53,7 +52,7 @@ pub fn compile(source: &str, overrides: &[(&str, i64)]) -> Result<Program, Synta
     Ok(Program { objects, variables, threads, initial_threads, is_straight_line, params, sources })
 }
 
-/// The value of an expression over numbers and parameters.
+/// Evaluates an expression over numbers and parameters.
 fn constant(globals: &Globals, expression: &Expression, what: &Name) -> Outcome<i64> {
     let mut touches = Touches::default();
     match Scope::new(globals).expression(expression, &mut touches)? {
@@ -175,7 +174,7 @@ fn initial_threads(file: &File, has_main: bool, globals: &Globals) -> Outcome<Ve
                 return Err(SyntaxError::new(
                     parameter.position,
                     format!(
-                        "thread `{}` starts by itself, so nobody gives it `{}`",
+                        "thread `{}` starts at once and gets no value for `{}`",
                         name.text, parameter.text
                     ),
                     "spawn it from a `main { }`, or write `thread T * n` and use `self`",
@@ -257,8 +256,8 @@ fn check_spawns(file: &File, has_main: bool, spawned: &[Spawned]) -> Outcome<()>
     Ok(())
 }
 
-/// `join T` needs exactly one thread made from T: one `spawn`, outside loops, in a thread that
-/// itself exists once.
+/// Checks that each `join T` refers to exactly one thread created from T: one `spawn`, outside loops, in a
+/// thread that itself exists once.
 fn check_joins(file: &File, spawned: &[Spawned], joined: &[Joined]) -> Outcome<()> {
     let mut sites: BTreeMap<usize, BTreeSet<(Position, usize, bool)>> = BTreeMap::new();
     for spawn in spawned {

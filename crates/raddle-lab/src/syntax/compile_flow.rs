@@ -1,8 +1,8 @@
 //! Tree to code: loops and branches.
 //!
-//! A `repeat` whose count is known is unrolled while the thread stays small, so that programs
-//! like the papers' become straight lines with fixed accesses. A branch on a constant keeps only
-//! the side that runs; the other side is still checked for mistakes.
+//! A `repeat` whose count is known is unrolled while the thread stays small, so that programs like the
+//! papers' become straight lines with fixed accesses. A branch on a constant keeps only the side that runs;
+//! the other side is still checked for errors.
 
 use super::ast::*;
 use super::compile_thread::{ThreadCompiler, UNPATCHED, UNROLL_LIMIT};
@@ -27,8 +27,8 @@ impl ThreadCompiler<'_> {
         }
     }
 
-    /// Emits a jump that is taken if the condition is zero; returns where to patch it, or the
-    /// value of a constant condition.
+    /// Emits a jump that is taken if the condition is zero. Returns the index of the jump, to be patched, or
+    /// the value of a constant condition.
     fn branch(&mut self, condition: &Expression, position: Position) -> Outcome<Result<usize, i64>> {
         let mut touches = Touches::default();
         let condition = self.scope.expression(condition, &mut touches)?;
@@ -123,12 +123,12 @@ impl ThreadCompiler<'_> {
     }
 
     fn may_unroll(&self, rounds: i64, body: &[Statement]) -> bool {
-        // A loop that never runs is compiled once, so that its mistakes are found.
+        // A loop that never runs is compiled once, so that its errors are found.
         let rounds = u64::try_from(rounds).unwrap_or(0);
         rounds > 0 && self.work.saturating_add(rounds.saturating_mul(self.cost(body))) <= UNROLL_LIMIT
     }
 
-    /// Statements that `body` would become.
+    /// Returns the number of statements that `body` would become.
     fn cost(&self, body: &[Statement]) -> u64 {
         let mut total: u64 = 0;
         for statement in body {

@@ -9,11 +9,11 @@ use super::expression::Expr;
 use super::program::{Instruction, Operation, Source, Thread};
 use super::scope::{Binding, Entry, Globals, Scope, Touches, counter_assigned, unknown};
 
-/// Loops with a constant count are unrolled while a thread has at most so many statements.
+/// Loops with a constant count are unrolled while a thread has at most this many statements.
 pub(super) const UNROLL_LIMIT: u64 = 4_096;
-/// Most locals of a thread, hidden loop counters included.
+/// Largest number of locals of a thread, hidden loop counters included.
 const MAX_LOCALS: usize = 4_096;
-/// Most shared objects in one statement.
+/// Largest number of shared objects in one statement.
 const MAX_TOUCHED: usize = 2;
 /// Stands in a jump until its target is known.
 pub(super) const UNPATCHED: u32 = u32::MAX;
@@ -42,15 +42,15 @@ pub(super) struct ThreadCompiler<'a> {
     index: usize,
     name: &'a str,
     sources: &'a mut Vec<Source>,
-    /// Sources of this thread by place, so that the rounds of an unrolled loop share them.
+    /// Sources of this thread by position, so that the rounds of an unrolled loop share them.
     known_sources: BTreeMap<Position, u32>,
     /// The statement being translated, as an index into `sources`.
     pub(super) source: u32,
-    /// Event statements labelled so far.
+    /// Number of event statements labelled so far.
     labels: u32,
     local_names: Vec<String>,
     pub(super) code: Vec<Instruction>,
-    /// Statements translated so far, each round of an unrolled loop counted.
+    /// Number of statements translated so far, each round of an unrolled loop counted.
     pub(super) work: u64,
     pub(super) loops: u32,
     onces: u32,
@@ -59,7 +59,7 @@ pub(super) struct ThreadCompiler<'a> {
 }
 
 impl<'a> ThreadCompiler<'a> {
-    /// A compiler for the `index`-th block.
+    /// Creates a compiler for the `index`-th block.
     pub(super) fn new(
         globals: &'a Globals,
         index: usize,
@@ -139,7 +139,7 @@ impl<'a> ThreadCompiler<'a> {
                 if self.onces > 0 {
                     return Err(SyntaxError::new(
                         position,
-                        "`return` inside `once`, so that other threads would wait for ever",
+                        "`return` inside `once` would block other threads forever",
                         "end the `once` block first",
                     ));
                 }
@@ -171,7 +171,7 @@ impl<'a> ThreadCompiler<'a> {
         }
     }
 
-    /// Statements without blocks that are always events.
+    /// Translates statements without blocks that are always events.
     fn synchronisation(&mut self, statement: &Statement) -> Outcome<()> {
         let position = statement.position;
         let mutex = |scope: &Scope<'_>, object| scope.object(object, "a mutex", ObjectKind::is_mutex);
@@ -266,7 +266,7 @@ impl<'a> ThreadCompiler<'a> {
                 Some(_) => {
                     return Err(SyntaxError::new(
                         name.position,
-                        format!("the loop counter `{}` is no handle", name.text),
+                        format!("the loop counter `{}` is not a thread handle", name.text),
                         "join a local that received `h = spawn T`",
                     ));
                 }
@@ -301,7 +301,7 @@ impl<'a> ThreadCompiler<'a> {
         }
     }
 
-    /// A time limit and the local that receives the result.
+    /// Translates a time limit and the local that receives the result.
     fn limit(
         &self,
         timeout: Option<&Expression>,
@@ -353,7 +353,7 @@ impl<'a> ThreadCompiler<'a> {
         self.memory(MemoryAction::Assign { place: Place::Local(target), value }, touches, position)
     }
 
-    /// The local that `place` names, if it is one.
+    /// Returns the local that `place` names, if it is one.
     fn local_place(&self, place: &Reference) -> Outcome<Option<u16>> {
         match self.scope.local(&place.name.text) {
             None if self.scope.globals.get(&place.name.text).is_none() => Err(unknown(&place.name)),
@@ -425,7 +425,7 @@ impl<'a> ThreadCompiler<'a> {
         self.emit(Operation::Event(Box::new(event)));
     }
 
-    /// An event that touches no object.
+    /// Emits an event that touches no object.
     fn plain(&mut self, action: Action) -> Outcome<()> {
         self.event(Event::new(action, Vec::new()));
         Ok(())

@@ -1,23 +1,23 @@
-//! The one error type of the language: where, what, and what to do about it.
+//! The error type of the language: location, message and remedy.
 
 use super::ast::Position;
 
-/// A mistake in a program text.
+/// An error in a program text.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("line {line}, column {column}: {message}{}", .hint.as_ref().map(|hint| format!(" ({hint})")).unwrap_or_default())]
+#[error("line {line}, column {column}: {message}{}", .hint.as_ref().map(|hint| format!("\nhelp: {hint}")).unwrap_or_default())]
 pub struct SyntaxError {
-    /// Line of the mistake, counted from 1.
+    /// Line of the error, from 1.
     pub line: u32,
-    /// Column of the mistake in characters, counted from 1.
+    /// Column of the error in characters, from 1.
     pub column: u32,
-    /// What is wrong.
+    /// The message.
     pub message: String,
-    /// How to put it right.
+    /// The remedy.
     pub hint: Option<String>,
 }
 
 impl SyntaxError {
-    /// An error at `position`.
+    /// Creates an error at `position`.
     pub(crate) fn new(position: Position, message: impl Into<String>, hint: impl Into<String>) -> Self {
         SyntaxError {
             line: position.line,
@@ -28,5 +28,5 @@ impl SyntaxError {
     }
 }
 
-/// What every step of the translation returns.
+/// The result of every step of the translation.
 pub(crate) type Outcome<T> = Result<T, SyntaxError>;

@@ -1,17 +1,17 @@
-//! Events: what a scheduling point does and which objects it touches.
+//! Events: the action of a scheduling point and the objects it touches.
 
 use super::expression::{Element, Expr, Fault};
 
 /// An event and the objects it touches.
 #[derive(Debug, Clone)]
 pub struct Event {
-    /// What happens.
+    /// The action.
     pub action: Action,
     touches: Vec<(ObjectRef, Mode)>,
     fixed: Option<Accesses>,
 }
 
-/// How an object is touched.
+/// The way an object is touched.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Mode {
     /// Memory is read.
@@ -24,7 +24,7 @@ pub enum Mode {
     Sync,
 }
 
-/// Names an object, at compile time or by an index computed from locals.
+/// A reference to an object, at compile time or by an index computed from locals.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum ObjectRef {
     /// This object.
@@ -33,14 +33,14 @@ pub enum ObjectRef {
     Element(Box<Element>),
 }
 
-/// At most two objects with how they are touched.
+/// At most two objects with their modes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Accesses {
     list: [(u32, Mode); 2],
     count: u8,
 }
 
-/// What an event does.
+/// The action of an event.
 #[derive(Debug, Clone)]
 pub enum Action {
     /// Reads or writes shared variables.
@@ -55,7 +55,7 @@ pub enum Action {
     Choose {
         /// The local that receives it.
         target: u16,
-        /// How many values there are; below 1 is [`Fault::EmptyChoice`].
+        /// Number of values; below 1 is [`Fault::EmptyChoice`].
         count: Expr,
     },
     /// `lock m`, with the time limit and the local that is 1 if locked, 0 if timed out.
@@ -119,7 +119,7 @@ pub enum Action {
     OnceBegin {
         /// The guard.
         once: ObjectRef,
-        /// Where to continue if the block has been run already.
+        /// The instruction to continue at if the block has been run already.
         done: u32,
     },
     /// End of the block.
@@ -128,12 +128,12 @@ pub enum Action {
     Spawn {
         /// Index into [`Program::threads`](super::Program::threads).
         thread: usize,
-        /// What the child's local 0 holds.
+        /// The value of the child's local 0.
         argument: Expr,
-        /// Receives a number that `join` understands; its choice is the interpreter's.
+        /// Receives a number that `join` accepts; the interpreter chooses it.
         target: Option<u16>,
     },
-    /// `join h`: the local holds what `spawn` gave.
+    /// `join h`: the local holds the number from `spawn`.
     JoinHandle(u16),
     /// `join T`: the only thread spawned from that block (an index into [`Program::threads`](super::Program::threads)); joining it
     /// before it was spawned is [`Fault::NotAThread`].
@@ -149,7 +149,7 @@ pub enum Action {
 pub enum MemoryAction {
     /// `x = e`, or `t = e` where e reads a shared variable.
     Assign {
-        /// What is set.
+        /// The target.
         place: Place,
         /// Its new value.
         value: Expr,
@@ -158,7 +158,7 @@ pub enum MemoryAction {
     Add {
         /// The shared variable that changes.
         place: ObjectRef,
-        /// What is added.
+        /// The added value.
         amount: Expr,
         /// Receives the value before the change.
         old: Option<u16>,
@@ -169,12 +169,12 @@ pub enum MemoryAction {
     Branch {
         /// The condition.
         condition: Expr,
-        /// Where to continue if it is zero.
+        /// The instruction to continue at if it is zero.
         otherwise: u32,
     },
 }
 
-/// What an assignment sets.
+/// The target of an assignment.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Place {
     /// A local.
@@ -183,7 +183,7 @@ pub enum Place {
     Shared(ObjectRef),
 }
 
-/// Where a thread continues after an event.
+/// The next instruction of a thread after an event.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flow {
     /// At the next instruction.
@@ -193,7 +193,7 @@ pub enum Flow {
 }
 
 impl ObjectRef {
-    /// The object's number, given the locals.
+    /// Returns the object's number, given the locals.
     #[inline]
     pub fn resolve(&self, locals: &[i64]) -> Result<u32, Fault> {
         match self {
@@ -207,7 +207,7 @@ impl Accesses {
     /// Touches nothing.
     pub const NONE: Accesses = Accesses { list: [(0, Mode::Read); 2], count: 0 };
 
-    /// The objects and how they are touched, without duplicates.
+    /// Returns the objects with their modes, without duplicates.
     #[inline]
     pub fn as_slice(&self) -> &[(u32, Mode)] {
         &self.list[..usize::from(self.count)]
@@ -237,7 +237,7 @@ impl Event {
         event
     }
 
-    /// The objects that the event touches, given the locals. An element outside its array is left
+    /// Returns the objects that the event touches, given the locals. An element outside its array is left
     /// out: running the event reports the fault, if it gets as far as evaluating the element.
     #[inline]
     pub fn accesses(&self, locals: &[i64]) -> Accesses {
@@ -253,12 +253,12 @@ impl Event {
         accesses
     }
 
-    /// The accesses, if they do not depend on locals.
+    /// Returns the accesses, if they do not depend on locals.
     pub fn fixed_accesses(&self) -> Option<&Accesses> {
         self.fixed.as_ref()
     }
 
-    /// What the event is called in reports.
+    /// Returns the name of the event in reports.
     pub fn name(&self) -> &'static str {
         self.action.name()
     }
@@ -301,7 +301,7 @@ impl MemoryAction {
 }
 
 impl Action {
-    /// What the action is called in reports.
+    /// Returns the name of the action in reports.
     pub fn name(&self) -> &'static str {
         match self {
             Action::Memory(MemoryAction::Assign { .. }) => "assign",

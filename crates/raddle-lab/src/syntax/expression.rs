@@ -22,8 +22,8 @@ pub enum Fault {
     /// `choose e` with `e` below 1. Raised by the interpreter, which makes the choice.
     #[error("a choice among {0} values")]
     EmptyChoice(i64),
-    /// `join` of something that is no thread. Raised by the interpreter, which knows the threads.
-    #[error("join of {0}, which is no thread")]
+    /// `join` of a number that is not a thread. Raised by the interpreter, which knows the threads.
+    #[error("join of {0}, which is not a thread")]
     NotAThread(i64),
     /// `spawn` beyond [`THREAD_LIMIT`](super::THREAD_LIMIT). Raised by the interpreter, which knows the threads.
     #[error("more than {} threads", super::THREAD_LIMIT)]
@@ -50,19 +50,19 @@ pub enum Expr {
     Binary(BinaryOperator, Box<(Expr, Expr)>),
 }
 
-/// One element out of a row of objects with consecutive numbers.
+/// One element of consecutively numbered objects.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Element {
     /// Number of the first object.
     pub base: u32,
-    /// How many there are.
+    /// Number of objects.
     pub length: u32,
-    /// Which one. Reads only locals.
+    /// The index. Reads only locals.
     pub index: Expr,
 }
 
 impl Element {
-    /// The object's number, given the locals.
+    /// Returns the object's number, given the locals.
     pub fn resolve(&self, locals: &[i64]) -> Result<u32, Fault> {
         let index = self.index.eval(locals, &[])?;
         match u32::try_from(index) {
@@ -73,10 +73,10 @@ impl Element {
 }
 
 impl Expr {
-    /// The value, given the thread's locals and the shared variables.
+    /// Returns the value, given the thread's locals and the shared variables.
     ///
     /// # Panics
-    /// If `locals` or `shared` are shorter than the program that the expression came from demands.
+    /// If `locals` or `shared` are shorter than the program of the expression requires.
     #[inline]
     pub fn eval(&self, locals: &[i64], shared: &[i64]) -> Result<i64, Fault> {
         match self {
@@ -103,7 +103,7 @@ impl Expr {
         }
     }
 
-    /// True if the value depends on nothing but constants and locals.
+    /// Returns true if the value depends on nothing but constants and locals.
     pub fn is_local(&self) -> bool {
         match self {
             Expr::Const(_) | Expr::Local(_) => true,
@@ -113,12 +113,12 @@ impl Expr {
         }
     }
 
-    /// The value of a constant.
+    /// Returns the value of a constant.
     pub fn as_const(&self) -> Option<i64> {
         if let Expr::Const(value) = self { Some(*value) } else { None }
     }
 
-    /// `operator operand`, folded if possible.
+    /// Returns `operator operand`, folded if possible.
     pub(crate) fn unary(operator: UnaryOperator, operand: Expr) -> Expr {
         match operand {
             Expr::Const(value) => Expr::Const(apply_unary(operator, value)),
@@ -126,7 +126,7 @@ impl Expr {
         }
     }
 
-    /// `left operator right`, folded if possible; a constant division by zero is left to run time.
+    /// Returns `left operator right`, folded if possible; a constant division by zero is left to run time.
     pub(crate) fn binary(operator: BinaryOperator, left: Expr, right: Expr) -> Expr {
         if let (Expr::Const(left), Expr::Const(right)) = (&left, &right)
             && let Ok(value) = apply_binary(operator, *left, *right)

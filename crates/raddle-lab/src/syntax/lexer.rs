@@ -3,10 +3,10 @@
 use super::ast::Position;
 use super::error::{Outcome, SyntaxError};
 
-/// What a token is.
+/// The kind of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum TokenKind {
-    /// A name or a keyword; the parser tells them apart.
+    /// A name or a keyword; the parser distinguishes them.
     Word(String),
     /// A decimal number.
     Number(i64),
@@ -18,12 +18,12 @@ pub(crate) enum TokenKind {
     Eof,
 }
 
-/// One token and where it stands.
+/// One token and its position.
 #[derive(Debug, Clone)]
 pub(crate) struct Token {
-    /// What it is.
+    /// Its kind.
     pub(crate) kind: TokenKind,
-    /// Where it starts, for messages.
+    /// Its start, for messages.
     pub(crate) position: Position,
     /// Byte range in the source, for quoting statements.
     pub(crate) start: usize,
@@ -83,7 +83,7 @@ pub(crate) fn tokenize(source: &str) -> Outcome<Vec<Token>> {
     Ok(tokens)
 }
 
-/// Bytes of the longest prefix of ASCII characters that all satisfy `belongs`.
+/// Returns the length in bytes of the longest prefix of ASCII characters that all satisfy `belongs`.
 fn prefix(text: &str, belongs: impl Fn(char) -> bool) -> usize {
     text.find(|c| !belongs(c)).unwrap_or(text.len())
 }
@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_characters_and_numbers_are_refused() {
+    fn bad_characters_and_numbers_are_rejected() {
         for (source, part) in [
             ("x = $", "character `$`"),
             ("9223372036854775808", "too large"),

@@ -6,7 +6,7 @@ use super::lexer::TokenKind;
 use super::parser::Parser;
 
 impl Parser<'_> {
-    /// `{ statements }`.
+    /// Parses `{ statements }`.
     pub(super) fn block(&mut self) -> Outcome<Vec<Statement>> {
         self.expect_symbol("{", "open the block with `{` on the same line")?;
         self.nested(|parser| {
@@ -33,7 +33,7 @@ impl Parser<'_> {
         Ok(Statement { kind, position, text })
     }
 
-    /// Reads a statement; sets `head_end` to the end of its head if a block follows.
+    /// Parses a statement; sets `head_end` to the end of its head if a block follows.
     fn statement_kind(&mut self, head_end: &mut Option<usize>) -> Outcome<StatementKind> {
         let TokenKind::Word(word) = self.peek() else {
             return self.error(
@@ -159,12 +159,12 @@ impl Parser<'_> {
         Ok(StatementKind::If { condition, then, otherwise })
     }
 
-    /// Looks past newlines for `else`, without moving.
+    /// Returns true if `else` follows after newlines, without moving.
     fn else_follows(&self) -> bool {
         self.next_after_ends() == Some("else")
     }
 
-    /// Statements that may store a result: `lock`, `trylock`, `wait`, `barrier`, `spawn`, `choose`.
+    /// Parses statements that may store a result: `lock`, `trylock`, `wait`, `barrier`, `spawn`, `choose`.
     fn call(&mut self, word: &str, target: Option<Name>) -> Outcome<StatementKind> {
         self.advance();
         match (word, target) {
@@ -261,7 +261,7 @@ impl Parser<'_> {
         }
     }
 
-    /// `++` or `--`, as what it adds.
+    /// Parses `++` or `--`. Returns the value that it adds.
     fn bump(&mut self) -> Option<Expression> {
         if self.take_symbol("++") {
             Some(Expression::Number(1))

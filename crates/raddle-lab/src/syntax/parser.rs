@@ -1,8 +1,7 @@
 //! Tokens to tree: the token cursor, declarations, thread blocks and expressions.
 //!
-//! Statements are in `parse_statement`. The parser knows grammar only; whether a name exists and
-//! fits is decided by `compile`. Nesting and expression size are limited, so that no text can
-//! exhaust the stack.
+//! Statements are in `parse_statement`. The parser knows only the grammar; `compile` checks that names exist
+//! and have the right kind. Nesting and expression size are limited, so that no text can exhaust the stack.
 
 use super::ast::*;
 use super::error::{Outcome, SyntaxError};
@@ -10,7 +9,7 @@ use super::lexer::{Token, TokenKind, tokenize};
 
 /// Deepest nesting of blocks or of brackets in an expression.
 const MAX_DEPTH: usize = 64;
-/// Most operators in one expression.
+/// Largest number of operators in one expression.
 const MAX_OPERATORS: usize = 256;
 
 /// Words that cannot be names.
@@ -58,7 +57,7 @@ const KEYWORDS: [&str; 41] = [
     "false",
 ];
 
-/// Reads a whole text.
+/// Parses a whole text.
 pub(super) fn parse(source: &str) -> Outcome<File> {
     let tokens = tokenize(source)?;
     Parser { source, tokens, next: 0, depth: 0, operators: 0 }.file()
@@ -71,9 +70,9 @@ pub(super) struct Parser<'a> {
     tokens: Vec<Token>,
     /// Invariant: a valid index into `tokens`.
     next: usize,
-    /// How many blocks and brackets are open.
+    /// Number of open blocks and brackets.
     depth: usize,
-    /// Operators seen in the current expression.
+    /// Number of operators seen in the current expression.
     operators: usize,
 }
 
@@ -86,12 +85,12 @@ impl Parser<'_> {
         self.tokens[self.next].position
     }
 
-    /// First byte of the next token.
+    /// Returns the first byte of the next token.
     pub(super) fn start(&self) -> usize {
         self.tokens[self.next].start
     }
 
-    /// One past the last byte of the token just read.
+    /// Returns one past the last byte of the token just read.
     pub(super) fn end(&self) -> usize {
         self.tokens[self.next.saturating_sub(1)].end
     }
@@ -126,7 +125,7 @@ impl Parser<'_> {
         found
     }
 
-    /// Passes newlines and semicolons.
+    /// Skips newlines and semicolons.
     pub(super) fn skip_ends(&mut self) {
         self.operators = 0;
         while *self.peek() == TokenKind::End {
@@ -134,14 +133,14 @@ impl Parser<'_> {
         }
     }
 
-    /// The word after the newlines that come next, if it is one.
+    /// Returns the word after the newlines that come next, if there is one.
     pub(super) fn next_after_ends(&self) -> Option<&str> {
         let kind =
             self.tokens[self.next..].iter().map(|token| &token.kind).find(|kind| **kind != TokenKind::End);
         if let Some(TokenKind::Word(word)) = kind { Some(word) } else { None }
     }
 
-    /// The next token in words, for messages.
+    /// Describes the next token, for messages.
     pub(super) fn found(&self) -> String {
         match self.peek() {
             TokenKind::Word(word) => format!("`{word}`"),
@@ -163,7 +162,7 @@ impl Parser<'_> {
         self.error(format!("expected `{symbol}`, found {}", self.found()), hint)
     }
 
-    /// A newline or `;`; a closing brace or the end of the text will do as well.
+    /// Parses a newline or `;`; accepts a closing brace or the end of the text as well.
     pub(super) fn expect_end(&mut self) -> Outcome<()> {
         match self.peek() {
             TokenKind::End | TokenKind::Eof | TokenKind::Symbol("}") => Ok(()),
@@ -174,7 +173,7 @@ impl Parser<'_> {
         }
     }
 
-    /// Counts a level of nesting for the time of `inner`.
+    /// Runs `inner` one nesting level deeper.
     pub(super) fn nested<T>(&mut self, inner: impl FnOnce(&mut Self) -> Outcome<T>) -> Outcome<T> {
         if self.depth == MAX_DEPTH {
             return self
@@ -186,7 +185,7 @@ impl Parser<'_> {
         result
     }
 
-    /// A name that is no keyword; `what` says which name is missing.
+    /// Parses a name that is not a keyword; `what` describes the missing name.
     pub(super) fn name(&mut self, what: &str) -> Outcome<Name> {
         let position = self.position();
         let TokenKind::Word(text) = self.peek() else {
@@ -206,7 +205,7 @@ impl Parser<'_> {
         Ok(name)
     }
 
-    /// A name with an optional index.
+    /// Parses a name with an optional index.
     pub(super) fn reference(&mut self, what: &str) -> Outcome<Reference> {
         let name = self.name(what)?;
         let index = self.index()?.map(Box::new);
@@ -316,7 +315,7 @@ impl Parser<'_> {
         Ok(Declaration { kind, name, size, initial })
     }
 
-    /// One or more items between commas; a line may end after a comma.
+    /// Parses one or more items between commas; a line may end after a comma.
     pub(super) fn list(&mut self, mut item: impl FnMut(&mut Self) -> Outcome<()>) -> Outcome<()> {
         loop {
             item(self)?;
@@ -348,13 +347,13 @@ impl Parser<'_> {
         Ok(ThreadBlock { name, is_main, parameter, copies, body })
     }
 
-    /// A full expression.
+    /// Parses a full expression.
     pub(super) fn expression(&mut self) -> Outcome<Expression> {
         self.operators = 0;
         self.binary(1)
     }
 
-    /// Operators that bind at least as tightly as `floor`, by precedence climbing.
+    /// Parses operators that bind at least as tightly as `floor`, by precedence climbing.
     fn binary(&mut self, floor: u8) -> Outcome<Expression> {
         let mut left = self.unary()?;
         loop {

@@ -1,20 +1,20 @@
-//! What the compiler produces: a flat program that an interpreter runs without looking at names.
+//! The output of the compiler: a flat program that an interpreter runs without looking at names.
 //!
-//! How to run it: keep `shared = program.initial_values()`, and per thread its `locals` (as long
-//! as [`Thread::locals`] says, zero except slot 0 = the argument) and `pc = 0`. Before a thread is
-//! first announced and after each of its events, call [`Thread::run_local`]; it stops at the next
-//! event, whose [`Event::accesses`] are the announcement, or at the thread's end. To run a memory
-//! event call [`MemoryAction::run`](super::MemoryAction::run); synchronisation is the interpreter's business. After an event
+//! To run it, keep `shared = program.initial_values()`, and per thread its `locals` (as many as
+//! [`Thread::locals`], zero except slot 0 = the argument) and `pc = 0`. Before a thread is first announced
+//! and after each of its events, call [`Thread::run_local`]; it stops at the next event, whose
+//! [`Event::accesses`] are the announcement, or at the thread's end. To run a memory event call
+//! [`MemoryAction::run`](super::MemoryAction::run); the interpreter handles synchronisation. After an event
 //! `pc` goes up by one, unless the event jumps.
 
 use super::ast::{ObjectKind, Position};
 use super::event::Event;
 use super::expression::{Expr, Fault};
 
-/// Most local instructions between two events; more is taken for an endless loop.
+/// Largest number of local instructions between two events; more is treated as an endless loop.
 pub const LOCAL_STEP_LIMIT: u32 = 1_000_000;
 
-/// Most threads of a run; no strategy can tell more apart than 2^20.
+/// Largest number of threads of a run; strategies support at most 2^20.
 pub const THREAD_LIMIT: usize = 1_000_000;
 
 /// A compiled program.
@@ -23,7 +23,7 @@ pub struct Program {
     /// The shared objects. Invariant: variables come first, so a variable's object number is also its
     /// index in the slice of shared values.
     pub objects: Vec<Object>,
-    /// How many of the objects are variables.
+    /// Number of variables among the objects.
     pub variables: u32,
     /// The thread blocks in the order of the text.
     pub threads: Vec<Thread>,
@@ -33,7 +33,7 @@ pub struct Program {
     pub is_straight_line: bool,
     /// The parameters with the values used.
     pub params: Vec<(String, i64)>,
-    /// Where instructions come from; see [`Instruction::source`].
+    /// The sources of instructions; see [`Instruction::source`].
     pub sources: Vec<Source>,
 }
 
@@ -42,7 +42,7 @@ pub struct Program {
 pub struct Object {
     /// Its name; `a[2]` for an array element.
     pub name: String,
-    /// What it is.
+    /// Its kind.
     pub kind: ObjectKind,
     /// Initial value, permits of a semaphore, parties of a barrier; else 0.
     pub initial: i64,
@@ -55,7 +55,7 @@ pub struct Start {
     pub thread: usize,
     /// Its name: that of the block, with a number from 1 for a copy.
     pub name: String,
-    /// What local 0 holds at the start: a copy's index from 0, else 0.
+    /// The initial value of local 0: a copy's index from 0, else 0.
     pub argument: i64,
 }
 
@@ -64,9 +64,9 @@ pub struct Start {
 pub struct Thread {
     /// The block's name.
     pub name: String,
-    /// The parameter's name, if `spawn` must give an argument. It goes to local 0.
+    /// The parameter's name, if `spawn` requires an argument. It goes to local 0.
     pub parameter: Option<String>,
-    /// How many locals it has. Local 0 is the argument or copy index and always exists.
+    /// Number of locals. Local 0 is the argument or copy index and always exists.
     pub locals: u16,
     /// Names of the locals, for reports; unnamed ones are empty.
     pub local_names: Vec<String>,
@@ -74,28 +74,28 @@ pub struct Thread {
     pub code: Vec<Instruction>,
 }
 
-/// Where an instruction comes from.
+/// The source of an instruction.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Source {
-    /// Where the statement starts.
+    /// The start of the statement.
     pub position: Position,
     /// Its text; only the head, if it has a block.
     pub text: String,
-    /// Thread and number, such as `A2` for the second event statement of thread A (`T1.2` if the
-    /// thread's name ends in a digit). Empty for a statement that is no event.
+    /// Thread and number, such as `A2` for the second event statement of thread A (`T1.2` if the thread's
+    /// name ends in a digit). Empty for a statement that is not an event.
     pub label: String,
 }
 
 /// One instruction.
 #[derive(Debug, Clone)]
 pub struct Instruction {
-    /// What it does.
+    /// The operation.
     pub operation: Operation,
     /// Index into [`Program::sources`].
     pub source: u32,
 }
 
-/// What an instruction does. Only `Event` takes part in scheduling.
+/// The operation of an instruction. Only `Event` takes part in scheduling.
 #[derive(Debug, Clone)]
 pub enum Operation {
     /// Computes a local from locals.
@@ -113,16 +113,16 @@ pub enum Operation {
     JumpUnless {
         /// The condition.
         condition: Expr,
-        /// Where to go.
+        /// The instruction to jump to.
         to: u32,
     },
     /// Ends the thread.
     Return,
-    /// Something the scheduler decides about.
+    /// A scheduling point.
     Event(Box<Event>),
 }
 
-/// Where [`Thread::run_local`] stopped.
+/// The point at which [`Thread::run_local`] stopped.
 #[derive(Debug, Clone, Copy)]
 pub enum Pause<'a> {
     /// Before this event.
@@ -132,17 +132,17 @@ pub enum Pause<'a> {
 }
 
 impl Program {
-    /// The shared variables' values at the start.
+    /// Returns the initial values of the shared variables.
     pub fn initial_values(&self) -> Vec<i64> {
         self.objects[..self.variables as usize].iter().map(|object| object.initial).collect()
     }
 
-    /// Where an instruction comes from.
+    /// Returns the source of an instruction.
     pub fn source(&self, instruction: &Instruction) -> &Source {
         &self.sources[instruction.source as usize]
     }
 
-    /// The block named `name`.
+    /// Returns the block named `name`.
     pub fn thread(&self, name: &str) -> Option<&Thread> {
         self.threads.iter().find(|thread| thread.name == name)
     }

@@ -1,4 +1,4 @@
-//! Names: what each one means, and expressions with their names resolved.
+//! Names and their meanings, and expressions with their names resolved.
 
 use std::collections::BTreeMap;
 
@@ -7,7 +7,7 @@ use super::error::{Outcome, SyntaxError};
 use super::event::{Mode, ObjectRef};
 use super::expression::{Element, Expr};
 
-/// What a global name stands for.
+/// The meaning of a global name.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Entry {
     /// A parameter and its value.
@@ -45,7 +45,7 @@ fn duplicate(name: &Name, first: Position) -> SyntaxError {
     )
 }
 
-/// What a name means inside one thread.
+/// The meaning of a name inside one thread.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Binding {
     /// A local.
@@ -56,12 +56,12 @@ pub(super) enum Binding {
     Const(i64),
 }
 
-/// The names visible at one place.
+/// The names visible at one point.
 #[derive(Debug)]
 pub(super) struct Scope<'a> {
     pub(super) globals: &'a Globals,
     locals: BTreeMap<String, (Binding, Position)>,
-    /// True where `self` has a meaning.
+    /// True if `self` has a meaning.
     pub(super) is_copied: bool,
 }
 
@@ -86,7 +86,7 @@ impl Touches {
 }
 
 impl<'a> Scope<'a> {
-    /// A scope with global names only.
+    /// Creates a scope with global names only.
     pub(super) fn new(globals: &'a Globals) -> Self {
         Scope { globals, locals: BTreeMap::new(), is_copied: false }
     }
@@ -95,7 +95,7 @@ impl<'a> Scope<'a> {
         self.locals.get(name).map(|(binding, _)| *binding)
     }
 
-    /// The slot declared at this very place before, in an earlier round of an unrolled loop.
+    /// Returns the slot declared by this very declaration before, in an earlier round of an unrolled loop.
     pub(super) fn declared_here(&self, name: &Name) -> Option<u16> {
         match self.locals.get(&name.text) {
             Some((Binding::Slot(slot), position)) if *position == name.position => Some(*slot),
@@ -117,7 +117,7 @@ impl<'a> Scope<'a> {
         self.locals.remove(&name.text);
     }
 
-    /// The local that receives a result.
+    /// Returns the local that receives a result.
     pub(super) fn target(&self, name: &Name) -> Outcome<u16> {
         match (self.local(&name.text), self.globals.get(&name.text)) {
             (Some(Binding::Slot(slot)), _) => Ok(slot),

@@ -1,8 +1,8 @@
-//! Bytes as text of letters, digits, `+` and `/`, four for every three bytes, with `=` at the end (RFC 4648).
+//! Base64 with padding (RFC 4648).
 
 const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
-/// `bytes` as text.
+/// Encodes `bytes`.
 pub(super) fn encode(bytes: &[u8]) -> String {
     let mut text = String::with_capacity(bytes.len().div_ceil(3) * 4);
     for chunk in bytes.chunks(3) {
@@ -16,7 +16,7 @@ pub(super) fn encode(bytes: &[u8]) -> String {
     text
 }
 
-/// The bytes of `text`; the error is where it is wrong, from 0.
+/// Decodes `text`. The error is the index of the first invalid character.
 pub(super) fn decode(text: &str) -> Result<Vec<u8>, usize> {
     let text = text.as_bytes();
     if !text.len().is_multiple_of(4) {
@@ -55,7 +55,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_examples_of_the_standard() {
+    fn matches_the_examples_of_the_standard() {
         for (bytes, text) in
             [("", ""), ("f", "Zg=="), ("fo", "Zm8="), ("foo", "Zm9v"), ("foobar", "Zm9vYmFy")]
         {
@@ -65,7 +65,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_such_text_is_refused() {
+    fn invalid_text_is_rejected() {
         for (wrong, at) in [("Zg=", 3), ("Zg==Zg==", 0), ("Z===", 0), ("Zm9v!m8=", 4), ("Zm\u{e9}", 2)] {
             assert_eq!(decode(wrong), Err(at), "{wrong}");
         }

@@ -1,4 +1,4 @@
-//! Whether a file that was read has a name for everything that it talks about.
+//! Consistency check of a file that was read: every id it contains has a name.
 
 use super::{FileError, TraceFile};
 use crate::{Failure, FreedBlock, LocationId, ObjectId, ThreadId};
@@ -32,7 +32,7 @@ impl TraceFile {
             if value.step as usize >= self.steps.len()
                 || object.is_none_or(|o| o.index() >= self.objects.len())
             {
-                return wrong(value.step as usize, "a value of no step or of no object".to_owned());
+                return wrong(value.step as usize, "a value has no step or no object".to_owned());
             }
         }
         match self.verdict.failure() {
@@ -65,7 +65,7 @@ impl TraceFile {
     }
 }
 
-/// What a failure talks about.
+/// The ids that a failure contains.
 struct Named {
     threads: Vec<ThreadId>,
     objects: Vec<ObjectId>,

@@ -1,4 +1,4 @@
-//! Failure files as text: what of them is readable, what is packed, and how old versions are read.
+//! Failure files as text: the readable part, the packed part, and the readers of old versions.
 
 use super::{
     Environment, FORMAT_VERSION, FileError, FrontEnd, MOST_FILE_STEPS, Minimized, Settings, TraceFile,
@@ -8,7 +8,7 @@ use crate::native::SHARED;
 use crate::{Kind, Name, Values, Verdict, mix};
 use serde::{Deserialize, Serialize};
 
-/// The file of version 2, field by field in the order of the text.
+/// A file of version 2, field by field in the order of the text.
 #[derive(Serialize, Deserialize)]
 struct Readable {
     raddle_failure: u32,
@@ -32,12 +32,12 @@ struct Readable {
     threads: Vec<String>,
     locations: Vec<String>,
     kinds: Vec<Kind>,
-    /// How many there are.
+    /// Number of steps.
     steps: u64,
-    /// How many bytes the packed part has when it is inflated.
+    /// Length of the packed part after inflation, in bytes.
     packed_length: u64,
     packed: String,
-    /// How many bytes the values have when they are inflated. Nothing if there are none.
+    /// Length of the values after inflation, in bytes. Absent if there are none.
     #[serde(default, skip_serializing_if = "is_zero")]
     values_length: u64,
     #[serde(default, skip_serializing_if = "String::is_empty")]
@@ -48,7 +48,7 @@ fn is_zero(number: &u64) -> bool {
     *number == 0
 }
 
-/// What tells one version from another. Version 1 had another name for its field.
+/// The fields that distinguish versions. Version 1 had another name for its field.
 #[derive(Deserialize)]
 struct Version {
     raddle_failure: Option<u32>,
@@ -56,7 +56,7 @@ struct Version {
 }
 
 impl TraceFile {
-    /// The file as text.
+    /// Returns the file as text.
     pub fn to_json(&self) -> String {
         let (mut readable, bytes) = self.take_apart();
         readable.packed = base64::encode(&packed::deflate(&bytes));
@@ -74,13 +74,14 @@ impl TraceFile {
         text
     }
 
-    /// Eight digits that tell this failure from others: the same for the same content, whatever [`TraceFile::id`] is.
+    /// Returns eight digits that identify this failure. They depend on the content only, not on
+    /// [`TraceFile::id`].
     pub fn short_id(&self) -> String {
         let (readable, bytes) = self.take_apart();
         id(&readable, &bytes)
     }
 
-    /// Reads a file's text and checks that it is consistent.
+    /// Parses a file and checks that it is consistent.
     pub fn from_json(text: &str) -> Result<TraceFile, FileError> {
         let version: Version = serde_json::from_str(text).map_err(syntax)?;
         let mut file = match (version.raddle_failure, version.raddle_trace) {
@@ -90,13 +91,14 @@ impl TraceFile {
             (None, None) => return Err(FileError::Foreign),
         };
         file.check()?;
-        // Files from before there was this setting do not name it. A run whose threads spun fails without it.
+        // Older files do not have this setting. Without it, a run at the step limit fails only if threads
+        // spun.
         let at_limit = |failure: &crate::Failure| matches!(failure, crate::Failure::StepLimit { spinning, .. } if spinning.is_empty());
         file.settings.step_limit_fails |= file.verdict.failure().is_some_and(at_limit);
         Ok(file)
     }
 
-    /// The readable part without what is packed and without an id of its own, and the columns to be packed.
+    /// Returns the readable part, without the packed data and the id, and the columns to be packed.
     fn take_apart(&self) -> (Readable, Vec<u8>) {
         let mut kinds: Vec<Kind> = Vec::new();
         for step in &self.steps {
@@ -139,29 +141,25 @@ impl TraceFile {
 }
 
 impl Readable {
-    /// The file with what was packed. Shared memory comes after the other parameters.
+    /// Unpacks the file. Shared memory comes after the other parameters.
     fn whole(self) -> Result<TraceFile, FileError> {
         let damaged = |message: String| FileError::Packed { message };
         if self.steps > MOST_FILE_STEPS {
-            return Err(damaged(format!(
-                "{} steps, more than the {MOST_FILE_STEPS} that a reader takes",
-                self.steps
-            )));
+            return Err(damaged(format!("{} steps exceed the limit of {MOST_FILE_STEPS}", self.steps)));
         }
         let small = base64::decode(&self.packed)
-            .map_err(|at| damaged(format!("character {} of them is none of base64", at + 1)))?;
+            .map_err(|at| damaged(format!("character {} is not base64", at + 1)))?;
         let bytes = packed::inflate(&small, self.packed_length).map_err(damaged)?;
         let packed = packed::unpack(&bytes, self.steps, &self.kinds).map_err(damaged)?;
         let values = match self.values.is_empty() {
             true => Values::default(),
             false if self.values_length > values::MOST_READ => {
                 let most = values::MOST_READ;
-                let message =
-                    format!("{} bytes, more than the {most} that a reader takes", self.values_length);
+                let message = format!("{} bytes exceed the limit of {most}", self.values_length);
                 return Err(FileError::Values { message });
             }
             false => base64::decode(&self.values)
-                .map_err(|at| format!("character {} of them is none of base64", at + 1))
+                .map_err(|at| format!("character {} is not base64", at + 1))
                 .and_then(|small| packed::inflate(&small, self.values_length))
                 .and_then(|bytes| values::unpack(&bytes))
                 .map_err(|message| FileError::Values { message })?,
@@ -194,7 +192,7 @@ impl Readable {
     }
 }
 
-/// A file of version 1: every step was written out, and a native program was a JSON list of its words.
+/// Reads a file of version 1, which had every step in full and a native program as a JSON list of its words.
 fn version_1(text: &str) -> Result<TraceFile, FileError> {
     let mut file: TraceFile = serde_json::from_str(text).map_err(syntax)?;
     if file.front_end == FrontEnd::Native

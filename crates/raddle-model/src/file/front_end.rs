@@ -1,4 +1,4 @@
-//! The front ends, which are named in failure files.
+//! The front ends, by their names in failure files.
 
 use serde::{Deserialize, Serialize};
 use std::fmt::{self, Display, Formatter};
@@ -12,14 +12,14 @@ pub enum FrontEnd {
     Lab,
     /// Rust tests that use the types of the crate `raddle`.
     Rust,
-    /// Pthreads programs and Rust crates as they are.
+    /// Pthreads programs and unmodified Rust crates.
     Native,
     /// Erlang and Elixir programs.
     Beam,
 }
 
 impl FrontEnd {
-    /// All of them.
+    /// All front ends.
     pub const ALL: [FrontEnd; 4] = [FrontEnd::Lab, FrontEnd::Rust, FrontEnd::Native, FrontEnd::Beam];
 
     /// Returns its name in failure files.
@@ -57,11 +57,9 @@ impl Display for FrontEnd {
     }
 }
 
-/// A name that no front end has.
+/// A name that belongs to no front end.
 #[derive(Clone, PartialEq, Eq, Debug, thiserror::Error)]
-#[error(
-    "the run was recorded by the front end `{0}`, which this raddle does not know; use the raddle that wrote it"
-)]
+#[error("unknown front end `{0}`: use the version of raddle that recorded the run")]
 pub struct UnknownFrontEnd(pub String);
 
 impl FromStr for FrontEnd {

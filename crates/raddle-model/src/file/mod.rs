@@ -1,7 +1,7 @@
-//! The file that holds one failing run, so that it can be replayed, read by people, and made smaller.
+//! The failure file: one failing run, to be replayed, read and minimized.
 //!
-//! The file is JSON with a packed part. A reader refuses a version it does not know; within a version, fields may be
-//! added but not changed. See `docs/design/failure-file.md`.
+//! The file is JSON with a packed part. A reader rejects versions it does not know; within a version, fields
+//! may be added but not changed. See `docs/design/failure-file.md`.
 
 mod base64;
 mod check;
@@ -15,58 +15,60 @@ pub use front_end::{FrontEnd, UnknownFrontEnd};
 use crate::{Operation, Pick, Values, Verdict};
 use serde::{Deserialize, Serialize};
 
-/// The version that this crate writes. It reads version 1 as well.
+/// The version that this crate writes. It also reads version 1.
 pub const FORMAT_VERSION: u32 = 2;
 
-/// The most steps of a run that a reader takes from a file.
+/// The largest number of steps that a reader accepts.
 pub const MOST_FILE_STEPS: u64 = 1 << 24;
 
 /// The text of a location that is not in the source.
 pub const NO_LOCATION: &str = "unknown location";
 
-/// The parameter of a failure file of an Erlang program that tells, for each thread in turn, how many steps the run had when it was
-/// made.
+/// The parameter in a failure file of an Erlang program that holds, for each thread in order, the number of
+/// steps executed before the thread was created.
 pub const MADE: &str = "made";
 
 /// One recorded run.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct TraceFile {
-    /// The short name of the failure, or nothing if none was given; see [`TraceFile::short_id`]. A run that was made
-    /// smaller keeps the name of the one it was made from.
+    /// The short name of the failure, or empty if it has none; see [`TraceFile::short_id`]. A minimized run
+    /// keeps the name of the original run.
     #[serde(default)]
     pub id: String,
     /// The front end that ran the program.
     pub front_end: FrontEnd,
-    /// The program, as its front end names it: for the lab, the text of the program; for a Rust test, its name; for a
-    /// pthreads program, its path; for an Erlang program, `module:function`.
+    /// The program, in the notation of its front end. Lab: the program text. Rust test: its name. Pthreads
+    /// program: its path. Erlang program: `module:function`.
     pub program: String,
-    /// The arguments of the program, where it has some.
+    /// The arguments of the program, if any.
     #[serde(default)]
     pub arguments: Vec<String>,
-    /// Which build of the program it was, where that is known: `gnu:` and the linker's id, or `hash:` and a hash of the file.
+    /// The build of the program, if known: `gnu:` and the linker's build id, or `hash:` and a hash of the
+    /// file.
     #[serde(default)]
     pub build: Option<String>,
-    /// Where and in what the program was started, if not in the folder and environment of whoever recorded or repeats the run.
+    /// The directory, environment variables and test of the program. Defaults are those of the recording or
+    /// replaying process.
     #[serde(default)]
     pub environment: Environment,
-    /// The signature of whoever wrote the file over what a replay starts; see `raddle_search::sign`.
+    /// The writer's signature over everything that a replay starts; see `raddle_search::sign`.
     #[serde(default)]
     pub signature: Option<String>,
-    /// Values that replace the program's own parameters. Those with names that front ends give, [`SHARED`](crate::native::SHARED) and
-    /// [`MADE`], are no parameters of the program.
+    /// Values that replace the program's own parameters. Parameters that front ends add
+    /// ([`SHARED`](crate::native::SHARED) and [`MADE`]) are not parameters of the program.
     pub parameters: Vec<(String, i64)>,
-    /// The engine's settings under which the run happened.
+    /// The engine settings of the run.
     pub settings: Settings,
-    /// The strategy that found the run, for people; replay does not need it.
+    /// The strategy that found the run, for information; replay does not need it.
     pub strategy: String,
-    /// The seed it was found with.
+    /// The seed that found the run.
     pub seed: u64,
-    /// Which run of that seed it was, from 0.
+    /// The index of the run for that seed, from 0.
     pub run: u64,
-    /// What was done to make the run smaller than the one that was found, if anything.
+    /// Statistics of the minimization, if the run was minimized.
     #[serde(default)]
     pub minimized: Option<Minimized>,
-    /// How the run ended.
+    /// The verdict of the run.
     pub verdict: Verdict,
     /// The partial-order fingerprint of the run.
     pub fingerprint: u64,
@@ -78,23 +80,23 @@ pub struct TraceFile {
     pub locations: Vec<String>,
     /// The executed operations, in order.
     pub steps: Vec<TraceStep>,
-    /// Every other decision as (step, how many answers, answer), in order.
+    /// Every other decision as (step, number of answers, answer), in order.
     pub picks: Vec<(u32, u32, u32)>,
-    /// What steps read and wrote, where that is known.
+    /// The values that steps read and wrote, where known.
     #[serde(default, skip_serializing_if = "Values::is_empty")]
     pub values: Values,
 }
 
-/// What a program is started in, besides its arguments.
+/// The environment in which a program starts, besides its arguments.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Environment {
-    /// The working directory; that of whoever starts it if there is none.
+    /// The working directory; inherited if absent.
     #[serde(default)]
     pub directory: Option<String>,
-    /// Variables that the environment has in addition.
+    /// Additional environment variables.
     #[serde(default)]
     pub environment: Vec<(String, String)>,
-    /// If the program is a harness of Rust tests, the test that it runs. Its first thread is then the harness.
+    /// The test to run, if the program is a Rust test harness. The first thread is then the harness.
     #[serde(default)]
     pub test: Option<String>,
     /// The test binary, for a run of a Rust test that uses the types of the crate `raddle`.
@@ -103,20 +105,20 @@ pub struct Environment {
 }
 
 impl Environment {
-    /// Whether there is nothing in particular about them.
+    /// Returns true if every field has its default.
     pub fn are_plain(&self) -> bool {
         *self == Environment::default()
     }
 }
 
-/// How a run became smaller.
+/// Statistics of a minimization.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Minimized {
-    /// How many runs were made for that.
+    /// Number of runs that the minimization executed.
     pub executions: u64,
-    /// How many switches from one thread to another the run had that was found.
+    /// Number of switches between threads in the original run.
     pub switches_before: u64,
-    /// How many steps it had.
+    /// Number of steps in the original run.
     pub steps_before: u64,
 }
 
@@ -125,17 +127,17 @@ pub struct Minimized {
 pub struct Settings {
     /// The largest number of steps of a run.
     pub step_limit: u64,
-    /// Whether time-outs could fire at any moment, not only when nothing else could run.
+    /// True if timeouts may fire at any step, not only when nothing else can run.
     pub timeouts_anytime: bool,
-    /// How many idle returns a thread could make before it rested.
+    /// Number of idle iterations after which a spinning thread is descheduled.
     pub patience: u32,
-    /// Whether a data race on plain memory ended the run.
+    /// True if a data race on plain memory ends the run.
     #[serde(default)]
     pub races: bool,
-    /// Whether the end of the program came when nothing else could run, not at any moment.
+    /// True if the program exits only when nothing else can run, not at any step.
     #[serde(default, skip_serializing_if = "is_false")]
     pub exit_last: bool,
-    /// Whether a run that reached the step limit failed, also if threads made progress.
+    /// True if a run that reaches the step limit fails even though threads make progress.
     #[serde(default, skip_serializing_if = "is_false")]
     pub step_limit_fails: bool,
 }
@@ -147,84 +149,84 @@ fn is_false(value: &bool) -> bool {
 /// One executed operation in a file.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct TraceStep {
-    /// Who executed it: an index into [`TraceFile::threads`].
+    /// The thread that executed it: an index into [`TraceFile::threads`].
     pub thread: u32,
-    /// What was executed.
+    /// The operation.
     #[serde(flatten)]
     pub operation: Operation,
 }
 
-/// Why a failure file cannot be used.
+/// An error in a failure file.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum FileError {
-    /// It is no JSON, or lacks a field.
-    #[error("line {line}, column {column}: {message}; the file is damaged or not a Raddle failure")]
+    /// It is not JSON, or lacks a field.
+    #[error("not a valid failure file: {message} at line {line}, column {column}")]
     Syntax {
-        /// The line, from 1.
+        /// The 1-based line.
         line: usize,
-        /// The column, from 1.
+        /// The 1-based column.
         column: usize,
-        /// What the reader stumbled over.
+        /// The message of the JSON parser.
         message: String,
     },
-    /// It is JSON of somebody else.
-    #[error("the file has no field `raddle_failure`, so it is not a Raddle failure")]
+    /// It is JSON, but not a failure file.
+    #[error("not a failure file: the field `raddle_failure` is missing")]
     Foreign,
-    /// It was written by a version with another format.
+    /// It has an unknown format version.
     #[error(
-        "the file has failure format {found}, this raddle reads formats 1 to {FORMAT_VERSION}; use the raddle that wrote it"
+        "unsupported format version {found}: this version of raddle reads versions 1 to {FORMAT_VERSION}; use the version that wrote the file"
     )]
     Version {
         /// The version in the file.
         found: u32,
     },
-    /// Its packed part is no packed run.
-    #[error("the packed steps: {message}; the file is damaged")]
+    /// Its packed part is damaged.
+    #[error("the file is damaged: packed steps: {message}")]
     Packed {
-        /// What is wrong with them.
+        /// The damage.
         message: String,
     },
-    /// What it says of values cannot be read.
-    #[error("the packed values: {message}; the file is damaged")]
+    /// Its values are damaged.
+    #[error("the file is damaged: packed values: {message}")]
     Values {
-        /// What is wrong with them.
+        /// The damage.
         message: String,
     },
-    /// Its front end is not known.
+    /// Its front end is unknown.
     #[error(transparent)]
     FrontEnd(#[from] UnknownFrontEnd),
-    /// It contradicts itself.
-    #[error("step {}: {message}; the file is damaged", step + 1)]
+    /// It is inconsistent.
+    #[error("the file is damaged: step {}: {message}", step + 1)]
     Inconsistent {
         /// The step, from 0; messages count from 1.
         step: usize,
-        /// The contradiction.
+        /// The inconsistency.
         message: String,
     },
-    /// Its verdict names what the run does not have.
-    #[error("the verdict: {message}; the file is damaged")]
+    /// Its verdict refers to something that the run does not have.
+    #[error("the file is damaged: verdict: {message}")]
     Verdict {
-        /// What it names.
+        /// The missing item.
         message: String,
     },
 }
 
 impl TraceFile {
-    /// The recorded decisions besides the choice of threads.
+    /// Returns the recorded decisions besides the choice of threads.
     pub fn picks(&self) -> impl Iterator<Item = Pick> + '_ {
         self.picks.iter().map(|&(step, arity, value)| Pick { step, arity, value })
     }
 
-    /// How many steps are of another thread than the step before.
+    /// Returns the number of steps whose thread differs from that of the previous step.
     pub fn switches(&self) -> u64 {
         self.steps.windows(2).filter(|pair| pair[0].thread != pair[1].thread).count() as u64
     }
 
-    /// The name that a file with this run has if the user gives none.
+    /// Returns the default file name for this run.
     pub fn file_name(&self) -> String {
         let id = if self.id.is_empty() { &self.short_id() } else { &self.id };
-        // The id may come from a file of somebody else.
+        // The id may come from an untrusted file.
         let id: String = id.chars().filter(char::is_ascii_alphanumeric).collect();
         format!("raddle-failure-{id}.json")
     }

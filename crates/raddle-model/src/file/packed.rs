@@ -1,12 +1,13 @@
-//! The packed part of a failure file: steps, decisions, object names and shared memory as columns of small numbers,
-//! deflated.
+//! The packed part of a failure file: steps, decisions, object names and shared memory as columns of small
+//! numbers, deflated.
 //!
-//! A schedule is told in runs of steps of one thread. Then come the operations thread by thread, so that a loop is a
-//! repetition wherever it was interrupted. An operation is the number of its kind and location, and how its objects and its
-//! argument differ from those of the thread's latest operation of that kind and location: zero in most loops.
+//! A schedule is stored as runs of consecutive steps of one thread. Then come the operations thread by
+//! thread, so that a loop is a repetition even if it was interrupted. An operation is the index of its kind
+//! and location, and the differences of its objects and its argument from those of the thread's latest
+//! operation with that kind and location: zero in most loops.
 //!
-//! All numbers are of variable length, seven bits a byte, the least significant first. Columns follow each other in the
-//! order of [`pack`]; those of fixed length have no count.
+//! All numbers have variable length, seven bits a byte, the least significant first. Columns follow each
+//! other in the order of [`pack`]; those of fixed length have no count.
 
 use super::{TraceFile, TraceStep};
 use crate::{Kind, LocationId, Operation, Touch};
@@ -14,10 +15,10 @@ use miniz_oxide::deflate::compress_to_vec_zlib;
 use miniz_oxide::inflate::decompress_to_vec_zlib_with_limit;
 use std::collections::BTreeMap;
 
-/// The most bytes of a packed part once it is inflated.
+/// The largest length of a packed part after inflation.
 pub(super) const MOST_BYTES: u64 = 1 << 28;
 
-/// What is packed of a [`TraceFile`].
+/// The fields of a [`TraceFile`] that are packed.
 #[derive(Debug, Default, PartialEq)]
 pub(super) struct Packed {
     pub(super) steps: Vec<TraceStep>,
@@ -26,7 +27,7 @@ pub(super) struct Packed {
     pub(super) shared: Vec<i64>,
 }
 
-/// The columns of `file`, with `kinds` to tell kinds by their index.
+/// Packs the columns of `file`. Kinds are stored as indices into `kinds`.
 pub(super) fn pack(file: &TraceFile, kinds: &[Kind], shared: &[i64]) -> Vec<u8> {
     let mut out = Vec::new();
     let steps = &file.steps;
@@ -83,30 +84,30 @@ pub(super) fn pack(file: &TraceFile, kinds: &[Kind], shared: &[i64]) -> Vec<u8> 
     out
 }
 
-/// `bytes` made small.
+/// Compresses `bytes`.
 pub(super) fn deflate(bytes: &[u8]) -> Vec<u8> {
     const LEVEL: u8 = 7;
     compress_to_vec_zlib(bytes, LEVEL)
 }
 
-/// The `length` bytes that were made small; never more, whatever `small` holds.
+/// Decompresses exactly `length` bytes; never allocates more, whatever `small` contains.
 pub(super) fn inflate(small: &[u8], length: u64) -> Result<Vec<u8>, String> {
     if length > MOST_BYTES {
-        return Err(format!("{length} bytes, more than the {MOST_BYTES} that a reader takes"));
+        return Err(format!("{length} bytes exceed the limit of {MOST_BYTES}"));
     }
     let bytes = decompress_to_vec_zlib_with_limit(small, length as usize)
-        .map_err(|error| format!("they cannot be inflated ({:?})", error.status))?;
+        .map_err(|error| format!("inflation failed ({:?})", error.status))?;
     if bytes.len() as u64 != length {
-        return Err(format!("{} bytes, the file tells of {length}", bytes.len()));
+        return Err(format!("{} bytes instead of {length}", bytes.len()));
     }
     Ok(bytes)
 }
 
-/// The columns as they were before [`pack`]. `count` is how many steps there should be.
+/// Unpacks the columns of [`pack`]. `count` is the expected number of steps.
 pub(super) fn unpack(bytes: &[u8], count: u64, kinds: &[Kind]) -> Result<Packed, String> {
     // Every step has a byte in each of these columns.
     if count > (bytes.len() / (COLUMNS + 1)) as u64 {
-        return Err(format!("{} bytes are too few for {count} steps", bytes.len()));
+        return Err(format!("{} bytes are not enough for {count} steps", bytes.len()));
     }
     let mut reader = Reader::new(bytes);
     let mut steps = Vec::with_capacity(count as usize);
@@ -115,19 +116,19 @@ pub(super) fn unpack(bytes: &[u8], count: u64, kinds: &[Kind]) -> Result<Packed,
     for thread in threads {
         let length = reader.next()?;
         if length > count - steps.len() as u64 {
-            return Err(format!("the runs of threads are longer than {count} steps"));
+            return Err(format!("the segments exceed {count} steps"));
         }
         let operation = Operation::new(Kind::Local, LocationId(0));
         steps.extend((0..length).map(|_| TraceStep { thread, operation }));
     }
     if steps.len() as u64 != count {
-        return Err(format!("the runs of threads make {} steps, the file tells of {count}", steps.len()));
+        return Err(format!("the segments have {} steps instead of {count}", steps.len()));
     }
     let keys: Vec<(Kind, LocationId)> = (0..reader.count()?)
         .map(|_| {
             let (kind, location) = (reader.next()?, reader.small()?);
             let kind = kinds.get(usize::try_from(kind).unwrap_or(usize::MAX));
-            Ok((*kind.ok_or("an operation of no kind")?, LocationId(location)))
+            Ok((*kind.ok_or("unknown operation kind")?, LocationId(location)))
         })
         .collect::<Result<_, String>>()?;
     let order = by_thread(&steps);
@@ -135,7 +136,7 @@ pub(super) fn unpack(bytes: &[u8], count: u64, kinds: &[Kind]) -> Result<Packed,
     for &step in &order {
         let key = reader.next()?;
         let known = keys.get(usize::try_from(key).unwrap_or(usize::MAX));
-        let (kind, location) = *known.ok_or("an operation that is not listed")?;
+        let (kind, location) = *known.ok_or("unknown operation")?;
         steps[step as usize].operation = Operation::new(kind, location);
         column.push(key);
     }
@@ -152,7 +153,7 @@ pub(super) fn unpack(bytes: &[u8], count: u64, kinds: &[Kind]) -> Result<Packed,
     let mut before = 0;
     for _ in 0..reader.count()? {
         before = unzigzag(reader.next()?).wrapping_add(before);
-        let step = u32::try_from(before).map_err(|_| "a decision at no step".to_owned())?;
+        let step = u32::try_from(before).map_err(|_| "a decision has no step".to_owned())?;
         packed.picks.push((step, reader.small()?, reader.small()?));
     }
     let mut before = 0;
@@ -162,7 +163,7 @@ pub(super) fn unpack(bytes: &[u8], count: u64, kinds: &[Kind]) -> Result<Packed,
     }
     reader.names(&mut packed.objects)?;
     if !reader.bytes.is_empty() {
-        return Err(format!("{} bytes too many", reader.bytes.len()));
+        return Err(format!("{} unused bytes", reader.bytes.len()));
     }
     Ok(packed)
 }
@@ -180,7 +181,7 @@ fn number(operation: &Operation, column: usize) -> u64 {
 fn set_number(operation: &mut Operation, column: usize, value: u64) -> Result<(), String> {
     match column {
         0 | 1 => {
-            let bits = u32::try_from(value).map_err(|_| "an object that cannot be".to_owned())?;
+            let bits = u32::try_from(value).map_err(|_| "object number out of range".to_owned())?;
             operation.touches[column] = Touch::from_bits(bits);
         }
         _ => operation.argument = value,
@@ -188,7 +189,7 @@ fn set_number(operation: &mut Operation, column: usize, value: u64) -> Result<()
     Ok(())
 }
 
-/// The latest value of one column for every key, in the thread that is looked at now.
+/// The latest value of one column for every key, in the current thread.
 struct Latest(Vec<(u32, u64)>);
 
 impl Latest {
@@ -196,7 +197,7 @@ impl Latest {
         Latest(vec![(u32::MAX, 0); keys])
     }
 
-    /// Zero, if this thread has had none. Threads are looked at one after the other.
+    /// Returns zero if this thread has had none. Threads are processed one after the other.
     fn get(&self, thread: u32, key: u64) -> u64 {
         let (of, value) = self.0[key as usize];
         if of == thread { value } else { 0 }
@@ -209,7 +210,7 @@ impl Latest {
     }
 }
 
-/// The numbers of all steps, thread by thread, and in order for each.
+/// Returns the indices of all steps, thread by thread, in order for each.
 fn by_thread(steps: &[TraceStep]) -> Vec<u32> {
     let mut order: Vec<u32> = (0..steps.len() as u32).collect();
     order.sort_by_key(|&step| steps[step as usize].thread);
@@ -224,7 +225,7 @@ pub(super) fn put(out: &mut Vec<u8>, mut number: u64) {
     out.push(number as u8);
 }
 
-/// Names, each as how much of the one before it begins with, and the rest.
+/// Writes each name as the length of the prefix it shares with the previous name, and the rest.
 pub(super) fn put_names<'a>(out: &mut Vec<u8>, names: impl ExactSizeIterator<Item = &'a String>) {
     put(out, names.len() as u64);
     let mut before: &str = "";
@@ -237,7 +238,7 @@ pub(super) fn put_names<'a>(out: &mut Vec<u8>, names: impl ExactSizeIterator<Ite
     }
 }
 
-/// Makes numbers that are small but for a sign small.
+/// Maps numbers close to zero, positive or negative, to small numbers.
 pub(super) fn zigzag(number: u64) -> u64 {
     number << 1 ^ ((number as i64 >> 63) as u64)
 }
@@ -246,10 +247,10 @@ pub(super) fn unzigzag(number: u64) -> u64 {
     number >> 1 ^ (number & 1).wrapping_neg()
 }
 
-/// Takes numbers from the front.
+/// Reads numbers from the front.
 pub(super) struct Reader<'a> {
     pub(super) bytes: &'a [u8],
-    /// How long all names are that were read.
+    /// Total length of the names read so far.
     names: u64,
 }
 
@@ -261,7 +262,7 @@ impl<'a> Reader<'a> {
     pub(super) fn next(&mut self) -> Result<u64, String> {
         let mut number = 0_u64;
         for place in 0..10 {
-            let (&byte, rest) = self.bytes.split_first().ok_or("they end too early")?;
+            let (&byte, rest) = self.bytes.split_first().ok_or("unexpected end")?;
             self.bytes = rest;
             if place == 9 && byte > 1 {
                 break;
@@ -271,31 +272,31 @@ impl<'a> Reader<'a> {
                 return Ok(number);
             }
         }
-        Err("a number is too long".to_owned())
+        Err("a number has too many bytes".to_owned())
     }
 
     pub(super) fn small(&mut self) -> Result<u32, String> {
-        u32::try_from(self.next()?).map_err(|_| "a number is too great".to_owned())
+        u32::try_from(self.next()?).map_err(|_| "a number is out of range".to_owned())
     }
 
-    /// How many entries follow, each of which has a byte at least.
+    /// Reads the number of entries that follow, each of which takes at least one byte.
     pub(super) fn count(&mut self) -> Result<usize, String> {
         let count = self.next()?;
         if count > self.bytes.len() as u64 {
-            return Err(format!("{count} entries in {} bytes", self.bytes.len()));
+            return Err(format!("{count} entries do not fit in {} bytes", self.bytes.len()));
         }
         Ok(count as usize)
     }
 
-    /// Names, each told as how much of the one before it begins with, and the rest. All names of a part together are not
-    /// longer than a part may be.
+    /// Reads names written by [`put_names`]. The names of a part together are limited to the largest length
+    /// of a part.
     pub(super) fn names(&mut self, names: &mut Vec<String>) -> Result<(), String> {
         let mut before = Vec::new();
         for _ in 0..self.count()? {
             let common = self.next()?;
             let length = self.count()?;
             if common > before.len() as u64 {
-                return Err("the name of an object begins with more than there is".to_owned());
+                return Err("an object name has an invalid prefix length".to_owned());
             }
             before.truncate(common as usize);
             before.extend_from_slice(&self.bytes[..length]);
@@ -304,7 +305,8 @@ impl<'a> Reader<'a> {
             if self.names > MOST_BYTES {
                 return Err("the names are too long".to_owned());
             }
-            names.push(String::from_utf8(before.clone()).map_err(|_| "a name is no text".to_owned())?);
+            names
+                .push(String::from_utf8(before.clone()).map_err(|_| "a name is not valid UTF-8".to_owned())?);
         }
         Ok(())
     }

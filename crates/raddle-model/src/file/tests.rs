@@ -42,7 +42,7 @@ pub(super) fn sample() -> TraceFile {
     }
 }
 
-/// A run of so many steps of four threads that count in loops and are interrupted all the time.
+/// A run of `steps` steps of four threads that count in loops and are interrupted all the time.
 pub(super) fn long(steps: u32) -> TraceFile {
     let mut state = 1_u64;
     let mut progress = [0_u32; 4];
@@ -65,7 +65,7 @@ pub(super) fn long(steps: u32) -> TraceFile {
 }
 
 #[test]
-fn what_is_written_is_read() {
+fn reads_what_it_wrote() {
     assert_eq!(TraceFile::from_json(&sample().to_json()).unwrap(), sample());
     let long = long(5_000);
     assert_eq!(TraceFile::from_json(&long.to_json()).unwrap(), long);
@@ -79,7 +79,7 @@ fn a_million_steps_are_small() {
 }
 
 #[test]
-fn the_name_follows_from_the_content() {
+fn the_short_id_depends_on_the_content() {
     let mut file = sample();
     assert_eq!(file.file_name(), "raddle-failure-0123abcd.json");
     file.id.clear();
@@ -99,9 +99,9 @@ fn damage_is_named() {
     assert!(cut.starts_with("line "), "{cut}");
     let newer = whole.replace("\"raddle_failure\": 2", "\"raddle_failure\": 99");
     let newer = TraceFile::from_json(&newer).unwrap_err().to_string();
-    assert!(newer.contains("failure format 99"), "{newer}");
+    assert!(newer.contains("format version 99"), "{newer}");
     let foreign = TraceFile::from_json("{\"name\": \"a package\"}").unwrap_err().to_string();
-    assert!(foreign.contains("not a Raddle failure"), "{foreign}");
+    assert!(foreign.contains("not a failure file"), "{foreign}");
     for damage in [
         |file: &mut TraceFile| file.steps[0].thread = 7,
         |file: &mut TraceFile| file.objects.clear(),
@@ -117,7 +117,7 @@ fn damage_is_named() {
     let failure = Failure::Assertion { thread: ThreadId(1), location: LocationId(0), message: String::new() };
     file.verdict = Verdict::Failed { failure };
     let error = TraceFile::from_json(&file.to_json()).unwrap_err().to_string();
-    assert_eq!(error, "the verdict: thread 1 of 1; the file is damaged");
+    assert_eq!(error, "the file is damaged: verdict: thread 1 of 1");
 }
 
 /// Replaces the packed part of a file.
@@ -130,19 +130,19 @@ fn with_packed(length: u64, bytes: &[u8]) -> String {
 }
 
 #[test]
-fn a_bomb_does_not_go_off() {
+fn a_decompression_bomb_is_rejected() {
     let zeros = vec![0; 8 << 20];
     for (length, part) in [
         (u64::MAX, "more than the"),
         (packed::MOST_BYTES + 1, "more than the"),
-        (100, "cannot be inflated"),
-        (zeros.len() as u64, "the runs of threads"),
-        (packed::MOST_BYTES, "bytes, the file tells of"),
+        (100, "inflation failed"),
+        (zeros.len() as u64, "the segments"),
+        (packed::MOST_BYTES, "bytes instead of"),
     ] {
         let error = TraceFile::from_json(&with_packed(length, &zeros)).unwrap_err().to_string();
         assert!(error.contains(part), "{length}: {error}");
     }
-    // A count that the bytes cannot hold.
+    // A count that exceeds the number of bytes.
     let error = TraceFile::from_json(&with_packed(6, &[0xff, 0xff, 0xff, 0xff, 0x7f, 0])).unwrap_err();
     assert!(error.to_string().contains("entries in"), "{error}");
     let many = sample().to_json().replace("\"steps\": 1,", "\"steps\": 99999999999,");
@@ -150,7 +150,7 @@ fn a_bomb_does_not_go_off() {
     assert!(error.contains("99999999999 steps"), "{error}");
 }
 
-/// How many cases of each property: few in passing, as many as `RADDLE_FILE_CASES` says for a long look.
+/// Number of cases of each property: few by default, `RADDLE_FILE_CASES` for a long test.
 #[expect(clippy::disallowed_methods, reason = "a test has no arguments")]
 fn cases() -> ProptestConfig {
     let cases = std::env::var("RADDLE_FILE_CASES").ok().and_then(|cases| cases.parse().ok());
@@ -196,10 +196,11 @@ prop_compose! {
     }
 }
 
-/// Small files with a few bytes changed, in the text or in the columns behind the checksum: nothing panics, and what is read
-/// is consistent. Files are made once and nothing is shrunk, so that a million cases take a minute.
+/// Changes a few bytes of small files, in the text or in the columns behind the checksum. Nothing panics, and
+/// whatever is read is consistent. Files are created once and nothing is shrunk, so that a million cases take
+/// a minute.
 #[test]
-fn small_damaged_files_are_refused_or_harmless() {
+fn small_damaged_files_are_rejected_or_consistent() {
     let mut small = sample();
     small.threads = vec!["main".into(), "T1".into()];
     small.steps = (0..6).map(|index| TraceStep { thread: index % 2, ..small.steps[0] }).collect();
@@ -247,20 +248,20 @@ fn small_damaged_files_are_refused_or_harmless() {
             }
         }
     }
-    assert!(refused > 0 && harmless > 0, "{refused} refused, {harmless} harmless");
+    assert!(refused > 0 && harmless > 0, "{refused} rejected, {harmless} consistent");
 }
 
 proptest! {
     #![proptest_config(cases())]
 
     #[test]
-    fn every_file_is_read_as_it_was_written(file in file()) {
+    fn every_file_survives_a_round_trip(file in file()) {
         prop_assert_eq!(TraceFile::from_json(&file.to_json()).unwrap(), file);
     }
 
-    /// A damaged file is refused with a message, or is another consistent one; it is never more than that.
+    /// A damaged file is rejected with a message, or is another consistent file.
     #[test]
-    fn damage_is_refused_or_harmless(
+    fn damage_is_rejected_or_consistent(
         file in file(),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>(), 0..4_u8), 1..4),
         in_packed: bool,
@@ -287,9 +288,9 @@ proptest! {
         }
     }
 
-    /// The same for the columns behind the checksum, where damage is not noticed by accident.
+    /// The same for the columns behind the checksum, which does not catch the damage.
     #[test]
-    fn damaged_columns_are_refused_or_harmless(
+    fn damaged_columns_are_rejected_or_consistent(
         file in file(),
         damage in prop::collection::vec((any::<prop::sample::Index>(), any::<u8>()), 1..4),
         count in prop::option::of(any::<u64>()),
@@ -306,9 +307,9 @@ proptest! {
         }
     }
 
-    /// Fields with each other's values.
+    /// Swaps the values of two fields.
     #[test]
-    fn swapped_fields_are_refused_or_harmless(file in file(), a: prop::sample::Index, b: prop::sample::Index) {
+    fn swapped_fields_are_rejected_or_consistent(file in file(), a: prop::sample::Index, b: prop::sample::Index) {
         let mut json: serde_json::Value = serde_json::from_str(&file.to_json()).unwrap();
         let fields = json.as_object_mut().unwrap();
         let names: Vec<String> = fields.keys().cloned().collect();

@@ -1,28 +1,29 @@
 //! The values of a run as columns of small numbers, as in [`super::packed`].
 //!
-//! A value is told as the difference to the latest one of its cell: zero where what was written is read again.
+//! A value is stored as the difference from the latest value of its cell: zero when a written value is read
+//! again.
 
 use super::packed::{Reader, put, put_names, unzigzag, zigzag};
 use crate::{Cell, Format, ObjectId, Value, Values};
 use std::collections::BTreeMap;
 
-/// The most bytes that values may take before they are deflated. Of more, only the latest are kept, of which a person who looks for
-/// the cause of a failure needs most.
+/// The largest size of the values before compression. If there are more, only the latest are kept: they
+/// matter most for finding the cause of a failure.
 pub(super) const MOST_BYTES: usize = 1 << 18;
-/// The most that a reader takes, so that a small file cannot fill the memory.
+/// The largest size that a reader accepts, so that a small file cannot fill the memory.
 pub(super) const MOST_READ: u64 = 1 << 22;
-/// The most values that are tried to be kept.
+/// The largest number of values that a file keeps.
 const MOST: usize = 1 << 17;
 
 const READ: u64 = 1;
 const WRITTEN: u64 = 2;
 
-/// As many of the latest values as fit.
+/// Packs as many of the latest values as fit.
 pub(super) fn pack(values: &Values) -> Vec<u8> {
     let mut kept = values.list.len().min(MOST);
     loop {
         let left_out = values.list.len() - kept;
-        // All of a step are kept or none.
+        // Either all values of a step are kept, or none.
         let from = match left_out.checked_sub(1) {
             Some(last) => values.from.max(values.list[last].step + 1),
             None => values.from,
@@ -79,7 +80,7 @@ fn columns(cells: &[Cell], list: &[Value], from: u32) -> Vec<u8> {
     out
 }
 
-/// The values as they were before [`pack`], but for what was left out.
+/// Unpacks the values of [`pack`], without those that were left out.
 pub(super) fn unpack(bytes: &[u8]) -> Result<Values, String> {
     let mut reader = Reader::new(bytes);
     let from = reader.small()?;
@@ -88,8 +89,8 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Values, String> {
     let mut cells = Vec::with_capacity(names.len());
     for name in names {
         let (object, width, format) = (ObjectId(reader.small()?), reader.next()?, reader.next()?);
-        let width = u8::try_from(width).map_err(|_| "a value that is too wide".to_owned())?;
-        // Whoever wrote it may know more formats.
+        let width = u8::try_from(width).map_err(|_| "a value is wider than 8 bytes".to_owned())?;
+        // A newer writer may know more formats.
         let format = Format::ALL.get(usize::try_from(format).unwrap_or(usize::MAX)).copied();
         let mut texts = Vec::new();
         reader.names(&mut texts)?;
@@ -101,18 +102,18 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Values, String> {
     let mut list = Vec::with_capacity(count);
     let mut step = from;
     for _ in 0..count {
-        step = step.checked_add(reader.small()?).ok_or("a value of no step")?;
+        step = step.checked_add(reader.small()?).ok_or("a value has no step")?;
         list.push(Value { step, cell: 0, read: None, written: None });
     }
     let mut parts = Vec::with_capacity(count);
     for value in &mut list {
         let number = reader.next()?;
-        value.cell = u32::try_from(number >> 2).map_err(|_| "a value of nothing".to_owned())?;
+        value.cell = u32::try_from(number >> 2).map_err(|_| "a value has no cell".to_owned())?;
         parts.push(number & (READ | WRITTEN));
     }
     let mut latest = vec![0_u64; cells.len()];
     for (value, parts) in list.iter_mut().zip(parts) {
-        let latest = latest.get_mut(value.cell as usize).ok_or("a value of nothing")?;
+        let latest = latest.get_mut(value.cell as usize).ok_or("a value has no cell")?;
         let mut next = |part: u64| -> Result<Option<u64>, String> {
             if parts & part == 0 {
                 return Ok(None);
@@ -125,7 +126,7 @@ pub(super) fn unpack(bytes: &[u8]) -> Result<Values, String> {
     }
     match reader.bytes.len() {
         0 => Ok(Values { from, cells, list }),
-        more => Err(format!("{more} bytes too many")),
+        more => Err(format!("{more} unused bytes")),
     }
 }
 
@@ -140,7 +141,8 @@ pub(super) mod tests {
         Cell { object: ObjectId(object), name: name.to_owned(), width: 4, format: Format::Signed, names }
     }
 
-    /// Values of a run with so many steps and at least three objects, each some steps after the one before.
+    /// Creates values of a run with `steps` steps and at least three objects, each some steps after the
+    /// previous one.
     pub(crate) fn some(list: &[(u32, Option<u64>, Option<u64>)], steps: u32, names: &[String; 3]) -> Values {
         let mut values = Values::default();
         let mut step = 0;
@@ -163,7 +165,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn what_was_packed_is_unpacked() {
+    fn values_survive_a_round_trip() {
         let names = ["", "x", "xy"].map(str::to_owned);
         let list = [(0, Some(5), None), (1, None, Some(u64::MAX)), (5, Some(7), Some(0)), (1, None, None)];
         let values = some(&list, 9, &names);
@@ -172,7 +174,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn of_many_values_the_latest_are_kept_and_that_is_told() {
+    fn only_the_latest_of_many_values_are_kept() {
         let list = (0..3_000_000_u32).map(|step| Value {
             step: step / 2,
             cell: 0,
@@ -185,8 +187,8 @@ pub(super) mod tests {
         assert!(kept.list.len() > 10_000, "{}", kept.list.len());
         assert_eq!(kept.list[..], values.list[values.list.len() - kept.list.len()..]);
         assert_eq!(kept.from, kept.list[0].step);
-        assert_eq!(kept.list[1].step, kept.from, "a step is kept with all of its values");
-        assert_eq!(unpacked(&kept), kept, "nothing more is lost when it is written again");
+        assert_eq!(kept.list[1].step, kept.from, "a step keeps all of its values");
+        assert_eq!(unpacked(&kept), kept, "writing it again loses nothing more");
     }
 
     #[test]
@@ -207,7 +209,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn a_failure_is_called_the_same_with_and_without_values() {
+    fn the_short_id_does_not_depend_on_values() {
         let mut file = sample();
         file.id.clear();
         let name = file.file_name();
@@ -219,9 +221,9 @@ pub(super) mod tests {
         assert_eq!((&read.values, &read.file_name()), (&file.values, &name));
     }
 
-    /// A reader that knows nothing of values ignores the fields that it does not know.
+    /// A reader that does not know values ignores the unknown fields.
     #[test]
-    fn whoever_knows_no_values_can_do_without() {
+    fn values_are_optional() {
         let mut file = sample();
         let without: serde_json::Value = serde_json::from_str(&file.to_json()).unwrap();
         file.values = some(&[(0, Some(1), None)], 1, &["", "", ""].map(str::to_owned));
@@ -232,7 +234,7 @@ pub(super) mod tests {
     }
 
     #[test]
-    fn damaged_values_are_refused() {
+    fn damaged_values_are_rejected() {
         let file = sample();
         let with = |bytes: &[u8], length: u64| {
             let mut json: serde_json::Value = serde_json::from_str(&file.to_json()).unwrap();
@@ -246,7 +248,7 @@ pub(super) mod tests {
             let error = with(&good[..length], length as u64).unwrap_err();
             assert!(matches!(error, FileError::Values { .. }), "{length}: {error}");
         }
-        // A value of a step and of an object that the run does not have.
+        // Values of a step and of an object that the run does not have.
         for values in [
             Values { from: 1, cells: vec![cell(0, "")], list: vec![value(1)] },
             Values { from: 0, cells: vec![cell(9, "")], list: vec![value(0)] },
@@ -266,7 +268,7 @@ pub(super) mod tests {
         }
     }
 
-    /// A few bytes may tell of names that no memory has room for.
+    /// A few bytes may claim names that do not fit into memory.
     #[test]
     fn a_small_file_does_not_fill_the_memory() {
         let mut json: serde_json::Value = serde_json::from_str(&sample().to_json()).unwrap();
@@ -277,7 +279,7 @@ pub(super) mod tests {
         };
         let error = refused(&vec![0; MOST_READ as usize + 1]);
         assert!(error.contains("more than the"), "{error}");
-        // One name of 32 KB, and so many others that are as long: 64 MB in 96 KB, for each of many cells.
+        // One name of 32 KB and many others of the same length: 64 MB in 96 KB, for each of many cells.
         let mut bytes = Vec::new();
         put(&mut bytes, 0);
         put_names(&mut bytes, vec![String::new(); 40].iter());

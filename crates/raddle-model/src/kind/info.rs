@@ -26,7 +26,7 @@ pub struct KindInfo {
     pub progress: Progress,
     /// The waiters of a condition variable that the operation wakes.
     pub notifies: Notifies,
-    /// What passes from one thread to another, and orders them in other runs too.
+    /// The token that passes from one thread to another, and orders them in other runs too.
     pub handoff: Handoff,
     /// True if the operation may order threads by more than locks and memory: iRoots are not predicted across it.
     pub orders: bool,
@@ -71,9 +71,9 @@ pub enum Holding {
     Tries(LockMode),
     /// Takes a mutex back after waiting on a condition variable.
     TakesBack,
-    /// Gives a lock back.
+    /// Releases a lock.
     GivesBack,
-    /// Gives the mutex back, which is the second object, and waits on the condition variable.
+    /// Releases the mutex, which is the second object, and waits on the condition variable.
     GivesBackToWait,
     /// Turns a lock for writing into one for reading.
     Downgrades,
@@ -97,7 +97,7 @@ impl Holding {
         }
     }
 
-    /// Returns true if the operation gives a lock back, be it to wait on a condition variable.
+    /// Returns true if the operation releases a lock, including to wait on a condition variable.
     #[inline]
     pub fn gives_back(self) -> bool {
         matches!(self, Holding::GivesBack | Holding::GivesBackToWait)
@@ -109,11 +109,11 @@ impl Holding {
 pub enum LockMode {
     /// Others may hold the lock in the same way.
     Shared,
-    /// Nobody else holds the lock.
+    /// No other thread holds the lock.
     Exclusive,
 }
 
-/// When an operation waits, and for what.
+/// The condition for which an operation waits.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Waits {
     /// Never.
@@ -124,7 +124,7 @@ pub enum Waits {
     Inside(BlockReason),
     /// For virtual time to pass.
     Time,
-    /// Until nothing else can run, if the run says so.
+    /// Until nothing else can run, if the settings of the run say so.
     Quiet,
 }
 
@@ -137,7 +137,7 @@ pub enum Progress {
     IfAcquired,
     /// A lasting effect.
     Lasting,
-    /// None once a lock has been taken and given back.
+    /// None once a lock has been taken and released.
     Lock,
     /// As [`Progress::Lock`] if the operation acquired the lock, and none otherwise.
     LockIfAcquired,
@@ -156,7 +156,7 @@ pub enum Notifies {
     All,
 }
 
-/// What passes from one thread to another through an object.
+/// A token that passes from one thread to another through an object.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Handoff {
     /// Nothing.
@@ -242,7 +242,7 @@ impl KindInfo {
         KindInfo { handoff: Handoff::Takes(token), ..self }
     }
 
-    /// The order that a lock makes holds for this run only.
+    /// Marks the operation as one whose order holds for this run only, such as that of a lock.
     const fn unordered(self) -> KindInfo {
         KindInfo { orders: false, ..self }
     }
@@ -252,7 +252,7 @@ impl KindInfo {
     }
 }
 
-/// A lock operation: what it does to the lock, and its effect on spinning.
+/// Starts a row of a lock operation with its effects on the lock and on spinning.
 const fn lock(verb: &'static str, past: &'static str, holding: Holding, progress: Progress) -> KindInfo {
     row(verb, past).holding(holding).progress(progress).unordered()
 }
@@ -302,7 +302,7 @@ impl Kind {
                 row("wait", "waited with").holding(GivesBackToWait).waits(Inside(Reason::Condition)).timed()
             }
             Kind::ConditionReacquire => {
-                // The wait began before it, and so did its time limit.
+                // The wait, and its time limit, began earlier.
                 row("lock again", "took back").holding(TakesBack).waits(Before(Reason::Condition))
             }
             Kind::Signal => row("notify one", "notified one waiter of").notifies(Notifies::One),
@@ -362,7 +362,7 @@ impl Kind {
             Kind::ParkBegin => {
                 row("begin to park", "began to park").anonymous().progress(Progress::Ignored).unordered()
             }
-            // It is acquired here, or by the `ReadLock` that follows.
+            // The lock is acquired here, or by the `ReadLock` that follows.
             Kind::ReadLockAgain => {
                 lock("lock again for reading", "read-locked again", Tries(Shared), Progress::LockIfAcquired)
             }

@@ -45,7 +45,7 @@ pub enum Kind {
     Write,
     /// Reads and writes shared memory in one step.
     ReadModifyWrite,
-    /// Acquires a mutex; waits while another thread has it.
+    /// Acquires a mutex; waits while another thread holds it.
     Lock,
     /// Acquires a mutex if it is free; never waits.
     TryLock,
@@ -55,11 +55,11 @@ pub enum Kind {
     ReadLock,
     /// Acquires a read-write lock for writing.
     WriteLock,
-    /// Releases a read-write lock, whichever way this thread holds it.
+    /// Releases a read-write lock, in whichever mode this thread holds it.
     ReadWriteUnlock,
     /// Releases a mutex and starts to wait on a condition variable, in one step.
     ConditionWait,
-    /// The second half of a wait: takes the mutex back after a signal or a time-out.
+    /// The second half of a wait: takes the mutex back after a signal or a timeout.
     ConditionReacquire,
     /// Wakes one waiter of a condition variable; which one is a choice.
     Signal,
@@ -71,11 +71,11 @@ pub enum Kind {
     SemaphoreTryWait,
     /// Increments a semaphore.
     SemaphorePost,
-    /// Arrives at a barrier; the thread goes on when the last one has arrived.
+    /// Arrives at a barrier; the thread continues when the last one has arrived.
     Barrier,
-    /// Enters a one-time initialisation: the first runs it, the others wait until it is over.
+    /// Enters a one-time initialisation: the first thread runs it, the others wait until it is over.
     OnceBegin,
-    /// Ends a one-time initialisation. With the argument 0 it was given up, and whoever comes next runs it.
+    /// Ends a one-time initialisation. With the argument 0 it was abandoned, and the next thread runs it.
     OnceEnd,
     /// Creates a thread.
     Spawn,
@@ -87,15 +87,15 @@ pub enum Kind {
     Sleep,
     /// Asks the strategy for a number below `argument`.
     Choose,
-    /// Orders memory accesses; under sequential consistency it has no effect but on what is a data race.
+    /// Orders memory accesses; under sequential consistency its only effect is on data races.
     Fence,
     /// Ends the life of a synchronisation object; any later use is misuse.
     Destroy,
     /// Ends the whole program, whatever the other threads were about to do.
     Exit,
-    /// Acquires a read-write lock for reading if nobody writes; never waits.
+    /// Acquires a read-write lock for reading if no thread holds it for writing; never waits.
     TryReadLock,
-    /// Acquires a read-write lock for writing if nobody has it; never waits.
+    /// Acquires a read-write lock for writing if no thread holds it; never waits.
     TryWriteLock,
     /// Asks whether a one-time initialisation is over; never waits.
     OnceTry,
@@ -105,33 +105,33 @@ pub enum Kind {
     TrySend,
     /// The second half of a send into a channel without a buffer: waits until value number `argument` was taken.
     SendEnd,
-    /// Tells a channel without a buffer that its receiver is waiting from now on.
+    /// Announces that the receiver of a channel without a buffer starts to wait.
     ReceiveBegin,
-    /// Takes the oldest value out of a channel; waits while there is none and one may still come.
+    /// Takes the oldest value out of a channel; waits while it is empty and a sender remains.
     Receive,
     /// Takes the oldest value out of a channel if there is one; never waits.
     TryReceive,
-    /// Gives up the receiver of a channel (argument 1) or one of its senders (argument 0).
+    /// Drops the receiver of a channel (argument 1) or one of its senders (argument 0).
     Close,
-    /// Takes the token of the own thread; waits while it is not there.
+    /// Takes the token of the own thread; waits until it is available.
     Park,
-    /// Puts the token of a thread there, if it is not.
+    /// Makes the token of a thread available, if it is not.
     Unpark,
-    /// Turns the own lock for writing into one for reading, in one step.
+    /// Turns the own write lock into a read lock, in one step.
     Downgrade,
-    /// Waits until a one-time initialisation is over; with the argument 0, also no longer than until it is given up.
+    /// Waits until a one-time initialisation is over; with the argument 0, at most until it is abandoned.
     OnceWait,
-    /// Begins to run a thread that was created, before anything that it does.
+    /// Starts a created thread, before anything that it does.
     Start,
     /// Begins to park: asks the strategy whether the wait ends at once, without a token.
     ParkBegin,
-    /// Acquires a read-write lock for reading that this thread has for reading already: asks the strategy whether it waits behind
-    /// the writers that come until nothing else can run.
+    /// Acquires a read lock on a read-write lock that this thread already holds for reading: asks the
+    /// strategy whether it waits behind arriving writers until nothing else can run.
     ReadLockAgain,
 }
 }
 
-/// The rows of the table, by the number of their kind.
+/// The rows of the table, indexed by kind.
 static TABLE: [KindInfo; Kind::ALL.len()] = {
     let mut table = [Kind::Local.row(); Kind::ALL.len()];
     let mut index = 0;
@@ -152,7 +152,7 @@ impl Kind {
     /// Returns true for memory accesses and local steps: they never wait, and enable or disable no thread.
     #[inline]
     pub const fn is_memory(self) -> bool {
-        // The order of the variants answers this with one comparison, which every step makes.
+        // One comparison, thanks to the order of the variants: every step asks this.
         self as u32 <= Kind::ReadModifyWrite as u32
     }
 
@@ -216,10 +216,7 @@ mod tests {
             let waits = matches!(info.waits, Waits::Before(_) | Waits::Inside(_) | Waits::Time);
             assert!(!info.timed || waits, "only a wait has a time limit: {kind:?}");
             let takes = matches!(info.holding, Holding::Takes(_) | Holding::TakesBack);
-            assert!(
-                !takes || matches!(info.waits, Waits::Before(_)),
-                "whoever takes a lock may wait: {kind:?}"
-            );
+            assert!(!takes || matches!(info.waits, Waits::Before(_)), "taking a lock may wait: {kind:?}");
             assert_eq!(matches!(info.holding, Holding::Tries(_)), info.progress == Progress::LockIfAcquired);
             assert!(
                 !kind.is_memory() || info.waits == Waits::Never && info.holding == Holding::None,

@@ -263,9 +263,9 @@ impl Runtime {
         let number = self.places.len() as u32;
         self.places.push(address);
         self.numbers.set(key, number);
-        if self.engine.wants_places() {
+        if self.engine.wants_location_names() {
             let callers = self.callers.as_ref().map_or(&[][..], |callers| &callers.latest);
-            self.engine.name_place(LocationId(number), self.modules.name(address, callers));
+            self.engine.name_location(LocationId(number), self.modules.name(address, callers));
         }
         if let Some(callers) = &mut self.callers {
             callers.keep();

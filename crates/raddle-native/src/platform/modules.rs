@@ -1,7 +1,7 @@
 //! The files of the program, and their addresses in memory.
 
 use raddle_model::Name;
-use raddle_model::native::{CALLED_BY, called_by, module_name, place_name};
+use raddle_model::native::{CALLED_BY, called_by, location_name, module_name};
 use std::ops::Range;
 
 /// A part of a file in memory.
@@ -86,7 +86,7 @@ impl Modules {
     /// Returns the name of a location (a return address, or the address after an instruction), with its
     /// callers from the inside out.
     pub(crate) fn name(&self, place: u64, callers: &[u64]) -> Name {
-        callers.iter().fold(place_name(&self.text(place - 1)), |name, caller| {
+        callers.iter().fold(location_name(&self.text(place - 1)), |name, caller| {
             let address = caller - 1;
             match self.part(address) {
                 Some(part) => called_by(name, part.name, address - part.base),

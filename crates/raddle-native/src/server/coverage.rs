@@ -46,6 +46,6 @@ impl Server {
             let (&place, callers) = way.split_first()?;
             Some((name, self.modules.calls(place, callers)))
         });
-        Covered { ledger: ledger.cloned().unwrap_or_default(), places: places.collect() }
+        Covered { ledger: ledger.cloned().unwrap_or_default(), locations: places.collect() }
     }
 }

@@ -23,7 +23,7 @@ pub(crate) fn enact(engine: &mut Engine, data: &RunData, needs: Needs, names: &[
     let mut follower = Follower { replay, needs };
     // Location numbers are valid only within the run, and names remain valid when a run begins.
     for (place, &name) in names.iter().enumerate() {
-        engine.name_place(LocationId(place as u32), name);
+        engine.name_location(LocationId(place as u32), name);
     }
     run(engine, &mut cast, &mut follower);
     engine.summary().trace.events.len() == data.events.len()

@@ -51,7 +51,7 @@ impl Server {
                 Ok(data) => data,
                 Err(why) => {
                     if let Answer::Lost { message } | Answer::Refused { message } = why {
-                        self.unlearnt.get_or_insert(message);
+                        self.profiling_error.get_or_insert(message);
                     }
                     lost += 1;
                     if lost == LOST {

@@ -119,7 +119,7 @@ impl Server {
             Ok(data) => data,
             Err(answer) => return Some(answer),
         };
-        let names = if learns && needs.places { self.names(&data) } else { Vec::new() };
+        let names = if learns && needs.location_names { self.names(&data) } else { Vec::new() };
         if learns
             && enact::enact(&mut self.engine, &data, needs, &names)
             && let Some(strategy) = &mut self.strategies[number]
@@ -181,7 +181,7 @@ impl Server {
             status: Some(data.status),
             outside_waits: data.outside_waits,
             processes: data.processes,
-            unlearnt: self.unlearnt.clone(),
+            profiling_error: self.profiling_error.clone(),
             ..RunResult::default()
         }
     }

@@ -38,7 +38,7 @@ pub(super) struct Server {
     /// True during runs that learn shared memory.
     pub(super) learns: bool,
     /// The reason why the first learning run was lost, if one was.
-    pub(super) unlearnt: Option<String>,
+    pub(super) profiling_error: Option<String>,
     /// The program's handle of its main thread.
     pub(super) main: u64,
     pub(super) signals: Signals,
@@ -105,7 +105,7 @@ impl Server {
             }
         });
         let engine = Engine::new(config(setup.settings));
-        let (places, known, unlearnt) = (BTreeMap::new(), Known::default(), None);
+        let (places, known, profiling_error) = (BTreeMap::new(), Known::default(), None);
         let is_alone = setup.alone;
         // SAFETY: the function has no preconditions.
         let main = unsafe { libc::pthread_self() };
@@ -121,7 +121,7 @@ impl Server {
             expected,
             known,
             learns: false,
-            unlearnt,
+            profiling_error,
             main,
             signals: Signals::take(),
             processors: Processors::known(is_alone),

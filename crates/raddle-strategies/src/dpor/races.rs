@@ -1,4 +1,4 @@
-//! Which steps of a run could have come in another order, and who would have to go first for that.
+//! Reversible races of a run, and the threads that have to go first to reverse them.
 
 use raddle_engine::{Clocks, RunSummary};
 use raddle_model::{Event, Holding, Kind, LockMode, ObjectId, Operation, Reads, ThreadId, Trace, dependent};
@@ -9,19 +9,19 @@ pub(super) struct Races<'a> {
     trace: &'a Trace,
     run: RunSummary<'a>,
     clocks: Clocks,
-    /// Per event: which one of its thread's it is, from 1.
+    /// Per event: its 1-based index in its thread.
     nth: Vec<u32>,
     /// Per object: the events that touch it.
     on: BTreeMap<ObjectId, Vec<usize>>,
     /// Per thread: its events.
     of: Vec<Vec<usize>>,
-    /// Per thread: the event that made it, if it was not there from the start.
+    /// Per thread: the event that created it, if it did not exist from the start.
     made_at: Vec<Option<usize>>,
-    /// The event that ended the run while others could have gone on.
+    /// The event that ended the run while others could have continued.
     ending: Option<usize>,
 }
 
-/// The later operation of a race: executed, or what a thread was about to do at the end of the run.
+/// The later operation of a race: executed, or announced at the end of the run.
 #[derive(Clone, Copy)]
 struct Later {
     thread: ThreadId,
@@ -31,7 +31,8 @@ struct Later {
 }
 
 impl<'a> Races<'a> {
-    /// `ended` tells whether the last event ended the run, even if it does not look like an exit.
+    /// Indexes the events of a run. `ended` is true if the last event ended the run, even if it is not an
+    /// exit.
     pub(super) fn new(run: &RunSummary<'a>, ended: bool) -> Races<'a> {
         let trace = run.trace;
         let mut on: BTreeMap<ObjectId, Vec<usize>> = BTreeMap::new();
@@ -53,8 +54,8 @@ impl<'a> Races<'a> {
         Races { trace, run: *run, clocks: Clocks::partial_order(run), nth, on, of, made_at, ending }
     }
 
-    /// Calls `found` with a step and the threads one of which has to be tried at that step, for each race whose later
-    /// operation is event `first` or a later one, or was not executed.
+    /// Calls `found` with a step and the threads one of which has to be tried at that step, for each race
+    /// whose later operation is event `first` or a later one, or was not executed.
     pub(super) fn find(&self, first: usize, mut found: impl FnMut(usize, &[ThreadId])) {
         let events = &self.trace.events;
         for (index, event) in events.iter().enumerate().skip(first) {
@@ -66,7 +67,7 @@ impl<'a> Races<'a> {
                 found(step, &[thread]);
             }
         }
-        // Where a run was cut off, those that could have gone on are asleep: what they do is covered by other runs.
+        // In a run that was cut off, the threads that could have continued are asleep: other runs cover them.
         let asleep = self.trace.enabled_at(events.len());
         for (number, pending) in self.trace.pending.iter().enumerate() {
             let thread = ThreadId(number as u32);
@@ -76,7 +77,7 @@ impl<'a> Races<'a> {
         }
     }
 
-    /// The step at which another thread ended `thread`, which was enabled and has done nothing more.
+    /// Returns the step at which another thread ended `thread`, which was enabled and did nothing more.
     fn removed_at(&self, thread: ThreadId) -> Option<usize> {
         if self.trace.pending.get(thread.index()).is_some_and(Option::is_some) {
             return None;
@@ -93,7 +94,7 @@ impl<'a> Races<'a> {
         }
     }
 
-    /// The earlier events with which the order of `later` is to be reversed.
+    /// Returns the earlier events with which the order of `later` has to be reversed.
     fn candidates(&self, later: &Later) -> Vec<usize> {
         let mut candidates = Vec::new();
         if self.ending == Some(later.index) {
@@ -116,9 +117,9 @@ impl<'a> Races<'a> {
         candidates
     }
 
-    /// The candidates on one object. Races with events before a write follow from the race with that write, but only if
-    /// that one can be reversed; where this is not certain, the events before are looked at as well. (An acquisition can
-    /// be swapped with an earlier one, but not with the release between them.)
+    /// Adds the candidates on one object. Races with events before a write follow from the race with that
+    /// write, but only if that one can be reversed; if this is not certain, the earlier events are examined
+    /// as well. (An acquisition can be swapped with an earlier one, but not with the release between them.)
     fn candidates_on(&self, object: ObjectId, writes: bool, later: &Later, candidates: &mut Vec<usize>) {
         for &earlier in self.touching(object, later.index).iter().rev() {
             let mut touched = self.event(earlier).operation.objects();
@@ -137,13 +138,13 @@ impl<'a> Races<'a> {
         }
     }
 
-    /// The events before `before` that touch `object`.
+    /// Returns the events before `before` that touch `object`.
     fn touching(&self, object: ObjectId, before: usize) -> &[usize] {
         let all = self.on.get(&object).map_or(&[][..], Vec::as_slice);
         &all[..all.partition_point(|&index| index < before)]
     }
 
-    /// Whether the order of two dependent operations might be reversed.
+    /// Returns true if the order of two dependent operations may be reversible.
     fn may_swap(&self, earlier: usize, later: &Later) -> bool {
         self.event(earlier).thread != later.thread
             && !self.known(earlier, later)
@@ -151,7 +152,7 @@ impl<'a> Races<'a> {
             && (!self.awaits_mail(later) || self.was_ready(earlier, later))
     }
 
-    /// Whether `later` itself could have been executed in place of `earlier`.
+    /// Returns true if `later` itself could have been executed instead of `earlier`.
     fn was_ready(&self, earlier: usize, later: &Later) -> bool {
         let own = &self.of[later.thread.index()];
         let before = own[..own.partition_point(|&index| index < later.index)].last();
@@ -159,8 +160,8 @@ impl<'a> Races<'a> {
             && self.trace.enabled_at(earlier).contains(&later.thread)
     }
 
-    /// Whether the thread of `later` could not execute that operation just before `earlier`, whatever else is swapped,
-    /// because the thread of `earlier` then has what it needs. Says no where it is not sure.
+    /// Returns true if the thread of `later` could not execute that operation just before `earlier`, whatever
+    /// else is swapped, because the thread of `earlier` then holds what it needs. Returns false if unsure.
     fn excludes(&self, earlier: usize, later: &Later) -> bool {
         let Some(object) = later.operation.object() else { return false };
         let timed = later.operation.argument != Operation::UNTIMED;
@@ -178,7 +179,8 @@ impl<'a> Races<'a> {
         }
     }
 
-    /// How `thread` certainly has a lock just before event `before`. Attempts that may have failed do not count.
+    /// Returns the mode in which `thread` certainly holds a lock just before event `before`. Attempts that
+    /// may have failed do not count.
     fn held(&self, thread: ThreadId, lock: ObjectId, before: usize) -> Option<LockMode> {
         let decisive = |&index: &usize| {
             let event = self.event(index);
@@ -197,8 +199,9 @@ impl<'a> Races<'a> {
         self.touching(lock, before).iter().rev().find_map(decisive).flatten()
     }
 
-    /// The threads whose first event may come first in: all between `earlier` and `later` that does not depend on
-    /// `earlier`, then `later`. The thread of `later` is named first if it is one of them.
+    /// Collects the initials of the sequence that consists of all events between `earlier` and `later` that
+    /// do not depend on `earlier`, then `later`: the threads whose first event may come first in it. The
+    /// thread of `later` is first in the list if it is one of them.
     fn initials(&self, earlier: usize, later: &Later, initials: &mut Vec<ThreadId>) {
         initials.clear();
         // Per thread its first event of the sequence.
@@ -225,7 +228,8 @@ impl<'a> Races<'a> {
             .extend(first.iter().flatten().filter(|index| is_first(index)).map(|&i| self.event(i).thread));
     }
 
-    /// Whether an operation is a step, a memory access, or one on a mailbox that does not wait, which is never blocked.
+    /// Returns true if an operation is a local step, a memory access, or one on a mailbox that does not wait;
+    /// such an operation is never blocked.
     fn is_never_blocked(&self, later: &Later) -> bool {
         let kind = later.operation.kind;
         kind.is_memory()
@@ -233,9 +237,10 @@ impl<'a> Races<'a> {
                 && later.operation.object().is_some_and(|object| self.run.is_mailbox(object)))
     }
 
-    /// Whether an operation waits until something comes to a mailbox. What has come before its thread began to wait does not end the wait, and of
-    /// what comes then the first is needed. So it can be swapped only with what comes when it is enabled already. A thread of the background may
-    /// be given something by an operation that does not touch its mailbox, so nothing is said of that.
+    /// Returns true if an operation waits until something comes to a mailbox. Messages from before its thread
+    /// began to wait do not end the wait, and of the later ones the first is needed. So it can be swapped
+    /// only with messages that come when it is already enabled. A background thread may be given something by
+    /// an operation that does not touch its mailbox, so this returns false for it.
     fn awaits_mail(&self, later: &Later) -> bool {
         later.operation.kind == Kind::Receive
             && !self.run.is_background(later.thread)
@@ -250,15 +255,16 @@ impl<'a> Races<'a> {
         self.ending == Some(index) || dependent(&self.event(index).operation, operation, Reads::Independent)
     }
 
-    /// Whether one executed event comes before another in the partial order.
+    /// Returns true if one executed event precedes another in the partial order.
     fn precedes(&self, earlier: usize, later: usize) -> bool {
         earlier < later
             && (self.ending == Some(later)
                 || self.clocks.ordered(self.event(earlier).thread, self.nth[earlier], later))
     }
 
-    /// Whether the thread of `later` knew of `earlier` just before it, so that the two cannot be swapped. For an
-    /// operation that was not executed, what woke its thread is left out, so the answer may be no where it is yes.
+    /// Returns true if the thread of `later` knew of `earlier` just before it, so that the two cannot be
+    /// swapped. For an operation that was not executed, the event that woke its thread is ignored, so the
+    /// result may be false although the two cannot be swapped.
     fn known(&self, earlier: usize, later: &Later) -> bool {
         let (thread, nth) = (self.event(earlier).thread, self.nth[earlier]);
         if later.index < self.trace.events.len() {

@@ -1,20 +1,20 @@
-//! One run for one iRoot: holds threads at its places until they meet there.
+//! A run that aims at one iRoot: holds threads at its locations until they meet there.
 
 use super::base::{Base, Ranks};
 use raddle_engine::{Point, Rng};
 use raddle_model::{Action, IRoot, Idiom, ObjectId, Operation, Site, ThreadId};
 
-/// How often a thread is held at places of the iRoot for certain.
+/// Number of times a thread is always held at locations of the iRoot.
 const HELD: u32 = 4;
 
-/// One access of the iRoot, in the order in which they are made.
+/// One access of the iRoot, in the order of execution.
 #[derive(Clone, Copy, Debug)]
 struct Goal {
-    /// Which of its sites.
+    /// The index of its site.
     site: usize,
-    /// Which of the two threads makes it.
+    /// The index of its thread, of the two.
     thread: usize,
-    /// Which of the two objects it is to.
+    /// The index of its object, of the two.
     object: usize,
 }
 
@@ -30,7 +30,7 @@ const NESTED: &[Goal] = &[goal(0, 0, 0), goal(1, 1, 0), goal(2, 1, 1), goal(3, 0
 const CROSSED: &[Goal] = &[goal(0, 0, 0), goal(2, 1, 1), goal(1, 1, 0), goal(3, 0, 1)];
 const IN_STEP: &[Goal] = &[goal(0, 0, 0), goal(1, 1, 0), goal(2, 0, 1), goal(3, 1, 1)];
 
-/// The accesses of an idiom in the order in which they are made.
+/// Returns the accesses of an idiom in the order of execution.
 fn goals(idiom: Idiom) -> &'static [Goal] {
     match idiom {
         Idiom::One => TWO_OF_ONE,
@@ -42,8 +42,8 @@ fn goals(idiom: Idiom) -> &'static [Goal] {
     }
 }
 
-/// The dependencies that are open once `stage` accesses were made: the first and the second access of each, as indices of
-/// goals.
+/// Returns the dependencies that are open after `stage` accesses: the first and the second access of each, as
+/// indices of goals.
 fn open(idiom: Idiom, stage: usize) -> &'static [(usize, usize)] {
     match (idiom, stage) {
         (Idiom::Five, 1) => &[(0, 2)],
@@ -56,27 +56,27 @@ fn open(idiom: Idiom, stage: usize) -> &'static [(usize, usize)] {
     }
 }
 
-/// See the module's documentation.
+/// The state of an attempt; see the module documentation.
 #[derive(Clone, Debug)]
 pub(super) struct Attempt {
     sites: Vec<Site>,
     idiom: Idiom,
     goals: &'static [Goal],
-    /// How many steps a thread of the iRoot may take on the way to its next access.
+    /// Number of steps that a thread of the iRoot may take on the way to its next access.
     reach: u32,
     ranks: Ranks,
-    /// Whether threads pass the places of the iRoot now and then, so that later ones meet there.
+    /// True if threads sometimes pass the locations of the iRoot, so that later ones meet there.
     loose: bool,
     rng: Rng,
-    /// How many of the accesses were made.
+    /// Number of accesses executed.
     stage: usize,
     threads: [Option<ThreadId>; 2],
     objects: [Option<ObjectId>; 2],
-    /// Per thread of the iRoot: how many steps it had taken when it made its latest access of it.
+    /// Per thread of the iRoot: its number of steps at its latest access of the iRoot.
     since: [u32; 2],
-    /// Per thread: how often it has come to a place of the iRoot.
+    /// Per thread: the number of times it reached a location of the iRoot.
     arrivals: Vec<u32>,
-    /// Per thread: the accesses that its next operation is at, one bit each.
+    /// Per thread: the accesses that its next operation matches, one bit each.
     at: Vec<u8>,
 }
 
@@ -101,13 +101,13 @@ impl Default for Attempt {
 }
 
 impl Attempt {
-    /// Begins a run for `root`, for which `tried` runs were made in vain.
+    /// Begins a run that aims at `root`, after `tried` failed runs.
     pub(super) fn begin(&mut self, root: IRoot, window: u32, base: Base, tried: u32, rng: Rng) {
         self.sites.clear();
         self.sites.extend_from_slice(root.sites());
         self.idiom = root.idiom;
         self.goals = goals(root.idiom);
-        // A short reach gives a loop more chances, a long one finds what is far apart.
+        // A short reach gives a loop more chances, a long one finds accesses that are far apart.
         self.reach = window.min([32, 128, window, window][(tried % 4) as usize]);
         self.rng = rng;
         self.ranks.begin(base);
@@ -121,7 +121,7 @@ impl Attempt {
         self.rng.below(u64::from(arity)) as u32
     }
 
-    /// Gives up the accesses that were made, and looks for others.
+    /// Drops the executed accesses and starts over.
     fn forget(&mut self) {
         self.stage = 0;
         self.threads = [None; 2];
@@ -153,15 +153,15 @@ impl Attempt {
             let here = place(point, operation);
             let bits = self.sites.iter().enumerate().filter(|(_, site)| here(site).is_some());
             let bits = bits.fold(0, |bits, (index, _)| bits | 1 << index);
-            // One that has ended keeps its last operation.
+            // A thread that has ended keeps its last operation.
             let bits = if point.has_ended(thread) { 0 } else { bits };
             let passes = bits != 0 && self.stage == 0 && self.passes(thread);
             self.at[thread.index()] = if passes { 0 } else { bits };
         }
     }
 
-    /// Whether `thread`, which has come to a place of the iRoot, is not held there. In a loop most are not, for a run in which
-    /// threads wait for each other in every round shows little else.
+    /// Returns true if `thread`, which has reached a location of the iRoot, is not held there. In a loop most
+    /// are not, because a run in which threads wait for each other in every round shows little else.
     fn passes(&mut self, thread: ThreadId) -> bool {
         let arrivals = &mut self.arrivals[thread.index()];
         *arrivals += 1;
@@ -171,7 +171,7 @@ impl Attempt {
         }
     }
 
-    /// The object with which `thread` is at this goal, if it is.
+    /// Returns the object with which `thread` is at this goal, if it is.
     fn object_at(&self, point: &Point<'_>, thread: ThreadId, goal: Goal) -> Option<ObjectId> {
         if self.at[thread.index()] & 1 << goal.site == 0 {
             return None;
@@ -181,7 +181,7 @@ impl Attempt {
         (same.is_none_or(|same| same == object) && other != Some(object)).then_some(object)
     }
 
-    /// Before the first access: lets two threads meet, and holds those who wait for that.
+    /// Before the first access: lets two threads meet, and holds those that wait for that.
     fn seek(&mut self, point: &Point<'_>) -> Option<ThreadId> {
         let [first, second] = [self.goals[0], self.goals[1]];
         let is_at = |thread: ThreadId, goal: Goal| self.at[thread.index()] & 1 << goal.site != 0;
@@ -200,7 +200,7 @@ impl Attempt {
         if let Some(thread) = self.ranks.first(point, |thread| !holds(thread)) {
             return Some(thread);
         }
-        // Nobody else can go on. Who makes the first access may still be followed by the second one.
+        // No other thread can run. The thread of the first access may still be followed by the second one.
         let mut held: Vec<ThreadId> =
             point.enabled().iter().copied().filter(|&thread| is_at(thread, first)).collect();
         if held.is_empty() || (self.rng.below(4) == 0 && held.len() < point.enabled().len()) {
@@ -214,7 +214,7 @@ impl Attempt {
         }
     }
 
-    /// Lets `thread` make the access of a goal.
+    /// Lets `thread` execute the access of a goal.
     fn make(&mut self, point: &Point<'_>, thread: ThreadId, goal: Goal, object: ObjectId) -> ThreadId {
         self.threads[goal.thread] = Some(thread);
         self.objects[goal.object] = Some(object);
@@ -226,7 +226,8 @@ impl Attempt {
         thread
     }
 
-    /// After the first access: brings a thread to the next one, past nothing that would spoil it. Nothing if that cannot be.
+    /// After the first access: brings a thread to the next one without executing anything that would spoil
+    /// it. Returns `None` if that is impossible.
     fn go_on(&mut self, point: &Point<'_>) -> Option<ThreadId> {
         let to_come = |goal: &Goal| self.threads[goal.thread];
         if self.goals[self.stage..].iter().filter_map(to_come).any(|thread| point.has_ended(thread)) {
@@ -235,7 +236,8 @@ impl Attempt {
         let next = self.goals[self.stage];
         let other = self.threads[1 - next.thread];
         let Some(thread) = self.threads[next.thread] else {
-            // Whoever comes to it first. The thread of the first access goes on only if nobody else can.
+            // The first thread that reaches it. The thread of the first access continues only if no other
+            // can.
             let arrived =
                 |&thread: &ThreadId| Some(thread) != other && self.object_at(point, thread, next).is_some();
             let mut enabled = point.enabled().iter().copied();
@@ -252,7 +254,7 @@ impl Attempt {
                 return Some(self.make(point, thread, next, object));
             }
             if self.idiom == Idiom::Five && self.sites[next.site].action == Action::Lock {
-                // To wait for the lock is all that there is to it.
+                // Waiting for the lock is enough.
                 self.make(point, thread, next, object);
                 return if self.stage < self.goals.len() {
                     self.go_on(point)
@@ -271,7 +273,8 @@ impl Attempt {
         self.ranks.first(point, others).or_else(|| self.ranks.first(point, free))
     }
 
-    /// Whether the next operation of `thread` would end a dependency that waits for its second access.
+    /// Returns true if the next operation of `thread` would end a dependency that waits for its second
+    /// access.
     fn spoils(&self, point: &Point<'_>, thread: ThreadId) -> bool {
         let operation = point.operation(thread);
         open(self.idiom, self.stage).iter().any(|&(from, to)| {
@@ -285,9 +288,9 @@ impl Attempt {
     }
 }
 
-/// For an operation, whether it is an access of a site, and then to which object.
+/// Returns a function that matches an operation against a site and returns the object.
 fn place(point: &Point<'_>, operation: &Operation) -> impl Fn(&Site) -> Option<ObjectId> + use<> {
-    let here = point.place_name(operation.location);
+    let here = point.location_name(operation.location);
     let operation = *operation;
     move |wanted| {
         let mut sites = raddle_idioms::site(&operation, here);

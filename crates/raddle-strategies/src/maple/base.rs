@@ -1,11 +1,11 @@
-//! The order of the threads that nothing else decides about.
+//! The order of the threads that the attempt does not hold.
 
 use raddle_engine::{Point, Rng, RunSummary};
 use raddle_model::{Name, ThreadId};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-/// When each thread of a run took its steps.
+/// The steps of a run at which each thread ran.
 #[derive(Debug)]
 pub(super) struct Recorded {
     steps: BTreeMap<Name, Vec<u32>>,
@@ -22,16 +22,16 @@ impl Recorded {
     }
 }
 
-/// Which thread comes first.
+/// The order of threads.
 #[derive(Clone, Default, Debug)]
 pub(super) enum Base {
-    /// The one created first.
+    /// The thread created first comes first.
     FirstFirst,
-    /// The one created last.
+    /// The thread created last comes first.
     LastFirst,
-    /// The one whose next step came first in another run.
+    /// The thread whose next step came first in another run comes first.
     Follow(Arc<Recorded>),
-    /// A random one, as in POS: each operation has a priority of its own.
+    /// Random, as in POS: each operation has a priority of its own.
     #[default]
     Random,
 }
@@ -42,7 +42,7 @@ pub(super) struct Ranks {
     base: Base,
     /// Invariant: one per thread seen in this run.
     drawn: Vec<u64>,
-    /// Per thread seen in this run: its name, where a run is followed.
+    /// Per thread seen in this run: its name, if a run is followed.
     names: Vec<Name>,
 }
 
@@ -53,18 +53,18 @@ impl Ranks {
         self.names.clear();
     }
 
-    /// From now on everything is random.
+    /// Switches to random ranks for the rest of the run.
     pub(super) fn let_go(&mut self) {
         self.base = Base::Random;
     }
 
-    /// Looks at new threads, and draws for new operations.
+    /// Adds new threads, and draws ranks for new operations.
     pub(super) fn update(&mut self, point: &Point<'_>, rng: &mut Rng) {
         for index in self.drawn.len()..point.thread_count() {
             self.drawn.push(0);
             self.names.push(point.thread_name(ThreadId(index as u32)));
         }
-        // As in POS, an operation that conflicts with the latest one is drawn for again.
+        // As in POS, an operation that conflicts with the latest one draws again.
         let executed = point.last().into_iter().flat_map(|event| event.operation.objects());
         for (object, written) in executed {
             for (thread, _) in point.touching(object).filter(|&(_, writes)| written || writes) {
@@ -76,7 +76,7 @@ impl Ranks {
         }
     }
 
-    /// The first of the enabled threads that are `free`.
+    /// Returns the first of the enabled threads that are `free`.
     pub(super) fn first(&self, point: &Point<'_>, free: impl Fn(ThreadId) -> bool) -> Option<ThreadId> {
         let enabled = point.enabled().iter().copied().filter(|&thread| free(thread));
         enabled.min_by_key(|&thread| (self.rank(point, thread), thread))

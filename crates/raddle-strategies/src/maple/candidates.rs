@@ -1,18 +1,18 @@
-//! The iRoots that are predicted, and which of them is worth a run.
+//! The predicted iRoots, and the next one to aim at.
 
 use super::base::Recorded;
 use raddle_model::{Action, IRoot, Idiom, Ledger};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-/// See the module's documentation.
+/// The predicted iRoots.
 #[derive(Clone, Default)]
 pub(super) struct Candidates {
-    /// All, each with the run that it was predicted from.
+    /// All candidates, each with the run that predicted it.
     origins: BTreeMap<IRoot, Arc<Recorded>>,
-    /// Those that no run has had and that may be tried, each with how often it was.
+    /// Those that no run has exposed and that may be attempted, each with its number of failed runs.
     open: BTreeSet<(u32, IRoot)>,
-    /// Those that wait for a part of theirs, by that part.
+    /// Those that wait for one of their parts, by that part.
     waiting: BTreeMap<IRoot, Vec<(u32, IRoot)>>,
 }
 
@@ -21,7 +21,7 @@ impl Candidates {
         self.origins.contains_key(root)
     }
 
-    /// Adds one that was tried in vain so often, and may be tried again if it is `open`.
+    /// Adds a candidate with `failed` failed runs; it may be attempted if it is `open`.
     pub(super) fn insert(&mut self, root: IRoot, origin: Arc<Recorded>, failed: u32, open: bool) {
         self.origins.insert(root, origin);
         if open {
@@ -29,18 +29,19 @@ impl Candidates {
         }
     }
 
-    /// The run that it was predicted from.
+    /// Returns the run that predicted it.
     pub(super) fn origin(&self, root: &IRoot) -> Option<&Arc<Recorded>> {
         self.origins.get(root)
     }
 
-    /// Takes note that a run has had `root`, which was tried in vain so often before.
+    /// Records that a run has exposed `root`, after `failed` failed runs.
     pub(super) fn exposed(&mut self, failed: u32, root: IRoot) {
         self.open.remove(&(failed, root));
         self.open.extend(self.waiting.remove(&root).into_iter().flatten());
     }
 
-    /// Takes note that a run was made for `root` in vain, as `failed` had been before; it is tried again if it is `open`.
+    /// Records that another run failed to expose `root`, after `failed` before it; it is attempted again if
+    /// it is `open`.
     pub(super) fn failed(&mut self, failed: u32, root: IRoot, open: bool) {
         self.open.remove(&(failed, root));
         if open {
@@ -48,7 +49,8 @@ impl Candidates {
         }
     }
 
-    /// Puts those aside that cannot be had as far as is known: a part of theirs was tried `attempts` times in vain.
+    /// Sets candidates aside that seem impossible: one of their parts was attempted `attempts` times without
+    /// success.
     pub(super) fn sift(&mut self, ledger: &Ledger, attempts: u32) {
         while let Some(&(failed, root)) = self.open.first() {
             let given_up = |part: &IRoot| {
@@ -61,13 +63,15 @@ impl Candidates {
         }
     }
 
-    /// The one tried least often, and of these the simplest, with how often it was.
+    /// Returns the candidate attempted least often, and of these the simplest, with its number of failed
+    /// runs.
     pub(super) fn first(&self) -> Option<(u32, IRoot)> {
         self.open.first().copied()
     }
 }
 
-/// The iRoots of idiom 1 that every run has which has this one. A deadlock has no second access, and so no parts.
+/// Returns the iRoots of idiom 1 that every run exposes which exposes this one. A deadlock has no second
+/// access, and so no parts.
 fn parts(root: &IRoot) -> [Option<IRoot>; 2] {
     let sites = root.sites();
     let part = |first: usize, second: usize| Some(IRoot::new(Idiom::One, &[sites[first], sites[second]]));
@@ -87,7 +91,7 @@ mod tests {
     use raddle_testkit::{affordable_searches, every_schedule, is_thorough, locked, spawning, straight};
 
     #[test]
-    fn a_run_that_has_a_compound_one_has_its_parts() {
+    fn a_run_that_exposes_a_compound_iroot_exposes_its_parts() {
         let mut seen = BTreeSet::new();
         for number in 0..affordable_searches(30) {
             let mut rng = Rng::for_run(5, number);

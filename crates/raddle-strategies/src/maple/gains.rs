@@ -1,9 +1,9 @@
-//! What runs have brought, and what is to be expected of further ones.
+//! The gain of earlier runs, and the expected gain of further ones.
 
 use raddle_model::IRoot;
 use std::collections::BTreeMap;
 
-/// How many iRoots a run exposes: a mean in which the latest runs weigh most, in units of 1/4096.
+/// Number of iRoots that a run exposes: a mean weighted towards the latest runs, in units of 1/4096.
 #[derive(Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(super) struct Gain(u64);
 
@@ -14,18 +14,18 @@ impl Gain {
     }
 }
 
-/// The iRoots that runs have had without being made for any.
+/// The iRoots exposed by runs that did not aim at any.
 #[derive(Clone, Default)]
 pub(super) struct ByChance {
     runs: u64,
-    /// Whether more than one run has had it.
+    /// True if more than one run has exposed it.
     seen: BTreeMap<IRoot, bool>,
-    /// How many only one run has had.
+    /// Number of iRoots that exactly one run has exposed.
     once: u64,
 }
 
 impl ByChance {
-    /// Takes note of a run and of what it had.
+    /// Records a run and the iRoots it exposed.
     pub(super) fn note(&mut self, roots: impl Iterator<Item = IRoot>) {
         self.runs += 1;
         for root in roots {
@@ -43,8 +43,9 @@ impl ByChance {
         }
     }
 
-    /// Whether less than one in `end` further runs is expected to have anything new. By Good and Turing that share is about the
-    /// number of those seen once over the number of runs; one is added, for few runs tell little.
+    /// Returns true if less than one in `end` further runs is expected to expose anything new. By Good and
+    /// Turing that share is about the number of iRoots seen once over the number of runs; one is added,
+    /// because few runs are little evidence.
     pub(super) fn is_calm(&self, end: u32) -> bool {
         (self.once + 1) * u64::from(end) <= self.runs
     }

@@ -10,7 +10,7 @@ use raddle_strategies::{
 use raddle_testkit::{Act, Script, affordable_searches, is_thorough};
 use std::collections::BTreeSet;
 
-/// Programs with few enough schedules for three searches of each.
+/// Returns programs with few enough schedules for three searches of each.
 fn programs() -> Vec<(Script, Vec<Seen>)> {
     let threads = ["W0 R1 W0", "W1 R0", "W0 W1"];
     let straight = Script::straight(2, if is_thorough() { &threads } else { &threads[1..] });

@@ -1,4 +1,4 @@
-//! Running a program to exhaustion and looking at what was run.
+//! Exhaustive runs of a program and their properties.
 
 use raddle_engine::{Engine, Plan, Program, Rng, RunSummary, Strategy, Totals, explore, run};
 use raddle_model::{ThreadId, Verdict};
@@ -6,10 +6,10 @@ use raddle_testkit::Script;
 use std::collections::BTreeSet;
 use std::ops::ControlFlow;
 
-/// What a run was, as far as the tests are interested.
+/// The properties of a run that the tests compare.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct Seen {
-    /// The threads of all steps, then the numbers handed out.
+    /// The threads of all steps, then the answers to other decisions.
     pub(crate) schedule: Vec<u32>,
     pub(crate) verdict: &'static str,
     pub(crate) fingerprint: u64,
@@ -38,7 +38,7 @@ impl Seen {
     }
 }
 
-/// Follows a round-robin scheduler through the run and counts whose turn was skipped.
+/// Counts the delays of a run with respect to a round-robin scheduler.
 fn delays(run: &RunSummary<'_>) -> usize {
     let (mut turn, mut delays) = (0, 0);
     for (step, event) in run.trace.events.iter().enumerate() {
@@ -50,7 +50,7 @@ fn delays(run: &RunSummary<'_>) -> usize {
     delays
 }
 
-/// All runs of `program` until `strategy` has none left.
+/// Runs `program` until `strategy` has no schedule left.
 pub(crate) fn exhaust(program: &mut Script, strategy: &mut dyn Strategy) -> (Vec<Seen>, Totals) {
     let mut seen = Vec::new();
     let mut engine = Engine::new(Default::default());
@@ -62,7 +62,7 @@ pub(crate) fn exhaust(program: &mut Script, strategy: &mut dyn Strategy) -> (Vec
     (seen, totals)
 }
 
-/// As [`exhaust`], but each run happens in a copy of the strategy that is thrown away.
+/// Does [`exhaust`], but each run happens in a copy of the strategy that is discarded.
 pub(crate) fn exhaust_forked(program: &mut dyn Program, strategy: &mut dyn Strategy) -> Vec<Seen> {
     let mut seen = Vec::new();
     let mut engine = Engine::new(Default::default());
@@ -79,7 +79,7 @@ pub(crate) fn exhaust_forked(program: &mut dyn Program, strategy: &mut dyn Strat
     seen
 }
 
-/// The fingerprints of the runs that were not cut off; fails if one comes twice.
+/// Returns the fingerprints of the runs that were not cut off; fails if one occurs twice.
 pub(crate) fn distinct_fingerprints(seen: &[Seen]) -> BTreeSet<u64> {
     let complete = seen.iter().filter(|run| run.verdict != "cut off");
     let mut fingerprints = BTreeSet::new();
@@ -89,7 +89,7 @@ pub(crate) fn distinct_fingerprints(seen: &[Seen]) -> BTreeSet<u64> {
     fingerprints
 }
 
-/// The different ways in which runs ended, without cutting off.
+/// Returns the different verdicts of runs, except those cut off.
 pub(crate) fn verdicts(seen: &[Seen]) -> BTreeSet<&'static str> {
     seen.iter().map(|run| run.verdict).filter(|&verdict| verdict != "cut off").collect()
 }

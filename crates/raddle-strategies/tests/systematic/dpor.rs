@@ -36,7 +36,7 @@ fn every_number_is_tried_once() {
 }
 
 #[test]
-fn an_exit_can_come_at_any_moment() {
+fn an_exit_can_happen_at_any_step() {
     let exit = Act::Bare(Kind::Exit, 0);
     let mut program =
         Script::new().object(Resource::Memory).thread(&[Act::Step, exit]).thread(&[Act::W(0), Act::W(0)]);
@@ -90,8 +90,8 @@ fn a_signal_may_wake_any_waiter() {
         .thread(&[Act::On(Kind::Signal, 1)]);
     let (seen, _) = exhaust(&mut program, &mut Dpor::new());
     let (all, _) = exhaust(&mut program, &mut Dfs::new());
-    // Two orders of the waits. The signal comes before them; between them, and the woken thread goes on before or after
-    // the second wait; or after them, with two to choose from.
+    // Two orders of the waits. The signal comes before them; between them, and the woken thread continues
+    // before or after the second wait; or after them, with two to choose from.
     assert_eq!(distinct_fingerprints(&seen).len(), 2 * (1 + 2 + 2));
     assert_eq!(distinct_fingerprints(&seen), all.iter().map(|run| run.fingerprint).collect());
 }
@@ -137,9 +137,9 @@ fn micro_programs_have_the_published_number_of_partial_orders() {
 }
 
 #[test]
-fn a_blocked_thread_counts_where_a_run_is_cut_off() {
-    // After a run of the first thread's write alone and the second thread, the first is asleep and the third blocked:
-    // only the blocked lock tells that the third has to be tried before the second.
+fn a_blocked_thread_counts_in_a_run_that_is_cut_off() {
+    // After a run of the first thread's write alone and the second thread, the first is asleep and the third
+    // blocked: only the blocked lock shows that the third has to be tried before the second.
     let lock = |mutex| Act::On(Kind::Lock, mutex);
     let unlock = |mutex| Act::On(Kind::Unlock, mutex);
     let mut program = Script::new()
@@ -154,7 +154,7 @@ fn a_blocked_thread_counts_where_a_run_is_cut_off() {
 }
 
 #[test]
-fn nothing_is_swapped_with_what_comes_after_a_time_out() {
+fn nothing_is_swapped_with_steps_after_a_timeout() {
     let sleep = Act::Bare(Kind::Sleep, 10);
     let mut program = Script::new()
         .object(Resource::Memory)

@@ -1,4 +1,4 @@
-//! A run may happen in a copy of the strategy that is thrown away; what is run must not depend on it.
+//! A run may happen in a copy of the strategy that is discarded; the schedules must not depend on it.
 
 use crate::common::{exhaust, exhaust_forked};
 use crate::random::program;

@@ -28,7 +28,7 @@ fn all_schedules_with_few_switches_are_run_fewest_first() {
             let (seen, _) = exhaust(&mut program, &mut Period::new(Some(periods as u32)));
             let wanted = schedules(full.iter().filter(|run| run.switches < periods));
             assert_eq!(schedules(&seen), wanted, "{threads:?} in {periods} periods");
-            // The profiling run comes again, but for the thread that is alone.
+            // The profiling run is repeated, except with a single thread.
             let again = usize::from(threads.len() > 1);
             assert_eq!(seen.len(), wanted.len() + again);
             assert!(seen[1..].is_sorted_by_key(|run| run.switches));

@@ -1,4 +1,4 @@
-//! Random small programs that use every kind of object, as material to compare strategies on.
+//! Random small programs that use every kind of object, to compare strategies on.
 
 use crate::common::{distinct_fingerprints, exhaust, verdicts};
 use raddle_engine::{MutexKind, Resource, Rng};
@@ -16,7 +16,7 @@ const SEMAPHORE: u32 = 6;
 const CONDITION: u32 = 7;
 const BARRIER: u32 = 8;
 
-/// A few operations that belong together. Some can deadlock or be misuse, depending on the schedule.
+/// Returns a few operations that belong together. Some can deadlock or be misuse, depending on the schedule.
 fn piece(kind: u64, rng: &mut Rng) -> Vec<Act> {
     let memory = MEMORY + rng.below(2) as u32;
     let mutex = MUTEX + rng.below(2) as u32;
@@ -59,12 +59,13 @@ fn piece(kind: u64, rng: &mut Rng) -> Vec<Act> {
     }
 }
 
-/// A program of two threads of up to five steps or three of up to three, perhaps started by a first thread.
+/// Generates a program of two threads of up to five steps or three of up to three, perhaps started by a first
+/// thread.
 pub(crate) fn program(seed: u64) -> Script {
     let mut rng = Rng::for_run(seed, 0);
     let count = 2 + rng.below(2);
     let most = if count == 2 { 5 } else { 3 };
-    // SmallPoint kinds of pieces, so that the threads meet.
+    // Few kinds of pieces, so that the threads meet.
     let palette: Vec<u64> = (0..3).map(|_| rng.below(22)).collect();
     let mut threads: Vec<Vec<Act>> = Vec::new();
     for _ in 0..count {
@@ -77,8 +78,8 @@ pub(crate) fn program(seed: u64) -> Script {
         }
         threads.push(acts);
     }
-    // A barrier takes as many threads as use it, or one more, so that nobody passes.
-    // All ask for the serial thread, or none does.
+    // A barrier takes as many threads as use it, or one more, so that no thread passes. All ask for the
+    // serial thread, or none does.
     let (mut users, serial) = (0, rng.below(2));
     for acts in &mut threads {
         if rng.below(5) == 0 {

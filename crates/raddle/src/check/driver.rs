@@ -11,7 +11,7 @@ use super::verdict::Failure;
 use crate::runtime::{self, Conflict, Runtime};
 use raddle_engine::{Engine, Plan, Rng, Strategy};
 use raddle_model::{Kind, Pick, Verdict};
-use raddle_search::{Budget, Known, Lanes, Made, Request, Run, Search, Stop, Target, Worker, search};
+use raddle_search::{Budget, FinishedRun, Known, Lanes, Request, Run, Search, Stop, Target, Worker, search};
 use raddle_strategies::portfolio::Turn as Number;
 use std::io;
 use std::sync::Arc;
@@ -155,7 +155,7 @@ impl Worker for TestWorker<'_> {
         Ok(())
     }
 
-    fn receive(&mut self) -> Result<Option<Made<Box<Failed>>>, Abandoned> {
+    fn receive(&mut self) -> Result<Option<FinishedRun<Box<Failed>>>, Abandoned> {
         let Some((request, mut runtime)) = self.requested.take().zip(self.runtime.take()) else {
             return Ok(None);
         };
@@ -182,7 +182,7 @@ impl Worker for TestWorker<'_> {
 
 impl TestWorker<'_> {
     /// Executes one run under the runtime's strategy, which has begun.
-    fn make(&mut self, runtime: Box<Runtime>, request: Request) -> (Box<Runtime>, Option<Made<Box<Failed>>>) {
+    fn make(&mut self, runtime: Box<Runtime>, request: Request) -> (Box<Runtime>, Option<FinishedRun<Box<Failed>>>) {
         let body = Arc::clone(&self.check.test);
         let mut runtime = runtime;
         let Number { lane, run, .. } = request.turn;
@@ -224,7 +224,7 @@ impl TestWorker<'_> {
             run.details.get_or_insert_default().kind = Some(found.kind().to_owned());
             failure = request.trace.then(|| Box::new(self.check.failed(&runtime, panics, request.turn)));
         }
-        (runtime, Some(Made { run, failure }))
+        (runtime, Some(FinishedRun { run, failure }))
     }
 }
 

@@ -1,8 +1,8 @@
-//! What `explain` says is compared with all runs that a program has.
+//! Compares explanations with all runs of a program.
 //!
-//! The runs come from an exhaustive search. One pair of operations is the right answer if there is a run that passes in which
-//! it happens in the other order, together with nothing but what follows from that. Of raddle-explain only the question whether two
-//! failures are the same is used.
+//! The runs come from an exhaustive search. One pair of operations is the correct answer if some passing run
+//! has it in the other order, together with nothing but the consequences of that. The only part of
+//! raddle-explain used here is the comparison of failures.
 
 use super::{FIGURES, Lab, compile, each_run, failing, figure};
 use raddle_engine::Rng;
@@ -12,13 +12,13 @@ use raddle_model::{Kind, Reads, TraceFile, TraceStep, Verdict, dependent};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 
-/// The most runs of an exhaustive search. A program with more is not looked at.
+/// The largest number of runs of an exhaustive search. Programs with more are skipped.
 const MOST: u64 = 60_000;
 
-/// A step that is known in all runs: whose, at which place, and how often its thread was there before.
+/// A step, identified across runs: its thread, its location, and the number of earlier visits of its thread.
 type Key = (u32, String, usize);
 
-/// Two steps, as they happen in the failing run.
+/// Two steps, in their order in the failing run.
 type Order = (Key, Key);
 
 fn keys(run: &TraceFile) -> Vec<Key> {
@@ -31,12 +31,13 @@ fn keys(run: &TraceFile) -> Vec<Key> {
     keys
 }
 
-/// What only ends something cannot come earlier by itself.
+/// Returns true for steps that only end something: they cannot come earlier by themselves.
 fn is_end(step: &TraceStep) -> bool {
     !step.operation.kind.info().reversible
 }
 
-/// Where in `run` the critical section is over that begins with step `lock`; `lock` itself if it is none.
+/// Returns the end in `run` of the critical section that begins with step `lock`; `lock` itself if it begins
+/// none.
 fn section(run: &TraceFile, lock: usize) -> usize {
     let TraceStep { thread, operation } = run.steps[lock];
     if operation.kind != Kind::Lock {
@@ -50,8 +51,8 @@ fn section(run: &TraceFile, lock: usize) -> usize {
     end.unwrap_or(run.steps.len())
 }
 
-/// The orders of dependent steps of `failing` that are the other way round in `passing`, without those that follow from
-/// another one.
+/// Returns the orders of dependent steps of `failing` that are reversed in `passing`, without those that
+/// follow from another one.
 fn reversed(failing: &TraceFile, passing: &TraceFile) -> Vec<Order> {
     let (ours, theirs) = (keys(failing), keys(passing));
     let there = |key: &Key| theirs.iter().position(|other| other == key);
@@ -87,23 +88,25 @@ fn reversed(failing: &TraceFile, passing: &TraceFile) -> Vec<Order> {
     all.iter().filter(is_cause).map(|pair| (ours[pair.0].clone(), theirs[pair.2].clone())).collect()
 }
 
-/// What was wrong with the explanations of one program.
+/// The errors in the explanations of one program.
 #[derive(Default, Debug)]
 struct Wrong {
-    /// How many were compared, and of these, how many have a single pair.
+    /// Number of compared explanations, and the number of those with a single pair.
     compared: usize,
     single: usize,
-    /// What is not true.
+    /// Untrue statements.
     untrue: Vec<String>,
-    /// Orders that are not enough for the failure. Schedules are sampled, so there may be some.
+    /// Orders that are not sufficient for the failure. Schedules are sampled, so there may be some.
     not_enough: Vec<String>,
-    /// Where fewer orders are enough. Schedules that keep an order inside of a critical section may not come up.
+    /// Explanations for which fewer orders are sufficient. Schedules that keep an order inside a critical
+    /// section may not occur.
     too_many: Vec<String>,
-    /// What is true and was not found.
+    /// True statements that were not found.
     missed: Vec<String>,
 }
 
-/// Explains some failing runs of a program and compares that with all of its runs, if there are not too many.
+/// Explains some failing runs of a program and compares the result with all of its runs, if there are not too
+/// many.
 fn compare(name: &str, file: &TraceFile, most: usize, wrong: &mut Wrong) {
     let mut found: Vec<TraceFile> = Vec::new();
     failing(file, "random-walk", 2_000, &mut |run| {
@@ -147,7 +150,7 @@ fn compare(name: &str, file: &TraceFile, most: usize, wrong: &mut Wrong) {
         if let Some(other) = &told.passing {
             let steps: Vec<_> =
                 other.steps.iter().map(|step| (step.thread, step.operation.location.0)).collect();
-            assert!(passing.contains(&steps), "{name}: the passing run is none of the program");
+            assert!(passing.contains(&steps), "{name}: the passing run is not a run of the program");
             let key = |step: usize| {
                 let with = TraceFile { steps: told.steps[..=step].to_vec(), ..again.clone() };
                 keys(&with).pop().unwrap()
@@ -156,7 +159,7 @@ fn compare(name: &str, file: &TraceFile, most: usize, wrong: &mut Wrong) {
                 told.swapped.iter().map(|pair| (key(pair.first), key(pair.second))).collect();
             let real: BTreeSet<Order> = reversed(again, other).into_iter().collect();
             if orders != real {
-                wrong.untrue.push(format!("{name}: told {orders:?}, not {real:?}, of {order:?}"));
+                wrong.untrue.push(format!("{name}: reported {orders:?} instead of {real:?}, of {order:?}"));
             }
         }
         match told.swapped.len() {
@@ -170,10 +173,10 @@ fn compare(name: &str, file: &TraceFile, most: usize, wrong: &mut Wrong) {
     }
 }
 
-/// As [`Key`], with the number of the place, which is the same in all runs of the lab.
+/// Like [`Key`], with the number of the location, which is the same in all runs of the lab.
 type Own = (u32, u32, usize);
 
-/// That of each step.
+/// Returns the key of each step.
 fn own(run: &TraceFile) -> Vec<Own> {
     let place = |step: &TraceStep| (step.thread, step.operation.location.0);
     let own = |(index, step): (usize, &TraceStep)| {
@@ -187,7 +190,7 @@ fn own(run: &TraceFile) -> Vec<Own> {
     run.steps.iter().enumerate().map(own).collect()
 }
 
-/// Compares the orders that are said to be enough for the failure with all runs that keep them.
+/// Compares the orders that are reported as sufficient for the failure with all runs that keep them.
 fn depth(name: &str, run: &TraceFile, runs: &[TraceFile], wrong: &mut Wrong) {
     let machine = compile(&run.program, &run.parameters).unwrap();
     let effort = Effort { executions: 100_000, samples: 100, depth: true };
@@ -195,7 +198,7 @@ fn depth(name: &str, run: &TraceFile, runs: &[TraceFile], wrong: &mut Wrong) {
     let steps: Vec<Vec<Own>> = runs.iter().map(own).collect();
     let symptom = Symptom::of(run);
     let is_same: Vec<bool> = runs.iter().map(|other| Symptom::of(other) == symptom).collect();
-    // A run that comes to its end without the earlier step keeps an order, unless it is the end that comes too early.
+    // A run that ends without the earlier step keeps an order, unless it is the end that comes too early.
     let keeps = |steps: &[Own], run: &TraceFile, before, after| {
         let at = |step| steps.iter().position(|other| *other == step);
         let may_miss =
@@ -230,7 +233,7 @@ fn depth(name: &str, run: &TraceFile, runs: &[TraceFile], wrong: &mut Wrong) {
 }
 
 #[test]
-fn what_is_told_of_the_figures_is_true_of_all_their_runs() {
+fn explanations_of_the_figures_are_true_of_all_their_runs() {
     let few = [("n".to_owned(), 1)];
     let mut wrong = Wrong::default();
     for name in FIGURES {
@@ -246,7 +249,7 @@ fn what_is_told_of_the_figures_is_true_of_all_their_runs() {
     assert!(wrong.compared > 50 && wrong.single > 40, "{wrong:#?}");
 }
 
-/// A small program of two or three threads that read, write and lock, with one assertion somewhere.
+/// Generates a small program of two or three threads that read, write and lock, with one assertion somewhere.
 fn program(rng: &mut Rng) -> String {
     let mut text = "shared x = 0, y = 0\nmutex m\n".to_owned();
     let threads = 2 + rng.below(2);
@@ -278,7 +281,7 @@ fn program(rng: &mut Rng) -> String {
 }
 
 #[test]
-fn what_is_told_of_small_programs_is_true_of_all_their_runs() {
+fn explanations_of_small_programs_are_true_of_all_their_runs() {
     let mut wrong = Wrong::default();
     for number in 0..1_200 {
         let mut file = figure("abba", &[]);

@@ -1,8 +1,8 @@
-//! Bad programs: what is said, and where.
+//! Bad programs: messages and positions.
 
 use crate::syntax::compile;
 
-/// Text, line and column of the mistake, part of the message, part of the hint.
+/// Text, line and column of the error, part of the message, part of the hint.
 const BAD: [(&str, u32, u32, &str, &str); 62] = [
     ("", 1, 1, "no thread", "add `thread A"),
     ("shared x = 0\n", 1, 1, "no thread", "main"),
@@ -66,7 +66,7 @@ const BAD: [(&str, u32, u32, &str, &str); 62] = [
     ("shared a[0] = 0\nthread A { }", 1, 8, "array `a` has 0 elements", "at least 1"),
     ("param n = 1 / 0\nthread A { }", 1, 7, "divides by zero", "something else than zero"),
     ("param n = k, k = 2\nthread A { }", 1, 11, "unknown variable `k`", "declare"),
-    ("thread A(i) { }", 1, 10, "nobody gives it `i`", "spawn it from a `main"),
+    ("thread A(i) { }", 1, 10, "gets no value for `i`", "spawn it from a `main"),
     ("thread A * 0 { }", 1, 8, "has 0 copies", "1 to"),
     ("main { }\nthread A * 2 { }", 2, 8, "has copies", "without `main`"),
     ("thread A { local t = self }", 1, 22, "this thread has no copies", "thread T * n"),
@@ -93,7 +93,7 @@ const BAD: [(&str, u32, u32, &str, &str); 62] = [
 ];
 
 #[test]
-fn bad_programs_say_what_where_and_how_to_repair() {
+fn errors_have_position_message_and_hint() {
     for (source, line, column, message, hint) in BAD {
         let error = compile(source, &[]).expect_err(source);
         assert!(error.message.contains(message), "{source:?} gives: {error}");
@@ -103,7 +103,7 @@ fn bad_programs_say_what_where_and_how_to_repair() {
 }
 
 #[test]
-fn errors_are_shown_with_place_cause_and_remedy() {
+fn errors_show_position_cause_and_remedy() {
     let error = compile("thread A {\n  step\n  step; zz = 1\n}", &[]).expect_err("zz is not declared");
     assert_eq!(
         error.to_string(),

@@ -11,7 +11,7 @@ fn figure(name: &str, overrides: &[(&str, i64)]) -> Program {
     compile(&source, overrides).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
-/// The exact share of runs that do not pass under random walk.
+/// Returns the exact share of runs that do not pass under random walk.
 fn walk_fails(program: &Program) -> f64 {
     random_walk(program).iter().filter(|(end, _)| **end != End::Passed).map(|(_, share)| share).sum()
 }
@@ -58,7 +58,7 @@ fn every_figure_ends_as_its_header_says() {
 }
 
 #[test]
-fn no_figure_is_forgotten() {
+fn every_figure_is_listed() {
     let folder = format!("{}/figures", env!("CARGO_MANIFEST_DIR"));
     let files = std::fs::read_dir(folder).expect("the folder of figures").filter_map(Result::ok);
     let count = files.filter(|file| file.path().extension().is_some_and(|end| end == "rdl")).count();

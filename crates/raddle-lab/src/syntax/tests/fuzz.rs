@@ -1,9 +1,9 @@
-//! Random texts never make the compiler panic, and what compiles can be run for a while.
+//! Random texts never make the compiler panic, and whatever compiles can be run for a while.
 
 use super::interpreter::State;
 use crate::syntax::compile;
 
-/// SplitMix64, so that the texts are the same for ever.
+/// SplitMix64, so that the texts are always the same.
 struct Generator(u64);
 
 impl Generator {

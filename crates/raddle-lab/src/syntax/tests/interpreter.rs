@@ -1,12 +1,12 @@
 //! A plain interpreter with exhaustive search, to check the figures without the engine.
 //!
-//! It knows what the figures use: no time, no data choices, no readers-writer locks.
+//! It supports what the figures use: no time, no data choices, no readers-writer locks.
 
 use std::collections::BTreeMap;
 
 use crate::syntax::*;
 
-/// How a run ended.
+/// The end of a run.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum End {
     Passed,
@@ -70,7 +70,7 @@ impl State {
         self.advance(program, self.threads.len() - 1);
     }
 
-    /// Local computation up to the next event.
+    /// Runs local computation up to the next event.
     fn advance(&mut self, program: &Program, id: usize) {
         let running = &mut self.threads[id];
         match program.threads[running.thread].run_local(&mut running.pc, &mut running.locals) {
@@ -117,7 +117,7 @@ impl State {
         }
     }
 
-    /// The objects that the next event of a thread touches.
+    /// Returns the objects that the next event of a thread touches.
     pub(super) fn accesses(&self, program: &Program, id: usize) -> Accesses {
         self.event(program, id).accesses(&self.threads[id].locals)
     }
@@ -227,10 +227,10 @@ impl State {
     }
 }
 
-/// The exact probability of each end under random walk.
+/// Returns the exact probability of each end under random walk.
 ///
 /// # Panics
-/// Does not return on programs that can run for ever.
+/// Does not return on programs that can run forever.
 pub(super) fn random_walk(program: &Program) -> BTreeMap<End, f64> {
     fn below(
         program: &Program,
@@ -258,7 +258,7 @@ pub(super) fn random_walk(program: &Program) -> BTreeMap<End, f64> {
     below(program, &State::new(program), &mut BTreeMap::new())
 }
 
-/// Every reachable end, also for programs that can run for ever.
+/// Returns every reachable end, also for programs that can run forever.
 pub(super) fn reachable_ends(program: &Program) -> Vec<End> {
     let mut seen = std::collections::BTreeSet::new();
     let mut open = vec![State::new(program)];
@@ -278,7 +278,7 @@ pub(super) fn reachable_ends(program: &Program) -> Vec<End> {
     ends.into_iter().collect()
 }
 
-/// Every complete schedule, as names of the threads that started at once, with its end.
+/// Returns every complete schedule, as names of the threads that started at once, with its end.
 pub(super) fn schedules(program: &Program) -> Vec<(String, State)> {
     let mut found = Vec::new();
     let mut open = vec![(String::new(), State::new(program))];
@@ -297,10 +297,10 @@ pub(super) fn schedules(program: &Program) -> Vec<(String, State)> {
     found
 }
 
-/// Where a change point of PCT puts a thread.
+/// The priority to which a change point of PCT lowers a thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Demotion {
-    /// To the value of the change point's index, as in the paper.
+    /// The value of the change point's index, as in the paper.
     ByIndex,
     /// Below everything.
     ToTheBottom,
@@ -342,7 +342,7 @@ pub(super) fn pct(program: &Program, depth: usize, k: usize, demotion: Demotion)
     (failures, draws)
 }
 
-/// How many threads a run has; the figures have the same number in every run.
+/// Returns the number of threads of a run; the figures have the same number in every run.
 pub(super) fn thread_count(program: &Program) -> usize {
     let mut state = State::new(program);
     while let Some(id) = state.enabled(program).first() {

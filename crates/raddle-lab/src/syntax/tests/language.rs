@@ -1,4 +1,4 @@
-//! Good programs: what they compile to and what they compute.
+//! Good programs: the code they compile to and the values they compute.
 
 use super::interpreter::{End, State, random_walk};
 use crate::syntax::{Action, Fault, Mode, Operation, Program, compile};
@@ -106,7 +106,7 @@ fn faults_are_results_of_the_program() {
 /// Label, text and accesses of an event.
 type Described = (String, String, Vec<(String, Mode)>);
 
-/// The events of the first thread, in the order of the code.
+/// Returns the events of the first thread, in the order of the code.
 fn events(program: &Program) -> Vec<Described> {
     let thread = &program.threads[0];
     let locals = vec![0; usize::from(thread.locals)];
@@ -214,7 +214,7 @@ fn every_statement_compiles_to_its_action() {
 }
 
 #[test]
-fn local_statements_are_no_events() {
+fn local_statements_are_not_events() {
     let program =
         good("shared x = 0\nthread A { local t = 1, u = t; t = u + 1; if t { u++ }; x = u; assert u }");
     assert_eq!(events(&program).len(), 1);

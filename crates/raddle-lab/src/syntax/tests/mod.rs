@@ -1,4 +1,4 @@
-//! Tests of the language as a whole. `interpreter` is a small reference for what programs mean.
+//! Tests of the language as a whole. `interpreter` is a small reference for the semantics.
 
 mod errors;
 mod figures;
