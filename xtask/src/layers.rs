@@ -1,11 +1,11 @@
-//! Which crate may depend on which, and where unsafe code may be.
+//! The allowed dependencies between crates, and the crates that may have unsafe code.
 
 use anyhow::{Context, Result};
 use serde::Deserialize;
 use std::path::PathBuf;
 
-/// A crate and the crates of this repository that it may depend on. Other crates of the repository may not depend
-/// on anything of it, nor be depended on.
+/// A crate and the crates of this repository that it may depend on. Other crates of the repository may not
+/// depend on anything of it, nor be depended on.
 const LAYERS: &[(&str, &[&str])] = &[
     ("raddle-model", &[]),
     ("raddle-engine", &["raddle-model"]),
@@ -46,7 +46,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("raddle-symbols", &["raddle-model"]),
     ("raddle-cc", &[]),
     ("raddle-store", &["raddle-model"]),
-    // The native runtime is carried as a file, never linked.
+    // The native runtime is embedded as a file, never linked.
     (
         "raddle-cli",
         &[
@@ -80,7 +80,7 @@ const LAYERS: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// For tests only.
+/// Crates for tests only.
 const FOR_TESTS: &[&str] = &["raddle-testkit", "exact"];
 /// Crates that may set their own lints because they need unsafe code.
 const UNSAFE: &[&str] = &["raddle-native", "raddle"];
@@ -96,7 +96,7 @@ pub(crate) struct Package {
     pub(crate) manifest: String,
     dependencies: Vec<Dependency>,
     pub(crate) targets: Vec<Target>,
-    /// The text of the manifest, which the metadata do not hold.
+    /// The text of the manifest, which the metadata do not contain.
     #[serde(skip)]
     pub(crate) text: String,
 }
@@ -112,7 +112,7 @@ pub(crate) struct Target {
 #[derive(Deserialize, Debug)]
 struct Dependency {
     name: String,
-    /// `dev`, `build`, or nothing for a normal one.
+    /// `dev`, `build`, or `None` for a normal one.
     kind: Option<String>,
     /// Set for crates of this repository.
     path: Option<String>,
@@ -128,13 +128,13 @@ pub(crate) fn packages(metadata: &[u8]) -> Result<Vec<Package>> {
     Ok(metadata.packages)
 }
 
-/// Everything that is wrong with the packages, a sentence each.
+/// Returns everything that is wrong with the packages, a sentence each.
 pub(crate) fn check(packages: &[Package], workspace: &str) -> Vec<String> {
     let mut wrong = Vec::new();
     for package in packages {
         let name = &package.name;
         let Some((_, allowed)) = LAYERS.iter().find(|(layer, _)| layer == name) else {
-            wrong.push(format!("{name} has no layer; give it one in xtask/src/layers.rs"));
+            wrong.push(format!("{name} has no layer; add it to xtask/src/layers.rs"));
             continue;
         };
         for dependency in package.dependencies.iter().filter(|dependency| dependency.path.is_some()) {
@@ -149,7 +149,7 @@ pub(crate) fn check(packages: &[Package], workspace: &str) -> Vec<String> {
             }
         }
         if !UNSAFE.contains(&name.as_str()) && !has(&package.text, "[lints]", "workspace = true") {
-            wrong.push(format!("{name} does not take the workspace's lints, which deny unsafe code"));
+            wrong.push(format!("{name} does not inherit the workspace lints, which deny unsafe code"));
         }
     }
     if !has(workspace, "[workspace.lints.rust]", "unsafe_code = \"deny\"") {
@@ -158,7 +158,7 @@ pub(crate) fn check(packages: &[Package], workspace: &str) -> Vec<String> {
     wrong
 }
 
-/// Whether a section of a manifest has this line.
+/// Returns true if a section of a manifest has this line.
 fn has(text: &str, section: &str, line: &str) -> bool {
     let inside = text.lines().map(str::trim).skip_while(|&found| found != section).skip(1);
     inside.take_while(|found| !found.starts_with('[')).any(|found| found == line)

@@ -1,10 +1,10 @@
-//! Chores of the repository.
+//! Maintenance tasks of the repository.
 //!
-//! * `cargo xtask check-layers` checks that dependencies point downwards, that unsafe code is denied where it has no place,
-//!   and that the modules of some crates are free of cycles. With `--modules CRATE` it checks only the modules of that
-//!   crate, and lists all uses between modules in a cycle.
+//! * `cargo xtask check-layers` checks that dependencies point downwards, that unsafe code is denied where it
+//!   does not belong, and that the modules of some crates are free of cycles. With `--modules CRATE` it
+//!   checks only the modules of that crate, and lists all uses between modules in a cycle.
 //! * `cargo xtask check-api` checks that the public API of `raddle` has no types of the crates below it.
-//! * `cargo xtask bless` rewrites the golden texts after a wanted change.
+//! * `cargo xtask bless` rewrites the golden texts after an intended change.
 
 mod api;
 mod layers;
@@ -24,9 +24,7 @@ fn main() -> ExitCode {
         ["check-layers", "--modules", name] => check_modules(name),
         ["check-api"] => check_api(),
         ["bless"] => bless(),
-        _ => {
-            Err(anyhow::anyhow!("say `check-layers`, `check-layers --modules CRATE`, `check-api` or `bless`"))
-        }
+        _ => Err(anyhow::anyhow!("usage: cargo xtask check-layers [--modules CRATE] | check-api | bless")),
     };
     let (text, status) = match done {
         Ok(text) => (text, ExitCode::SUCCESS),
@@ -44,7 +42,7 @@ fn check_layers() -> Result<String> {
         std::fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
     let wrong = layers::check(&packages, &workspace);
     if !wrong.is_empty() {
-        bail!("the layers of ARCHITECTURE.md are broken:\n  {}", wrong.join("\n  "));
+        bail!("layer violations, see ARCHITECTURE.md:\n  {}", wrong.join("\n  "));
     }
     for name in layers::WITHOUT_CYCLES {
         let cycles = cycles(&packages, name)?;
@@ -70,10 +68,11 @@ fn check_modules(name: &str) -> Result<String> {
     bail!("{name}: {}", texts.join(&format!("\nerror: {name}: ")))
 }
 
-/// Checks the public API of `raddle` by its documentation, in which types of other crates are links to their pages.
+/// Checks the public API of `raddle` through its documentation, in which types of other crates are links to
+/// their pages.
 fn check_api() -> Result<String> {
     let packages = packages()?;
-    let raddle = packages.iter().find(|package| package.name == "raddle").context("there is no `raddle`")?;
+    let raddle = packages.iter().find(|package| package.name == "raddle").context("no package `raddle`")?;
     let is_below = |name: &&str| raddle.text.contains(&format!("\n{name} = "));
     let below: Vec<&str> = packages.iter().map(|package| &package.name[..]).filter(is_below).collect();
     // Pages of earlier states would stay.
@@ -83,17 +82,17 @@ fn check_api() -> Result<String> {
     }
     let mut words = vec!["doc", "--no-deps", "--target-dir", "target", "-p", "raddle"];
     words.extend(below.iter().flat_map(|name| ["-p", name]));
-    ensure!(cargo(&words).status()?.success(), "the documentation cannot be made");
+    ensure!(cargo(&words).status()?.success(), "cannot build the documentation");
     let crates: Vec<String> = below.iter().map(|name| name.replace('-', "_")).collect();
     let (count, wrong) = api::links(&pages, &crates)?;
-    ensure!(wrong.is_empty(), "types of other crates in the API of raddle:\n  {}", wrong.join("\n  "));
-    Ok(format!("{count} pages of the API of raddle have no types of {}", below.join(", ")))
+    ensure!(wrong.is_empty(), "the API of raddle exposes types of other crates:\n  {}", wrong.join("\n  "));
+    Ok(format!("{count} pages of the API of raddle expose no types of {}", below.join(", ")))
 }
 
 /// Finds the module cycles in the libraries and programs of a package.
 fn cycles(packages: &[Package], name: &str) -> Result<Vec<modules::Cycle>> {
     let package = packages.iter().find(|package| package.name == name);
-    let package = package.with_context(|| format!("there is no package `{name}` in the workspace"))?;
+    let package = package.with_context(|| format!("no package `{name}` in the workspace"))?;
     let root = root().canonicalize()?;
     let mut cycles = Vec::new();
     for target in &package.targets {
@@ -121,16 +120,16 @@ fn packages() -> Result<Vec<Package>> {
     Ok(packages)
 }
 
-/// Rewrites the golden texts by running their tests with leave to write.
+/// Rewrites the golden texts by running their tests in bless mode.
 fn bless() -> Result<String> {
     let words = ["test", "-p", "raddle-cli", "--test", "texts"];
     let status = cargo(&words).env("RADDLE_BLESS", "1").status()?;
-    ensure!(status.success(), "the golden texts could not be rewritten");
-    Ok("golden texts are rewritten; look at the difference before you commit it".to_owned())
+    ensure!(status.success(), "cannot rewrite the golden texts");
+    Ok("golden texts rewritten; review the diff before you commit it".to_owned())
 }
 
 fn cargo(words: &[&str]) -> Command {
-    // The cargo that runs this tool is the one to ask.
+    // Use the cargo that runs this tool.
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.args(words).current_dir(root());
     command

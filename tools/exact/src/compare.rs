@@ -1,4 +1,4 @@
-//! Compares what `raddle` does with what it must do.
+//! Compares the results of `raddle` with the exact ones.
 
 use crate::generate::{Size, generated};
 use crate::graph::Graph;
@@ -15,53 +15,54 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::path::{Path, PathBuf};
 
-/// What is compared.
+/// The parameters of a comparison.
 #[derive(Clone, Debug)]
 pub struct Check {
-    /// The program `raddle`.
+    /// The path of `raddle`.
     pub raddle: PathBuf,
-    /// Where the programs are written; those with a mismatch stay there.
+    /// The folder for the programs; those with a mismatch stay there.
     pub folder: PathBuf,
     /// The seed of the programs.
     pub seed: u64,
     /// The number of the first program.
     pub first: u64,
-    /// How many programs.
+    /// Number of programs.
     pub programs: u64,
 }
 
-/// Runs of each strategy that is sampled.
+/// Number of runs of each sampled strategy.
 const RUNS: u64 = 3_000;
-/// Runs of RAPOS before a partial order that it has not had counts as out of its reach.
+/// Number of runs of RAPOS before an unseen partial order counts as unreachable.
 const MOST_RUNS: u64 = 300_000;
 /// The size of the programs.
 const SIZE: Size = Size { nodes: 3_000, schedules: 20_000, orders: 2..=120 };
-/// The most orders of priorities.
+/// The largest number of orders of priorities.
 const MOST_PRIORITIES: usize = 20_000;
 
 /// The numbers of one comparison.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub struct Row {
-    /// Programs for which it was made.
+    /// Number of programs compared.
     pub compared: u64,
-    /// Programs that were too large for it.
+    /// Number of programs that were too large.
     pub skipped: u64,
-    /// Programs with a mismatch.
+    /// Number of programs with a mismatch.
     pub wrong: u64,
 }
 
-/// What was found.
+/// The result.
 #[derive(Clone, Debug, Default)]
 pub struct Report {
     /// By comparison.
     pub rows: BTreeMap<&'static str, Row>,
     /// A line for each program with a mismatch.
     pub mismatches: Vec<String>,
-    /// Programs with spawned threads, failures, deadlocks, exits and drawn numbers among those compared.
+    /// Number of programs with spawned threads, failures, deadlocks, exits and drawn numbers among those
+    /// compared.
     pub features: BTreeMap<&'static str, u64>,
-    /// All partial orders of all programs.
+    /// Number of partial orders of all programs.
     pub orders: u64,
-    /// All schedules of all programs.
+    /// Number of schedules of all programs.
     pub schedules: u128,
 }
 
@@ -82,7 +83,7 @@ impl fmt::Display for Report {
 
 /// The comparisons of one program.
 struct Findings {
-    /// What was wrong, if anything; nothing if it was skipped.
+    /// The mismatches; `None` if it was skipped.
     rows: BTreeMap<&'static str, Option<Vec<String>>>,
 }
 
@@ -104,7 +105,7 @@ impl Findings {
     }
 }
 
-/// Makes all comparisons. `tell` gets the line of each program with a mismatch as it is found.
+/// Runs all comparisons. `tell` gets the line of each program with a mismatch as it is found.
 pub fn run(check: &Check, tell: &mut dyn FnMut(&str)) -> Result<Report> {
     let mut report = Report::default();
     std::fs::create_dir_all(&check.folder)
@@ -193,7 +194,7 @@ fn compare(raddle: &Path, file: &Path, graph: &Graph, findings: &mut Findings) -
     compare_upo(raddle, file, graph, findings)
 }
 
-/// Compares the searches that promise to leave nothing out. Returns the end of each fingerprint.
+/// Compares the exhaustive searches. Returns the end of each fingerprint.
 fn systematic(
     raddle: &Path,
     file: &Path,
@@ -215,11 +216,15 @@ fn systematic(
         for (fingerprint, order) in &sample.orders {
             let end = order.end(graph);
             findings.expect(name, end.is_some(), || {
-                format!("{:?} {:?} is no run that ends in {:?}", order.schedule, order.picks, order.failure)
+                format!(
+                    "{:?} {:?} is not a run that ends in {:?}",
+                    order.schedule, order.picks, order.failure
+                )
             });
             let Some(end) = end else { continue };
-            findings
-                .expect(name, seen.insert(end), || format!("{fingerprint} has another one's partial order"));
+            findings.expect(name, seen.insert(end), || {
+                format!("{fingerprint} has the partial order of another fingerprint")
+            });
             let runs = if is_dfs { graph.nodes[end].schedules as u64 } else { 1 };
             findings.equal(name, "runs of a partial order", order.runs, runs);
             if is_dfs {
@@ -305,8 +310,8 @@ fn approximately(share: &BigRational) -> f64 {
     text(share.numer()) / text(share.denom())
 }
 
-/// Every partial order has to come up that RAPOS can reach by its definition. That is all of them, unless a failure ends runs
-/// early: it then depends on what comes later, and the definition knows nothing of that.
+/// Checks that every partial order occurs that RAPOS can reach by its definition. That is all of them, unless
+/// a failure ends runs early: it then depends on later events, which the definition does not cover.
 fn compare_rapos(raddle: &Path, file: &Path, graph: &Graph, findings: &mut Findings) -> Result<()> {
     let name = "RAPOS: reachable partial orders";
     let reachable = rapos::reachable(graph);
@@ -318,11 +323,11 @@ fn compare_rapos(raddle: &Path, file: &Path, graph: &Graph, findings: &mut Findi
         let samples = sample(raddle, file, &["rapos"], runs, false)?;
         let ends = samples[0].orders.values().map(|order| order.end(graph));
         let seen: Option<BTreeSet<usize>> = ends.collect();
-        findings.expect(name, seen.is_some(), || "a schedule is no run".to_owned());
+        findings.expect(name, seen.is_some(), || "a schedule is not a run".to_owned());
         let missing = reachable.difference(&seen.unwrap_or_default()).count();
         if missing == 0 || runs >= MOST_RUNS {
             findings.expect(name, missing == 0, || {
-                format!("{missing} of {} never came up in {runs} runs", reachable.len())
+                format!("{missing} of {} never occurred in {runs} runs", reachable.len())
             });
             return Ok(());
         }
@@ -330,7 +335,8 @@ fn compare_rapos(raddle: &Path, file: &Path, graph: &Graph, findings: &mut Findi
     }
 }
 
-/// UPO has to have seen and counted every partial order after enough runs, and to sample all alike from then on.
+/// Checks that UPO has seen and counted every partial order after enough runs, and samples uniformly from
+/// then on.
 fn compare_upo(raddle: &Path, file: &Path, graph: &Graph, findings: &mut Findings) -> Result<()> {
     let (estimate, even) = ("UPO: estimate", "UPO: uniform");
     let orders = graph.ends().count();

@@ -27,24 +27,25 @@ impl Random {
         (self.next() % count as u64) as usize
     }
 
-    /// Returns true once in so many times.
+    /// Returns true once in `times` times on average.
     fn once_in(&mut self, times: usize) -> bool {
         self.below(times) == 0
     }
 }
 
-/// The programs that are wanted.
+/// The size of the wanted programs.
 #[derive(Clone, Debug)]
 pub struct Size {
-    /// The most nodes of their graphs.
+    /// The largest number of nodes of their graphs.
     pub nodes: usize,
-    /// The most schedules.
+    /// The largest number of schedules.
     pub schedules: u128,
     /// The number of partial orders.
     pub orders: RangeInclusive<usize>,
 }
 
-/// Returns the program with this number, and all its runs: the first one of its stream that has the wanted size.
+/// Returns the program with this number, and all its runs: the first one of its stream that has the wanted
+/// size.
 pub fn generated(seed: u64, number: u64, size: &Size) -> (Program, Graph) {
     let mut random = Random::new(seed << 32 ^ number.wrapping_mul(0x1234_5678_9abc_def1));
     loop {
@@ -92,7 +93,7 @@ pub fn program(random: &mut Random) -> Program {
     program
 }
 
-/// How many kinds of fragments there are.
+/// Number of kinds of fragments.
 const KINDS: usize = 14;
 
 fn fragment(random: &mut Random, objects: &Objects, kind: usize, block: &mut Vec<Statement>) {
@@ -101,7 +102,7 @@ fn fragment(random: &mut Random, objects: &Objects, kind: usize, block: &mut Vec
     match kind {
         0 | 1 => memory(random, variables, block),
         2 => {
-            // The update that others can come between.
+            // An update that others can interleave with.
             block.extend([Statement::Read(t, x), Statement::Set(x, Value::Sum(t, 1))]);
         }
         3 => {
@@ -209,7 +210,8 @@ fn add_barrier(random: &mut Random, program: &mut Program) {
     }
 }
 
-/// Lets `main`, or a thread made before, make each of the other threads, and `main` wait for some of them.
+/// Lets `main`, or a thread created earlier, create each of the other threads, and `main` wait for some of
+/// them.
 fn add_spawns(random: &mut Random, program: &mut Program) {
     let mut place = 0;
     for child in 1..program.blocks.len() {

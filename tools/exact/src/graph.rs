@@ -1,13 +1,14 @@
 //! Every run of a program, with equivalent prefixes merged.
 //!
-//! A node is a state together with the partial order (Mazurkiewicz trace) that led to it. The partial order is written as the
-//! vector clock of every event: for each thread, how many of its events come before. Two schedules are equivalent exactly if
-//! these agree, because they order the same dependent pairs in the same way.
+//! A node is a state together with the partial order (Mazurkiewicz trace) that led to it. The partial order
+//! is the vector clock of every event: for each thread, the number of its events that come before. Two
+//! schedules are equivalent exactly if these agree, because they order the same dependent pairs in the same
+//! way.
 
 use crate::machine::{End, Footprint, Machine, State};
 use std::collections::BTreeMap;
 
-/// How many events of each thread come before, with this one.
+/// Number of events of each thread that come before, including this one.
 type Clock = Vec<u8>;
 
 /// The partial order of a prefix.
@@ -15,11 +16,11 @@ type Clock = Vec<u8>;
 struct Order {
     /// By thread and event: its clock, and the number drawn.
     events: Vec<Vec<(Clock, u8)>>,
-    /// Follows from the events.
+    /// Derived from the events.
     objects: BTreeMap<(char, usize), Touched>,
 }
 
-/// What is known of an object: all that comes before its last write or is that, and the same of the reads since.
+/// The clocks of an object: of everything up to its last write, and of the reads since.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Touched {
     written: Clock,
@@ -27,7 +28,7 @@ struct Touched {
 }
 
 impl Order {
-    /// Returns this order with one event more.
+    /// Returns this order with one more event.
     fn with(&self, thread: usize, event: &Footprint, pick: usize) -> Order {
         let mut longer = self.clone();
         let none = vec![0; self.events.len()];
@@ -57,12 +58,12 @@ fn join(clock: &mut Clock, other: &Clock) {
     }
 }
 
-/// A way to continue.
+/// A continuation.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Edge {
-    /// Who executes its next event.
+    /// The thread that executes its next event.
     pub thread: usize,
-    /// The number drawn, and of how many.
+    /// The number drawn, and the number of possible ones.
     pub pick: (usize, usize),
     /// The node behind it.
     pub to: usize,
@@ -73,13 +74,13 @@ pub struct Edge {
 pub struct Node {
     /// The next event of each thread that has one, enabled or not.
     pub pending: Vec<Option<Footprint>>,
-    /// Whether each thread is enabled.
+    /// True for each enabled thread.
     pub enabled: Vec<bool>,
-    /// How a run ends here, if it does.
+    /// The end of a run here, if it ends.
     pub end: Option<End>,
-    /// The ways to continue; those of one thread are next to each other.
+    /// The continuations; those of one thread are adjacent.
     pub edges: Vec<Edge>,
-    /// How many schedules lead here.
+    /// Number of schedules that lead here.
     pub schedules: u128,
 }
 
@@ -90,7 +91,7 @@ pub struct Graph {
     pub nodes: Vec<Node>,
     /// The first node of each length.
     pub levels: Vec<usize>,
-    /// How many threads a run may have.
+    /// Largest number of threads of a run.
     pub threads: usize,
     /// The threads at the start.
     pub initial: Vec<usize>,
@@ -101,7 +102,7 @@ pub struct Graph {
 pub struct TooLarge;
 
 impl Graph {
-    /// Enumerates all runs, unless there are more than so many nodes.
+    /// Enumerates all runs, unless there are more than `most` nodes.
     pub fn new(machine: &Machine, most: usize) -> Result<Graph, TooLarge> {
         let threads = machine.thread_count();
         let mut graph = Graph { nodes: Vec::new(), levels: vec![0], threads, initial: machine.initial() };
@@ -143,7 +144,7 @@ impl Graph {
         self.nodes.iter().enumerate().filter_map(|(index, node)| Some((index, node.end?)))
     }
 
-    /// Returns how many schedules the program has.
+    /// Returns the number of schedules of the program.
     pub fn schedules(&self) -> u128 {
         self.ends().map(|(index, _)| self.nodes[index].schedules).sum()
     }

@@ -1,7 +1,9 @@
-//! An interpreter of generated programs, from the written semantics of the lab's language (`raddle_lab::syntax`).
+//! An interpreter of generated programs, from the written semantics of the lab's language
+//! (`raddle_lab::syntax`).
 //!
-//! A statement on a shared object is one event; statements on locals run together with the event before them, or with the
-//! start of their thread. `wait c m` is two events: release and queue, then take the mutex back once woken.
+//! A statement on a shared object is one event; statements on locals run together with the event before them,
+//! or with the start of their thread. `wait c m` is two events: release and queue, then take the mutex back
+//! once woken.
 
 use crate::program::{Condition, LOCALS, Place, Program, Statement, Value};
 
@@ -12,13 +14,13 @@ enum Instruction {
     Event(Action),
     /// A check of a local.
     Assert(Condition),
-    /// Continues there if the condition on a local does not hold.
+    /// Jumps there if the condition on a local does not hold.
     Unless(Condition, usize),
-    /// Continues there.
+    /// Jumps there.
     Jump(usize),
 }
 
-/// What an event does.
+/// The action of an event.
 #[derive(Clone, Debug)]
 enum Action {
     Set(usize, Value),
@@ -48,10 +50,10 @@ enum Action {
     Exit,
 }
 
-/// Where a thread is.
+/// The state of a thread.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 enum Status {
-    /// Nobody has spawned it.
+    /// It has not been spawned.
     Unborn,
     /// It is about to execute the event at this instruction.
     At(usize),
@@ -65,7 +67,7 @@ enum Status {
     Ended,
 }
 
-/// How a run ends.
+/// The end of a run.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum End {
     /// Without a failure.
@@ -74,12 +76,12 @@ pub enum End {
     Assertion,
     /// Threads are left, and none of them can continue.
     Deadlock,
-    /// A rule of an object was broken.
+    /// An object was misused.
     Misuse,
 }
 
 impl End {
-    /// Returns the name of the failure, as `raddle` has it.
+    /// Returns the name of the failure in `raddle`.
     pub fn failure(self) -> Option<&'static str> {
         match self {
             End::Passed => None,
@@ -99,35 +101,35 @@ pub struct State {
     mutexes: Vec<Option<usize>>,
     /// The writer, and the readers in ascending order.
     rwlocks: Vec<(Option<usize>, Vec<usize>)>,
-    /// Who waits, in the order of arrival.
+    /// The waiting threads, in the order of arrival.
     conditions: Vec<Vec<usize>>,
     semaphores: Vec<i64>,
-    /// Who has arrived, in ascending order.
+    /// The threads that have arrived, in ascending order.
     barriers: Vec<Vec<usize>>,
-    /// Whether it is over, and who runs it.
+    /// True if it is over, and the thread that runs it.
     onces: Vec<(bool, Option<usize>)>,
     /// Set once the run is over.
     pub end: Option<End>,
 }
 
-/// The objects that an event touches, each with whether it is written.
+/// The objects that an event touches, each with true if it is written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Footprint {
-    /// The kind of object, its index, and whether it is written.
+    /// The kind of object, its index, and true if it is written.
     pub touches: Vec<((char, usize), bool)>,
-    /// Whether it ends the program.
+    /// True if it ends the program.
     pub exits: bool,
-    /// The thread that it makes.
+    /// The thread that it creates.
     pub spawns: Option<usize>,
 }
 
 impl Footprint {
-    /// Returns whether two events of different threads may not be swapped.
+    /// Returns true if two events of different threads may not be swapped.
     pub fn depends_on(&self, other: &Footprint) -> bool {
         self.exits || other.exits || self.meets(other)
     }
 
-    /// Returns whether two events touch a common object, and one of them writes it.
+    /// Returns true if two events touch a common object, and one of them writes it.
     pub fn meets(&self, other: &Footprint) -> bool {
         let meets = |(object, writes): &((char, usize), bool)| {
             other.touches.iter().any(|(o, w)| o == object && (*w || *writes))
@@ -168,7 +170,7 @@ impl Machine {
         if self.program.has_main { vec![0] } else { (0..self.code.len()).collect() }
     }
 
-    /// Returns how many threads a run may have.
+    /// Returns the largest number of threads of a run.
     pub fn thread_count(&self) -> usize {
         self.code.len()
     }
@@ -195,7 +197,7 @@ impl Machine {
         state
     }
 
-    /// Returns the next event of a thread, enabled or not; nothing if it has none.
+    /// Returns the next event of a thread, enabled or not; `None` if it has none.
     pub fn pending(&self, state: &State, thread: usize) -> Option<Footprint> {
         let mut footprint = Footprint { touches: Vec::new(), exits: false, spawns: None };
         let touches = &mut footprint.touches;
@@ -234,7 +236,8 @@ impl Machine {
         Some(footprint)
     }
 
-    /// Returns in how many ways a thread can continue: 0 if it is not enabled, more than 1 if a number is drawn.
+    /// Returns the number of ways in which a thread can continue: 0 if it is not enabled, more than 1 if a
+    /// number is drawn.
     pub fn arity(&self, state: &State, thread: usize) -> usize {
         if state.end.is_some() {
             return 0;
@@ -282,11 +285,11 @@ impl Machine {
     fn action(&self, thread: usize, pc: usize) -> &Action {
         match &self.code[thread][pc] {
             Instruction::Event(action) => action,
-            other => unreachable!("{other:?} is no event"),
+            other => unreachable!("{other:?} is not an event"),
         }
     }
 
-    /// Returns where the thread continues, unless it waits.
+    /// Returns the instruction at which the thread continues, unless it waits.
     fn execute(&self, state: &mut State, thread: usize, pc: usize, pick: usize) -> Option<usize> {
         let mut after = pc + 1;
         match *self.action(thread, pc) {
@@ -367,7 +370,7 @@ impl Machine {
                 if state.barriers[b].len() as i64 == self.program.objects.barriers[b] {
                     for arrived in std::mem::take(&mut state.barriers[b]) {
                         let Status::Arrived(pc) = state.threads[arrived] else {
-                            unreachable!("who is at a barrier has arrived")
+                            unreachable!("a thread at a barrier has arrived")
                         };
                         self.advance(state, arrived, pc);
                     }
@@ -417,7 +420,7 @@ impl Machine {
         }
     }
 
-    /// Ends the run where no thread can continue.
+    /// Ends the run if no thread can continue.
     fn settle(&self, state: &mut State) {
         if state.end.is_none() && (0..self.code.len()).all(|thread| self.arity(state, thread) == 0) {
             let over = |status: &Status| matches!(status, Status::Unborn | Status::Ended);

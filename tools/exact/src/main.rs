@@ -18,7 +18,7 @@ fn main() -> Result<ExitCode> {
             "--programs" => check.programs = number()?,
             "--seed" => check.seed = number()?,
             "--first" => check.first = number()?,
-            _ => bail!("{name} is no option"),
+            _ => bail!("unknown option {name}"),
         }
     }
     let mut out = std::io::stdout();

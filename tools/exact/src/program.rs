@@ -2,14 +2,14 @@
 
 use std::fmt::{self, Write};
 
-/// A program. A block with the index 0 of one with `main` is that.
+/// A program. With `main`, block 0 is `main`.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Program {
-    /// Whether block 0 is `main` and spawns the others; otherwise all blocks start at once.
+    /// True if block 0 is `main` and spawns the others; otherwise all blocks start at once.
     pub has_main: bool,
     /// The threads.
     pub blocks: Vec<Vec<Statement>>,
-    /// How many there are of each kind of object.
+    /// The number of objects of each kind.
     pub objects: Objects,
 }
 
@@ -35,7 +35,7 @@ pub struct Objects {
 /// The locals of a thread: `t0`, `t1`, `t2`, 0 at the start.
 pub const LOCALS: usize = 3;
 
-/// What is compared in a condition.
+/// The left side of a condition.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Place {
     /// A shared variable.
@@ -49,7 +49,7 @@ pub enum Place {
 pub struct Condition {
     /// The left side.
     pub place: Place,
-    /// Whether the two have to be equal.
+    /// True if the two have to be equal.
     pub equal: bool,
     /// The right side.
     pub value: i64,

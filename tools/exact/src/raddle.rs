@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::process::Command;
 
-/// What `raddle lab run --json --orders` says of one strategy.
+/// The output of `raddle lab run --json --orders` for one strategy.
 #[derive(Debug)]
 pub(crate) struct Sample {
     pub(crate) strategy: String,
@@ -15,7 +15,8 @@ pub(crate) struct Sample {
     pub(crate) hits: u64,
     pub(crate) exhausted: Option<bool>,
     pub(crate) space: Option<f64>,
-    /// The exact probability of a failure, that of the least likely partial order, and how many can be reached.
+    /// The exact probability of a failure, that of the least likely partial order, and the number of
+    /// reachable ones.
     pub(crate) exact: Option<(String, String, u64)>,
     /// Fingerprints.
     pub(crate) orders: BTreeMap<String, Order>,
@@ -40,7 +41,7 @@ impl Order {
     }
 }
 
-/// Makes `runs` runs of the program in `file` under each strategy.
+/// Executes `runs` runs of the program in `file` under each strategy.
 pub(crate) fn sample(
     raddle: &Path,
     file: &Path,

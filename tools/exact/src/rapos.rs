@@ -1,14 +1,15 @@
 //! The partial orders that RAPOS can reach, by the definition in Yuan's thesis, section 2.2.3.
 //!
-//! A run is made in batches. A batch is any nonempty set of pairwise independent events out of the schedulable ones, executed
-//! in any order. At first every enabled event is schedulable; after a batch those are that depend on an event of it. If
-//! there are none, a single enabled event is. The next event of a thread depends on the one before it, and so does every
-//! event on the one that made its thread or let it go on; so all events that were not enabled before the batch count.
+//! A run consists of batches. A batch is any nonempty set of pairwise independent events out of the
+//! schedulable ones, executed in any order. At first every enabled event is schedulable; after a batch, those
+//! that depend on an event of it. If there are none, a single enabled event is. The next event of a thread
+//! depends on the previous one, and every event depends on the one that created or unblocked its thread; so
+//! all events that were not enabled before the batch count.
 
 use crate::graph::Graph;
 use std::collections::BTreeSet;
 
-/// Returns the ends of all runs that RAPOS can make.
+/// Returns the ends of all runs that RAPOS can execute.
 pub fn reachable(graph: &Graph) -> BTreeSet<usize> {
     let everything = (0..graph.threads).filter(|thread| graph.nodes[0].enabled[*thread]).collect();
     let (mut todo, mut ends): (Vec<(usize, Vec<usize>)>, _) = (vec![(0, everything)], BTreeSet::new());
@@ -50,7 +51,8 @@ pub fn reachable(graph: &Graph) -> BTreeSet<usize> {
     ends
 }
 
-/// Adds the nodes behind a batch, in any order and with any numbers drawn. A run that ends early stays where it is.
+/// Adds the nodes behind a batch, in any order and with any numbers drawn. A run that ends early stays where
+/// it is.
 fn execute(graph: &Graph, at: usize, batch: &[usize], after: &mut BTreeSet<usize>) {
     let left: Vec<usize> = batch.iter().copied().filter(|thread| graph.nodes[at].enabled[*thread]).collect();
     if left.is_empty() {

@@ -1,14 +1,16 @@
 //! Exact probabilities of partial orders, from the definitions in the papers.
 //!
-//! Random walk: every enabled thread alike. PCT: a random rank for every thread when it appears, `depth - 1` change points
-//! uniform in `1..=steps`; the thread that takes step number `k_i` falls to priority `depth - i`. BasicPOS: a random priority
-//! for every event, never changed. POS: the same, drawn again for every pending event that touches an object of the one just
-//! executed, one of the two writing it; `exit` touches none.
-//! Numbers that an event draws (which waiter a signal wakes, `choose`) are uniform under all of them.
+//! Random walk: every enabled thread has the same probability. PCT: a random rank for every thread when it
+//! appears, `depth - 1` change points uniform in `1..=steps`; the thread that takes step number `k_i` falls
+//! to priority `depth - i`. BasicPOS: a random priority for every event, never changed. POS: the same, drawn
+//! again for every pending event that touches an object of the one just executed, one of the two writing it;
+//! `exit` touches none. Numbers that an event draws (which waiter a signal wakes, `choose`) are uniform under
+//! all of them.
 //!
-//! Priorities are independent and uniform, so only their order matters, and the rank of a new one among *all* drawn before is
-//! uniform whatever is known of these. Priorities of the past have to be kept for that: an event that was executed had the
-//! highest one, so a new event is more likely than not above those that wait. The sums below run over such orders.
+//! Priorities are independent and uniform, so only their order matters, and the rank of a new one among *all*
+//! drawn before is uniform whatever is known of these. Priorities of the past have to be kept for that: an
+//! event that was executed had the highest one, so a new event is more likely than not above those that wait.
+//! The sums below run over such orders.
 
 use crate::graph::{Edge, Graph, Node};
 use num_bigint::BigInt;
@@ -18,7 +20,7 @@ use std::collections::BTreeMap;
 /// Probabilities of nodes at the end of runs.
 pub type Shares = BTreeMap<usize, BigRational>;
 
-/// More orders of priorities than the caller wants to wait for.
+/// There are more orders of priorities than the caller allows.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TooMany;
 
@@ -51,11 +53,12 @@ pub fn random_walk(graph: &Graph) -> Shares {
     shares
 }
 
-/// Nodes with what is known of priorities there, each with its share of a common denominator.
+/// Nodes with the known priorities there, each with its share of a common denominator.
 type Alive<T> = BTreeMap<(usize, T), BigInt>;
 
-/// Starts at the root with one of `first`, all alike, and goes on step by step. `chosen` returns who runs, and `knowledge`, for
-/// an edge of that thread and the number of the step, from 1, the ways in which the knowledge continues, all alike.
+/// Starts at the root with one of `first`, all equally likely, and continues step by step. `chosen` returns
+/// the thread that runs, and `knowledge`, for an edge of that thread and the number of the step, from 1, the
+/// equally likely continuations of the knowledge.
 fn march<T: Ord>(
     graph: &Graph,
     first: Vec<T>,
@@ -107,10 +110,11 @@ fn least_common_multiple(a: usize, b: usize) -> usize {
     a / rest * b
 }
 
-/// All priorities drawn so far, the highest first: those of threads, and those of the past, which have no thread any more.
+/// All priorities drawn so far, the highest first: those of threads, and those of the past, which have no
+/// thread any more.
 type Ranks = Vec<Option<usize>>;
 
-/// Returns all ways to put `new` one after the other into random places of `ranks`.
+/// Returns all ways to insert `new` one after the other at random positions of `ranks`.
 fn inserted(ranks: Ranks, new: &[usize]) -> Vec<Ranks> {
     let mut ways = vec![ranks];
     for &thread in new {
@@ -128,7 +132,7 @@ fn inserted(ranks: Ranks, new: &[usize]) -> Vec<Ranks> {
 
 /// Returns the probabilities under BasicPOS, or under POS if priorities are `reset`.
 pub fn pos(graph: &Graph, reset: bool, most: usize) -> Result<Shares, TooMany> {
-    // An event gets its priority when it is first enabled; until then nobody compares it.
+    // An event gets its priority when it is first enabled; until then it is not compared.
     let enabled = |node: &Node, ranks: &[Option<usize>]| -> Vec<usize> {
         (0..graph.threads).filter(|thread| node.enabled[*thread] && !ranks.contains(&Some(*thread))).collect()
     };
@@ -168,7 +172,7 @@ pub fn pct(graph: &Graph, depth: usize, steps: usize, most: usize) -> Result<Sha
     Ok(sum)
 }
 
-/// What PCT knows: the first priorities, and the threads with low ones, by value.
+/// The state of PCT: the first priorities, and the threads with low ones, by value.
 type Priorities = (Ranks, Ranks);
 
 fn pct_with(graph: &Graph, depth: usize, change_at: &[usize], most: usize) -> Result<Shares, TooMany> {

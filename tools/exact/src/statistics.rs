@@ -1,13 +1,15 @@
-//! When counts do not fit probabilities.
+//! A test of counts against probabilities.
 
-/// The most standard deviations that a count may be off. A fair sample exceeds this with a probability of about 1e-9.
+/// The largest number of standard deviations that a count may be off. A fair sample exceeds this with a
+/// probability of about 1e-9.
 pub const MOST: f64 = 6.0;
 
-/// Cells with a smaller expectation are taken together.
+/// Cells with a smaller expectation are combined.
 const LEAST_EXPECTED: f64 = 10.0;
 
-/// Returns how many standard deviations the chi-square statistic of `(count, probability)` lies above its mean, by the
-/// approximation of Wilson and Hilferty; nothing if there are fewer than two cells to compare.
+/// Returns the number of standard deviations by which the chi-square statistic of `(count, probability)` lies
+/// above its mean, by the approximation of Wilson and Hilferty; `None` if there are fewer than two cells to
+/// compare.
 pub fn deviation(cells: &[(u64, f64)]) -> Option<f64> {
     let total: u64 = cells.iter().map(|(count, _)| count).sum();
     let expected = |probability: f64| probability * total as f64;

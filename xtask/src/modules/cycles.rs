@@ -8,7 +8,7 @@ use std::path::PathBuf;
 
 /// One node of a module: a child with its descendants, or the module's own items.
 type Node = Id;
-/// Where nodes use others: the module, the one that it uses, file and line.
+/// The uses between nodes: the module, the one that it uses, file and line.
 type Graph = BTreeMap<Node, BTreeMap<Node, Vec<Edge>>>;
 
 #[derive(Clone, Debug)]
@@ -22,11 +22,11 @@ struct Edge {
 /// Modules that use each other, found in one parent.
 #[derive(Debug)]
 pub(crate) struct Cycle {
-    /// All that use each other, by name.
+    /// The names of all modules that use each other.
     members: Vec<String>,
     /// A shortest cycle, with an example for each step of it.
     shortest: Vec<Edge>,
-    /// All uses between the members: who uses whom, how often, and an example.
+    /// All uses between the members: the user, the used module, the number of uses, and an example.
     all: Vec<(String, String, usize, Edge)>,
 }
 
@@ -92,7 +92,7 @@ fn groups(graph: &Graph) -> Vec<Vec<Node>> {
     found.into_iter().collect()
 }
 
-/// Returns the nodes that a node uses, directly or by way of others.
+/// Returns the nodes that a node uses, directly or indirectly.
 fn reachable(graph: &Graph, from: Node) -> BTreeSet<Node> {
     let (mut seen, mut open) = (BTreeSet::new(), vec![from]);
     while let Some(node) = open.pop() {

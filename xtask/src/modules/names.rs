@@ -2,7 +2,7 @@
 
 use super::sources::{Id, Module, Use};
 
-/// Imports that lead to imports are followed this far; a longer chain is a circle.
+/// The largest number of imports that are followed; a longer chain is a cycle.
 const LIMIT: usize = 32;
 
 /// The target of a path.
@@ -57,7 +57,7 @@ fn resolve(modules: &[Module], from: Id, path: &[String], limit: usize) -> Optio
     Some(Target::Module(module))
 }
 
-/// Finds what a name means in a module.
+/// Returns the meaning of a name in a module.
 fn member(modules: &[Module], module: Id, name: &str, limit: usize) -> Option<Target> {
     let limit = limit.checked_sub(1)?;
     let scope = &modules[module];

@@ -32,7 +32,7 @@ pub(crate) struct Module {
 pub(crate) struct Use {
     pub(crate) path: Vec<String>,
     pub(crate) line: usize,
-    /// It stands in the tokens of a macro, which may put it elsewhere.
+    /// True if it occurs in the tokens of a macro, which may put it elsewhere.
     pub(crate) in_macro: bool,
 }
 
@@ -116,11 +116,11 @@ fn path_attribute(attributes: &[Attribute]) -> Option<String> {
     })
 }
 
-/// Returns whether the attributes compile an item for tests only.
+/// Returns true if the attributes compile an item for tests only.
 fn for_tests(attributes: &[Attribute]) -> bool {
     attributes.iter().any(|attribute| {
         let Ok(list) = attribute.meta.require_list() else { return attribute.path().is_ident("test") };
-        // In `not(test)` the word stands one group deeper.
+        // In `not(test)` the word is one group deeper.
         list.path.is_ident("cfg")
             && (list.tokens.to_string() == "test" || list.tokens.to_string().starts_with("all (test"))
     })
@@ -164,7 +164,7 @@ impl Collector<'_, '_> {
         if !reexported {
             self.add(path.clone(), last.span(), false);
         }
-        // The import of a child by its own name, as in `use child;`, says nothing.
+        // The import of a child by its own name, as in `use child;`, adds nothing.
         self.module.imports.extend(local.filter(|local| path != [local.clone()]).map(|local| (local, path)));
     }
 
@@ -191,7 +191,7 @@ impl Collector<'_, '_> {
                     }
                 }
                 TokenTree::Group(group) => {
-                    // `a::{b, c}`: what is named of `a` is not looked at.
+                    // `a::{b, c}`: the names after `a` are ignored.
                     self.tokens(group.stream());
                 }
                 _ => {}

@@ -96,7 +96,7 @@ fn a_parent_may_use_its_children_or_they_may_use_it() {
 }
 
 #[test]
-fn reexports_are_no_use_and_lead_to_the_definition() {
+fn reexports_are_not_uses_and_lead_to_the_definition() {
     let lib = ("lib.rs", "mod a;");
     let below = ("a/b.rs", "pub(crate) struct B;");
     let user = ("a/c.rs", "use super::Name; pub(crate) fn f(_: Name) {}");
@@ -128,7 +128,7 @@ fn macros_count_by_their_tokens() {
         &[lib, b, ("a.rs", "macro_rules! m { ($x:ty) => { let x: (crate::b::B, $x); } }")],
         &["a.rs:1: crate::a uses crate::b"],
     );
-    // `super` in a module that the macro makes leads to the module around it.
+    // `super` in a module that the macro defines leads to the module around it.
     let own = "macro_rules! m { () => { mod made { use super::Own; } } } struct Own;";
     assert_none(&[("lib.rs", "mod a { mod c; } mod b;"), ("a/c.rs", own), ("b.rs", "")]);
 }
